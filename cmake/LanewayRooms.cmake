@@ -1,0 +1,27 @@
+# laneway_room(NAME SOURCES file... [DEPENDS room...] [LINKS target...])
+#
+# One room of src/, as the object library laneway_NAME. DEPENDS names the only rooms whose headers it may include;
+# `./dev lint` compares this list with the #include lines and with the order of LANEWAY_ROOM_ORDER.
+set(LANEWAY_ROOM_ORDER core pattern matrix machine lanes plan setup verify transport exec mpi c)
+set_property(GLOBAL PROPERTY LANEWAY_ROOMS "")
+
+function(laneway_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  list(FIND LANEWAY_ROOM_ORDER ${name} position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "room ${name} is not in LANEWAY_ROOM_ORDER")
+  endif()
+  add_library(laneway_${name} STATIC ${ROOM_SOURCES})
+  target_include_directories(laneway_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include"
+                                                    "${PROJECT_BINARY_DIR}/include")
+  target_link_libraries(laneway_${name} PRIVATE laneway_flags)
+  foreach(other IN LISTS ROOM_DEPENDS)
+    list(FIND LANEWAY_ROOM_ORDER ${other} other_position)
+    if(other_position EQUAL -1 OR other_position GREATER_EQUAL position)
+      message(FATAL_ERROR "room ${name} must not depend on ${other}")
+    endif()
+    target_link_libraries(laneway_${name} PUBLIC laneway_${other})
+  endforeach()
+  target_link_libraries(laneway_${name} PUBLIC ${ROOM_LINKS})
+  set_property(GLOBAL APPEND PROPERTY LANEWAY_ROOMS ${name})
+endfunction()
