@@ -1,0 +1,40 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace laneway {
+
+/// What went wrong, as the C binding maps it to an MPI error class.
+enum class ErrorKind { argument, count, type, rank, topology, communicator, request, buffer, info, io, mpi, internal, unsupported };
+
+[[nodiscard]] const char* name(ErrorKind kind);
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  [[nodiscard]] ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+/// Throws Error(kind, message) unless `condition` holds.
+inline void require(bool condition, ErrorKind kind, const std::string& message) {
+  if (!condition) throw Error(kind, message);
+}
+
+/// Throws Error(ErrorKind::internal): the library has contradicted itself.
+[[noreturn]] void internal_error(const char* what, const char* file, int line);
+
+}  // namespace laneway
+
+/// Assertion levels: 0 none, 1 constant time (the default), 2 as expensive as the operation itself.
+#ifndef LANEWAY_ASSERT_LEVEL
+#define LANEWAY_ASSERT_LEVEL 1
+#endif
+#define LANEWAY_ASSERT(level, condition)                                          \
+  do {                                                                            \
+    if ((level) <= LANEWAY_ASSERT_LEVEL && !(condition))                          \
+      ::laneway::internal_error(#condition, __FILE__, __LINE__);                  \
+  } while (false)

@@ -1,0 +1,25 @@
+#include "core/wire.hpp"
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+void Writer::put(const RangeList& list) {
+  put(static_cast<std::int64_t>(list.runs().size()));
+  for (const Run& run : list.runs()) put(run);
+}
+
+RangeList Reader::get_ranges() {
+  RangeList list;
+  const auto runs = get<std::int64_t>();
+  for (std::int64_t i = 0; i < runs; ++i) list.append(get<Run>());
+  return list;
+}
+
+void Reader::read(void* into, std::size_t bytes) {
+  LANEWAY_ASSERT(1, at_ + bytes <= data_.size());
+  std::memcpy(into, data_.data() + at_, bytes);
+  at_ += bytes;
+}
+
+}  // namespace laneway

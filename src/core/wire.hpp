@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "core/ranges.hpp"
+
+namespace laneway {
+
+using Bytes = std::vector<std::byte>;
+
+/// Appends plain values to a byte vector; Reader takes them out in the same order.
+class Writer {
+ public:
+  template <class T>
+  void put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const std::size_t at = data_.size();
+    data_.resize(at + sizeof(T));
+    std::memcpy(data_.data() + at, &value, sizeof(T));
+  }
+  void put(const RangeList& list);
+
+  [[nodiscard]] bool empty() const { return data_.empty(); }
+  [[nodiscard]] Bytes take() { return std::move(data_); }
+
+ private:
+  Bytes data_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> data) : data_(data) {}
+
+  template <class T>
+  T get() {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value;
+    read(&value, sizeof(T));
+    return value;
+  }
+  RangeList get_ranges();
+
+  [[nodiscard]] bool done() const { return at_ == data_.size(); }
+
+ private:
+  void read(void* into, std::size_t bytes);
+
+  std::span<const std::byte> data_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace laneway

@@ -1,0 +1,18 @@
+#include "lanes/strategy.hpp"
+
+namespace laneway {
+
+namespace {
+
+class Direct final : public Strategy {
+ public:
+  [[nodiscard]] bool relays() const override { return false; }
+  [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView&) const override { return {}; }
+  void assign_senders(const RegionView&, std::vector<Lane>&) const override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_direct() { return std::make_unique<Direct>(); }
+
+}  // namespace laneway

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/types.hpp"
+#include "core/wire.hpp"
+#include "machine/machine.hpp"
+
+namespace laneway {
+
+/// What one source has for another region, as one block of bytes in canonical order.
+struct SourceBytes {
+  Rank rank = 0;
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const SourceBytes&, const SourceBytes&) = default;
+};
+
+/// An original edge between two regions, with its bytes before deduplication.
+struct CrossEdge {
+  Rank source = 0;
+  Rank destination = 0;
+  std::int64_t bytes = 0;
+
+  friend auto operator<=>(const CrossEdge&, const CrossEdge&) = default;
+};
+
+/// All that goes from one region to another, as either side sees it.
+struct Link {
+  Rank region = 0;                   ///< id of the other region
+  std::vector<SourceBytes> sources;  ///< ascending rank
+  std::vector<CrossEdge> edges;      ///< ascending (source, destination); the first is the representative edge
+
+  [[nodiscard]] std::int64_t bytes() const;
+};
+
+/// The traffic of one region with all others: sizes only. Every member holds the same view.
+struct RegionView {
+  Region region;
+  std::vector<Link> out;  ///< ascending region
+  std::vector<Link> in;   ///< ascending region
+};
+
+/// One member's part of its region's view.
+struct ViewPart {
+  struct Leaving {
+    Rank region, destination;
+    std::int64_t bytes;
+  };
+  struct Entering {
+    Rank region, source;
+    std::int64_t bytes;
+  };
+  struct BlockSize {
+    Rank region, source;
+    std::int64_t bytes;
+  };
+  std::vector<Leaving> leaving;         ///< own edges to other regions
+  std::vector<Entering> entering;       ///< edges of other regions to this rank
+  std::vector<BlockSize> out_blocks;    ///< own blocks, by destination region (`source` is this rank)
+  std::vector<BlockSize> in_blocks;     ///< blocks of remote sources that were told to this rank, by source region
+
+  [[nodiscard]] Bytes to_bytes() const;
+  static ViewPart from_bytes(const Bytes& bytes);
+};
+
+/// `parts[i]` is the part of `region.members[i]`.
+[[nodiscard]] RegionView make_view(Region region, const std::vector<ViewPart>& parts);
+
+}  // namespace laneway

@@ -1,0 +1,145 @@
+#include "machine/machine.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::string part;
+  std::istringstream stream{std::string(text)};
+  while (std::getline(stream, part, separator)) parts.push_back(part);
+  return parts;
+}
+
+Rank positive(const std::string& text, std::string_view whole) {
+  Rank value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require(code == std::errc() && end == text.data() + text.size() && value > 0, ErrorKind::info,
+          "machine '" + std::string(whole) + "': '" + text + "' is not a positive number");
+  return value;
+}
+
+void check_total(std::int64_t total, Rank ranks, std::string_view text) {
+  require(total == ranks, ErrorKind::info,
+          "machine '" + std::string(text) + "' describes " + std::to_string(total) + " ranks, there are " + std::to_string(ranks));
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  require(file.good(), ErrorKind::info, "machine file '" + path + "' cannot be read");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
+
+}  // namespace
+
+Machine Machine::parse(std::string_view text, Rank ranks) {
+  Machine machine;
+  machine.ranks_ = ranks;
+  const std::string whole = trim(text);
+  if (whole.starts_with("file:")) {
+    const std::string path = whole.substr(5);
+    std::vector<std::string> lines;
+    for (const std::string& line : split(read_file(path), '\n'))
+      if (const std::string kept = trim(line.substr(0, line.find('#'))); !kept.empty()) lines.push_back(kept);
+    if (lines.size() == 1 && lines[0].find(':') != std::string::npos) {
+      require(!lines[0].starts_with("file:"), ErrorKind::info, "machine file '" + path + "' names another file");
+      return parse(lines[0], ranks);
+    }
+    check_total(static_cast<std::int64_t>(lines.size()), ranks, whole);
+    const std::size_t depth = split(lines.front(), '/').size();
+    static const char* const usual[] = {"node", "socket", "gpu"};
+    for (std::size_t level = 0; level < depth; ++level)
+      machine.names_.push_back(level < 3 ? usual[level] : "level" + std::to_string(level));
+    machine.label_.resize(depth);
+    std::map<std::string, Rank> first;
+    for (std::size_t r = 0; r < lines.size(); ++r) {
+      const std::vector<std::string> labels = split(lines[r], '/');
+      require(labels.size() == depth, ErrorKind::info,
+              "machine file '" + path + "': rank " + std::to_string(r) + " has " + std::to_string(labels.size()) +
+                  " levels, rank 0 has " + std::to_string(depth));
+      std::string prefix;
+      for (std::size_t level = 0; level < depth; ++level) {
+        prefix += "/" + labels[level];
+        machine.label_[level].push_back(first.emplace(prefix, static_cast<Rank>(r)).first->second);
+      }
+    }
+    return machine;
+  }
+  if (whole.starts_with("ranks:")) {
+    machine.names_ = {"node"};
+    std::int64_t total = 0;
+    for (const std::string& size : split(whole.substr(6), ',')) {
+      machine.node_begin_.push_back(static_cast<Rank>(total));
+      total += positive(trim(size), whole);
+    }
+    check_total(total, ranks, whole);
+    return machine;
+  }
+  std::vector<Rank> counts;
+  std::istringstream words(whole);
+  for (std::string word; words >> word;) {
+    const std::size_t colon = word.find(':');
+    require(colon != std::string::npos && colon > 0, ErrorKind::info,
+            "machine '" + whole + "': expected name:number, found '" + word + "'");
+    const std::string count = word.substr(colon + 1);
+    require(count != "*" || counts.empty(), ErrorKind::info, "machine '" + whole + "': only the first level can be '*'");
+    machine.names_.push_back(word.substr(0, colon));
+    counts.push_back(count == "*" ? 0 : positive(count, whole));
+  }
+  require(!counts.empty(), ErrorKind::info, "the machine description is empty");
+  std::int64_t below = 1;
+  machine.sizes_.resize(counts.size());
+  for (std::size_t level = counts.size(); level-- > 0;) {
+    require(below <= ranks, ErrorKind::info, "machine '" + whole + "' describes more ranks than the " + std::to_string(ranks) + " there are");
+    machine.sizes_[level] = static_cast<Rank>(below);
+    below *= counts[level];
+  }
+  if (counts.front() != 0) check_total(below, ranks, whole);
+  if (machine.names_.back() == "rank") {
+    machine.names_.pop_back();
+    machine.sizes_.pop_back();
+  }
+  if (machine.names_.empty()) {
+    machine.names_ = {"node"};
+    machine.sizes_ = {ranks};
+  }
+  return machine;
+}
+
+Rank Machine::region_id(int level, Rank rank) const {
+  if (!label_.empty()) return label_[static_cast<std::size_t>(level)][static_cast<std::size_t>(rank)];
+  if (!node_begin_.empty()) return *std::prev(std::upper_bound(node_begin_.begin(), node_begin_.end(), rank));
+  const Rank size = sizes_[static_cast<std::size_t>(level)];
+  return rank / size * size;
+}
+
+Region Machine::region(int level, Rank rank) const {
+  Region region{region_id(level, rank), {}};
+  if (!label_.empty()) {
+    const std::vector<Rank>& labels = label_[static_cast<std::size_t>(level)];
+    for (Rank r = region.id; r < ranks_; ++r)
+      if (labels[static_cast<std::size_t>(r)] == region.id) region.members.push_back(r);
+    return region;
+  }
+  for (Rank r = region.id; r < ranks_ && region_id(level, r) == region.id; ++r) region.members.push_back(r);
+  return region;
+}
+
+}  // namespace laneway

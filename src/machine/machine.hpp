@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace laneway {
+
+/// A set of ranks that share a level of the machine. `id` is the smallest member, so ids of one level are unique in the
+/// communicator without any numbering being agreed.
+struct Region {
+  Rank id = 0;
+  std::vector<Rank> members;  ///< ascending
+
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+/// A described machine: which ranks share which region at each level, outermost level first.
+class Machine {
+ public:
+  /// Reads a description, for `ranks` ranks:
+  ///  - levels with sizes, outermost first, ranks filled in order: `node:4 socket:2 rank:2`. `node:*` stands for as many
+  ///    nodes as are needed, the last one perhaps partly filled;
+  ///  - nodes of uneven size: `ranks:5,3,8`;
+  ///  - a file, `file:PATH`: one of the above, or for each rank one line with a path such as `n0/s1` (any labels).
+  /// Throws Error(info) that says what is wrong and for how many ranks the description is.
+  static Machine parse(std::string_view text, Rank ranks);
+
+  [[nodiscard]] Rank ranks() const { return ranks_; }
+  [[nodiscard]] int levels() const { return static_cast<int>(names_.size()); }
+  [[nodiscard]] const std::string& level_name(int level) const { return names_[static_cast<std::size_t>(level)]; }
+  [[nodiscard]] Region region(int level, Rank rank) const;
+  [[nodiscard]] Rank region_id(int level, Rank rank) const;
+
+ private:
+  Rank ranks_ = 0;
+  std::vector<std::string> names_;
+  std::vector<Rank> sizes_;               // ranks in a region of each level, where regular
+  std::vector<Rank> node_begin_;          // uneven nodes: first rank of each node
+  std::vector<std::vector<Rank>> label_;  // from a file: region id of each rank at each level
+};
+
+}  // namespace laneway

@@ -1,0 +1,183 @@
+#include "pattern/graph.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "core/error.hpp"
+#include "pattern/spec.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014, Figure 13).
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+struct Grid {
+  std::vector<std::int64_t> dims;
+  bool periodic = true;
+
+  [[nodiscard]] std::vector<std::int64_t> coordinates(std::int64_t rank) const {
+    std::vector<std::int64_t> c(dims.size());
+    for (std::size_t i = dims.size(); i-- > 0;) {
+      c[i] = rank % dims[i];
+      rank /= dims[i];
+    }
+    return c;
+  }
+
+  /// The rank at `from` + `step`, or -1 outside an open boundary.
+  [[nodiscard]] std::int64_t at(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& step) const {
+    std::int64_t rank = 0;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      std::int64_t x = from[i] + step[i];
+      if (periodic)
+        x = (x % dims[i] + dims[i]) % dims[i];
+      else if (x < 0 || x >= dims[i])
+        return -1;
+      rank = rank * dims[i] + x;
+    }
+    return rank;
+  }
+};
+
+Grid grid_of(const Spec& spec, Rank ranks, std::int64_t dimensions, bool periodic) {
+  Grid grid{spec.integers("dims"), spec.integer("periodic", periodic) != 0};
+  if (grid.dims.empty()) grid.dims = balanced_dims(ranks, dimensions);
+  require(static_cast<std::int64_t>(grid.dims.size()) == dimensions, ErrorKind::argument,
+          spec.name + ": dims has " + std::to_string(grid.dims.size()) + " entries, expected " + std::to_string(dimensions));
+  std::int64_t product = 1;
+  for (std::int64_t d : grid.dims) product *= d;
+  require(product == ranks, ErrorKind::argument,
+          spec.name + ": the product of dims is " + std::to_string(product) + ", there are " + std::to_string(ranks) + " ranks");
+  return grid;
+}
+
+/// The ranks at all offsets within `radius` (Chebyshev) for which `keep` holds, without the rank itself and without
+/// repetition. The offsets are symmetric, so sources and destinations agree.
+template <class Keep>
+Neighborhood offsets_within(const Grid& grid, Rank rank, std::int64_t radius, Keep&& keep) {
+  const std::vector<std::int64_t> here = grid.coordinates(rank);
+  std::vector<std::int64_t> step(grid.dims.size(), -radius);
+  std::vector<Rank> found;
+  while (true) {
+    if (keep(step)) {
+      const std::int64_t other = grid.at(here, step);
+      if (other >= 0 && other != rank) found.push_back(static_cast<Rank>(other));
+    }
+    std::size_t i = step.size();
+    while (i > 0 && step[i - 1] == radius) step[--i] = -radius;
+    if (i == 0) break;
+    ++step[i - 1];
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return {found, found};
+}
+
+Neighborhood stencil(const Spec& spec, Rank rank, Rank ranks) {
+  constexpr std::array<std::string_view, 3> keys = {"points", "dims", "periodic"};
+  spec.allow_only(keys);
+  const std::int64_t points = spec.integer("points", 9);
+  const bool planar = points == 5 || points == 9;
+  require(planar || points == 7 || points == 27, ErrorKind::argument, "stencil: points must be 5, 9 (2-D), 7 or 27 (3-D)");
+  const bool star = points == 5 || points == 7;
+  return offsets_within(grid_of(spec, ranks, planar ? 2 : 3, false), rank, 1, [&](const std::vector<std::int64_t>& step) {
+    return !star || std::count(step.begin(), step.end(), 0) + 1 >= static_cast<std::ptrdiff_t>(step.size());
+  });
+}
+
+Neighborhood moore(const Spec& spec, Rank rank, Rank ranks) {
+  constexpr std::array<std::string_view, 4> keys = {"d", "r", "dims", "periodic"};
+  spec.allow_only(keys);
+  const std::int64_t d = spec.integer("d", 2);
+  const std::int64_t r = spec.integer("r", 1);
+  require(d >= 1 && d <= 8 && r >= 1 && r <= 64, ErrorKind::argument, "moore: d must be 1 to 8 and r 1 to 64");
+  return offsets_within(grid_of(spec, ranks, d, true), rank, r, [](const auto&) { return true; });
+}
+
+Neighborhood random_sparse(const Spec& spec, Rank rank, Rank ranks) {
+  constexpr std::array<std::string_view, 2> keys = {"density", "seed"};
+  spec.allow_only(keys);
+  const double density = spec.real("density", 0.3);
+  require(density >= 0 && density <= 1, ErrorKind::argument, "rsg: density must be between 0 and 1");
+  const auto seed = static_cast<std::uint64_t>(spec.integer("seed", 1));
+  auto has_edge = [&](Rank source, Rank destination) {
+    const std::uint64_t pair = static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(destination);
+    return source != destination && static_cast<double>(mix(mix(seed) ^ mix(pair)) >> 11) * 0x1p-53 < density;
+  };
+  Neighborhood result;
+  for (Rank other = 0; other < ranks; ++other) {
+    if (has_edge(other, rank)) result.sources.push_back(other);
+    if (has_edge(rank, other)) result.destinations.push_back(other);
+  }
+  return result;
+}
+
+constexpr std::array<GraphGenerator, 3> generators = {{
+    {"rsg", "density=0.3,seed=1", "Erdos-Renyi random sparse graph: each directed edge with probability density", random_sparse},
+    {"moore", "d=2,r=1,dims=4x4,periodic=1", "Moore neighborhood: all ranks of a d-dimensional grid within distance r", moore},
+    {"stencil", "points=9,dims=4x4,periodic=0", "halo of a 5- or 9-point (2-D), 7- or 27-point (3-D) stencil", stencil},
+}};
+
+}  // namespace
+
+std::span<const GraphGenerator> graph_generators() { return generators; }
+
+Neighborhood neighborhood(std::string_view text, Rank rank, Rank ranks) {
+  const Spec spec = parse_spec(text);
+  std::string names;
+  for (const GraphGenerator& generator : generators) {
+    if (generator.name == spec.name) return generator.make(spec, rank, ranks);
+    names += (names.empty() ? "" : ", ") + std::string(generator.name);
+  }
+  throw Error(ErrorKind::argument, "unknown graph '" + spec.name + "'; valid are " + names);
+}
+
+std::vector<std::int64_t> balanced_dims(std::int64_t ranks, std::int64_t dimensions) {
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(dimensions), 1);
+  std::vector<std::int64_t> factors;
+  for (std::int64_t f = 2, rest = ranks; rest > 1; ++f) {
+    if (f * f > rest) f = rest;
+    for (; rest % f == 0; rest /= f) factors.push_back(f);
+  }
+  for (std::size_t i = factors.size(); i-- > 0;) *std::min_element(dims.begin(), dims.end()) *= factors[i];
+  std::sort(dims.begin(), dims.end(), std::greater<>());
+  return dims;
+}
+
+namespace {
+
+RankPattern uniform_pattern(const Neighborhood& neighborhood, std::int64_t bytes, std::int64_t send_stride) {
+  RankPattern pattern;
+  std::int64_t at = 0;
+  for (Rank destination : neighborhood.destinations) {
+    pattern.out.push_back({destination, {{at, bytes}}});
+    at += send_stride;
+  }
+  at = 0;
+  for (Rank source : neighborhood.sources) {
+    pattern.in.push_back({source, {{at, bytes}}});
+    at += bytes;
+  }
+  return pattern;
+}
+
+}  // namespace
+
+RankPattern allgather_pattern(const Neighborhood& neighborhood, std::int64_t bytes) {
+  return uniform_pattern(neighborhood, bytes, 0);
+}
+
+RankPattern alltoall_pattern(const Neighborhood& neighborhood, std::int64_t bytes) {
+  return uniform_pattern(neighborhood, bytes, bytes);
+}
+
+}  // namespace laneway

@@ -1,0 +1,104 @@
+#include "pattern/pattern.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+std::vector<int> ordinals(std::span<const Edge> edges) {
+  std::map<Rank, int> seen;
+  std::vector<int> result;
+  result.reserve(edges.size());
+  for (const Edge& edge : edges) result.push_back(edge.ranges.empty() ? -1 : seen[edge.peer]++);
+  return result;
+}
+
+void check_matched(const Pattern& pattern) {
+  std::map<std::pair<Rank, Rank>, std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> sides;
+  for (std::size_t r = 0; r < pattern.size(); ++r) {
+    const Rank rank = static_cast<Rank>(r);
+    for (const Edge& edge : pattern[r].out) sides[{rank, edge.peer}].first.push_back(edge.ranges.bytes());
+    for (const Edge& edge : pattern[r].in) sides[{edge.peer, rank}].second.push_back(edge.ranges.bytes());
+  }
+  for (const auto& [pair, sizes] : sides) {
+    if (sizes.first == sizes.second) continue;
+    const std::string edge = "edge " + std::to_string(pair.first) + " -> " + std::to_string(pair.second);
+    require(sizes.first.size() == sizes.second.size(), ErrorKind::topology,
+            edge + ": named " + std::to_string(sizes.first.size()) + " times by the source, " +
+                std::to_string(sizes.second.size()) + " times by the destination");
+    for (std::size_t i = 0; i < sizes.first.size(); ++i)
+      require(sizes.first[i] == sizes.second[i], ErrorKind::topology,
+              edge + ": the source sends " + std::to_string(sizes.first[i]) + " bytes, the destination expects " +
+                  std::to_string(sizes.second[i]));
+  }
+}
+
+namespace {
+
+/// Keeps of `edge` what is not in `covered`, and adds it there. `covered` maps offset to end, disjoint.
+Placement keep_uncovered(const Edge& edge, std::map<std::int64_t, std::int64_t>& covered) {
+  std::vector<std::pair<Range, std::int64_t>> blocks;
+  std::int64_t position = 0;
+  edge.ranges.for_each([&](Range range) {
+    blocks.emplace_back(range, position);
+    position += range.bytes;
+  });
+  std::vector<std::pair<Range, std::int64_t>> kept;
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+    const auto& [range, at] = *block;
+    std::int64_t end = range.end();
+    auto it = covered.lower_bound(range.end());
+    while (end > range.offset) {
+      const bool has_before = it != covered.begin();
+      const std::int64_t blocked_begin = has_before ? std::prev(it)->first : range.offset;
+      const std::int64_t blocked_end = has_before ? std::prev(it)->second : range.offset;
+      const std::int64_t free_begin = std::max(range.offset, blocked_end);
+      if (free_begin < end) kept.push_back({{free_begin, end - free_begin}, at + free_begin - range.offset});
+      if (!has_before || blocked_end <= range.offset) break;
+      end = std::min(end, blocked_begin);
+      --it;
+    }
+    auto first = covered.lower_bound(range.offset);
+    if (first != covered.begin() && std::prev(first)->second >= range.offset) --first;
+    std::int64_t begin = range.offset;
+    std::int64_t merged_end = range.end();
+    while (first != covered.end() && first->first <= range.end()) {
+      begin = std::min(begin, first->first);
+      merged_end = std::max(merged_end, first->second);
+      first = covered.erase(first);
+    }
+    covered[begin] = merged_end;
+  }
+  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  Placement placement;
+  for (const auto& [range, at] : kept) {
+    placement.stream.append(Range{at, range.bytes});
+    placement.place.append(range);
+  }
+  return placement;
+}
+
+}  // namespace
+
+std::vector<Placement> placements(std::span<const Edge> in) {
+  std::vector<Range> all;
+  std::int64_t bytes = 0;
+  for (const Edge& edge : in) {
+    edge.ranges.for_each([&](Range range) { all.push_back(range); });
+    bytes += edge.ranges.bytes();
+  }
+  std::vector<Placement> result(in.size());
+  if (RangeSet(std::move(all)).bytes() == bytes) {
+    for (std::size_t i = 0; i < in.size(); ++i) result[i] = {{{0, in[i].ranges.bytes()}}, in[i].ranges};
+    return result;
+  }
+  std::map<std::int64_t, std::int64_t> covered;
+  for (std::size_t i = in.size(); i-- > 0;) result[i] = keep_uncovered(in[i], covered);
+  return result;
+}
+
+}  // namespace laneway

@@ -1,0 +1,190 @@
+#include "plan/builder.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Pairs the bytes of two lists of equal length, as runs.
+std::vector<CopyRun> zip(const RangeList& from, const RangeList& to) {
+  LANEWAY_ASSERT(1, from.bytes() == to.bytes());
+  std::vector<CopyRun> runs;
+  auto add = [&](std::int64_t source, std::int64_t target, std::int64_t bytes) {
+    if (!runs.empty()) {
+      CopyRun& last = runs.back();
+      const std::int64_t from_step = source - last.from;
+      const std::int64_t to_step = target - last.to;
+      if (last.count == 1 && from_step == last.bytes && to_step == last.bytes) {
+        last.bytes += bytes;
+        return;
+      }
+      if (bytes == last.bytes) {
+        if (last.count == 1) {
+          last.from_stride = from_step;
+          last.to_stride = to_step;
+        }
+        if (from_step == last.count * last.from_stride && to_step == last.count * last.to_stride) {
+          ++last.count;
+          return;
+        }
+      }
+    }
+    runs.push_back({source, target, bytes, 0, 0, 1});
+  };
+  std::vector<Range> targets;
+  targets.reserve(static_cast<std::size_t>(to.blocks()));
+  to.for_each([&](Range range) { targets.push_back(range); });
+  std::size_t at = 0;
+  from.for_each([&](Range range) {
+    while (range.bytes > 0) {
+      Range& target = targets[at];
+      const std::int64_t bytes = std::min(range.bytes, target.bytes);
+      add(range.offset, target.offset, bytes);
+      range = {range.offset + bytes, range.bytes - bytes};
+      target = {target.offset + bytes, target.bytes - bytes};
+      if (target.bytes == 0) ++at;
+    }
+  });
+  return runs;
+}
+
+/// Splits [0, n) into message groups and calls f(begin, end) for each.
+template <class Size, class F>
+void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
+  for (std::size_t begin = 0; begin < n;) {
+    std::size_t end = begin + 1;
+    if (size(begin) < grouping.alone_bytes)
+      while (end < n && size(end) < grouping.alone_bytes) ++end;
+    f(begin, end);
+    begin = end;
+  }
+}
+
+}  // namespace
+
+Span PlanBuilder::stage(std::int64_t bytes) {
+  constexpr std::int64_t alignment = 64;
+  const Span span{Buffer::staging, plan_.staging_bytes, bytes};
+  plan_.staging_bytes += (bytes + alignment - 1) / alignment * alignment;
+  return span;
+}
+
+void PlanBuilder::copy(Stage stage, const Segment& from, Buffer to, const RangeList& place) {
+  if (place.empty()) return;
+  Step step;
+  step.kind = StepKind::copy;
+  step.stage = stage;
+  step.from = from.buffer;
+  step.to = to;
+  step.runs = zip(from.ranges, place);
+  reads(step, from.buffer, from.ranges);
+  writes(add(std::move(step)), to, place);
+}
+
+void PlanBuilder::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping) {
+  group(segments.size(), grouping, [&](std::size_t i) { return segments[i].ranges.bytes(); },
+        [&](std::size_t begin, std::size_t end) { send_message(stage, peer, segments.subspan(begin, end - begin)); });
+}
+
+void PlanBuilder::receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping) {
+  group(sinks.size(), grouping, [&](std::size_t i) { return sinks[i].bytes; },
+        [&](std::size_t begin, std::size_t end) { receive_message(stage, peer, sinks.subspan(begin, end - begin)); });
+}
+
+void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> segments) {
+  RangeList ranges;
+  bool one_buffer = true;
+  std::int64_t bytes = 0;
+  for (const Segment& segment : segments) {
+    ranges.append(segment.ranges);
+    one_buffer = one_buffer && segment.buffer == segments.front().buffer;
+    bytes += segment.ranges.bytes();
+  }
+  if (bytes == 0) return;
+  Step step;
+  step.kind = StepKind::send;
+  step.stage = stage;
+  step.peer = peer;
+  const auto whole = ranges.contiguous();
+  if (one_buffer && whole) {
+    step.span = {segments.front().buffer, whole->offset, whole->bytes};
+  } else {
+    step.span = this->stage(bytes);
+    std::int64_t at = step.span.offset;
+    for (const Segment& segment : segments) {
+      copy(stage, segment, Buffer::staging, {{at, segment.ranges.bytes()}});
+      at += segment.ranges.bytes();
+    }
+  }
+  reads(step, step.span.buffer, {{step.span.offset, step.span.bytes}});
+  const int n = next_channel(sent_, peer, stage);
+  step.channel = n % plan_channels;
+  const auto last = last_send_.find({peer, step.channel});
+  if (last != last_send_.end()) step.after.push_back(last->second);
+  const int channel = step.channel;
+  last_send_[{peer, channel}] = add(std::move(step));
+}
+
+void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
+  RangeList stream;
+  RangeList place;
+  bool one_buffer = true;
+  std::int64_t bytes = 0;
+  for (const Sink& sink : sinks) {
+    stream.append(sink.stream, bytes);
+    place.append(sink.place);
+    one_buffer = one_buffer && sink.buffer == sinks.front().buffer;
+    bytes += sink.bytes;
+  }
+  if (bytes == 0) return;
+  Step step;
+  step.kind = StepKind::receive;
+  step.stage = stage;
+  step.peer = peer;
+  step.channel = next_channel(received_, peer, stage) % plan_channels;
+  const auto whole = place.contiguous();
+  const bool straight = one_buffer && whole && stream == RangeList{{0, bytes}};
+  step.span = straight ? Span{sinks.front().buffer, whole->offset, whole->bytes} : this->stage(bytes);
+  const Span span = step.span;
+  writes(add(std::move(step)), span.buffer, {{span.offset, span.bytes}});
+  if (straight) return;
+  std::int64_t at = span.offset;
+  for (const Sink& sink : sinks) {
+    RangeList from;
+    from.append(sink.stream, at);
+    copy(stage, {Buffer::staging, std::move(from)}, sink.buffer, sink.place);
+    at += sink.bytes;
+  }
+}
+
+int PlanBuilder::next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage) {
+  constexpr int stages = 4;
+  return counters[{peer, stage}]++ * stages + static_cast<int>(stage);
+}
+
+int PlanBuilder::add(Step step) {
+  std::sort(step.after.begin(), step.after.end());
+  step.after.erase(std::unique(step.after.begin(), step.after.end()), step.after.end());
+  plan_.steps.push_back(std::move(step));
+  return static_cast<int>(plan_.steps.size()) - 1;
+}
+
+void PlanBuilder::reads(Step& step, Buffer buffer, const RangeList& ranges) const {
+  if (buffer != Buffer::staging) return;
+  ranges.for_each([&](Range range) {
+    auto it = writer_.upper_bound(range.offset);
+    if (it != writer_.begin() && std::prev(it)->second.first > range.offset) --it;
+    for (; it != writer_.end() && it->first < range.end(); ++it)
+      if (step.after.empty() || step.after.back() != it->second.second) step.after.push_back(it->second.second);
+  });
+}
+
+void PlanBuilder::writes(int step, Buffer buffer, const RangeList& ranges) {
+  if (buffer != Buffer::staging) return;
+  ranges.for_each([&](Range range) { writer_[range.offset] = {range.end(), step}; });
+}
+
+}  // namespace laneway

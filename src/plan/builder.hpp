@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/ranges.hpp"
+#include "plan/plan.hpp"
+
+namespace laneway {
+
+/// Bytes that a message takes from a buffer, in message order.
+struct Segment {
+  Buffer buffer = Buffer::send;
+  RangeList ranges;
+};
+
+/// Where `bytes` bytes of a message end up: those at the positions `stream` go to `place`, the rest are dropped.
+struct Sink {
+  std::int64_t bytes = 0;
+  Buffer buffer = Buffer::receive;
+  RangeList stream;
+  RangeList place;
+};
+
+/// Segments of at least `alone_bytes` travel as messages of their own, straight from and into place where they are
+/// contiguous; smaller neighbours in the list share one. Both sides of a pair see the same sizes and so agree.
+struct Grouping {
+  std::int64_t alone_bytes = 0;
+
+  static constexpr Grouping each() { return {0}; }
+  static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }
+};
+
+/// Appends steps to a plan. Dependencies follow from the data: a step that reads staging memory comes after the steps
+/// that write it. Every staging byte is written once.
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(Rank rank) { plan_.rank = rank; }
+
+  [[nodiscard]] Span stage(std::int64_t bytes);
+  void copy(Stage stage, const Segment& from, Buffer to, const RangeList& place);
+  void send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping);
+  void receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping);
+  [[nodiscard]] Plan take() { return std::move(plan_); }
+
+ private:
+  void send_message(Stage stage, Rank peer, std::span<const Segment> segments);
+  void receive_message(Stage stage, Rank peer, std::span<const Sink> sinks);
+  int next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage);
+  int add(Step step);
+  void reads(Step& step, Buffer buffer, const RangeList& ranges) const;
+  void writes(int step, Buffer buffer, const RangeList& ranges);
+
+  Plan plan_;
+  std::map<std::int64_t, std::pair<std::int64_t, int>> writer_;  // staging offset -> (end, step)
+  std::map<std::pair<Rank, Stage>, int> sent_;
+  std::map<std::pair<Rank, Stage>, int> received_;
+  std::map<std::pair<Rank, int>, int> last_send_;
+};
+
+}  // namespace laneway

@@ -1,0 +1,54 @@
+#include "plan/plan.hpp"
+
+namespace laneway {
+
+const char* name(Buffer buffer) {
+  switch (buffer) {
+    case Buffer::send: return "send";
+    case Buffer::receive: return "receive";
+    case Buffer::staging: return "staging";
+  }
+  return "?";
+}
+
+const char* name(StepKind kind) {
+  switch (kind) {
+    case StepKind::copy: return "copy";
+    case StepKind::send: return "send";
+    case StepKind::receive: return "receive";
+  }
+  return "?";
+}
+
+const char* name(Stage stage) {
+  switch (stage) {
+    case Stage::direct: return "direct";
+    case Stage::gather: return "gather";
+    case Stage::network: return "network";
+    case Stage::scatter: return "scatter";
+  }
+  return "?";
+}
+
+std::uint64_t fingerprint(const Plan& plan) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  auto mix = [&](std::int64_t value) {
+    for (int i = 0; i < 8; ++i) hash = (hash ^ ((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xff)) * 0x100000001b3ULL;
+  };
+  mix(plan.rank);
+  mix(plan.staging_bytes);
+  for (const Step& step : plan.steps) {
+    for (std::int64_t v : {static_cast<std::int64_t>(step.kind), static_cast<std::int64_t>(step.stage),
+                           static_cast<std::int64_t>(step.peer), static_cast<std::int64_t>(step.channel),
+                           static_cast<std::int64_t>(step.span.buffer), step.span.offset, step.span.bytes,
+                           static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to)})
+      mix(v);
+    for (const CopyRun& run : step.runs)
+      for (std::int64_t v : {run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count}) mix(v);
+    for (int before : step.after) mix(before);
+    mix(-1);
+  }
+  return hash;
+}
+
+}  // namespace laneway

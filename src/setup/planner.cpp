@@ -1,0 +1,371 @@
+#include "setup/planner.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// The part of `offsets` (positions in a block) that lies in `piece`, and which positions of the list it is.
+std::pair<RangeList, RangeList> within(const RangeList& offsets, const Piece& piece) {
+  RangeList inside;
+  RangeList intervals;
+  std::int64_t position = 0;
+  offsets.for_each([&](Range range) {
+    const std::int64_t begin = std::max(range.offset, piece.begin);
+    const std::int64_t end = std::min(range.end(), piece.end);
+    if (begin < end) {
+      inside.append(Range{begin, end - begin});
+      intervals.append(Range{position + begin - range.offset, end - begin});
+    }
+    position += range.bytes;
+  });
+  return {std::move(inside), std::move(intervals)};
+}
+
+void put_lanes(Writer& writer, const std::vector<Lane>& lanes) {
+  writer.put(static_cast<std::int64_t>(lanes.size()));
+  for (const Lane& lane : lanes) {
+    writer.put(lane.from_region);
+    writer.put(lane.to_region);
+    writer.put(lane.receiver);
+    writer.put(static_cast<std::int64_t>(lane.pieces.size()));
+    for (const Piece& piece : lane.pieces) writer.put(piece);
+  }
+}
+
+void get_lanes(Reader& reader, std::vector<Lane>& lanes) {
+  for (auto n = reader.get<std::int64_t>(); n > 0; --n) {
+    Lane& lane = lanes.emplace_back();
+    lane.from_region = reader.get<Rank>();
+    lane.to_region = reader.get<Rank>();
+    lane.receiver = reader.get<Rank>();
+    for (auto pieces = reader.get<std::int64_t>(); pieces > 0; --pieces) lane.pieces.push_back(reader.get<Piece>());
+  }
+}
+
+}  // namespace
+
+Planner::Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy, const PlanOptions& options)
+    : rank_(rank), pattern_(pattern), region_(region), strategy_(strategy), options_(options) {
+  std::int64_t at = 0;
+  for (const Edge& edge : pattern_.out) {
+    source_begin_.push_back(at);
+    at += edge.ranges.bytes();
+  }
+}
+
+bool Planner::crosses(const Edge& edge) const { return !edge.ranges.empty() && region_of(edge.peer) != region_.id; }
+
+/// Without deduplication every edge has bytes of its own, as if the send buffer were its edges one after another.
+RangeList Planner::source_ranges(std::size_t edge) const {
+  const RangeList& ranges = pattern_.out[edge].ranges;
+  if (options_.deduplicate) return ranges;
+  return {{source_begin_[edge], ranges.bytes()}};
+}
+
+RangeList Planner::in_buffer(const RangeList& source_ranges) const {
+  if (options_.deduplicate) return source_ranges;
+  RangeList result;
+  source_ranges.for_each([&](Range range) {
+    auto edge = static_cast<std::size_t>(
+        std::upper_bound(source_begin_.begin(), source_begin_.end(), range.offset) - source_begin_.begin() - 1);
+    while (range.bytes > 0) {
+      const RangeList& ranges = pattern_.out[edge].ranges;
+      const std::int64_t skip = range.offset - source_begin_[edge];
+      const std::int64_t bytes = std::min(range.bytes, ranges.bytes() - skip);
+      if (bytes > 0) result.append(ranges.slice(skip, bytes));
+      range = {range.offset + bytes, range.bytes - bytes};
+      ++edge;
+    }
+  });
+  return result;
+}
+
+const Link& Planner::in_link(Rank region) const {
+  const auto it = std::lower_bound(view_.in.begin(), view_.in.end(), region,
+                                   [](const Link& link, Rank id) { return link.region < id; });
+  LANEWAY_ASSERT(1, it != view_.in.end() && it->region == region);
+  return *it;
+}
+
+Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
+  if (!strategy_.relays()) return finish_direct();
+  if (peer_regions) {
+    peer_regions_ = *peer_regions;
+    return tell_blocks();
+  }
+  // Regions travel along the edges in both directions: a rank knows only its own.
+  std::set<Rank> peers;
+  for (const Edge& edge : pattern_.out) peers.insert(edge.peer);
+  for (const Edge& edge : pattern_.in) peers.insert(edge.peer);
+  Round round{Round::Kind::exchange, {}, {}, {}};
+  for (Rank peer : peers) {
+    Writer writer;
+    writer.put(region_.id);
+    round.letters.push_back({peer, writer.take()});
+    round.from.push_back(peer);
+  }
+  expected_ = round.from;
+  next_ = &Planner::learn_regions;
+  return round;
+}
+
+Round Planner::resume(const std::vector<Bytes>& inbox) { return (this->*next_)(inbox); }
+
+Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
+  for (std::size_t i = 0; i < expected_.size(); ++i) peer_regions_[expected_[i]] = Reader(inbox[i]).get<Rank>();
+  return tell_blocks();
+}
+
+/// Each source tells the first of its destinations in every other region the size of its block for that region.
+Round Planner::tell_blocks() {
+  std::map<Rank, std::vector<Range>> bytes_for;
+  std::map<Rank, Rank> first_destination;
+  for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
+    const Edge& edge = pattern_.out[i];
+    if (!crosses(edge)) continue;
+    const Rank region = region_of(edge.peer);
+    source_ranges(i).for_each([&](Range range) { bytes_for[region].push_back(range); });
+    const auto [it, fresh] = first_destination.emplace(region, edge.peer);
+    if (!fresh) it->second = std::min(it->second, edge.peer);
+  }
+  Round round{Round::Kind::exchange, {}, {}, {}};
+  for (auto& [region, ranges] : bytes_for) {
+    const Block& block = blocks_.emplace(region, Block(RangeSet(std::move(ranges)))).first->second;
+    itinerary_.out_blocks[region] = in_buffer(block.set().list());
+    Writer writer;
+    writer.put(block.bytes());
+    round.letters.push_back({first_destination.at(region), writer.take()});
+  }
+  // The source alone knows which of its destinations is the first, so every destination gets a letter.
+  std::set<Rank> told;
+  for (const Letter& letter : round.letters) told.insert(letter.peer);
+  std::set<Rank> others;
+  for (const Edge& edge : pattern_.out)
+    if (crosses(edge) && !told.contains(edge.peer)) others.insert(edge.peer);
+  for (Rank peer : others) round.letters.push_back({peer, {}});
+  std::set<Rank> sources;
+  for (const Edge& edge : pattern_.in)
+    if (crosses(edge)) sources.insert(edge.peer);
+  round.from.assign(sources.begin(), sources.end());
+  expected_ = round.from;
+  next_ = &Planner::share_sizes;
+  return round;
+}
+
+Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
+  ViewPart part;
+  for (const Edge& edge : pattern_.out)
+    if (crosses(edge)) part.leaving.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
+  for (const Edge& edge : pattern_.in)
+    if (crosses(edge)) part.entering.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
+  for (const auto& [region, block] : blocks_) part.out_blocks.push_back({region, rank_, block.bytes()});
+  for (std::size_t i = 0; i < expected_.size(); ++i)
+    if (!inbox[i].empty())
+      part.in_blocks.push_back({region_of(expected_[i]), expected_[i], Reader(inbox[i]).get<std::int64_t>()});
+  next_ = &Planner::answer_lanes;
+  return {Round::Kind::region_gather, {}, {}, part.to_bytes()};
+}
+
+/// Every member now chooses the incoming lanes; the destination of each link's representative edge tells its source.
+Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
+  std::vector<ViewPart> parts;
+  parts.reserve(inbox.size());
+  for (const Bytes& bytes : inbox) parts.push_back(ViewPart::from_bytes(bytes));
+  view_ = make_view(region_, parts);
+  itinerary_.in_lanes = strategy_.assign_receivers(view_);
+  std::stable_sort(itinerary_.in_lanes.begin(), itinerary_.in_lanes.end(),
+                   [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
+  std::map<Rank, Writer> letters;
+  for (const Link& link : view_.in) {
+    if (link.edges.front().destination != rank_) continue;
+    std::vector<Lane> lanes;
+    for (const Lane& lane : itinerary_.in_lanes)
+      if (lane.from_region == link.region) lanes.push_back(lane);
+    put_lanes(letters[link.edges.front().source], lanes);
+  }
+  Round round{Round::Kind::exchange, {}, {}, {}};
+  for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
+  for (const Link& link : view_.out)
+    if (link.edges.front().source == rank_) round.from.push_back(link.edges.front().destination);
+  next_ = &Planner::share_lanes;
+  return round;
+}
+
+Round Planner::share_lanes(const std::vector<Bytes>& inbox) {
+  std::vector<Lane> lanes;
+  for (const Bytes& bytes : inbox) {
+    Reader reader(bytes);
+    get_lanes(reader, lanes);
+  }
+  Writer writer;
+  put_lanes(writer, lanes);
+  next_ = &Planner::tell_receivers;
+  return {Round::Kind::region_gather, {}, {}, writer.take()};
+}
+
+/// Sources tell the receivers of their lanes the sender, and which bytes of their blocks go to whom.
+Round Planner::tell_receivers(const std::vector<Bytes>& inbox) {
+  std::vector<Lane>& lanes = itinerary_.out_lanes;
+  for (const Bytes& bytes : inbox) {
+    Reader reader(bytes);
+    get_lanes(reader, lanes);
+  }
+  std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) { return a.to_region < b.to_region; });
+  strategy_.assign_senders(view_, lanes);
+
+  const std::vector<int> ordinal = ordinals(pattern_.out);
+  std::map<Rank, std::vector<std::size_t>> edges_to;
+  for (std::size_t i = 0; i < pattern_.out.size(); ++i)
+    if (crosses(pattern_.out[i])) edges_to[region_of(pattern_.out[i].peer)].push_back(i);
+  for (auto& [region, edges] : edges_to)
+    std::stable_sort(edges.begin(), edges.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(pattern_.out[a].peer, ordinal[a]) < std::pair(pattern_.out[b].peer, ordinal[b]);
+    });
+  std::map<std::size_t, RangeList> located;
+  std::map<Rank, Writer> letters;
+  for (const Lane& lane : lanes) {
+    for (const Piece& piece : lane.pieces) {
+      if (piece.source != rank_) continue;
+      Writer& writer = letters[lane.receiver];
+      writer.put(lane.sender);
+      std::vector<std::pair<std::size_t, std::pair<RangeList, RangeList>>> carried;
+      for (std::size_t edge : edges_to.at(lane.to_region)) {
+        auto it = located.find(edge);
+        if (it == located.end()) it = located.emplace(edge, blocks_.at(lane.to_region).locate(source_ranges(edge))).first;
+        auto parts = within(it->second, piece);
+        if (!parts.first.empty()) carried.emplace_back(edge, std::move(parts));
+      }
+      writer.put(static_cast<std::int64_t>(carried.size()));
+      for (const auto& [edge, parts] : carried) {
+        writer.put(pattern_.out[edge].peer);
+        writer.put(ordinal[edge]);
+        writer.put(parts.first);
+        writer.put(parts.second);
+      }
+    }
+  }
+  Round round{Round::Kind::exchange, {}, {}, {}};
+  for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
+  std::set<Rank> sources;
+  for (const Lane& lane : itinerary_.in_lanes)
+    if (lane.receiver == rank_)
+      for (const Piece& piece : lane.pieces) sources.insert(piece.source);
+  round.from.assign(sources.begin(), sources.end());
+  expected_ = round.from;
+  next_ = &Planner::tell_destinations;
+  return round;
+}
+
+bool Planner::is_cut(const Lane& lane, const Piece& piece) const {
+  for (const SourceBytes& source : in_link(lane.from_region).sources)
+    if (source.rank == piece.source) return piece.begin != 0 || piece.end != source.bytes;
+  internal_error("piece of an unknown source", __FILE__, __LINE__);
+}
+
+/// Calls f(lane, piece, ordinal) for every edge to `destination` of which the lanes of `receiver` carry some cut piece:
+/// both of them know these, but only the receiver knows which bytes of the edge they are.
+template <class F>
+void Planner::for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const {
+  for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
+    const Lane& lane = itinerary_.in_lanes[l];
+    if (lane.receiver != receiver) continue;
+    for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
+      if (!is_cut(lane, lane.pieces[p])) continue;
+      const std::vector<CrossEdge>& edges = in_link(lane.from_region).edges;
+      const CrossEdge first{lane.pieces[p].source, destination, 0};
+      int ordinal = 0;
+      for (auto e = std::lower_bound(edges.begin(), edges.end(), first);
+           e != edges.end() && e->source == first.source && e->destination == destination; ++e)
+        f(static_cast<int>(l), static_cast<int>(p), ordinal++);
+    }
+  }
+}
+
+Round Planner::tell_destinations(const std::vector<Bytes>& inbox) {
+  std::map<Rank, Reader> readers;
+  for (std::size_t i = 0; i < expected_.size(); ++i) readers.emplace(expected_[i], Reader(inbox[i]));
+  for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
+    Lane& lane = itinerary_.in_lanes[l];
+    if (lane.receiver != rank_) continue;
+    for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
+      Reader& reader = readers.at(lane.pieces[p].source);
+      lane.sender = reader.get<Rank>();
+      for (auto n = reader.get<std::int64_t>(); n > 0; --n) {
+        Forward forward{static_cast<int>(l), static_cast<int>(p), 0, 0, {}, {}};
+        forward.destination = reader.get<Rank>();
+        forward.ordinal = reader.get<int>();
+        forward.offsets = reader.get_ranges();
+        forward.intervals = reader.get_ranges();
+        itinerary_.forwards.push_back(std::move(forward));
+      }
+    }
+  }
+  Round round{Round::Kind::exchange, {}, {}, {}};
+  std::set<Rank> from;
+  for (Rank member : region_.members) {
+    if (member == rank_) continue;
+    Writer writer;
+    for_each_cut_arrival(rank_, member, [&](int lane, int piece, int ordinal) {
+      const auto forward = std::find_if(itinerary_.forwards.begin(), itinerary_.forwards.end(), [&](const Forward& f) {
+        return f.lane == lane && f.piece == piece && f.destination == member && f.ordinal == ordinal;
+      });
+      writer.put(forward == itinerary_.forwards.end() ? RangeList{} : forward->intervals);
+    });
+    if (!writer.empty()) round.letters.push_back({member, writer.take()});
+    for_each_cut_arrival(member, rank_, [&](int, int, int) { from.insert(member); });
+  }
+  round.from.assign(from.begin(), from.end());
+  expected_ = round.from;
+  next_ = &Planner::finish;
+  return round;
+}
+
+Round Planner::finish(const std::vector<Bytes>& inbox) {
+  std::map<std::pair<int, int>, std::map<int, RangeList>> cut;  // (lane, piece) -> ordinal -> intervals
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    Reader reader(inbox[i]);
+    for_each_cut_arrival(expected_[i], rank_,
+                         [&](int lane, int piece, int ordinal) { cut[{lane, piece}][ordinal] = reader.get_ranges(); });
+  }
+  std::map<Rank, std::vector<std::size_t>> edges_from;
+  for (std::size_t i = 0; i < pattern_.in.size(); ++i)
+    if (crosses(pattern_.in[i])) edges_from[pattern_.in[i].peer].push_back(i);
+  for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
+    const Lane& lane = itinerary_.in_lanes[l];
+    if (lane.receiver == rank_) continue;
+    for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
+      const auto edges = edges_from.find(lane.pieces[p].source);
+      if (edges == edges_from.end()) continue;
+      const std::pair key{static_cast<int>(l), static_cast<int>(p)};
+      const bool whole = !is_cut(lane, lane.pieces[p]);
+      int nth = 0;
+      for (std::size_t edge : edges->second) {
+        RangeList intervals = whole ? RangeList{{0, pattern_.in[edge].ranges.bytes()}} : cut.at(key).at(nth);
+        ++nth;
+        if (!intervals.empty())
+          itinerary_.arrivals.push_back({key.first, key.second, static_cast<int>(edge), std::move(intervals)});
+      }
+    }
+  }
+  itinerary_.rank = rank_;
+  for (const Edge& edge : pattern_.out) itinerary_.out_direct.push_back(region_of(edge.peer) == region_.id);
+  for (const Edge& edge : pattern_.in) itinerary_.in_direct.push_back(region_of(edge.peer) == region_.id);
+  plan_ = lower(pattern_, itinerary_, options_.lowering);
+  return {};
+}
+
+Round Planner::finish_direct() {
+  itinerary_.rank = rank_;
+  itinerary_.out_direct.assign(pattern_.out.size(), true);
+  itinerary_.in_direct.assign(pattern_.in.size(), true);
+  plan_ = lower(pattern_, itinerary_, options_.lowering);
+  return {};
+}
+
+}  // namespace laneway

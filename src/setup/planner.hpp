@@ -1,0 +1,103 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/types.hpp"
+#include "core/wire.hpp"
+#include "lanes/strategy.hpp"
+#include "machine/machine.hpp"
+#include "pattern/pattern.hpp"
+#include "plan/lower.hpp"
+#include "plan/plan.hpp"
+
+namespace laneway {
+
+struct Letter {
+  Rank peer = 0;
+  Bytes data;
+};
+
+/// One round of communication that a planner asks for.
+struct Round {
+  enum class Kind {
+    exchange,       ///< send `letters`, receive one letter from each rank in `from`
+    region_gather,  ///< every member of the region gets the contributions of all, in the order of the members
+    done,
+  };
+  Kind kind = Kind::done;
+  std::vector<Letter> letters;
+  std::vector<Rank> from;
+  Bytes contribution;
+};
+
+/// What all ranks of a communicator agree on for one plan.
+struct PlanOptions {
+  bool deduplicate = true;
+  LoweringOptions lowering;
+};
+
+/// The setup skeleton: turns one rank's pattern into its plan in a fixed number of rounds, without knowing how they are
+/// carried. Strategies never communicate; nothing here grows with the number of ranks, only with the rank's own edges
+/// and those of its region.
+///
+///     for (Round round = planner.begin(); round.kind != Round::Kind::done;) round = planner.resume(carry(round));
+///     Plan plan = planner.take_plan();
+class Planner {
+ public:
+  /// All references must outlive the planner.
+  Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy, const PlanOptions& options);
+
+  /// `peer_regions`, if given, is what an earlier planner on the same topology and machine found.
+  Round begin(const std::map<Rank, Rank>* peer_regions = nullptr);
+
+  /// `inbox[i]` is the letter from `from[i]`, or the contribution of the region's i-th member.
+  Round resume(const std::vector<Bytes>& inbox);
+
+  [[nodiscard]] Plan take_plan() { return std::move(plan_); }
+
+  /// Region id of every peer: a property of topology and machine that later planners may be given.
+  [[nodiscard]] const std::map<Rank, Rank>& peer_regions() const { return peer_regions_; }
+  /// After the last round, this region's traffic and lanes.
+  [[nodiscard]] const RegionView& view() const { return view_; }
+  [[nodiscard]] const Itinerary& itinerary() const { return itinerary_; }
+
+ private:
+  using Phase = Round (Planner::*)(const std::vector<Bytes>&);
+
+  Round tell_blocks();
+  Round learn_regions(const std::vector<Bytes>& inbox);
+  Round share_sizes(const std::vector<Bytes>& inbox);
+  Round answer_lanes(const std::vector<Bytes>& inbox);
+  Round share_lanes(const std::vector<Bytes>& inbox);
+  Round tell_receivers(const std::vector<Bytes>& inbox);
+  Round tell_destinations(const std::vector<Bytes>& inbox);
+  Round finish(const std::vector<Bytes>& inbox);
+  Round finish_direct();
+
+  [[nodiscard]] Rank region_of(Rank peer) const { return peer_regions_.at(peer); }
+  [[nodiscard]] bool crosses(const Edge& edge) const;
+  [[nodiscard]] RangeList source_ranges(std::size_t edge) const;
+  [[nodiscard]] RangeList in_buffer(const RangeList& source_ranges) const;
+  [[nodiscard]] const Link& in_link(Rank region) const;
+  [[nodiscard]] bool is_cut(const Lane& lane, const Piece& piece) const;
+  template <class F>
+  void for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const;
+
+  Rank rank_;
+  const RankPattern& pattern_;
+  const Region& region_;
+  const Strategy& strategy_;
+  const PlanOptions& options_;
+
+  Phase next_ = nullptr;
+  std::map<Rank, Rank> peer_regions_;
+  std::vector<std::int64_t> source_begin_;
+  std::map<Rank, Block> blocks_;
+  std::vector<Rank> expected_;
+  RegionView view_;
+  Itinerary itinerary_;
+  Plan plan_;
+};
+
+}  // namespace laneway

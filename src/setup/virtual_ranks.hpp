@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lanes/strategy.hpp"
+#include "machine/machine.hpp"
+#include "pattern/pattern.hpp"
+#include "plan/plan.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+/// What one rank's setup cost in communication.
+struct SetupCost {
+  std::int64_t letters_sent = 0;
+  std::int64_t letter_bytes_sent = 0;
+  std::int64_t region_gathers = 0;
+  std::int64_t region_gather_bytes = 0;  ///< of all contributions that this rank holds
+};
+
+struct VirtualSetup {
+  std::vector<Plan> plans;
+  std::vector<SetupCost> costs;
+  std::vector<RegionView> views;          ///< of each rank's region
+  std::vector<Itinerary> itineraries;
+};
+
+/// Runs the setup of all ranks of `pattern` in this process, with regions from level 0 of `machine`. Messages are moved
+/// between the planners; their code is the one that runs over MPI.
+[[nodiscard]] VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
+                                              const PlanOptions& options = {});
+
+}  // namespace laneway
