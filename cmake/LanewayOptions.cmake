@@ -16,6 +16,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 add_library(laneway_flags INTERFACE)
+target_compile_definitions(laneway_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 target_compile_options(laneway_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 if(LANEWAY_WERROR)
   target_compile_options(laneway_flags INTERFACE -Werror)

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace laneway {
+
+/// Carries messages between virtual ranks that one thread runs in turn: executors are tested on it without MPI.
+/// It never blocks: wait_all throws if something cannot complete.
+class InProcessNetwork {
+ public:
+  /// The transport of one virtual rank. The network must outlive it and its endpoints.
+  [[nodiscard]] std::unique_ptr<Transport> transport(Rank rank);
+
+ private:
+  friend class InProcessEndpoint;
+  using Key = std::tuple<Rank, Rank, int>;
+  std::map<Key, std::deque<std::vector<std::byte>>> in_flight_;
+};
+
+}  // namespace laneway

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <mpi.h>
+
+#include "transport/transport.hpp"
+
+namespace laneway {
+
+/// Throws Error(mpi) with the MPI library's own text unless `code` is MPI_SUCCESS.
+void check_mpi(int code, const char* call);
+
+/// MPI persistent point-to-point messages on `comm`, channel c on tag `tag_base + c`. `comm` must return errors and
+/// outlive the endpoints. Messages may be larger than 2^31 bytes.
+class P2PTransport final : public Transport {
+ public:
+  P2PTransport(MPI_Comm comm, int tag_base) : comm_(comm), tag_base_(tag_base) {}
+  std::unique_ptr<Endpoint> bind(std::span<const Message> messages) override;
+
+ private:
+  MPI_Comm comm_;
+  int tag_base_;
+};
+
+}  // namespace laneway
