@@ -1,0 +1,124 @@
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <unsupported/Eigen/SparseExtra>
+
+#include "core/error.hpp"
+#include "matrix/load.hpp"
+#include "matrix/text.hpp"
+
+// The format: R. F. Boisvert, R. Pozo, K. Remington, "The Matrix Market Exchange Formats: Initial Design", NISTIR 5935,
+// 1996. Eigen 3.4 assembles and writes it here but does not read it: its loadMarket leaves the values of a pattern file
+// uninitialised, does not fill in the other triangle of a symmetric one, reports a bad or missing entry on stderr only
+// and goes on, and its getMarketHeader asserts on an empty file and does not know skew-symmetric.
+
+namespace laneway::matrix {
+
+namespace {
+
+enum class Field { real, pattern };
+enum class Symmetry { general, symmetric, skew };
+
+struct Banner {
+  Field field = Field::real;
+  Symmetry symmetry = Symmetry::general;
+};
+
+std::string lower(std::string_view word) {
+  std::string result(word);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+Banner read_banner(Lines& lines, const std::string& path) {
+  if (!lines.next() || lower(lines.word()) != "%%matrixmarket")
+    fail(path, 1, "not a Matrix Market file: the first line must begin with %%MatrixMarket");
+  const std::string object = lower(lines.word());
+  const std::string format = lower(lines.word());
+  const std::string field = lower(lines.word());
+  const std::string symmetry = lower(lines.word());
+  if (object != "matrix") fail(path, 1, "holds a '" + object + "', not a matrix");
+  if (format != "coordinate") fail(path, 1, "format '" + format + "' is not read, only coordinate (sparse) is");
+  Banner banner;
+  if (field == "pattern")
+    banner.field = Field::pattern;
+  else if (field != "real" && field != "integer" && field != "double")
+    fail(path, 1, "values of type '" + field + "' are not read, only real, integer and pattern are");
+  if (symmetry == "symmetric" || symmetry == "hermitian")
+    banner.symmetry = Symmetry::symmetric;
+  else if (symmetry == "skew-symmetric")
+    banner.symmetry = Symmetry::skew;
+  else if (symmetry != "general")
+    fail(path, 1, "unknown symmetry '" + symmetry + "': general, symmetric, skew-symmetric or hermitian");
+  return banner;
+}
+
+}  // namespace
+
+Csr read_market(const std::string& path) {
+  const std::string text = read_file(path);
+  Lines lines(text);
+  const Banner banner = read_banner(lines, path);
+
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t count = 0;
+  if (!lines.next_content()) fail(path, lines.number(), "ends before the line with rows, columns and entries");
+  if (!parse_number(lines.word(), rows) || !parse_number(lines.word(), columns) || !parse_number(lines.word(), count) ||
+      !lines.word().empty() || rows < 0 || columns < 0 || count < 0)
+    fail(path, lines.number(), "expected rows, columns and entries, three whole numbers");
+  if (std::max(rows, columns) > std::numeric_limits<std::int32_t>::max())
+    fail(path, lines.number(), "more than 2^31 - 1 rows or columns");
+  if (banner.symmetry != Symmetry::general && rows != columns)
+    fail(path, lines.number(),
+         "a symmetric matrix must be square, this one has " + std::to_string(rows) + " rows and " +
+             std::to_string(columns) + " columns");
+  // An entry takes four bytes at least ("1 1\n"), so a count that is plainly false reserves no memory.
+  constexpr std::int64_t smallest_entry = 4;
+  const std::int64_t possible = static_cast<std::int64_t>(text.size()) / smallest_entry + 1;
+  std::vector<Entry> entries;
+  entries.reserve(static_cast<std::size_t>(std::min(count, possible) * (banner.symmetry == Symmetry::general ? 1 : 2)));
+
+  std::int64_t found = 0;
+  for (; lines.next_content(); ++found) {
+    if (found == count) fail(path, lines.number(), "more than the " + std::to_string(count) + " entries announced");
+    Entry entry;
+    entry.value = 1.0;
+    if (!parse_number(lines.word(), entry.row) || !parse_number(lines.word(), entry.column))
+      fail(path, lines.number(), "expected a row and a column");
+    if (banner.field == Field::real && !parse_number(lines.word(), entry.value))
+      fail(path, lines.number(), "expected row, column and value");
+    if (!lines.word().empty()) fail(path, lines.number(), "more words than an entry has");
+    if (entry.row < 1 || entry.row > rows || entry.column < 1 || entry.column > columns)
+      fail(path, lines.number(), "entry (" + std::to_string(entry.row) + ", " + std::to_string(entry.column) +
+                                     ") is outside a matrix of " + std::to_string(rows) + " rows and " +
+                                     std::to_string(columns) + " columns");
+    --entry.row;
+    --entry.column;
+    entries.push_back(entry);
+    if (banner.symmetry == Symmetry::general) continue;
+    const bool skew = banner.symmetry == Symmetry::skew;
+    if (entry.row != entry.column)
+      entries.push_back({entry.column, entry.row, skew ? -entry.value : entry.value});
+    else if (skew && entry.value != 0)
+      fail(path, lines.number(), "a skew-symmetric matrix has no diagonal");
+  }
+  if (found != count)
+    fail(path, lines.number(), "ends after " + std::to_string(found) + " of " + std::to_string(count) + " entries");
+
+  Csr result = assemble(rows, columns, entries);
+  if (banner.field == Field::pattern && banner.symmetry != Symmetry::skew)
+    result.value.assign(result.value.size(), 1.0);
+  return result;
+}
+
+void write_market(const Csr& matrix, const std::string& path) {
+  using Sparse = Eigen::SparseMatrix<double, Eigen::RowMajor, std::int64_t>;
+  // saveMarket wants a plain matrix, not a map.
+  const Sparse copy = Eigen::Map<const Sparse>(matrix.rows, matrix.columns, matrix.nonzeros(), matrix.row_begin.data(),
+                                               matrix.column.data(), matrix.value.data());
+  if (!Eigen::saveMarket(copy, path)) fail(path, 0, "cannot be written");
+}
+
+}  // namespace laneway::matrix
