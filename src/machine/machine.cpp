@@ -49,6 +49,31 @@ std::string trim(std::string_view text) {
 
 }  // namespace
 
+Machine Machine::from_paths(const std::vector<std::string>& paths, const std::string& what) {
+  require(!paths.empty(), ErrorKind::info, what + " describes no ranks");
+  Machine machine;
+  machine.ranks_ = static_cast<Rank>(paths.size());
+  const std::size_t depth = split(paths.front(), '/').size();
+  require(depth > 0, ErrorKind::info, what + ": rank 0 has an empty path");
+  static const char* const usual[] = {"node", "socket", "gpu"};
+  for (std::size_t level = 0; level < depth; ++level)
+    machine.names_.push_back(level < 3 ? usual[level] : "level" + std::to_string(level));
+  machine.label_.resize(depth);
+  std::map<std::string, Rank> first;
+  for (std::size_t r = 0; r < paths.size(); ++r) {
+    const std::vector<std::string> labels = split(paths[r], '/');
+    require(labels.size() == depth, ErrorKind::info,
+            what + ": rank " + std::to_string(r) + " has " + std::to_string(labels.size()) + " levels, rank 0 has " +
+                std::to_string(depth));
+    std::string prefix;
+    for (std::size_t level = 0; level < depth; ++level) {
+      prefix += "/" + labels[level];
+      machine.label_[level].push_back(first.emplace(prefix, static_cast<Rank>(r)).first->second);
+    }
+  }
+  return machine;
+}
+
 Machine Machine::parse(std::string_view text, Rank ranks) {
   Machine machine;
   machine.ranks_ = ranks;
@@ -63,24 +88,7 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
       return parse(lines[0], ranks);
     }
     check_total(static_cast<std::int64_t>(lines.size()), ranks, whole);
-    const std::size_t depth = split(lines.front(), '/').size();
-    static const char* const usual[] = {"node", "socket", "gpu"};
-    for (std::size_t level = 0; level < depth; ++level)
-      machine.names_.push_back(level < 3 ? usual[level] : "level" + std::to_string(level));
-    machine.label_.resize(depth);
-    std::map<std::string, Rank> first;
-    for (std::size_t r = 0; r < lines.size(); ++r) {
-      const std::vector<std::string> labels = split(lines[r], '/');
-      require(labels.size() == depth, ErrorKind::info,
-              "machine file '" + path + "': rank " + std::to_string(r) + " has " + std::to_string(labels.size()) +
-                  " levels, rank 0 has " + std::to_string(depth));
-      std::string prefix;
-      for (std::size_t level = 0; level < depth; ++level) {
-        prefix += "/" + labels[level];
-        machine.label_[level].push_back(first.emplace(prefix, static_cast<Rank>(r)).first->second);
-      }
-    }
-    return machine;
+    return from_paths(lines, "machine file '" + path + "'");
   }
   if (whole.starts_with("ranks:")) {
     machine.names_ = {"node"};

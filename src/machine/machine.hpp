@@ -29,6 +29,9 @@ class Machine {
   /// Throws Error(info) that says what is wrong and for how many ranks the description is.
   static Machine parse(std::string_view text, Rank ranks);
 
+  /// Rank r's regions, outermost first, are the prefixes of paths[r], e.g. `n0/s1`. All paths have the same depth.
+  static Machine from_paths(const std::vector<std::string>& paths, const std::string& what = "machine");
+
   [[nodiscard]] Rank ranks() const { return ranks_; }
   [[nodiscard]] int levels() const { return static_cast<int>(names_.size()); }
   [[nodiscard]] const std::string& level_name(int level) const { return names_[static_cast<std::size_t>(level)]; }
