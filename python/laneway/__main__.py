@@ -1,0 +1,3 @@
+from laneway.cli import main
+
+main()

@@ -1,0 +1,102 @@
+"""Starting MPI programs, here or on an emulated cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from laneway import cluster, supervisor
+from laneway.errors import UserError
+from laneway.paths import MPIS, find_program
+from laneway.places import Cluster, Local, Place
+from laneway.processes import wait_bounded
+
+_STOP_SECONDS = 6.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """An MPI program with its arguments, its number of ranks and where it runs."""
+
+    command: Sequence[str]
+    place: Place
+    ranks: int | None = None
+    mpi: str = "openmpi"
+    variables: Mapping[str, str] = field(default_factory=dict)
+    timeout_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.mpi not in MPIS:
+            raise UserError(f"--mpi {self.mpi}: expected one of {', '.join(MPIS)}")
+        if not self.command:
+            raise UserError("no program to run: put it after '--'")
+        if self.ranks is not None and self.ranks < 1:
+            raise UserError(f"-n {self.ranks}: at least one rank is needed")
+        if isinstance(self.place, Cluster) and self.ranks is not None and self.ranks > self.place.ranks:
+            raise UserError(f"-n {self.ranks} does not fit: {self.place} has room for {self.place.ranks} ranks")
+
+    def rank_count(self) -> int:
+        """The ranks asked for, or as many as the place holds."""
+        if self.ranks is not None:
+            return self.ranks
+        return self.place.ranks if isinstance(self.place, Cluster) else os.cpu_count() or 1
+
+
+def _exported(variables: Mapping[str, str]) -> list[str]:
+    inherited = [name for name in os.environ if name.startswith("LANEWAY_")]
+    return sorted({*inherited, *variables})
+
+
+def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
+    argv = ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"]
+    parameters = {"mpi_yield_when_idle": "1", "pml": "ob1", "btl": "self,vader,tcp"}
+    if isinstance(job.place, Cluster):
+        argv += ["--hostfile", supervisor.HOSTFILE, "--map-by", "slot"]
+        parameters |= {
+            "btl_tcp_if_include": supervisor.SUBNET,
+            "oob_tcp_if_include": supervisor.SUBNET,
+            "orte_tmpdir_base": "/dev/shm",
+            "plm_rsh_agent": supervisor.AGENT,
+            "plm_rsh_no_tree_spawn": "1",
+        }
+    else:
+        argv += ["--oversubscribe"]
+    for name, value in parameters.items():
+        argv += ["--mca", name, value]
+    for name in _exported(job.variables):
+        argv += ["-x", name]
+    return [*argv, "-n", str(job.rank_count()), *program]
+
+
+def _mpich(job: Job, program: Sequence[str]) -> list[str]:
+    argv = ["mpirun.mpich"]
+    if isinstance(job.place, Cluster):
+        hosts = ",".join(f"{supervisor.node_address(i)}:{n}" for i, n in enumerate(job.place.ranks_by_node))
+        argv += ["-launcher", "ssh", "-launcher-exec", supervisor.AGENT, "-hosts", hosts]
+        argv += ["-iface", supervisor.INTERFACE]
+    return [*argv, "-n", str(job.rank_count()), *program]
+
+
+def _environment(job: Job) -> dict[str, str]:
+    environment = {**os.environ, **job.variables}
+    if job.mpi == "mpich" and isinstance(job.place, Cluster):
+        environment |= {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": supervisor.INTERFACE}
+    return environment
+
+
+def command_line(job: Job) -> list[str]:
+    """The launcher's command line for a job."""
+    program = [find_program(job.command[0], job.mpi), *job.command[1:]]
+    return _openmpi(job, program) if job.mpi == "openmpi" else _mpich(job, program)
+
+
+def run(job: Job, output: BinaryIO | None = None) -> int:
+    """Run a job and return the program's exit status; its output goes to ours, or to a file."""
+    argv, environment = command_line(job), _environment(job)
+    if isinstance(job.place, Local):
+        process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", *argv], env=environment, stdout=output, stderr=output)
+        return wait_bounded(process, process.terminate, job.timeout_seconds, _STOP_SECONDS)
+    return cluster.run(job.place, argv, environment, job.timeout_seconds, output)

@@ -1,0 +1,37 @@
+"""Where things are in the working tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from laneway.errors import UserError
+
+MPIS = ("openmpi", "mpich")
+
+
+def root() -> Path:
+    """The top of the working tree: the folder that holds ``dev`` and ``python/laneway``."""
+    given = os.environ.get("LANEWAY_ROOT")
+    top = Path(given) if given else Path(__file__).resolve().parents[2]
+    if not (top / "CMakePresets.json").is_file():
+        raise UserError(f"{top} is not Laneway's working tree; set LANEWAY_ROOT to it")
+    return top
+
+
+def find_program(name: str, mpi: str) -> str:
+    """The path of a program: one with a slash as it is, a tool of this build, or one on the PATH."""
+    if "/" in name:
+        if not os.access(name, os.X_OK):
+            raise UserError(f"{name} is not an executable file", 127)
+        return str(Path(name).resolve())
+    if name.startswith("laneway-"):
+        built = root() / "build" / mpi / "bench" / name
+        if os.access(built, os.X_OK):
+            return str(built)
+    found = shutil.which(name)
+    if found:
+        return found
+    hint = f"; './dev build --mpi {mpi}' builds it" if name.startswith("laneway-") else ""
+    raise UserError(f"{name} was not found{hint}", 127)

@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from laneway import supervisor
+from laneway.errors import UserError
+from laneway.launch import Job, command_line
+from laneway.paths import find_program, root
+from laneway.places import Local, parse_place
+
+
+def test_ranks_default_to_what_the_place_holds() -> None:
+    assert Job(["true"], parse_place("cluster:5,3,8@1gbit")).rank_count() == 16
+
+
+@pytest.mark.parametrize("ranks", [0, -1, 17])
+def test_ranks_must_fit(ranks: int) -> None:
+    with pytest.raises(UserError, match=f"-n {ranks}"):
+        Job(["true"], parse_place("cluster:4x4@1gbit"), ranks)
+
+
+def test_unknown_mpi_and_missing_program() -> None:
+    with pytest.raises(UserError, match="openmpi, mpich"):
+        Job(["true"], Local(), mpi="other")
+    with pytest.raises(UserError, match="no program"):
+        Job([], Local())
+    with pytest.raises(UserError, match="not found"):
+        find_program("no-such-program-anywhere", "openmpi")
+
+
+def test_local_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANEWAY_STRATEGY", "direct")
+    argv = command_line(Job(["true", "x"], Local(), 3, variables={"OTHER": "1"}))
+    assert argv[0] == "mpirun.openmpi"
+    assert argv[-4:-2] == ["-n", "3"] and argv[-1] == "x"
+    assert ["-x", "LANEWAY_STRATEGY"] == argv[argv.index("LANEWAY_STRATEGY") - 1 : argv.index("LANEWAY_STRATEGY") + 1]
+    assert "OTHER" in argv
+    assert command_line(Job(["true"], Local(), 2, "mpich"))[:3] == ["mpirun.mpich", "-n", "2"]
+
+
+def test_cluster_command_lines_use_only_the_cluster_network() -> None:
+    place = parse_place("cluster:5,3@1gbit")
+    openmpi = command_line(Job(["true"], place))
+    for parameter in ("btl_tcp_if_include", "oob_tcp_if_include"):
+        assert openmpi[openmpi.index(parameter) + 1] == supervisor.SUBNET
+    mpich = command_line(Job(["true"], place, mpi="mpich"))
+    assert mpich[mpich.index("-hosts") + 1] == "10.77.0.1:5,10.77.0.2:3"
+
+
+def test_tools_are_found_in_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "CMakePresets.json").write_text("{}")
+    tool = tmp_path / "build" / "mpich" / "bench" / "laneway-tool"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("LANEWAY_ROOT", str(tmp_path))
+    assert root() == tmp_path
+    assert find_program("laneway-tool", "mpich") == str(tool)
+    with pytest.raises(UserError, match="builds it"):
+        find_program("laneway-tool", "openmpi")
+
+
+@pytest.mark.parametrize("bits", [1e8, 2e8, 1e9, 1e10])
+def test_burst_hides_at_most_a_frame_and_a_moment(bits: float) -> None:
+    mtu = 3000
+    assert mtu + 18 <= supervisor.burst_bytes(bits, mtu) <= mtu + 18 + bits / 8 * 60e-6

@@ -1,0 +1,66 @@
+"""Counting tests, reading results, and the demo's table and pictures."""
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from laneway import checks, demo, figures, results
+from laneway.errors import UserError
+
+CTEST = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="x" tests="4" failures="1" disabled="0" skipped="1">
+ <testcase name="a" status="run"/>
+ <testcase name="b" status="fail"><failure message="no"/></testcase>
+ <testcase name="c" status="notrun"><skipped message="SKIP"/></testcase>
+ <testcase name="d" status="run"/>
+</testsuite>"""
+PYTEST = """<testsuites><testsuite><testcase name="a"/><testcase name="b"><error/></testcase>
+<testcase name="c"><skipped/></testcase></testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize(("text", "counts"), [(CTEST, (2, 1, 1)), (PYTEST, (1, 1, 1))])
+def test_cases_are_counted(tmp_path: Path, text: str, counts: tuple[int, int, int]) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(text)
+    outcome = checks.read_junit(report, "suite")
+    assert (outcome.passed, outcome.failed, outcome.skipped) == counts
+    assert outcome.failures == ["b"]
+
+
+def _record(candidate: str, median: float, **more: object) -> dict[str, object]:
+    base: dict[str, object] = {"benchmark": "neighbor", "op": "allgather", "pattern": "rsg:density=0.6,seed=1"}
+    base |= {"bytes": 32768, "candidate": candidate, "median_s": median, "verified": True}
+    return base | more
+
+
+def test_results_are_read_and_bad_lines_are_named(tmp_path: Path) -> None:
+    assert results.parse('{"a": 1}\n\n{"b": null}\n') == [{"a": 1}, {"b": None}]
+    assert results.read(tmp_path / "none") == []
+    assert results.number({"a": None, "b": True, "c": 2}, "a") is None
+    assert results.number({"c": 2}, "c") == 2.0
+    with pytest.raises(UserError, match="line 2"):
+        results.parse('{"a": 1}\n{', "file")
+
+
+def test_the_table_shows_every_candidate_once() -> None:
+    records = [
+        _record("mpi", 0.02, speedup_vs_mpi=1.0, limit_fraction=None),
+        _record("three_step", 0.01, speedup_vs_mpi=2.0, limit_fraction=0.8, net_messages_total=12, net_bytes_total=5e6),
+    ]
+    console = Console(width=140)
+    with console.capture() as capture:
+        console.print(demo.table_of(records, "title"))
+    text = capture.get()
+    assert text.count("allgather rsg:density=0.6,seed=1, 32 KiB") == 1
+    for shown in ("20.000", "10.000", "2.00", "0.80", "12", "5.000"):
+        assert shown in text
+
+
+def test_pictures_are_written(tmp_path: Path) -> None:
+    bars = [figures.Bar("a", "mpi", 0.02, 0.005), figures.Bar("a", "direct", 0.019), figures.Bar("a", "other", 0.01)]
+    table = [[0, 10, 2e6], [5, 0, 1], [3e4, 1, 0]]
+    matrices = [figures.NodeMatrix("a", name, table) for name in ("direct", "three_step")]
+    made = figures.draw_times(bars, "title", tmp_path / "times") + figures.draw_matrices(matrices, tmp_path / "m")
+    assert [path.name for path in made] == ["times.png", "times.svg", "m.png", "m.svg"]
+    assert all(path.stat().st_size > 1000 for path in made)
