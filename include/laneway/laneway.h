@@ -32,8 +32,8 @@ LNW_PUBLIC int LNW_Get_version(int *major, int *minor, int *patch);
 
 /** As MPI_Dist_graph_create_adjacent. Hints in `info` (docs/hints.md) hold for all operations on the new communicator. */
 LNW_PUBLIC int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
-                                              const int sourceweights[], int outdegree, const int destinations[],
-                                              const int destweights[], MPI_Info info, int reorder,
+                                              const int *sourceweights, int outdegree, const int destinations[],
+                                              const int *destweights, MPI_Info info, int reorder,
                                               MPI_Comm *comm_dist_graph);
 
 /** @name Blocking operations
@@ -83,7 +83,7 @@ LNW_PUBLIC int LNW_Neighbor_alltoallw_init(const void *sendbuf, const int sendco
  *  those of the destinations before it; likewise the k-th source's elements go to places recvindices[i] of `recvbuf`.
  *  Indices count in extents of the datatype, and may repeat on both sides: a repeated place takes the last value. They are
  *  checked against `sendsize` and `recvsize`, the number of elements in the buffers. The lists may be freed after the
- *  call.
+ *  call. If both buffers are NULL, they are given later by LNW_Request_set_buffers, before the first start.
  */
 LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed(const void *sendbuf, MPI_Count sendsize, const int sendcounts[],
                                                    const MPI_Count sendindices[], MPI_Datatype sendtype, void *recvbuf,

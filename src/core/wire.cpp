@@ -9,6 +9,11 @@ void Writer::put(const RangeList& list) {
   for (const Run& run : list.runs()) put(run);
 }
 
+void Writer::put(const Bytes& bytes) {
+  put(static_cast<std::int64_t>(bytes.size()));
+  data_.insert(data_.end(), bytes.begin(), bytes.end());
+}
+
 RangeList Reader::get_ranges() {
   RangeList list;
   const auto runs = get<std::int64_t>();
@@ -16,9 +21,15 @@ RangeList Reader::get_ranges() {
   return list;
 }
 
+Bytes Reader::get_bytes() {
+  Bytes bytes(static_cast<std::size_t>(get<std::int64_t>()));
+  read(bytes.data(), bytes.size());
+  return bytes;
+}
+
 void Reader::read(void* into, std::size_t bytes) {
   LANEWAY_ASSERT(1, at_ + bytes <= data_.size());
-  std::memcpy(into, data_.data() + at_, bytes);
+  if (bytes > 0) std::memcpy(into, data_.data() + at_, bytes);
   at_ += bytes;
 }
 

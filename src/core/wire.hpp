@@ -24,6 +24,7 @@ class Writer {
     std::memcpy(data_.data() + at, &value, sizeof(T));
   }
   void put(const RangeList& list);
+  void put(const Bytes& bytes);
 
   [[nodiscard]] bool empty() const { return data_.empty(); }
   [[nodiscard]] Bytes take() { return std::move(data_); }
@@ -44,6 +45,7 @@ class Reader {
     return value;
   }
   RangeList get_ranges();
+  Bytes get_bytes();
 
   [[nodiscard]] bool done() const { return at_ == data_.size(); }
 

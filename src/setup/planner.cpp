@@ -50,6 +50,14 @@ void get_lanes(Reader& reader, std::vector<Lane>& lanes) {
 
 }  // namespace
 
+Plan plan_direct(Rank rank, const RankPattern& pattern, const LoweringOptions& options) {
+  Itinerary itinerary;
+  itinerary.rank = rank;
+  itinerary.out_direct.assign(pattern.out.size(), true);
+  itinerary.in_direct.assign(pattern.in.size(), true);
+  return lower(pattern, itinerary, options);
+}
+
 Planner::Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy, const PlanOptions& options)
     : rank_(rank), pattern_(pattern), region_(region), strategy_(strategy), options_(options) {
   std::int64_t at = 0;
@@ -94,7 +102,10 @@ const Link& Planner::in_link(Rank region) const {
 }
 
 Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
-  if (!strategy_.relays()) return finish_direct();
+  if (!strategy_.relays()) {
+    plan_ = plan_direct(rank_, pattern_, options_.lowering);
+    return {};
+  }
   if (peer_regions) {
     peer_regions_ = *peer_regions;
     return tell_blocks();
@@ -356,14 +367,6 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
   itinerary_.rank = rank_;
   for (const Edge& edge : pattern_.out) itinerary_.out_direct.push_back(region_of(edge.peer) == region_.id);
   for (const Edge& edge : pattern_.in) itinerary_.in_direct.push_back(region_of(edge.peer) == region_.id);
-  plan_ = lower(pattern_, itinerary_, options_.lowering);
-  return {};
-}
-
-Round Planner::finish_direct() {
-  itinerary_.rank = rank_;
-  itinerary_.out_direct.assign(pattern_.out.size(), true);
-  itinerary_.in_direct.assign(pattern_.in.size(), true);
   plan_ = lower(pattern_, itinerary_, options_.lowering);
   return {};
 }

@@ -37,6 +37,9 @@ struct PlanOptions {
   LoweringOptions lowering;
 };
 
+/// The plan in which each edge is one message. Local.
+[[nodiscard]] Plan plan_direct(Rank rank, const RankPattern& pattern, const LoweringOptions& options = {});
+
 /// The setup skeleton: turns one rank's pattern into its plan in a fixed number of rounds, without knowing how they are
 /// carried. Strategies never communicate; nothing here grows with the number of ranks, only with the rank's own edges
 /// and those of its region.
@@ -73,7 +76,6 @@ class Planner {
   Round tell_receivers(const std::vector<Bytes>& inbox);
   Round tell_destinations(const std::vector<Bytes>& inbox);
   Round finish(const std::vector<Bytes>& inbox);
-  Round finish_direct();
 
   [[nodiscard]] Rank region_of(Rank peer) const { return peer_regions_.at(peer); }
   [[nodiscard]] bool crosses(const Edge& edge) const;

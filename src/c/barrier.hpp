@@ -1,0 +1,41 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <exception>
+#include <utility>
+
+#include "core/error.hpp"
+#include "laneway/laneway.h"
+#include "mpi/request.hpp"
+
+struct LNW_Request_s {
+  std::unique_ptr<laneway::Request> request;
+};
+
+namespace laneway {
+
+/// The MPI error code for the exception that is being handled; its text names the rank and the call.
+int error_code(const char* call, int rank) noexcept;
+
+int raise_on(MPI_Comm comm, const char* call) noexcept;
+int raise_on(const LNW_Request_s* request, const char* call) noexcept;
+
+/// Runs `body`; an exception ends here, as a call of the error handler of `where` (a communicator or a request) and an
+/// error code.
+template <class Where, class Body>
+int guarded(const char* call, Where where, Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return MPI_SUCCESS;
+  } catch (...) {
+    return raise_on(where, call);
+  }
+}
+
+/// Throws Error(argument) if `pointer` is null.
+inline void require_pointer(const void* pointer, const char* name) {
+  require(pointer != nullptr, ErrorKind::argument, std::string(name) + " is NULL");
+}
+
+}  // namespace laneway

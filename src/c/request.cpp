@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <cstring>
+
+#include "c/barrier.hpp"
+#include "plan/plan.hpp"
+
+using namespace laneway;
+
+namespace {
+
+void set_empty(MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  status->MPI_ERROR = MPI_SUCCESS;
+  MPI_Status_set_elements(status, MPI_BYTE, 0);
+  MPI_Status_set_cancelled(status, 0);
+}
+
+const LNW_Request_s* where(const LNW_Request* request) { return request ? *request : nullptr; }
+
+Request& inactive(LNW_Request request, const char* argument) {
+  require(request != LNW_REQUEST_NULL, ErrorKind::request, std::string(argument) + " is LNW_REQUEST_NULL");
+  require(!request->request->active(), ErrorKind::request, std::string(argument) + " is active");
+  return *request->request;
+}
+
+Request& startable(LNW_Request request, const char* argument) {
+  Request& ready = inactive(request, argument);
+  require(ready.bound(), ErrorKind::request, std::string(argument) + " has no buffers yet: call LNW_Request_set_buffers first");
+  return ready;
+}
+
+std::string element(int i) { return "array_of_requests[" + std::to_string(i) + "]"; }
+
+}  // namespace
+
+int LNW_Start(LNW_Request* request) {
+  return guarded(__func__, where(request), [&] {
+    require_pointer(request, "request");
+    startable(*request, "request").start();
+  });
+}
+
+int LNW_Startall(int count, LNW_Request array_of_requests[]) {
+  return guarded(__func__, count > 0 ? where(array_of_requests) : nullptr, [&] {
+    require(count >= 0, ErrorKind::count, "count is " + std::to_string(count));
+    if (count > 0) require_pointer(array_of_requests, "array_of_requests");
+    for (int i = 0; i < count; ++i) {
+      require(std::find(array_of_requests, array_of_requests + i, array_of_requests[i]) == array_of_requests + i, ErrorKind::request,
+              element(i) + " appears twice");
+      startable(array_of_requests[i], element(i).c_str());
+    }
+    for (int i = 0; i < count; ++i) array_of_requests[i]->request->start();
+  });
+}
+
+int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
+  return guarded(__func__, where(request), [&] {
+    require_pointer(request, "request");
+    require_pointer(flag, "flag");
+    *flag = *request == LNW_REQUEST_NULL || (*request)->request->test();
+    if (*flag) set_empty(status);
+  });
+}
+
+int LNW_Wait(LNW_Request* request, MPI_Status* status) {
+  return guarded(__func__, where(request), [&] {
+    require_pointer(request, "request");
+    if (*request != LNW_REQUEST_NULL) (*request)->request->wait();
+    set_empty(status);
+  });
+}
+
+int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+  return guarded(__func__, count > 0 ? where(array_of_requests) : nullptr, [&] {
+    require(count >= 0, ErrorKind::count, "count is " + std::to_string(count));
+    if (count > 0) require_pointer(array_of_requests, "array_of_requests");
+    for (int i = 0; i < count; ++i) {
+      if (array_of_requests[i] != LNW_REQUEST_NULL) array_of_requests[i]->request->wait();
+      if (array_of_statuses != MPI_STATUSES_IGNORE) set_empty(&array_of_statuses[i]);
+    }
+  });
+}
+
+int LNW_Request_free(LNW_Request* request) {
+  return guarded(__func__, where(request), [&] {
+    require_pointer(request, "request");
+    inactive(*request, "request");
+    delete *request;
+    *request = LNW_REQUEST_NULL;
+  });
+}
+
+int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf) {
+  return guarded(__func__, static_cast<const LNW_Request_s*>(request),
+                 [&] { inactive(request, "request").set_buffers({sendbuf, recvbuf}); });
+}
+
+int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics) {
+  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
+    require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
+    require_pointer(statistics, "statistics");
+    const Statistics s = request->request->statistics();
+    *statistics = {s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes};
+  });
+}
+
+int LNW_Request_get_strategy(LNW_Request request, const char** name) {
+  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
+    require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
+    require_pointer(name, "name");
+    *name = request->request->strategy().data();
+  });
+}
+
+int LNW_Request_get_plan(LNW_Request request, char* text, MPI_Count size, MPI_Count* length) {
+  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
+    require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
+    require_pointer(length, "length");
+    const std::string json = to_json(request->request->plan());
+    *length = static_cast<MPI_Count>(json.size());
+    if (size <= 0) return;
+    require_pointer(text, "text");
+    const std::size_t copied = std::min(json.size(), static_cast<std::size_t>(size) - 1);
+    std::memcpy(text, json.data(), copied);
+    text[copied] = '\0';
+  });
+}

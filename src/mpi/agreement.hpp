@@ -1,0 +1,15 @@
+#pragma once
+
+#include <exception>
+
+#include "mpi/communicator.hpp"
+#include "mpi/hints.hpp"
+
+namespace laneway {
+
+/// One small reduction in which the ranks learn whether any of them failed and whether their hints agree. Rethrows
+/// `failure` where there is one; throws Error(argument) naming a rank that failed on the others, Error(info) on all where
+/// the hints differ.
+void agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hints& hints);
+
+}  // namespace laneway

@@ -1,0 +1,132 @@
+#include "mpi/communicator.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "core/error.hpp"
+#include "exec/progress.hpp"
+#include "mpi/discovery.hpp"
+#include "transport/p2p.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Duplicates live in this process, in the order of their creation, which is the same on all their ranks.
+std::vector<PrivateComm*> live;
+std::mutex live_mutex;
+bool finalizing = false;
+
+int communicator_key = MPI_KEYVAL_INVALID;
+
+int delete_communicator(MPI_Comm, int, void* attribute, void*) {
+  delete static_cast<Communicator*>(attribute);
+  return MPI_SUCCESS;
+}
+
+/// Runs first in MPI_Finalize (MPI 4.0, section 11.2.4): frees what is left, and from here on nothing more.
+int on_finalize(MPI_Comm, int, void*, void*) {
+  const std::lock_guard lock(live_mutex);
+  finalizing = true;
+  for (PrivateComm* comm : live) comm->free();
+  return MPI_SUCCESS;
+}
+
+void create_keys() {
+  const std::lock_guard lock(live_mutex);
+  if (communicator_key != MPI_KEYVAL_INVALID) return;
+  int finalize_key = MPI_KEYVAL_INVALID;
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &finalize_key, nullptr), "MPI_Comm_create_keyval");
+  check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, finalize_key, nullptr), "MPI_Comm_set_attr");
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_communicator, &communicator_key, nullptr),
+            "MPI_Comm_create_keyval");
+}
+
+MPI_Comm duplicate(MPI_Comm original) {
+  MPI_Comm copy = MPI_COMM_NULL;
+#ifdef LANEWAY_HAS_COMM_IDUP
+  if (any_active()) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Comm_idup(original, &copy, &request), "MPI_Comm_idup");
+    progress_until([&] {
+      int flag = 0;
+      check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+      return flag != 0;
+    });
+    return copy;
+  }
+#endif
+  check_mpi(MPI_Comm_dup(original, &copy), "MPI_Comm_dup");
+  return copy;
+}
+
+}  // namespace
+
+PrivateComm::PrivateComm(MPI_Comm original) : comm_(duplicate(original)) {
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  void* bound = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr");
+  if (found) last_tag_ = *static_cast<int*>(bound);
+  const std::lock_guard lock(live_mutex);
+  live.push_back(this);
+}
+
+PrivateComm::~PrivateComm() {
+  const std::lock_guard lock(live_mutex);
+  std::erase(live, this);
+  if (!finalizing) free();
+}
+
+void PrivateComm::free() {
+  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+}
+
+bool PrivateComm::has_tags() const { return next_tag_ <= last_tag_ - plan_channels; }
+
+int PrivateComm::take_tags() {
+  LANEWAY_ASSERT(1, has_tags());
+  const int tag = next_tag_;
+  next_tag_ += plan_channels;
+  return tag;
+}
+
+Communicator::Communicator(MPI_Comm comm) : private_(std::make_shared<PrivateComm>(comm)) {}
+
+Communicator& Communicator::of(MPI_Comm comm) {
+  require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");
+  int inter = 0;
+  check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+  require(!inter, ErrorKind::communicator, "comm: an intercommunicator");
+  create_keys();
+  void* attribute = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(comm, communicator_key, &attribute, &found), "MPI_Comm_get_attr");
+  if (!found) {
+    auto* fresh = new Communicator(comm);
+    check_mpi(MPI_Comm_set_attr(comm, communicator_key, fresh), "MPI_Comm_set_attr");
+    attribute = fresh;
+  }
+  return *static_cast<Communicator*>(attribute);
+}
+
+std::shared_ptr<PrivateComm> Communicator::private_comm(MPI_Comm comm) {
+  if (!private_->has_tags()) private_ = std::make_shared<PrivateComm>(comm);
+  return private_;
+}
+
+const Topology& Communicator::topology(MPI_Comm comm) {
+  if (!topology_) topology_ = std::make_unique<Topology>(read_topology(comm));
+  return *topology_;
+}
+
+const Region& Communicator::node(const std::string& description) {
+  auto it = nodes_.find(description);
+  if (it == nodes_.end()) it = nodes_.emplace(description, find_node(private_->get(), description)).first;
+  return it->second;
+}
+
+}  // namespace laneway

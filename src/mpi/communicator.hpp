@@ -1,0 +1,77 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "machine/machine.hpp"
+#include "mpi/hints.hpp"
+#include "mpi/topology.hpp"
+#include "plan/plan.hpp"
+
+namespace laneway {
+
+/// A private duplicate of a user's communicator: no receive of the user can take a message of this library. It returns
+/// errors. Freed with its last owner, which may be a request that outlives the user's communicator.
+class PrivateComm {
+ public:
+  explicit PrivateComm(MPI_Comm original);
+  ~PrivateComm();
+  PrivateComm(const PrivateComm&) = delete;
+  PrivateComm& operator=(const PrivateComm&) = delete;
+
+  /// Local in all known MPI libraries, as the standard anticipates. Called by the destructor.
+  void free();
+
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] Rank size() const { return size_; }
+
+  enum Tag { setup_tag = 0, gather_tag = 1, share_tag = 2, check_tag = 3, blocking_tag = plan_channels };
+
+  /// Whether tags are left for one more plan. Ranks take them in collective order, so all run out together.
+  [[nodiscard]] bool has_tags() const;
+  /// The first of plan_channels tags that no other plan on this communicator uses.
+  [[nodiscard]] int take_tags();
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  Rank rank_ = 0;
+  Rank size_ = 0;
+  int next_tag_ = blocking_tag + plan_channels;
+  int last_tag_ = 32767;
+};
+
+/// What this library knows of a user's communicator; kept as an attribute and gone with it.
+class Communicator {
+ public:
+  /// Collective on the first call for a communicator. Throws Error(communicator) on null and intercommunicators.
+  static Communicator& of(MPI_Comm comm);
+
+  /// The private duplicate, with tags for at least one more plan. Collective when they have run out.
+  std::shared_ptr<PrivateComm> private_comm(MPI_Comm comm);
+
+  /// Read from `comm` on the first call.
+  const Topology& topology(MPI_Comm comm);
+
+  /// Hints given when the communicator was created.
+  HintTexts hints;
+
+  /// This rank's node. Collective on the first call for a description. `description` as LANEWAY_MACHINE, empty: as
+  /// discovered.
+  const Region& node(const std::string& description);
+
+  /// The regions of neighbours, by machine description, once a planner has found them.
+  std::map<std::string, std::map<Rank, Rank>> peer_regions;
+
+ private:
+  explicit Communicator(MPI_Comm comm);
+
+  std::shared_ptr<PrivateComm> private_;
+  std::unique_ptr<Topology> topology_;
+  std::map<std::string, Region> nodes_;
+};
+
+}  // namespace laneway

@@ -1,0 +1,132 @@
+#include "mpi/discovery.hpp"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.hpp"
+#include "transport/p2p.hpp"
+
+namespace laneway {
+
+namespace {
+
+class Group {
+ public:
+  explicit Group(MPI_Comm comm) { check_mpi(MPI_Comm_group(comm, &group_), "MPI_Comm_group"); }
+  ~Group() { MPI_Group_free(&group_); }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  [[nodiscard]] std::vector<int> translate(const std::vector<int>& ranks, const Group& to) const {
+    std::vector<int> result(ranks.size());
+    check_mpi(MPI_Group_translate_ranks(group_, static_cast<int>(ranks.size()), ranks.data(), to.group_, result.data()),
+              "MPI_Group_translate_ranks");
+    return result;
+  }
+
+  [[nodiscard]] bool same_members(const Group& other) const {
+    int result = MPI_UNEQUAL;
+    check_mpi(MPI_Group_compare(group_, other.group_, &result), "MPI_Group_compare");
+    return result != MPI_UNEQUAL;
+  }
+
+ private:
+  MPI_Group group_ = MPI_GROUP_NULL;
+};
+
+Region region_of_members(std::vector<int> members) {
+  std::erase(members, MPI_UNDEFINED);
+  std::sort(members.begin(), members.end());
+  LANEWAY_ASSERT(1, !members.empty());
+  const Rank id = members.front();
+  return {id, std::move(members)};
+}
+
+/// Members of this rank's node as ranks of MPI_COMM_WORLD, once they are known.
+std::vector<int> world_node;
+
+std::vector<int> split_by_node(MPI_Comm comm) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  int size = 0;
+  check_mpi(MPI_Comm_size(node, &size), "MPI_Comm_size");
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
+  std::vector<int> members;
+  {
+    const Group inner(node);
+    members = inner.translate(ranks, Group(comm));
+  }
+  MPI_Comm_free(&node);
+  return members;
+}
+
+}  // namespace
+
+Region find_node(MPI_Comm comm, const std::string& description) {
+  const Group group(comm);
+  const Group world(MPI_COMM_WORLD);
+  if (!description.empty()) {
+    int rank = 0;
+    int size = 0;
+    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+    return region_of_members(world.translate(Machine::parse(description, size).region(0, rank).members, group));
+  }
+  if (world_node.empty()) {
+    const std::vector<int> members = split_by_node(comm);
+    if (group.same_members(world)) world_node = group.translate(members, world);
+    return region_of_members(members);
+  }
+  return region_of_members(world.translate(world_node, group));
+}
+
+Binding binding_of_this_process() {
+  Binding binding;
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return binding;
+  hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_bitmap_t bound = hwloc_bitmap_alloc();
+  if (hwloc_topology_load(topology) == 0 && hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
+    auto only = [&](hwloc_obj_type_t type) {
+      int found = -1;
+      for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;)
+        if (hwloc_bitmap_isincluded(bound, object->cpuset)) found = static_cast<int>(object->logical_index);
+      return found;
+    };
+    binding.package = only(HWLOC_OBJ_PACKAGE);
+    binding.numa_node = only(HWLOC_OBJ_NUMANODE);
+  }
+  hwloc_bitmap_free(bound);
+  hwloc_topology_destroy(topology);
+  return binding;
+}
+
+std::vector<TreeLevel> find_region_tree(MPI_Comm comm) {
+  std::vector<TreeLevel> tree{{"node", find_node(comm, "")}};
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  const Binding own = binding_of_this_process();
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm, tree[0].region.id, rank, &node), "MPI_Comm_split");
+  std::vector<Binding> all(tree[0].region.members.size());
+  check_mpi(MPI_Allgather(&own, sizeof(Binding), MPI_BYTE, all.data(), sizeof(Binding), MPI_BYTE, node), "MPI_Allgather");
+  MPI_Comm_free(&node);
+  auto divide = [&](const char* name, auto&& same) {
+    std::vector<int> members;
+    bool known = true;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      known = known && all[i].package >= 0;
+      if (same(all[i])) members.push_back(tree[0].region.members[i]);
+    }
+    if (known && members.size() < tree.back().region.members.size()) tree.push_back({name, region_of_members(members)});
+  };
+  divide("socket", [&](const Binding& b) { return b.package == own.package; });
+  divide("numa", [&](const Binding& b) { return b.package == own.package && b.numa_node == own.numa_node; });
+  return tree;
+}
+
+}  // namespace laneway

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+
+namespace laneway {
+
+/// The ranks of `comm` that share the calling rank's node.
+///
+/// With a description (as LANEWAY_MACHINE, of the ranks of MPI_COMM_WORLD) this is local. Otherwise nodes are found by
+/// MPI_Comm_split_type, collectively, once for MPI_COMM_WORLD's group; for other communicators they then follow by
+/// group translation. A communicator that is used before the world is split by itself.
+[[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description);
+
+/// Where hwloc says that the calling process is bound: logical indices, -1 where it is bound to no single one.
+struct Binding {
+  int package = -1;
+  int numa_node = -1;
+};
+[[nodiscard]] Binding binding_of_this_process();
+
+/// The region tree of the calling rank, outermost first: its node, and inside it the package and the NUMA node that it
+/// is bound to, as far as these divide the node. Collective over `comm`.
+struct TreeLevel {
+  std::string name;
+  Region region;
+};
+[[nodiscard]] std::vector<TreeLevel> find_region_tree(MPI_Comm comm);
+
+}  // namespace laneway

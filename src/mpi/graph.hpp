@@ -1,0 +1,26 @@
+#pragma once
+
+#include <mpi.h>
+
+namespace laneway {
+
+/// One side of the arguments of MPI_Dist_graph_create_adjacent, with their names for error texts.
+struct GraphSide {
+  int degree;
+  const int* ranks;
+  const int* weights;
+  const char* degree_name;
+  const char* ranks_name;
+  const char* weights_name;
+};
+
+struct GraphArguments {
+  GraphSide sources;
+  GraphSide destinations;
+};
+
+/// As MPI_Dist_graph_create_adjacent; the hints in `info` stay with the new communicator. If the arguments of any rank
+/// are bad, all ranks throw.
+void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new);
+
+}  // namespace laneway

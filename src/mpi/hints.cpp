@@ -1,0 +1,97 @@
+#include "mpi/hints.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <vector>
+
+#include "core/error.hpp"
+#include "transport/p2p.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::array<HintRow, 6> rows = {{
+    {"lnw_strategy", "LANEWAY_STRATEGY", "direct", "a name that `laneway strategies` lists; the suffix _nodedup turns deduplication off",
+     "how data moves between nodes"},
+    {"lnw_deduplicate", "LANEWAY_DEDUPLICATE", "true", "true, false", "send each byte between two nodes once, however many ranks need it"},
+    {"lnw_machine", "LANEWAY_MACHINE", "", "`node:4 socket:2 rank:2`, `ranks:5,3,8`, `file:PATH`; empty: as discovered",
+     "which ranks of MPI_COMM_WORLD share a node"},
+    {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, strict",
+     "wait: relays progress in calls of this library; strict: no strategy that relays is used"},
+    {"lnw_pack_below", "LANEWAY_PACK_BELOW", "16384", "bytes", "on-node parts of relayed data below this size share one message"},
+    {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
+}};
+
+bool boolean(std::string_view key, const std::string& text) {
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  throw Error(ErrorKind::info, std::string(key) + "=" + text + ": valid are true and false");
+}
+
+}  // namespace
+
+std::span<const HintRow> hint_rows() { return rows; }
+
+HintTexts hints_in(MPI_Info info) {
+  HintTexts texts;
+  if (info == MPI_INFO_NULL) return texts;
+  int keys = 0;
+  check_mpi(MPI_Info_get_nkeys(info, &keys), "MPI_Info_get_nkeys");
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1];
+    check_mpi(MPI_Info_get_nthkey(info, i, key), "MPI_Info_get_nthkey");
+    if (!std::string_view(key).starts_with("lnw_")) continue;
+    std::string valid;
+    bool known = false;
+    for (const HintRow& row : rows) {
+      known = known || row.key == key;
+      valid += (valid.empty() ? "" : ", ") + std::string(row.key);
+    }
+    require(known, ErrorKind::info, "info: unknown key " + std::string(key) + "; valid are " + valid);
+    std::vector<char> value(MPI_MAX_INFO_VAL + 1);
+    int found = 0;
+    check_mpi(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found), "MPI_Info_get");
+    if (found) texts[key] = value.data();
+  }
+  return texts;
+}
+
+std::uint64_t Hints::fingerprint() const {
+  const std::string all = std::string(strategy.row->name) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
+                          std::to_string(check) + std::to_string(strict_progress) + '\n' +
+                          std::to_string(lowering.relay_alone_bytes);
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
+  auto text = [&](std::string_view key) -> std::string {
+    for (const HintTexts* texts : {&call, &communicator})
+      if (const auto it = texts->find(std::string(key)); it != texts->end()) return it->second;
+    for (const HintRow& row : rows) {
+      if (row.key != key) continue;
+      const char* value = std::getenv(std::string(row.environment).c_str());
+      return value ? value : std::string(row.fallback);
+    }
+    internal_error("hint without a row", __FILE__, __LINE__);
+  };
+  Hints hints;
+  hints.strategy = parse_strategy(text("lnw_strategy"));
+  hints.strategy.deduplicate = boolean("lnw_deduplicate", text("lnw_deduplicate")) && hints.strategy.deduplicate;
+  hints.machine = text("lnw_machine");
+  hints.check = boolean("lnw_check", text("lnw_check"));
+  const std::string progress = text("lnw_progress");
+  require(progress == "wait" || progress == "strict", ErrorKind::info, "lnw_progress=" + progress + ": valid are wait and strict");
+  hints.strict_progress = progress == "strict";
+  const std::string pack = text("lnw_pack_below");
+  const auto [end, code] = std::from_chars(pack.data(), pack.data() + pack.size(), hints.lowering.relay_alone_bytes);
+  require(code == std::errc() && end == pack.data() + pack.size() && hints.lowering.relay_alone_bytes >= 0, ErrorKind::info,
+          "lnw_pack_below=" + pack + ": not a number of bytes");
+  if (hints.strict_progress) hints.strategy.row = &find_strategy("direct");
+  return hints;
+}
+
+}  // namespace laneway

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lanes/strategy.hpp"
+#include "plan/lower.hpp"
+
+namespace laneway {
+
+/// One setting that users can give: as info key, or in the environment.
+struct HintRow {
+  std::string_view key;
+  std::string_view environment;
+  std::string_view fallback;
+  std::string_view values;
+  std::string_view description;
+};
+
+[[nodiscard]] std::span<const HintRow> hint_rows();
+
+/// Hint texts by info key.
+using HintTexts = std::map<std::string, std::string>;
+
+/// The hints of this library in `info`. Throws Error(info) on an unknown key that starts with "lnw_".
+[[nodiscard]] HintTexts hints_in(MPI_Info info);
+
+/// Settings in force for one operation.
+struct Hints {
+  StrategyChoice strategy;
+  std::string machine;
+  bool check = false;
+  bool strict_progress = false;
+  LoweringOptions lowering;
+
+  /// Equal on two ranks exactly if all settings that must agree are equal.
+  [[nodiscard]] std::uint64_t fingerprint() const;
+};
+
+/// The info of the call comes before that of the communicator's creation, then the environment, then the default.
+/// Throws Error(info) that names the key and the valid values.
+[[nodiscard]] Hints resolve_hints(const HintTexts& call, const HintTexts& communicator);
+
+}  // namespace laneway

@@ -1,0 +1,93 @@
+#include "mpi/mailbox.hpp"
+
+#include <climits>
+
+#include "core/error.hpp"
+#include "exec/progress.hpp"
+#include "transport/p2p.hpp"
+
+namespace laneway {
+
+namespace {
+
+int count_of(const Bytes& data) {
+  require(data.size() <= INT_MAX, ErrorKind::unsupported, "setup: a message of more than 2^31 bytes");
+  return static_cast<int>(data.size());
+}
+
+Bytes receive(MPI_Comm comm, Rank from, int tag) {
+  MPI_Status status;
+  if (any_active()) {
+    progress_until([&] {
+      int flag = 0;
+      check_mpi(MPI_Iprobe(from, tag, comm, &flag, &status), "MPI_Iprobe");
+      return flag != 0;
+    });
+  } else {
+    check_mpi(MPI_Probe(from, tag, comm, &status), "MPI_Probe");
+  }
+  int bytes = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  Bytes data(static_cast<std::size_t>(bytes));
+  check_mpi(MPI_Recv(data.data(), bytes, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+  return data;
+}
+
+}  // namespace
+
+void wait_all_progressing(std::vector<MPI_Request>& requests) {
+  const int n = static_cast<int>(requests.size());
+  if (!any_active()) {
+    check_mpi(MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    return;
+  }
+  progress_until([&] {
+    int flag = 0;
+    check_mpi(MPI_Testall(n, requests.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return flag != 0;
+  });
+}
+
+std::vector<Bytes> Mailbox::carry(const Round& round) {
+  if (round.kind == Round::Kind::exchange) return exchange(round.letters, round.from, PrivateComm::setup_tag);
+  return region_gather(round.contribution);
+}
+
+std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag) {
+  std::vector<MPI_Request> sends;
+  sends.reserve(letters.size());
+  for (const Letter& letter : letters) {
+    sends.push_back(MPI_REQUEST_NULL);
+    check_mpi(MPI_Isend(letter.data.data(), count_of(letter.data), MPI_BYTE, letter.peer, tag, comm_.get(), &sends.back()), "MPI_Isend");
+  }
+  std::vector<Bytes> inbox;
+  inbox.reserve(from.size());
+  for (Rank rank : from) inbox.push_back(receive(comm_.get(), rank, tag));
+  wait_all_progressing(sends);
+  return inbox;
+}
+
+/// Gathered at the first member, which sends all to the others: two hops, and no communicator of its own to create.
+std::vector<Bytes> Mailbox::region_gather(const Bytes& contribution) {
+  const Rank leader = region_.members.front();
+  if (comm_.rank() != leader) {
+    (void)exchange({{leader, contribution}}, {}, PrivateComm::gather_tag);
+    const Bytes all = exchange({}, {leader}, PrivateComm::share_tag).front();
+    Reader reader(all);
+    std::vector<Bytes> inbox(region_.members.size());
+    for (Bytes& part : inbox) part = reader.get_bytes();
+    return inbox;
+  }
+  const std::vector<Rank> others(region_.members.begin() + 1, region_.members.end());
+  std::vector<Bytes> inbox = exchange({}, others, PrivateComm::gather_tag);
+  inbox.insert(inbox.begin(), contribution);
+  Writer writer;
+  for (const Bytes& part : inbox) writer.put(part);
+  const Bytes all = writer.take();
+  std::vector<Letter> letters;
+  for (Rank other : others) letters.push_back({other, all});
+  (void)exchange(letters, {}, PrivateComm::share_tag);
+  return inbox;
+}
+
+}  // namespace laneway

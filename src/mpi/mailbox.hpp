@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "core/wire.hpp"
+#include "machine/machine.hpp"
+#include "mpi/communicator.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+/// Carries a planner's rounds as messages on a private communicator, and advances active exchanges while it waits.
+class Mailbox {
+ public:
+  Mailbox(const PrivateComm& comm, const Region& region) : comm_(comm), region_(region) {}
+
+  [[nodiscard]] std::vector<Bytes> carry(const Round& round);
+
+ private:
+  [[nodiscard]] std::vector<Bytes> exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag);
+  [[nodiscard]] std::vector<Bytes> region_gather(const Bytes& contribution);
+
+  const PrivateComm& comm_;
+  const Region& region_;
+};
+
+/// Completes `requests`, advancing active exchanges meanwhile.
+void wait_all_progressing(std::vector<MPI_Request>& requests);
+
+}  // namespace laneway

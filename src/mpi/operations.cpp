@@ -1,0 +1,156 @@
+#include "mpi/operations.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "mpi/datatype.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Names of the arguments of one side, as the user wrote them.
+struct Names {
+  const char* count;
+  const char* counts;
+  const char* displacements;
+  const char* indices;
+  const char* type;
+  const char* types;
+};
+
+constexpr Names send_names = {"sendcount", "sendcounts", "sdispls", "sendindices", "sendtype", "sendtypes"};
+constexpr Names receive_names = {"recvcount", "recvcounts", "rdispls", "recvindices", "recvtype", "recvtypes"};
+
+std::string element(const char* array, int slot) { return std::string(array) + "[" + std::to_string(slot) + "]"; }
+
+void check_count(int count, const std::string& name) {
+  require(count >= 0, ErrorKind::count, name + " is " + std::to_string(count));
+}
+
+TypeMap checked_type(MPI_Datatype type, const std::string& name) {
+  require(type != MPI_DATATYPE_NULL, ErrorKind::type, name + " is MPI_DATATYPE_NULL");
+  return type_map(type);
+}
+
+void check_array(const void* array, int degree, const char* name) {
+  require(array != nullptr || degree == 0, ErrorKind::argument, std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors");
+}
+
+std::vector<Edge> uniform_edges(const std::vector<Neighbor>& neighbors, const UniformSide& side, bool same_block, const Names& names) {
+  check_count(side.count, names.count);
+  const TypeMap map = checked_type(side.type, names.type);
+  std::vector<Edge> edges;
+  edges.reserve(neighbors.size());
+  for (const Neighbor& neighbor : neighbors)
+    edges.push_back({neighbor.rank, map.elements(side.count, same_block ? 0 : neighbor.slot * side.count * map.extent)});
+  return edges;
+}
+
+std::vector<Edge> counted_edges(const std::vector<Neighbor>& neighbors, int degree, const CountsSide& side, const Names& names) {
+  check_array(side.counts, degree, names.counts);
+  check_array(side.displacements, degree, names.displacements);
+  const TypeMap map = checked_type(side.type, names.type);
+  std::vector<Edge> edges;
+  edges.reserve(neighbors.size());
+  for (const Neighbor& neighbor : neighbors) {
+    check_count(side.counts[neighbor.slot], element(names.counts, neighbor.slot));
+    edges.push_back({neighbor.rank, map.elements(side.counts[neighbor.slot], side.displacements[neighbor.slot] * map.extent)});
+  }
+  return edges;
+}
+
+std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const TypesSide& side, const Names& names) {
+  check_array(side.counts, degree, names.counts);
+  check_array(side.displacements, degree, names.displacements);
+  check_array(side.types, degree, names.types);
+  std::vector<std::pair<MPI_Datatype, TypeMap>> maps;
+  auto map_of = [&](int slot) -> const TypeMap& {
+    const MPI_Datatype type = side.types[slot];
+    for (const auto& [known, map] : maps)
+      if (known == type) return map;
+    return maps.emplace_back(type, checked_type(type, element(names.types, slot))).second;
+  };
+  std::vector<Edge> edges;
+  edges.reserve(neighbors.size());
+  for (const Neighbor& neighbor : neighbors) {
+    check_count(side.counts[neighbor.slot], element(names.counts, neighbor.slot));
+    edges.push_back({neighbor.rank, map_of(neighbor.slot).elements(side.counts[neighbor.slot], side.displacements[neighbor.slot])});
+  }
+  return edges;
+}
+
+std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degree, const IndexedSide& side, const Names& names) {
+  check_array(side.counts, degree, names.counts);
+  require(side.size >= 0, ErrorKind::count, std::string(names.indices) + ": the buffer has " + std::to_string(side.size) + " elements");
+  std::int64_t total = 0;
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(degree) + 1);
+  for (int slot = 0; slot < degree; ++slot) {
+    check_count(side.counts[slot], element(names.counts, slot));
+    total += side.counts[slot];
+    begin[static_cast<std::size_t>(slot) + 1] = total;
+  }
+  require(side.indices != nullptr || total == 0, ErrorKind::argument,
+          std::string(names.indices) + " is NULL with " + std::to_string(total) + " elements");
+  for (std::int64_t i = 0; i < total; ++i)
+    require(side.indices[i] >= 0 && side.indices[i] < side.size, ErrorKind::argument,
+            std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) +
+                ", the buffer has " + std::to_string(side.size) + " elements");
+  const TypeMap map = checked_type(side.type, names.type);
+  const auto whole = map.ranges.contiguous();
+  std::vector<Edge> edges;
+  edges.reserve(neighbors.size());
+  for (const Neighbor& neighbor : neighbors) {
+    Edge edge{neighbor.rank, {}};
+    const auto slot = static_cast<std::size_t>(neighbor.slot);
+    for (std::int64_t i = begin[slot]; i < begin[slot + 1]; ++i) {
+      const std::int64_t offset = side.indices[i] * map.extent;
+      if (whole)
+        edge.ranges.append(Range{offset + whole->offset, whole->bytes});
+      else
+        edge.ranges.append(map.ranges, offset);
+    }
+    edges.push_back(std::move(edge));
+  }
+  return edges;
+}
+
+}  // namespace
+
+RankPattern describe_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
+  return {uniform_edges(topology.destinations, send, true, send_names), uniform_edges(topology.sources, receive, false, receive_names)};
+}
+
+RankPattern describe_allgatherv(const Topology& topology, const UniformSide& send, const CountsSide& receive) {
+  Names names = receive_names;
+  names.displacements = "displs";
+  return {uniform_edges(topology.destinations, send, true, send_names), counted_edges(topology.sources, topology.indegree, receive, names)};
+}
+
+RankPattern describe_alltoall(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
+  return {uniform_edges(topology.destinations, send, false, send_names), uniform_edges(topology.sources, receive, false, receive_names)};
+}
+
+RankPattern describe_alltoallv(const Topology& topology, const CountsSide& send, const CountsSide& receive) {
+  return {counted_edges(topology.destinations, topology.outdegree, send, send_names),
+          counted_edges(topology.sources, topology.indegree, receive, receive_names)};
+}
+
+RankPattern describe_alltoallw(const Topology& topology, const TypesSide& send, const TypesSide& receive) {
+  return {typed_edges(topology.destinations, topology.outdegree, send, send_names),
+          typed_edges(topology.sources, topology.indegree, receive, receive_names)};
+}
+
+RankPattern describe_indexed(const Topology& topology, const IndexedSide& send, const IndexedSide& receive) {
+  return {indexed_edges(topology.destinations, topology.outdegree, send, send_names),
+          indexed_edges(topology.sources, topology.indegree, receive, receive_names)};
+}
+
+void check_buffers(const void* sendbuf, const void* recvbuf) {
+  require(sendbuf != MPI_IN_PLACE, ErrorKind::buffer, "sendbuf is MPI_IN_PLACE, which neighborhood operations do not take");
+  require(recvbuf != MPI_IN_PLACE, ErrorKind::buffer, "recvbuf is MPI_IN_PLACE, which neighborhood operations do not take");
+}
+
+}  // namespace laneway

@@ -1,0 +1,131 @@
+#include "mpi/request.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "core/error.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check_edges.hpp"
+#include "mpi/mailbox.hpp"
+#include "setup/planner.hpp"
+#include "transport/p2p.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// True if no other thread of this process can be inside the library.
+bool single_threaded() {
+  static const bool single = [] {
+    int level = MPI_THREAD_SINGLE;
+    check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+    return level != MPI_THREAD_MULTIPLE;
+  }();
+  return single;
+}
+
+Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPattern& pattern, const Region& node, const Hints& hints) {
+  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make();
+  const PlanOptions options{hints.strategy.deduplicate, hints.lowering};
+  Planner planner(comm.rank(), pattern, node, *strategy, options);
+  Mailbox mailbox(comm, node);
+  const auto known = communicator.peer_regions.find(hints.machine);
+  Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
+  while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
+  if (strategy->relays()) communicator.peer_regions.try_emplace(hints.machine, planner.peer_regions());
+  return planner.take_plan();
+}
+
+}  // namespace
+
+std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Describe& describe, std::optional<Buffers> buffers) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm(comm);
+  RankPattern pattern;
+  Hints hints;
+  hints.strategy.row = &strategies().front();
+  std::exception_ptr failure;
+  try {
+    pattern = describe(communicator.topology(comm));
+    hints = resolve_hints(hints_in(info), communicator.hints);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  agree(*priv, failure, hints);
+  if (hints.check) check_edges(*priv, pattern);
+  const Region& node = communicator.node(hints.machine);
+  auto plan = std::make_shared<const Plan>(make_plan(communicator, *priv, pattern, node, hints));
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  check_mpi(MPI_Comm_get_errhandler(comm, &handler), "MPI_Comm_get_errhandler");
+  std::unique_ptr<Request> request(new Request(priv, handler, priv->take_tags(), std::move(plan), hints.strategy.row->name, node));
+  if (buffers) request->set_buffers(*buffers);
+  return request;
+}
+
+Request::Request(std::shared_ptr<PrivateComm> comm, MPI_Errhandler handler, int tag, std::shared_ptr<const Plan> plan,
+                 std::string_view strategy, Region node)
+    : comm_(std::move(comm)), error_handler_(handler), tag_(tag), plan_(std::move(plan)), strategy_(strategy), node_(std::move(node)) {}
+
+Request::~Request() {
+  if (slot_) slot_->release();
+  if (error_handler_ != MPI_ERRHANDLER_NULL) MPI_Errhandler_free(&error_handler_);
+}
+
+void Request::set_buffers(Buffers buffers) {
+  P2PTransport transport(comm_->get(), tag_);
+  auto fresh = std::make_unique<Executor>(plan_, buffers, transport);
+  if (slot_) slot_->release();
+  executor_ = std::move(fresh);
+  slot_ = ProgressSlot::acquire(*executor_);
+}
+
+bool Request::active() const { return slot_ && slot_->active(); }
+
+void Request::start() { slot_->start(); }
+
+bool Request::test() { return !slot_ || slot_->test(); }
+
+void Request::wait() {
+  if (slot_) slot_->wait(single_threaded());
+}
+
+Statistics Request::statistics() const {
+  Statistics total;
+  total.staging_bytes = plan_->staging_bytes;
+  for (const Step& step : plan_->steps) {
+    for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
+    if (step.kind != StepKind::send) continue;
+    ++total.messages;
+    total.bytes += step.span.bytes;
+    if (std::binary_search(node_.members.begin(), node_.members.end(), step.peer)) continue;
+    ++total.net_messages;
+    total.net_bytes += step.span.bytes;
+  }
+  return total;
+}
+
+void Request::call_error_handler(int code) const {
+  MPI_Comm_set_errhandler(comm_->get(), error_handler_);
+  MPI_Comm_call_errhandler(comm_->get(), code);
+  MPI_Comm_set_errhandler(comm_->get(), MPI_ERRORS_RETURN);
+}
+
+void run_blocking(MPI_Comm comm, const Describe& describe, Buffers buffers) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm(comm);
+  const RankPattern pattern = describe(communicator.topology(comm));
+  P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
+  Executor executor(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
+  ProgressSlot* slot = ProgressSlot::acquire(executor);
+  slot->start();
+  try {
+    slot->wait(single_threaded());
+  } catch (...) {
+    slot->release();
+    throw;
+  }
+  slot->release();
+}
+
+}  // namespace laneway

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace laneway {
+
+/// One neighbour: `slot` is its position in the argument arrays and buffers of a neighborhood operation.
+struct Neighbor {
+  Rank rank = 0;
+  int slot = 0;
+};
+
+/// The neighbours of the calling rank, without MPI_PROC_NULL. The k-th destination that is d, at s, is matched by the
+/// k-th source that is s, at d.
+struct Topology {
+  std::vector<Neighbor> sources;
+  std::vector<Neighbor> destinations;
+  int indegree = 0;   ///< slots, including MPI_PROC_NULL
+  int outdegree = 0;
+};
+
+/// Reads the topology of a distributed-graph, graph or Cartesian communicator. Throws Error(topology) if it has none.
+[[nodiscard]] Topology read_topology(MPI_Comm comm);
+
+}  // namespace laneway
