@@ -57,7 +57,8 @@ class RandomCuts final : public Strategy {
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
     for (const Link& link : view.in) {
-      Random random(seed_ + static_cast<std::uint64_t>(link.region) * 1000003 + static_cast<std::uint64_t>(view.region.id));
+      Random random(seed_ + static_cast<std::uint64_t>(link.region) * 1000003 +
+                    static_cast<std::uint64_t>(view.region.id));
       std::vector<Piece> pieces;
       for (const SourceBytes& source : link.sources) {
         std::vector<std::int64_t> cuts = {0, source.bytes};
@@ -100,7 +101,8 @@ inline std::vector<Candidate> candidates(std::uint64_t seed) {
   std::vector<Candidate> result;
   for (bool deduplicate : {true, false}) {
     const std::string suffix = deduplicate ? "" : "_nodedup";
-    for (const StrategyRow& row : strategies()) result.push_back({std::string(row.name) + suffix, row.make(), deduplicate});
+    for (const StrategyRow& row : strategies())
+      result.push_back({std::string(row.name) + suffix, row.make(), deduplicate});
     result.push_back({"random_cuts" + suffix, std::make_unique<RandomCuts>(seed), deduplicate});
   }
   return result;
@@ -126,7 +128,9 @@ inline RangeList random_ranges(Random& random, std::int64_t elements, std::int64
   RangeList list;
   auto anywhere = [&] { return random.between(-window / 2, window) * width; };
   switch (random.between(0, 3)) {
-    case 0: list.append(Range{anywhere(), elements * width}); break;
+    case 0:
+      list.append(Range{anywhere(), elements * width});
+      break;
     case 1: {
       const std::int64_t block = random.between(1, std::max<std::int64_t>(1, elements / 2));
       const std::int64_t stride = random.between(-2, 2 * block + 3) * width;
@@ -149,7 +153,8 @@ inline RangeList random_ranges(Random& random, std::int64_t elements, std::int64
 
 /// Places for messages of those numbers of elements that do not overlap: one after the other with gaps, interleaved, or
 /// element by element in random order.
-inline std::vector<RangeList> disjoint_places(Random& random, const std::vector<std::int64_t>& elements, std::int64_t width) {
+inline std::vector<RangeList> disjoint_places(Random& random, const std::vector<std::int64_t>& elements,
+                                              std::int64_t width) {
   std::vector<RangeList> places(elements.size());
   const std::int64_t origin = random.between(-20, 20) * width;
   const std::int64_t total = std::accumulate(elements.begin(), elements.end(), std::int64_t{0});
@@ -200,7 +205,8 @@ inline Pattern random_pattern(Random& random, Rank ranks, const Shape& shape) {
     if (random.chance(85)) busy.push_back(r);
   if (busy.empty()) return pattern;
   const std::int64_t most = random.one_of<std::int64_t>({6, 6, 20, 60});
-  for (std::int64_t n = random.between(0, random.chance(20) ? 3 : 3 * static_cast<std::int64_t>(busy.size())); n > 0; --n) {
+  for (std::int64_t n = random.between(0, random.chance(20) ? 3 : 3 * static_cast<std::int64_t>(busy.size())); n > 0;
+       --n) {
     const Rank source = random.pick(busy);
     const Rank destination = random.chance(8) ? source : random.pick(busy);
     std::vector<Edge>& out = pattern[static_cast<std::size_t>(source)].out;
@@ -223,7 +229,8 @@ inline Pattern random_pattern(Random& random, Rank ranks, const Shape& shape) {
     for (const Edge& edge : p.in) elements.push_back(edge.ranges.bytes() / width);
     if (shape.places_may_overlap && random.chance(40)) {
       for (std::size_t i = 0; i < p.in.size(); ++i)
-        p.in[i].ranges = elements[i] > 500 ? RangeList{{0, elements[i] * width}} : random_ranges(random, elements[i], width);
+        p.in[i].ranges =
+            elements[i] > 500 ? RangeList{{0, elements[i] * width}} : random_ranges(random, elements[i], width);
     } else {
       std::vector<RangeList> places = disjoint_places(random, elements, width);
       for (std::size_t i = 0; i < p.in.size(); ++i) p.in[i].ranges = std::move(places[i]);
@@ -234,7 +241,8 @@ inline Pattern random_pattern(Random& random, Rank ranks, const Shape& shape) {
 
 inline Machine random_machine(Random& random, Rank ranks) {
   switch (random.between(0, 4)) {
-    case 0: return Machine::parse("node:* rank:" + std::to_string(random.between(1, std::min<Rank>(ranks, 5))), ranks);
+    case 0:
+      return Machine::parse("node:* rank:" + std::to_string(random.between(1, std::min<Rank>(ranks, 5))), ranks);
     case 1: {
       std::string sizes = "ranks:";
       for (Rank left = ranks; left > 0;) {
