@@ -112,14 +112,17 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
     counts.push_back(count == "*" ? 0 : positive(count, whole));
   }
   require(!counts.empty(), ErrorKind::info, "the machine description is empty");
+  const bool open = counts.front() == 0;
   std::int64_t below = 1;
   machine.sizes_.resize(counts.size());
   for (std::size_t level = counts.size(); level-- > 0;) {
-    require(below <= ranks, ErrorKind::info, "machine '" + whole + "' describes more ranks than the " + std::to_string(ranks) + " there are");
+    if (open) below = std::min<std::int64_t>(below, ranks);  // a single node, partly filled
+    require(below <= ranks, ErrorKind::info,
+            "machine '" + whole + "' describes more ranks than the " + std::to_string(ranks) + " there are");
     machine.sizes_[level] = static_cast<Rank>(below);
     below *= counts[level];
   }
-  if (counts.front() != 0) check_total(below, ranks, whole);
+  if (!open) check_total(below, ranks, whole);
   if (machine.names_.back() == "rank") {
     machine.names_.pop_back();
     machine.sizes_.pop_back();

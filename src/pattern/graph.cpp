@@ -54,7 +54,10 @@ Grid grid_of(const Spec& spec, Rank ranks, std::int64_t dimensions, bool periodi
   require(static_cast<std::int64_t>(grid.dims.size()) == dimensions, ErrorKind::argument,
           spec.name + ": dims has " + std::to_string(grid.dims.size()) + " entries, expected " + std::to_string(dimensions));
   std::int64_t product = 1;
-  for (std::int64_t d : grid.dims) product *= d;
+  for (std::int64_t d : grid.dims) {
+    require(d >= 1 && d <= ranks, ErrorKind::argument, spec.name + ": dims must be between 1 and the number of ranks");
+    if (product <= ranks) product *= d;
+  }
   require(product == ranks, ErrorKind::argument,
           spec.name + ": the product of dims is " + std::to_string(product) + ", there are " + std::to_string(ranks) + " ranks");
   return grid;
