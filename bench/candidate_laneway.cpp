@@ -1,0 +1,100 @@
+#include <laneway/laneway.h>
+
+#include "candidates.hpp"
+#include "plan/plan.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+/// An MPI_Info with one entry, or MPI_INFO_NULL if the value is empty.
+class Hint {
+ public:
+  Hint(const char* key, const std::string& value) {
+    if (value.empty()) return;
+    MPI_Info_create(&info_);
+    MPI_Info_set(info_, key, value.c_str());
+  }
+  ~Hint() {
+    if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
+  }
+  Hint(const Hint&) = delete;
+  Hint& operator=(const Hint&) = delete;
+
+  [[nodiscard]] MPI_Info get() const { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+class Laneway final : public Candidate {
+ public:
+  Laneway(const std::string& strategy, const Task& task) {
+    const Exchange& exchange = task.exchange;
+    const std::vector<Rank>& sources = exchange.receive.peers;
+    const std::vector<Rank>& destinations = exchange.send.peers;
+    const Hint machine("lnw_machine", task.run.machine);
+    LNW_Dist_graph_create_adjacent(task.run.comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
+                                   static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
+                                   machine.get(), 0, &comm_);
+    const Hint hint("lnw_strategy", strategy);
+    std::byte* send = task.buffers.send.data();
+    std::byte* receive = task.buffers.receive.data();
+    if (exchange.indexed) {
+      const ElementType element(exchange.element_bytes);
+      const std::vector<MPI_Count> send_indices(exchange.send.indices.begin(), exchange.send.indices.end());
+      const std::vector<MPI_Count> receive_indices(exchange.receive.indices.begin(), exchange.receive.indices.end());
+      LNW_Neighbor_alltoallv_init_indexed(
+          send, static_cast<MPI_Count>(exchange.send.labels.size()), exchange.send.counts.data(), send_indices.data(),
+          element.get(), receive, static_cast<MPI_Count>(exchange.receive.labels.size()),
+          exchange.receive.counts.data(), receive_indices.data(), element.get(), comm_, hint.get(), &request_);
+    } else if (exchange.op == Op::allgather) {
+      const int bytes = static_cast<int>(exchange.element_bytes);
+      LNW_Neighbor_allgather_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, comm_, hint.get(), &request_);
+    } else {
+      const Blocks blocks(task);
+      LNW_Neighbor_alltoallv_init(send, blocks.send_counts.data(), blocks.send_displacements.data(), MPI_BYTE, receive,
+                                  blocks.receive_counts.data(), blocks.receive_displacements.data(), MPI_BYTE, comm_,
+                                  hint.get(), &request_);
+    }
+  }
+  ~Laneway() override {
+    LNW_Request_free(&request_);
+    MPI_Comm_free(&comm_);
+  }
+  Laneway(const Laneway&) = delete;
+  Laneway& operator=(const Laneway&) = delete;
+
+  void run() override {
+    LNW_Start(&request_);
+    LNW_Wait(&request_, MPI_STATUS_IGNORE);
+  }
+
+  [[nodiscard]] std::optional<std::vector<Message>> messages() const override {
+    MPI_Count length = 0;
+    LNW_Request_get_plan(request_, nullptr, 0, &length);
+    std::string text(static_cast<std::size_t>(length) + 1, '\0');
+    LNW_Request_get_plan(request_, text.data(), length + 1, &length);
+    text.pop_back();
+    return bench::messages(plan_from_json(text));
+  }
+
+  [[nodiscard]] std::optional<RankTraffic> traffic() const override {
+    LNW_Request_statistics statistics;
+    LNW_Request_get_statistics(request_, &statistics);
+    return RankTraffic{statistics.net_messages, statistics.net_bytes, statistics.messages - statistics.net_messages,
+                       statistics.bytes - statistics.net_bytes};
+  }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  LNW_Request request_ = LNW_REQUEST_NULL;
+};
+
+}  // namespace
+
+std::unique_ptr<Candidate> make_strategy(const std::string& name, const Task& task) {
+  return std::make_unique<Laneway>(name, task);
+}
+
+}  // namespace laneway::bench

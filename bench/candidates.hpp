@@ -1,0 +1,127 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exchange.hpp"
+#include "run.hpp"
+#include "traffic.hpp"
+
+namespace laneway::bench {
+
+struct Buffers {
+  std::span<std::byte> send;
+  std::span<std::byte> receive;
+};
+
+/// What every candidate has to do. All of it outlives the candidates.
+struct Task {
+  const Run& run;
+  const Exchange& exchange;
+  Buffers buffers;
+};
+
+/// One way to carry out an exchange; made once, run many times.
+class Candidate {
+ public:
+  virtual ~Candidate() = default;
+
+  /// Collective: one exchange from the send to the receive buffer.
+  virtual void run() = 0;
+
+  /// What this rank sends in one exchange, if that is known.
+  [[nodiscard]] virtual std::optional<std::vector<Message>> messages() const { return std::nullopt; }
+  /// Counted by the candidate itself where it can.
+  [[nodiscard]] virtual std::optional<RankTraffic> traffic() const { return std::nullopt; }
+};
+
+/// A candidate by the name of a baseline, or of a strategy of this library. Collective.
+[[nodiscard]] std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task);
+
+/// Throws Error(argument) if `name` is no baseline, or one that this program was built without.
+void check_baseline(const std::string& name);
+/// Throws Error(info) that lists the strategies.
+void check_strategy(const std::string& name);
+
+[[nodiscard]] std::unique_ptr<Candidate> make_mpi(const Task& task);
+[[nodiscard]] std::unique_ptr<Candidate> make_mpi_persistent(const Task& task);
+[[nodiscard]] std::unique_ptr<Candidate> make_p2p(const Task& task);
+[[nodiscard]] std::unique_ptr<Candidate> make_mpi_advance(const Task& task);
+[[nodiscard]] std::unique_ptr<Candidate> make_strategy(const std::string& name, const Task& task);
+
+/// One message for each edge, as every MPI library sends them.
+class EdgeCandidate : public Candidate {
+ public:
+  explicit EdgeCandidate(const Task& task) : task_(task) {}
+  [[nodiscard]] std::optional<std::vector<Message>> messages() const override {
+    return bench::messages(task_.exchange);
+  }
+  [[nodiscard]] std::optional<RankTraffic> traffic() const override {
+    return bench::traffic(bench::messages(task_.exchange), task_.run.rank, task_.run.nodes);
+  }
+
+ protected:
+  Task task_;
+};
+
+/// An exchange as calls with counts and displacements know it, in bytes. Single elements are packed by hand, as a
+/// program that uses such a call would do it.
+class Blocks {
+ public:
+  explicit Blocks(const Task& task);
+
+  /// Before each exchange; does nothing if the edges are blocks of the send buffer already.
+  void pack();
+
+  std::vector<int> send_counts;
+  std::vector<int> send_displacements;
+  std::vector<int> receive_counts;
+  std::vector<int> receive_displacements;
+  const std::byte* send = nullptr;
+  std::byte* receive = nullptr;
+
+ private:
+  const Exchange& exchange_;
+  const std::byte* from_;
+  std::vector<std::byte> packed_;
+};
+
+/// A communicator of the candidate's own with the exchange's neighbours as its topology.
+class GraphComm {
+ public:
+  explicit GraphComm(const Task& task);
+  ~GraphComm() { MPI_Comm_free(&comm_); }
+  GraphComm(const GraphComm&) = delete;
+  GraphComm& operator=(const GraphComm&) = delete;
+
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// A committed datatype of one element.
+class ElementType {
+ public:
+  explicit ElementType(std::int64_t bytes) {
+    MPI_Type_contiguous(static_cast<int>(bytes), MPI_BYTE, &type_);
+    MPI_Type_commit(&type_);
+  }
+  ~ElementType() { MPI_Type_free(&type_); }
+  ElementType(const ElementType&) = delete;
+  ElementType& operator=(const ElementType&) = delete;
+
+  [[nodiscard]] MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+}  // namespace laneway::bench

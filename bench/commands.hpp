@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace laneway::bench {
+
+/// What the command line asks for; returns the exit status.
+using Action = std::function<int()>;
+
+/// Each adds one subcommand, which sets `action` when it is chosen.
+void add_explain(CLI::App& app, Action& action);
+void add_link(CLI::App& app, Action& action);
+void add_neighbor(CLI::App& app, Action& action);
+void add_spmv(CLI::App& app, Action& action);
+
+}  // namespace laneway::bench

@@ -1,0 +1,231 @@
+#include "compare.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iostream>
+
+#include "core/error.hpp"
+#include "lanes/strategy.hpp"
+#include "link.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+constexpr int setup_repeats = 3;
+
+struct Entrant {
+  Result result;
+  std::unique_ptr<Candidate> candidate;
+};
+
+double longest_of_ranks(double seconds, MPI_Comm comm) {
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return seconds;
+}
+
+/// Connections are made on first use; none of the candidates should pay for all.
+void connect_all(const Run& run) {
+  std::vector<char> letters(static_cast<std::size_t>(run.ranks));
+  MPI_Alltoall(MPI_IN_PLACE, 1, MPI_CHAR, letters.data(), 1, MPI_CHAR, run.comm);
+}
+
+void set_up(Entrant& entrant, const Task& task) {
+  std::vector<double> seconds;
+  for (int i = 0; i < setup_repeats; ++i) {
+    entrant.candidate.reset();
+    MPI_Barrier(task.run.comm);
+    const double begin = MPI_Wtime();
+    entrant.candidate = make_candidate(entrant.result.candidate, task);
+    seconds.push_back(longest_of_ranks(MPI_Wtime() - begin, task.run.comm));
+  }
+  entrant.result.first_setup_seconds = seconds.front();
+  entrant.result.setup_seconds = median(seconds);
+}
+
+/// Whether one exchange of data never sent before gives exactly what the labels say.
+bool verify(Candidate& candidate, const Task& task, const Product* product, std::uint64_t salt) {
+  const Content content = product != nullptr ? Content::numbers : Content::bits;
+  const Exchange& exchange = task.exchange;
+  std::vector<std::byte> expected(task.buffers.receive.size());
+  fill(expected, exchange.receive.labels, content, salt);
+  fill(task.buffers.send, exchange.send.labels, content, salt);
+  std::fill(task.buffers.receive.begin(), task.buffers.receive.end(), std::byte{0xa5});
+  candidate.run();
+  int right = std::equal(expected.begin(), expected.end(), task.buffers.receive.begin()) ? 1 : 0;
+  if (product != nullptr && right != 0) {
+    product->multiply();
+    right = product->check(salt) ? 1 : 0;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_LAND, task.run.comm);
+  return right != 0;
+}
+
+std::optional<TotalTraffic> total_traffic(const Candidate& candidate, const Run& run) {
+  const std::optional<RankTraffic> own = candidate.traffic();
+  if (!own) return std::nullopt;
+  std::vector<RankTraffic> all(run.is_root() ? static_cast<std::size_t>(run.ranks) : 0);
+  static_assert(sizeof(RankTraffic) == 4 * sizeof(std::int64_t));
+  MPI_Gather(&*own, 4, MPI_INT64_T, all.data(), 4, MPI_INT64_T, 0, run.comm);
+  TotalTraffic total;
+  for (const RankTraffic& rank : all) total.add(rank);
+  return total;
+}
+
+std::vector<std::vector<std::int64_t>> node_matrix(const Candidate& candidate, const Run& run) {
+  const std::optional<std::vector<Message>> messages = candidate.messages();
+  if (!messages) return {};
+  const auto count = static_cast<std::size_t>(run.nodes.count);
+  std::vector<std::int64_t> all(count * count);
+  const std::vector<std::int64_t> own = bytes_by_node(*messages, run.nodes);
+  const auto node = static_cast<std::size_t>(run.nodes.of[static_cast<std::size_t>(run.rank)]);
+  std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(node * count));
+  MPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_SUM, run.comm);
+  std::vector<std::vector<std::int64_t>> rows;
+  for (auto row = all.begin(); row != all.end(); row += run.nodes.count) rows.emplace_back(row, row + run.nodes.count);
+  return rows;
+}
+
+/// Fills in what follows from the samples of all candidates together.
+void evaluate(std::vector<Entrant*>& entrants, const Samples& samples) {
+  const auto find = [&](std::string_view candidate) {
+    for (std::size_t i = 0; i < entrants.size(); ++i)
+      if (entrants[i]->result.candidate == candidate) return std::optional(i);
+    return std::optional<std::size_t>();
+  };
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    const std::vector<double>& seconds = samples.seconds[i];
+    entrants[i]->result.times =
+        Result::Times{median(seconds), quantile(seconds, 0), quantile(seconds, 0.9)};
+  }
+  if (const auto p2p = find("p2p"))
+    for (std::size_t i = 0; i < entrants.size(); ++i) {
+      const std::vector<double> ratios = paired_ratios(samples.seconds[i], samples.seconds[*p2p]);
+      entrants[i]->result.ratio = Result::Ratio{median(ratios), bootstrap_median(ratios)};
+    }
+  if (const auto mpi = find("mpi"))
+    for (Entrant* entrant : entrants) {
+      const Result& reference = entrants[*mpi]->result;
+      Result& result = entrant->result;
+      result.speedup = reference.times->median / result.times->median;
+      const double gain = reference.times->median - result.times->median;
+      if (gain > 0) result.payback = std::max(0.0, (result.setup_seconds - reference.setup_seconds) / gain);
+    }
+}
+
+bool reaches_least_bytes(const std::string& candidate) {
+  try {
+    const StrategyChoice choice = parse_strategy(candidate);
+    return choice.deduplicate && choice.row->make()->relays();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> CompareOptions::candidates() const {
+  for (const std::string& baseline : baselines) check_baseline(baseline);
+  for (const std::string& strategy : strategies) check_strategy(strategy);
+  std::vector<std::string> names = baselines;
+  names.insert(names.end(), strategies.begin(), strategies.end());
+  return names;
+}
+
+void add_options(CLI::App& command, CompareOptions& options) {
+  command.add_option("--strategy", options.strategies, "Strategies of this library")->delimiter(',')->capture_default_str();
+  command.add_option("--baseline", options.baselines, "mpi, mpi-persistent, p2p, p2p-again, mpi-advance")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--iterations", options.iterations.timed, "Samples of each candidate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--warmup", options.iterations.warmup, "Exchanges before the first sample")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--json", options.json, "Append one object a line for each candidate to this file");
+  command.add_option("--matrix-json", options.matrix_json, "Append the bytes from node to node to this file");
+  command.add_option("--goodput", options.goodput, "Bytes per second between nodes, or auto to measure them")
+      ->capture_default_str();
+  command.add_option("--machine", options.machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
+}
+
+std::optional<double> find_goodput(const Run& run, const CompareOptions& options) {
+  if (run.nodes.count < 2) return std::nullopt;
+  if (options.goodput == "auto") return measure_goodput(run);
+  double value = 0;
+  const char* end = options.goodput.data() + options.goodput.size();
+  const auto [stop, error] = std::from_chars(options.goodput.data(), end, value);
+  require(error == std::errc() && stop == end && value > 0, ErrorKind::argument,
+          "--goodput " + options.goodput + ": neither auto nor a positive number of bytes per second");
+  return value;
+}
+
+CaseReport compare(const Run& run, const std::string& benchmark, const Workload& workload, const Task& task,
+                   const CompareOptions& options, std::optional<double> goodput, const Product* product) {
+  CaseReport report{benchmark, workload, run.ranks, run.nodes.description, {}, goodput, {}, options.iterations.timed, 1, {}};
+  if (run.is_root()) report.demand = demand(workload.exchanges(), run.nodes);
+  if (product != nullptr) report.theory_net_bytes = product->theory_net_bytes;
+
+  connect_all(run);
+  std::vector<Entrant> entrants;
+  for (const std::string& name : options.candidates()) {
+    Entrant& entrant = entrants.emplace_back();
+    entrant.result.candidate = name;
+    set_up(entrant, task);
+    entrant.result.verified =
+        verify(*entrant.candidate, task, product, 1) && verify(*entrant.candidate, task, product, 2);
+    entrant.result.traffic = total_traffic(*entrant.candidate, run);
+    entrant.result.node_matrix = node_matrix(*entrant.candidate, run);
+  }
+
+  std::vector<Entrant*> timed;
+  for (Entrant& entrant : entrants)
+    if (entrant.result.verified) timed.push_back(&entrant);
+  std::vector<std::function<void()>> exchanges;
+  std::vector<std::function<void()>> products;
+  for (Entrant* entrant : timed) {
+    exchanges.emplace_back([candidate = entrant->candidate.get()] { candidate->run(); });
+    if (product != nullptr)
+      products.emplace_back([candidate = entrant->candidate.get(), product] {
+        candidate->run();
+        product->multiply();
+      });
+  }
+  const Samples samples = measure(run.comm, exchanges, options.iterations);
+  evaluate(timed, samples);
+  report.batch = samples.batch;
+  if (product != nullptr) {
+    const Samples whole = measure(run.comm, products, options.iterations);
+    for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->result.product_seconds = median(whole.seconds[i]);
+  }
+  for (Entrant* entrant : timed) entrant->result.verified = verify(*entrant->candidate, task, product, 3);
+  for (Entrant& entrant : entrants) report.results.push_back(std::move(entrant.result));
+  return report;
+}
+
+bool publish(const Run& run, const CaseReport& report, const CompareOptions& options) {
+  if (!run.is_root()) return true;
+  print_table(report);
+  if (!options.json.empty()) append_json(report, options.json);
+  if (!options.matrix_json.empty()) append_matrix_json(report, options.matrix_json);
+  bool good = true;
+  for (const Result& result : report.results) {
+    if (!result.verified) {
+      std::cout << "WRONG RESULT: " << result.candidate << "\n";
+      good = false;
+    }
+    if (report.theory_net_bytes && result.traffic && reaches_least_bytes(result.candidate) &&
+        result.traffic->net_bytes_total != *report.theory_net_bytes) {
+      std::cout << "WRONG TRAFFIC: " << result.candidate << " moves " << result.traffic->net_bytes_total
+                << " bytes between nodes, the unique values are " << *report.theory_net_bytes << "\n";
+      good = false;
+    }
+  }
+  if (good) std::cout << "verified\n" << std::flush;
+  return good;
+}
+
+}  // namespace laneway::bench

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/types.hpp"
+#include "matrix/csr.hpp"
+#include "pattern/pattern.hpp"
+
+namespace laneway::bench {
+
+enum class Op : std::uint8_t { allgather, alltoallv };
+
+[[nodiscard]] const char* name(Op op);
+/// Throws Error(argument).
+[[nodiscard]] Op parse_op(std::string_view text);
+
+/// One direction of one rank's exchange, in elements.
+struct Side {
+  std::vector<Rank> peers;
+  std::vector<int> counts;            ///< elements for each peer
+  std::vector<std::int64_t> indices;  ///< their places in the buffer, one peer's after another's
+  std::vector<std::uint64_t> labels;  ///< which value each element of the buffer has, the same on both sides
+
+  /// The part of `indices` of each peer.
+  [[nodiscard]] std::vector<std::span<const std::int64_t>> edges() const;
+};
+
+/// One rank's part of an exchange.
+struct Exchange {
+  Op op = Op::allgather;
+  bool indexed = false;  ///< the send side names single elements, not one block for a destination
+  std::int64_t element_bytes = 1;
+  Side send;
+  Side receive;
+
+  [[nodiscard]] std::size_t send_bytes() const { return send.labels.size() * static_cast<std::size_t>(element_bytes); }
+  [[nodiscard]] std::size_t receive_bytes() const {
+    return receive.labels.size() * static_cast<std::size_t>(element_bytes);
+  }
+};
+
+/// The exchange in bytes.
+[[nodiscard]] RankPattern to_pattern(const Exchange& exchange);
+
+/// What all ranks exchange; any rank's part follows without communication.
+struct Workload {
+  std::string pattern;  ///< a graph spec, or `matrix:` and a matrix spec
+  Op op = Op::allgather;
+  std::int64_t bytes = 0;  ///< of the block for an edge; of an element for the halo of a matrix
+  Rank ranks = 0;
+  std::shared_ptr<const matrix::Csr> matrix = nullptr;  ///< if the pattern is one of a matrix
+
+  [[nodiscard]] Exchange exchange(Rank rank) const;
+  [[nodiscard]] std::vector<Exchange> exchanges() const;
+};
+
+/// The spec of the matrix in `matrix:SPEC`.
+[[nodiscard]] std::optional<std::string> matrix_spec(const std::string& pattern);
+
+/// Values of 8 bytes can be numbers between 0 and 1 instead of arbitrary bits.
+enum class Content : std::uint8_t { bits, numbers };
+
+/// The element of x with this label.
+[[nodiscard]] double number(std::uint64_t label, std::uint64_t salt);
+
+/// Writes the value of every label, in order. Different salts give different values.
+void fill(std::span<std::byte> buffer, std::span<const std::uint64_t> labels, Content content, std::uint64_t salt);
+
+}  // namespace laneway::bench

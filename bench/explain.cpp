@@ -1,0 +1,176 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "commands.hpp"
+#include "core/error.hpp"
+#include "core/readable.hpp"
+#include "exchange.hpp"
+#include "format.hpp"
+#include "machine/machine.hpp"
+#include "matrix/load.hpp"
+#include "plan/draw.hpp"
+#include "setup/virtual_ranks.hpp"
+#include "traffic.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+constexpr std::size_t table_rows = 48;
+
+struct Options {
+  std::string pattern;
+  std::string matrix;
+  std::string machine = "node:*";
+  Rank ranks = 0;
+  std::string strategy = "three_step";
+  std::string op = "allgather";
+  std::int64_t bytes = 0;
+  Rank rank = 0;
+  std::string svg;
+  std::string json;
+};
+
+Workload make_workload(const Options& options) {
+  require(options.pattern.empty() != options.matrix.empty(), ErrorKind::argument, "give one of --pattern and --matrix");
+  Workload workload{options.pattern, parse_op(options.op), options.bytes, options.ranks, nullptr};
+  std::optional<std::string> spec = matrix_spec(options.pattern);
+  if (!options.matrix.empty()) {
+    spec = options.matrix;
+    workload.pattern = "matrix:" + options.matrix;
+    workload.op = Op::alltoallv;
+  }
+  if (spec) workload.matrix = std::make_shared<matrix::Csr>(matrix::load(*spec));
+  const bool halo = spec && workload.op == Op::alltoallv;
+  if (workload.bytes == 0) workload.bytes = halo ? static_cast<std::int64_t>(sizeof(double)) : 1024;
+  return workload;
+}
+
+/// The first rows of a table; the rest is counted.
+class ShortTable {
+ public:
+  ShortTable(std::vector<std::string> heading, std::string what) : table_(std::move(heading)), what_(std::move(what)) {}
+
+  void add(std::vector<std::string> row) {
+    if (++rows_ <= table_rows) table_.add(std::move(row));
+  }
+
+  void print() const {
+    std::cout << table_.text();
+    if (rows_ > table_rows) std::cout << "and " << rows_ - table_rows << " more " << what_ << "\n";
+    std::cout << "\n";
+  }
+
+ private:
+  Table table_;
+  std::string what_;
+  std::size_t rows_ = 0;
+};
+
+void print_lanes(const VirtualSetup& setup, const Nodes& nodes) {
+  ShortTable table({"lane from node", "to node", "sender", "receiver", "bytes", "sources"}, "lanes");
+  std::size_t lanes = 0;
+  for (std::size_t rank = 0; rank < setup.views.size(); ++rank) {
+    if (setup.views[rank].region.members.front() != static_cast<Rank>(rank)) continue;
+    for (const Lane& lane : setup.itineraries[rank].out_lanes) {
+      ++lanes;
+      table.add({std::to_string(nodes.of[static_cast<std::size_t>(lane.from_region)]),
+                 std::to_string(nodes.of[static_cast<std::size_t>(lane.to_region)]), std::to_string(lane.sender),
+                 std::to_string(lane.receiver), readable_bytes(lane.bytes()), std::to_string(lane.pieces.size())});
+    }
+  }
+  if (lanes > 0)
+    table.print();
+  else
+    std::cout << "no lanes: every edge is one message\n\n";
+}
+
+void print_traffic(const VirtualSetup& setup, const Nodes& nodes) {
+  ShortTable table({"rank", "node", "steps", "messages between nodes", "bytes", "messages on node", "bytes", "staging"}, "ranks");
+  TotalTraffic total;
+  std::int64_t node_messages = 0;
+  for (const Plan& plan : setup.plans) {
+    const RankTraffic own = traffic(messages(plan), plan.rank, nodes);
+    total.add(own);
+    node_messages += own.node_messages;
+    table.add({std::to_string(plan.rank), std::to_string(nodes.of[static_cast<std::size_t>(plan.rank)]),
+               std::to_string(plan.steps.size()), std::to_string(own.net_messages), readable_bytes(own.net_bytes),
+               std::to_string(own.node_messages), readable_bytes(own.node_bytes), readable_bytes(plan.staging_bytes)});
+  }
+  table.print();
+  std::cout << "between nodes: " << total.net_messages_total << " messages, " << readable_bytes(total.net_bytes_total)
+            << " (at most " << total.net_messages_max << ", " << readable_bytes(total.net_bytes_max) << " a rank)\n"
+            << "inside nodes:  " << node_messages << " messages, " << readable_bytes(total.node_bytes_total)
+            << " (at most " << total.node_messages_max << " messages a rank)\n\n";
+}
+
+void print_plan(const Plan& plan) {
+  ShortTable table({"step", "stage", "what", "bytes", "after"}, "steps");
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    std::int64_t bytes = step.span.bytes;
+    for (const CopyRun& run : step.runs) bytes += run.bytes * run.count;
+    std::string after;
+    for (int before : step.after) after += (after.empty() ? "" : " ") + std::to_string(before);
+    const std::string what = step.kind == StepKind::copy
+                                 ? std::string("copy ") + name(step.from) + " to " + name(step.to)
+                                 : std::string(name(step.kind)) + (step.kind == StepKind::send ? " to " : " from ") +
+                                       std::to_string(step.peer) + ", " + name(step.span.buffer);
+    table.add({std::to_string(i), name(step.stage), what, readable_bytes(bytes), after});
+  }
+  std::cout << "plan of rank " << plan.rank << "\n";
+  table.print();
+}
+
+int explain(const Options& options) {
+  const Workload workload = make_workload(options);
+  require(options.rank >= 0 && options.rank < options.ranks, ErrorKind::argument,
+          "--rank " + std::to_string(options.rank) + ": there are " + std::to_string(options.ranks) + " ranks");
+  const Machine machine = Machine::parse(options.machine, options.ranks);
+  const Nodes nodes = make_nodes(machine, options.machine);
+  const StrategyChoice choice = parse_strategy(options.strategy);
+  const std::vector<Exchange> exchanges = workload.exchanges();
+  Pattern pattern;
+  for (const Exchange& exchange : exchanges) pattern.push_back(to_pattern(exchange));
+  PlanOptions plan_options;
+  plan_options.deduplicate = choice.deduplicate;
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *choice.row->make(), plan_options);
+  const Plan& plan = setup.plans[static_cast<std::size_t>(options.rank)];
+
+  const std::string what = options.strategy + ", " + name(workload.op) + ", " + workload.pattern + ", " +
+                           readable_bytes(workload.bytes) +
+                           (workload.matrix && workload.op == Op::alltoallv ? " an element" : " an edge") + ", " +
+                           std::to_string(options.ranks) + " ranks, " + nodes.description;
+  std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling, 2) << "\n\n";
+  print_lanes(setup, nodes);
+  print_traffic(setup, nodes);
+  print_plan(plan);
+  if (!options.svg.empty()) write_file(options.svg, to_svg(plan, "Plan of rank " + std::to_string(plan.rank) + ": " + what));
+  if (!options.json.empty()) write_file(options.json, laneway::to_json(plan));
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("explain", "Lanes, traffic and plans of a strategy, without running anything");
+  command->add_option("--pattern", options->pattern, "A graph, or matrix:SPEC");
+  command->add_option("--matrix", options->matrix, "A matrix, for the halo of its vector");
+  command->add_option("--machine", options->machine, "e.g. \"node:4 rank:4\"")->required();
+  command->add_option("--ranks", options->ranks, "Number of ranks")->required()->check(CLI::PositiveNumber);
+  command->add_option("--strategy", options->strategy, "A strategy of this library")->capture_default_str();
+  command->add_option("--op", options->op, "allgather or alltoallv, for a graph")->capture_default_str();
+  command->add_option("--bytes", options->bytes, "Of an edge (1024), or of a matrix's element (8)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rank", options->rank, "Whose plan to show")->capture_default_str();
+  command->add_option("--svg", options->svg, "Draw that plan to this file");
+  command->add_option("--json", options->json, "Write that plan to this file");
+  command->callback([options, &action] { action = [options] { return explain(*options); }; });
+}
+
+}  // namespace laneway::bench

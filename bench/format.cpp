@@ -1,0 +1,72 @@
+#include "format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "core/error.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+std::string print(const char* format, int digits, double value, const char* unit) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, digits, value, unit);
+  return text.data();
+}
+
+/// Three significant digits.
+std::string scaled(double value, const char* unit) {
+  const int digits = value < 10 ? 2 : value < 100 ? 1 : 0;
+  return print("%.*f %s", digits, value, unit);
+}
+
+void write(const std::string& path, const std::string& text, std::ios::openmode mode) {
+  std::ofstream file(path, mode);
+  file << text;
+  file.flush();
+  require(file.good(), ErrorKind::io, "cannot write '" + path + "'");
+}
+
+}  // namespace
+
+std::string format_seconds(double seconds) {
+  constexpr std::array<const char*, 3> units = {"ns", "us", "ms"};
+  double value = seconds * 1e9;
+  for (const char* unit : units) {
+    if (std::fabs(value) < 1000) return scaled(value, unit);
+    value /= 1000;
+  }
+  return scaled(value, "s");
+}
+
+std::string format_number(const std::optional<double>& value, int digits) {
+  return value ? print("%.*f%s", digits, *value, "") : "-";
+}
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string space(widths[i] - row[i].size(), ' ');
+      line += (i > 0 ? "  " : "") + (i > 0 ? space + row[i] : row[i] + space);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+void append_line(const std::string& path, const std::string& text) { write(path, text + "\n", std::ios::app); }
+
+void write_file(const std::string& path, const std::string& text) { write(path, text, std::ios::trunc); }
+
+}  // namespace laneway::bench

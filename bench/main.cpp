@@ -1,0 +1,44 @@
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string_view>
+
+#include "commands.hpp"
+#include "specs.hpp"
+
+namespace {
+
+/// True on all processes but the first of a run, as the launcher tells it before MPI is initialised.
+bool is_follower() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (const char* rank = std::getenv(variable)) return std::string_view(rank) != "0";
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace laneway::bench;
+  CLI::App app{"Measures and explains the exchanges of Laneway; see docs/bench.md", "laneway-bench"};
+  app.require_subcommand(1);
+  app.footer(describe_patterns());
+  Action action;
+  add_explain(app, action);
+#ifdef LANEWAY_BENCH_MPI
+  add_link(app, action);
+  add_neighbor(app, action);
+  add_spmv(app, action);
+#endif
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return is_follower() ? error.get_exit_code() : app.exit(error);
+  }
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    std::cerr << "laneway-bench: " << error.what() << std::endl;
+    return EXIT_FAILURE;
+  }
+}

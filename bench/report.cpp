@@ -1,0 +1,165 @@
+#include "report.hpp"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/readable.hpp"
+#include "format.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T, class F>
+auto member(const std::optional<T>& value, F&& get) {
+  using Value = std::decay_t<decltype(get(*value))>;
+  return value ? std::optional<Value>(get(*value)) : std::nullopt;
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string or_dash(const std::optional<std::string>& text) { return text.value_or("-"); }
+
+std::optional<double> limit_fraction(const CaseReport& report, const Result& result) {
+  const std::optional<double> limit = report.limit();
+  if (!limit || !result.times) return std::nullopt;
+  return *limit / result.times->median;
+}
+
+Json to_json(const CaseReport& report, const Result& result) {
+  const auto times = [&](double Result::Times::*field) {
+    return or_null(member(result.times, [&](auto& t) { return t.*field; }));
+  };
+  const auto traffic = [&](std::int64_t TotalTraffic::*field) {
+    return or_null(member(result.traffic, [&](auto& t) { return t.*field; }));
+  };
+  Json json = {
+      {"benchmark", report.benchmark},
+      {"op", name(report.workload.op)},
+      {"pattern", report.workload.pattern},
+      {"bytes", report.workload.bytes},
+      {"ranks", report.ranks},
+      {"machine", report.machine},
+      {"candidate", result.candidate},
+      {"median_s", times(&Result::Times::median)},
+      {"min_s", times(&Result::Times::min)},
+      {"p90_s", times(&Result::Times::p90)},
+      {"setup_s", result.setup_seconds},
+      {"speedup_vs_mpi", or_null(result.speedup)},
+      {"limit_s", or_null(report.limit())},
+      {"limit_fraction", or_null(limit_fraction(report, result))},
+      {"net_messages_max", traffic(&TotalTraffic::net_messages_max)},
+      {"net_messages_total", traffic(&TotalTraffic::net_messages_total)},
+      {"net_bytes_max", traffic(&TotalTraffic::net_bytes_max)},
+      {"net_bytes_total", traffic(&TotalTraffic::net_bytes_total)},
+      {"node_messages_max", traffic(&TotalTraffic::node_messages_max)},
+      {"node_bytes_total", traffic(&TotalTraffic::node_bytes_total)},
+      {"verified", result.verified},
+      {"iterations", report.iterations},
+      {"batch", report.batch},
+      {"setup_first_s", result.first_setup_seconds},
+      {"goodput_bytes_per_second", or_null(report.goodput)},
+      {"byte_ceiling", report.demand.byte_ceiling},
+      {"payback_iterations", or_null(result.payback)},
+      {"ratio_vs_p2p_median", or_null(member(result.ratio, [](auto& r) { return r.median; }))},
+      {"ratio_vs_p2p_ci95",
+       or_null(member(result.ratio, [](auto& r) { return Json::array({r.interval.low, r.interval.high}); }))},
+  };
+  if (report.theory_net_bytes) {
+    json["spmv_s"] = or_null(result.product_seconds);
+    json["theory_net_bytes"] = *report.theory_net_bytes;
+  }
+  return json;
+}
+
+std::string case_name(const CaseReport& report) {
+  return report.workload.pattern + " " + name(report.workload.op) + " " + std::to_string(report.workload.bytes);
+}
+
+std::string heading(const CaseReport& report) {
+  std::string text = "\n" + report.benchmark + ": " + name(report.workload.op) + ", " + report.workload.pattern + ", " +
+                     readable_bytes(report.workload.bytes) + (report.workload.matrix ? " an element" : " an edge") + "; " +
+                     std::to_string(report.ranks) + " ranks, " + report.machine + "\n";
+  if (report.demand.busiest_bytes > 0)
+    text += "busiest node: " + readable_bytes(report.demand.busiest_bytes) + " unique, byte ceiling " +
+            format_number(report.demand.byte_ceiling, 2);
+  if (const auto limit = report.limit())
+    text += ", limit " + format_seconds(*limit) + " at " + format_number(*report.goodput * 1e-6, 1) + " MB/s";
+  if (report.theory_net_bytes)
+    text += ", least bytes between nodes " + std::to_string(*report.theory_net_bytes);
+  return text + "\n" + std::to_string(report.iterations) + " samples of " + std::to_string(report.batch) +
+         (report.batch > 1 ? " exchanges each\n" : " exchange each\n");
+}
+
+}  // namespace
+
+std::optional<double> CaseReport::limit() const {
+  if (!goodput || demand.busiest_bytes == 0) return std::nullopt;
+  return static_cast<double>(demand.busiest_bytes) / *goodput;
+}
+
+void print_table(const CaseReport& report) {
+  std::vector<std::string> columns = {"candidate", "median", "min", "p90", "setup", "vs mpi", "pays back", "vs p2p (95%)",
+                                      "of limit", "net msgs max/all", "net bytes max/all", "node msgs max",
+                                      "node bytes", "verified"};
+  if (report.theory_net_bytes) columns.emplace_back("product");
+  Table table(columns);
+  for (const Result& result : report.results) {
+    const auto& traffic = result.traffic;
+    const auto time = [&](double Result::Times::*field) {
+      return or_dash(member(result.times, [&](auto& t) { return format_seconds(t.*field); }));
+    };
+    std::vector<std::string> row = {
+        result.candidate,
+        time(&Result::Times::median),
+        time(&Result::Times::min),
+        time(&Result::Times::p90),
+        format_seconds(result.setup_seconds),
+        format_number(result.speedup, 2),
+        format_number(result.payback, 1),
+        or_dash(member(result.ratio,
+                       [](auto& r) {
+                         return format_number(r.median, 3) + " (" + format_number(r.interval.low, 3) + "-" +
+                                format_number(r.interval.high, 3) + ")";
+                       })),
+        format_number(limit_fraction(report, result), 2),
+        or_dash(member(traffic,
+                       [](auto& t) {
+                         return std::to_string(t.net_messages_max) + " / " + std::to_string(t.net_messages_total);
+                       })),
+        or_dash(member(traffic,
+                       [](auto& t) {
+                         return readable_bytes(t.net_bytes_max) + " / " + readable_bytes(t.net_bytes_total);
+                       })),
+        or_dash(member(traffic, [](auto& t) { return std::to_string(t.node_messages_max); })),
+        or_dash(member(traffic, [](auto& t) { return readable_bytes(t.node_bytes_total); })),
+        result.verified ? "verified" : "WRONG",
+    };
+    if (report.theory_net_bytes)
+      row.push_back(or_dash(member(result.product_seconds, [](double s) { return format_seconds(s); })));
+    table.add(std::move(row));
+  }
+  std::cout << heading(report) << table.text() << std::flush;
+}
+
+void append_json(const CaseReport& report, const std::string& path) {
+  for (const Result& result : report.results) append_line(path, to_json(report, result).dump());
+}
+
+void append_matrix_json(const CaseReport& report, const std::string& path) {
+  for (const Result& result : report.results) {
+    if (result.node_matrix.empty()) continue;
+    const Json json = {{"benchmark", "matrix"},
+                       {"case", case_name(report)},
+                       {"candidate", result.candidate},
+                       {"node_matrix", result.node_matrix}};
+    append_line(path, json.dump());
+  }
+}
+
+}  // namespace laneway::bench

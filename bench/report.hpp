@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run.hpp"
+#include "statistics.hpp"
+#include "traffic.hpp"
+
+namespace laneway::bench {
+
+/// What was found out about one candidate; times only if it is verified.
+struct Result {
+  struct Times {
+    double median = 0;
+    double min = 0;
+    double p90 = 0;
+  };
+  struct Ratio {
+    double median = 0;
+    Interval interval;
+  };
+
+  std::string candidate;
+  bool verified = false;
+  double setup_seconds = 0;
+  double first_setup_seconds = 0;
+  std::optional<Times> times;
+  std::optional<double> speedup;         ///< over `mpi`
+  std::optional<Ratio> ratio;            ///< to `p2p`
+  std::optional<double> payback;         ///< exchanges until the longer setup than `mpi`'s is earned
+  std::optional<TotalTraffic> traffic;
+  std::optional<double> product_seconds;
+  std::vector<std::vector<std::int64_t>> node_matrix;  ///< bytes from node to node; empty if not known
+};
+
+/// One pattern at one size with all its candidates.
+struct CaseReport {
+  std::string benchmark;
+  Workload workload;
+  Rank ranks = 0;
+  std::string machine;
+  Demand demand;
+  std::optional<double> goodput;
+  std::optional<std::int64_t> theory_net_bytes;
+  int iterations = 0;
+  int batch = 1;
+  std::vector<Result> results;
+
+  /// The least time that the busiest node's link allows.
+  [[nodiscard]] std::optional<double> limit() const;
+};
+
+void print_table(const CaseReport& report);
+/// One JSON object a line for each candidate.
+void append_json(const CaseReport& report, const std::string& path);
+void append_matrix_json(const CaseReport& report, const std::string& path);
+
+}  // namespace laneway::bench

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "exchange.hpp"
+#include "traffic.hpp"
+
+namespace laneway::bench {
+
+/// The processes of this run and where they are. MPI errors are fatal, with MPI's own message.
+struct Run {
+  MPI_Comm comm = MPI_COMM_NULL;
+  Rank rank = 0;
+  Rank ranks = 0;
+  Nodes nodes;
+  std::string machine;  ///< the description that replaces the nodes that MPI finds, if any
+
+  [[nodiscard]] bool is_root() const { return rank == 0; }
+};
+
+/// Calls `body` between MPI_Init and MPI_Finalize and returns its result. Without a description, LANEWAY_MACHINE is
+/// read; without that, ranks that share memory are a node. An exception of any rank ends the run.
+int with_mpi(const std::string& machine, const std::function<int(const Run&)>& body);
+
+/// Waits without using the processor that others are measuring with.
+void quiet_barrier(MPI_Comm comm);
+
+/// One rank of each node that shares memory loads the matrix and gives it to the others there.
+[[nodiscard]] std::shared_ptr<const matrix::Csr> load_matrix(const Run& run, const std::string& spec);
+
+}  // namespace laneway::bench

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace laneway::bench {
+
+/// The words of all texts. Specs contain commas, so lists of them are separated by spaces or semicolons.
+[[nodiscard]] std::vector<std::string> split_specs(const std::vector<std::string>& texts);
+
+/// One line for each graph and matrix that can be named.
+[[nodiscard]] std::string describe_patterns();
+
+}  // namespace laneway::bench
