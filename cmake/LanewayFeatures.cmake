@@ -10,7 +10,6 @@ macro(laneway_feature name code)
   endif()
 endmacro()
 
-laneway_feature(COMM_IDUP "MPI_Comm c; MPI_Request r; MPI_Comm_idup(MPI_COMM_SELF, &c, &r);")
 laneway_feature(LARGE_COUNT_TYPES
   "MPI_Count a, b, c, d; int e; MPI_Type_get_envelope_c(MPI_INT, &a, &b, &c, &d, &e); MPI_Type_get_contents_c(MPI_INT, 0, 0, 0, 0, 0, 0, 0, 0);")
 unset(CMAKE_REQUIRED_LIBRARIES)

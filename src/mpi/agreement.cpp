@@ -11,10 +11,10 @@
 
 namespace laneway {
 
-void agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hints& hints) {
+bool agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hints& hints, bool flag) {
   const auto fingerprint = static_cast<std::int64_t>(hints.fingerprint() >> 1);
-  const std::array<std::int64_t, 3> mine = {failure ? comm.rank() : INT_MAX, fingerprint, -fingerprint};
-  std::array<std::int64_t, 3> least{};
+  const std::array<std::int64_t, 4> mine = {failure ? comm.rank() : INT_MAX, fingerprint, -fingerprint, flag};
+  std::array<std::int64_t, 4> least{};
   std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
   check_mpi(MPI_Iallreduce(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MIN, comm.get(), request.data()),
             "MPI_Iallreduce");
@@ -24,6 +24,7 @@ void agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hin
   require(least[1] == -least[2], ErrorKind::info,
           "info and environment: the hints differ between ranks (here: strategy " + std::string(hints.strategy.row->name) +
               ", machine '" + hints.machine + "')");
+  return least[3] != 0;
 }
 
 }  // namespace laneway

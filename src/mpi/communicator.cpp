@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "exec/progress.hpp"
 #include "mpi/discovery.hpp"
+#include "mpi/mailbox.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -43,21 +43,18 @@ void create_keys() {
             "MPI_Comm_create_keyval");
 }
 
+/// A communicator of the same ranks. Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
 MPI_Comm duplicate(MPI_Comm original) {
+  // The creation below blocks without advancing active exchanges, which others may wait for before they come here.
+  std::vector<MPI_Request> barrier(1, MPI_REQUEST_NULL);
+  check_mpi(MPI_Ibarrier(original, barrier.data()), "MPI_Ibarrier");
+  wait_all_progressing(barrier);
+  MPI_Group group = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(original, &group), "MPI_Comm_group");
   MPI_Comm copy = MPI_COMM_NULL;
-#ifdef LANEWAY_HAS_COMM_IDUP
-  if (any_active()) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Comm_idup(original, &copy, &request), "MPI_Comm_idup");
-    progress_until([&] {
-      int flag = 0;
-      check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-      return flag != 0;
-    });
-    return copy;
-  }
-#endif
-  check_mpi(MPI_Comm_dup(original, &copy), "MPI_Comm_dup");
+  const int code = MPI_Comm_create(original, group, &copy);
+  MPI_Group_free(&group);
+  check_mpi(code, "MPI_Comm_create");
   return copy;
 }
 
@@ -70,15 +67,18 @@ PrivateComm::PrivateComm(MPI_Comm original) : comm_(duplicate(original)) {
   void* bound = nullptr;
   int found = 0;
   check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr");
-  if (found) last_tag_ = *static_cast<int*>(bound);
+  if (found) last_tag_ = std::min(*static_cast<int*>(bound), tag_limit_for_tests);
   const std::lock_guard lock(live_mutex);
   live.push_back(this);
 }
 
 PrivateComm::~PrivateComm() {
-  const std::lock_guard lock(live_mutex);
-  std::erase(live, this);
-  if (!finalizing) free();
+  {
+    const std::lock_guard lock(live_mutex);
+    std::erase(live, this);
+    if (finalizing) return;
+  }
+  free();  // without the lock: MPI has locks of its own, and calls delete_communicator while it holds them
 }
 
 void PrivateComm::free() {
@@ -123,9 +123,9 @@ const Topology& Communicator::topology(MPI_Comm comm) {
   return *topology_;
 }
 
-const Region& Communicator::node(const std::string& description) {
+const Region& Communicator::node(const std::string& description, bool translate) {
   auto it = nodes_.find(description);
-  if (it == nodes_.end()) it = nodes_.emplace(description, find_node(private_->get(), description)).first;
+  if (it == nodes_.end()) it = nodes_.emplace(description, find_node(private_->get(), description, translate)).first;
   return it->second;
 }
 

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <climits>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ class PrivateComm {
   /// The first of plan_channels tags that no other plan on this communicator uses.
   [[nodiscard]] int take_tags();
 
+  /// No communicator made from now on uses a tag above this one.
+  static inline int tag_limit_for_tests = INT_MAX;
+
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
   Rank rank_ = 0;
@@ -59,9 +63,9 @@ class Communicator {
   /// Hints given when the communicator was created.
   HintTexts hints;
 
-  /// This rank's node. Collective on the first call for a description. `description` as LANEWAY_MACHINE, empty: as
-  /// discovered.
-  const Region& node(const std::string& description);
+  /// This rank's node. `description` as LANEWAY_MACHINE; empty: as discovered, and then collective on the first call.
+  /// `translate` as for find_node.
+  const Region& node(const std::string& description, bool translate = false);
 
   /// The regions of neighbours, by machine description, once a planner has found them.
   std::map<std::string, std::map<Rank, Rank>> peer_regions;

@@ -3,7 +3,7 @@
 #include <hwloc.h>
 
 #include <algorithm>
-#include <map>
+#include <mutex>
 
 #include "core/error.hpp"
 #include "transport/p2p.hpp"
@@ -44,8 +44,9 @@ Region region_of_members(std::vector<int> members) {
   return {id, std::move(members)};
 }
 
-/// Members of this rank's node as ranks of MPI_COMM_WORLD, once they are known.
+/// Members of this rank's node as ranks of MPI_COMM_WORLD, once they are known; then never changed.
 std::vector<int> world_node;
+std::mutex world_node_mutex;
 
 std::vector<int> split_by_node(MPI_Comm comm) {
   MPI_Comm node = MPI_COMM_NULL;
@@ -65,7 +66,12 @@ std::vector<int> split_by_node(MPI_Comm comm) {
 
 }  // namespace
 
-Region find_node(MPI_Comm comm, const std::string& description) {
+bool world_node_is_known() {
+  const std::lock_guard lock(world_node_mutex);
+  return !world_node.empty();
+}
+
+Region find_node(MPI_Comm comm, const std::string& description, bool translate) {
   const Group group(comm);
   const Group world(MPI_COMM_WORLD);
   if (!description.empty()) {
@@ -75,12 +81,13 @@ Region find_node(MPI_Comm comm, const std::string& description) {
     check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
     return region_of_members(world.translate(Machine::parse(description, size).region(0, rank).members, group));
   }
-  if (world_node.empty()) {
-    const std::vector<int> members = split_by_node(comm);
-    if (group.same_members(world)) world_node = group.translate(members, world);
-    return region_of_members(members);
+  if (translate) return region_of_members(world.translate(world_node, group));
+  const std::vector<int> members = split_by_node(comm);
+  if (group.same_members(world)) {
+    const std::lock_guard lock(world_node_mutex);
+    if (world_node.empty()) world_node = group.translate(members, world);
   }
-  return region_of_members(world.translate(world_node, group));
+  return region_of_members(members);
 }
 
 Binding binding_of_this_process() {
@@ -106,7 +113,7 @@ Binding binding_of_this_process() {
 }
 
 std::vector<TreeLevel> find_region_tree(MPI_Comm comm) {
-  std::vector<TreeLevel> tree{{"node", find_node(comm, "")}};
+  std::vector<TreeLevel> tree{{"node", find_node(comm, "", false)}};
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   const Binding own = binding_of_this_process();

@@ -12,9 +12,11 @@ namespace laneway {
 /// The ranks of `comm` that share the calling rank's node.
 ///
 /// With a description (as LANEWAY_MACHINE, of the ranks of MPI_COMM_WORLD) this is local. Otherwise nodes are found by
-/// MPI_Comm_split_type, collectively, once for MPI_COMM_WORLD's group; for other communicators they then follow by
-/// group translation. A communicator that is used before the world is split by itself.
-[[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description);
+/// MPI_Comm_split_type, collectively; once that has been done for MPI_COMM_WORLD's group, they follow by group
+/// translation if `translate`, on which all ranks of `comm` must agree: true only if world_node_is_known on all.
+[[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description, bool translate);
+
+[[nodiscard]] bool world_node_is_known();
 
 /// Where hwloc says that the calling process is bound: logical indices, -1 where it is bound to no single one.
 struct Binding {

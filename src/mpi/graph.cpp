@@ -51,10 +51,11 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
     check_side(arguments.destinations, priv->size());
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
+    if (!hints.machine.empty()) (void)old.node(hints.machine);
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, hints);
+  agree(*priv, failure, hints, true);
   if (hints.check) check_edges(*priv, edges_of(arguments));
   const GraphSide& in = arguments.sources;
   const GraphSide& out = arguments.destinations;

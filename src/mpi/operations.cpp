@@ -45,7 +45,7 @@ std::vector<Edge> uniform_edges(const std::vector<Neighbor>& neighbors, const Un
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors)
-    edges.push_back({neighbor.rank, map.elements(side.count, same_block ? 0 : neighbor.slot * side.count * map.extent)});
+    edges.push_back({neighbor.rank, map.elements(side.count, same_block ? 0 : std::int64_t{neighbor.slot} * side.count * map.extent)});
   return edges;
 }
 

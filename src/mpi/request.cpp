@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check_edges.hpp"
+#include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "setup/planner.hpp"
 #include "transport/p2p.hpp"
@@ -49,16 +51,23 @@ std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Descr
   try {
     pattern = describe(communicator.topology(comm));
     hints = resolve_hints(hints_in(info), communicator.hints);
+    if (!hints.machine.empty()) (void)communicator.node(hints.machine);
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, hints);
+  const bool translate = agree(*priv, failure, hints, world_node_is_known());
+  const int tag = priv->take_tags();
   if (hints.check) check_edges(*priv, pattern);
-  const Region& node = communicator.node(hints.machine);
+  const Region& node = communicator.node(hints.machine, translate);
   auto plan = std::make_shared<const Plan>(make_plan(communicator, *priv, pattern, node, hints));
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   check_mpi(MPI_Comm_get_errhandler(comm, &handler), "MPI_Comm_get_errhandler");
-  std::unique_ptr<Request> request(new Request(priv, handler, priv->take_tags(), std::move(plan), hints.strategy.row->name, node));
+  std::unique_ptr<Request> request(new Request(priv, handler, tag, std::move(plan), hints.strategy.row->name, node));
+  // Buffers that the operation does not touch need not be given later.
+  const auto touches = [](const std::vector<Edge>& edges) {
+    return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
+  };
+  if (!buffers && !touches(pattern.out) && !touches(pattern.in)) buffers = Buffers{};
   if (buffers) request->set_buffers(*buffers);
   return request;
 }
@@ -118,8 +127,8 @@ void run_blocking(MPI_Comm comm, const Describe& describe, Buffers buffers) {
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
   Executor executor(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
   ProgressSlot* slot = ProgressSlot::acquire(executor);
-  slot->start();
   try {
+    slot->start();
     slot->wait(single_threaded());
   } catch (...) {
     slot->release();
