@@ -15,11 +15,11 @@ namespace laneway {
 namespace {
 
 constexpr int margin = 24;
-constexpr int box_width = 168;
+constexpr int box_width = 190;
 constexpr int box_height = 38;
 constexpr int row_height = 48;
 constexpr int column_gap = 56;
-constexpr int header = 92;
+constexpr int header = 104;
 constexpr int rows_in_column = 40;
 
 struct StageStyle {
@@ -127,7 +127,8 @@ class Picture {
   Picture(const Plan& plan, const std::string& title) : plan_(plan), columns_(arrange(plan, places_)) {
     std::size_t rows = 1;
     for (const Column& column : columns_) rows = std::max(rows, std::min<std::size_t>(column.steps.size(), rows_in_column));
-    const int width = std::max(520, columns_.empty() ? 0 : columns_.back().x + box_width + margin);
+    const int title_width = 2 * margin + static_cast<int>(title.size()) * 10;
+    const int width = std::max({520, title_width, columns_.empty() ? 0 : columns_.back().x + box_width + margin});
     const int height = header + static_cast<int>(rows) * row_height + margin;
     out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 "
          << width << ' ' << height << "\" font-family=\"Helvetica, Arial, sans-serif\">\n"
@@ -201,7 +202,7 @@ class Picture {
          << "\" stroke-width=\"1.2\"" << (dashed ? " stroke-dasharray=\"4 3\"" : "") << "/>\n";
     text(column.x + 9, y + 16, 12, "#111111", first, "font-weight=\"bold\"");
     text(column.x + 9, y + 30, 10, "#444444", second);
-    text(column.x + box_width - 7, y + 15, 9, "#888888", number, "text-anchor=\"end\"");
+    text(column.x + box_width - 7, y + 31, 9, "#888888", number, "text-anchor=\"end\"");
   }
 
   const Plan& plan_;
