@@ -12,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 6> rows = {{
+constexpr std::array<HintRow, 7> rows = {{
     {"lnw_strategy", "LANEWAY_STRATEGY", "direct", "a name that `laneway strategies` lists; the suffix _nodedup turns deduplication off",
      "how data moves between nodes"},
     {"lnw_deduplicate", "LANEWAY_DEDUPLICATE", "true", "true, false", "send each byte between two nodes once, however many ranks need it"},
@@ -21,6 +21,8 @@ constexpr std::array<HintRow, 6> rows = {{
     {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, strict",
      "wait: relays progress in calls of this library; strict: no strategy that relays is used"},
     {"lnw_pack_below", "LANEWAY_PACK_BELOW", "16384", "bytes", "on-node parts of relayed data below this size share one message"},
+    {"lnw_pipeline_above", "LANEWAY_PIPELINE_ABOVE", "65536", "bytes",
+     "between nodes, what a source adds to relayed data is a message of its own from this size on"},
     {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
 }};
 
@@ -28,6 +30,14 @@ bool boolean(std::string_view key, const std::string& text) {
   if (text == "true" || text == "1") return true;
   if (text == "false" || text == "0") return false;
   throw Error(ErrorKind::info, std::string(key) + "=" + text + ": valid are true and false");
+}
+
+std::int64_t bytes(std::string_view key, const std::string& text) {
+  std::int64_t value = -1;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require(code == std::errc() && end == text.data() + text.size() && value >= 0, ErrorKind::info,
+          std::string(key) + "=" + text + ": not a number of bytes");
+  return value;
 }
 
 }  // namespace
@@ -61,7 +71,7 @@ HintTexts hints_in(MPI_Info info) {
 std::uint64_t Hints::fingerprint() const {
   const std::string all = std::string(strategy.row->name) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
                           std::to_string(check) + std::to_string(strict_progress) + '\n' +
-                          std::to_string(lowering.relay_alone_bytes);
+                          std::to_string(lowering.relay_alone_bytes) + '\n' + std::to_string(lowering.network_alone_bytes);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -86,10 +96,8 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   const std::string progress = text("lnw_progress");
   require(progress == "wait" || progress == "strict", ErrorKind::info, "lnw_progress=" + progress + ": valid are wait and strict");
   hints.strict_progress = progress == "strict";
-  const std::string pack = text("lnw_pack_below");
-  const auto [end, code] = std::from_chars(pack.data(), pack.data() + pack.size(), hints.lowering.relay_alone_bytes);
-  require(code == std::errc() && end == pack.data() + pack.size() && hints.lowering.relay_alone_bytes >= 0, ErrorKind::info,
-          "lnw_pack_below=" + pack + ": not a number of bytes");
+  hints.lowering.relay_alone_bytes = bytes("lnw_pack_below", text("lnw_pack_below"));
+  hints.lowering.network_alone_bytes = bytes("lnw_pipeline_above", text("lnw_pipeline_above"));
   if (hints.strict_progress) hints.strategy.row = &find_strategy("direct");
   return hints;
 }

@@ -112,17 +112,24 @@ class Lowering {
     std::vector<Segment> own;
     for (const Piece& piece : lane.pieces)
       if (piece.source == it_.rank) own.push_back({Buffer::send, own_piece(lane, piece)});
+    const Grouping between_nodes{options_.network_alone_bytes};
     if (own.size() == lane.pieces.size()) {
-      builder_.send(Stage::network, lane.receiver, own, Grouping::together());
+      builder_.send(Stage::network, lane.receiver, own, between_nodes);
       return;
     }
     const Span image = builder_.stage(lane.bytes());
     std::vector<std::pair<Rank, std::vector<Sink>>> others;
+    std::vector<Segment> segments;
     std::size_t next_own = 0;
     std::int64_t at = image.offset;
     for (const Piece& piece : lane.pieces) {
       const RangeList place{{at, piece.bytes()}};
       at += piece.bytes();
+      if (piece.source == it_.rank && piece.bytes() >= options_.network_alone_bytes) {
+        segments.push_back(std::move(own[next_own++]));
+        continue;
+      }
+      segments.push_back({Buffer::staging, place});
       if (piece.source == it_.rank) {
         builder_.copy(Stage::gather, own[next_own++], Buffer::staging, place);
         continue;
@@ -132,8 +139,7 @@ class Lowering {
       other->second.push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, place});
     }
     for (const auto& [source, sinks] : others) builder_.receive(Stage::gather, source, sinks, grouping);
-    const Segment whole{Buffer::staging, {{image.offset, image.bytes}}};
-    builder_.send(Stage::network, lane.receiver, {&whole, 1}, Grouping::together());
+    builder_.send(Stage::network, lane.receiver, segments, between_nodes);
   }
 
   void incoming(int index) {
@@ -166,7 +172,8 @@ class Lowering {
       piece_at.push_back(bytes - piece.begin);
       bytes += piece.bytes();
     }
-    Sink mine{bytes, Buffer::receive, {}, {}};
+    std::vector<Sink> mine;
+    for (const Piece& piece : lane.pieces) mine.push_back({piece.bytes(), Buffer::receive, {}, {}});
     std::map<Rank, std::vector<Segment>> others;
     for (const Forward* forward : forwards) {
       const Piece& piece = lane.pieces[static_cast<std::size_t>(forward->piece)];
@@ -179,16 +186,24 @@ class Lowering {
       }
       const std::size_t edge = edge_from(piece.source, forward->ordinal);
       const Sink part = sink_of(placements_[edge], forward->intervals, pattern_.in[edge].ranges.bytes());
-      part.stream.for_each([&](Range r) { mine.stream.append(forward->offsets.slice(r.offset, r.bytes), shift); });
-      mine.place.append(part.place);
+      Sink& sink = mine[static_cast<std::size_t>(forward->piece)];
+      part.stream.for_each([&](Range r) { sink.stream.append(forward->offsets.slice(r.offset, r.bytes), -piece.begin); });
+      sink.place.append(part.place);
     }
+    const Grouping between_nodes{options_.network_alone_bytes};
     if (others.empty()) {
-      builder_.receive(Stage::network, lane.sender, {&mine, 1}, Grouping::together());
+      builder_.receive(Stage::network, lane.sender, mine, between_nodes);
       return;
     }
     const Span image = builder_.stage(bytes);
-    const Sink whole{bytes, Buffer::staging, {{0, bytes}}, {{image.offset, bytes}}};
-    builder_.receive(Stage::network, lane.sender, {&whole, 1}, Grouping::together());
+    std::vector<Sink> pieces;
+    std::vector<std::int64_t> in_image_at;
+    for (const Piece& piece : lane.pieces) {
+      const std::int64_t offset = image.offset + piece.begin + piece_at[pieces.size()];
+      in_image_at.push_back(offset);
+      pieces.push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, {{offset, piece.bytes()}}});
+    }
+    builder_.receive(Stage::network, lane.sender, pieces, between_nodes);
     auto in_image = [&](const RangeList& ranges) {
       RangeList shifted;
       shifted.append(ranges, image.offset);
@@ -198,7 +213,11 @@ class Lowering {
       for (Segment& segment : segments) segment.ranges = in_image(segment.ranges);
       builder_.send(Stage::scatter, destination, segments, {options_.relay_alone_bytes});
     }
-    builder_.copy(Stage::scatter, {Buffer::staging, in_image(mine.stream)}, Buffer::receive, mine.place);
+    for (std::size_t p = 0; p < mine.size(); ++p) {
+      RangeList from;
+      from.append(mine[p].stream, in_image_at[p]);
+      builder_.copy(Stage::scatter, {Buffer::staging, std::move(from)}, Buffer::receive, mine[p].place);
+    }
   }
 
   void arrive(int index, const Lane& lane) {

@@ -47,6 +47,9 @@ struct LoweringOptions {
   std::int64_t direct_alone_bytes = 0;
   /// On-node hops of lanes: below this, sharing one message saves more than packing costs.
   std::int64_t relay_alone_bytes = 16384;
+  /// Between nodes: pieces of a lane of at least this size are messages of their own, so that gather, network and
+  /// scatter of one lane overlap.
+  std::int64_t network_alone_bytes = 65536;
 };
 
 /// This rank's program. Pure: the same itineraries give the same plans on all ranks.

@@ -205,8 +205,8 @@ inline Pattern random_pattern(Random& random, Rank ranks, const Shape& shape) {
     if (random.chance(85)) busy.push_back(r);
   if (busy.empty()) return pattern;
   const std::int64_t most = random.one_of<std::int64_t>({6, 6, 20, 60});
-  for (std::int64_t n = random.between(0, random.chance(20) ? 3 : 3 * static_cast<std::int64_t>(busy.size())); n > 0;
-       --n) {
+  const std::int64_t edges = random.one_of<std::int64_t>({1, 4, 4, 12}) * static_cast<std::int64_t>(busy.size());
+  for (std::int64_t n = random.between(0, edges); n > 0; --n) {
     const Rank source = random.pick(busy);
     const Rank destination = random.chance(8) ? source : random.pick(busy);
     std::vector<Edge>& out = pattern[static_cast<std::size_t>(source)].out;
@@ -268,6 +268,7 @@ inline Case make_case(std::uint64_t seed, const Shape& shape = {}) {
   for (Rank r = 0; r < ranks; ++r) c.region_of.push_back(c.machine.region_id(0, r));
   c.options.lowering.direct_alone_bytes = random.one_of<std::int64_t>({0, 0, 16, 100, 1000000});
   c.options.lowering.relay_alone_bytes = random.one_of<std::int64_t>({0, 8, 32, 100, 16384});
+  c.options.lowering.network_alone_bytes = random.one_of<std::int64_t>({0, 24, 100, 65536});
   return c;
 }
 
