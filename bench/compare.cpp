@@ -140,10 +140,10 @@ void add_options(CLI::App& command, CompareOptions& options) {
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--iterations", options.iterations.timed, "Samples of each candidate")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command.add_option("--warmup", options.iterations.warmup, "Exchanges before the first sample")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command.add_option("--json", options.json, "Append one object a line for each candidate to this file");
   command.add_option("--matrix-json", options.matrix_json, "Append the bytes from node to node to this file");

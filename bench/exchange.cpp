@@ -21,11 +21,13 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-std::uint64_t pair_label(Rank source, Rank destination) {
-  return static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(destination);
+/// Labels of edges are dense, since some libraries cut indices to 32 bits.
+std::uint64_t edge_label(Rank source, Rank destination, Rank ranks) {
+  return static_cast<std::uint64_t>(source) * static_cast<std::uint64_t>(ranks) + static_cast<std::uint64_t>(destination);
 }
 
-Exchange graph_exchange(const Neighborhood& neighborhood, Rank rank, Op op, std::int64_t bytes) {
+Exchange graph_exchange(const Neighborhood& neighborhood, Rank rank, const Workload& workload) {
+  const auto [op, bytes] = std::pair(workload.op, workload.bytes);
   const auto degree = std::max(neighborhood.sources.size(), neighborhood.destinations.size());
   require(bytes * static_cast<std::int64_t>(degree) <= std::numeric_limits<int>::max(), ErrorKind::argument,
           "rank " + std::to_string(rank) + ": " + std::to_string(degree) + " blocks of " + std::to_string(bytes) +
@@ -45,8 +47,8 @@ Exchange graph_exchange(const Neighborhood& neighborhood, Rank rank, Op op, std:
     receive.labels.assign(receive.peers.begin(), receive.peers.end());
   } else {
     std::iota(send.indices.begin(), send.indices.end(), 0);
-    for (Rank peer : send.peers) send.labels.push_back(pair_label(rank, peer));
-    for (Rank peer : receive.peers) receive.labels.push_back(pair_label(peer, rank));
+    for (Rank peer : send.peers) send.labels.push_back(edge_label(rank, peer, workload.ranks));
+    for (Rank peer : receive.peers) receive.labels.push_back(edge_label(peer, rank, workload.ranks));
   }
   return exchange;
 }
@@ -81,8 +83,8 @@ Neighborhood neighborhood_of(const matrix::Halo& halo) {
 }
 
 Exchange matrix_exchange(const matrix::Halo& halo, const Workload& workload) {
-  if (workload.op == Op::alltoallv) return halo_exchange(halo, workload.bytes);
-  return graph_exchange(neighborhood_of(halo), halo.rank, workload.op, workload.bytes);
+  if (workload.is_halo()) return halo_exchange(halo, workload.bytes);
+  return graph_exchange(neighborhood_of(halo), halo.rank, workload);
 }
 
 std::vector<Edge> to_edges(const Side& side, std::int64_t element_bytes) {
@@ -119,7 +121,7 @@ RankPattern to_pattern(const Exchange& exchange) {
 
 Exchange Workload::exchange(Rank rank) const {
   if (matrix) return matrix_exchange(matrix::halo(*matrix, rank, ranks), *this);
-  return graph_exchange(neighborhood(pattern, rank, ranks), rank, op, bytes);
+  return graph_exchange(neighborhood(pattern, rank, ranks), rank, *this);
 }
 
 std::vector<Exchange> Workload::exchanges() const {

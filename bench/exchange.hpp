@@ -57,6 +57,8 @@ struct Workload {
   Rank ranks = 0;
   std::shared_ptr<const matrix::Csr> matrix = nullptr;  ///< if the pattern is one of a matrix
 
+  /// The values of a matrix's vector that each rank needs; otherwise blocks along the edges of a graph.
+  [[nodiscard]] bool is_halo() const { return matrix != nullptr && op == Op::alltoallv; }
   [[nodiscard]] Exchange exchange(Rank rank) const;
   [[nodiscard]] std::vector<Exchange> exchanges() const;
 };

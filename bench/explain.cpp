@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "commands.hpp"
@@ -44,8 +45,7 @@ Workload make_workload(const Options& options) {
     workload.op = Op::alltoallv;
   }
   if (spec) workload.matrix = std::make_shared<matrix::Csr>(matrix::load(*spec));
-  const bool halo = spec && workload.op == Op::alltoallv;
-  if (workload.bytes == 0) workload.bytes = halo ? static_cast<std::int64_t>(sizeof(double)) : 1024;
+  if (workload.bytes == 0) workload.bytes = workload.is_halo() ? static_cast<std::int64_t>(sizeof(double)) : 1024;
   return workload;
 }
 
@@ -142,7 +142,7 @@ int explain(const Options& options) {
 
   const std::string what = options.strategy + ", " + name(workload.op) + ", " + workload.pattern + ", " +
                            readable_bytes(workload.bytes) +
-                           (workload.matrix && workload.op == Op::alltoallv ? " an element" : " an edge") + ", " +
+                           (workload.is_halo() ? " an element" : " an edge") + ", " +
                            std::to_string(options.ranks) + " ranks, " + nodes.description;
   std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling, 2) << "\n\n";
   print_lanes(setup, nodes);
@@ -161,12 +161,12 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--pattern", options->pattern, "A graph, or matrix:SPEC");
   command->add_option("--matrix", options->matrix, "A matrix, for the halo of its vector");
   command->add_option("--machine", options->machine, "e.g. \"node:4 rank:4\"")->required();
-  command->add_option("--ranks", options->ranks, "Number of ranks")->required()->check(CLI::PositiveNumber);
+  command->add_option("--ranks", options->ranks, "Number of ranks")->required()->check(CLI::Range(1, std::numeric_limits<int>::max()));
   command->add_option("--strategy", options->strategy, "A strategy of this library")->capture_default_str();
   command->add_option("--op", options->op, "allgather or alltoallv, for a graph")->capture_default_str();
   command->add_option("--bytes", options->bytes, "Of an edge (1024), or of a matrix's element (8)")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   command->add_option("--rank", options->rank, "Whose plan to show")->capture_default_str();
   command->add_option("--svg", options->svg, "Draw that plan to this file");
   command->add_option("--json", options->json, "Write that plan to this file");

@@ -48,17 +48,21 @@ std::string format_number(const std::optional<double>& value, int digits) {
 }
 
 std::string Table::text() const {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
+  const std::size_t columns = rows_.front().size();
+  std::vector<std::size_t> widths(columns);
+  std::vector<bool> shown(columns, rows_.size() == 1);
+  for (std::size_t r = 0; r < rows_.size(); ++r)
+    for (std::size_t i = 0; i < columns; ++i) {
+      widths[i] = std::max(widths[i], rows_[r][i].size());
+      if (r > 0 && rows_[r][i] != "-") shown[i] = true;
+    }
   std::string text;
   for (const auto& row : rows_) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      if (!shown[i]) continue;
       const std::string space(widths[i] - row[i].size(), ' ');
-      line += (i > 0 ? "  " : "") + (i > 0 ? space + row[i] : row[i] + space);
+      line += i == 0 ? row[i] + space : "  " + space + row[i];
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }

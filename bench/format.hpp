@@ -11,7 +11,8 @@ namespace laneway::bench {
 /// A number with `digits` places, or `-`.
 [[nodiscard]] std::string format_number(const std::optional<double>& value, int digits);
 
-/// Rows of cells under a heading; the first column is aligned to the left, the others to the right.
+/// Rows of cells under a heading, without the columns in which every cell is `-`. The first column is aligned to the
+/// left, the others to the right.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}

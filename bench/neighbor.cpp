@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 
 #include "commands.hpp"
@@ -48,7 +49,7 @@ void add_neighbor(CLI::App& app, Action& action) {
   command->add_option("--bytes", options->bytes, "Sizes of the block for an edge, or of a matrix halo's element")
       ->delimiter(',')
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->capture_default_str();
   add_options(*command, options->compare);
   command->callback([options, &action] {

@@ -83,16 +83,16 @@ std::string case_name(const CaseReport& report) {
 
 std::string heading(const CaseReport& report) {
   std::string text = "\n" + report.benchmark + ": " + name(report.workload.op) + ", " + report.workload.pattern + ", " +
-                     readable_bytes(report.workload.bytes) + (report.workload.matrix ? " an element" : " an edge") + "; " +
-                     std::to_string(report.ranks) + " ranks, " + report.machine + "\n";
+                     readable_bytes(report.workload.bytes) + (report.workload.is_halo() ? " an element" : " an edge") +
+                     "; " + std::to_string(report.ranks) + " ranks, " + report.machine + "\n";
   if (report.demand.busiest_bytes > 0)
     text += "busiest node: " + readable_bytes(report.demand.busiest_bytes) + " unique, byte ceiling " +
-            format_number(report.demand.byte_ceiling, 2);
+            format_number(report.demand.byte_ceiling, 2) + "\n";
   if (const auto limit = report.limit())
-    text += ", limit " + format_seconds(*limit) + " at " + format_number(*report.goodput * 1e-6, 1) + " MB/s";
+    text += "limit: " + format_seconds(*limit) + " at " + format_number(*report.goodput * 1e-6, 1) + " MB/s\n";
   if (report.theory_net_bytes)
-    text += ", least bytes between nodes " + std::to_string(*report.theory_net_bytes);
-  return text + "\n" + std::to_string(report.iterations) + " samples of " + std::to_string(report.batch) +
+    text += "unique values between nodes: " + std::to_string(*report.theory_net_bytes) + " bytes\n";
+  return text + std::to_string(report.iterations) + " samples of " + std::to_string(report.batch) +
          (report.batch > 1 ? " exchanges each\n" : " exchange each\n");
 }
 
