@@ -35,7 +35,7 @@ int guarded(const char* call, Where where, Body&& body) noexcept {
 
 /// Throws Error(argument) if `pointer` is null.
 inline void require_pointer(const void* pointer, const char* name) {
-  require(pointer != nullptr, ErrorKind::argument, std::string(name) + " is NULL");
+  require(pointer != nullptr, ErrorKind::argument, [&] { return std::string(name) + " is NULL"; });
 }
 
 }  // namespace laneway

@@ -19,37 +19,48 @@ void set_empty(MPI_Status* status) {
 
 const LNW_Request_s* where(const LNW_Request* request) { return request ? *request : nullptr; }
 
-Request& inactive(LNW_Request request, const char* argument) {
-  require(request != LNW_REQUEST_NULL, ErrorKind::request, std::string(argument) + " is LNW_REQUEST_NULL");
-  require(!request->request->active(), ErrorKind::request, std::string(argument) + " is active");
+/// The name of an argument, spelled out only for an error.
+struct Argument {
+  const char* name = "request";
+  int index = -1;
+
+  [[nodiscard]] std::string text() const { return index < 0 ? name : std::string(name) + "[" + std::to_string(index) + "]"; }
+};
+
+Request& not_null(LNW_Request request, Argument argument = {}) {
+  require(request != LNW_REQUEST_NULL, ErrorKind::request, [&] { return argument.text() + " is LNW_REQUEST_NULL"; });
   return *request->request;
 }
 
-Request& startable(LNW_Request request, const char* argument) {
-  Request& ready = inactive(request, argument);
-  require(ready.bound(), ErrorKind::request, std::string(argument) + " has no buffers yet: call LNW_Request_set_buffers first");
-  return ready;
+Request& inactive(LNW_Request request, Argument argument = {}) {
+  Request& found = not_null(request, argument);
+  require(!found.active(), ErrorKind::request, [&] { return argument.text() + " is active"; });
+  return found;
 }
 
-std::string element(int i) { return "array_of_requests[" + std::to_string(i) + "]"; }
+Request& startable(LNW_Request request, Argument argument = {}) {
+  Request& ready = inactive(request, argument);
+  require(ready.bound(), ErrorKind::request, [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
+  return ready;
+}
 
 }  // namespace
 
 int LNW_Start(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
-    startable(*request, "request").start();
+    startable(*request).start();
   });
 }
 
 int LNW_Startall(int count, LNW_Request array_of_requests[]) {
   return guarded(__func__, count > 0 ? where(array_of_requests) : nullptr, [&] {
-    require(count >= 0, ErrorKind::count, "count is " + std::to_string(count));
+    require(count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(count); });
     if (count > 0) require_pointer(array_of_requests, "array_of_requests");
     for (int i = 0; i < count; ++i) {
       require(std::find(array_of_requests, array_of_requests + i, array_of_requests[i]) == array_of_requests + i, ErrorKind::request,
-              element(i) + " appears twice");
-      startable(array_of_requests[i], element(i).c_str());
+              [&] { return Argument{"array_of_requests", i}.text() + " appears twice"; });
+      startable(array_of_requests[i], {"array_of_requests", i});
     }
     for (int i = 0; i < count; ++i) array_of_requests[i]->request->start();
   });
@@ -74,7 +85,7 @@ int LNW_Wait(LNW_Request* request, MPI_Status* status) {
 
 int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   return guarded(__func__, count > 0 ? where(array_of_requests) : nullptr, [&] {
-    require(count >= 0, ErrorKind::count, "count is " + std::to_string(count));
+    require(count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(count); });
     if (count > 0) require_pointer(array_of_requests, "array_of_requests");
     for (int i = 0; i < count; ++i) {
       if (array_of_requests[i] != LNW_REQUEST_NULL) array_of_requests[i]->request->wait();
@@ -86,7 +97,7 @@ int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_
 int LNW_Request_free(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
-    inactive(*request, "request");
+    inactive(*request);
     delete *request;
     *request = LNW_REQUEST_NULL;
   });
@@ -94,31 +105,28 @@ int LNW_Request_free(LNW_Request* request) {
 
 int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf) {
   return guarded(__func__, static_cast<const LNW_Request_s*>(request),
-                 [&] { inactive(request, "request").set_buffers({sendbuf, recvbuf}); });
+                 [&] { inactive(request).set_buffers({sendbuf, recvbuf}); });
 }
 
 int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics) {
   return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
-    require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
     require_pointer(statistics, "statistics");
-    const Statistics s = request->request->statistics();
+    const Statistics s = not_null(request).statistics();
     *statistics = {s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes};
   });
 }
 
 int LNW_Request_get_strategy(LNW_Request request, const char** name) {
   return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
-    require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
     require_pointer(name, "name");
-    *name = request->request->strategy().data();
+    *name = not_null(request).strategy().data();
   });
 }
 
 int LNW_Request_get_plan(LNW_Request request, char* text, MPI_Count size, MPI_Count* length) {
   return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
-    require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
     require_pointer(length, "length");
-    const std::string json = to_json(request->request->plan());
+    const std::string json = to_json(not_null(request).plan());
     *length = static_cast<MPI_Count>(json.size());
     if (size <= 0) return;
     require_pointer(text, "text");

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace laneway {
 
@@ -20,8 +21,18 @@ class Error : public std::runtime_error {
 };
 
 /// Throws Error(kind, message) unless `condition` holds.
+inline void require(bool condition, ErrorKind kind, const char* message) {
+  if (!condition) throw Error(kind, message);
+}
 inline void require(bool condition, ErrorKind kind, const std::string& message) {
   if (!condition) throw Error(kind, message);
+}
+
+/// The same for hot paths: `message()` is called only to throw.
+template <class Message>
+  requires std::is_invocable_r_v<std::string, Message>
+void require(bool condition, ErrorKind kind, Message&& message) {
+  if (!condition) throw Error(kind, message());
 }
 
 /// Throws Error(ErrorKind::internal): the library has contradicted itself.

@@ -26,8 +26,12 @@ constexpr Names receive_names = {"recvcount", "recvcounts", "rdispls", "recvindi
 
 std::string element(const char* array, int slot) { return std::string(array) + "[" + std::to_string(slot) + "]"; }
 
-void check_count(int count, const std::string& name) {
-  require(count >= 0, ErrorKind::count, name + " is " + std::to_string(count));
+void check_count(int count, const char* name) {
+  require(count >= 0, ErrorKind::count, [&] { return std::string(name) + " is " + std::to_string(count); });
+}
+
+void check_count(const int* counts, int slot, const char* name) {
+  require(counts[slot] >= 0, ErrorKind::count, [&] { return element(name, slot) + " is " + std::to_string(counts[slot]); });
 }
 
 TypeMap checked_type(MPI_Datatype type, const std::string& name) {
@@ -56,7 +60,7 @@ std::vector<Edge> counted_edges(const std::vector<Neighbor>& neighbors, int degr
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
-    check_count(side.counts[neighbor.slot], element(names.counts, neighbor.slot));
+    check_count(side.counts, neighbor.slot, names.counts);
     edges.push_back({neighbor.rank, map.elements(side.counts[neighbor.slot], side.displacements[neighbor.slot] * map.extent)});
   }
   return edges;
@@ -76,7 +80,7 @@ std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
-    check_count(side.counts[neighbor.slot], element(names.counts, neighbor.slot));
+    check_count(side.counts, neighbor.slot, names.counts);
     edges.push_back({neighbor.rank, map_of(neighbor.slot).elements(side.counts[neighbor.slot], side.displacements[neighbor.slot])});
   }
   return edges;
@@ -88,16 +92,17 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
   std::int64_t total = 0;
   std::vector<std::int64_t> begin(static_cast<std::size_t>(degree) + 1);
   for (int slot = 0; slot < degree; ++slot) {
-    check_count(side.counts[slot], element(names.counts, slot));
+    check_count(side.counts, slot, names.counts);
     total += side.counts[slot];
     begin[static_cast<std::size_t>(slot) + 1] = total;
   }
   require(side.indices != nullptr || total == 0, ErrorKind::argument,
           std::string(names.indices) + " is NULL with " + std::to_string(total) + " elements");
   for (std::int64_t i = 0; i < total; ++i)
-    require(side.indices[i] >= 0 && side.indices[i] < side.size, ErrorKind::argument,
-            std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) +
-                ", the buffer has " + std::to_string(side.size) + " elements");
+    require(side.indices[i] >= 0 && side.indices[i] < side.size, ErrorKind::argument, [&] {
+      return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) + ", the buffer has " +
+             std::to_string(side.size) + " elements";
+    });
   const TypeMap map = checked_type(side.type, names.type);
   const auto whole = map.ranges.contiguous();
   std::vector<Edge> edges;
