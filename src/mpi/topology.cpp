@@ -33,10 +33,11 @@ Topology read_cartesian(MPI_Comm comm) {
   }
   Topology topology = graph_topology(ranks, ranks);
   // What is sent in the negative direction arrives from the positive one. Where both neighbours are one rank (periodic
-  // dimensions of size 1 and 2) the first message sent to it must therefore match its second place.
-  for (std::size_t i = 0; i + 1 < topology.sources.size(); ++i) {
-    Neighbor& a = topology.sources[i];
-    Neighbor& b = topology.sources[i + 1];
+  // dimensions of size 1 and 2) the second message sent to it must therefore match its first place. The sources keep
+  // their order, by which a place that is named twice gets its last value.
+  for (std::size_t i = 0; i + 1 < topology.destinations.size(); ++i) {
+    Neighbor& a = topology.destinations[i];
+    Neighbor& b = topology.destinations[i + 1];
     if (a.slot % 2 == 0 && b.slot == a.slot + 1 && a.rank == b.rank) std::swap(a, b);
   }
   return topology;
