@@ -1,0 +1,91 @@
+/// One neighborhood operation with random arguments, as MPI and as this library run it.
+#pragma once
+
+#include <cstddef>
+
+#include "support.hpp"
+
+namespace laneway::test {
+
+enum class Op { allgather, allgatherv, alltoall, alltoallv, alltoallw };
+inline constexpr Op all_ops[] = {Op::allgather, Op::allgatherv, Op::alltoall, Op::alltoallv, Op::alltoallw};
+[[nodiscard]] const char* name(Op op);
+
+/// The neighbours of the calling rank by slot, also MPI_PROC_NULL.
+struct Neighborhood {
+  std::vector<int> sources;
+  std::vector<int> destinations;
+  bool cartesian = false;
+};
+[[nodiscard]] Neighborhood neighborhood_of(MPI_Comm comm);
+
+/// Datatypes whose signature is two MPI_INTs, each with other places for them.
+[[nodiscard]] const std::vector<MPI_Datatype>& pair_types();
+void free_pair_types();
+
+/// Memory whose offset 0 lies somewhere inside.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(std::int64_t lower, std::int64_t upper)
+      : lower_(lower), bytes_(static_cast<std::size_t>(upper - lower)) {}
+  [[nodiscard]] unsigned char* base() { return bytes_.data() - lower_; }
+  [[nodiscard]] std::vector<unsigned char>& bytes() { return bytes_; }
+
+ private:
+  std::int64_t lower_ = 0;
+  std::vector<unsigned char> bytes_;
+};
+
+class Exchange {
+ public:
+  /// Arguments that agree on all ranks of `comm`, whose neighborhood it is; `typed`: derived datatypes, other ones on both
+  /// sides.
+  Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed);
+
+  /// New data to send, and the receive buffers as before the operation.
+  void fill(int iteration);
+
+  /// What must arrive: by MPI's operation, or on Cartesian communicators by messages that follow the standard's rule that
+  /// what is sent in the negative direction arrives from the positive one. Local completion of it is collective.
+  void reference();
+  /// False where the MPI library itself does not do what `reference` does.
+  [[nodiscard]] bool mpi_agrees();
+
+  [[nodiscard]] int blocking();
+  [[nodiscard]] int init(MPI_Info info, LNW_Request* request);
+
+  /// Whether what arrived by the last exchange is, byte for byte, gaps and all, what the reference has.
+  [[nodiscard]] testing::AssertionResult arrived();
+
+ private:
+  struct Side {
+    int count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    std::vector<int> counts;
+    std::vector<int> displacements;
+    std::vector<MPI_Aint> byte_displacements;
+    std::vector<MPI_Datatype> types;
+    Memory memory;
+  };
+
+  struct Block {
+    unsigned char* data;
+    int count;
+    MPI_Datatype type;
+  };
+  [[nodiscard]] Block block(Side& side, std::size_t slot, bool sends);
+  void run_mpi(Memory& receive);
+  void run_messages(Memory& receive);
+
+  Op op_;
+  MPI_Comm comm_;
+  std::uint64_t seed_;
+  int rank_ = 0;
+  Neighborhood neighbors_;
+  Side send_;
+  Side receive_;
+  Memory expected_;
+};
+
+}  // namespace laneway::test

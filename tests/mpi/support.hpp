@@ -1,0 +1,127 @@
+/// What the MPI tests share: the world, random graphs, machines and strategies to try, error codes.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "laneway/laneway.h"
+
+namespace laneway::test {
+
+[[nodiscard]] int rank();
+[[nodiscard]] int size();
+
+/// By the library that runs, not by its headers.
+[[nodiscard]] bool is_mpich();
+
+/// LANEWAY_TEST_LONG=1.
+[[nodiscard]] bool long_tests();
+
+/// How many random cases a test should try: fewer where a rank count makes them slow, as MPICH on few cores.
+[[nodiscard]] int effort(int cases);
+
+/// A test that all ranks run. It fails where it fails on any rank, and ends on all ranks together.
+class MpiTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+};
+
+/// The same number on all ranks for the same arguments.
+[[nodiscard]] std::uint64_t mix(std::initializer_list<std::uint64_t> values);
+
+using Random = std::mt19937;
+[[nodiscard]] int pick(Random& random, int least, int most);
+
+class Comm {
+ public:
+  Comm() = default;
+  explicit Comm(MPI_Comm comm) : comm_(comm) {}
+  ~Comm() { free(); }
+  Comm(Comm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  Comm& operator=(Comm&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    return *this;
+  }
+  void free() {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+class Info {
+ public:
+  Info(const std::vector<std::pair<std::string, std::string>>& hints = {});
+  ~Info() { MPI_Info_free(&info_); }
+  Info(const Info&) = delete;
+  Info& operator=(const Info&) = delete;
+  [[nodiscard]] MPI_Info get() const { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+/// Every strategy of the registry, with and without deduplication.
+struct Choice {
+  std::string strategy;
+  std::string deduplicate;
+  std::string machine;
+
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> hints() const;
+  [[nodiscard]] std::string text() const;
+};
+[[nodiscard]] std::vector<Choice> choices(const std::string& machine);
+
+/// Descriptions of machines with the world's number of ranks: as discovered, even, uneven, one rank a node, scattered.
+[[nodiscard]] std::vector<std::string> machines();
+/// Uneven nodes of 5, 3, 8, 1, 2, … ranks.
+[[nodiscard]] std::string uneven_machine();
+
+/// One rank's part of a graph.
+struct Shape {
+  std::vector<int> sources;
+  std::vector<int> destinations;
+};
+
+/// Uneven degrees, some isolated ranks, self edges, edges that occur twice; both lists in random order.
+[[nodiscard]] Shape random_shape(std::uint64_t seed, int rank, int size);
+/// Both neighbours on a ring.
+[[nodiscard]] Shape ring_shape(int rank, int size);
+
+[[nodiscard]] Comm make_graph(MPI_Comm comm, const Shape& shape, MPI_Info info = MPI_INFO_NULL);
+
+[[nodiscard]] std::string error_text(int code);
+[[nodiscard]] int error_class(int code);
+
+/// Sets the error handler of a communicator for a while.
+class Handler {
+ public:
+  Handler(MPI_Comm comm, MPI_Errhandler handler) : comm_(comm) {
+    MPI_Comm_get_errhandler(comm, &before_);
+    MPI_Comm_set_errhandler(comm, handler);
+  }
+  ~Handler() {
+    MPI_Comm_set_errhandler(comm_, before_);
+    MPI_Errhandler_free(&before_);
+  }
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
+#define EXPECT_MPI(call) EXPECT_EQ(MPI_SUCCESS, call)
+
+}  // namespace laneway::test
