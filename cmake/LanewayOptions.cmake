@@ -15,6 +15,13 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 
+# The presets share most of what they compile: with ccache the second one is nearly free.
+find_program(LANEWAY_CCACHE ccache)
+if(LANEWAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${LANEWAY_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
+endif()
+
 add_library(laneway_flags INTERFACE)
 target_compile_definitions(laneway_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 target_compile_options(laneway_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
