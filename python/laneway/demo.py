@@ -144,7 +144,7 @@ def _bench(arguments: Sequence[str], json: Path, matrices: Path) -> launch.Job:
 
 
 def _explain(plan: Path) -> list[str]:
-    what = ["--pattern", _PATTERN, "--machine", _PLAN_MACHINE, "--strategy", "three_step", "--rank", "0"]
+    what = ["--pattern", _PATTERN, "--machine", _PLAN_MACHINE, "--ranks", "16", "--strategy", "three_step", "--rank", "0"]
     files = ["--svg", str(plan), "--json", str(plan.with_suffix(".json"))]
     return [find_program("laneway-bench", _MPI), "explain", *what, *files]
 
