@@ -16,9 +16,10 @@ namespace {
 
 std::size_t index_in(const Memory& memory, std::int64_t offset, std::int64_t n) {
   const auto size = static_cast<std::int64_t>(memory.bytes.size());
-  require(n >= 0 && offset >= memory.first && offset + n <= memory.first + size, ErrorKind::buffer,
-          "bytes [" + std::to_string(offset) + ", " + std::to_string(offset + n) + ") are outside the buffer [" +
-              std::to_string(memory.first) + ", " + std::to_string(memory.first + size) + ")");
+  require(n >= 0 && offset >= memory.first && offset + n <= memory.first + size, ErrorKind::buffer, [&] {
+    return "bytes [" + std::to_string(offset) + ", " + std::to_string(offset + n) + ") are outside the buffer [" +
+           std::to_string(memory.first) + ", " + std::to_string(memory.first + size) + ")";
+  });
   return static_cast<std::size_t>(offset - memory.first);
 }
 
@@ -107,7 +108,7 @@ class Reference {
     }
     for (std::size_t r = 0; r < plans_.size(); ++r)
       for (std::size_t s = 0; s < done_[r].size(); ++s)
-        require(done_[r][s], ErrorKind::internal, "stuck: " + name_of(r, s) + " cannot complete");
+        require(done_[r][s], ErrorKind::internal, [&] { return "stuck: " + name_of(r, s) + " cannot complete"; });
     for (const auto& [channel, queue] : channels_)
       require(queue.sends.empty(), ErrorKind::internal,
               "nobody receives a message from rank " + std::to_string(std::get<0>(channel)) + " to rank " +
@@ -178,7 +179,7 @@ class Reference {
     queue.sends.pop_front();
     queue.receives.pop_front();
     require(step_of(from.rank, from.step).span.bytes == step_of(to.rank, to.step).span.bytes, ErrorKind::internal,
-            name_of(from.rank, from.step) + " and " + name_of(to.rank, to.step) + " differ in size");
+            [&] { return name_of(from.rank, from.step) + " and " + name_of(to.rank, to.step) + " differ in size"; });
     source_[to] = from;
     if (options_.rendezvous) possible_.push_back({Event::complete_send, from.rank, from.step});
     possible_.push_back({Event::complete_receive, to.rank, to.step});

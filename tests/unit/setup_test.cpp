@@ -73,8 +73,8 @@ void raise(std::int64_t& most, std::int64_t value) {
 }
 
 /// Runs the setup of all ranks as plan_virtual_ranks does, but counts the allocations in the planners alone.
-std::vector<std::int64_t> count_allocations(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
-                                            std::int64_t& most_bytes) {
+[[maybe_unused]] std::vector<std::int64_t> count_allocations(const Pattern& pattern, const Machine& machine,
+                                                             const Strategy& strategy, std::int64_t& most_bytes) {
   const PlanOptions options;
   const std::size_t n = pattern.size();
   std::vector<Region> regions;
