@@ -16,6 +16,8 @@ struct Neighborhood {
   std::vector<int> sources;
   std::vector<int> destinations;
   bool cartesian = false;
+
+  [[nodiscard]] bool has_edge_twice() const;
 };
 [[nodiscard]] Neighborhood neighborhood_of(MPI_Comm comm);
 
@@ -46,10 +48,10 @@ class Exchange {
   /// New data to send, and the receive buffers as before the operation.
   void fill(int iteration);
 
-  /// What must arrive: by MPI's operation, or on Cartesian communicators by messages that follow the standard's rule that
-  /// what is sent in the negative direction arrives from the positive one. Local completion of it is collective.
+  /// What must arrive, by messages that follow the standard's rules: the k-th edge between two ranks on one side is the
+  /// k-th on the other; on Cartesian communicators what is sent in the negative direction arrives from the positive one.
   void reference();
-  /// False where the MPI library itself does not do what `reference` does.
+  /// Whether MPI's own operation does what `reference` does.
   [[nodiscard]] bool mpi_agrees();
 
   [[nodiscard]] int blocking();

@@ -15,21 +15,28 @@ class Free : public testing::Environment {
 const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
 
 /// All operations on a communicator, each strategy on the machines in `on` in turn.
-void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::string>& on, bool may_deviate = false) {
+void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::string>& on) {
+  const int has_twice = neighborhood_of(comm).has_edge_twice();
+  int twice = 0;
+  MPI_Allreduce(&has_twice, &twice, 1, MPI_INT, MPI_MAX, comm);
   std::size_t turn = seed;
   for (Op op : all_ops) {
     for (bool typed : {false, true}) {
       Exchange exchange(op, comm, mix({seed, static_cast<std::uint64_t>(op), typed}), typed);
       exchange.fill(0);
       exchange.reference();
-      if (may_deviate) {
-        const int mine = !exchange.mpi_agrees();
-        int any = 0;
-        MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
-        if (any && rank() == 0)
-          std::cout << "SKIP-compare: MPI_Neighbor_" << name(op) << " of this MPI library does not follow the standard's order on "
-                    << "this Cartesian communicator; compared with the rule only\n";
-      }
+      // MPICH 4.0's own alltoallw gives wrong results and writes beyond the buffers, on graphs without anything special.
+      const bool compare = !(is_mpich() && op == Op::alltoallw);
+      static bool said = false;
+      if (!compare && !std::exchange(said, true) && rank() == 0)
+        std::cout << "SKIP-compare: MPI_Neighbor_alltoallw of this MPI library is not reliable; compared with messages only\n";
+      const int mine = compare && !exchange.mpi_agrees();
+      int any = 0;
+      MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
+      if (any && rank() == 0)
+        std::cout << "SKIP-compare: MPI_Neighbor_" << name(op) << " of this MPI library does not match an edge that occurs twice in the "
+                  << "standard's order; compared with the rule only\n";
+      EXPECT_FALSE(any && !twice) << "MPI_Neighbor_" << name(op);
       EXPECT_MPI(exchange.blocking());
       EXPECT_TRUE(exchange.arrived()) << "blocking";
       for (const Choice& choice : choices(on[turn++ % on.size()])) {
@@ -73,7 +80,6 @@ TEST_F(ExchangeTest, RandomGraphs) {
     const auto seed = static_cast<std::uint64_t>(n) + 1;
     const Comm graph = make_graph(MPI_COMM_WORLD, random_shape(seed, rank(), size()));
     all_operations(graph.get(), seed, machines());
-    if (HasFailure()) break;
   }
 }
 
@@ -128,7 +134,7 @@ void cartesian(const std::vector<int>& sizes, const std::vector<int>& periods) {
   MPI_Comm comm = MPI_COMM_NULL;
   EXPECT_MPI(MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(sizes.size()), sizes.data(), periods.data(), 0, &comm));
   if (comm != MPI_COMM_NULL) {
-    all_operations(comm, mix({91, static_cast<std::uint64_t>(needed), static_cast<std::uint64_t>(periods[0])}), {uneven_machine(), "node:* rank:2"}, true);
+    all_operations(comm, mix({91, static_cast<std::uint64_t>(needed), static_cast<std::uint64_t>(periods[0])}), {uneven_machine(), "node:* rank:2"});
     MPI_Comm_free(&comm);
   }
 }
@@ -142,7 +148,6 @@ TEST_F(ExchangeTest, Cartesian) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (is_mpich() && size() > 2 && i % 3 != 0) continue;
     cartesian(cases[i].first, cases[i].second);
-    if (HasFailure()) break;
   }
 }
 
@@ -342,7 +347,6 @@ TEST_F(ExchangeTest, IndexedWithDuplicatesOnBothSides) {
       }
       EXPECT_MPI(LNW_Request_free(&request));
     }
-    if (HasFailure()) break;
   }
 }
 
@@ -400,9 +404,7 @@ TEST_F(ExchangeTest, BottomWithAbsoluteDisplacements) {
   MPI_Get_address(&receive[3], &to[0]);
   MPI_Get_address(&receive[1], &to[1]);
   const std::vector<MPI_Datatype> types{MPI_INT, MPI_INT};
-  EXPECT_MPI(MPI_Neighbor_alltoallw(MPI_BOTTOM, counts.data(), from.data(), types.data(), MPI_BOTTOM, counts.data(), to.data(), types.data(), graph.get()));
-  const std::vector<int> expected = receive;
-  std::fill(receive.begin(), receive.end(), -1);
+  const std::vector<int> expected{-1, shape.sources[1] * 10 + 2, -1, shape.sources[0] * 10 + 1, -1};
   EXPECT_MPI(LNW_Neighbor_alltoallw(MPI_BOTTOM, counts.data(), from.data(), types.data(), MPI_BOTTOM, counts.data(), to.data(), types.data(), graph.get()));
   EXPECT_EQ(receive, expected);
   for (const Choice& choice : choices("node:* rank:2")) {
