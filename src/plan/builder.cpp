@@ -17,10 +17,6 @@ std::vector<CopyRun> zip(const RangeList& from, const RangeList& to) {
       CopyRun& last = runs.back();
       const std::int64_t from_step = source - last.from;
       const std::int64_t to_step = target - last.to;
-      if (last.count == 1 && from_step == last.bytes && to_step == last.bytes) {
-        last.bytes += bytes;
-        return;
-      }
       if (bytes == last.bytes) {
         if (last.count == 1) {
           last.from_stride = from_step;
