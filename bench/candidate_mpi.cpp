@@ -69,10 +69,14 @@ class MpiPersistent final : public EdgeCandidate {
 
 }  // namespace
 
-std::unique_ptr<Candidate> make_mpi(const Task& task) { return std::make_unique<Mpi>(task); }
+std::unique_ptr<Candidate> make_mpi(const Task& task) {
+  return std::make_unique<Mpi>(task);
+}
 
 #if defined(LANEWAY_NEIGHBOR_INIT_MPI) || defined(LANEWAY_NEIGHBOR_INIT_MPIX)
-std::unique_ptr<Candidate> make_mpi_persistent(const Task& task) { return std::make_unique<MpiPersistent>(task); }
+std::unique_ptr<Candidate> make_mpi_persistent(const Task& task) {
+  return std::make_unique<MpiPersistent>(task);
+}
 #endif
 
 }  // namespace laneway::bench

@@ -23,10 +23,9 @@ class MpiAdvance final : public Candidate {
       return result;
     };
     MPIL_Info_init(&info_);
-    MPIL_Dist_graph_create_adjacent(task.run.comm, static_cast<int>(exchange.receive.peers.size()),
-                                    exchange.receive.peers.data(), MPI_UNWEIGHTED,
-                                    static_cast<int>(exchange.send.peers.size()), exchange.send.peers.data(),
-                                    MPI_UNWEIGHTED, info_, 0, &comm_);
+    MPIL_Dist_graph_create_adjacent(
+        task.run.comm, static_cast<int>(exchange.receive.peers.size()), exchange.receive.peers.data(), MPI_UNWEIGHTED,
+        static_cast<int>(exchange.send.peers.size()), exchange.send.peers.data(), MPI_UNWEIGHTED, info_, 0, &comm_);
     MPIL_Set_alltoallv_neighbor_init_alogorithm(NEIGHBOR_ALLTOALLV_INIT_LOCALITY);
     MPIL_Neighbor_alltoallv_init_ext(blocks_.send, elements(blocks_.send_counts).data(),
                                      elements(blocks_.send_displacements).data(), indices(exchange.send).data(),
@@ -59,6 +58,8 @@ class MpiAdvance final : public Candidate {
 
 }  // namespace
 
-std::unique_ptr<Candidate> make_mpi_advance(const Task& task) { return std::make_unique<MpiAdvance>(task); }
+std::unique_ptr<Candidate> make_mpi_advance(const Task& task) {
+  return std::make_unique<MpiAdvance>(task);
+}
 
 }  // namespace laneway::bench

@@ -38,6 +38,8 @@ class PointToPoint final : public EdgeCandidate {
 
 }  // namespace
 
-std::unique_ptr<Candidate> make_p2p(const Task& task) { return std::make_unique<PointToPoint>(task); }
+std::unique_ptr<Candidate> make_p2p(const Task& task) {
+  return std::make_unique<PointToPoint>(task);
+}
 
 }  // namespace laneway::bench

@@ -59,7 +59,9 @@ void check_baseline(const std::string& name) {
   require(row->make != nullptr, ErrorKind::unsupported, "baseline " + name + ": " + std::string(row->missing));
 }
 
-void check_strategy(const std::string& name) { static_cast<void>(parse_strategy(name)); }
+void check_strategy(const std::string& name) {
+  static_cast<void>(parse_strategy(name));
+}
 
 Blocks::Blocks(const Task& task)
     : send(task.buffers.send.data()), receive(task.buffers.receive.data()), exchange_(task.exchange), from_(send) {

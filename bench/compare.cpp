@@ -97,8 +97,7 @@ void evaluate(std::vector<Entrant*>& entrants, const Samples& samples) {
   };
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     const std::vector<double>& seconds = samples.seconds[i];
-    entrants[i]->result.times =
-        Result::Times{median(seconds), quantile(seconds, 0), quantile(seconds, 0.9)};
+    entrants[i]->result.times = Result::Times{median(seconds), quantile(seconds, 0), quantile(seconds, 0.9)};
   }
   if (const auto p2p = find("p2p"))
     for (std::size_t i = 0; i < entrants.size(); ++i) {
@@ -135,7 +134,9 @@ std::vector<std::string> CompareOptions::candidates() const {
 }
 
 void add_options(CLI::App& command, CompareOptions& options) {
-  command.add_option("--strategy", options.strategies, "Strategies of this library")->delimiter(',')->capture_default_str();
+  command.add_option("--strategy", options.strategies, "Strategies of this library")
+      ->delimiter(',')
+      ->capture_default_str();
   command.add_option("--baseline", options.baselines, "mpi, mpi-persistent, p2p, p2p-again, mpi-advance")
       ->delimiter(',')
       ->capture_default_str();
@@ -165,7 +166,8 @@ std::optional<double> find_goodput(const Run& run, const CompareOptions& options
 
 CaseReport compare(const Run& run, const std::string& benchmark, const Workload& workload, const Task& task,
                    const CompareOptions& options, std::optional<double> goodput, const Product* product) {
-  CaseReport report{benchmark, workload, run.ranks, run.nodes.description, {}, goodput, {}, options.iterations.timed, 1, {}};
+  CaseReport report{benchmark, workload, run.ranks, run.nodes.description, {}, goodput, {}, options.iterations.timed,
+                    1,         {}};
   if (run.is_root()) report.demand = demand(workload.exchanges(), run.nodes);
   if (product != nullptr) report.theory_net_bytes = product->theory_net_bytes;
 

@@ -23,7 +23,8 @@ std::uint64_t mix(std::uint64_t x) {
 
 /// Labels of edges are dense, since some libraries cut indices to 32 bits.
 std::uint64_t edge_label(Rank source, Rank destination, Rank ranks) {
-  return static_cast<std::uint64_t>(source) * static_cast<std::uint64_t>(ranks) + static_cast<std::uint64_t>(destination);
+  return static_cast<std::uint64_t>(source) * static_cast<std::uint64_t>(ranks) +
+         static_cast<std::uint64_t>(destination);
 }
 
 Exchange graph_exchange(const Neighborhood& neighborhood, Rank rank, const Workload& workload) {
@@ -97,7 +98,9 @@ std::vector<Edge> to_edges(const Side& side, std::int64_t element_bytes) {
 
 }  // namespace
 
-const char* name(Op op) { return op == Op::allgather ? "allgather" : "alltoallv"; }
+const char* name(Op op) {
+  return op == Op::allgather ? "allgather" : "alltoallv";
+}
 
 Op parse_op(std::string_view text) {
   for (Op op : {Op::allgather, Op::alltoallv})

@@ -89,7 +89,8 @@ void print_lanes(const VirtualSetup& setup, const Nodes& nodes) {
 }
 
 void print_traffic(const VirtualSetup& setup, const Nodes& nodes) {
-  ShortTable table({"rank", "node", "steps", "messages between nodes", "bytes", "messages on node", "bytes", "staging"}, "ranks");
+  ShortTable table({"rank", "node", "steps", "messages between nodes", "bytes", "messages on node", "bytes", "staging"},
+                   "ranks");
   TotalTraffic total;
   std::int64_t node_messages = 0;
   for (const Plan& plan : setup.plans) {
@@ -141,14 +142,14 @@ int explain(const Options& options) {
   const Plan& plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
   const std::string what = options.strategy + ", " + name(workload.op) + ", " + workload.pattern + ", " +
-                           readable_bytes(workload.bytes) +
-                           (workload.is_halo() ? " an element" : " an edge") + ", " +
+                           readable_bytes(workload.bytes) + (workload.is_halo() ? " an element" : " an edge") + ", " +
                            std::to_string(options.ranks) + " ranks, " + nodes.description;
   std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling, 2) << "\n\n";
   print_lanes(setup, nodes);
   print_traffic(setup, nodes);
   print_plan(plan);
-  if (!options.svg.empty()) write_file(options.svg, to_svg(plan, "Plan of rank " + std::to_string(plan.rank) + ": " + what));
+  if (!options.svg.empty())
+    write_file(options.svg, to_svg(plan, "Plan of rank " + std::to_string(plan.rank) + ": " + what));
   if (!options.json.empty()) write_file(options.json, laneway::to_json(plan));
   return EXIT_SUCCESS;
 }
@@ -161,7 +162,9 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--pattern", options->pattern, "A graph, or matrix:SPEC");
   command->add_option("--matrix", options->matrix, "A matrix, for the halo of its vector");
   command->add_option("--machine", options->machine, "e.g. \"node:4 rank:4\"")->required();
-  command->add_option("--ranks", options->ranks, "Number of ranks")->required()->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  command->add_option("--ranks", options->ranks, "Number of ranks")
+      ->required()
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   command->add_option("--strategy", options->strategy, "A strategy of this library")->capture_default_str();
   command->add_option("--op", options->op, "allgather or alltoallv, for a graph")->capture_default_str();
   command->add_option("--bytes", options->bytes, "Of an edge (1024), or of a matrix's element (8)")

@@ -69,8 +69,12 @@ std::string Table::text() const {
   return text;
 }
 
-void append_line(const std::string& path, const std::string& text) { write(path, text + "\n", std::ios::app); }
+void append_line(const std::string& path, const std::string& text) {
+  write(path, text + "\n", std::ios::app);
+}
 
-void write_file(const std::string& path, const std::string& text) { write(path, text, std::ios::trunc); }
+void write_file(const std::string& path, const std::string& text) {
+  write(path, text, std::ios::trunc);
+}
 
 }  // namespace laneway::bench

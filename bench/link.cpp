@@ -156,8 +156,8 @@ int report_link(const Run& run, const Options& options) {
   const auto line = [](const char* where, const std::optional<LinkRates>& rates) {
     std::cout << where;
     if (rates)
-      std::cout << format_number(rates->bytes_per_second * 1e-6, 1) << " MB/s, " << format_seconds(rates->latency_seconds)
-                << "\n";
+      std::cout << format_number(rates->bytes_per_second * 1e-6, 1) << " MB/s, "
+                << format_seconds(rates->latency_seconds) << "\n";
     else
       std::cout << "none\n";
   };
@@ -181,13 +181,20 @@ int report_link(const Run& run, const Options& options) {
 }  // namespace
 
 double measure_goodput(const Run& run) {
-  return on_pair(run, across_nodes(run.nodes).value(), [](Wire& wire) { return LinkRates{measure_rate(wire), 0}; })
+  return on_pair(run, across_nodes(run.nodes).value(),
+                 [](Wire& wire) {
+                   return LinkRates{measure_rate(wire), 0};
+                 })
       .bytes_per_second;
 }
 
-std::optional<LinkRates> measure_link(const Run& run) { return measure_pair(run, across_nodes(run.nodes)); }
+std::optional<LinkRates> measure_link(const Run& run) {
+  return measure_pair(run, across_nodes(run.nodes));
+}
 
-std::optional<LinkRates> measure_node(const Run& run) { return measure_pair(run, inside_node(run.nodes)); }
+std::optional<LinkRates> measure_node(const Run& run) {
+  return measure_pair(run, inside_node(run.nodes));
+}
 
 void add_link(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();

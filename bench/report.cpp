@@ -23,7 +23,9 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-std::string or_dash(const std::optional<std::string>& text) { return text.value_or("-"); }
+std::string or_dash(const std::optional<std::string>& text) {
+  return text.value_or("-");
+}
 
 std::optional<double> limit_fraction(const CaseReport& report, const Result& result) {
   const std::optional<double> limit = report.limit();
@@ -67,8 +69,10 @@ Json to_json(const CaseReport& report, const Result& result) {
       {"byte_ceiling", report.demand.byte_ceiling},
       {"payback_iterations", or_null(result.payback)},
       {"ratio_vs_p2p_median", or_null(member(result.ratio, [](auto& r) { return r.median; }))},
-      {"ratio_vs_p2p_ci95",
-       or_null(member(result.ratio, [](auto& r) { return Json::array({r.interval.low, r.interval.high}); }))},
+      {"ratio_vs_p2p_ci95", or_null(member(result.ratio,
+                                           [](auto& r) {
+                                             return Json::array({r.interval.low, r.interval.high});
+                                           }))},
   };
   if (report.theory_net_bytes) {
     json["spmv_s"] = or_null(result.product_seconds);
@@ -104,9 +108,20 @@ std::optional<double> CaseReport::limit() const {
 }
 
 void print_table(const CaseReport& report) {
-  std::vector<std::string> columns = {"candidate", "median", "min", "p90", "setup", "vs mpi", "pays back", "vs p2p (95%)",
-                                      "of limit", "net msgs max/all", "net bytes max/all", "node msgs max",
-                                      "node bytes", "verified"};
+  std::vector<std::string> columns = {"candidate",
+                                      "median",
+                                      "min",
+                                      "p90",
+                                      "setup",
+                                      "vs mpi",
+                                      "pays back",
+                                      "vs p2p (95%)",
+                                      "of limit",
+                                      "net msgs max/all",
+                                      "net bytes max/all",
+                                      "node msgs max",
+                                      "node bytes",
+                                      "verified"};
   if (report.theory_net_bytes) columns.emplace_back("product");
   Table table(columns);
   for (const Result& result : report.results) {
@@ -128,14 +143,12 @@ void print_table(const CaseReport& report) {
                                 format_number(r.interval.high, 3) + ")";
                        })),
         format_number(limit_fraction(report, result), 2),
-        or_dash(member(traffic,
-                       [](auto& t) {
-                         return std::to_string(t.net_messages_max) + " / " + std::to_string(t.net_messages_total);
-                       })),
-        or_dash(member(traffic,
-                       [](auto& t) {
-                         return readable_bytes(t.net_bytes_max) + " / " + readable_bytes(t.net_bytes_total);
-                       })),
+        or_dash(member(
+            traffic,
+            [](auto& t) { return std::to_string(t.net_messages_max) + " / " + std::to_string(t.net_messages_total); })),
+        or_dash(member(
+            traffic,
+            [](auto& t) { return readable_bytes(t.net_bytes_max) + " / " + readable_bytes(t.net_bytes_total); })),
         or_dash(member(traffic, [](auto& t) { return std::to_string(t.node_messages_max); })),
         or_dash(member(traffic, [](auto& t) { return readable_bytes(t.node_bytes_total); })),
         result.verified ? "verified" : "WRONG",

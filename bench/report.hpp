@@ -28,9 +28,9 @@ struct Result {
   double setup_seconds = 0;
   double first_setup_seconds = 0;
   std::optional<Times> times;
-  std::optional<double> speedup;         ///< over `mpi`
-  std::optional<Ratio> ratio;            ///< to `p2p`
-  std::optional<double> payback;         ///< exchanges until the longer setup than `mpi`'s is earned
+  std::optional<double> speedup;  ///< over `mpi`
+  std::optional<Ratio> ratio;     ///< to `p2p`
+  std::optional<double> payback;  ///< exchanges until the longer setup than `mpi`'s is earned
   std::optional<TotalTraffic> traffic;
   std::optional<double> product_seconds;
   std::vector<std::vector<std::int64_t>> node_matrix;  ///< bytes from node to node; empty if not known

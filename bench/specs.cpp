@@ -21,7 +21,8 @@ std::vector<std::string> split_specs(const std::vector<std::string>& texts) {
 std::string describe_patterns() {
   std::string text = "Graphs of ranks:\n";
   for (const GraphGenerator& row : graph_generators())
-    text += "  " + std::string(row.name) + ":" + std::string(row.parameters) + "  " + std::string(row.description) + "\n";
+    text +=
+        "  " + std::string(row.name) + ":" + std::string(row.parameters) + "  " + std::string(row.description) + "\n";
   return text + "Matrices: a file (.mtx, .graph), or\n" + matrix::describe_generators();
 }
 

@@ -33,7 +33,8 @@ class DistributedProduct {
   [[nodiscard]] bool check(std::uint64_t salt) const {
     for (std::int64_t row = 0; row < halo_.local.rows; ++row) {
       const auto begin = static_cast<std::size_t>(matrix_->row_begin[static_cast<std::size_t>(halo_.first_row + row)]);
-      const auto end = static_cast<std::size_t>(matrix_->row_begin[static_cast<std::size_t>(halo_.first_row + row) + 1]);
+      const auto end =
+          static_cast<std::size_t>(matrix_->row_begin[static_cast<std::size_t>(halo_.first_row + row) + 1]);
       double sum = 0;
       double magnitude = 0;
       for (std::size_t k = begin; k < end; ++k) {
@@ -78,7 +79,8 @@ int spmv(const Run& run, const Options& options) {
     const Task task{run, exchange, distributed.buffers()};
     const Product product{[&] { distributed.multiply(); }, [&](std::uint64_t salt) { return distributed.check(salt); },
                           run.is_root() ? theory_net_bytes(run, *matrix) : 0};
-    good = publish(run, compare(run, "spmv", workload, task, options.compare, goodput, &product), options.compare) && good;
+    good =
+        publish(run, compare(run, "spmv", workload, task, options.compare, goodput, &product), options.compare) && good;
   }
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -88,7 +90,9 @@ int spmv(const Run& run, const Options& options) {
 void add_spmv(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("spmv", "Halo exchange of a row-distributed sparse matrix-vector product");
-  command->add_option("--matrix", options->matrices, "Files (.mtx, .graph) or generators; separated by spaces or semicolons")
+  command
+      ->add_option("--matrix", options->matrices,
+                   "Files (.mtx, .graph) or generators; separated by spaces or semicolons")
       ->required();
   add_options(*command, options->compare);
   command->callback([options, &action] {

@@ -14,7 +14,9 @@ double quantile(std::vector<double> samples, double q) {
   return samples[below] + (position - static_cast<double>(below)) * (samples[above] - samples[below]);
 }
 
-double median(std::vector<double> samples) { return quantile(std::move(samples), 0.5); }
+double median(std::vector<double> samples) {
+  return quantile(std::move(samples), 0.5);
+}
 
 Interval bootstrap_median(std::span<const double> samples) {
   constexpr int resamples = 2000;

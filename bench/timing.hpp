@@ -20,6 +20,7 @@ struct Samples {
 
 /// Times collective actions side by side: in each iteration every action once, in an order that is drawn anew, after a
 /// barrier; a sample is the longest time of any rank. Short actions are called several times in a row for a sample.
-[[nodiscard]] Samples measure(MPI_Comm comm, std::span<const std::function<void()>> actions, const Iterations& iterations);
+[[nodiscard]] Samples measure(MPI_Comm comm, std::span<const std::function<void()>> actions,
+                              const Iterations& iterations);
 
 }  // namespace laneway::bench

@@ -51,11 +51,20 @@ std::string escape(std::string_view text) {
   std::string result;
   for (char c : text) {
     switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += c;
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
     }
   }
   return result;
@@ -67,20 +76,26 @@ std::int64_t copied_bytes(const Step& step) {
   return bytes;
 }
 
-std::int64_t bytes_of(const Step& step) { return step.kind == StepKind::copy ? copied_bytes(step) : step.span.bytes; }
+std::int64_t bytes_of(const Step& step) {
+  return step.kind == StepKind::copy ? copied_bytes(step) : step.span.bytes;
+}
 
 std::string headline(const Step& step) {
   switch (step.kind) {
-    case StepKind::send: return "send to " + std::to_string(step.peer);
-    case StepKind::receive: return "receive from " + std::to_string(step.peer);
-    case StepKind::copy: break;
+    case StepKind::send:
+      return "send to " + std::to_string(step.peer);
+    case StepKind::receive:
+      return "receive from " + std::to_string(step.peer);
+    case StepKind::copy:
+      break;
   }
   return std::string("copy ") + name(step.from) + " → " + name(step.to);
 }
 
 std::string detail(const Step& step) {
   const std::string bytes = readable_bytes(bytes_of(step));
-  if (step.kind != StepKind::copy) return bytes + ", " + name(step.span.buffer) + " + " + std::to_string(step.span.offset);
+  if (step.kind != StepKind::copy)
+    return bytes + ", " + name(step.span.buffer) + " + " + std::to_string(step.span.offset);
   std::int64_t blocks = 0;
   for (const CopyRun& run : step.runs) blocks += run.count;
   return bytes + (blocks == 1 ? " in 1 block" : " in " + std::to_string(blocks) + " blocks");
@@ -112,7 +127,8 @@ std::vector<Column> arrange(const Plan& plan, std::vector<Place>& places) {
       const std::vector<int>& after = plan.steps[static_cast<std::size_t>(step)].after;
       double sum = 0;
       for (int before : after) sum += static_cast<double>(places[static_cast<std::size_t>(before)].row);
-      wanted[step] = after.empty() ? rows_in_column + static_cast<double>(step) : sum / static_cast<double>(after.size());
+      wanted[step] =
+          after.empty() ? rows_in_column + static_cast<double>(step) : sum / static_cast<double>(after.size());
     }
     std::stable_sort(columns[c].steps.begin(), columns[c].steps.end(),
                      [&](int a, int b) { return wanted[a] < wanted[b]; });
@@ -126,12 +142,13 @@ class Picture {
  public:
   Picture(const Plan& plan, const std::string& title) : plan_(plan), columns_(arrange(plan, places_)) {
     std::size_t rows = 1;
-    for (const Column& column : columns_) rows = std::max(rows, std::min<std::size_t>(column.steps.size(), rows_in_column));
+    for (const Column& column : columns_)
+      rows = std::max(rows, std::min<std::size_t>(column.steps.size(), rows_in_column));
     const int title_width = 2 * margin + static_cast<int>(title.size()) * 10;
     const int width = std::max({520, title_width, columns_.empty() ? 0 : columns_.back().x + box_width + margin});
     const int height = header + static_cast<int>(rows) * row_height + margin;
-    out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 "
-         << width << ' ' << height << "\" font-family=\"Helvetica, Arial, sans-serif\">\n"
+    out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
+         << "\" viewBox=\"0 0 " << width << ' ' << height << "\" font-family=\"Helvetica, Arial, sans-serif\">\n"
          << "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
             "orient=\"auto\"><path d=\"M0,0.5 L8,4 L0,7.5 z\" fill=\"#777777\"/></marker></defs>\n"
          << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
@@ -150,8 +167,8 @@ class Picture {
 
  private:
   void text(int x, int y, int size, const char* colour, const std::string& words, const char* more = "") {
-    out_ << "<text x=\"" << x << "\" y=\"" << y << "\" font-size=\"" << size << "\" fill=\"" << colour << "\" " << more << '>'
-         << escape(words) << "</text>\n";
+    out_ << "<text x=\"" << x << "\" y=\"" << y << "\" font-size=\"" << size << "\" fill=\"" << colour << "\" " << more
+         << '>' << escape(words) << "</text>\n";
   }
 
   void headers() {
@@ -176,8 +193,9 @@ class Picture {
     const int x1 = columns_[to.column].x;
     const int y1 = top(to.row) + box_height / 2;
     const int bend = column_gap * 2 / 3;
-    out_ << "<path d=\"M" << x0 << ',' << y0 << " C" << x0 + bend << ',' << y0 << ' ' << x1 - bend << ',' << y1 << ' ' << x1 - 1
-         << ',' << y1 << "\" fill=\"none\" stroke=\"#999999\" stroke-width=\"1.1\" marker-end=\"url(#tip)\"/>\n";
+    out_ << "<path d=\"M" << x0 << ',' << y0 << " C" << x0 + bend << ',' << y0 << ' ' << x1 - bend << ',' << y1 << ' '
+         << x1 - 1 << ',' << y1
+         << "\" fill=\"none\" stroke=\"#999999\" stroke-width=\"1.1\" marker-end=\"url(#tip)\"/>\n";
   }
 
   void boxes(const Column& column) {
@@ -185,7 +203,8 @@ class Picture {
     const std::size_t shown = cut ? rows_in_column - 1 : column.steps.size();
     for (std::size_t row = 0; row < shown; ++row) {
       const Step& step = plan_.steps[static_cast<std::size_t>(column.steps[row])];
-      box(column, row, headline(step), detail(step), "#" + std::to_string(column.steps[row]), step.kind == StepKind::copy);
+      box(column, row, headline(step), detail(step), "#" + std::to_string(column.steps[row]),
+          step.kind == StepKind::copy);
     }
     if (!cut) return;
     std::int64_t bytes = 0;
@@ -213,6 +232,8 @@ class Picture {
 
 }  // namespace
 
-std::string to_svg(const Plan& plan, const std::string& title) { return Picture(plan, title).take(); }
+std::string to_svg(const Plan& plan, const std::string& title) {
+  return Picture(plan, title).take();
+}
 
 }  // namespace laneway

@@ -22,7 +22,8 @@ Step message(StepKind kind, Stage stage, Rank peer, std::vector<int> after) {
 }
 
 TEST(Draw, OneBoxAStepOneArrowADependency) {
-  const Plan plan{3, 2048, {message(StepKind::receive, Stage::gather, 1, {}), message(StepKind::send, Stage::network, 9, {0})}};
+  const Plan plan{
+      3, 2048, {message(StepKind::receive, Stage::gather, 1, {}), message(StepKind::send, Stage::network, 9, {0})}};
   const std::string svg = to_svg(plan, "rank <3> & more");
   EXPECT_EQ(count(svg, "<rect x="), 2U);
   EXPECT_EQ(count(svg, "marker-end"), 1U);
@@ -39,7 +40,9 @@ TEST(Draw, LongColumnsAreCut) {
   EXPECT_NE(svg.find("and 461 more"), std::string::npos);
 }
 
-TEST(Draw, AnEmptyPlanIsAPicture) { EXPECT_NE(to_svg(Plan{}, "empty").find("</svg>"), std::string::npos); }
+TEST(Draw, AnEmptyPlanIsAPicture) {
+  EXPECT_NE(to_svg(Plan{}, "empty").find("</svg>"), std::string::npos);
+}
 
 }  // namespace
 }  // namespace laneway

@@ -9,7 +9,9 @@
 namespace laneway::bench {
 namespace {
 
-Nodes two_nodes(Rank ranks) { return make_nodes(Machine::parse("node:2 rank:" + std::to_string(ranks / 2), ranks), ""); }
+Nodes two_nodes(Rank ranks) {
+  return make_nodes(Machine::parse("node:2 rank:" + std::to_string(ranks / 2), ranks), "");
+}
 
 TEST(Traffic, CompleteGraphOnTwoNodes) {
   const Workload workload{"rsg:density=1", Op::allgather, 100, 6, nullptr};
@@ -52,7 +54,8 @@ TEST(Exchange, LabelsOfBothSidesAgree) {
       pattern.push_back(to_pattern(receiver));
       for (std::size_t k = 0; k < receiver.receive.peers.size(); ++k) {
         const Exchange& sender = all[static_cast<std::size_t>(receiver.receive.peers[k])];
-        const auto out = std::find(sender.send.peers.begin(), sender.send.peers.end(), rank) - sender.send.peers.begin();
+        const auto out =
+            std::find(sender.send.peers.begin(), sender.send.peers.end(), rank) - sender.send.peers.begin();
         const auto from = sender.send.edges()[static_cast<std::size_t>(out)];
         const auto to = receiver.receive.edges()[k];
         ASSERT_EQ(from.size(), to.size());
