@@ -1,0 +1,59 @@
+// Start, test and wait allocate nothing: counted in this program's and the library's operator new.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "support.hpp"
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+}  // namespace
+
+#ifndef LANEWAY_TEST_SANITIZED
+void* operator new(std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
+
+namespace laneway::test {
+namespace {
+
+class Allocation : public MpiTest {};
+
+TEST_F(Allocation, NoneInStartTestWait) {
+#ifdef LANEWAY_TEST_SANITIZED
+  GTEST_SKIP() << "SKIP: the sanitizer has its own operator new";
+#endif
+  constexpr int exchanges = 20;
+  const Shape shape = random_shape(7, rank(), size());
+  const Comm graph = make_graph(MPI_COMM_WORLD, shape);
+  const std::vector<double> send(64, rank());
+  for (const Choice& choice : choices(uneven_machine())) {
+    std::vector<LNW_Request> requests(3);
+    std::vector<std::vector<double>> receive(requests.size(), std::vector<double>(64 * shape.sources.size() + 1));
+    const Info info(choice.hints());
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), 64, MPI_DOUBLE, receive[i].data(), 64, MPI_DOUBLE, graph.get(), info.get(),
+                                             &requests[i]));
+    const long before = allocations.load();
+    for (int i = 0; i < exchanges; ++i) {
+      LNW_Start(&requests[0]);
+      for (int done = 0; !done;) LNW_Test(&requests[0], &done, MPI_STATUS_IGNORE);
+      LNW_Startall(static_cast<int>(requests.size()), requests.data());
+      LNW_Wait(&requests[1], MPI_STATUS_IGNORE);
+      LNW_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    }
+    EXPECT_EQ(allocations.load(), before) << choice.text();
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
+}  // namespace
+}  // namespace laneway::test
