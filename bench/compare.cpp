@@ -1,6 +1,5 @@
 #include "compare.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,10 +10,6 @@
 #include "report.hpp"
 #include "run.hpp"
 #include "timing.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace laneway::bench {
 

@@ -1,6 +1,5 @@
 #include "link.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -109,6 +108,7 @@ double measure_rate(Wire& wire) {
   const double one = wire.stream(probe) / probe;
   const int messages = wire.agree(std::clamp(static_cast<int>(repeat_seconds / one), probe, 4096));
   std::vector<double> rates;
+  rates.reserve(repeats);
   for (int i = 0; i < repeats; ++i)
     rates.push_back(static_cast<double>(messages) * Wire::message_bytes / wire.stream(messages));
   return median(rates);
@@ -118,6 +118,7 @@ double measure_latency(Wire& wire) {
   constexpr int repeats = 300;
   for (int i = 0; i < 20; ++i) wire.ping();
   std::vector<double> seconds;
+  seconds.reserve(repeats);
   for (int i = 0; i < repeats; ++i) seconds.push_back(wire.ping() / 2);
   return median(seconds);
 }

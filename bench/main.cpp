@@ -1,7 +1,6 @@
-#include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <string_view>
 
 #include "commands.hpp"
@@ -16,9 +15,7 @@ bool is_follower() {
   return false;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   using namespace laneway::bench;
   CLI::App app{"Measures and explains the exchanges of Laneway; see docs/bench.md", "laneway-bench"};
   app.require_subcommand(1);
@@ -35,10 +32,16 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return is_follower() ? error.get_exit_code() : app.exit(error);
   }
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    return action();
+    return run(argc, argv);
   } catch (const std::exception& error) {
-    std::cerr << "laneway-bench: " << error.what() << std::endl;
+    std::fprintf(stderr, "laneway-bench: %s\n", error.what());
     return EXIT_FAILURE;
   }
 }

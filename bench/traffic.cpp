@@ -24,6 +24,7 @@ std::string describe(const std::vector<int>& of, int count) {
 
 Nodes make_nodes(std::span<const Rank> keys) {
   Nodes nodes;
+  nodes.of.reserve(keys.size());
   std::map<Rank, int> numbers;
   for (Rank key : keys) nodes.of.push_back(numbers.emplace(key, static_cast<int>(numbers.size())).first->second);
   nodes.count = static_cast<int>(numbers.size());
