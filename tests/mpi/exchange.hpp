@@ -51,6 +51,8 @@ class Exchange {
   /// What must arrive, by messages that follow the standard's rules: the k-th edge between two ranks on one side is the
   /// k-th on the other; on Cartesian communicators what is sent in the negative direction arrives from the positive one.
   void reference();
+  /// What `other`, with the same arguments on another communicator, has as its reference.
+  void expect_as(const Exchange& other) { expected_ = other.expected_; }
   /// Whether MPI's own operation does what `reference` does.
   [[nodiscard]] bool mpi_agrees();
 

@@ -178,4 +178,8 @@ int error_class(int code) {
   return result;
 }
 
+void expect_success(int code, const char* call, const char* file, int line) {
+  if (code != MPI_SUCCESS) ADD_FAILURE_AT(file, line) << call << ": " << error_text(code);
+}
+
 }  // namespace laneway::test

@@ -122,6 +122,8 @@ class Handler {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-#define EXPECT_MPI(call) EXPECT_EQ(MPI_SUCCESS, call)
+/// Fails the test, with the text of the error, unless an MPI function has returned MPI_SUCCESS.
+void expect_success(int code, const char* call, const char* file, int line);
+#define EXPECT_MPI(call) ::laneway::test::expect_success(call, #call, __FILE__, __LINE__)
 
 }  // namespace laneway::test

@@ -1,0 +1,73 @@
+// MPI_THREAD_MULTIPLE: threads with communicators and requests of their own.
+#include <memory>
+#include <thread>
+
+#include "exchange.hpp"
+
+namespace laneway::test {
+namespace {
+
+class Free : public testing::Environment {
+  void TearDown() override { free_pair_types(); }
+};
+const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
+
+class ThreadsTest : public MpiTest {};
+
+TEST_F(ThreadsTest, EachWithItsOwnCommunicatorAndRequests) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level != MPI_THREAD_MULTIPLE) GTEST_SKIP() << "SKIP: this MPI library does not provide MPI_THREAD_MULTIPLE";
+  (void)pair_types();
+  constexpr int threads = 3;
+  const bool slow = is_mpich() && size() > 1;
+  std::vector<Comm> parents;
+  for (int t = 0; t < threads; ++t) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    parents.emplace_back(comm);
+  }
+  const std::string machine = uneven_machine();
+  auto work = [&](int t) {
+    // Creation, first use, discovery, exchanges and destruction, all at the same time as in the other threads.
+    const auto seed = static_cast<std::uint64_t>(t) + 1;
+    for (int turn = 0; turn < (slow ? 1 : 3); ++turn) {
+      const Comm graph = make_graph(parents[static_cast<std::size_t>(t)].get(), random_shape(seed, rank(), size()));
+      for (const std::string& on : {std::string(), machine}) {
+        for (const Choice& choice : choices(on)) {
+          Exchange first(all_ops[(seed + static_cast<std::uint64_t>(turn)) % 5], graph.get(), seed, true), second(Op::alltoallv, graph.get(), seed + 50, false);
+          const Info info(choice.hints());
+          LNW_Request requests[2] = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};
+          EXPECT_MPI(first.init(info.get(), &requests[0]));
+          EXPECT_MPI(second.init(info.get(), &requests[1]));
+          for (int iteration = 0; iteration < (slow ? 1 : 4); ++iteration) {
+            first.fill(iteration);
+            first.reference();
+            second.fill(iteration);
+            second.reference();
+            EXPECT_MPI(LNW_Startall(2, requests));
+            if (iteration % 2 == 0) {
+              EXPECT_MPI(LNW_Waitall(2, requests, MPI_STATUSES_IGNORE));
+            } else {
+              for (LNW_Request& request : requests)
+                for (int flag = 0; !flag;) EXPECT_MPI(LNW_Test(&request, &flag, MPI_STATUS_IGNORE));
+            }
+            EXPECT_TRUE(first.arrived()) << choice.text() << ", thread " << t;
+            EXPECT_TRUE(second.arrived()) << choice.text() << ", thread " << t;
+          }
+          for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+          first.fill(9);
+          first.reference();
+          EXPECT_MPI(first.blocking());
+          EXPECT_TRUE(first.arrived());
+        }
+      }
+    }
+  };
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t) running.emplace_back(work, t);
+  for (std::thread& thread : running) thread.join();
+}
+
+}  // namespace
+}  // namespace laneway::test
