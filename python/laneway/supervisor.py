@@ -39,6 +39,7 @@ mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 mkdir /dev/shm/laneway
 mount -t sysfs sysfs /sys || true
 ip link set lo up
+echo reno > /proc/sys/net/ipv4/tcp_congestion_control
 echo 0 > /proc/sys/net/ipv4/tcp_slow_start_after_idle
 echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save
 echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6 || true
