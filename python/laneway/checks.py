@@ -9,6 +9,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -126,8 +127,8 @@ def run_all(long: bool, suites: tuple[str, ...] = ()) -> int:
         environment["LANEWAY_TEST_LONG"] = "1"
     every: dict[str, Callable[[], Outcome]] = {"lint": run_lint}
     for preset in build.PRESETS:
-        every[preset] = lambda preset=preset: run_ctest(preset, environment)
-    every["python"] = lambda: run_pytest(environment)
+        every[preset] = partial(run_ctest, preset, environment)
+    every["python"] = partial(run_pytest, environment)
     unknown = [name for name in suites if name not in every]
     if unknown:
         raise UserError(f"no suite {', '.join(unknown)}: expected some of {', '.join(every)}")

@@ -9,7 +9,9 @@ from typing import Annotated, Optional
 import typer
 
 from laneway import build as building
-from laneway import checks, demo as demonstration, launch, linkcheck, lint as linting
+from laneway import checks, launch, linkcheck
+from laneway import demo as demonstration
+from laneway import lint as linting
 from laneway.errors import UserError
 from laneway.paths import root
 from laneway.places import parse_place

@@ -77,9 +77,13 @@ class _Steps:
 def _case(record: Record) -> str:
     size = number(record, "bytes")
     if record.get("benchmark") == "spmv" or size is None:
-        return f"{record.get('benchmark')} {record.get('pattern')}"
+        return f"{record.get('benchmark')} {str(record.get('pattern')).removeprefix('matrix:')}"
     shown = f"{size / 1024:g} KiB" if size >= 1024 else f"{size:g} B"
     return f"{record.get('op')} {record.get('pattern')}, {shown}"
+
+
+def _lines(case: str) -> str:
+    return case.replace(", ", "\n").replace(" ", "\n", 1).replace(",", "\n")
 
 
 def _cell(value: float | None, form: str) -> str:
@@ -122,19 +126,20 @@ def _draw(output: Path, records: list[Record], matrix_records: list[Record]) -> 
     from laneway import figures
 
     bars = [
-        figures.Bar(_case(r).replace(" ", "\n", 1), str(r.get("candidate")), median, number(r, "limit_s"))
+        figures.Bar(_lines(_case(r)), str(r.get("candidate")), median, number(r, "limit_s"))
         for r in records
         if (median := number(r, "median_s"))
     ]
-    matrices = []
+    matrices = {}
     for record in matrix_records:
         node_matrix = record.get("node_matrix")
         if record.get("benchmark") == "matrix" and isinstance(node_matrix, list):
             case, candidate = str(record.get("case", "")), str(record.get("candidate"))
+            workload = case.rpartition(" ")[0]
             if candidate in _STRATEGIES.split(","):
-                matrices.append(figures.NodeMatrix(case, candidate, node_matrix))
+                matrices[workload, candidate] = figures.NodeMatrix(f"{case} bytes", candidate, node_matrix)
     paths = figures.draw_times(bars, f"Exchanges on {PLACE}", output / "times") if bars else []
-    return paths + (figures.draw_matrices(matrices, output / "node_matrix") if matrices else [])
+    return paths + (figures.draw_matrices(list(matrices.values()), output / "node_matrix") if matrices else [])
 
 
 def _bench(arguments: Sequence[str], json: Path, matrices: Path) -> launch.Job:
@@ -144,7 +149,18 @@ def _bench(arguments: Sequence[str], json: Path, matrices: Path) -> launch.Job:
 
 
 def _explain(plan: Path) -> list[str]:
-    what = ["--pattern", _PATTERN, "--machine", _PLAN_MACHINE, "--ranks", "16", "--strategy", "three_step", "--rank", "0"]
+    what = [
+        "--pattern",
+        _PATTERN,
+        "--machine",
+        _PLAN_MACHINE,
+        "--ranks",
+        "16",
+        "--strategy",
+        "three_step",
+        "--rank",
+        "0",
+    ]
     files = ["--svg", str(plan), "--json", str(plan.with_suffix(".json"))]
     return [find_program("laneway-bench", _MPI), "explain", *what, *files]
 

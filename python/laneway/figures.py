@@ -65,7 +65,7 @@ def draw_times(bars: Sequence[Bar], title: str, stem: Path) -> list[Path]:
     limits = {bar.case: bar.limit_seconds for bar in bars if bar.limit_seconds}
     for number, (case, seconds) in enumerate(limits.items()):
         middle = cases.index(case)
-        label = "limit of the links" if number == 0 else None
+        label = "limit of the links" if number == 0 else "_nolegend_"
         axes.hlines(seconds * 1e3, middle - 0.45, middle + 0.45, colors="black", linestyles="dashed", label=label)
     axes.set_yscale("log")
     axes.margins(y=0.15)

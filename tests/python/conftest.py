@@ -30,6 +30,7 @@ static void regions(int rank) {
   MPI_Comm_size(node, &node_size);
   gethostname(host, sizeof host);
   printf("rank %d host %s node_rank %d node_size %d\n", rank, host, node_rank, node_size);
+  fflush(stdout);
   MPI_Comm_free(&node);
 }
 

@@ -1,3 +1,5 @@
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,9 +73,6 @@ def test_machine_paths_are_found(tmp_path: Path) -> None:
 
 
 def test_format_is_checked_and_repaired(tmp_path: Path) -> None:
-    import shutil
-    import subprocess
-
     if shutil.which("clang-format") is None:
         pytest.skip("clang-format is not installed")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
