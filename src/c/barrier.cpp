@@ -28,17 +28,31 @@ int error_class(ErrorKind kind) {
   return MPI_ERR_OTHER;
 }
 
+/// A new error code whose text can be set. MPICH loses the texts of codes in the classes of the standard; there it is in a
+/// class of its own.
+int new_code(ErrorKind kind) {
+  const auto keeps_text = [](int code) {
+    const std::string probe = "laneway";
+    if (MPI_Add_error_string(code, probe.c_str()) != MPI_SUCCESS) return false;
+    char text[MPI_MAX_ERROR_STRING + 1] = {};
+    int length = 0;
+    return MPI_Error_string(code, text, &length) == MPI_SUCCESS && text == probe;
+  };
+  int code = error_class(kind);
+  if (MPI_Add_error_code(error_class(kind), &code) == MPI_SUCCESS && keeps_text(code)) return code;
+  int own_class = MPI_ERR_OTHER;
+  if (MPI_Add_error_class(&own_class) != MPI_SUCCESS) return error_class(kind);
+  MPI_Add_error_string(own_class, name(kind));
+  return MPI_Add_error_code(own_class, &code) == MPI_SUCCESS ? code : own_class;
+}
+
 /// One code for each kind, made when first needed; its text is that of the last error.
 int code_with_text(ErrorKind kind, const std::string& text) {
   static std::mutex mutex;
   static std::map<ErrorKind, int> codes;
   const std::lock_guard lock(mutex);
   auto it = codes.find(kind);
-  if (it == codes.end()) {
-    int code = MPI_ERR_OTHER;
-    if (MPI_Add_error_code(error_class(kind), &code) != MPI_SUCCESS) return error_class(kind);
-    it = codes.emplace(kind, code).first;
-  }
+  if (it == codes.end()) it = codes.emplace(kind, new_code(kind)).first;
   MPI_Add_error_string(it->second, text.substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
   return it->second;
 }
