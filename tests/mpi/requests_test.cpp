@@ -419,7 +419,7 @@ TEST_F(RequestsTest, StatisticsOfKnownDuplicates) {
   for (int r = 0; r < size(); ++r) from.insert(from.end(), {0, 1, 2, 1});
   std::iota(to.begin(), to.end(), MPI_Count{0});
   auto totals = [&](const char* strategy) {
-    const Info info({{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:2"}});
+    const Info info(Hints{{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:2"}});
     LNW_Request request = LNW_REQUEST_NULL;
     EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(send.data(), 3, counts.data(), from.data(), MPI_INT, receive.data(), 4 * size(), counts.data(),
                                                    to.data(), MPI_INT, graph.get(), info.get(), &request));
@@ -484,7 +484,7 @@ TEST_F(RequestsTest, MoreThanTwoToThe31Bytes) {
   const int send_count = static_cast<int>(send.size()), receive_count = static_cast<int>(receive.size()), zero = 0;
   for (const char* strategy : {"direct", "three_step"}) {
     std::fill(receive.begin(), receive.end(), -1);
-    const Info info({{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:1"}});
+    const Info info(Hints{{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:1"}});
     LNW_Request request = LNW_REQUEST_NULL;
     EXPECT_MPI(LNW_Neighbor_alltoallv_init(send.data(), &send_count, &zero, MPI_DOUBLE, receive.data(), &receive_count, &zero, MPI_DOUBLE,
                                            graph.get(), info.get(), &request));

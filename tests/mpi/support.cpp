@@ -70,13 +70,13 @@ std::uint64_t mix(std::initializer_list<std::uint64_t> values) {
 
 int pick(Random& random, int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); }
 
-Info::Info(const std::vector<std::pair<std::string, std::string>>& hints) {
+Info::Info(const Hints& hints) {
   MPI_Info_create(&info_);
   for (const auto& [key, value] : hints) MPI_Info_set(info_, key.c_str(), value.c_str());
 }
 
-std::vector<std::pair<std::string, std::string>> Choice::hints() const {
-  std::vector<std::pair<std::string, std::string>> result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}};
+Hints Choice::hints() const {
+  Hints result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}};
   if (!machine.empty()) result.emplace_back("lnw_machine", machine);
   return result;
 }

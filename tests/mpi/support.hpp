@@ -59,9 +59,11 @@ class Comm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+using Hints = std::vector<std::pair<std::string, std::string>>;
+
 class Info {
  public:
-  Info(const std::vector<std::pair<std::string, std::string>>& hints = {});
+  explicit Info(const Hints& hints);
   ~Info() { MPI_Info_free(&info_); }
   Info(const Info&) = delete;
   Info& operator=(const Info&) = delete;
@@ -77,7 +79,7 @@ struct Choice {
   std::string deduplicate;
   std::string machine;
 
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> hints() const;
+  [[nodiscard]] Hints hints() const;
   [[nodiscard]] std::string text() const;
 };
 [[nodiscard]] std::vector<Choice> choices(const std::string& machine);
