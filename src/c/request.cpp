@@ -48,6 +48,7 @@ Request& startable(LNW_Request request, Argument argument = {}) {
 
 int LNW_Start(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
+    if (request && *request && (*request)->request->startable()) return (*request)->request->start();
     require_pointer(request, "request");
     startable(*request).start();
   });

@@ -67,6 +67,28 @@ class RangeList {
   std::int64_t bytes_ = 0;
 };
 
+/// Calls f(offset in a, offset in b, bytes) for the blocks that two lists of equal length have in common, in order.
+template <class F>
+void for_each_pair(const RangeList& a, const RangeList& b, F&& f) {
+  std::size_t run = 0;
+  std::int64_t block = 0;
+  std::int64_t used = 0;
+  a.for_each([&](Range range) {
+    while (range.bytes > 0) {
+      const Run& other = b.runs()[run];
+      const std::int64_t bytes = range.bytes < other.bytes - used ? range.bytes : other.bytes - used;
+      f(range.offset, other.offset + block * other.stride + used, bytes);
+      range = {range.offset + bytes, range.bytes - bytes};
+      used += bytes;
+      if (used < other.bytes) continue;
+      used = 0;
+      if (++block < other.count) continue;
+      block = 0;
+      ++run;
+    }
+  });
+}
+
 /// A set of bytes in canonical form: sorted, disjoint, adjacent ranges joined.
 class RangeSet {
  public:

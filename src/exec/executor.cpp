@@ -112,7 +112,7 @@ void Executor::drain() {
 }
 
 void Executor::start() {
-  endpoint_->start(0, initial_messages_);
+  if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
   if (independent_) {
     for (int step : initial_copies_) run_copy(step);
     remaining_ = initial_messages_;

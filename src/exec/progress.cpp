@@ -9,21 +9,22 @@ namespace laneway {
 namespace {
 
 std::atomic<ProgressSlot*> first_slot{nullptr};
-std::atomic<int> active_slots{0};
 
 }  // namespace
 
-ProgressSlot* ProgressSlot::acquire(Executor& executor) {
+ProgressSlot* ProgressSlot::acquire(Executor& executor, bool exclusive) {
   for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) {
     State expected = State::free;
     if (!slot->state_.compare_exchange_strong(expected, State::busy, std::memory_order_acquire)) continue;
     slot->executor_ = &executor;
+    slot->exclusive_ = exclusive;
     slot->failure_ = nullptr;
     slot->state_.store(State::idle, std::memory_order_release);
     return slot;
   }
   auto* slot = new ProgressSlot;
   slot->executor_ = &executor;
+  slot->exclusive_ = exclusive;
   slot->state_.store(State::idle, std::memory_order_relaxed);
   slot->next_ = first_slot.load(std::memory_order_relaxed);
   while (!first_slot.compare_exchange_weak(slot->next_, slot, std::memory_order_release, std::memory_order_relaxed)) {
@@ -34,15 +35,6 @@ ProgressSlot* ProgressSlot::acquire(Executor& executor) {
 void ProgressSlot::release() {
   executor_ = nullptr;
   state_.store(State::free, std::memory_order_release);
-}
-
-bool ProgressSlot::active() const { return state_.load(std::memory_order_acquire) != State::idle; }
-
-void ProgressSlot::start() {
-  LANEWAY_ASSERT(1, !active());
-  executor_->start();
-  active_slots.fetch_add(1, std::memory_order_relaxed);
-  state_.store(State::active, std::memory_order_release);
 }
 
 /// False if another thread holds the slot or it is not active.
@@ -61,7 +53,7 @@ bool ProgressSlot::advance() {
 }
 
 void ProgressSlot::finish() {
-  active_slots.fetch_sub(1, std::memory_order_relaxed);
+  count_active(-1);
   state_.store(State::idle, std::memory_order_release);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -74,17 +66,17 @@ bool ProgressSlot::test() {
   return true;
 }
 
-void ProgressSlot::wait(bool exclusive) {
-  if (!active()) return;
-  if (exclusive && active_slots.load(std::memory_order_relaxed) == 1 && state_.load(std::memory_order_acquire) == State::active) {
-    try {
-      executor_->wait();
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-    finish();
-    return;
+void ProgressSlot::wait_alone() {
+  try {
+    executor_->wait();
+  } catch (...) {
+    failure_ = std::current_exception();
   }
+  finish();
+}
+
+void ProgressSlot::wait_with_others() {
+  if (!active()) return;
   progress_until([&] { return state_.load(std::memory_order_acquire) == State::complete; });
   finish();
 }
@@ -92,7 +84,5 @@ void ProgressSlot::wait(bool exclusive) {
 void progress_all() {
   for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) slot->advance();
 }
-
-bool any_active() { return active_slots.load(std::memory_order_relaxed) > 0; }
 
 }  // namespace laneway

@@ -20,9 +20,9 @@ constexpr std::array<HintRow, 7> rows = {{
      "which ranks of MPI_COMM_WORLD share a node"},
     {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, strict",
      "wait: relays progress in calls of this library; strict: no strategy that relays is used"},
-    {"lnw_pack_below", "LANEWAY_PACK_BELOW", "16384", "bytes", "on-node parts of relayed data below this size share one message"},
-    {"lnw_pipeline_above", "LANEWAY_PIPELINE_ABOVE", "65536", "bytes",
-     "between nodes, what a source adds to relayed data is a message of its own from this size on"},
+    {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384", "bytes", "on-node parts of relayed data share messages up to this size"},
+    {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344", "bytes",
+     "between nodes, relayed data is cut into messages of this size; 0: not cut"},
     {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
 }};
 
@@ -71,7 +71,7 @@ HintTexts hints_in(MPI_Info info) {
 std::uint64_t Hints::fingerprint() const {
   const std::string all = std::string(strategy.row->name) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
                           std::to_string(check) + std::to_string(strict_progress) + '\n' +
-                          std::to_string(lowering.relay_alone_bytes) + '\n' + std::to_string(lowering.network_alone_bytes);
+                          std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -96,8 +96,8 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   const std::string progress = text("lnw_progress");
   require(progress == "wait" || progress == "strict", ErrorKind::info, "lnw_progress=" + progress + ": valid are wait and strict");
   hints.strict_progress = progress == "strict";
-  hints.lowering.relay_alone_bytes = bytes("lnw_pack_below", text("lnw_pack_below"));
-  hints.lowering.network_alone_bytes = bytes("lnw_pipeline_above", text("lnw_pipeline_above"));
+  hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
+  hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
   if (hints.strict_progress) hints.strategy.row = &find_strategy("direct");
   return hints;
 }

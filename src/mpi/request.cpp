@@ -86,17 +86,7 @@ void Request::set_buffers(Buffers buffers) {
   auto fresh = std::make_unique<Executor>(plan_, buffers, transport);
   if (slot_) slot_->release();
   executor_ = std::move(fresh);
-  slot_ = ProgressSlot::acquire(*executor_);
-}
-
-bool Request::active() const { return slot_ && slot_->active(); }
-
-void Request::start() { slot_->start(); }
-
-bool Request::test() { return !slot_ || slot_->test(); }
-
-void Request::wait() {
-  if (slot_) slot_->wait(single_threaded());
+  slot_ = ProgressSlot::acquire(*executor_, single_threaded());
 }
 
 Statistics Request::statistics() const {
@@ -126,10 +116,10 @@ void run_blocking(MPI_Comm comm, const Describe& describe, Buffers buffers) {
   const RankPattern pattern = describe(communicator.topology(comm));
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
   Executor executor(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
-  ProgressSlot* slot = ProgressSlot::acquire(executor);
+  ProgressSlot* slot = ProgressSlot::acquire(executor, single_threaded());
   try {
     slot->start();
-    slot->wait(single_threaded());
+    slot->wait();
   } catch (...) {
     slot->release();
     throw;

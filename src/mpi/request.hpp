@@ -36,10 +36,14 @@ class Request {
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  void start();
-  [[nodiscard]] bool test();
-  void wait();
-  [[nodiscard]] bool active() const;
+  /// Must be bound and not active.
+  void start() { slot_->start(); }
+  [[nodiscard]] bool test() { return !slot_ || slot_->test(); }
+  void wait() {
+    if (slot_) slot_->wait();
+  }
+  [[nodiscard]] bool active() const { return slot_ && slot_->active(); }
+  [[nodiscard]] bool startable() const { return slot_ && !slot_->active(); }
   [[nodiscard]] bool bound() const { return slot_ != nullptr; }
   void set_buffers(Buffers buffers);
 

@@ -12,37 +12,21 @@ namespace {
 std::vector<CopyRun> zip(const RangeList& from, const RangeList& to) {
   LANEWAY_ASSERT(1, from.bytes() == to.bytes());
   std::vector<CopyRun> runs;
-  auto add = [&](std::int64_t source, std::int64_t target, std::int64_t bytes) {
-    if (!runs.empty()) {
+  for_each_pair(from, to, [&](std::int64_t source, std::int64_t target, std::int64_t bytes) {
+    if (!runs.empty() && runs.back().bytes == bytes) {
       CopyRun& last = runs.back();
       const std::int64_t from_step = source - last.from;
       const std::int64_t to_step = target - last.to;
-      if (bytes == last.bytes) {
-        if (last.count == 1) {
-          last.from_stride = from_step;
-          last.to_stride = to_step;
-        }
-        if (from_step == last.count * last.from_stride && to_step == last.count * last.to_stride) {
-          ++last.count;
-          return;
-        }
+      if (last.count == 1) {
+        last.from_stride = from_step;
+        last.to_stride = to_step;
+      }
+      if (from_step == last.count * last.from_stride && to_step == last.count * last.to_stride) {
+        ++last.count;
+        return;
       }
     }
     runs.push_back({source, target, bytes, 0, 0, 1});
-  };
-  std::vector<Range> targets;
-  targets.reserve(static_cast<std::size_t>(to.blocks()));
-  to.for_each([&](Range range) { targets.push_back(range); });
-  std::size_t at = 0;
-  from.for_each([&](Range range) {
-    while (range.bytes > 0) {
-      Range& target = targets[at];
-      const std::int64_t bytes = std::min(range.bytes, target.bytes);
-      add(range.offset, target.offset, bytes);
-      range = {range.offset + bytes, range.bytes - bytes};
-      target = {target.offset + bytes, target.bytes - bytes};
-      if (target.bytes == 0) ++at;
-    }
   });
   return runs;
 }
@@ -52,8 +36,8 @@ template <class Size, class F>
 void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
   for (std::size_t begin = 0; begin < n;) {
     std::size_t end = begin + 1;
-    if (size(begin) < grouping.alone_bytes)
-      while (end < n && size(end) < grouping.alone_bytes) ++end;
+    std::int64_t bytes = size(begin);
+    while (end < n && bytes + size(end) <= grouping.message_bytes) bytes += size(end++);
     f(begin, end);
     begin = end;
   }

@@ -26,10 +26,11 @@ struct Sink {
   RangeList place;
 };
 
-/// Segments of at least `alone_bytes` travel as messages of their own, straight from and into place where they are
-/// contiguous; smaller neighbours in the list share one. Both sides of a pair see the same sizes and so agree.
+/// Neighbours in a list of segments share a message as long as it is not larger than `message_bytes`; larger segments
+/// travel alone, straight from and into place where they are contiguous. Both sides of a pair see the same sizes and so
+/// agree.
 struct Grouping {
-  std::int64_t alone_bytes = 0;
+  std::int64_t message_bytes = 0;
 
   static constexpr Grouping each() { return {0}; }
   static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }

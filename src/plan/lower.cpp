@@ -60,7 +60,7 @@ class Lowering {
 
  private:
   void direct_edges() {
-    const Grouping grouping{options_.direct_alone_bytes};
+    const Grouping grouping{options_.direct_message_bytes};
     std::map<Rank, std::vector<Sink>> sinks;
     std::vector<int> from_self;
     for (std::size_t i = 0; i < pattern_.in.size(); ++i) {
@@ -100,8 +100,24 @@ class Lowering {
     return it_.out_blocks.at(lane.to_region).slice(piece.begin, piece.bytes());
   }
 
+  [[nodiscard]] Grouping between_nodes() const {
+    return options_.network_message_bytes > 0 ? Grouping{options_.network_message_bytes} : Grouping::together();
+  }
+
+  [[nodiscard]] std::int64_t part_bytes(const Piece& piece) const {
+    return options_.network_message_bytes > 0 ? options_.network_message_bytes : std::max<std::int64_t>(piece.bytes(), 1);
+  }
+
+  /// A piece cut to the size of messages between nodes.
+  [[nodiscard]] std::vector<Piece> parts_of(const Piece& piece) const {
+    std::vector<Piece> parts;
+    for (std::int64_t begin = piece.begin; begin < piece.end; begin += part_bytes(piece))
+      parts.push_back({piece.source, begin, std::min(piece.end, begin + part_bytes(piece))});
+    return parts;
+  }
+
   void outgoing(const Lane& lane) {
-    const Grouping grouping{options_.relay_alone_bytes};
+    const Grouping grouping{options_.relay_message_bytes};
     if (lane.sender != it_.rank) {
       std::vector<Segment> own;
       for (const Piece& piece : lane.pieces)
@@ -109,37 +125,27 @@ class Lowering {
       builder_.send(Stage::gather, lane.sender, own, grouping);
       return;
     }
-    std::vector<Segment> own;
-    for (const Piece& piece : lane.pieces)
-      if (piece.source == it_.rank) own.push_back({Buffer::send, own_piece(lane, piece)});
-    const Grouping between_nodes{options_.network_alone_bytes};
-    if (own.size() == lane.pieces.size()) {
-      builder_.send(Stage::network, lane.receiver, own, between_nodes);
-      return;
-    }
-    const Span image = builder_.stage(lane.bytes());
-    std::vector<std::pair<Rank, std::vector<Sink>>> others;
     std::vector<Segment> segments;
-    std::size_t next_own = 0;
+    const bool all_own =
+        std::all_of(lane.pieces.begin(), lane.pieces.end(), [&](const Piece& piece) { return piece.source == it_.rank; });
+    const Span image = builder_.stage(all_own ? 0 : lane.bytes());
+    std::map<Rank, std::vector<Sink>> others;
     std::int64_t at = image.offset;
     for (const Piece& piece : lane.pieces) {
+      const bool own = piece.source == it_.rank;
+      const bool straight = own && (all_own || piece.bytes() >= between_nodes().message_bytes);
       const RangeList place{{at, piece.bytes()}};
+      for (const Piece& part : parts_of(piece))
+        segments.push_back(straight ? Segment{Buffer::send, own_piece(lane, part)}
+                                    : Segment{Buffer::staging, {{at + part.begin - piece.begin, part.bytes()}}});
+      if (!own)
+        others[piece.source].push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, place});
+      else if (!straight)
+        builder_.copy(Stage::gather, {Buffer::send, own_piece(lane, piece)}, Buffer::staging, place);
       at += piece.bytes();
-      if (piece.source == it_.rank && piece.bytes() >= options_.network_alone_bytes) {
-        segments.push_back(std::move(own[next_own++]));
-        continue;
-      }
-      segments.push_back({Buffer::staging, place});
-      if (piece.source == it_.rank) {
-        builder_.copy(Stage::gather, own[next_own++], Buffer::staging, place);
-        continue;
-      }
-      auto other = std::find_if(others.begin(), others.end(), [&](const auto& o) { return o.first == piece.source; });
-      if (other == others.end()) other = others.insert(others.end(), {piece.source, {}});
-      other->second.push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, place});
     }
     for (const auto& [source, sinks] : others) builder_.receive(Stage::gather, source, sinks, grouping);
-    builder_.send(Stage::network, lane.receiver, segments, between_nodes);
+    builder_.send(Stage::network, lane.receiver, segments, between_nodes());
   }
 
   void incoming(int index) {
@@ -164,60 +170,74 @@ class Lowering {
     throw Error(ErrorKind::topology, "rank " + std::to_string(source) + " sends on an edge that this rank does not have");
   }
 
+  /// What of a lane's messages this rank itself is to receive: one sink for each part, its stream relative to the part.
+  void keep(const Forward& forward, const Piece& piece, Sink* parts) const {
+    const std::size_t edge = edge_from(piece.source, forward.ordinal);
+    const Sink kept = sink_of(placements_[edge], forward.intervals, pattern_.in[edge].ranges.bytes());
+    RangeList offsets;
+    kept.stream.for_each([&](Range r) { offsets.append(forward.offsets.slice(r.offset, r.bytes)); });
+    for_each_pair(offsets, kept.place, [&](std::int64_t offset, std::int64_t place, std::int64_t bytes) {
+      const std::int64_t size = part_bytes(piece);
+      while (bytes > 0) {
+        const std::int64_t part = (offset - piece.begin) / size;
+        const std::int64_t in_part = offset - piece.begin - part * size;
+        const std::int64_t n = std::min(bytes, size - in_part);
+        parts[part].stream.append(Range{in_part, n});
+        parts[part].place.append(Range{place, n});
+        offset += n;
+        place += n;
+        bytes -= n;
+      }
+    });
+  }
+
   void receive_lane(int index, const Lane& lane) {
-    const std::vector<const Forward*> forwards = forwards_of(index);
-    std::vector<std::int64_t> piece_at;
+    std::vector<std::size_t> first_part;   // by piece
+    std::vector<std::int64_t> piece_at;    // by piece: where it begins in the lane
+    std::vector<std::int64_t> part_at;     // by part
+    std::vector<Sink> mine;                // by part
     std::int64_t bytes = 0;
     for (const Piece& piece : lane.pieces) {
-      piece_at.push_back(bytes - piece.begin);
-      bytes += piece.bytes();
+      first_part.push_back(mine.size());
+      piece_at.push_back(bytes);
+      for (const Piece& part : parts_of(piece)) {
+        part_at.push_back(bytes);
+        mine.push_back({part.bytes(), Buffer::receive, {}, {}});
+        bytes += part.bytes();
+      }
     }
-    std::vector<Sink> mine;
-    for (const Piece& piece : lane.pieces) mine.push_back({piece.bytes(), Buffer::receive, {}, {}});
     std::map<Rank, std::vector<Segment>> others;
-    for (const Forward* forward : forwards) {
-      const Piece& piece = lane.pieces[static_cast<std::size_t>(forward->piece)];
-      const std::int64_t shift = piece_at[static_cast<std::size_t>(forward->piece)];
-      if (forward->destination != it_.rank) {
-        RangeList ranges;
-        ranges.append(forward->offsets, shift);
-        others[forward->destination].push_back({Buffer::staging, std::move(ranges)});
+    for (const Forward* forward : forwards_of(index)) {
+      const auto p = static_cast<std::size_t>(forward->piece);
+      const Piece& piece = lane.pieces[p];
+      if (forward->destination == it_.rank) {
+        keep(*forward, piece, &mine[first_part[p]]);
         continue;
       }
-      const std::size_t edge = edge_from(piece.source, forward->ordinal);
-      const Sink part = sink_of(placements_[edge], forward->intervals, pattern_.in[edge].ranges.bytes());
-      Sink& sink = mine[static_cast<std::size_t>(forward->piece)];
-      part.stream.for_each([&](Range r) { sink.stream.append(forward->offsets.slice(r.offset, r.bytes), -piece.begin); });
-      sink.place.append(part.place);
+      RangeList ranges;
+      ranges.append(forward->offsets, piece_at[p] - piece.begin);
+      others[forward->destination].push_back({Buffer::staging, std::move(ranges)});
     }
-    const Grouping between_nodes{options_.network_alone_bytes};
     if (others.empty()) {
-      builder_.receive(Stage::network, lane.sender, mine, between_nodes);
+      builder_.receive(Stage::network, lane.sender, mine, between_nodes());
       return;
     }
     const Span image = builder_.stage(bytes);
-    std::vector<Sink> pieces;
-    std::vector<std::int64_t> in_image_at;
-    for (const Piece& piece : lane.pieces) {
-      const std::int64_t offset = image.offset + piece.begin + piece_at[pieces.size()];
-      in_image_at.push_back(offset);
-      pieces.push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, {{offset, piece.bytes()}}});
-    }
-    builder_.receive(Stage::network, lane.sender, pieces, between_nodes);
-    auto in_image = [&](const RangeList& ranges) {
+    auto in_image = [&](const RangeList& ranges, std::int64_t shift) {
       RangeList shifted;
-      shifted.append(ranges, image.offset);
+      shifted.append(ranges, image.offset + shift);
       return shifted;
     };
+    std::vector<Sink> whole;
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      whole.push_back({mine[i].bytes, Buffer::staging, {{0, mine[i].bytes}}, in_image({{0, mine[i].bytes}}, part_at[i])});
+    builder_.receive(Stage::network, lane.sender, whole, between_nodes());
     for (auto& [destination, segments] : others) {
-      for (Segment& segment : segments) segment.ranges = in_image(segment.ranges);
-      builder_.send(Stage::scatter, destination, segments, {options_.relay_alone_bytes});
+      for (Segment& segment : segments) segment.ranges = in_image(segment.ranges, 0);
+      builder_.send(Stage::scatter, destination, segments, {options_.relay_message_bytes});
     }
-    for (std::size_t p = 0; p < mine.size(); ++p) {
-      RangeList from;
-      from.append(mine[p].stream, in_image_at[p]);
-      builder_.copy(Stage::scatter, {Buffer::staging, std::move(from)}, Buffer::receive, mine[p].place);
-    }
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      builder_.copy(Stage::scatter, {Buffer::staging, in_image(mine[i].stream, part_at[i])}, Buffer::receive, mine[i].place);
   }
 
   void arrive(int index, const Lane& lane) {
@@ -227,7 +247,7 @@ class Lowering {
       const auto edge = static_cast<std::size_t>(arrival.edge);
       sinks.push_back(sink_of(placements_[edge], arrival.intervals, pattern_.in[edge].ranges.bytes()));
     }
-    builder_.receive(Stage::scatter, lane.receiver, sinks, {options_.relay_alone_bytes});
+    builder_.receive(Stage::scatter, lane.receiver, sinks, {options_.relay_message_bytes});
   }
 
   const RankPattern& pattern_;

@@ -43,13 +43,13 @@ struct Itinerary {
 };
 
 struct LoweringOptions {
-  /// Direct edges: each its own message, so that contiguous data needs no copy.
-  std::int64_t direct_alone_bytes = 0;
-  /// On-node hops of lanes: below this, sharing one message saves more than packing costs.
-  std::int64_t relay_alone_bytes = 16384;
-  /// Between nodes: pieces of a lane of at least this size are messages of their own, so that gather, network and
-  /// scatter of one lane overlap.
-  std::int64_t network_alone_bytes = 65536;
+  /// Direct edges share messages up to this size. Zero: each is its own message, so that contiguous data needs no copy.
+  std::int64_t direct_message_bytes = 0;
+  /// On-node hops of lanes share messages up to this size: below it, that saves more than packing costs.
+  std::int64_t relay_message_bytes = 16384;
+  /// Between nodes, lanes are cut into messages of this size, so that gather, network and scatter of one lane overlap
+  /// and no message waits for a rendezvous. Zero: a lane is one message.
+  std::int64_t network_message_bytes = 57344;
 };
 
 /// This rank's program. Pure: the same itineraries give the same plans on all ranks.

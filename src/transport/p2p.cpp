@@ -8,8 +8,7 @@
 
 namespace laneway {
 
-void check_mpi(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
+void throw_mpi_error(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
@@ -48,11 +47,21 @@ class LargeType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
+/// Sends up to this size are nonblocking rather than persistent: Open MPI sends them inline, without a request, in half
+/// the time that starting a persistent one takes; with MPICH both cost the same.
+constexpr std::int64_t inline_send_bytes = 256;
+
 class P2PEndpoint final : public Endpoint {
  public:
-  P2PEndpoint(MPI_Comm comm, int tag_base, std::span<const Message> messages) {
+  P2PEndpoint(MPI_Comm comm, int tag_base, std::span<const Message> messages) : comm_(comm) {
     requests_.reserve(messages.size());
     for (const Message& message : messages) {
+      inline_sends_.push_back({message.data, message.is_send && message.bytes <= inline_send_bytes ? static_cast<int>(message.bytes) : -1,
+                               message.peer, tag_base + message.channel});
+      if (inline_sends_.back().bytes >= 0) {
+        requests_.push_back(MPI_REQUEST_NULL);
+        continue;
+      }
       const LargeType large(message.bytes);
       const bool is_large = large.get() != MPI_DATATYPE_NULL;
       const MPI_Datatype type = is_large ? large.get() : MPI_BYTE;
@@ -75,10 +84,20 @@ class P2PEndpoint final : public Endpoint {
   P2PEndpoint& operator=(const P2PEndpoint&) = delete;
 
   void start(int first, int count) override {
-    if (count == 1)
-      check_mpi(MPI_Start(&requests_[static_cast<std::size_t>(first)]), "MPI_Start");
-    else if (count > 1)
-      check_mpi(MPI_Startall(count, requests_.data() + first), "MPI_Startall");
+    const int end = first + count;
+    for (int begin = first; begin < end;) {
+      const auto at = static_cast<std::size_t>(begin);
+      const InlineSend& send = inline_sends_[at];
+      if (send.bytes >= 0) {
+        check_mpi(MPI_Isend(send.data, send.bytes, MPI_BYTE, send.peer, send.tag, comm_, &requests_[at]), "MPI_Isend");
+        ++begin;
+        continue;
+      }
+      int next = begin + 1;
+      while (next < end && inline_sends_[static_cast<std::size_t>(next)].bytes < 0) ++next;
+      check_mpi(next - begin == 1 ? MPI_Start(&requests_[at]) : MPI_Startall(next - begin, &requests_[at]), "MPI_Start");
+      begin = next;
+    }
   }
 
   int poll(std::span<int> completed) override {
@@ -96,9 +115,18 @@ class P2PEndpoint final : public Endpoint {
   void wait_all() override { check_mpi(MPI_Waitall(size(), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall"); }
 
  private:
+  struct InlineSend {
+    const std::byte* data;
+    int bytes;  // -1: a persistent request
+    Rank peer;
+    int tag;
+  };
+
   [[nodiscard]] int size() const { return static_cast<int>(requests_.size()); }
 
+  MPI_Comm comm_;
   std::vector<MPI_Request> requests_;
+  std::vector<InlineSend> inline_sends_;
 };
 
 }  // namespace

@@ -6,10 +6,14 @@
 
 namespace laneway {
 
-/// Throws Error(mpi) with the MPI library's own text unless `code` is MPI_SUCCESS.
-void check_mpi(int code, const char* call);
+/// Throws Error(mpi) with the MPI library's own text.
+[[noreturn]] void throw_mpi_error(int code, const char* call);
 
-/// MPI persistent point-to-point messages on `comm`, channel c on tag `tag_base + c`. `comm` must return errors and
+inline void check_mpi(int code, const char* call) {
+  if (code != MPI_SUCCESS) throw_mpi_error(code, call);
+}
+
+/// MPI point-to-point messages on `comm`, channel c on tag `tag_base + c`; persistent except for the smallest sends. `comm` must return errors and
 /// outlive the endpoints. Messages may be larger than 2^31 bytes.
 class P2PTransport final : public Transport {
  public:

@@ -16,28 +16,6 @@ std::string byte_of(const Origin& origin, std::int64_t at) {
   return "byte " + std::to_string(origin.from + at - origin.begin) + " of rank " + std::to_string(origin.rank);
 }
 
-/// Calls f(from, bytes, to) for the common blocks of two lists of equal length.
-template <class F>
-void for_each_pair(const RangeList& from, const RangeList& to, F&& f) {
-  std::vector<Range> targets;
-  targets.reserve(static_cast<std::size_t>(to.blocks()));
-  to.for_each([&](Range range) { targets.push_back(range); });
-  std::size_t target = 0;
-  std::int64_t used = 0;
-  from.for_each([&](Range range) {
-    for (std::int64_t done = 0; done < range.bytes;) {
-      const std::int64_t bytes = std::min(range.bytes - done, targets[target].bytes - used);
-      f(range.offset + done, bytes, targets[target].offset + used);
-      done += bytes;
-      used += bytes;
-      if (used == targets[target].bytes) {
-        ++target;
-        used = 0;
-      }
-    }
-  });
-}
-
 /// Indices of edges, by peer and then as they are listed.
 std::vector<std::pair<Rank, std::size_t>> by_peer(std::span<const Edge> edges) {
   std::vector<std::pair<Rank, std::size_t>> result;
@@ -72,7 +50,7 @@ class Expectation {
       return {};
     }
     for (std::size_t i = 0; i < in.size(); ++i)
-      for_each_pair(source_of_[i]->ranges, in[i].ranges, [&](std::int64_t from, std::int64_t bytes, std::int64_t to) {
+      for_each_pair(source_of_[i]->ranges, in[i].ranges, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
         writes_.push_back({to, to + bytes, in[i].peer, from});
       });
     return last_writes();

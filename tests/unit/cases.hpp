@@ -266,10 +266,10 @@ inline Case make_case(std::uint64_t seed, const Shape& shape = {}) {
   const auto ranks = static_cast<Rank>(random.between(1, shape.most_ranks));
   Case c{random_pattern(random, ranks, shape), random_machine(random, ranks), {}, {}};
   for (Rank r = 0; r < ranks; ++r) c.region_of.push_back(c.machine.region_id(0, r));
-  c.options.lowering.direct_alone_bytes = random.one_of<std::int64_t>({0, 0, 16, 100, 1000000});
-  c.options.lowering.relay_alone_bytes = random.one_of<std::int64_t>({0, 8, 32, 100, 16384});
-  c.options.lowering.network_alone_bytes = random.one_of<std::int64_t>({0, 8, 32, 100, 65536});
-  c.options.lowering.network_alone_bytes = random.one_of<std::int64_t>({0, 24, 100, 65536});
+  c.options.lowering.direct_message_bytes = random.one_of<std::int64_t>({0, 0, 16, 100, 1000000});
+  c.options.lowering.relay_message_bytes = random.one_of<std::int64_t>({0, 8, 32, 100, 16384});
+  c.options.lowering.network_message_bytes = random.one_of<std::int64_t>({0, 8, 32, 100, 65536});
+  c.options.lowering.network_message_bytes = random.one_of<std::int64_t>({0, 24, 100, 65536});
   return c;
 }
 

@@ -474,8 +474,8 @@ cases::Case base_case(std::uint64_t seed) {
   cases::Case c = cases::make_case(seed, shape);
   if (seed % 4 != 0 || c.pattern.size() < 2) return c;
   cases::Random random(seed);
-  c.options.lowering.direct_alone_bytes = 0;
-  c.options.lowering.relay_alone_bytes = 0;
+  c.options.lowering.direct_message_bytes = 0;
+  c.options.lowering.relay_message_bytes = 0;
   for (RankPattern& p : c.pattern) p = {};
   std::int64_t at = 0;
   for (int i = 0; i < 40; ++i) {
