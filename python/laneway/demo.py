@@ -22,7 +22,7 @@ from laneway.results import Record, number
 PLACE = "cluster:4x4@200mbit"
 _MPI = "openmpi"
 _STRATEGIES = "direct,three_step"
-_MATRIX = "delaunay:n=131072,seed=1"
+_MATRIX = "delaunay:n=131072,seed=1,curve=0"
 _PATTERN = "rsg:density=0.6,seed=1"
 _BYTES = "1024,32768,262144"
 _PLAN_MACHINE = "node:4 rank:4"

@@ -41,7 +41,7 @@ std::uint64_t hilbert(std::uint32_t x, std::uint32_t y) {
 }
 
 /// std::uniform_real_distribution may differ between standard libraries; the engine's own output may not.
-std::vector<Point> random_points(std::int64_t n, std::uint64_t seed) {
+std::vector<Point> random_points(std::int64_t n, std::uint64_t seed, bool along_curve) {
   std::mt19937_64 engine(seed);
   const auto uniform = [&engine] { return static_cast<double>(engine() >> 11) * 0x1.0p-53; };
   std::vector<Point> points(static_cast<std::size_t>(n));
@@ -50,7 +50,7 @@ std::vector<Point> random_points(std::int64_t n, std::uint64_t seed) {
     point.y = uniform();
     point.key = hilbert(static_cast<std::uint32_t>(point.x * 0x1.0p32), static_cast<std::uint32_t>(point.y * 0x1.0p32));
   }
-  std::ranges::sort(points, {}, [](const Point& p) { return std::tuple(p.key, p.x, p.y); });
+  if (along_curve) std::ranges::sort(points, {}, [](const Point& p) { return std::tuple(p.key, p.x, p.y); });
   return points;
 }
 
@@ -71,10 +71,10 @@ struct QhullOwner {
 
 }  // namespace
 
-Csr delaunay(std::int64_t n, std::uint64_t seed) {
+Csr delaunay(std::int64_t n, std::uint64_t seed, bool along_curve) {
   require(n >= 4, ErrorKind::argument, "delaunay: n=" + std::to_string(n) + " is less than 4 points");
   require(n <= 100'000'000, ErrorKind::argument, "delaunay: n=" + std::to_string(n) + " is more than 100,000,000");
-  const std::vector<Point> points = random_points(n, seed);
+  const std::vector<Point> points = random_points(n, seed, along_curve);
   std::vector<coordT> coordinates;
   coordinates.reserve(2 * points.size());
   for (const Point& point : points) {

@@ -50,7 +50,8 @@ constexpr std::array rotated_parameters{Parameter{"nx", "512", "grid points alon
                                         Parameter{"angle", "45", "degrees from the x axis to the strong direction"},
                                         Parameter{"epsilon", "0.001", "diffusion across that direction, along it 1"},
                                         Parameter{"points", "9", "9: bilinear finite elements; 7: finite differences"}};
-constexpr std::array delaunay_parameters{Parameter{"n", "131072", "points"}, Parameter{"seed", "1", "of the points"}};
+constexpr std::array delaunay_parameters{Parameter{"n", "131072", "points"}, Parameter{"seed", "1", "of the points"},
+                                         Parameter{"curve", "1", "1: numbered along a Hilbert curve; 0: in no order"}};
 constexpr std::array de_bruijn_parameters{Parameter{"k", "12", "bits: 2^k rows"}};
 constexpr std::array ccc_parameters{Parameter{"k", "10", "dimensions: k 2^k rows"}};
 
@@ -64,10 +65,10 @@ constexpr std::array table{
     Generator{"27pt", "3-D stencil of a point and its 26 neighbours", grid_3d,
               [](const Spec& spec) { return laplacian(spec, true, false); }},
     Generator{"rotated", "rotated anisotropic diffusion in 2-D", rotated_parameters, make_rotated},
-    Generator{"delaunay", "Delaunay triangulation of random points, along a Hilbert curve", delaunay_parameters,
+    Generator{"delaunay", "Delaunay triangulation of random points", delaunay_parameters,
               [](const Spec& spec) {
                 const auto seed = bounded(spec, "seed", 0, std::numeric_limits<std::int64_t>::max());
-                return delaunay(bounded(spec, "n", 4, 100'000'000), static_cast<std::uint64_t>(seed));
+                return delaunay(bounded(spec, "n", 4, 100'000'000), static_cast<std::uint64_t>(seed), bounded(spec, "curve", 0, 1) == 1);
               }},
     Generator{"debruijn", "undirected binary de Bruijn graph", de_bruijn_parameters,
               [](const Spec& spec) { return de_bruijn(static_cast<int>(bounded(spec, "k", 1, 28))); }},

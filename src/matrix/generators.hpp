@@ -56,6 +56,6 @@ struct StencilPoint {
 
 /// Adjacency of the Delaunay triangulation of n >= 4 uniformly random points in the unit square, numbered along a
 /// Hilbert curve. The same n and seed give the same graph everywhere.
-[[nodiscard]] Csr delaunay(std::int64_t n, std::uint64_t seed);
+[[nodiscard]] Csr delaunay(std::int64_t n, std::uint64_t seed, bool along_curve = true);
 
 }  // namespace laneway::matrix

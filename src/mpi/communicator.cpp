@@ -94,9 +94,18 @@ int PrivateComm::take_tags() {
   return tag;
 }
 
-Communicator::Communicator(MPI_Comm comm) : private_(std::make_shared<PrivateComm>(comm)) {}
+bool single_threaded() {
+  static const bool single = [] {
+    int level = MPI_THREAD_SINGLE;
+    check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+    return level != MPI_THREAD_MULTIPLE;
+  }();
+  return single;
+}
 
-Communicator& Communicator::of(MPI_Comm comm) {
+Communicator::Communicator(std::shared_ptr<PrivateComm> priv) : private_(std::move(priv)) {}
+
+Communicator* Communicator::find(MPI_Comm comm) {
   require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");
   int inter = 0;
   check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
@@ -105,12 +114,22 @@ Communicator& Communicator::of(MPI_Comm comm) {
   void* attribute = nullptr;
   int found = 0;
   check_mpi(MPI_Comm_get_attr(comm, communicator_key, &attribute, &found), "MPI_Comm_get_attr");
-  if (!found) {
-    auto* fresh = new Communicator(comm);
-    check_mpi(MPI_Comm_set_attr(comm, communicator_key, fresh), "MPI_Comm_set_attr");
-    attribute = fresh;
-  }
-  return *static_cast<Communicator*>(attribute);
+  return found ? static_cast<Communicator*>(attribute) : nullptr;
+}
+
+Communicator& Communicator::attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv) {
+  auto fresh = std::unique_ptr<Communicator>(new Communicator(std::move(priv)));
+  check_mpi(MPI_Comm_set_attr(comm, communicator_key, fresh.get()), "MPI_Comm_set_attr");
+  return *fresh.release();
+}
+
+Communicator& Communicator::of(MPI_Comm comm) {
+  Communicator* known = find(comm);
+  return known ? *known : attach(comm, std::make_shared<PrivateComm>(comm));
+}
+
+Communicator& Communicator::derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent) {
+  return single_threaded() ? attach(comm, parent) : of(comm);
 }
 
 std::shared_ptr<PrivateComm> Communicator::private_comm(MPI_Comm comm) {

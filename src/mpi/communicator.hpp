@@ -48,11 +48,19 @@ class PrivateComm {
   int last_tag_ = 32767;
 };
 
+/// True if no two threads of this process can be inside the library at the same time.
+[[nodiscard]] bool single_threaded();
+
 /// What this library knows of a user's communicator; kept as an attribute and gone with it.
 class Communicator {
  public:
   /// Collective on the first call for a communicator. Throws Error(communicator) on null and intercommunicators.
   static Communicator& of(MPI_Comm comm);
+
+  /// For a communicator that was just made of the same ranks in the same order as `parent`: where no two threads can
+  /// make plans at the same time, and so draw tags in different orders on different ranks, the two share the private
+  /// duplicate, which saves creating one.
+  static Communicator& derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent);
 
   /// The private duplicate, with tags for at least one more plan. Collective when they have run out.
   std::shared_ptr<PrivateComm> private_comm(MPI_Comm comm);
@@ -71,7 +79,9 @@ class Communicator {
   std::map<std::string, std::map<Rank, Rank>> peer_regions;
 
  private:
-  explicit Communicator(MPI_Comm comm);
+  explicit Communicator(std::shared_ptr<PrivateComm> priv);
+  static Communicator* find(MPI_Comm comm);
+  static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv);
 
   std::shared_ptr<PrivateComm> private_;
   std::unique_ptr<Topology> topology_;

@@ -61,7 +61,8 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   const GraphSide& out = arguments.destinations;
   check_mpi(MPI_Dist_graph_create_adjacent(comm_old, in.degree, in.ranks, in.weights, out.degree, out.ranks, out.weights, info, reorder, comm_new),
             "MPI_Dist_graph_create_adjacent");
-  Communicator::of(*comm_new).hints = std::move(texts);
+  Communicator& fresh = reorder ? Communicator::of(*comm_new) : Communicator::derive(*comm_new, priv);
+  fresh.hints = std::move(texts);
 }
 
 }  // namespace laneway

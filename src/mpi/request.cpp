@@ -17,16 +17,6 @@ namespace laneway {
 
 namespace {
 
-/// True if no other thread of this process can be inside the library.
-bool single_threaded() {
-  static const bool single = [] {
-    int level = MPI_THREAD_SINGLE;
-    check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-    return level != MPI_THREAD_MULTIPLE;
-  }();
-  return single;
-}
-
 Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPattern& pattern, const Region& node, const Hints& hints) {
   const std::unique_ptr<Strategy> strategy = hints.strategy.row->make();
   const PlanOptions options{hints.strategy.deduplicate, hints.lowering};

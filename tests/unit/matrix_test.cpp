@@ -304,6 +304,9 @@ TEST(Generators, DelaunayIsRepeatableAndLocal) {
   const Csr m = load("delaunay:n=4096,seed=1");
   EXPECT_EQ(m, load("delaunay:n=4096"));
   EXPECT_NE(m, load("delaunay:n=4096,seed=2"));
+  const Csr unordered = load("delaunay:n=4096,curve=0");
+  EXPECT_EQ(unordered.column.size(), m.column.size());
+  EXPECT_NE(unordered, m);
   std::int64_t ghosts = 0;
   for (const Halo& h : halos(m, 16)) ghosts += static_cast<std::int64_t>(h.ghosts.size());
   EXPECT_LT(ghosts, 16 * 140);  // 256 points a rank have a boundary of about 4 * 16 neighbours
