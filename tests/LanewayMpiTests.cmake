@@ -1,0 +1,28 @@
+# How the tests start MPI programs, and at which rank counts.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+check_c_source_compiles("#include <mpi.h>\n#ifndef OMPI_MAJOR_VERSION\n#error\n#endif\nint main(void) { return 0; }" LANEWAY_MPI_IS_OPEN_MPI)
+unset(CMAKE_REQUIRED_LIBRARIES)
+
+set(LANEWAY_LAUNCH "${MPIEXEC_EXECUTABLE}")
+if(LANEWAY_MPI_IS_OPEN_MPI)
+  list(APPEND LANEWAY_LAUNCH --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
+  set(LANEWAY_TEST_RANKS 1 2 3 5 8 13 16)
+else()
+  # MPICH never yields to another process: more ranks than cores take milliseconds a message.
+  set(LANEWAY_TEST_RANKS 1 2 3 4)
+endif()
+set(LANEWAY_TEST_ENVIRONMENT "")
+if(LANEWAY_SANITIZE)
+  set(LANEWAY_TEST_RANKS 1 3 8)
+  # The MPI library and its plugins leak; lsan.supp leaves only what this project allocates.
+  set(LANEWAY_TEST_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1"
+                               "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/mpi/lsan.supp:print_suppressions=0")
+endif()
+
+# laneway_mpi_ctest(NAME RANKS COMMAND...)
+function(laneway_mpi_ctest name ranks)
+  add_test(NAME mpi.${name}.${ranks} COMMAND ${LANEWAY_LAUNCH} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN})
+  set_tests_properties(mpi.${name}.${ranks} PROPERTIES TIMEOUT 300 RUN_SERIAL TRUE PROCESSORS ${ranks}
+                                                       ENVIRONMENT "${LANEWAY_TEST_ENVIRONMENT}" LABELS mpi)
+endfunction()

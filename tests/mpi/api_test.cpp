@@ -1,0 +1,155 @@
+// The C++ interface: halos, ownership, exceptions.
+#include <numeric>
+
+#include "laneway/laneway.hpp"
+#include "support.hpp"
+
+namespace laneway::test {
+namespace {
+
+class ApiTest : public MpiTest {};
+
+/// A one-dimensional periodic halo: `n` owned elements between two ghosts.
+struct Line {
+  explicit Line(int n) : owned(n) {
+    const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+    send = {{left, right}, {1, 1}, {1, n}};
+    receive = {{right, left}, {1, 1}, {n + 1, 0}};
+  }
+  [[nodiscard]] std::vector<double> values(double shift) const {
+    std::vector<double> x(static_cast<std::size_t>(owned) + 2, -1);
+    for (int i = 1; i <= owned; ++i) x[static_cast<std::size_t>(i)] = shift + rank() * owned + i - 1;
+    return x;
+  }
+  void expect_ghosts(const std::vector<double>& x, double shift) const {
+    const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+    EXPECT_EQ(x.front(), shift + left * owned + owned - 1);
+    EXPECT_EQ(x.back(), shift + right * owned);
+  }
+
+  int owned;
+  HaloSide send, receive;
+};
+
+TEST_F(ApiTest, HaloWithChangingArrays) {
+  const Line line(4);
+  for (const Choice& choice : choices("node:* rank:2")) {
+    Halo<double> halo(MPI_COMM_WORLD, line.send, line.receive, laneway::Hints{{"lnw_strategy", choice.strategy.c_str()},
+                                                                              {"lnw_deduplicate", choice.deduplicate.c_str()},
+                                                                              {"lnw_machine", choice.machine.c_str()}});
+    EXPECT_EQ(halo.operation().strategy(), choice.strategy);
+    for (int turn = 0; turn < 3; ++turn) {
+      std::vector<double> a = line.values(turn), b = line.values(1000 + turn);
+      halo.exchange(a);
+      line.expect_ghosts(a, turn);
+      halo.exchange(b);
+      line.expect_ghosts(b, 1000 + turn);
+      a = line.values(5);
+      halo.start(a);
+      while (!halo.test()) {
+      }
+      line.expect_ghosts(a, 5);
+    }
+    std::vector<double> larger = line.values(7);
+    larger.push_back(77);
+    halo.start(larger);
+    halo.wait();
+    EXPECT_EQ(larger.back(), 77);
+    std::vector<double> small(3);
+    EXPECT_THROW(halo.exchange(small), std::invalid_argument);
+  }
+}
+
+TEST_F(ApiTest, HaloOnRanksWithoutElements) {
+  // Only rank 0 has elements, and sends itself one.
+  HaloSide send, receive;
+  std::vector<float> x;
+  if (rank() == 0) {
+    send = {{0}, {1}, {0}};
+    receive = {{0}, {1}, {1}};
+    x = {3.5F, 0};
+  }
+  Halo<float> halo(MPI_COMM_WORLD, send, receive);
+  for (int turn = 0; turn < 2; ++turn) halo.exchange(x);
+  if (rank() == 0) {
+    EXPECT_EQ(x[1], 3.5F);
+  }
+}
+
+TEST_F(ApiTest, MovedHalo) {
+  const Line line(3);
+  auto make = [&](const char* strategy) { return Halo<double>(MPI_COMM_WORLD, line.send, line.receive, {{"lnw_strategy", strategy}}); };
+  std::vector<Halo<double>> halos;
+  halos.push_back(make("direct"));
+  halos.push_back(make("three_step"));
+  std::vector<double> x = line.values(0), y = line.values(10);
+  // An active exchange moves with its owner.
+  halos[0].start(x);
+  Halo<double> moved = std::move(halos[0]);
+  halos[0] = std::move(halos[1]);
+  halos.pop_back();
+  halos[0].exchange(y);
+  moved.wait();
+  line.expect_ghosts(x, 0);
+  line.expect_ghosts(y, 10);
+  EXPECT_EQ(halos[0].operation().strategy(), "three_step");
+  // The destructor waits for an exchange that is still active.
+  x = line.values(20);
+  moved.start(x);
+  moved = std::move(halos[0]);
+  y = line.values(30);
+  moved.exchange(y);
+  line.expect_ghosts(y, 30);
+}
+
+TEST_F(ApiTest, Operations) {
+  const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+  const std::vector<int> sources{left, right}, destinations{right, left};
+  Graph graph(MPI_COMM_WORLD, sources, destinations, {{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:1"}});
+  const std::vector<std::int64_t> send{rank(), 100 + rank()};
+  std::vector<std::int64_t> receive(4);
+  Persistent gather = neighbor_allgather_init<std::int64_t>(graph.get(), send, receive);
+  EXPECT_EQ(gather.strategy(), "three_step");
+  gather.run();
+  EXPECT_EQ(receive, (std::vector<std::int64_t>{left, 100 + left, right, 100 + right}));
+  EXPECT_THROW((void)neighbor_allgather_init<std::int64_t>(graph.get(), send, std::span<std::int64_t>(receive).first(3)), std::invalid_argument);
+
+  const std::vector<int> counts{1, 1}, backwards{1, 0};
+  Persistent exchange = neighbor_alltoallv_init<std::int64_t>(graph.get(), send, {counts, backwards}, receive, {counts, counts});
+  receive = {-1, -1, -1, -1};
+  Graph moved = std::move(graph);
+  EXPECT_EQ(graph.get(), MPI_COMM_NULL);
+  exchange.start();
+  gather = std::move(exchange);
+  gather.wait();
+  EXPECT_EQ(gather.statistics().bytes, gather.statistics().net_bytes);
+}
+
+TEST_F(ApiTest, Exceptions) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  try {
+    const std::vector<int> nobody{size()};
+    const Graph graph(MPI_COMM_WORLD, nobody, nobody);
+    ADD_FAILURE() << "no exception";
+  } catch (const MpiError& error) {
+    EXPECT_NE(std::string(error.what()).find("sources[0] is " + std::to_string(size())), std::string::npos) << error.what();
+    EXPECT_EQ(error_text(error.code()), error.what());
+  }
+  const std::vector<int> self{rank()};
+  const HaloSide side{self, {1}, {9}};
+  EXPECT_THROW(Halo<double>(MPI_COMM_WORLD, side, side, 5), MpiError);
+  EXPECT_THROW(Halo<double>(MPI_COMM_WORLD, side, side, 10, {{"lnw_strategy", "nonsense"}}), MpiError);
+  Persistent nothing;
+  EXPECT_THROW(nothing.start(), MpiError);
+  EXPECT_THROW((void)nothing.strategy(), MpiError);
+  EXPECT_TRUE(nothing.test());
+  Halo<double> halo(MPI_COMM_WORLD, side, side);
+  std::vector<double> x(10, 1.0);
+  halo.start(x);
+  EXPECT_THROW(halo.start(x), MpiError);
+  halo.wait();
+  halo.exchange(x);
+}
+
+}  // namespace
+}  // namespace laneway::test
