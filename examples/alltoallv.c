@@ -2,7 +2,7 @@
 #include <laneway/laneway.h>
 #include <stdio.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -10,8 +10,8 @@ int main(int argc, char **argv) {
 
   const int neighbors[2] = {(rank + size - 1) % size, (rank + 1) % size};
   MPI_Comm ring;
-  LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, neighbors, MPI_UNWEIGHTED, 2, neighbors, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &ring);
+  LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, neighbors, MPI_UNWEIGHTED, 2, neighbors, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &ring);
 
   double owned[2] = {rank, rank + 0.5};
   double ghosts[2] = {-1, -1};

@@ -1,8 +1,8 @@
 /** Laneway: irregular data movement along the machine's hierarchy, on any MPI.
  *
- *  LNW_X takes exactly the arguments of MPI_X, on ordinary communicators; see docs/c-api.md. All functions return an MPI
- *  error code, after calling the communicator's error handler; MPI_Error_string gives a text that names the rank, the
- *  call and the argument.
+ *  LNW_X takes exactly the arguments of MPI_X, on ordinary communicators; see docs/c-api.md. All functions return an
+ * MPI error code, after calling the communicator's error handler; MPI_Error_string gives a text that names the rank,
+ * the call and the argument.
  */
 #ifndef LANEWAY_H
 #define LANEWAY_H
@@ -24,115 +24,117 @@ extern "C" {
 #define LNW_VERSION_PATCH 0
 
 /** A persistent neighborhood operation. */
-typedef struct LNW_Request_s *LNW_Request;
+typedef struct LNW_Request_s* LNW_Request;
 #define LNW_REQUEST_NULL ((LNW_Request)0)
 
 /** Version of the library that is linked, to compare with LNW_VERSION_*. */
-LNW_PUBLIC int LNW_Get_version(int *major, int *minor, int *patch);
+LNW_PUBLIC int LNW_Get_version(int* major, int* minor, int* patch);
 
-/** As MPI_Dist_graph_create_adjacent. Hints in `info` (docs/hints.md) hold for all operations on the new communicator. */
+/** As MPI_Dist_graph_create_adjacent. Hints in `info` (docs/hints.md) hold for all operations on the new communicator.
+ */
 LNW_PUBLIC int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
-                                              const int *sourceweights, int outdegree, const int destinations[],
-                                              const int *destweights, MPI_Info info, int reorder,
-                                              MPI_Comm *comm_dist_graph);
+                                              const int* sourceweights, int outdegree, const int destinations[],
+                                              const int* destweights, MPI_Info info, int reorder,
+                                              MPI_Comm* comm_dist_graph);
 
 /** @name Blocking operations
  *  As the MPI functions of the same name, on distributed-graph, graph and Cartesian communicators.
  *  @{ */
-LNW_PUBLIC int LNW_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+LNW_PUBLIC int LNW_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                       int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
-LNW_PUBLIC int LNW_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+LNW_PUBLIC int LNW_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                        const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                                        MPI_Comm comm);
-LNW_PUBLIC int LNW_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+LNW_PUBLIC int LNW_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                      int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
-LNW_PUBLIC int LNW_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                                      MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                                      const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
-LNW_PUBLIC int LNW_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                                      const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+LNW_PUBLIC int LNW_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                      MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                      MPI_Datatype recvtype, MPI_Comm comm);
+LNW_PUBLIC int LNW_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
 /** @} */
 
 /** @name Persistent operations
- *  As the MPI 4 functions of the same name. Collective, and synchronising: this is where the plan is made. Data that the
- *  send side names more than once (overlapping displacements, datatypes, indices) crosses between two nodes once.
+ *  As the MPI 4 functions of the same name. Collective, and synchronising: this is where the plan is made. Data that
+ * the send side names more than once (overlapping displacements, datatypes, indices) crosses between two nodes once.
  *  Datatypes may be freed, and the communicator too, while requests live.
  *  @{ */
-LNW_PUBLIC int LNW_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+LNW_PUBLIC int LNW_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                                           LNW_Request *request);
-LNW_PUBLIC int LNW_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                           LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                             const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-                                            MPI_Comm comm, MPI_Info info, LNW_Request *request);
-LNW_PUBLIC int LNW_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                            MPI_Comm comm, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                                          LNW_Request *request);
-LNW_PUBLIC int LNW_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                                           MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                                          LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                           MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                            const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                                           LNW_Request *request);
-LNW_PUBLIC int LNW_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                                           const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                                           LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                           const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-                                           MPI_Info info, LNW_Request *request);
+                                           MPI_Info info, LNW_Request* request);
 
 /** Neighbor_alltoallv with index lists instead of displacements: gathers from and scatters to arbitrary elements.
  *
- *  The k-th destination gets elements sendindices[i] of `sendbuf`, in that order, for the sendcounts[k] values of i after
- *  those of the destinations before it; likewise the k-th source's elements go to places recvindices[i] of `recvbuf`.
- *  Indices count in extents of the datatype, and may repeat on both sides: a repeated place takes the last value. They are
- *  checked against `sendsize` and `recvsize`, the number of elements in the buffers. The lists may be freed after the
- *  call. If both buffers are NULL, they are given later by LNW_Request_set_buffers, before the first start.
+ *  The k-th destination gets elements sendindices[i] of `sendbuf`, in that order, for the sendcounts[k] values of i
+ * after those of the destinations before it; likewise the k-th source's elements go to places recvindices[i] of
+ * `recvbuf`. Indices count in extents of the datatype, and may repeat on both sides: a repeated place takes the last
+ * value. They are checked against `sendsize` and `recvsize`, the number of elements in the buffers. The lists may be
+ * freed after the call. If both buffers are NULL, they are given later by LNW_Request_set_buffers, before the first
+ * start.
  */
-LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed(const void *sendbuf, MPI_Count sendsize, const int sendcounts[],
-                                                   const MPI_Count sendindices[], MPI_Datatype sendtype, void *recvbuf,
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed(const void* sendbuf, MPI_Count sendsize, const int sendcounts[],
+                                                   const MPI_Count sendindices[], MPI_Datatype sendtype, void* recvbuf,
                                                    MPI_Count recvsize, const int recvcounts[],
                                                    const MPI_Count recvindices[], MPI_Datatype recvtype, MPI_Comm comm,
-                                                   MPI_Info info, LNW_Request *request);
+                                                   MPI_Info info, LNW_Request* request);
 /** @} */
 
 /** @name Requests
  *  Local. Start returns without waiting for anything; the send buffer must not be written and the receive buffer not
- *  accessed until the exchange is complete. Several requests may be active, started and completed in different orders on
- *  different ranks. LNW_Wait, LNW_Test, LNW_Waitall and every collective call of this library advance all active
+ *  accessed until the exchange is complete. Several requests may be active, started and completed in different orders
+ * on different ranks. LNW_Wait, LNW_Test, LNW_Waitall and every collective call of this library advance all active
  *  requests of the process.
  *
- *  A strategy other than `direct` relays data over other ranks. Between LNW_Start and completion, a rank that blocks in a
- *  call of another library does not relay; if what it waits for there depends on the completion of this exchange
+ *  A strategy other than `direct` relays data over other ranks. Between LNW_Start and completion, a rank that blocks in
+ * a call of another library does not relay; if what it waits for there depends on the completion of this exchange
  *  elsewhere, use the hint lnw_progress=strict (docs/hints.md), which plans without relays.
  *  @{ */
-LNW_PUBLIC int LNW_Start(LNW_Request *request);
+LNW_PUBLIC int LNW_Start(LNW_Request* request);
 LNW_PUBLIC int LNW_Startall(int count, LNW_Request array_of_requests[]);
 /** `*flag` is true if the exchange is complete, or the request is inactive or null. `status` (may be
  *  MPI_STATUS_IGNORE) is set empty. */
-LNW_PUBLIC int LNW_Test(LNW_Request *request, int *flag, MPI_Status *status);
-LNW_PUBLIC int LNW_Wait(LNW_Request *request, MPI_Status *status);
+LNW_PUBLIC int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status);
+LNW_PUBLIC int LNW_Wait(LNW_Request* request, MPI_Status* status);
 LNW_PUBLIC int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]);
 /** Frees an inactive request and sets it to LNW_REQUEST_NULL; an active one is an error. */
-LNW_PUBLIC int LNW_Request_free(LNW_Request *request);
+LNW_PUBLIC int LNW_Request_free(LNW_Request* request);
 
 /** Binds an inactive request to other buffers of the same layout: offsets, counts and types stay. */
-LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void *sendbuf, void *recvbuf);
+LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf);
 
 /** What one rank does in one exchange of a request. */
 typedef struct LNW_Request_statistics {
-  MPI_Count messages;       /**< messages sent */
-  MPI_Count bytes;          /**< bytes in them */
-  MPI_Count net_messages;   /**< of these, to other nodes */
+  MPI_Count messages;     /**< messages sent */
+  MPI_Count bytes;        /**< bytes in them */
+  MPI_Count net_messages; /**< of these, to other nodes */
   MPI_Count net_bytes;
-  MPI_Count copied_bytes;   /**< bytes copied within the rank */
-  MPI_Count staging_bytes;  /**< memory that the request holds for data in transit */
+  MPI_Count copied_bytes;  /**< bytes copied within the rank */
+  MPI_Count staging_bytes; /**< memory that the request holds for data in transit */
 } LNW_Request_statistics;
 
-LNW_PUBLIC int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics *statistics);
+LNW_PUBLIC int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics);
 
 /** Name of the strategy that the request uses, e.g. `three_step`; valid as long as the request. */
-LNW_PUBLIC int LNW_Request_get_strategy(LNW_Request request, const char **name);
+LNW_PUBLIC int LNW_Request_get_strategy(LNW_Request request, const char** name);
 
 /** The request's plan on this rank as JSON text (docs/plans.md). Copies at most `size` characters including the final
  *  zero to `text`, and sets `*length` to the number without it. */
-LNW_PUBLIC int LNW_Request_get_plan(LNW_Request request, char *text, MPI_Count size, MPI_Count *length);
+LNW_PUBLIC int LNW_Request_get_plan(LNW_Request request, char* text, MPI_Count size, MPI_Count* length);
 /** @} */
 
 #ifdef __cplusplus

@@ -81,8 +81,8 @@ class Graph {
   /// Collective over `comm`.
   Graph(MPI_Comm comm, std::span<const int> sources, std::span<const int> destinations, const Hints& hints = {}) {
     check(LNW_Dist_graph_create_adjacent(comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
-                                         static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED, hints.get(), 0,
-                                         &comm_));
+                                         static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
+                                         hints.get(), 0, &comm_));
   }
   ~Graph() {
     if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
@@ -150,14 +150,17 @@ class Persistent {
 
 /// One block of `send` to every destination; `receive` holds one such block for each source.
 template <class T>
-[[nodiscard]] Persistent neighbor_allgather_init(MPI_Comm comm, std::span<const T> send, std::span<T> receive, const Hints& hints = {}) {
+[[nodiscard]] Persistent neighbor_allgather_init(MPI_Comm comm, std::span<const T> send, std::span<T> receive,
+                                                 const Hints& hints = {}) {
   int indegree = 0, outdegree = 0, weighted = 0;
   check(MPI_Dist_graph_neighbors_count(comm, &indegree, &outdegree, &weighted));
   if (receive.size() != send.size() * static_cast<std::size_t>(indegree))
-    throw std::invalid_argument("laneway::neighbor_allgather_init: receive must hold indegree blocks of the size of send");
+    throw std::invalid_argument(
+        "laneway::neighbor_allgather_init: receive must hold indegree blocks of the size of send");
   const int count = static_cast<int>(send.size());
   LNW_Request request = LNW_REQUEST_NULL;
-  check(LNW_Neighbor_allgather_init(send.data(), count, datatype<T>(), receive.data(), count, datatype<T>(), comm, hints.get(), &request));
+  check(LNW_Neighbor_allgather_init(send.data(), count, datatype<T>(), receive.data(), count, datatype<T>(), comm,
+                                    hints.get(), &request));
   return Persistent(request);
 }
 
@@ -168,12 +171,13 @@ struct Blocks {
 };
 
 template <class T>
-[[nodiscard]] Persistent neighbor_alltoallv_init(MPI_Comm comm, std::span<const T> send, const Blocks& send_blocks, std::span<T> receive,
-                                                 const Blocks& receive_blocks, const Hints& hints = {}) {
+[[nodiscard]] Persistent neighbor_alltoallv_init(MPI_Comm comm, std::span<const T> send, const Blocks& send_blocks,
+                                                 std::span<T> receive, const Blocks& receive_blocks,
+                                                 const Hints& hints = {}) {
   LNW_Request request = LNW_REQUEST_NULL;
-  check(LNW_Neighbor_alltoallv_init(send.data(), send_blocks.counts.data(), send_blocks.displacements.data(), datatype<T>(), receive.data(),
-                                    receive_blocks.counts.data(), receive_blocks.displacements.data(), datatype<T>(), comm, hints.get(),
-                                    &request));
+  check(LNW_Neighbor_alltoallv_init(send.data(), send_blocks.counts.data(), send_blocks.displacements.data(),
+                                    datatype<T>(), receive.data(), receive_blocks.counts.data(),
+                                    receive_blocks.displacements.data(), datatype<T>(), comm, hints.get(), &request));
   return Persistent(request);
 }
 
@@ -199,9 +203,9 @@ class Halo {
       : graph_(comm, receive.ranks, send.ranks), size_(size) {
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size);
-    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, send.counts.data(), send.indices.data(), datatype<T>(), nullptr, elements,
-                                              receive.counts.data(), receive.indices.data(), datatype<T>(), graph_.get(), hints.get(),
-                                              &request));
+    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, send.counts.data(), send.indices.data(), datatype<T>(),
+                                              nullptr, elements, receive.counts.data(), receive.indices.data(),
+                                              datatype<T>(), graph_.get(), hints.get(), &request));
     exchange_ = Persistent(request);
   }
 

@@ -11,25 +11,37 @@ namespace {
 
 int error_class(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::argument: return MPI_ERR_ARG;
-    case ErrorKind::count: return MPI_ERR_COUNT;
-    case ErrorKind::type: return MPI_ERR_TYPE;
-    case ErrorKind::rank: return MPI_ERR_RANK;
-    case ErrorKind::topology: return MPI_ERR_TOPOLOGY;
-    case ErrorKind::communicator: return MPI_ERR_COMM;
-    case ErrorKind::request: return MPI_ERR_REQUEST;
-    case ErrorKind::buffer: return MPI_ERR_BUFFER;
-    case ErrorKind::info: return MPI_ERR_INFO_VALUE;
-    case ErrorKind::io: return MPI_ERR_IO;
-    case ErrorKind::unsupported: return MPI_ERR_UNSUPPORTED_OPERATION;
+    case ErrorKind::argument:
+      return MPI_ERR_ARG;
+    case ErrorKind::count:
+      return MPI_ERR_COUNT;
+    case ErrorKind::type:
+      return MPI_ERR_TYPE;
+    case ErrorKind::rank:
+      return MPI_ERR_RANK;
+    case ErrorKind::topology:
+      return MPI_ERR_TOPOLOGY;
+    case ErrorKind::communicator:
+      return MPI_ERR_COMM;
+    case ErrorKind::request:
+      return MPI_ERR_REQUEST;
+    case ErrorKind::buffer:
+      return MPI_ERR_BUFFER;
+    case ErrorKind::info:
+      return MPI_ERR_INFO_VALUE;
+    case ErrorKind::io:
+      return MPI_ERR_IO;
+    case ErrorKind::unsupported:
+      return MPI_ERR_UNSUPPORTED_OPERATION;
     case ErrorKind::mpi:
-    case ErrorKind::internal: return MPI_ERR_OTHER;
+    case ErrorKind::internal:
+      return MPI_ERR_OTHER;
   }
   return MPI_ERR_OTHER;
 }
 
-/// A new error code whose text can be set. MPICH loses the texts of codes in the classes of the standard; there it is in a
-/// class of its own.
+/// A new error code whose text can be set. MPICH loses the texts of codes in the classes of the standard; there it is
+/// in a class of its own.
 int new_code(ErrorKind kind) {
   const auto keeps_text = [](int code) {
     const std::string probe = "laneway";

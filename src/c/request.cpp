@@ -17,14 +17,18 @@ void set_empty(MPI_Status* status) {
   MPI_Status_set_cancelled(status, 0);
 }
 
-const LNW_Request_s* where(const LNW_Request* request) { return request ? *request : nullptr; }
+const LNW_Request_s* where(const LNW_Request* request) {
+  return request ? *request : nullptr;
+}
 
 /// The name of an argument, spelled out only for an error.
 struct Argument {
   const char* name = "request";
   int index = -1;
 
-  [[nodiscard]] std::string text() const { return index < 0 ? name : std::string(name) + "[" + std::to_string(index) + "]"; }
+  [[nodiscard]] std::string text() const {
+    return index < 0 ? name : std::string(name) + "[" + std::to_string(index) + "]";
+  }
 };
 
 Request& not_null(LNW_Request request, Argument argument = {}) {
@@ -40,7 +44,8 @@ Request& inactive(LNW_Request request, Argument argument = {}) {
 
 Request& startable(LNW_Request request, Argument argument = {}) {
   Request& ready = inactive(request, argument);
-  require(ready.bound(), ErrorKind::request, [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
+  require(ready.bound(), ErrorKind::request,
+          [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
   return ready;
 }
 
@@ -59,8 +64,10 @@ int LNW_Startall(int count, LNW_Request array_of_requests[]) {
     require(count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(count); });
     if (count > 0) require_pointer(array_of_requests, "array_of_requests");
     for (int i = 0; i < count; ++i) {
-      require(std::find(array_of_requests, array_of_requests + i, array_of_requests[i]) == array_of_requests + i, ErrorKind::request,
-              [&] { return Argument{"array_of_requests", i}.text() + " appears twice"; });
+      require(std::find(array_of_requests, array_of_requests + i, array_of_requests[i]) == array_of_requests + i,
+              ErrorKind::request, [&] {
+                return Argument{"array_of_requests", i}.text() + " appears twice";
+              });
       startable(array_of_requests[i], {"array_of_requests", i});
     }
     for (int i = 0; i < count; ++i) array_of_requests[i]->request->start();
@@ -105,8 +112,9 @@ int LNW_Request_free(LNW_Request* request) {
 }
 
 int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf) {
-  return guarded(__func__, static_cast<const LNW_Request_s*>(request),
-                 [&] { inactive(request).set_buffers({sendbuf, recvbuf}); });
+  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
+    inactive(request).set_buffers({sendbuf, recvbuf});
+  });
 }
 
 int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics) {

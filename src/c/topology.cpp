@@ -14,9 +14,9 @@ int LNW_Get_version(int* major, int* minor, int* patch) {
   });
 }
 
-int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights, int outdegree,
-                                   const int destinations[], const int* destweights, MPI_Info info, int reorder,
-                                   MPI_Comm* comm_dist_graph) {
+int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights,
+                                   int outdegree, const int destinations[], const int* destweights, MPI_Info info,
+                                   int reorder, MPI_Comm* comm_dist_graph) {
   return guarded(__func__, comm_old, [&] {
     const GraphArguments arguments{{indegree, sources, sourceweights, "indegree", "sources", "sourceweights"},
                                    {outdegree, destinations, destweights, "outdegree", "destinations", "destweights"}};

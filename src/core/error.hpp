@@ -7,7 +7,21 @@
 namespace laneway {
 
 /// What went wrong, as the C binding maps it to an MPI error class.
-enum class ErrorKind { argument, count, type, rank, topology, communicator, request, buffer, info, io, mpi, internal, unsupported };
+enum class ErrorKind {
+  argument,
+  count,
+  type,
+  rank,
+  topology,
+  communicator,
+  request,
+  buffer,
+  info,
+  io,
+  mpi,
+  internal,
+  unsupported
+};
 
 [[nodiscard]] const char* name(ErrorKind kind);
 
@@ -30,7 +44,7 @@ inline void require(bool condition, ErrorKind kind, const std::string& message) 
 
 /// The same for hot paths: `message()` is called only to throw.
 template <class Message>
-  requires std::is_invocable_r_v<std::string, Message>
+requires std::is_invocable_r_v<std::string, Message>
 void require(bool condition, ErrorKind kind, Message&& message) {
   if (!condition) throw Error(kind, message());
 }
@@ -44,8 +58,7 @@ void require(bool condition, ErrorKind kind, Message&& message) {
 #ifndef LANEWAY_ASSERT_LEVEL
 #define LANEWAY_ASSERT_LEVEL 1
 #endif
-#define LANEWAY_ASSERT(level, condition)                                          \
-  do {                                                                            \
-    if ((level) <= LANEWAY_ASSERT_LEVEL && !(condition))                          \
-      ::laneway::internal_error(#condition, __FILE__, __LINE__);                  \
+#define LANEWAY_ASSERT(level, condition)                                                                            \
+  do {                                                                                                              \
+    if ((level) <= LANEWAY_ASSERT_LEVEL && !(condition)) ::laneway::internal_error(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -226,6 +226,8 @@ std::string to_string(const RangeList& list) {
   return text.empty() ? "-" : text;
 }
 
-std::string to_string(const RangeSet& set) { return to_string(set.list()); }
+std::string to_string(const RangeSet& set) {
+  return to_string(set.list());
+}
 
 }  // namespace laneway

@@ -21,7 +21,8 @@ std::byte* at(std::byte* base, std::int64_t offset) {
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport)
     : plan_(std::move(plan)),
       staging_(plan_->staging_bytes > 0 ? new std::byte[static_cast<std::size_t>(plan_->staging_bytes)] : nullptr),
-      bases_{static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive), staging_.get()} {
+      bases_{static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
+             staging_.get()} {
   const std::vector<Step>& steps = plan_->steps;
   step_message_.assign(steps.size(), -1);
   std::vector<Message> messages;
@@ -83,7 +84,8 @@ void Executor::run_copy(int step) {
         for (std::int64_t i = 0; i < run.count; ++i) std::memcpy(to + i * run.to_stride, from + i * run.from_stride, 8);
         break;
       default:
-        for (std::int64_t i = 0; i < run.count; ++i) std::memcpy(to + i * run.to_stride, from + i * run.from_stride, bytes);
+        for (std::int64_t i = 0; i < run.count; ++i)
+          std::memcpy(to + i * run.to_stride, from + i * run.from_stride, bytes);
     }
   }
 }

@@ -40,18 +40,18 @@ class Executor {
   std::unique_ptr<std::byte[]> staging_;
   std::byte* bases_[3];
   std::unique_ptr<Endpoint> endpoint_;
-  std::vector<int> message_step_;       // message index -> step; messages that can start at once come first
-  std::vector<int> step_message_;       // step -> message index, or -1 for copies
+  std::vector<int> message_step_;  // message index -> step; messages that can start at once come first
+  std::vector<int> step_message_;  // step -> message index, or -1 for copies
   int initial_messages_ = 0;
   std::vector<int> initial_copies_;
-  std::vector<int> unmet_at_start_;     // step -> number of dependencies
+  std::vector<int> unmet_at_start_;  // step -> number of dependencies
   std::vector<int> unmet_;
-  std::vector<int> next_begin_;         // successors of step s: next_[next_begin_[s] .. next_begin_[s + 1])
+  std::vector<int> next_begin_;  // successors of step s: next_[next_begin_[s] .. next_begin_[s + 1])
   std::vector<int> next_;
-  std::vector<int> ready_copies_;       // stack; never grows beyond the number of copies
+  std::vector<int> ready_copies_;  // stack; never grows beyond the number of copies
   std::vector<int> completed_;
   int remaining_ = 0;
-  bool independent_ = false;            // no step depends on a message: MPI's own completion of all is enough
+  bool independent_ = false;  // no step depends on a message: MPI's own completion of all is enough
 };
 
 }  // namespace laneway

@@ -66,7 +66,9 @@ class ProgressSlot {
 void progress_all();
 
 /// Whether any exchange of this process is active.
-[[nodiscard]] inline bool any_active() { return ProgressSlot::active_slots_.load(std::memory_order_relaxed) > 0; }
+[[nodiscard]] inline bool any_active() {
+  return ProgressSlot::active_slots_.load(std::memory_order_relaxed) > 0;
+}
 
 /// Calls `done` until it returns true, advancing all exchanges and giving way to other processes in between.
 template <class F>

@@ -13,6 +13,8 @@ class Direct final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_direct() { return std::make_unique<Direct>(); }
+std::unique_ptr<Strategy> make_direct() {
+  return std::make_unique<Direct>();
+}
 
 }  // namespace laneway

@@ -9,10 +9,11 @@ namespace laneway {
 namespace {
 
 constexpr std::array<StrategyRow, 2> rows = {{
-    {"direct", "each edge is one message from its source to its destination", "MPI: A Message-Passing Interface Standard 4.0, section 8.6",
-     make_direct},
+    {"direct", "each edge is one message from its source to its destination",
+     "MPI: A Message-Passing Interface Standard 4.0, section 8.6", make_direct},
     {"three_step", "gather at one rank, one message for each pair of regions, scatter from one rank",
-     "Collom, Li, Bienz: Optimizing Irregular Communication with Neighborhood Collectives and Locality-Aware Parallelism, section 3.2",
+     "Collom, Li, Bienz: Optimizing Irregular Communication with Neighborhood Collectives and Locality-Aware "
+     "Parallelism, section 3.2",
      make_three_step},
 }};
 
@@ -26,7 +27,9 @@ std::int64_t Lane::bytes() const {
   return bytes;
 }
 
-std::span<const StrategyRow> strategies() { return rows; }
+std::span<const StrategyRow> strategies() {
+  return rows;
+}
 
 const StrategyRow& find_strategy(std::string_view name) {
   std::string names;

@@ -36,7 +36,8 @@ template <class Items, class Size>
 std::vector<std::size_t> largest_first(const Items& items, Size&& size) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(items[a]) > size(items[b]); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return size(items[a]) > size(items[b]); });
   return order;
 }
 
@@ -73,6 +74,8 @@ class ThreeStep final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_three_step() { return std::make_unique<ThreeStep>(); }
+std::unique_ptr<Strategy> make_three_step() {
+  return std::make_unique<ThreeStep>();
+}
 
 }  // namespace laneway

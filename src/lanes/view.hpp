@@ -57,10 +57,10 @@ struct ViewPart {
     Rank region, source;
     std::int64_t bytes;
   };
-  std::vector<Leaving> leaving;         ///< own edges to other regions
-  std::vector<Entering> entering;       ///< edges of other regions to this rank
-  std::vector<BlockSize> out_blocks;    ///< own blocks, by destination region (`source` is this rank)
-  std::vector<BlockSize> in_blocks;     ///< blocks of remote sources that were told to this rank, by source region
+  std::vector<Leaving> leaving;       ///< own edges to other regions
+  std::vector<Entering> entering;     ///< edges of other regions to this rank
+  std::vector<BlockSize> out_blocks;  ///< own blocks, by destination region (`source` is this rank)
+  std::vector<BlockSize> in_blocks;   ///< blocks of remote sources that were told to this rank, by source region
 
   [[nodiscard]] Bytes to_bytes() const;
   static ViewPart from_bytes(const Bytes& bytes);

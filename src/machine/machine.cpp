@@ -30,7 +30,8 @@ Rank positive(const std::string& text, std::string_view whole) {
 
 void check_total(std::int64_t total, Rank ranks, std::string_view text) {
   require(total == ranks, ErrorKind::info,
-          "machine '" + std::string(text) + "' describes " + std::to_string(total) + " ranks, there are " + std::to_string(ranks));
+          "machine '" + std::string(text) + "' describes " + std::to_string(total) + " ranks, there are " +
+              std::to_string(ranks));
 }
 
 std::string read_file(const std::string& path) {
@@ -107,7 +108,8 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
     require(colon != std::string::npos && colon > 0, ErrorKind::info,
             "machine '" + whole + "': expected name:number, found '" + word + "'");
     const std::string count = word.substr(colon + 1);
-    require(count != "*" || counts.empty(), ErrorKind::info, "machine '" + whole + "': only the first level can be '*'");
+    require(count != "*" || counts.empty(), ErrorKind::info,
+            "machine '" + whole + "': only the first level can be '*'");
     machine.names_.push_back(word.substr(0, colon));
     counts.push_back(count == "*" ? 0 : positive(count, whole));
   }

@@ -22,7 +22,8 @@ struct Region {
 class Machine {
  public:
   /// Reads a description, for `ranks` ranks:
-  ///  - levels with sizes, outermost first, ranks filled in order: `node:4 socket:2 rank:2`. `node:*` stands for as many
+  ///  - levels with sizes, outermost first, ranks filled in order: `node:4 socket:2 rank:2`. `node:*` stands for as
+  ///  many
   ///    nodes as are needed, the last one perhaps partly filled;
   ///  - nodes of uneven size: `ranks:5,3,8`;
   ///  - a file, `file:PATH`: one of the above, or for each rank one line with a path such as `n0/s1` (any labels).

@@ -68,7 +68,8 @@ constexpr std::array table{
     Generator{"delaunay", "Delaunay triangulation of random points", delaunay_parameters,
               [](const Spec& spec) {
                 const auto seed = bounded(spec, "seed", 0, std::numeric_limits<std::int64_t>::max());
-                return delaunay(bounded(spec, "n", 4, 100'000'000), static_cast<std::uint64_t>(seed), bounded(spec, "curve", 0, 1) == 1);
+                return delaunay(bounded(spec, "n", 4, 100'000'000), static_cast<std::uint64_t>(seed),
+                                bounded(spec, "curve", 0, 1) == 1);
               }},
     Generator{"debruijn", "undirected binary de Bruijn graph", de_bruijn_parameters,
               [](const Spec& spec) { return de_bruijn(static_cast<int>(bounded(spec, "k", 1, 28))); }},
@@ -78,7 +79,9 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const Generator> generators() { return table; }
+std::span<const Generator> generators() {
+  return table;
+}
 
 Csr generate(std::string_view text) {
   Spec spec = parse_spec(text);
@@ -86,8 +89,8 @@ Csr generate(std::string_view text) {
   if (generator == table.end()) {
     std::string names;
     for (const Generator& known : table) names += (names.empty() ? "" : ", ") + std::string(known.name);
-    throw Error(ErrorKind::argument, "unknown matrix '" + std::string(text) +
-                                         "'; valid are files that end in .mtx or .graph, and " + names);
+    throw Error(ErrorKind::argument,
+                "unknown matrix '" + std::string(text) + "'; valid are files that end in .mtx or .graph, and " + names);
   }
   std::vector<std::string_view> keys;
   for (const Parameter& parameter : generator->parameters) keys.push_back(parameter.name);

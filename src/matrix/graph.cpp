@@ -93,11 +93,12 @@ Header check_lines(const std::string& path, const std::string& text) {
       }
       ++neighbours;
       if (number < 1 || number > header.vertices)
-        fail(path, lines.number(), "vertex " + std::to_string(vertex) + " has the neighbour " + std::to_string(number) +
-                                       ", outside 1 to " + std::to_string(header.vertices));
+        fail(path, lines.number(),
+             "vertex " + std::to_string(vertex) + " has the neighbour " + std::to_string(number) + ", outside 1 to " +
+                 std::to_string(header.vertices));
       if (neighbours > 2 * header.edges)
-        fail(path, lines.number(), "more neighbours than the two for each of " + std::to_string(header.edges) +
-                                       " edges announced");
+        fail(path, lines.number(),
+             "more neighbours than the two for each of " + std::to_string(header.edges) + " edges announced");
     }
     if (position < 0 || (header.edge_weights && position % 2 == 1))
       fail(path, lines.number(), "the line of vertex " + std::to_string(vertex) + " ends where a weight is expected");
@@ -107,8 +108,9 @@ Header check_lines(const std::string& path, const std::string& text) {
     fail(path, lines.number(),
          "ends after " + std::to_string(vertex) + " of " + std::to_string(header.vertices) + " vertices");
   if (neighbours != 2 * header.edges)
-    fail(path, lines.number(), "ends after " + std::to_string(neighbours) + " neighbours, two for each of " +
-                                   std::to_string(header.edges) + " edges were announced");
+    fail(path, lines.number(),
+         "ends after " + std::to_string(neighbours) + " neighbours, two for each of " + std::to_string(header.edges) +
+             " edges were announced");
   return header;
 }
 
@@ -156,13 +158,15 @@ Csr read_graph(const std::string& path) {
   for (std::int64_t v = 0; v < result.rows; ++v) {
     for (std::int64_t k = result.row_begin[v]; k < result.row_begin[v + 1]; ++k)
       if (result.column[k] != v && result.value[k] != -1.0)
-        fail(path, line_of(text, v), "vertex " + std::to_string(v + 1) + " lists its neighbour " +
-                                         std::to_string(result.column[k] + 1) + " more than once");
+        fail(path, line_of(text, v),
+             "vertex " + std::to_string(v + 1) + " lists its neighbour " + std::to_string(result.column[k] + 1) +
+                 " more than once");
     for (std::int64_t k = mirror.row_begin[v]; k < mirror.row_begin[v + 1]; ++k) {
       const auto row = result.column.begin();
       if (!std::binary_search(row + result.row_begin[v], row + result.row_begin[v + 1], mirror.column[k]))
-        fail(path, line_of(text, v), "vertex " + std::to_string(v + 1) + " does not list " +
-                                         std::to_string(mirror.column[k] + 1) + ", of which it is a neighbour");
+        fail(path, line_of(text, v),
+             "vertex " + std::to_string(v + 1) + " does not list " + std::to_string(mirror.column[k] + 1) +
+                 ", of which it is a neighbour");
     }
   }
   return result;

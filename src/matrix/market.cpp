@@ -91,9 +91,9 @@ Csr read_market(const std::string& path) {
       fail(path, lines.number(), "expected row, column and value");
     if (!lines.word().empty()) fail(path, lines.number(), "more words than an entry has");
     if (entry.row < 1 || entry.row > rows || entry.column < 1 || entry.column > columns)
-      fail(path, lines.number(), "entry (" + std::to_string(entry.row) + ", " + std::to_string(entry.column) +
-                                     ") is outside a matrix of " + std::to_string(rows) + " rows and " +
-                                     std::to_string(columns) + " columns");
+      fail(path, lines.number(),
+           "entry (" + std::to_string(entry.row) + ", " + std::to_string(entry.column) + ") is outside a matrix of " +
+               std::to_string(rows) + " rows and " + std::to_string(columns) + " columns");
     --entry.row;
     --entry.column;
     entries.push_back(entry);

@@ -25,7 +25,8 @@ std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Ran
   sends.reserve(outgoing.size());
   for (const auto& [peer, sizes] : outgoing) {
     sends.push_back(MPI_REQUEST_NULL);
-    check_mpi(MPI_Issend(sizes.data(), static_cast<int>(sizes.size()), MPI_INT64_T, peer, PrivateComm::check_tag, comm.get(), &sends.back()),
+    check_mpi(MPI_Issend(sizes.data(), static_cast<int>(sizes.size()), MPI_INT64_T, peer, PrivateComm::check_tag,
+                         comm.get(), &sends.back()),
               "MPI_Issend");
   }
   std::map<Rank, Sizes> incoming;
@@ -40,7 +41,8 @@ std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Ran
       check_mpi(MPI_Get_count(&status, MPI_INT64_T, &count), "MPI_Get_count");
       Sizes& sizes = incoming[status.MPI_SOURCE];
       sizes.resize(static_cast<std::size_t>(count));
-      check_mpi(MPI_Recv(sizes.data(), count, MPI_INT64_T, status.MPI_SOURCE, PrivateComm::check_tag, comm.get(), MPI_STATUS_IGNORE),
+      check_mpi(MPI_Recv(sizes.data(), count, MPI_INT64_T, status.MPI_SOURCE, PrivateComm::check_tag, comm.get(),
+                         MPI_STATUS_IGNORE),
                 "MPI_Recv");
       return false;
     }
@@ -70,11 +72,16 @@ Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, co
     if (sent == received || first.edge[0] <= source) return;
     first.edge = {source, rank};
     const auto nth = static_cast<std::size_t>(
-        std::mismatch(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(std::min(sent.size(), received.size())), received.begin()).first -
+        std::mismatch(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(std::min(sent.size(), received.size())),
+                      received.begin())
+            .first -
         sent.begin());
-    auto side = [&](const Sizes& sizes) { return nth < sizes.size() ? std::to_string(sizes[nth]) + " bytes" : std::string("no such edge"); };
-    first.text = "edge " + std::to_string(source) + " -> " + std::to_string(rank) + " (number " + std::to_string(nth + 1) +
-                 " between these two): the source has " + side(sent) + ", the destination " + side(received);
+    auto side = [&](const Sizes& sizes) {
+      return nth < sizes.size() ? std::to_string(sizes[nth]) + " bytes" : std::string("no such edge");
+    };
+    first.text = "edge " + std::to_string(source) + " -> " + std::to_string(rank) + " (number " +
+                 std::to_string(nth + 1) + " between these two): the source has " + side(sent) + ", the destination " +
+                 side(received);
   };
   for (const auto& [source, sent] : told) {
     const auto it = expected.find(source);
@@ -103,7 +110,8 @@ void check_edges(const PrivateComm& comm, const RankPattern& pattern) {
   std::array<char, 512> text{};
   const Rank owner = static_cast<Rank>(first % comm.size());
   if (owner == comm.rank()) mine.text.copy(text.data(), text.size() - 1);
-  check_mpi(MPI_Ibcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, owner, comm.get(), request.data()), "MPI_Ibcast");
+  check_mpi(MPI_Ibcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, owner, comm.get(), request.data()),
+            "MPI_Ibcast");
   wait_all_progressing(request);
   throw Error(ErrorKind::topology, text.data());
 }

@@ -37,7 +37,8 @@ void create_keys() {
   const std::lock_guard lock(live_mutex);
   if (communicator_key != MPI_KEYVAL_INVALID) return;
   int finalize_key = MPI_KEYVAL_INVALID;
-  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &finalize_key, nullptr), "MPI_Comm_create_keyval");
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &finalize_key, nullptr),
+            "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, finalize_key, nullptr), "MPI_Comm_set_attr");
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_communicator, &communicator_key, nullptr),
             "MPI_Comm_create_keyval");
@@ -85,7 +86,9 @@ void PrivateComm::free() {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
-bool PrivateComm::has_tags() const { return next_tag_ <= last_tag_ - plan_channels; }
+bool PrivateComm::has_tags() const {
+  return next_tag_ <= last_tag_ - plan_channels;
+}
 
 int PrivateComm::take_tags() {
   LANEWAY_ASSERT(1, has_tags());

@@ -13,7 +13,8 @@ namespace laneway {
 
 namespace {
 
-void append_repeated(RangeList& into, const RangeList& list, std::int64_t count, std::int64_t stride, std::int64_t offset) {
+void append_repeated(RangeList& into, const RangeList& list, std::int64_t count, std::int64_t stride,
+                     std::int64_t offset) {
   if (list.runs().size() == 1 && list.runs()[0].count == 1) {
     into.append(Run{offset + list.runs()[0].offset, list.runs()[0].bytes, stride, count});
     return;
@@ -45,7 +46,8 @@ struct Contents {
 Contents::Contents(MPI_Datatype type) {
 #ifdef LANEWAY_HAS_LARGE_COUNT_TYPES
   MPI_Count integer_count = 0, address_count = 0, large_count = 0, type_count = 0;
-  check_mpi(MPI_Type_get_envelope_c(type, &integer_count, &address_count, &large_count, &type_count, &combiner), "MPI_Type_get_envelope_c");
+  check_mpi(MPI_Type_get_envelope_c(type, &integer_count, &address_count, &large_count, &type_count, &combiner),
+            "MPI_Type_get_envelope_c");
   if (combiner == MPI_COMBINER_NAMED) return;
   std::vector<int> raw_integers(static_cast<std::size_t>(integer_count));
   std::vector<MPI_Aint> raw_addresses(static_cast<std::size_t>(address_count));
@@ -63,7 +65,9 @@ Contents::Contents(MPI_Datatype type) {
     case MPI_COMBINER_CONTIGUOUS:
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_INDEXED:
-    case MPI_COMBINER_INDEXED_BLOCK: integers.assign(large.begin(), large.end()); break;
+    case MPI_COMBINER_INDEXED_BLOCK:
+      integers.assign(large.begin(), large.end());
+      break;
     case MPI_COMBINER_HVECTOR:
       integers.assign(large.begin(), large.begin() + 2);
       addresses.assign(large.begin() + 2, large.end());
@@ -77,20 +81,29 @@ Contents::Contents(MPI_Datatype type) {
       integers.assign(large.begin(), large.begin() + 2);
       addresses.assign(large.begin() + 2, large.end());
       break;
-    case MPI_COMBINER_RESIZED: addresses.assign(large.begin(), large.end()); break;
-    case MPI_COMBINER_SUBARRAY: integers.insert(integers.begin() + 1, large.begin(), large.end()); break;
-    case MPI_COMBINER_DARRAY: integers.insert(integers.begin() + 3, large.begin(), large.end()); break;
-    default: throw Error(ErrorKind::type, "a datatype with an unknown large-count combiner " + std::to_string(combiner));
+    case MPI_COMBINER_RESIZED:
+      addresses.assign(large.begin(), large.end());
+      break;
+    case MPI_COMBINER_SUBARRAY:
+      integers.insert(integers.begin() + 1, large.begin(), large.end());
+      break;
+    case MPI_COMBINER_DARRAY:
+      integers.insert(integers.begin() + 3, large.begin(), large.end());
+      break;
+    default:
+      throw Error(ErrorKind::type, "a datatype with an unknown large-count combiner " + std::to_string(combiner));
   }
 #else
   int integer_count = 0, address_count = 0, type_count = 0;
-  check_mpi(MPI_Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner), "MPI_Type_get_envelope");
+  check_mpi(MPI_Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner),
+            "MPI_Type_get_envelope");
   if (combiner == MPI_COMBINER_NAMED) return;
   std::vector<int> raw_integers(static_cast<std::size_t>(integer_count));
   std::vector<MPI_Aint> raw_addresses(static_cast<std::size_t>(address_count));
   types.resize(static_cast<std::size_t>(type_count));
   if (integer_count + address_count + type_count > 0)
-    check_mpi(MPI_Type_get_contents(type, integer_count, address_count, type_count, raw_integers.data(), raw_addresses.data(), types.data()),
+    check_mpi(MPI_Type_get_contents(type, integer_count, address_count, type_count, raw_integers.data(),
+                                    raw_addresses.data(), types.data()),
               "MPI_Type_get_contents");
   integers.assign(raw_integers.begin(), raw_integers.end());
   addresses.assign(raw_addresses.begin(), raw_addresses.end());
@@ -122,7 +135,8 @@ RangeList named_ranges(MPI_Datatype type) {
 using Indices = std::vector<std::int64_t>;
 
 /// All combinations of indices, last (C) or first (Fortran) dimension fastest.
-RangeList array_ranges(const TypeMap& element, const std::vector<std::int64_t>& sizes, const std::vector<Indices>& chosen, bool fortran) {
+RangeList array_ranges(const TypeMap& element, const std::vector<std::int64_t>& sizes,
+                       const std::vector<Indices>& chosen, bool fortran) {
   RangeList ranges = element.ranges;
   std::int64_t stride = element.extent;
   for (std::size_t n = 0; n < sizes.size(); ++n) {
@@ -186,11 +200,15 @@ RangeList ranges_of(MPI_Datatype type) {
   };
   switch (c.combiner) {
     case MPI_COMBINER_DUP:
-    case MPI_COMBINER_RESIZED: return inner(0).ranges;
+    case MPI_COMBINER_RESIZED:
+      return inner(0).ranges;
     case MPI_COMBINER_F90_INTEGER:
     case MPI_COMBINER_F90_REAL:
-    case MPI_COMBINER_F90_COMPLEX: return named_ranges(type);
-    case MPI_COMBINER_CONTIGUOUS: block(inner(0), i[0], 0); return ranges;
+    case MPI_COMBINER_F90_COMPLEX:
+      return named_ranges(type);
+    case MPI_COMBINER_CONTIGUOUS:
+      block(inner(0), i[0], 0);
+      return ranges;
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR: {
       const TypeMap map = inner(0);
@@ -204,7 +222,8 @@ RangeList ranges_of(MPI_Datatype type) {
       const TypeMap map = inner(0);
       for (std::int64_t b = 0; b < i[0]; ++b) {
         const auto at = static_cast<std::size_t>(b);
-        block(map, i[1 + at], c.combiner == MPI_COMBINER_INDEXED ? i[1 + static_cast<std::size_t>(i[0]) + at] * map.extent : a[at]);
+        block(map, i[1 + at],
+              c.combiner == MPI_COMBINER_INDEXED ? i[1 + static_cast<std::size_t>(i[0]) + at] * map.extent : a[at]);
       }
       return ranges;
     }
@@ -223,9 +242,12 @@ RangeList ranges_of(MPI_Datatype type) {
         if (i[1 + at] > 0) block(inner(at), i[1 + at], a[at]);
       }
       return ranges;
-    case MPI_COMBINER_SUBARRAY: return subarray_ranges(c, inner(0));
-    case MPI_COMBINER_DARRAY: return darray_ranges(c, inner(0));
-    default: throw Error(ErrorKind::type, "a datatype with the unsupported combiner " + std::to_string(c.combiner));
+    case MPI_COMBINER_SUBARRAY:
+      return subarray_ranges(c, inner(0));
+    case MPI_COMBINER_DARRAY:
+      return darray_ranges(c, inner(0));
+    default:
+      throw Error(ErrorKind::type, "a datatype with the unsupported combiner " + std::to_string(c.combiner));
   }
 }
 

@@ -120,7 +120,8 @@ std::vector<TreeLevel> find_region_tree(MPI_Comm comm) {
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm, tree[0].region.id, rank, &node), "MPI_Comm_split");
   std::vector<Binding> all(tree[0].region.members.size());
-  check_mpi(MPI_Allgather(&own, sizeof(Binding), MPI_BYTE, all.data(), sizeof(Binding), MPI_BYTE, node), "MPI_Allgather");
+  check_mpi(MPI_Allgather(&own, sizeof(Binding), MPI_BYTE, all.data(), sizeof(Binding), MPI_BYTE, node),
+            "MPI_Allgather");
   MPI_Comm_free(&node);
   auto divide = [&](const char* name, auto&& same) {
     std::vector<int> members;

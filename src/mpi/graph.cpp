@@ -17,12 +17,15 @@ namespace {
 void check_side(const GraphSide& side, Rank size) {
   const std::string ranks = side.ranks_name;
   require(side.degree >= 0, ErrorKind::argument, std::string(side.degree_name) + " is " + std::to_string(side.degree));
-  require(side.ranks != nullptr || side.degree == 0, ErrorKind::argument, ranks + " is NULL with " + std::to_string(side.degree) + " neighbors");
+  require(side.ranks != nullptr || side.degree == 0, ErrorKind::argument,
+          ranks + " is NULL with " + std::to_string(side.degree) + " neighbors");
   const bool weighted = side.weights != MPI_UNWEIGHTED && side.weights != MPI_WEIGHTS_EMPTY;
-  require(!weighted || side.weights != nullptr || side.degree == 0, ErrorKind::argument, std::string(side.weights_name) + " is NULL");
+  require(!weighted || side.weights != nullptr || side.degree == 0, ErrorKind::argument,
+          std::string(side.weights_name) + " is NULL");
   for (int i = 0; i < side.degree; ++i) {
     require(side.ranks[i] >= 0 && side.ranks[i] < size, ErrorKind::rank,
-            ranks + "[" + std::to_string(i) + "] is " + std::to_string(side.ranks[i]) + " in a communicator of " + std::to_string(size) + " ranks");
+            ranks + "[" + std::to_string(i) + "] is " + std::to_string(side.ranks[i]) + " in a communicator of " +
+                std::to_string(size) + " ranks");
     require(!weighted || side.weights[i] >= 0, ErrorKind::argument,
             std::string(side.weights_name) + "[" + std::to_string(i) + "] is negative");
   }
@@ -31,7 +34,8 @@ void check_side(const GraphSide& side, Rank size) {
 /// The edges, one byte each, to compare their two sides.
 RankPattern edges_of(const GraphArguments& arguments) {
   RankPattern pattern;
-  for (int i = 0; i < arguments.destinations.degree; ++i) pattern.out.push_back({arguments.destinations.ranks[i], {{0, 1}}});
+  for (int i = 0; i < arguments.destinations.degree; ++i)
+    pattern.out.push_back({arguments.destinations.ranks[i], {{0, 1}}});
   for (int i = 0; i < arguments.sources.degree; ++i) pattern.in.push_back({arguments.sources.ranks[i], {{i, 1}}});
   return pattern;
 }
@@ -59,7 +63,8 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   if (hints.check) check_edges(*priv, edges_of(arguments));
   const GraphSide& in = arguments.sources;
   const GraphSide& out = arguments.destinations;
-  check_mpi(MPI_Dist_graph_create_adjacent(comm_old, in.degree, in.ranks, in.weights, out.degree, out.ranks, out.weights, info, reorder, comm_new),
+  check_mpi(MPI_Dist_graph_create_adjacent(comm_old, in.degree, in.ranks, in.weights, out.degree, out.ranks,
+                                           out.weights, info, reorder, comm_new),
             "MPI_Dist_graph_create_adjacent");
   Communicator& fresh = reorder ? Communicator::of(*comm_new) : Communicator::derive(*comm_new, priv);
   fresh.hints = std::move(texts);

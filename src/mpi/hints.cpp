@@ -13,14 +13,17 @@ namespace laneway {
 namespace {
 
 constexpr std::array<HintRow, 7> rows = {{
-    {"lnw_strategy", "LANEWAY_STRATEGY", "direct", "a name that `laneway strategies` lists; the suffix _nodedup turns deduplication off",
+    {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
+     "a name that `laneway strategies` lists; the suffix _nodedup turns deduplication off",
      "how data moves between nodes"},
-    {"lnw_deduplicate", "LANEWAY_DEDUPLICATE", "true", "true, false", "send each byte between two nodes once, however many ranks need it"},
+    {"lnw_deduplicate", "LANEWAY_DEDUPLICATE", "true", "true, false",
+     "send each byte between two nodes once, however many ranks need it"},
     {"lnw_machine", "LANEWAY_MACHINE", "", "`node:4 socket:2 rank:2`, `ranks:5,3,8`, `file:PATH`; empty: as discovered",
      "which ranks of MPI_COMM_WORLD share a node"},
     {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, strict",
      "wait: relays progress in calls of this library; strict: no strategy that relays is used"},
-    {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384", "bytes", "on-node parts of relayed data share messages up to this size"},
+    {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384", "bytes",
+     "on-node parts of relayed data share messages up to this size"},
     {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344", "bytes",
      "between nodes, relayed data is cut into messages of this size; 0: not cut"},
     {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
@@ -42,7 +45,9 @@ std::int64_t bytes(std::string_view key, const std::string& text) {
 
 }  // namespace
 
-std::span<const HintRow> hint_rows() { return rows; }
+std::span<const HintRow> hint_rows() {
+  return rows;
+}
 
 HintTexts hints_in(MPI_Info info) {
   HintTexts texts;
@@ -69,9 +74,10 @@ HintTexts hints_in(MPI_Info info) {
 }
 
 std::uint64_t Hints::fingerprint() const {
-  const std::string all = std::string(strategy.row->name) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
-                          std::to_string(check) + std::to_string(strict_progress) + '\n' +
-                          std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes);
+  const std::string all = std::string(strategy.row->name) + '\n' + machine + '\n' +
+                          std::to_string(strategy.deduplicate) + std::to_string(check) +
+                          std::to_string(strict_progress) + '\n' + std::to_string(lowering.relay_message_bytes) + '\n' +
+                          std::to_string(lowering.network_message_bytes);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -94,7 +100,8 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.machine = text("lnw_machine");
   hints.check = boolean("lnw_check", text("lnw_check"));
   const std::string progress = text("lnw_progress");
-  require(progress == "wait" || progress == "strict", ErrorKind::info, "lnw_progress=" + progress + ": valid are wait and strict");
+  require(progress == "wait" || progress == "strict", ErrorKind::info,
+          "lnw_progress=" + progress + ": valid are wait and strict");
   hints.strict_progress = progress == "strict";
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));

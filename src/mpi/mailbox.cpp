@@ -58,7 +58,9 @@ std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const s
   sends.reserve(letters.size());
   for (const Letter& letter : letters) {
     sends.push_back(MPI_REQUEST_NULL);
-    check_mpi(MPI_Isend(letter.data.data(), count_of(letter.data), MPI_BYTE, letter.peer, tag, comm_.get(), &sends.back()), "MPI_Isend");
+    check_mpi(
+        MPI_Isend(letter.data.data(), count_of(letter.data), MPI_BYTE, letter.peer, tag, comm_.get(), &sends.back()),
+        "MPI_Isend");
   }
   std::vector<Bytes> inbox;
   inbox.reserve(from.size());

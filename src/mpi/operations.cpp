@@ -24,14 +24,17 @@ struct Names {
 constexpr Names send_names = {"sendcount", "sendcounts", "sdispls", "sendindices", "sendtype", "sendtypes"};
 constexpr Names receive_names = {"recvcount", "recvcounts", "rdispls", "recvindices", "recvtype", "recvtypes"};
 
-std::string element(const char* array, int slot) { return std::string(array) + "[" + std::to_string(slot) + "]"; }
+std::string element(const char* array, int slot) {
+  return std::string(array) + "[" + std::to_string(slot) + "]";
+}
 
 void check_count(int count, const char* name) {
   require(count >= 0, ErrorKind::count, [&] { return std::string(name) + " is " + std::to_string(count); });
 }
 
 void check_count(const int* counts, int slot, const char* name) {
-  require(counts[slot] >= 0, ErrorKind::count, [&] { return element(name, slot) + " is " + std::to_string(counts[slot]); });
+  require(counts[slot] >= 0, ErrorKind::count,
+          [&] { return element(name, slot) + " is " + std::to_string(counts[slot]); });
 }
 
 TypeMap checked_type(MPI_Datatype type, const std::string& name) {
@@ -40,20 +43,24 @@ TypeMap checked_type(MPI_Datatype type, const std::string& name) {
 }
 
 void check_array(const void* array, int degree, const char* name) {
-  require(array != nullptr || degree == 0, ErrorKind::argument, std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors");
+  require(array != nullptr || degree == 0, ErrorKind::argument,
+          std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors");
 }
 
-std::vector<Edge> uniform_edges(const std::vector<Neighbor>& neighbors, const UniformSide& side, bool same_block, const Names& names) {
+std::vector<Edge> uniform_edges(const std::vector<Neighbor>& neighbors, const UniformSide& side, bool same_block,
+                                const Names& names) {
   check_count(side.count, names.count);
   const TypeMap map = checked_type(side.type, names.type);
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors)
-    edges.push_back({neighbor.rank, map.elements(side.count, same_block ? 0 : std::int64_t{neighbor.slot} * side.count * map.extent)});
+    edges.push_back({neighbor.rank,
+                     map.elements(side.count, same_block ? 0 : std::int64_t{neighbor.slot} * side.count * map.extent)});
   return edges;
 }
 
-std::vector<Edge> counted_edges(const std::vector<Neighbor>& neighbors, int degree, const CountsSide& side, const Names& names) {
+std::vector<Edge> counted_edges(const std::vector<Neighbor>& neighbors, int degree, const CountsSide& side,
+                                const Names& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
   const TypeMap map = checked_type(side.type, names.type);
@@ -61,12 +68,14 @@ std::vector<Edge> counted_edges(const std::vector<Neighbor>& neighbors, int degr
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     check_count(side.counts, neighbor.slot, names.counts);
-    edges.push_back({neighbor.rank, map.elements(side.counts[neighbor.slot], side.displacements[neighbor.slot] * map.extent)});
+    edges.push_back(
+        {neighbor.rank, map.elements(side.counts[neighbor.slot], side.displacements[neighbor.slot] * map.extent)});
   }
   return edges;
 }
 
-std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const TypesSide& side, const Names& names) {
+std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const TypesSide& side,
+                              const Names& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
   check_array(side.types, degree, names.types);
@@ -81,14 +90,17 @@ std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     check_count(side.counts, neighbor.slot, names.counts);
-    edges.push_back({neighbor.rank, map_of(neighbor.slot).elements(side.counts[neighbor.slot], side.displacements[neighbor.slot])});
+    edges.push_back(
+        {neighbor.rank, map_of(neighbor.slot).elements(side.counts[neighbor.slot], side.displacements[neighbor.slot])});
   }
   return edges;
 }
 
-std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degree, const IndexedSide& side, const Names& names) {
+std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degree, const IndexedSide& side,
+                                const Names& names) {
   check_array(side.counts, degree, names.counts);
-  require(side.size >= 0, ErrorKind::count, std::string(names.indices) + ": the buffer has " + std::to_string(side.size) + " elements");
+  require(side.size >= 0, ErrorKind::count,
+          std::string(names.indices) + ": the buffer has " + std::to_string(side.size) + " elements");
   std::int64_t total = 0;
   std::vector<std::int64_t> begin(static_cast<std::size_t>(degree) + 1);
   for (int slot = 0; slot < degree; ++slot) {
@@ -100,8 +112,8 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
           std::string(names.indices) + " is NULL with " + std::to_string(total) + " elements");
   for (std::int64_t i = 0; i < total; ++i)
     require(side.indices[i] >= 0 && side.indices[i] < side.size, ErrorKind::argument, [&] {
-      return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) + ", the buffer has " +
-             std::to_string(side.size) + " elements";
+      return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) +
+             ", the buffer has " + std::to_string(side.size) + " elements";
     });
   const TypeMap map = checked_type(side.type, names.type);
   const auto whole = map.ranges.contiguous();
@@ -125,17 +137,20 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
 }  // namespace
 
 RankPattern describe_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
-  return {uniform_edges(topology.destinations, send, true, send_names), uniform_edges(topology.sources, receive, false, receive_names)};
+  return {uniform_edges(topology.destinations, send, true, send_names),
+          uniform_edges(topology.sources, receive, false, receive_names)};
 }
 
 RankPattern describe_allgatherv(const Topology& topology, const UniformSide& send, const CountsSide& receive) {
   Names names = receive_names;
   names.displacements = "displs";
-  return {uniform_edges(topology.destinations, send, true, send_names), counted_edges(topology.sources, topology.indegree, receive, names)};
+  return {uniform_edges(topology.destinations, send, true, send_names),
+          counted_edges(topology.sources, topology.indegree, receive, names)};
 }
 
 RankPattern describe_alltoall(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
-  return {uniform_edges(topology.destinations, send, false, send_names), uniform_edges(topology.sources, receive, false, receive_names)};
+  return {uniform_edges(topology.destinations, send, false, send_names),
+          uniform_edges(topology.sources, receive, false, receive_names)};
 }
 
 RankPattern describe_alltoallv(const Topology& topology, const CountsSide& send, const CountsSide& receive) {
@@ -154,8 +169,10 @@ RankPattern describe_indexed(const Topology& topology, const IndexedSide& send, 
 }
 
 void check_buffers(const void* sendbuf, const void* recvbuf) {
-  require(sendbuf != MPI_IN_PLACE, ErrorKind::buffer, "sendbuf is MPI_IN_PLACE, which neighborhood operations do not take");
-  require(recvbuf != MPI_IN_PLACE, ErrorKind::buffer, "recvbuf is MPI_IN_PLACE, which neighborhood operations do not take");
+  require(sendbuf != MPI_IN_PLACE, ErrorKind::buffer,
+          "sendbuf is MPI_IN_PLACE, which neighborhood operations do not take");
+  require(recvbuf != MPI_IN_PLACE, ErrorKind::buffer,
+          "recvbuf is MPI_IN_PLACE, which neighborhood operations do not take");
 }
 
 }  // namespace laneway

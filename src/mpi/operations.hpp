@@ -34,12 +34,17 @@ struct IndexedSide {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-[[nodiscard]] RankPattern describe_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive);
-[[nodiscard]] RankPattern describe_allgatherv(const Topology& topology, const UniformSide& send, const CountsSide& receive);
-[[nodiscard]] RankPattern describe_alltoall(const Topology& topology, const UniformSide& send, const UniformSide& receive);
-[[nodiscard]] RankPattern describe_alltoallv(const Topology& topology, const CountsSide& send, const CountsSide& receive);
+[[nodiscard]] RankPattern describe_allgather(const Topology& topology, const UniformSide& send,
+                                             const UniformSide& receive);
+[[nodiscard]] RankPattern describe_allgatherv(const Topology& topology, const UniformSide& send,
+                                              const CountsSide& receive);
+[[nodiscard]] RankPattern describe_alltoall(const Topology& topology, const UniformSide& send,
+                                            const UniformSide& receive);
+[[nodiscard]] RankPattern describe_alltoallv(const Topology& topology, const CountsSide& send,
+                                             const CountsSide& receive);
 [[nodiscard]] RankPattern describe_alltoallw(const Topology& topology, const TypesSide& send, const TypesSide& receive);
-[[nodiscard]] RankPattern describe_indexed(const Topology& topology, const IndexedSide& send, const IndexedSide& receive);
+[[nodiscard]] RankPattern describe_indexed(const Topology& topology, const IndexedSide& send,
+                                           const IndexedSide& receive);
 
 /// Throws Error(buffer) for MPI_IN_PLACE, which no neighborhood operation takes.
 void check_buffers(const void* sendbuf, const void* recvbuf);

@@ -17,7 +17,8 @@ namespace laneway {
 
 namespace {
 
-Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPattern& pattern, const Region& node, const Hints& hints) {
+Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPattern& pattern, const Region& node,
+               const Hints& hints) {
   const std::unique_ptr<Strategy> strategy = hints.strategy.row->make();
   const PlanOptions options{hints.strategy.deduplicate, hints.lowering};
   Planner planner(comm.rank(), pattern, node, *strategy, options);
@@ -31,7 +32,8 @@ Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPa
 
 }  // namespace
 
-std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Describe& describe, std::optional<Buffers> buffers) {
+std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Describe& describe,
+                                       std::optional<Buffers> buffers) {
   Communicator& communicator = Communicator::of(comm);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm(comm);
   RankPattern pattern;
@@ -64,7 +66,12 @@ std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Descr
 
 Request::Request(std::shared_ptr<PrivateComm> comm, MPI_Errhandler handler, int tag, std::shared_ptr<const Plan> plan,
                  std::string_view strategy, Region node)
-    : comm_(std::move(comm)), error_handler_(handler), tag_(tag), plan_(std::move(plan)), strategy_(strategy), node_(std::move(node)) {}
+    : comm_(std::move(comm)),
+      error_handler_(handler),
+      tag_(tag),
+      plan_(std::move(plan)),
+      strategy_(strategy),
+      node_(std::move(node)) {}
 
 Request::~Request() {
   if (slot_) slot_->release();

@@ -29,9 +29,10 @@ struct Statistics {
 /// A persistent neighborhood operation: a plan bound to buffers on a private communicator.
 class Request {
  public:
-  /// Collective over `comm`: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must follow).
-  /// If the arguments of any rank are bad, all ranks throw.
-  static std::unique_ptr<Request> make(MPI_Comm comm, MPI_Info info, const Describe& describe, std::optional<Buffers> buffers);
+  /// Collective over `comm`: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must
+  /// follow). If the arguments of any rank are bad, all ranks throw.
+  static std::unique_ptr<Request> make(MPI_Comm comm, MPI_Info info, const Describe& describe,
+                                       std::optional<Buffers> buffers);
   ~Request();
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
@@ -56,8 +57,8 @@ class Request {
   void call_error_handler(int code) const;
 
  private:
-  Request(std::shared_ptr<PrivateComm> comm, MPI_Errhandler handler, int tag, std::shared_ptr<const Plan> plan, std::string_view strategy,
-          Region node);
+  Request(std::shared_ptr<PrivateComm> comm, MPI_Errhandler handler, int tag, std::shared_ptr<const Plan> plan,
+          std::string_view strategy, Region node);
 
   std::shared_ptr<PrivateComm> comm_;
   MPI_Errhandler error_handler_;

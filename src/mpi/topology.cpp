@@ -17,7 +17,8 @@ std::vector<Neighbor> in_slots(const std::vector<int>& ranks) {
 }
 
 Topology graph_topology(std::vector<int> sources, std::vector<int> destinations) {
-  return {in_slots(sources), in_slots(destinations), static_cast<int>(sources.size()), static_cast<int>(destinations.size())};
+  return {in_slots(sources), in_slots(destinations), static_cast<int>(sources.size()),
+          static_cast<int>(destinations.size())};
 }
 
 Topology read_cartesian(MPI_Comm comm) {
@@ -68,9 +69,10 @@ Topology read_topology(MPI_Comm comm) {
   std::vector<int> destinations(static_cast<std::size_t>(outdegree) + 1);
   std::vector<int> source_weights(sources.size());
   std::vector<int> destination_weights(destinations.size());
-  check_mpi(MPI_Dist_graph_neighbors(comm, indegree, sources.data(), weighted ? source_weights.data() : MPI_UNWEIGHTED, outdegree,
-                                     destinations.data(), weighted ? destination_weights.data() : MPI_UNWEIGHTED),
-            "MPI_Dist_graph_neighbors");
+  check_mpi(
+      MPI_Dist_graph_neighbors(comm, indegree, sources.data(), weighted ? source_weights.data() : MPI_UNWEIGHTED,
+                               outdegree, destinations.data(), weighted ? destination_weights.data() : MPI_UNWEIGHTED),
+      "MPI_Dist_graph_neighbors");
   sources.pop_back();
   destinations.pop_back();
   return graph_topology(std::move(sources), std::move(destinations));

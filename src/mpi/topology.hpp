@@ -19,7 +19,7 @@ struct Neighbor {
 struct Topology {
   std::vector<Neighbor> sources;
   std::vector<Neighbor> destinations;
-  int indegree = 0;   ///< slots, including MPI_PROC_NULL
+  int indegree = 0;  ///< slots, including MPI_PROC_NULL
   int outdegree = 0;
 };
 

@@ -52,14 +52,16 @@ Grid grid_of(const Spec& spec, Rank ranks, std::int64_t dimensions, bool periodi
   Grid grid{spec.integers("dims"), spec.integer("periodic", periodic) != 0};
   if (grid.dims.empty()) grid.dims = balanced_dims(ranks, dimensions);
   require(static_cast<std::int64_t>(grid.dims.size()) == dimensions, ErrorKind::argument,
-          spec.name + ": dims has " + std::to_string(grid.dims.size()) + " entries, expected " + std::to_string(dimensions));
+          spec.name + ": dims has " + std::to_string(grid.dims.size()) + " entries, expected " +
+              std::to_string(dimensions));
   std::int64_t product = 1;
   for (std::int64_t d : grid.dims) {
     require(d >= 1 && d <= ranks, ErrorKind::argument, spec.name + ": dims must be between 1 and the number of ranks");
     if (product <= ranks) product *= d;
   }
   require(product == ranks, ErrorKind::argument,
-          spec.name + ": the product of dims is " + std::to_string(product) + ", there are " + std::to_string(ranks) + " ranks");
+          spec.name + ": the product of dims is " + std::to_string(product) + ", there are " + std::to_string(ranks) +
+              " ranks");
   return grid;
 }
 
@@ -90,11 +92,13 @@ Neighborhood stencil(const Spec& spec, Rank rank, Rank ranks) {
   spec.allow_only(keys);
   const std::int64_t points = spec.integer("points", 9);
   const bool planar = points == 5 || points == 9;
-  require(planar || points == 7 || points == 27, ErrorKind::argument, "stencil: points must be 5, 9 (2-D), 7 or 27 (3-D)");
+  require(planar || points == 7 || points == 27, ErrorKind::argument,
+          "stencil: points must be 5, 9 (2-D), 7 or 27 (3-D)");
   const bool star = points == 5 || points == 7;
-  return offsets_within(grid_of(spec, ranks, planar ? 2 : 3, false), rank, 1, [&](const std::vector<std::int64_t>& step) {
-    return !star || std::count(step.begin(), step.end(), 0) + 1 >= static_cast<std::ptrdiff_t>(step.size());
-  });
+  return offsets_within(
+      grid_of(spec, ranks, planar ? 2 : 3, false), rank, 1, [&](const std::vector<std::int64_t>& step) {
+        return !star || std::count(step.begin(), step.end(), 0) + 1 >= static_cast<std::ptrdiff_t>(step.size());
+      });
 }
 
 Neighborhood moore(const Spec& spec, Rank rank, Rank ranks) {
@@ -125,14 +129,18 @@ Neighborhood random_sparse(const Spec& spec, Rank rank, Rank ranks) {
 }
 
 constexpr std::array<GraphGenerator, 3> generators = {{
-    {"rsg", "density=0.3,seed=1", "Erdos-Renyi random sparse graph: each directed edge with probability density", random_sparse},
-    {"moore", "d=2,r=1,dims=4x4,periodic=1", "Moore neighborhood: all ranks of a d-dimensional grid within distance r", moore},
+    {"rsg", "density=0.3,seed=1", "Erdos-Renyi random sparse graph: each directed edge with probability density",
+     random_sparse},
+    {"moore", "d=2,r=1,dims=4x4,periodic=1", "Moore neighborhood: all ranks of a d-dimensional grid within distance r",
+     moore},
     {"stencil", "points=9,dims=4x4,periodic=0", "halo of a 5- or 9-point (2-D), 7- or 27-point (3-D) stencil", stencil},
 }};
 
 }  // namespace
 
-std::span<const GraphGenerator> graph_generators() { return generators; }
+std::span<const GraphGenerator> graph_generators() {
+  return generators;
+}
 
 Neighborhood neighborhood(std::string_view text, Rank rank, Rank ranks) {
   const Spec spec = parse_spec(text);

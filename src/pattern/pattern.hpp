@@ -9,8 +9,8 @@
 
 namespace laneway {
 
-/// One edge of a pattern as one of its two ranks sees it. As an outgoing edge `peer` is the destination and `ranges` are
-/// read from the send buffer; as an incoming edge `peer` is the source and `ranges` are the places in the receive
+/// One edge of a pattern as one of its two ranks sees it. As an outgoing edge `peer` is the destination and `ranges`
+/// are read from the send buffer; as an incoming edge `peer` is the source and `ranges` are the places in the receive
 /// buffer. Both lists name the bytes in message order.
 struct Edge {
   Rank peer = 0;

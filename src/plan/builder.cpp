@@ -65,13 +65,15 @@ void PlanBuilder::copy(Stage stage, const Segment& from, Buffer to, const RangeL
 }
 
 void PlanBuilder::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping) {
-  group(segments.size(), grouping, [&](std::size_t i) { return segments[i].ranges.bytes(); },
-        [&](std::size_t begin, std::size_t end) { send_message(stage, peer, segments.subspan(begin, end - begin)); });
+  group(
+      segments.size(), grouping, [&](std::size_t i) { return segments[i].ranges.bytes(); },
+      [&](std::size_t begin, std::size_t end) { send_message(stage, peer, segments.subspan(begin, end - begin)); });
 }
 
 void PlanBuilder::receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping) {
-  group(sinks.size(), grouping, [&](std::size_t i) { return sinks[i].bytes; },
-        [&](std::size_t begin, std::size_t end) { receive_message(stage, peer, sinks.subspan(begin, end - begin)); });
+  group(
+      sinks.size(), grouping, [&](std::size_t i) { return sinks[i].bytes; },
+      [&](std::size_t begin, std::size_t end) { receive_message(stage, peer, sinks.subspan(begin, end - begin)); });
 }
 
 void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> segments) {

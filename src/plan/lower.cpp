@@ -48,7 +48,11 @@ Sink sink_of(const Placement& placement, const RangeList& intervals, std::int64_
 class Lowering {
  public:
   Lowering(const RankPattern& pattern, const Itinerary& itinerary, const LoweringOptions& options)
-      : pattern_(pattern), it_(itinerary), options_(options), placements_(placements(pattern.in)), ordinals_(ordinals(pattern.in)),
+      : pattern_(pattern),
+        it_(itinerary),
+        options_(options),
+        placements_(placements(pattern.in)),
+        ordinals_(ordinals(pattern.in)),
         builder_(itinerary.rank) {}
 
   Plan run() {
@@ -81,7 +85,8 @@ class Lowering {
         segments[edge.peer].push_back({Buffer::send, edge.ranges});
         continue;
       }
-      require(self < from_self.size(), ErrorKind::topology, "an edge to this rank itself has no matching incoming edge");
+      require(self < from_self.size(), ErrorKind::topology,
+              "an edge to this rank itself has no matching incoming edge");
       const auto in = static_cast<std::size_t>(from_self[self++]);
       require(pattern_.in[in].ranges.bytes() == edge.ranges.bytes(), ErrorKind::topology,
               "an edge to this rank itself sends " + std::to_string(edge.ranges.bytes()) + " bytes and receives " +
@@ -105,7 +110,8 @@ class Lowering {
   }
 
   [[nodiscard]] std::int64_t part_bytes(const Piece& piece) const {
-    return options_.network_message_bytes > 0 ? options_.network_message_bytes : std::max<std::int64_t>(piece.bytes(), 1);
+    return options_.network_message_bytes > 0 ? options_.network_message_bytes
+                                              : std::max<std::int64_t>(piece.bytes(), 1);
   }
 
   /// A piece cut to the size of messages between nodes.
@@ -126,8 +132,8 @@ class Lowering {
       return;
     }
     std::vector<Segment> segments;
-    const bool all_own =
-        std::all_of(lane.pieces.begin(), lane.pieces.end(), [&](const Piece& piece) { return piece.source == it_.rank; });
+    const bool all_own = std::all_of(lane.pieces.begin(), lane.pieces.end(),
+                                     [&](const Piece& piece) { return piece.source == it_.rank; });
     const Span image = builder_.stage(all_own ? 0 : lane.bytes());
     std::map<Rank, std::vector<Sink>> others;
     std::int64_t at = image.offset;
@@ -167,7 +173,8 @@ class Lowering {
   [[nodiscard]] std::size_t edge_from(Rank source, int ordinal) const {
     for (std::size_t i = 0; i < pattern_.in.size(); ++i)
       if (pattern_.in[i].peer == source && ordinals_[i] == ordinal) return i;
-    throw Error(ErrorKind::topology, "rank " + std::to_string(source) + " sends on an edge that this rank does not have");
+    throw Error(ErrorKind::topology,
+                "rank " + std::to_string(source) + " sends on an edge that this rank does not have");
   }
 
   /// What of a lane's messages this rank itself is to receive: one sink for each part, its stream relative to the part.
@@ -192,10 +199,10 @@ class Lowering {
   }
 
   void receive_lane(int index, const Lane& lane) {
-    std::vector<std::size_t> first_part;   // by piece
-    std::vector<std::int64_t> piece_at;    // by piece: where it begins in the lane
-    std::vector<std::int64_t> part_at;     // by part
-    std::vector<Sink> mine;                // by part
+    std::vector<std::size_t> first_part;  // by piece
+    std::vector<std::int64_t> piece_at;   // by piece: where it begins in the lane
+    std::vector<std::int64_t> part_at;    // by part
+    std::vector<Sink> mine;               // by part
     std::int64_t bytes = 0;
     for (const Piece& piece : lane.pieces) {
       first_part.push_back(mine.size());
@@ -230,14 +237,16 @@ class Lowering {
     };
     std::vector<Sink> whole;
     for (std::size_t i = 0; i < mine.size(); ++i)
-      whole.push_back({mine[i].bytes, Buffer::staging, {{0, mine[i].bytes}}, in_image({{0, mine[i].bytes}}, part_at[i])});
+      whole.push_back(
+          {mine[i].bytes, Buffer::staging, {{0, mine[i].bytes}}, in_image({{0, mine[i].bytes}}, part_at[i])});
     builder_.receive(Stage::network, lane.sender, whole, between_nodes());
     for (auto& [destination, segments] : others) {
       for (Segment& segment : segments) segment.ranges = in_image(segment.ranges, 0);
       builder_.send(Stage::scatter, destination, segments, {options_.relay_message_bytes});
     }
     for (std::size_t i = 0; i < mine.size(); ++i)
-      builder_.copy(Stage::scatter, {Buffer::staging, in_image(mine[i].stream, part_at[i])}, Buffer::receive, mine[i].place);
+      builder_.copy(Stage::scatter, {Buffer::staging, in_image(mine[i].stream, part_at[i])}, Buffer::receive,
+                    mine[i].place);
   }
 
   void arrive(int index, const Lane& lane) {

@@ -17,9 +17,9 @@ struct Forward {
   int lane = 0;   ///< index in Itinerary::in_lanes
   int piece = 0;  ///< index in the lane
   Rank destination = 0;
-  int ordinal = 0;       ///< which of the non-empty edges from the piece's source to `destination`
-  RangeList offsets;     ///< positions in the source's block, in the order of the edge's bytes
-  RangeList intervals;   ///< the positions in the edge's bytes that these are
+  int ordinal = 0;      ///< which of the non-empty edges from the piece's source to `destination`
+  RangeList offsets;    ///< positions in the source's block, in the order of the edge's bytes
+  RangeList intervals;  ///< the positions in the edge's bytes that these are
 };
 
 /// Part of an edge that a lane carries, as its destination knows it.
@@ -33,13 +33,13 @@ struct Arrival {
 /// All that one rank knows when setup is complete.
 struct Itinerary {
   Rank rank = 0;
-  std::vector<bool> out_direct;           ///< for each outgoing edge: no lane carries it
-  std::vector<bool> in_direct;            ///< for each incoming edge
-  std::vector<Lane> out_lanes;            ///< all lanes that leave the region
-  std::vector<Lane> in_lanes;             ///< all lanes that enter it; `sender` is set where this rank receives
-  std::map<Rank, RangeList> out_blocks;   ///< region -> this rank's block for it, as ranges of its send buffer
-  std::vector<Forward> forwards;          ///< ascending (lane, piece, destination, ordinal)
-  std::vector<Arrival> arrivals;          ///< ascending (lane, piece, edge's ordinal), from lanes that others receive
+  std::vector<bool> out_direct;          ///< for each outgoing edge: no lane carries it
+  std::vector<bool> in_direct;           ///< for each incoming edge
+  std::vector<Lane> out_lanes;           ///< all lanes that leave the region
+  std::vector<Lane> in_lanes;            ///< all lanes that enter it; `sender` is set where this rank receives
+  std::map<Rank, RangeList> out_blocks;  ///< region -> this rank's block for it, as ranges of its send buffer
+  std::vector<Forward> forwards;         ///< ascending (lane, piece, destination, ordinal)
+  std::vector<Arrival> arrivals;         ///< ascending (lane, piece, edge's ordinal), from lanes that others receive
 };
 
 struct LoweringOptions {

@@ -4,28 +4,38 @@ namespace laneway {
 
 const char* name(Buffer buffer) {
   switch (buffer) {
-    case Buffer::send: return "send";
-    case Buffer::receive: return "receive";
-    case Buffer::staging: return "staging";
+    case Buffer::send:
+      return "send";
+    case Buffer::receive:
+      return "receive";
+    case Buffer::staging:
+      return "staging";
   }
   return "?";
 }
 
 const char* name(StepKind kind) {
   switch (kind) {
-    case StepKind::copy: return "copy";
-    case StepKind::send: return "send";
-    case StepKind::receive: return "receive";
+    case StepKind::copy:
+      return "copy";
+    case StepKind::send:
+      return "send";
+    case StepKind::receive:
+      return "receive";
   }
   return "?";
 }
 
 const char* name(Stage stage) {
   switch (stage) {
-    case Stage::direct: return "direct";
-    case Stage::gather: return "gather";
-    case Stage::network: return "network";
-    case Stage::scatter: return "scatter";
+    case Stage::direct:
+      return "direct";
+    case Stage::gather:
+      return "gather";
+    case Stage::network:
+      return "network";
+    case Stage::scatter:
+      return "scatter";
   }
   return "?";
 }
@@ -33,7 +43,8 @@ const char* name(Stage stage) {
 std::uint64_t fingerprint(const Plan& plan) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   auto mix = [&](std::int64_t value) {
-    for (int i = 0; i < 8; ++i) hash = (hash ^ ((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xff)) * 0x100000001b3ULL;
+    for (int i = 0; i < 8; ++i)
+      hash = (hash ^ ((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xff)) * 0x100000001b3ULL;
   };
   mix(plan.rank);
   mix(plan.staging_bytes);

@@ -44,8 +44,7 @@ Step step_from_json(const json& j) {
   if (step.kind == StepKind::copy) {
     step.from = named(j.at("from").get<std::string>(), buffers);
     step.to = named(j.at("to").get<std::string>(), buffers);
-    for (const json& r : j.at("runs"))
-      step.runs.push_back({r.at(0), r.at(1), r.at(2), r.at(3), r.at(4), r.at(5)});
+    for (const json& r : j.at("runs")) step.runs.push_back({r.at(0), r.at(1), r.at(2), r.at(3), r.at(4), r.at(5)});
   } else {
     step.peer = j.at("peer");
     step.channel = j.at("channel");

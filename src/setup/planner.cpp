@@ -58,7 +58,8 @@ Plan plan_direct(Rank rank, const RankPattern& pattern, const LoweringOptions& o
   return lower(pattern, itinerary, options);
 }
 
-Planner::Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy, const PlanOptions& options)
+Planner::Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy,
+                 const PlanOptions& options)
     : rank_(rank), pattern_(pattern), region_(region), strategy_(strategy), options_(options) {
   std::int64_t at = 0;
   for (const Edge& edge : pattern_.out) {
@@ -67,7 +68,9 @@ Planner::Planner(Rank rank, const RankPattern& pattern, const Region& region, co
   }
 }
 
-bool Planner::crosses(const Edge& edge) const { return !edge.ranges.empty() && region_of(edge.peer) != region_.id; }
+bool Planner::crosses(const Edge& edge) const {
+  return !edge.ranges.empty() && region_of(edge.peer) != region_.id;
+}
 
 /// Without deduplication every edge has bytes of its own, as if the send buffer were its edges one after another.
 RangeList Planner::source_ranges(std::size_t edge) const {
@@ -80,8 +83,8 @@ RangeList Planner::in_buffer(const RangeList& source_ranges) const {
   if (options_.deduplicate) return source_ranges;
   RangeList result;
   source_ranges.for_each([&](Range range) {
-    auto edge = static_cast<std::size_t>(
-        std::upper_bound(source_begin_.begin(), source_begin_.end(), range.offset) - source_begin_.begin() - 1);
+    auto edge = static_cast<std::size_t>(std::upper_bound(source_begin_.begin(), source_begin_.end(), range.offset) -
+                                         source_begin_.begin() - 1);
     while (range.bytes > 0) {
       const RangeList& ranges = pattern_.out[edge].ranges;
       const std::int64_t skip = range.offset - source_begin_[edge];
@@ -126,7 +129,9 @@ Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   return round;
 }
 
-Round Planner::resume(const std::vector<Bytes>& inbox) { return (this->*next_)(inbox); }
+Round Planner::resume(const std::vector<Bytes>& inbox) {
+  return (this->*next_)(inbox);
+}
 
 Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
   for (std::size_t i = 0; i < expected_.size(); ++i) peer_regions_[expected_[i]] = Reader(inbox[i]).get<Rank>();
@@ -248,7 +253,8 @@ Round Planner::tell_receivers(const std::vector<Bytes>& inbox) {
       std::vector<std::pair<std::size_t, std::pair<RangeList, RangeList>>> carried;
       for (std::size_t edge : edges_to.at(lane.to_region)) {
         auto it = located.find(edge);
-        if (it == located.end()) it = located.emplace(edge, blocks_.at(lane.to_region).locate(source_ranges(edge))).first;
+        if (it == located.end())
+          it = located.emplace(edge, blocks_.at(lane.to_region).locate(source_ranges(edge))).first;
         auto parts = within(it->second, piece);
         if (!parts.first.empty()) carried.emplace_back(edge, std::move(parts));
       }
@@ -341,8 +347,9 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
   std::map<std::pair<int, int>, std::map<int, RangeList>> cut;  // (lane, piece) -> ordinal -> intervals
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     Reader reader(inbox[i]);
-    for_each_cut_arrival(expected_[i], rank_,
-                         [&](int lane, int piece, int ordinal) { cut[{lane, piece}][ordinal] = reader.get_ranges(); });
+    for_each_cut_arrival(expected_[i], rank_, [&](int lane, int piece, int ordinal) {
+      cut[{lane, piece}][ordinal] = reader.get_ranges();
+    });
   }
   std::map<Rank, std::vector<std::size_t>> edges_from;
   for (std::size_t i = 0; i < pattern_.in.size(); ++i)

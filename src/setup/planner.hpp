@@ -49,7 +49,8 @@ struct PlanOptions {
 class Planner {
  public:
   /// All references must outlive the planner.
-  Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy, const PlanOptions& options);
+  Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy,
+          const PlanOptions& options);
 
   /// `peer_regions`, if given, is what an earlier planner on the same topology and machine found.
   Round begin(const std::map<Rank, Rank>* peer_regions = nullptr);

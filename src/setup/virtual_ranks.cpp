@@ -10,7 +10,8 @@
 
 namespace laneway {
 
-VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy, const PlanOptions& options) {
+VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
+                                const PlanOptions& options) {
   const auto ranks = static_cast<Rank>(pattern.size());
   std::vector<Region> regions;
   std::vector<std::unique_ptr<Planner>> planners;
@@ -28,7 +29,8 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
     bool busy = false;
     for (const Round& round : rounds) {
       busy = busy || round.kind != Round::Kind::done;
-      require(round.kind == rounds.front().kind, ErrorKind::internal, "virtual ranks are in different rounds of the setup");
+      require(round.kind == rounds.front().kind, ErrorKind::internal,
+              "virtual ranks are in different rounds of the setup");
     }
     if (!busy) break;
     std::vector<std::vector<Bytes>> inboxes(pattern.size());
@@ -54,7 +56,8 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
       }
       for (const auto& [pair, letters] : mail)
         require(letters.empty(), ErrorKind::topology,
-                "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " + std::to_string(pair.first));
+                "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " +
+                    std::to_string(pair.first));
     } else {
       for (Rank r = 0; r < ranks; ++r) {
         const auto i = static_cast<std::size_t>(r);

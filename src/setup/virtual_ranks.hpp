@@ -22,7 +22,7 @@ struct SetupCost {
 struct VirtualSetup {
   std::vector<Plan> plans;
   std::vector<SetupCost> costs;
-  std::vector<RegionView> views;          ///< of each rank's region
+  std::vector<RegionView> views;  ///< of each rank's region
   std::vector<Itinerary> itineraries;
 };
 

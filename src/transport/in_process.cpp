@@ -18,7 +18,8 @@ class InProcessEndpoint final : public Endpoint {
       LANEWAY_ASSERT(1, !active_[m]);
       active_[m] = true;
       if (message.is_send)
-        network_.in_flight_[{rank_, message.peer, message.channel}].emplace_back(message.data, message.data + message.bytes);
+        network_.in_flight_[{rank_, message.peer, message.channel}].emplace_back(message.data,
+                                                                                 message.data + message.bytes);
       else
         posted_.push_back(i);
     }
@@ -87,6 +88,8 @@ class InProcessTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> InProcessNetwork::transport(Rank rank) { return std::make_unique<InProcessTransport>(*this, rank); }
+std::unique_ptr<Transport> InProcessNetwork::transport(Rank rank) {
+  return std::make_unique<InProcessTransport>(*this, rank);
+}
 
 }  // namespace laneway

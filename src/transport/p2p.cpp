@@ -56,8 +56,9 @@ class P2PEndpoint final : public Endpoint {
   P2PEndpoint(MPI_Comm comm, int tag_base, std::span<const Message> messages) : comm_(comm) {
     requests_.reserve(messages.size());
     for (const Message& message : messages) {
-      inline_sends_.push_back({message.data, message.is_send && message.bytes <= inline_send_bytes ? static_cast<int>(message.bytes) : -1,
-                               message.peer, tag_base + message.channel});
+      inline_sends_.push_back(
+          {message.data, message.is_send && message.bytes <= inline_send_bytes ? static_cast<int>(message.bytes) : -1,
+           message.peer, tag_base + message.channel});
       if (inline_sends_.back().bytes >= 0) {
         requests_.push_back(MPI_REQUEST_NULL);
         continue;
@@ -95,7 +96,8 @@ class P2PEndpoint final : public Endpoint {
       }
       int next = begin + 1;
       while (next < end && inline_sends_[static_cast<std::size_t>(next)].bytes < 0) ++next;
-      check_mpi(next - begin == 1 ? MPI_Start(&requests_[at]) : MPI_Startall(next - begin, &requests_[at]), "MPI_Start");
+      check_mpi(next - begin == 1 ? MPI_Start(&requests_[at]) : MPI_Startall(next - begin, &requests_[at]),
+                "MPI_Start");
       begin = next;
     }
   }

@@ -13,8 +13,8 @@ inline void check_mpi(int code, const char* call) {
   if (code != MPI_SUCCESS) throw_mpi_error(code, call);
 }
 
-/// MPI point-to-point messages on `comm`, channel c on tag `tag_base + c`; persistent except for the smallest sends. `comm` must return errors and
-/// outlive the endpoints. Messages may be larger than 2^31 bytes.
+/// MPI point-to-point messages on `comm`, channel c on tag `tag_base + c`; persistent except for the smallest sends.
+/// `comm` must return errors and outlive the endpoints. Messages may be larger than 2^31 bytes.
 class P2PTransport final : public Transport {
  public:
   P2PTransport(MPI_Comm comm, int tag_base) : comm_(comm), tag_base_(tag_base) {}

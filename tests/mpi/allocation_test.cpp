@@ -18,8 +18,12 @@ void* operator new(std::size_t bytes) {
   if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 #endif
 
 namespace laneway::test {
@@ -40,8 +44,8 @@ TEST_F(Allocation, NoneInStartTestWait) {
     std::vector<std::vector<double>> receive(requests.size(), std::vector<double>(64 * shape.sources.size() + 1));
     const Info info(choice.hints());
     for (std::size_t i = 0; i < requests.size(); ++i)
-      EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), 64, MPI_DOUBLE, receive[i].data(), 64, MPI_DOUBLE, graph.get(), info.get(),
-                                             &requests[i]));
+      EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), 64, MPI_DOUBLE, receive[i].data(), 64, MPI_DOUBLE,
+                                             graph.get(), info.get(), &requests[i]));
     const long before = allocations.load();
     for (int i = 0; i < exchanges; ++i) {
       LNW_Start(&requests[0]);

@@ -34,9 +34,10 @@ struct Line {
 TEST_F(ApiTest, HaloWithChangingArrays) {
   const Line line(4);
   for (const Choice& choice : choices("node:* rank:2")) {
-    Halo<double> halo(MPI_COMM_WORLD, line.send, line.receive, laneway::Hints{{"lnw_strategy", choice.strategy.c_str()},
-                                                                              {"lnw_deduplicate", choice.deduplicate.c_str()},
-                                                                              {"lnw_machine", choice.machine.c_str()}});
+    Halo<double> halo(MPI_COMM_WORLD, line.send, line.receive,
+                      laneway::Hints{{"lnw_strategy", choice.strategy.c_str()},
+                                     {"lnw_deduplicate", choice.deduplicate.c_str()},
+                                     {"lnw_machine", choice.machine.c_str()}});
     EXPECT_EQ(halo.operation().strategy(), choice.strategy);
     for (int turn = 0; turn < 3; ++turn) {
       std::vector<double> a = line.values(turn), b = line.values(1000 + turn);
@@ -78,7 +79,9 @@ TEST_F(ApiTest, HaloOnRanksWithoutElements) {
 
 TEST_F(ApiTest, MovedHalo) {
   const Line line(3);
-  auto make = [&](const char* strategy) { return Halo<double>(MPI_COMM_WORLD, line.send, line.receive, {{"lnw_strategy", strategy}}); };
+  auto make = [&](const char* strategy) {
+    return Halo<double>(MPI_COMM_WORLD, line.send, line.receive, {{"lnw_strategy", strategy}});
+  };
   std::vector<Halo<double>> halos;
   halos.push_back(make("direct"));
   halos.push_back(make("three_step"));
@@ -105,17 +108,21 @@ TEST_F(ApiTest, MovedHalo) {
 TEST_F(ApiTest, Operations) {
   const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
   const std::vector<int> sources{left, right}, destinations{right, left};
-  Graph graph(MPI_COMM_WORLD, sources, destinations, {{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:1"}});
+  Graph graph(MPI_COMM_WORLD, sources, destinations,
+              {{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:1"}});
   const std::vector<std::int64_t> send{rank(), 100 + rank()};
   std::vector<std::int64_t> receive(4);
   Persistent gather = neighbor_allgather_init<std::int64_t>(graph.get(), send, receive);
   EXPECT_EQ(gather.strategy(), "three_step");
   gather.run();
   EXPECT_EQ(receive, (std::vector<std::int64_t>{left, 100 + left, right, 100 + right}));
-  EXPECT_THROW((void)neighbor_allgather_init<std::int64_t>(graph.get(), send, std::span<std::int64_t>(receive).first(3)), std::invalid_argument);
+  EXPECT_THROW(
+      (void)neighbor_allgather_init<std::int64_t>(graph.get(), send, std::span<std::int64_t>(receive).first(3)),
+      std::invalid_argument);
 
   const std::vector<int> counts{1, 1}, backwards{1, 0};
-  Persistent exchange = neighbor_alltoallv_init<std::int64_t>(graph.get(), send, {counts, backwards}, receive, {counts, counts});
+  Persistent exchange =
+      neighbor_alltoallv_init<std::int64_t>(graph.get(), send, {counts, backwards}, receive, {counts, counts});
   receive = {-1, -1, -1, -1};
   Graph moved = std::move(graph);
   EXPECT_EQ(graph.get(), MPI_COMM_NULL);
@@ -132,7 +139,8 @@ TEST_F(ApiTest, Exceptions) {
     const Graph graph(MPI_COMM_WORLD, nobody, nobody);
     ADD_FAILURE() << "no exception";
   } catch (const MpiError& error) {
-    EXPECT_NE(std::string(error.what()).find("sources[0] is " + std::to_string(size())), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("sources[0] is " + std::to_string(size())), std::string::npos)
+        << error.what();
     EXPECT_EQ(error_text(error.code()), error.what());
   }
   const std::vector<int> self{rank()};

@@ -28,7 +28,8 @@ class Type {
   ~Type() {
     if (owned_) MPI_Type_free(&type_);
   }
-  Type(Type&& other) noexcept : type_(other.type_), words_(std::move(other.words_)), owned_(std::exchange(other.owned_, false)) {}
+  Type(Type&& other) noexcept
+      : type_(other.type_), words_(std::move(other.words_)), owned_(std::exchange(other.owned_, false)) {}
   Type& operator=(Type&& other) noexcept {
     std::swap(type_, other.type_);
     std::swap(words_, other.words_);
@@ -77,7 +78,8 @@ std::vector<std::int64_t> packed_offsets(MPI_Datatype type, int count) {
     std::vector<unsigned char> memory(span + 1), packed(offsets.size() + 64);
     for (std::size_t i = 0; i < span; ++i) memory[i] = static_cast<unsigned char>(i >> (8 * digit));
     int position = 0;
-    MPI_Pack(memory.data() - b.lower, count, type, packed.data(), static_cast<int>(packed.size()), &position, MPI_COMM_SELF);
+    MPI_Pack(memory.data() - b.lower, count, type, packed.data(), static_cast<int>(packed.size()), &position,
+             MPI_COMM_SELF);
     EXPECT_EQ(position, static_cast<int>(offsets.size()));
     for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] += static_cast<std::int64_t>(packed[i]) << (8 * digit);
   }
@@ -168,14 +170,18 @@ TEST_F(DatatypesTest, EveryConstructor) {
     check("hindexed_block", [&](MPI_Datatype* n) { return MPI_Type_create_hindexed_block(3, 2, bytes.data(), t, n); });
     const std::array<MPI_Datatype, 3> mixed{t, MPI_INT, MPI_CHAR};
     const std::array<MPI_Aint, 3> apart{96, 8, 200};
-    check("struct", [&](MPI_Datatype* n) { return MPI_Type_create_struct(3, lengths.data(), apart.data(), mixed.data(), n); });
-    check("struct of nothing", [&](MPI_Datatype* n) { return MPI_Type_create_struct(0, lengths.data(), apart.data(), mixed.data(), n); });
+    check("struct",
+          [&](MPI_Datatype* n) { return MPI_Type_create_struct(3, lengths.data(), apart.data(), mixed.data(), n); });
+    check("struct of nothing",
+          [&](MPI_Datatype* n) { return MPI_Type_create_struct(0, lengths.data(), apart.data(), mixed.data(), n); });
     check("dup", [&](MPI_Datatype* n) { return MPI_Type_dup(t, n); });
     check("resized(-8, 64)", [&](MPI_Datatype* n) { return MPI_Type_create_resized(t, -8, 64, n); });
     check("resized(0, 1)", [&](MPI_Datatype* n) { return MPI_Type_create_resized(t, 0, 1, n); });
     const std::array<int, 3> sizes{3, 4, 5}, subsizes{2, 1, 3}, starts{1, 2, 1};
     for (int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
-      check("subarray", [&](MPI_Datatype* n) { return MPI_Type_create_subarray(3, sizes.data(), subsizes.data(), starts.data(), order, t, n); });
+      check("subarray", [&](MPI_Datatype* n) {
+        return MPI_Type_create_subarray(3, sizes.data(), subsizes.data(), starts.data(), order, t, n);
+      });
   }
 }
 
@@ -199,9 +205,11 @@ TEST_F(DatatypesTest, Darray) {
           const int ranks = processes[0] * processes[1] * processes[2];
           for (int r = 0; r < ranks; ++r) {
             MPI_Datatype type = MPI_DATATYPE_NULL;
-            EXPECT_MPI(MPI_Type_create_darray(ranks, r, 3, sizes.data(), distributions.data(), arguments.data(), processes.data(), order, MPI_INT, &type));
-            Type owner = Type::made(type, "darray of kinds " + std::to_string(first) + ", " + std::to_string(second) + ", rank " +
-                                              std::to_string(r) + " of " + std::to_string(ranks) + (order == MPI_ORDER_C ? ", C" : ", Fortran"));
+            EXPECT_MPI(MPI_Type_create_darray(ranks, r, 3, sizes.data(), distributions.data(), arguments.data(),
+                                              processes.data(), order, MPI_INT, &type));
+            Type owner = Type::made(type, "darray of kinds " + std::to_string(first) + ", " + std::to_string(second) +
+                                              ", rank " + std::to_string(r) + " of " + std::to_string(ranks) +
+                                              (order == MPI_ORDER_C ? ", C" : ", Fortran"));
             expect_same_map(owner);
           }
         }
@@ -241,10 +249,22 @@ Type random_type(Random& random, int depth) {
   };
   const int stride = pick(random, least_stride, 5);
   switch (pick(random, 0, 11)) {
-    case 0: words = "contiguous " + std::to_string(n); MPI_Type_contiguous(n, t, &type); break;
-    case 1: words = "vector " + text({n, length, stride, 0}); MPI_Type_vector(n, length, stride, t, &type); break;
-    case 2: words = "hvector " + text({n, length, 14 * stride, 0}); MPI_Type_create_hvector(n, length, 14 * stride, t, &type); break;
-    case 3: words = "indexed " + text(lengths) + text(places); MPI_Type_indexed(n, lengths.data(), places.data(), t, &type); break;
+    case 0:
+      words = "contiguous " + std::to_string(n);
+      MPI_Type_contiguous(n, t, &type);
+      break;
+    case 1:
+      words = "vector " + text({n, length, stride, 0});
+      MPI_Type_vector(n, length, stride, t, &type);
+      break;
+    case 2:
+      words = "hvector " + text({n, length, 14 * stride, 0});
+      MPI_Type_create_hvector(n, length, 14 * stride, t, &type);
+      break;
+    case 3:
+      words = "indexed " + text(lengths) + text(places);
+      MPI_Type_indexed(n, lengths.data(), places.data(), t, &type);
+      break;
     case 4:
       words = "hindexed " + text(lengths) + text(bytes);
       MPI_Type_create_hindexed(n, lengths.data(), displacements.data(), t, &type);
@@ -267,7 +287,10 @@ Type random_type(Random& random, int depth) {
       MPI_Type_create_struct(n, lengths.data(), displacements.data(), types.data(), &type);
       break;
     }
-    case 8: words = "dup"; MPI_Type_dup(t, &type); break;
+    case 8:
+      words = "dup";
+      MPI_Type_dup(t, &type);
+      break;
     case 9: {
       const int lower = pick(random, -20, 20), extent = pick(random, 1, 2 * static_cast<int>(b.upper - b.lower) + 8);
       words = "resized " + text({lower, extent, 0});
@@ -284,7 +307,8 @@ Type random_type(Random& random, int depth) {
       }
       const bool c = pick(random, 0, 1);
       words = (c ? "subarray C " : "subarray Fortran ") + text(sizes) + text(subsizes) + text(starts);
-      MPI_Type_create_subarray(2, sizes.data(), subsizes.data(), starts.data(), c ? MPI_ORDER_C : MPI_ORDER_FORTRAN, t, &type);
+      MPI_Type_create_subarray(2, sizes.data(), subsizes.data(), starts.data(), c ? MPI_ORDER_C : MPI_ORDER_FORTRAN, t,
+                               &type);
       break;
     }
     default: {
@@ -292,13 +316,14 @@ Type random_type(Random& random, int depth) {
       if (b.extent <= 0) break;
       const std::vector<int> sizes = list(2, 1, 6);
       const std::vector<int> grid = list(2, 1, 2);
-      const std::array<int, 2> distributions{pick(random, 0, 1) ? MPI_DISTRIBUTE_BLOCK : MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC};
+      const std::array<int, 2> distributions{pick(random, 0, 1) ? MPI_DISTRIBUTE_BLOCK : MPI_DISTRIBUTE_CYCLIC,
+                                             MPI_DISTRIBUTE_CYCLIC};
       const std::array<int, 2> arguments{MPI_DISTRIBUTE_DFLT_DARG, pick(random, 1, 3)};
       const bool c = pick(random, 0, 1);
       const int place = pick(random, 0, grid[0] * grid[1] - 1);
       words = (c ? "darray C " : "darray Fortran ") + text(sizes) + text(grid) + text({place, arguments[1], 0});
-      MPI_Type_create_darray(grid[0] * grid[1], place, 2, sizes.data(), distributions.data(), arguments.data(), grid.data(),
-                             c ? MPI_ORDER_C : MPI_ORDER_FORTRAN, t, &type);
+      MPI_Type_create_darray(grid[0] * grid[1], place, 2, sizes.data(), distributions.data(), arguments.data(),
+                             grid.data(), c ? MPI_ORDER_C : MPI_ORDER_FORTRAN, t, &type);
       break;
     }
   }
@@ -338,17 +363,25 @@ TEST_F(DatatypesTest, LargeCountConstructors) {
   check("vector_c", [&](MPI_Datatype* n) { return MPI_Type_vector_c(3, 2, 4, MPI_INT, n); });
   check("hvector_c", [&](MPI_Datatype* n) { return MPI_Type_create_hvector_c(3, 2, 28, MPI_INT, n); });
   check("indexed_c", [&](MPI_Datatype* n) { return MPI_Type_indexed_c(3, lengths.data(), places.data(), MPI_INT, n); });
-  check("hindexed_c", [&](MPI_Datatype* n) { return MPI_Type_create_hindexed_c(3, lengths.data(), bytes.data(), MPI_INT, n); });
-  check("indexed_block_c", [&](MPI_Datatype* n) { return MPI_Type_create_indexed_block_c(3, 1, places.data(), MPI_INT, n); });
-  check("hindexed_block_c", [&](MPI_Datatype* n) { return MPI_Type_create_hindexed_block_c(3, 2, bytes.data(), MPI_INT, n); });
-  check("struct_c", [&](MPI_Datatype* n) { return MPI_Type_create_struct_c(3, lengths.data(), apart.data(), mixed.data(), n); });
+  check("hindexed_c",
+        [&](MPI_Datatype* n) { return MPI_Type_create_hindexed_c(3, lengths.data(), bytes.data(), MPI_INT, n); });
+  check("indexed_block_c",
+        [&](MPI_Datatype* n) { return MPI_Type_create_indexed_block_c(3, 1, places.data(), MPI_INT, n); });
+  check("hindexed_block_c",
+        [&](MPI_Datatype* n) { return MPI_Type_create_hindexed_block_c(3, 2, bytes.data(), MPI_INT, n); });
+  check("struct_c",
+        [&](MPI_Datatype* n) { return MPI_Type_create_struct_c(3, lengths.data(), apart.data(), mixed.data(), n); });
   check("resized_c", [&](MPI_Datatype* n) { return MPI_Type_create_resized_c(MPI_INT, -8, 64, n); });
   for (int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
-    check("subarray_c", [&](MPI_Datatype* n) { return MPI_Type_create_subarray_c(2, sizes.data(), subsizes.data(), starts.data(), order, MPI_INT, n); });
-  const std::array<int, 2> distributions{MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, arguments{MPI_DISTRIBUTE_DFLT_DARG, 2}, grid{2, 2};
+    check("subarray_c", [&](MPI_Datatype* n) {
+      return MPI_Type_create_subarray_c(2, sizes.data(), subsizes.data(), starts.data(), order, MPI_INT, n);
+    });
+  const std::array<int, 2> distributions{MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},
+      arguments{MPI_DISTRIBUTE_DFLT_DARG, 2}, grid{2, 2};
   for (int r = 0; r < 4; ++r)
     check("darray_c", [&](MPI_Datatype* n) {
-      return MPI_Type_create_darray_c(4, r, 2, sizes.data(), distributions.data(), arguments.data(), grid.data(), MPI_ORDER_C, MPI_INT, n);
+      return MPI_Type_create_darray_c(4, r, 2, sizes.data(), distributions.data(), arguments.data(), grid.data(),
+                                      MPI_ORDER_C, MPI_INT, n);
     });
   MPI_Datatype huge = MPI_DATATYPE_NULL;
   EXPECT_MPI(MPI_Type_vector_c(MPI_Count{1} << 33, 1, 2, MPI_INT, &huge));
@@ -356,7 +389,9 @@ TEST_F(DatatypesTest, LargeCountConstructors) {
   EXPECT_EQ(type_map(huge).ranges.bytes(), std::int64_t{1} << 35);
 }
 #else
-TEST_F(DatatypesTest, LargeCountConstructors) { GTEST_SKIP() << "SKIP: this MPI library has no functions with large counts"; }
+TEST_F(DatatypesTest, LargeCountConstructors) {
+  GTEST_SKIP() << "SKIP: this MPI library has no functions with large counts";
+}
 #endif
 
 TEST_F(DatatypesTest, ZeroSizeTypesTravel) {
@@ -390,16 +425,17 @@ void travels(const Type& type, const Comm& ring, const Choice& choice) {
   Memory expected = receive;
   const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
   // Destinations: right, left; sources: left, right.
-  MPI_Sendrecv(send.base(), count, type.get(), right, 0, expected.base(), count, type.get(), left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(send.base() + stride, count, type.get(), left, 0, expected.base() + stride, count, type.get(), right, 0, MPI_COMM_WORLD,
+  MPI_Sendrecv(send.base(), count, type.get(), right, 0, expected.base(), count, type.get(), left, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
+  MPI_Sendrecv(send.base() + stride, count, type.get(), left, 0, expected.base() + stride, count, type.get(), right, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   const std::array<int, 2> counts{count, count};
   const std::array<MPI_Aint, 2> places{0, stride};
   const std::array<MPI_Datatype, 2> types{type.get(), type.get()};
   const Info info(choice.hints());
   LNW_Request request = LNW_REQUEST_NULL;
-  EXPECT_MPI(LNW_Neighbor_alltoallw_init(send.base(), counts.data(), places.data(), types.data(), receive.base(), counts.data(), places.data(),
-                                         types.data(), ring.get(), info.get(), &request));
+  EXPECT_MPI(LNW_Neighbor_alltoallw_init(send.base(), counts.data(), places.data(), types.data(), receive.base(),
+                                         counts.data(), places.data(), types.data(), ring.get(), info.get(), &request));
   EXPECT_MPI(LNW_Start(&request));
   EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
   EXPECT_EQ(receive.bytes(), expected.bytes()) << type.words() << ", " << choice.text();
@@ -441,8 +477,9 @@ TEST_F(DatatypesTest, InterleavedBlocks) {
     const Info info(choice.hints());
     LNW_Request request = LNW_REQUEST_NULL;
     std::fill(receive.begin(), receive.end(), -1);
-    EXPECT_MPI(LNW_Neighbor_alltoallw_init(send.data(), counts.data(), places.data(), types.data(), receive.data(), counts.data(), places.data(),
-                                           types.data(), ring.get(), info.get(), &request));
+    EXPECT_MPI(LNW_Neighbor_alltoallw_init(send.data(), counts.data(), places.data(), types.data(), receive.data(),
+                                           counts.data(), places.data(), types.data(), ring.get(), info.get(),
+                                           &request));
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     EXPECT_EQ(receive, expected) << choice.text();
@@ -462,7 +499,8 @@ TEST_F(DatatypesTest, FreedAfterInit) {
     const std::vector<int> send{rank(), -1, rank() + 100, -1};
     std::vector<int> receive(8, -1);
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), 1, type, receive.data(), 1, type, graph.get(), info.get(), &request));
+    EXPECT_MPI(
+        LNW_Neighbor_allgather_init(send.data(), 1, type, receive.data(), 1, type, graph.get(), info.get(), &request));
     MPI_Type_free(&inner);
     MPI_Type_free(&type);
     EXPECT_MPI(LNW_Start(&request));

@@ -1,6 +1,6 @@
 // Where ranks are: found by MPI and hwloc, or imposed by a description.
-#include "machine/machine.hpp"
 #include "mpi/discovery.hpp"
+#include "machine/machine.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -86,10 +86,13 @@ TEST_F(DiscoveryTest, RegionTree) {
     EXPECT_TRUE(std::binary_search(region.members.begin(), region.members.end(), rank()));
     if (level == 0) continue;
     const Region& outer = tree[level - 1].region;
-    EXPECT_TRUE(std::includes(outer.members.begin(), outer.members.end(), region.members.begin(), region.members.end()));
+    EXPECT_TRUE(
+        std::includes(outer.members.begin(), outer.members.end(), region.members.begin(), region.members.end()));
     EXPECT_LT(region.members.size(), outer.members.size());
   }
-  if (rank() == 0) std::cout << "package " << binding.package << ", NUMA node " << binding.numa_node << ", " << tree.size() << " levels\n";
+  if (rank() == 0)
+    std::cout << "package " << binding.package << ", NUMA node " << binding.numa_node << ", " << tree.size()
+              << " levels\n";
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ class ErrorsTest : public MpiTest {
     if (!is_mpich() || error_class(code) <= MPI_ERR_LASTCODE) {
       EXPECT_EQ(error_class(code), wanted) << text;
     }
-    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
+    for (const std::string& part : parts)
+      EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
     EXPECT_EQ(handler_calls, 1) << text;
     EXPECT_EQ(handler_code, code) << text;
     handler_calls = 0;
@@ -65,7 +66,8 @@ class ErrorsTest : public MpiTest {
     const Info info(Hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:1"}});
     LNW_Request request = LNW_REQUEST_NULL;
     receive = {-1, -1};
-    EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, ring(), info.get(), &request));
+    EXPECT_MPI(
+        LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, ring(), info.get(), &request));
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     EXPECT_EQ(receive, expected);
@@ -107,52 +109,70 @@ int init(Call call, Arguments& a, MPI_Comm comm) {
   const MPI_Info info = a.hints.empty() ? MPI_INFO_NULL : hints.get();
   switch (call) {
     case Call::allgather:
-      return LNW_Neighbor_allgather_init(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm, info, a.request);
+      return LNW_Neighbor_allgather_init(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm,
+                                         info, a.request);
     case Call::allgatherv:
-      return LNW_Neighbor_allgatherv_init(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls, a.recvtype, comm, info, a.request);
+      return LNW_Neighbor_allgatherv_init(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls,
+                                          a.recvtype, comm, info, a.request);
     case Call::alltoall:
-      return LNW_Neighbor_alltoall_init(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm, info, a.request);
+      return LNW_Neighbor_alltoall_init(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm,
+                                        info, a.request);
     case Call::alltoallv:
-      return LNW_Neighbor_alltoallv_init(a.sendbuf, a.sendcounts, a.sdispls, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls, a.recvtype, comm, info,
-                                         a.request);
+      return LNW_Neighbor_alltoallv_init(a.sendbuf, a.sendcounts, a.sdispls, a.sendtype, a.recvbuf, a.recvcounts,
+                                         a.rdispls, a.recvtype, comm, info, a.request);
     case Call::alltoallw:
-      return LNW_Neighbor_alltoallw_init(a.sendbuf, a.sendcounts, a.send_bytes, a.sendtypes, a.recvbuf, a.recvcounts, a.receive_bytes, a.recvtypes,
-                                         comm, info, a.request);
+      return LNW_Neighbor_alltoallw_init(a.sendbuf, a.sendcounts, a.send_bytes, a.sendtypes, a.recvbuf, a.recvcounts,
+                                         a.receive_bytes, a.recvtypes, comm, info, a.request);
     case Call::indexed:
-      return LNW_Neighbor_alltoallv_init_indexed(a.sendbuf, a.sendsize, a.sendcounts, a.sendindices, a.sendtype, a.recvbuf, a.recvsize,
-                                                 a.recvcounts, a.recvindices, a.recvtype, comm, info, a.request);
+      return LNW_Neighbor_alltoallv_init_indexed(a.sendbuf, a.sendsize, a.sendcounts, a.sendindices, a.sendtype,
+                                                 a.recvbuf, a.recvsize, a.recvcounts, a.recvindices, a.recvtype, comm,
+                                                 info, a.request);
   }
   return MPI_ERR_INTERN;
 }
 
 int blocking(Call call, Arguments& a, MPI_Comm comm) {
   switch (call) {
-    case Call::allgather: return LNW_Neighbor_allgather(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm);
+    case Call::allgather:
+      return LNW_Neighbor_allgather(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm);
     case Call::allgatherv:
-      return LNW_Neighbor_allgatherv(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls, a.recvtype, comm);
-    case Call::alltoall: return LNW_Neighbor_alltoall(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm);
+      return LNW_Neighbor_allgatherv(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls, a.recvtype,
+                                     comm);
+    case Call::alltoall:
+      return LNW_Neighbor_alltoall(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, comm);
     case Call::alltoallv:
-      return LNW_Neighbor_alltoallv(a.sendbuf, a.sendcounts, a.sdispls, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls, a.recvtype, comm);
+      return LNW_Neighbor_alltoallv(a.sendbuf, a.sendcounts, a.sdispls, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls,
+                                    a.recvtype, comm);
     case Call::alltoallw:
-      return LNW_Neighbor_alltoallw(a.sendbuf, a.sendcounts, a.send_bytes, a.sendtypes, a.recvbuf, a.recvcounts, a.receive_bytes, a.recvtypes, comm);
-    case Call::indexed: break;
+      return LNW_Neighbor_alltoallw(a.sendbuf, a.sendcounts, a.send_bytes, a.sendtypes, a.recvbuf, a.recvcounts,
+                                    a.receive_bytes, a.recvtypes, comm);
+    case Call::indexed:
+      break;
   }
   return MPI_ERR_INTERN;
 }
 
 std::string call_name(Call call) {
   switch (call) {
-    case Call::allgather: return "LNW_Neighbor_allgather";
-    case Call::allgatherv: return "LNW_Neighbor_allgatherv";
-    case Call::alltoall: return "LNW_Neighbor_alltoall";
-    case Call::alltoallv: return "LNW_Neighbor_alltoallv";
-    case Call::alltoallw: return "LNW_Neighbor_alltoallw";
-    case Call::indexed: return "LNW_Neighbor_alltoallv";
+    case Call::allgather:
+      return "LNW_Neighbor_allgather";
+    case Call::allgatherv:
+      return "LNW_Neighbor_allgatherv";
+    case Call::alltoall:
+      return "LNW_Neighbor_alltoall";
+    case Call::alltoallv:
+      return "LNW_Neighbor_alltoallv";
+    case Call::alltoallw:
+      return "LNW_Neighbor_alltoallw";
+    case Call::indexed:
+      return "LNW_Neighbor_alltoallv";
   }
   return "?";
 }
 
-std::string init_name(Call call) { return call_name(call) + (call == Call::indexed ? "_init_indexed" : "_init"); }
+std::string init_name(Call call) {
+  return call_name(call) + (call == Call::indexed ? "_init_indexed" : "_init");
+}
 
 struct Case {
   Call call;
@@ -201,25 +221,58 @@ std::vector<Case> init_cases() {
   const std::vector<Case> more = {
       {indexed, MPI_ERR_COUNT, "sendcounts[0] is -1", [](Arguments& a) { a.sendcount_values[0] = -1; }},
       {indexed, MPI_ERR_COUNT, "recvcounts[1] is -1", [](Arguments& a) { a.recvcount_values[1] = -1; }},
-      {indexed, MPI_ERR_ARG, "sendindices[1] is 5, the buffer has 5 elements", [](Arguments& a) { a.sendindex_values[1] = 5; }},
-      {indexed, MPI_ERR_ARG, "recvindices[0] is -3, the buffer has 5 elements", [](Arguments& a) { a.recvindex_values[0] = -3; }},
-      {indexed, MPI_ERR_ARG, "sendindices[0] is 4294967296", [](Arguments& a) { a.sendindex_values[0] = MPI_Count{1} << 32; }},
+      {indexed, MPI_ERR_ARG, "sendindices[1] is 5, the buffer has 5 elements",
+       [](Arguments& a) { a.sendindex_values[1] = 5; }},
+      {indexed, MPI_ERR_ARG, "recvindices[0] is -3, the buffer has 5 elements",
+       [](Arguments& a) { a.recvindex_values[0] = -3; }},
+      {indexed, MPI_ERR_ARG, "sendindices[0] is 4294967296",
+       [](Arguments& a) { a.sendindex_values[0] = MPI_Count{1} << 32; }},
       {indexed, MPI_ERR_ARG, "sendindices is NULL", [](Arguments& a) { a.sendindices = nullptr; }},
       {indexed, MPI_ERR_ARG, "recvindices is NULL", [](Arguments& a) { a.recvindices = nullptr; }},
       {indexed, MPI_ERR_ARG, "sendcounts is NULL", [](Arguments& a) { a.sendcounts = nullptr; }},
       {indexed, MPI_ERR_COUNT, "-1 elements", [](Arguments& a) { a.sendsize = -1; }},
       {indexed, MPI_ERR_TYPE, "recvtype", [](Arguments& a) { a.recvtype = MPI_DATATYPE_NULL; }},
       {alltoallv, MPI_ERR_ARG, "request is NULL", [](Arguments& a) { a.request = nullptr; }},
-      {allgather, MPI_ERR_INFO_VALUE, "lnw_nonsense", [](Arguments& a) { a.hints = {{"lnw_nonsense", "1"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "'four_step'; valid are direct", [](Arguments& a) { a.hints = {{"lnw_strategy", "four_step"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "lnw_deduplicate=perhaps", [](Arguments& a) { a.hints = {{"lnw_deduplicate", "perhaps"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "lnw_check=2", [](Arguments& a) { a.hints = {{"lnw_check", "2"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "lnw_progress=maybe", [](Arguments& a) { a.hints = {{"lnw_progress", "maybe"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "lnw_relay_message=-1", [](Arguments& a) { a.hints = {{"lnw_relay_message", "-1"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "node 4", [](Arguments& a) { a.hints = {{"lnw_machine", "node 4"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "describes 1000 ranks", [](Arguments& a) { a.hints = {{"lnw_machine", "ranks:999,1"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "not a positive number", [](Arguments& a) { a.hints = {{"lnw_machine", "ranks:3,-1"}}; }},
-      {allgather, MPI_ERR_INFO_VALUE, "cannot be read", [](Arguments& a) { a.hints = {{"lnw_machine", "file:/nowhere/machine"}}; }},
+      {allgather, MPI_ERR_INFO_VALUE, "lnw_nonsense",
+       [](Arguments& a) {
+         a.hints = {{"lnw_nonsense", "1"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "'four_step'; valid are direct",
+       [](Arguments& a) {
+         a.hints = {{"lnw_strategy", "four_step"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "lnw_deduplicate=perhaps",
+       [](Arguments& a) {
+         a.hints = {{"lnw_deduplicate", "perhaps"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "lnw_check=2",
+       [](Arguments& a) {
+         a.hints = {{"lnw_check", "2"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "lnw_progress=maybe",
+       [](Arguments& a) {
+         a.hints = {{"lnw_progress", "maybe"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "lnw_relay_message=-1",
+       [](Arguments& a) {
+         a.hints = {{"lnw_relay_message", "-1"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "node 4",
+       [](Arguments& a) {
+         a.hints = {{"lnw_machine", "node 4"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "describes 1000 ranks",
+       [](Arguments& a) {
+         a.hints = {{"lnw_machine", "ranks:999,1"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "not a positive number",
+       [](Arguments& a) {
+         a.hints = {{"lnw_machine", "ranks:3,-1"}};
+       }},
+      {allgather, MPI_ERR_INFO_VALUE, "cannot be read",
+       [](Arguments& a) {
+         a.hints = {{"lnw_machine", "file:/nowhere/machine"}};
+       }},
   };
   cases.insert(cases.end(), more.begin(), more.end());
   return cases;
@@ -248,7 +301,8 @@ TEST_F(ErrorsTest, InitOnOneRankOnly) {
       expect_error(code, c.error_class, {init_name(c.call) + " on rank " + std::to_string(rank()) + ": ", c.part});
     else
       expect_error(code, MPI_ERR_ARG,
-                   {init_name(c.call) + " on rank " + std::to_string(rank()) + ": ", "rank " + std::to_string(guilty) + " has reported an error"});
+                   {init_name(c.call) + " on rank " + std::to_string(rank()) + ": ",
+                    "rank " + std::to_string(guilty) + " has reported an error"});
     EXPECT_EQ(arguments.made, LNW_REQUEST_NULL);
     guilty = (guilty + 1) % size();
   }
@@ -259,22 +313,26 @@ TEST_F(ErrorsTest, Blocking) {
   for (const Case& c : argument_cases()) {
     Arguments arguments;
     c.spoil(arguments);
-    expect_error(blocking(c.call, arguments, ring()), c.error_class, {call_name(c.call) + " on rank " + std::to_string(rank()) + ": ", c.part});
+    expect_error(blocking(c.call, arguments, ring()), c.error_class,
+                 {call_name(c.call) + " on rank " + std::to_string(rank()) + ": ", c.part});
   }
   expect_usable();
 }
 
 TEST_F(ErrorsTest, Communicators) {
-  for (Call call : {Call::allgather, Call::allgatherv, Call::alltoall, Call::alltoallv, Call::alltoallw, Call::indexed}) {
+  for (Call call :
+       {Call::allgather, Call::allgatherv, Call::alltoall, Call::alltoallv, Call::alltoallw, Call::indexed}) {
     Arguments arguments;
     expect_error(init(call, arguments, MPI_COMM_NULL), MPI_ERR_COMM, {call_name(call), "MPI_COMM_NULL"});
-    expect_error(init(call, arguments, MPI_COMM_WORLD), MPI_ERR_TOPOLOGY, {call_name(call), "on rank " + std::to_string(rank()), "no topology"});
+    expect_error(init(call, arguments, MPI_COMM_WORLD), MPI_ERR_TOPOLOGY,
+                 {call_name(call), "on rank " + std::to_string(rank()), "no topology"});
     if (call == Call::indexed) continue;
     expect_error(blocking(call, arguments, MPI_COMM_NULL), MPI_ERR_COMM, {call_name(call), "MPI_COMM_NULL"});
     expect_error(blocking(call, arguments, MPI_COMM_WORLD), MPI_ERR_TOPOLOGY, {call_name(call), "no topology"});
   }
   MPI_Comm made = MPI_COMM_NULL;
-  expect_error(LNW_Dist_graph_create_adjacent(MPI_COMM_NULL, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made),
+  expect_error(LNW_Dist_graph_create_adjacent(MPI_COMM_NULL, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED,
+                                              MPI_INFO_NULL, 0, &made),
                MPI_ERR_COMM, {"LNW_Dist_graph_create_adjacent", "MPI_COMM_NULL"});
   expect_usable();
 }
@@ -287,11 +345,14 @@ TEST_F(ErrorsTest, Intercommunicators) {
   {
     const Handler handler(inter, counting_handler());
     Arguments arguments;
-    expect_error(init(Call::alltoallv, arguments, inter), MPI_ERR_COMM, {"LNW_Neighbor_alltoallv_init", "intercommunicator"});
-    expect_error(blocking(Call::alltoallv, arguments, inter), MPI_ERR_COMM, {"LNW_Neighbor_alltoallv", "intercommunicator"});
+    expect_error(init(Call::alltoallv, arguments, inter), MPI_ERR_COMM,
+                 {"LNW_Neighbor_alltoallv_init", "intercommunicator"});
+    expect_error(blocking(Call::alltoallv, arguments, inter), MPI_ERR_COMM,
+                 {"LNW_Neighbor_alltoallv", "intercommunicator"});
     MPI_Comm made = MPI_COMM_NULL;
-    expect_error(LNW_Dist_graph_create_adjacent(inter, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made), MPI_ERR_COMM,
-                 {"LNW_Dist_graph_create_adjacent", "intercommunicator"});
+    expect_error(LNW_Dist_graph_create_adjacent(inter, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED,
+                                                MPI_INFO_NULL, 0, &made),
+                 MPI_ERR_COMM, {"LNW_Dist_graph_create_adjacent", "intercommunicator"});
   }
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
@@ -313,7 +374,9 @@ TEST_F(ErrorsTest, GraphCreation) {
       {.error_class = MPI_ERR_ARG, .part = "outdegree is -3", .outdegree = -3},
       {.error_class = MPI_ERR_RANK, .part = "sources[1] is " + std::to_string(size()), .sources = {0, size()}},
       {.error_class = MPI_ERR_RANK, .part = "destinations[0] is -1", .destinations = {-1, 0}},
-      {.error_class = MPI_ERR_RANK, .part = "sources[0] is " + std::to_string(MPI_PROC_NULL), .sources = {MPI_PROC_NULL, 0}},
+      {.error_class = MPI_ERR_RANK,
+       .part = "sources[0] is " + std::to_string(MPI_PROC_NULL),
+       .sources = {MPI_PROC_NULL, 0}},
       {.error_class = MPI_ERR_ARG, .part = "sources is NULL", .null_sources = true},
       {.error_class = MPI_ERR_ARG, .part = "destinations is NULL", .null_destinations = true},
       {.error_class = MPI_ERR_ARG, .part = "comm_dist_graph is NULL", .null_result = true},
@@ -332,9 +395,10 @@ TEST_F(ErrorsTest, GraphCreation) {
       if (given.hints.size() == 1 && given.hints[0].second.empty()) continue;
       const Info info(c.hints);
       MPI_Comm made = MPI_COMM_NULL;
-      const int code = LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, c.indegree, c.null_sources ? nullptr : c.sources.data(), c.weights.data(),
-                                                      c.outdegree, c.null_destinations ? nullptr : c.destinations.data(), c.weights.data(),
-                                                      info.get(), 0, c.null_result ? nullptr : &made);
+      const int code = LNW_Dist_graph_create_adjacent(
+          MPI_COMM_WORLD, c.indegree, c.null_sources ? nullptr : c.sources.data(), c.weights.data(), c.outdegree,
+          c.null_destinations ? nullptr : c.destinations.data(), c.weights.data(), info.get(), 0,
+          c.null_result ? nullptr : &made);
       const std::string where = "LNW_Dist_graph_create_adjacent on rank " + std::to_string(rank()) + ": ";
       if (bad)
         expect_error(code, given.error_class, {where, given.part});
@@ -360,7 +424,8 @@ TEST_F(ErrorsTest, Requests) {
   expect_error(LNW_Startall(-1, nullptr), MPI_ERR_COUNT, {"LNW_Startall" + here, "count is -1"});
   expect_error(LNW_Startall(2, nullptr), MPI_ERR_ARG, {"LNW_Startall" + here, "array_of_requests is NULL"});
   expect_error(LNW_Waitall(-1, nullptr, MPI_STATUSES_IGNORE), MPI_ERR_COUNT, {"LNW_Waitall" + here, "count is -1"});
-  expect_error(LNW_Waitall(2, nullptr, MPI_STATUSES_IGNORE), MPI_ERR_ARG, {"LNW_Waitall" + here, "array_of_requests is NULL"});
+  expect_error(LNW_Waitall(2, nullptr, MPI_STATUSES_IGNORE), MPI_ERR_ARG,
+               {"LNW_Waitall" + here, "array_of_requests is NULL"});
   expect_error(LNW_Request_get_statistics(null, &statistics), MPI_ERR_REQUEST, {"LNW_Request_get_statistics" + here});
   expect_error(LNW_Request_set_buffers(null, nullptr, nullptr), MPI_ERR_REQUEST, {"LNW_Request_set_buffers" + here});
   expect_error(LNW_Get_version(nullptr, nullptr, nullptr), MPI_ERR_ARG, {"LNW_Get_version on rank 0: major is NULL"});
@@ -373,25 +438,33 @@ TEST_F(ErrorsTest, Requests) {
   }
   int flag = 0;
   expect_error(LNW_Test(&requests[0], nullptr, MPI_STATUS_IGNORE), MPI_ERR_ARG, {"LNW_Test" + here, "flag is NULL"});
-  expect_error(LNW_Request_get_statistics(requests[0], nullptr), MPI_ERR_ARG, {"LNW_Request_get_statistics" + here, "statistics is NULL"});
-  expect_error(LNW_Request_get_strategy(requests[0], nullptr), MPI_ERR_ARG, {"LNW_Request_get_strategy" + here, "name is NULL"});
-  expect_error(LNW_Request_get_plan(requests[0], nullptr, 0, nullptr), MPI_ERR_ARG, {"LNW_Request_get_plan" + here, "length is NULL"});
+  expect_error(LNW_Request_get_statistics(requests[0], nullptr), MPI_ERR_ARG,
+               {"LNW_Request_get_statistics" + here, "statistics is NULL"});
+  expect_error(LNW_Request_get_strategy(requests[0], nullptr), MPI_ERR_ARG,
+               {"LNW_Request_get_strategy" + here, "name is NULL"});
+  expect_error(LNW_Request_get_plan(requests[0], nullptr, 0, nullptr), MPI_ERR_ARG,
+               {"LNW_Request_get_plan" + here, "length is NULL"});
   MPI_Count length = 0;
-  expect_error(LNW_Request_get_plan(requests[0], nullptr, 10, &length), MPI_ERR_ARG, {"LNW_Request_get_plan" + here, "text is NULL"});
+  expect_error(LNW_Request_get_plan(requests[0], nullptr, 10, &length), MPI_ERR_ARG,
+               {"LNW_Request_get_plan" + here, "text is NULL"});
   std::array<LNW_Request, 3> twice{requests[0], requests[1], requests[0]};
-  expect_error(LNW_Startall(3, twice.data()), MPI_ERR_REQUEST, {"LNW_Startall" + here, "array_of_requests[2] appears twice"});
+  expect_error(LNW_Startall(3, twice.data()), MPI_ERR_REQUEST,
+               {"LNW_Startall" + here, "array_of_requests[2] appears twice"});
 
   EXPECT_MPI(LNW_Start(&requests[1]));
   expect_error(LNW_Start(&requests[1]), MPI_ERR_REQUEST, {"LNW_Start" + here, "request is active"});
   expect_error(LNW_Request_free(&requests[1]), MPI_ERR_REQUEST, {"LNW_Request_free" + here, "request is active"});
-  expect_error(LNW_Request_set_buffers(requests[1], nullptr, nullptr), MPI_ERR_REQUEST, {"LNW_Request_set_buffers" + here, "request is active"});
+  expect_error(LNW_Request_set_buffers(requests[1], nullptr, nullptr), MPI_ERR_REQUEST,
+               {"LNW_Request_set_buffers" + here, "request is active"});
   // Nothing is started if one of them cannot be.
-  expect_error(LNW_Startall(3, requests.data()), MPI_ERR_REQUEST, {"LNW_Startall" + here, "array_of_requests[1] is active"});
+  expect_error(LNW_Startall(3, requests.data()), MPI_ERR_REQUEST,
+               {"LNW_Startall" + here, "array_of_requests[1] is active"});
   EXPECT_MPI(LNW_Test(&requests[0], &flag, MPI_STATUS_IGNORE));
   EXPECT_TRUE(flag);
   EXPECT_MPI(LNW_Wait(&requests[1], MPI_STATUS_IGNORE));
   std::array<LNW_Request, 2> with_null{requests[0], LNW_REQUEST_NULL};
-  expect_error(LNW_Startall(2, with_null.data()), MPI_ERR_REQUEST, {"LNW_Startall" + here, "array_of_requests[1] is LNW_REQUEST_NULL"});
+  expect_error(LNW_Startall(2, with_null.data()), MPI_ERR_REQUEST,
+               {"LNW_Startall" + here, "array_of_requests[1] is LNW_REQUEST_NULL"});
   for (LNW_Request& request : requests) {
     EXPECT_MPI(LNW_Request_free(&request));
     EXPECT_EQ(request, LNW_REQUEST_NULL);
@@ -442,8 +515,10 @@ TEST_F(ErrorsTest, HintsThatDiffer) {
     const Info info(arguments.hints);
     const int self = rank();
     MPI_Comm made = MPI_COMM_NULL;
-    expect_error(LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &self, MPI_UNWEIGHTED, 1, &self, MPI_UNWEIGHTED, info.get(), 0, &made),
-                 MPI_ERR_INFO_VALUE, {"LNW_Dist_graph_create_adjacent on rank " + std::to_string(rank()), "hints differ between ranks"});
+    expect_error(LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &self, MPI_UNWEIGHTED, 1, &self, MPI_UNWEIGHTED,
+                                                info.get(), 0, &made),
+                 MPI_ERR_INFO_VALUE,
+                 {"LNW_Dist_graph_create_adjacent on rank " + std::to_string(rank()), "hints differ between ranks"});
   }
   expect_usable();
 }
@@ -491,7 +566,8 @@ TEST_F(ErrorsTest, CheckFindsSizesThatDiffer) {
     const int source = size() - 1;
     if (rank() == source) arguments.sendcount_values[0] = 3;
     expect_error(init(Call::alltoallv, arguments, ring()), MPI_ERR_TOPOLOGY,
-                 {"LNW_Neighbor_alltoallv_init on rank " + std::to_string(rank()), "edge " + std::to_string(source) + " -> 0", "12 bytes", "4 bytes"});
+                 {"LNW_Neighbor_alltoallv_init on rank " + std::to_string(rank()),
+                  "edge " + std::to_string(source) + " -> 0", "12 bytes", "4 bytes"});
     Arguments good;
     good.hints = arguments.hints;
     EXPECT_MPI(init(Call::alltoallv, good, ring()));
@@ -516,13 +592,13 @@ TEST_F(ErrorsTest, CheckFindsEdgesOfOneSideOnly) {
     const std::string edge = "edge " + std::to_string(first) + " -> " + std::to_string(last);
     const std::string sides = source_has_it ? "the destination no such edge" : "the source has no such edge";
     MPI_Comm made = MPI_COMM_NULL;
-    expect_error(LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, indegree, sources.data(), MPI_UNWEIGHTED, outdegree, destinations.data(),
-                                                MPI_UNWEIGHTED, check.get(), 0, &made),
+    expect_error(LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, indegree, sources.data(), MPI_UNWEIGHTED, outdegree,
+                                                destinations.data(), MPI_UNWEIGHTED, check.get(), 0, &made),
                  MPI_ERR_TOPOLOGY, {"LNW_Dist_graph_create_adjacent on rank " + std::to_string(rank()), edge, sides});
     // MPI itself does not look.
     MPI_Comm graph = MPI_COMM_NULL;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, indegree, sources.data(), MPI_UNWEIGHTED, outdegree, destinations.data(), MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, indegree, sources.data(), MPI_UNWEIGHTED, outdegree,
+                                   destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
     MPI_Comm_set_errhandler(graph, counting_handler());
     Arguments arguments;
     arguments.hints = {{"lnw_check", "true"}, {"lnw_strategy", "three_step"}};

@@ -9,11 +9,16 @@ namespace laneway::test {
 
 const char* name(Op op) {
   switch (op) {
-    case Op::allgather: return "allgather";
-    case Op::allgatherv: return "allgatherv";
-    case Op::alltoall: return "alltoall";
-    case Op::alltoallv: return "alltoallv";
-    case Op::alltoallw: return "alltoallw";
+    case Op::allgather:
+      return "allgather";
+    case Op::allgatherv:
+      return "allgatherv";
+    case Op::alltoall:
+      return "alltoall";
+    case Op::alltoallv:
+      return "alltoallv";
+    case Op::alltoallw:
+      return "alltoallw";
   }
   return "?";
 }
@@ -25,10 +30,11 @@ Neighborhood neighborhood_of(MPI_Comm comm) {
   if (kind == MPI_DIST_GRAPH) {
     int indegree = 0, outdegree = 0, weighted = 0;
     MPI_Dist_graph_neighbors_count(comm, &indegree, &outdegree, &weighted);
-    std::vector<int> sources(static_cast<std::size_t>(indegree) + 1), destinations(static_cast<std::size_t>(outdegree) + 1);
+    std::vector<int> sources(static_cast<std::size_t>(indegree) + 1),
+        destinations(static_cast<std::size_t>(outdegree) + 1);
     std::vector<int> source_weights(sources.size()), destination_weights(destinations.size());
-    MPI_Dist_graph_neighbors(comm, indegree, sources.data(), weighted ? source_weights.data() : MPI_UNWEIGHTED, outdegree,
-                             destinations.data(), weighted ? destination_weights.data() : MPI_UNWEIGHTED);
+    MPI_Dist_graph_neighbors(comm, indegree, sources.data(), weighted ? source_weights.data() : MPI_UNWEIGHTED,
+                             outdegree, destinations.data(), weighted ? destination_weights.data() : MPI_UNWEIGHTED);
     sources.pop_back();
     destinations.pop_back();
     return {sources, destinations, false};
@@ -121,7 +127,9 @@ Footprint footprint(MPI_Datatype type, int count) {
 
 }  // namespace
 
-const std::vector<MPI_Datatype>& pair_types() { return pair_types_storage(); }
+const std::vector<MPI_Datatype>& pair_types() {
+  return pair_types_storage();
+}
 
 void free_pair_types() {
   for (MPI_Datatype& type : pair_types_storage()) MPI_Type_free(&type);
@@ -132,16 +140,21 @@ Exchange::Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed)
   MPI_Comm_rank(comm, &rank_);
   Random random(static_cast<unsigned>(mix({seed, 100, static_cast<std::uint64_t>(rank_)})));
   const std::vector<MPI_Datatype>& pool = pair_types();
-  auto some_type = [&] { return typed ? pool[static_cast<std::size_t>(pick(random, 0, static_cast<int>(pool.size()) - 1))] : MPI_INT; };
+  auto some_type = [&] {
+    return typed ? pool[static_cast<std::size_t>(pick(random, 0, static_cast<int>(pool.size()) - 1))] : MPI_INT;
+  };
   // Elements from one rank to another: often none, sometimes many.
   auto edge_count = [&](int source, int destination) {
-    const std::uint64_t h = mix({seed, 101, static_cast<std::uint64_t>(source), static_cast<std::uint64_t>(destination)});
+    const std::uint64_t h =
+        mix({seed, 101, static_cast<std::uint64_t>(source), static_cast<std::uint64_t>(destination)});
     return static_cast<int>(h % 5 == 0 ? 0 : h % 7 == 0 ? 40 + h % 100 : 1 + h % 4);
   };
   const auto uniform = static_cast<int>(mix({seed, 102}) % 6);
   const bool gathers = op == Op::allgather || op == Op::allgatherv;
   // In gather operations the sender alone decides.
-  auto gather_count = [&](int source) { return op == Op::allgather ? uniform : static_cast<int>(mix({seed, 103, static_cast<std::uint64_t>(source)}) % 20); };
+  auto gather_count = [&](int source) {
+    return op == Op::allgather ? uniform : static_cast<int>(mix({seed, 103, static_cast<std::uint64_t>(source)}) % 20);
+  };
   auto count_on = [&](int source, int destination) {
     if (gathers) return gather_count(source);
     return op == Op::alltoall ? uniform : edge_count(source, destination);
@@ -170,7 +183,9 @@ Exchange::Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed)
     };
     for (std::size_t slot : order) {
       if (op == Op::alltoallw) side.types[slot] = some_type();
-      side.counts[slot] = peers[slot] == MPI_PROC_NULL ? 2 : sends ? count_on(rank_, peers[slot]) : count_on(peers[slot], rank_);
+      side.counts[slot] = peers[slot] == MPI_PROC_NULL ? 2
+                          : sends                      ? count_on(rank_, peers[slot])
+                                                       : count_on(peers[slot], rank_);
       const Footprint f = footprint(side.types[slot], side.counts[slot]);
       const std::int64_t unit = op == Op::alltoallw ? 4 : f.extent;
       // Send blocks may overlap, receive blocks must not.
@@ -191,7 +206,8 @@ Exchange::Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed)
 }
 
 void Exchange::fill(int iteration) {
-  Random random(static_cast<unsigned>(mix({seed_, 104, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(iteration)})));
+  Random random(static_cast<unsigned>(
+      mix({seed_, 104, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(iteration)})));
   for (unsigned char& byte : send_.memory.bytes()) byte = static_cast<unsigned char>(random() % 251);
   std::fill(receive_.memory.bytes().begin(), receive_.memory.bytes().end(), static_cast<unsigned char>(0xab));
   expected_.bytes() = receive_.memory.bytes();
@@ -199,7 +215,8 @@ void Exchange::fill(int iteration) {
 
 Exchange::Block Exchange::block(Side& side, std::size_t slot, bool sends) {
   const bool same = sends && (op_ == Op::allgather || op_ == Op::allgatherv);
-  return {side.memory.base() + (same ? 0 : side.byte_displacements[slot]), same ? side.count : side.counts[slot], side.types[slot]};
+  return {side.memory.base() + (same ? 0 : side.byte_displacements[slot]), same ? side.count : side.counts[slot],
+          side.types[slot]};
 }
 
 void Exchange::run_messages(Memory& receive) {
@@ -209,13 +226,15 @@ void Exchange::run_messages(Memory& receive) {
     const Block b = block(receive_, slot, false);
     if (neighbors_.sources[slot] == MPI_PROC_NULL) continue;
     requests.push_back(MPI_REQUEST_NULL);
-    MPI_Irecv(b.data, b.count, b.type, neighbors_.sources[slot], neighbors_.cartesian ? static_cast<int>(slot ^ 1U) : 0, comm_, &requests.back());
+    MPI_Irecv(b.data, b.count, b.type, neighbors_.sources[slot], neighbors_.cartesian ? static_cast<int>(slot ^ 1U) : 0,
+              comm_, &requests.back());
   }
   for (std::size_t slot = 0; slot < neighbors_.destinations.size(); ++slot) {
     const Block b = block(send_, slot, true);
     if (neighbors_.destinations[slot] == MPI_PROC_NULL) continue;
     requests.push_back(MPI_REQUEST_NULL);
-    MPI_Isend(b.data, b.count, b.type, neighbors_.destinations[slot], neighbors_.cartesian ? static_cast<int>(slot) : 0, comm_, &requests.back());
+    MPI_Isend(b.data, b.count, b.type, neighbors_.destinations[slot], neighbors_.cartesian ? static_cast<int>(slot) : 0,
+              comm_, &requests.back());
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   std::swap(receive, receive_.memory);
@@ -229,24 +248,27 @@ void Exchange::run_mpi(Memory& receive) {
       EXPECT_MPI(MPI_Neighbor_allgather(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_));
       break;
     case Op::allgatherv:
-      EXPECT_MPI(MPI_Neighbor_allgatherv(from, send_.count, send_.type, to, receive_.counts.data(), receive_.displacements.data(),
-                                         receive_.type, comm_));
+      EXPECT_MPI(MPI_Neighbor_allgatherv(from, send_.count, send_.type, to, receive_.counts.data(),
+                                         receive_.displacements.data(), receive_.type, comm_));
       break;
     case Op::alltoall:
       EXPECT_MPI(MPI_Neighbor_alltoall(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_));
       break;
     case Op::alltoallv:
-      EXPECT_MPI(MPI_Neighbor_alltoallv(from, send_.counts.data(), send_.displacements.data(), send_.type, to, receive_.counts.data(),
-                                        receive_.displacements.data(), receive_.type, comm_));
+      EXPECT_MPI(MPI_Neighbor_alltoallv(from, send_.counts.data(), send_.displacements.data(), send_.type, to,
+                                        receive_.counts.data(), receive_.displacements.data(), receive_.type, comm_));
       break;
     case Op::alltoallw:
-      EXPECT_MPI(MPI_Neighbor_alltoallw(from, send_.counts.data(), send_.byte_displacements.data(), send_.types.data(), to,
-                                        receive_.counts.data(), receive_.byte_displacements.data(), receive_.types.data(), comm_));
+      EXPECT_MPI(MPI_Neighbor_alltoallw(from, send_.counts.data(), send_.byte_displacements.data(), send_.types.data(),
+                                        to, receive_.counts.data(), receive_.byte_displacements.data(),
+                                        receive_.types.data(), comm_));
       break;
   }
 }
 
-void Exchange::reference() { run_messages(expected_); }
+void Exchange::reference() {
+  run_messages(expected_);
+}
 
 bool Exchange::mpi_agrees() {
   Memory other = receive_.memory;
@@ -259,17 +281,20 @@ int Exchange::blocking() {
   void* const from = send_.memory.base();
   void* const to = receive_.memory.base();
   switch (op_) {
-    case Op::allgather: return LNW_Neighbor_allgather(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_);
+    case Op::allgather:
+      return LNW_Neighbor_allgather(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_);
     case Op::allgatherv:
-      return LNW_Neighbor_allgatherv(from, send_.count, send_.type, to, receive_.counts.data(), receive_.displacements.data(),
-                                     receive_.type, comm_);
-    case Op::alltoall: return LNW_Neighbor_alltoall(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_);
+      return LNW_Neighbor_allgatherv(from, send_.count, send_.type, to, receive_.counts.data(),
+                                     receive_.displacements.data(), receive_.type, comm_);
+    case Op::alltoall:
+      return LNW_Neighbor_alltoall(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_);
     case Op::alltoallv:
-      return LNW_Neighbor_alltoallv(from, send_.counts.data(), send_.displacements.data(), send_.type, to, receive_.counts.data(),
-                                    receive_.displacements.data(), receive_.type, comm_);
+      return LNW_Neighbor_alltoallv(from, send_.counts.data(), send_.displacements.data(), send_.type, to,
+                                    receive_.counts.data(), receive_.displacements.data(), receive_.type, comm_);
     case Op::alltoallw:
       return LNW_Neighbor_alltoallw(from, send_.counts.data(), send_.byte_displacements.data(), send_.types.data(), to,
-                                    receive_.counts.data(), receive_.byte_displacements.data(), receive_.types.data(), comm_);
+                                    receive_.counts.data(), receive_.byte_displacements.data(), receive_.types.data(),
+                                    comm_);
   }
   return MPI_ERR_INTERN;
 }
@@ -279,19 +304,22 @@ int Exchange::init(MPI_Info info, LNW_Request* request) {
   void* const to = receive_.memory.base();
   switch (op_) {
     case Op::allgather:
-      return LNW_Neighbor_allgather_init(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_, info, request);
-    case Op::allgatherv:
-      return LNW_Neighbor_allgatherv_init(from, send_.count, send_.type, to, receive_.counts.data(), receive_.displacements.data(),
-                                          receive_.type, comm_, info, request);
-    case Op::alltoall:
-      return LNW_Neighbor_alltoall_init(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_, info, request);
-    case Op::alltoallv:
-      return LNW_Neighbor_alltoallv_init(from, send_.counts.data(), send_.displacements.data(), send_.type, to, receive_.counts.data(),
-                                         receive_.displacements.data(), receive_.type, comm_, info, request);
-    case Op::alltoallw:
-      return LNW_Neighbor_alltoallw_init(from, send_.counts.data(), send_.byte_displacements.data(), send_.types.data(), to,
-                                         receive_.counts.data(), receive_.byte_displacements.data(), receive_.types.data(), comm_, info,
+      return LNW_Neighbor_allgather_init(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_, info,
                                          request);
+    case Op::allgatherv:
+      return LNW_Neighbor_allgatherv_init(from, send_.count, send_.type, to, receive_.counts.data(),
+                                          receive_.displacements.data(), receive_.type, comm_, info, request);
+    case Op::alltoall:
+      return LNW_Neighbor_alltoall_init(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_, info,
+                                        request);
+    case Op::alltoallv:
+      return LNW_Neighbor_alltoallv_init(from, send_.counts.data(), send_.displacements.data(), send_.type, to,
+                                         receive_.counts.data(), receive_.displacements.data(), receive_.type, comm_,
+                                         info, request);
+    case Op::alltoallw:
+      return LNW_Neighbor_alltoallw_init(from, send_.counts.data(), send_.byte_displacements.data(), send_.types.data(),
+                                         to, receive_.counts.data(), receive_.byte_displacements.data(),
+                                         receive_.types.data(), comm_, info, request);
   }
   return MPI_ERR_INTERN;
 }
@@ -301,9 +329,9 @@ testing::AssertionResult Exchange::arrived() {
   const std::vector<unsigned char>& wanted = expected_.bytes();
   if (got == wanted) return testing::AssertionSuccess();
   const auto at = std::mismatch(got.begin(), got.end(), wanted.begin()).first - got.begin();
-  return testing::AssertionFailure() << name(op_) << ", seed " << seed_ << ", rank " << rank_ << ": byte " << at << " of " << got.size()
-                                     << " is " << int{got[static_cast<std::size_t>(at)]} << ", expected "
-                                     << int{wanted[static_cast<std::size_t>(at)]};
+  return testing::AssertionFailure() << name(op_) << ", seed " << seed_ << ", rank " << rank_ << ": byte " << at
+                                     << " of " << got.size() << " is " << int{got[static_cast<std::size_t>(at)]}
+                                     << ", expected " << int{wanted[static_cast<std::size_t>(at)]};
 }
 
 }  // namespace laneway::test

@@ -29,8 +29,7 @@ void free_pair_types();
 class Memory {
  public:
   Memory() = default;
-  Memory(std::int64_t lower, std::int64_t upper)
-      : lower_(lower), bytes_(static_cast<std::size_t>(upper - lower)) {}
+  Memory(std::int64_t lower, std::int64_t upper) : lower_(lower), bytes_(static_cast<std::size_t>(upper - lower)) {}
   [[nodiscard]] unsigned char* base() { return bytes_.data() - lower_; }
   [[nodiscard]] std::vector<unsigned char>& bytes() { return bytes_; }
 
@@ -41,15 +40,16 @@ class Memory {
 
 class Exchange {
  public:
-  /// Arguments that agree on all ranks of `comm`, whose neighborhood it is; `typed`: derived datatypes, other ones on both
-  /// sides.
+  /// Arguments that agree on all ranks of `comm`, whose neighborhood it is; `typed`: derived datatypes, other ones on
+  /// both sides.
   Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed);
 
   /// New data to send, and the receive buffers as before the operation.
   void fill(int iteration);
 
   /// What must arrive, by messages that follow the standard's rules: the k-th edge between two ranks on one side is the
-  /// k-th on the other; on Cartesian communicators what is sent in the negative direction arrives from the positive one.
+  /// k-th on the other; on Cartesian communicators what is sent in the negative direction arrives from the positive
+  /// one.
   void reference();
   /// What `other`, with the same arguments on another communicator, has as its reference.
   void expect_as(const Exchange& other) { expected_ = other.expected_; }

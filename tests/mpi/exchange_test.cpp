@@ -25,16 +25,19 @@ void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::st
       Exchange exchange(op, comm, mix({seed, static_cast<std::uint64_t>(op), typed}), typed);
       exchange.fill(0);
       exchange.reference();
-      // MPICH 4.0's own alltoallw gives wrong results and writes beyond the buffers, on graphs without anything special.
+      // MPICH 4.0's own alltoallw gives wrong results and writes beyond the buffers, on graphs without anything
+      // special.
       const bool compare = !(is_mpich() && op == Op::alltoallw);
       static bool said = false;
       if (!compare && !std::exchange(said, true) && rank() == 0)
-        std::cout << "SKIP-compare: MPI_Neighbor_alltoallw of this MPI library is not reliable; compared with messages only\n";
+        std::cout << "SKIP-compare: MPI_Neighbor_alltoallw of this MPI library is not reliable; compared with messages "
+                     "only\n";
       const int mine = compare && !exchange.mpi_agrees();
       int any = 0;
       MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
       if (any && rank() == 0)
-        std::cout << "SKIP-compare: MPI_Neighbor_" << name(op) << " of this MPI library does not match an edge that occurs twice in the "
+        std::cout << "SKIP-compare: MPI_Neighbor_" << name(op)
+                  << " of this MPI library does not match an edge that occurs twice in the "
                   << "standard's order; compared with the rule only\n";
       EXPECT_FALSE(any && !twice) << "MPI_Neighbor_" << name(op);
       EXPECT_MPI(exchange.blocking());
@@ -88,9 +91,10 @@ TEST_F(ExchangeTest, GraphsMadeByMpi) {
   // Adjacent, with weights.
   std::vector<int> source_weights(shape.sources.size() + 1, 3), destination_weights(shape.destinations.size() + 1, 4);
   MPI_Comm comm = MPI_COMM_NULL;
-  EXPECT_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(shape.sources.size()), shape.sources.data(),
-                                            source_weights.data(), static_cast<int>(shape.destinations.size()),
-                                            shape.destinations.data(), destination_weights.data(), MPI_INFO_NULL, 0, &comm));
+  EXPECT_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(shape.sources.size()),
+                                            shape.sources.data(), source_weights.data(),
+                                            static_cast<int>(shape.destinations.size()), shape.destinations.data(),
+                                            destination_weights.data(), MPI_INFO_NULL, 0, &comm));
   all_operations(comm, 78, {uneven_machine()});
   MPI_Comm_free(&comm);
 
@@ -103,7 +107,8 @@ TEST_F(ExchangeTest, GraphsMadeByMpi) {
   destinations.reserve(sorted.size() + 1);
   for (const auto& [destination, times] : sorted) destinations.push_back(destination);
   const int degree = static_cast<int>(destinations.size());
-  EXPECT_MPI(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &owner, &degree, destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+  EXPECT_MPI(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &owner, &degree, destinations.data(), MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &comm));
   all_operations(comm, 80, {"node:* rank:3"});
   MPI_Comm_free(&comm);
 }
@@ -114,7 +119,9 @@ TEST_F(ExchangeTest, GraphCreate) {
   edges.reserve(1);
   for (int i = 0; i < size(); ++i) {
     for (int j = 0; j < size(); ++j)
-      if (i != j && mix({5, static_cast<std::uint64_t>(std::min(i, j)), static_cast<std::uint64_t>(std::max(i, j))}) % 3 == 0) edges.push_back(j);
+      if (i != j &&
+          mix({5, static_cast<std::uint64_t>(std::min(i, j)), static_cast<std::uint64_t>(std::max(i, j))}) % 3 == 0)
+        edges.push_back(j);
     index.push_back(static_cast<int>(edges.size()));
   }
   MPI_Comm comm = MPI_COMM_NULL;
@@ -128,22 +135,37 @@ void cartesian(const std::vector<int>& sizes, const std::vector<int>& periods) {
   int needed = 1;
   for (int n : sizes) needed *= n;
   if (needed > size()) {
-    if (rank() == 0) std::cout << "SKIP: a Cartesian communicator of " << needed << " ranks, there are " << size() << "\n";
+    if (rank() == 0)
+      std::cout << "SKIP: a Cartesian communicator of " << needed << " ranks, there are " << size() << "\n";
     return;
   }
   MPI_Comm comm = MPI_COMM_NULL;
   EXPECT_MPI(MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(sizes.size()), sizes.data(), periods.data(), 0, &comm));
   if (comm != MPI_COMM_NULL) {
-    all_operations(comm, mix({91, static_cast<std::uint64_t>(needed), static_cast<std::uint64_t>(periods[0])}), {uneven_machine(), "node:* rank:2"});
+    all_operations(comm, mix({91, static_cast<std::uint64_t>(needed), static_cast<std::uint64_t>(periods[0])}),
+                   {uneven_machine(), "node:* rank:2"});
     MPI_Comm_free(&comm);
   }
 }
 
 TEST_F(ExchangeTest, Cartesian) {
   const std::vector<std::pair<std::vector<int>, std::vector<int>>> cases = {
-      {{1}, {0}},          {{1}, {1}},          {{2}, {0}},       {{2}, {1}},          {{3}, {0}},          {{3}, {1}},
-      {{1, 1}, {1, 1}},    {{2, 1}, {1, 1}},    {{2, 2}, {1, 0}}, {{2, 2}, {1, 1}},    {{3, 2}, {0, 1}},    {{3, 3}, {1, 1}},
-      {{2, 2, 2}, {1, 1, 1}}, {{1, 3, 2}, {1, 0, 1}}, {{4, 4}, {1, 0}}, {{2, 3, 2}, {0, 1, 0}},
+      {{1}, {0}},
+      {{1}, {1}},
+      {{2}, {0}},
+      {{2}, {1}},
+      {{3}, {0}},
+      {{3}, {1}},
+      {{1, 1}, {1, 1}},
+      {{2, 1}, {1, 1}},
+      {{2, 2}, {1, 0}},
+      {{2, 2}, {1, 1}},
+      {{3, 2}, {0, 1}},
+      {{3, 3}, {1, 1}},
+      {{2, 2, 2}, {1, 1, 1}},
+      {{1, 3, 2}, {1, 0, 1}},
+      {{4, 4}, {1, 0}},
+      {{2, 3, 2}, {0, 1, 0}},
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (is_mpich() && size() > 2 && i % 3 != 0) continue;
@@ -195,10 +217,12 @@ TEST_F(ExchangeTest, NoEdgesAndNullArrays) {
   for (const Choice& choice : choices(uneven_machine())) {
     const Info info(choice.hints());
     std::vector<LNW_Request> requests(3);
-    EXPECT_MPI(LNW_Neighbor_alltoallv_init(nullptr, nullptr, nullptr, MPI_INT, nullptr, nullptr, nullptr, MPI_INT, comm, info.get(), &requests[0]));
-    EXPECT_MPI(LNW_Neighbor_alltoallw_init(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, comm, info.get(), &requests[1]));
-    EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(nullptr, 0, nullptr, nullptr, MPI_INT, nullptr, 0, nullptr, nullptr, MPI_INT, comm,
-                                                   info.get(), &requests[2]));
+    EXPECT_MPI(LNW_Neighbor_alltoallv_init(nullptr, nullptr, nullptr, MPI_INT, nullptr, nullptr, nullptr, MPI_INT, comm,
+                                           info.get(), &requests[0]));
+    EXPECT_MPI(LNW_Neighbor_alltoallw_init(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, comm,
+                                           info.get(), &requests[1]));
+    EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(nullptr, 0, nullptr, nullptr, MPI_INT, nullptr, 0, nullptr, nullptr,
+                                                   MPI_INT, comm, info.get(), &requests[2]));
     for (int i = 0; i < 2; ++i) {
       EXPECT_MPI(LNW_Startall(3, requests.data()));
       EXPECT_MPI(LNW_Waitall(3, requests.data(), MPI_STATUSES_IGNORE));
@@ -211,18 +235,19 @@ TEST_F(ExchangeTest, ZeroCountsWithNullBuffers) {
   const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
   const MPI_Comm comm = graph.get();
   const std::vector<int> zeros(2, 0);
-  EXPECT_MPI(LNW_Neighbor_alltoallv(nullptr, zeros.data(), zeros.data(), MPI_INT, nullptr, zeros.data(), zeros.data(), MPI_INT, comm));
+  EXPECT_MPI(LNW_Neighbor_alltoallv(nullptr, zeros.data(), zeros.data(), MPI_INT, nullptr, zeros.data(), zeros.data(),
+                                    MPI_INT, comm));
   EXPECT_MPI(LNW_Neighbor_allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, comm));
   for (const Choice& choice : choices("node:* rank:2")) {
     const Info info(choice.hints());
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_alltoallv_init(nullptr, zeros.data(), zeros.data(), MPI_INT, nullptr, zeros.data(), zeros.data(), MPI_INT, comm,
-                                           info.get(), &request));
+    EXPECT_MPI(LNW_Neighbor_alltoallv_init(nullptr, zeros.data(), zeros.data(), MPI_INT, nullptr, zeros.data(),
+                                           zeros.data(), MPI_INT, comm, info.get(), &request));
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     EXPECT_MPI(LNW_Request_free(&request));
-    EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(nullptr, 0, zeros.data(), nullptr, MPI_INT, nullptr, 0, zeros.data(), nullptr, MPI_INT,
-                                                   comm, info.get(), &request));
+    EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(nullptr, 0, zeros.data(), nullptr, MPI_INT, nullptr, 0, zeros.data(),
+                                                   nullptr, MPI_INT, comm, info.get(), &request));
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     EXPECT_MPI(LNW_Request_free(&request));
@@ -233,11 +258,16 @@ TEST_F(ExchangeTest, ZeroCountsWithNullBuffers) {
 class Indexed {
  public:
   Indexed(MPI_Comm comm, std::uint64_t seed, MPI_Datatype send_type, MPI_Datatype receive_type)
-      : comm_(comm), seed_(seed), send_type_(send_type), receive_type_(receive_type), neighbors_(neighborhood_of(comm)) {
+      : comm_(comm),
+        seed_(seed),
+        send_type_(send_type),
+        receive_type_(receive_type),
+        neighbors_(neighborhood_of(comm)) {
     int r = 0;
     MPI_Comm_rank(comm, &r);
     Random random(static_cast<unsigned>(mix({seed, static_cast<std::uint64_t>(r)})));
-    auto side = [&](const std::vector<int>& peers, bool sends, std::vector<int>& counts, std::vector<MPI_Count>& indices) {
+    auto side = [&](const std::vector<int>& peers, bool sends, std::vector<int>& counts,
+                    std::vector<MPI_Count>& indices) {
       for (int peer : peers) {
         const auto s = static_cast<std::uint64_t>(sends ? r : peer);
         const auto d = static_cast<std::uint64_t>(sends ? peer : r);
@@ -260,14 +290,16 @@ class Indexed {
   }
 
   int init(MPI_Info info, LNW_Request* request, bool bind) {
-    return LNW_Neighbor_alltoallv_init_indexed(bind ? send_.base() : nullptr, elements, send_counts_.data(), send_indices_.data(), send_type_,
-                                               bind ? receive_.base() : nullptr, elements, receive_counts_.data(), receive_indices_.data(),
-                                               receive_type_, comm_, info, request);
+    return LNW_Neighbor_alltoallv_init_indexed(bind ? send_.base() : nullptr, elements, send_counts_.data(),
+                                               send_indices_.data(), send_type_, bind ? receive_.base() : nullptr,
+                                               elements, receive_counts_.data(), receive_indices_.data(), receive_type_,
+                                               comm_, info, request);
   }
   int bind(LNW_Request request) { return LNW_Request_set_buffers(request, send_.base(), receive_.base()); }
 
   void fill(int iteration) {
-    Random random(static_cast<unsigned>(mix({seed_, static_cast<std::uint64_t>(rank_), 7, static_cast<std::uint64_t>(iteration)})));
+    Random random(static_cast<unsigned>(
+        mix({seed_, static_cast<std::uint64_t>(rank_), 7, static_cast<std::uint64_t>(iteration)})));
     for (unsigned char& byte : send_.bytes()) byte = static_cast<unsigned char>(random() % 251);
     std::fill(receive_.bytes().begin(), receive_.bytes().end(), static_cast<unsigned char>(0xcd));
   }
@@ -279,7 +311,8 @@ class Indexed {
     std::vector<unsigned char> packed(send_indices_.size() * bytes + 1), unpacked(receive_indices_.size() * bytes + 1);
     int position = 0;
     for (MPI_Count index : send_indices_)
-      MPI_Pack(send_.base() + index * send_extent_, 1, send_type_, packed.data(), static_cast<int>(packed.size()), &position, comm_);
+      MPI_Pack(send_.base() + index * send_extent_, 1, send_type_, packed.data(), static_cast<int>(packed.size()),
+               &position, comm_);
     std::vector<MPI_Request> requests;
     auto post = [&](const std::vector<int>& peers, const std::vector<int>& counts, unsigned char* data, bool sends) {
       for (std::size_t slot = 0; slot < peers.size(); ++slot) {
@@ -300,10 +333,13 @@ class Indexed {
     std::fill(expected.bytes().begin(), expected.bytes().end(), static_cast<unsigned char>(0xcd));
     position = 0;
     for (MPI_Count index : receive_indices_)
-      MPI_Unpack(unpacked.data(), static_cast<int>(unpacked.size()), &position, expected.base() + index * receive_extent_, 1, receive_type_, comm_);
+      MPI_Unpack(unpacked.data(), static_cast<int>(unpacked.size()), &position,
+                 expected.base() + index * receive_extent_, 1, receive_type_, comm_);
     if (expected.bytes() == receive_.bytes()) return testing::AssertionSuccess();
-    const auto at = std::mismatch(expected.bytes().begin(), expected.bytes().end(), receive_.bytes().begin()).first - expected.bytes().begin();
-    return testing::AssertionFailure() << "indexed, seed " << seed_ << ", rank " << rank_ << ": first wrong byte is " << at - 64;
+    const auto at = std::mismatch(expected.bytes().begin(), expected.bytes().end(), receive_.bytes().begin()).first -
+                    expected.bytes().begin();
+    return testing::AssertionFailure() << "indexed, seed " << seed_ << ", rank " << rank_ << ": first wrong byte is "
+                                       << at - 64;
   }
 
   static constexpr int elements = 23;
@@ -321,7 +357,8 @@ class Indexed {
 };
 
 TEST_F(ExchangeTest, IndexedWithDuplicatesOnBothSides) {
-  // Types without holes that another element fills: the pair types that are as large as their extent, and those with gaps.
+  // Types without holes that another element fills: the pair types that are as large as their extent, and those with
+  // gaps.
   const std::vector<MPI_Datatype>& pool = pair_types();
   for (int n = 0; n < effort(24); ++n) {
     const auto seed = 500 + static_cast<std::uint64_t>(n);
@@ -368,8 +405,8 @@ TEST_F(ExchangeTest, IndexedOnPeriodicCartesianOfOneAndTwo) {
       const std::vector<int> send{10 * rank() + 1, 10 * rank() + 2};
       int receive = -1;
       LNW_Request request = LNW_REQUEST_NULL;
-      EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(send.data(), 2, counts.data(), from.data(), MPI_INT, &receive, 1, counts.data(), to.data(),
-                                                     MPI_INT, comm, info.get(), &request));
+      EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(send.data(), 2, counts.data(), from.data(), MPI_INT, &receive, 1,
+                                                     counts.data(), to.data(), MPI_INT, comm, info.get(), &request));
       EXPECT_MPI(LNW_Start(&request));
       EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
       // The last slot receives from the positive neighbour, what that sent in the negative direction: its element 0.
@@ -405,13 +442,14 @@ TEST_F(ExchangeTest, BottomWithAbsoluteDisplacements) {
   MPI_Get_address(&receive[1], &to[1]);
   const std::vector<MPI_Datatype> types{MPI_INT, MPI_INT};
   const std::vector<int> expected{-1, shape.sources[1] * 10 + 2, -1, shape.sources[0] * 10 + 1, -1};
-  EXPECT_MPI(LNW_Neighbor_alltoallw(MPI_BOTTOM, counts.data(), from.data(), types.data(), MPI_BOTTOM, counts.data(), to.data(), types.data(), graph.get()));
+  EXPECT_MPI(LNW_Neighbor_alltoallw(MPI_BOTTOM, counts.data(), from.data(), types.data(), MPI_BOTTOM, counts.data(),
+                                    to.data(), types.data(), graph.get()));
   EXPECT_EQ(receive, expected);
   for (const Choice& choice : choices("node:* rank:2")) {
     const Info info(choice.hints());
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_alltoallw_init(MPI_BOTTOM, counts.data(), from.data(), types.data(), MPI_BOTTOM, counts.data(), to.data(), types.data(),
-                                           graph.get(), info.get(), &request));
+    EXPECT_MPI(LNW_Neighbor_alltoallw_init(MPI_BOTTOM, counts.data(), from.data(), types.data(), MPI_BOTTOM,
+                                           counts.data(), to.data(), types.data(), graph.get(), info.get(), &request));
     std::fill(receive.begin(), receive.end(), -1);
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));

@@ -8,7 +8,8 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm graph = MPI_COMM_NULL;
-  LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &graph);
   LNW_Request request = LNW_REQUEST_NULL;
   int value = 0;
   LNW_Neighbor_allgather_init(&value, -7, MPI_INT, &value, 1, MPI_INT, graph, MPI_INFO_NULL, &request);

@@ -34,8 +34,8 @@ class Watch : public testing::EmptyTestEventListener {
 class FailuresOnly : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    std::fprintf(stderr, "[rank %d] %s: %s:%d\n%s\n", laneway::test::rank(), running, result.file_name() ? result.file_name() : "?",
-                 result.line_number(), result.message());
+    std::fprintf(stderr, "[rank %d] %s: %s:%d\n%s\n", laneway::test::rank(), running,
+                 result.file_name() ? result.file_name() : "?", result.line_number(), result.message());
   }
 };
 

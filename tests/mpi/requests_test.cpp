@@ -54,7 +54,8 @@ class RequestsTest : public MpiTest {
 
 TEST_F(RequestsTest, FiftyInFlightInAnyOrder) {
   std::vector<Comm> comms;
-  for (std::uint64_t seed : {11U, 12U, 13U}) comms.push_back(make_graph(MPI_COMM_WORLD, random_shape(seed, rank(), size())));
+  for (std::uint64_t seed : {11U, 12U, 13U})
+    comms.push_back(make_graph(MPI_COMM_WORLD, random_shape(seed, rank(), size())));
   const int whole = size(), periodic = 1;
   MPI_Comm cart = MPI_COMM_NULL;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &whole, &periodic, 0, &cart);
@@ -80,7 +81,8 @@ TEST_F(RequestsTest, FiftyInFlightInAnyOrder) {
         open += !flag;
       }
     }
-    for (auto& operation : operations) EXPECT_TRUE(operation->exchange.arrived()) << operation->words << ", iteration " << iteration;
+    for (auto& operation : operations)
+      EXPECT_TRUE(operation->exchange.arrived()) << operation->words << ", iteration " << iteration;
   }
 }
 
@@ -203,7 +205,8 @@ TEST_F(RequestsTest, OutliveTheirCommunicator) {
     const Info info(choice.hints());
     std::array<LNW_Request, 2> requests{};
     for (LNW_Request& request : requests)
-      EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), info.get(), &request));
+      EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), info.get(),
+                                             &request));
     EXPECT_MPI(LNW_Start(&requests[0]));
     graph.free();
     EXPECT_MPI(LNW_Wait(&requests[0], MPI_STATUS_IGNORE));
@@ -227,7 +230,8 @@ TEST_F(RequestsTest, OtherBuffers) {
     std::array<int, 2> first{}, second{};
     int a = rank(), b = rank() + 1000;
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_allgather_init(&a, 1, MPI_INT, first.data(), 1, MPI_INT, graph.get(), info.get(), &request));
+    EXPECT_MPI(
+        LNW_Neighbor_allgather_init(&a, 1, MPI_INT, first.data(), 1, MPI_INT, graph.get(), info.get(), &request));
     for (int turn = 0; turn < 3; ++turn) {
       EXPECT_MPI(LNW_Request_set_buffers(request, &b, second.data()));
       EXPECT_MPI(LNW_Start(&request));
@@ -252,7 +256,8 @@ TEST_F(RequestsTest, UsersReceiveFromAnybodyWithAnyTagIsLeftAlone) {
     const Comm other = make_graph(MPI_COMM_WORLD, random_shape(61, rank(), size()));
     for (std::size_t n = 0; n < 10; ++n) {
       const Info info(nth_choice(n).hints());
-      Exchange expected(all_ops[n % 5], other.get(), 600 + n, true), exchange(all_ops[n % 5], graph.get(), 600 + n, true);
+      Exchange expected(all_ops[n % 5], other.get(), 600 + n, true),
+          exchange(all_ops[n % 5], graph.get(), 600 + n, true);
       expected.fill(1);
       exchange.fill(1);
       expected.reference();
@@ -301,7 +306,8 @@ TEST_F(RequestsTest, UsersAttributesAreLeftAlone) {
   MPI_Comm_create_keyval(count_copy, count_deletion, &key, nullptr);
   copies = deletions = 0;
   MPI_Comm user = MPI_COMM_NULL;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, &copies, MPI_UNWEIGHTED, 0, &copies, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &user);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, &copies, MPI_UNWEIGHTED, 0, &copies, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                 0, &user);
   int value = 42;
   MPI_Comm_set_attr(user, key, &value);
   {
@@ -383,7 +389,8 @@ TEST_F(RequestsTest, CommunicatorsComeAndGo) {
     std::array<int, 2> receive{-1, -1};
     const Info info(nth_choice(static_cast<std::size_t>(turn)).hints());
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), info.get(), &request));
+    EXPECT_MPI(
+        LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), info.get(), &request));
     if (request == LNW_REQUEST_NULL) break;
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
@@ -421,8 +428,9 @@ TEST_F(RequestsTest, StatisticsOfKnownDuplicates) {
   auto totals = [&](const char* strategy) {
     const Info info(Hints{{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:2"}});
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(send.data(), 3, counts.data(), from.data(), MPI_INT, receive.data(), 4 * size(), counts.data(),
-                                                   to.data(), MPI_INT, graph.get(), info.get(), &request));
+    EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed(send.data(), 3, counts.data(), from.data(), MPI_INT, receive.data(),
+                                                   4 * size(), counts.data(), to.data(), MPI_INT, graph.get(),
+                                                   info.get(), &request));
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     for (int r = 0; r < size(); ++r) {
@@ -448,7 +456,8 @@ TEST_F(RequestsTest, StatisticsOfKnownDuplicates) {
   EXPECT_EQ(totals("direct"), (std::array<std::int64_t, 2>{pairs_of_ranks, pairs_of_ranks * 16}));
   EXPECT_EQ(totals("three_step_nodedup"), (std::array<std::int64_t, 2>{pairs_of_nodes, pairs_of_ranks * 16}));
   // Each rank's three values go once to each other node.
-  EXPECT_EQ(totals("three_step"), (std::array<std::int64_t, 2>{pairs_of_nodes, std::int64_t{size()} * (nodes - 1) * 12}));
+  EXPECT_EQ(totals("three_step"),
+            (std::array<std::int64_t, 2>{pairs_of_nodes, std::int64_t{size()} * (nodes - 1) * 12}));
 }
 
 TEST_F(RequestsTest, PlanText) {
@@ -456,7 +465,8 @@ TEST_F(RequestsTest, PlanText) {
   int send = 0;
   std::array<int, 2> receive{};
   LNW_Request request = LNW_REQUEST_NULL;
-  EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), MPI_INFO_NULL, &request));
+  EXPECT_MPI(
+      LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), MPI_INFO_NULL, &request));
   MPI_Count length = 0;
   EXPECT_MPI(LNW_Request_get_plan(request, nullptr, 0, &length));
   std::string text(static_cast<std::size_t>(length) + 1, 'x');
@@ -478,7 +488,8 @@ TEST_F(RequestsTest, MoreThanTwoToThe31Bytes) {
   if (size() > 2) GTEST_SKIP() << "SKIP: only with 1 or 2 ranks, there are " << size();
   const Comm graph = make_graph(MPI_COMM_WORLD, {{(rank() + 1) % size()}, {(rank() + 1) % size()}});
   const std::int64_t count = (std::int64_t{1} << 28) + 3;
-  std::vector<double> send(static_cast<std::size_t>(rank() == 0 ? count : 1)), receive(static_cast<std::size_t>(rank() == size() - 1 ? count : 1));
+  std::vector<double> send(static_cast<std::size_t>(rank() == 0 ? count : 1)),
+      receive(static_cast<std::size_t>(rank() == size() - 1 ? count : 1));
   for (std::size_t i = 0; i < send.size(); i += 1000) send[i] = static_cast<double>(i);
   send.back() = 1.5;
   const int send_count = static_cast<int>(send.size()), receive_count = static_cast<int>(receive.size()), zero = 0;
@@ -486,8 +497,8 @@ TEST_F(RequestsTest, MoreThanTwoToThe31Bytes) {
     std::fill(receive.begin(), receive.end(), -1);
     const Info info(Hints{{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:1"}});
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_alltoallv_init(send.data(), &send_count, &zero, MPI_DOUBLE, receive.data(), &receive_count, &zero, MPI_DOUBLE,
-                                           graph.get(), info.get(), &request));
+    EXPECT_MPI(LNW_Neighbor_alltoallv_init(send.data(), &send_count, &zero, MPI_DOUBLE, receive.data(), &receive_count,
+                                           &zero, MPI_DOUBLE, graph.get(), info.get(), &request));
     EXPECT_MPI(LNW_Start(&request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     if (rank() == size() - 1) {

@@ -48,7 +48,9 @@ int effort(int cases) {
   return size() > 8 ? std::max(1, cases / 2) : cases;
 }
 
-void MpiTest::SetUp() { MPI_Barrier(MPI_COMM_WORLD); }
+void MpiTest::SetUp() {
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 
 void MpiTest::TearDown() {
   const int mine = HasFailure() ? rank() : size();
@@ -68,7 +70,9 @@ std::uint64_t mix(std::initializer_list<std::uint64_t> values) {
   return hash;
 }
 
-int pick(Random& random, int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); }
+int pick(Random& random, int least, int most) {
+  return std::uniform_int_distribution<int>(least, most)(random);
+}
 
 Info::Info(const Hints& hints) {
   MPI_Info_create(&info_);
@@ -81,7 +85,9 @@ Hints Choice::hints() const {
   return result;
 }
 
-std::string Choice::text() const { return strategy + " deduplicate=" + deduplicate + " machine='" + machine + "'"; }
+std::string Choice::text() const {
+  return strategy + " deduplicate=" + deduplicate + " machine='" + machine + "'";
+}
 
 std::vector<Choice> choices(const std::string& machine) {
   std::vector<Choice> result;
@@ -159,9 +165,9 @@ Shape ring_shape(int rank, int size) {
 
 Comm make_graph(MPI_Comm comm, const Shape& shape, MPI_Info info) {
   MPI_Comm graph = MPI_COMM_NULL;
-  EXPECT_MPI(LNW_Dist_graph_create_adjacent(comm, static_cast<int>(shape.sources.size()), shape.sources.data(), MPI_UNWEIGHTED,
-                                            static_cast<int>(shape.destinations.size()), shape.destinations.data(), MPI_UNWEIGHTED,
-                                            info, 0, &graph));
+  EXPECT_MPI(LNW_Dist_graph_create_adjacent(comm, static_cast<int>(shape.sources.size()), shape.sources.data(),
+                                            MPI_UNWEIGHTED, static_cast<int>(shape.destinations.size()),
+                                            shape.destinations.data(), MPI_UNWEIGHTED, info, 0, &graph));
   return Comm(graph);
 }
 

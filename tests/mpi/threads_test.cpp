@@ -35,7 +35,8 @@ TEST_F(ThreadsTest, EachWithItsOwnCommunicatorAndRequests) {
       const Comm graph = make_graph(parents[static_cast<std::size_t>(t)].get(), random_shape(seed, rank(), size()));
       for (const std::string& on : {std::string(), machine}) {
         for (const Choice& choice : choices(on)) {
-          Exchange first(all_ops[(seed + static_cast<std::uint64_t>(turn)) % 5], graph.get(), seed, true), second(Op::alltoallv, graph.get(), seed + 50, false);
+          Exchange first(all_ops[(seed + static_cast<std::uint64_t>(turn)) % 5], graph.get(), seed, true),
+              second(Op::alltoallv, graph.get(), seed + 50, false);
           const Info info(choice.hints());
           LNW_Request requests[2] = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};
           EXPECT_MPI(first.init(info.get(), &requests[0]));

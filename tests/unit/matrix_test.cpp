@@ -168,7 +168,7 @@ TEST_F(MarketFile, NoTruncationCrashes) {
 }
 
 TEST_F(GraphFile, ReadsEveryFormat) {
-  const Dense path_of_three{{{0, 0}, 2}, {{0, 1}, -1}, {{1, 0}, -1}, {{1, 1}, 3},
+  const Dense path_of_three{{{0, 0}, 2},  {{0, 1}, -1}, {{1, 0}, -1}, {{1, 1}, 3},
                             {{1, 2}, -1}, {{2, 1}, -1}, {{2, 2}, 2}};
   EXPECT_EQ(dense(load(write("a.graph", "3 2\n2\n1 3\n2\n"))), path_of_three);
   EXPECT_EQ(dense(load(write("b.graph", "% c\n3 2 0\n% c\n2 \n 3 1\n2"))), path_of_three);
