@@ -13,8 +13,7 @@ namespace laneway {
 namespace {
 
 constexpr std::array<HintRow, 7> rows = {{
-    {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
-     "direct, three_step; the suffix _nodedup turns deduplication off",
+    {"lnw_strategy", "LANEWAY_STRATEGY", "direct", "direct, three_step; the suffix _nodedup turns deduplication off",
      "how data moves between nodes"},
     {"lnw_deduplicate", "LANEWAY_DEDUPLICATE", "true", "true, false",
      "send each byte between two nodes once, however many ranks need it"},
