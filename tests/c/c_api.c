@@ -98,7 +98,6 @@ static void exchanges(MPI_Comm ring, int left, int right) {
 static void errors(MPI_Comm ring) {
   int value = 0;
   LNW_Request request = LNW_REQUEST_NULL;
-  MPI_Datatype huge;
   MPI_Info info;
   const int counts[2] = {2, 2};
   const MPI_Count indices[4] = {0, 1, 2, 3};
@@ -114,8 +113,11 @@ static void errors(MPI_Comm ring) {
   CHECK_ERROR(LNW_Neighbor_allgather_init(&value, 0, MPI_INT, &value, 0, MPI_INT, ring, info, &request), "nonsense");
   MPI_Info_free(&info);
 
-  /* 2^48 bytes with gaps, to be packed: std::bad_alloc inside. A rank that sends to itself packs nothing. */
+#ifndef LANEWAY_TEST_SANITIZED
+  /* 2^48 bytes with gaps, to be packed: std::bad_alloc inside. A rank that sends to itself packs nothing. A sanitizer would
+   * end the program. */
   if (size > 1) {
+    MPI_Datatype huge;
     MPI_Type_vector(1 << 18, 1 << 28, 1 << 29, MPI_INT, &huge);
     MPI_Type_commit(&huge);
     CHECK_ERROR(LNW_Neighbor_allgather_init(&value, 1, huge, &value, 1, huge, ring, MPI_INFO_NULL, &request),
@@ -123,6 +125,7 @@ static void errors(MPI_Comm ring) {
     CHECK(request == LNW_REQUEST_NULL);
     MPI_Type_free(&huge);
   }
+#endif
 }
 
 int main(int argc, char** argv) {
