@@ -110,7 +110,8 @@ class Command:
     def start(self, *arguments: str, **options: object) -> subprocess.Popen[str]:
         name, value = self.mark.split("=")
         environment = {**os.environ, name: value, "TMPDIR": str(self.temporary)}
-        argv = [sys.executable, "-m", "laneway", *arguments]
+        # The tests themselves may have been started where interrupts are ignored, as in the background of a script.
+        argv = ["env", "--default-signal=INT", sys.executable, "-m", "laneway", *arguments]
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return subprocess.Popen(argv, env=environment, text=True, start_new_session=True, **{**pipes, **options})
 
