@@ -114,8 +114,8 @@ static void errors(MPI_Comm ring) {
   MPI_Info_free(&info);
 
 #ifndef LANEWAY_TEST_SANITIZED
-  /* 2^48 bytes with gaps, to be packed: std::bad_alloc inside. A rank that sends to itself packs nothing. A sanitizer would
-   * end the program. */
+  /* 2^48 bytes with gaps, to be packed: std::bad_alloc inside. A rank that sends to itself packs nothing. A sanitizer
+   * would end the program. */
   if (size > 1) {
     MPI_Datatype huge;
     MPI_Type_vector(1 << 18, 1 << 28, 1 << 29, MPI_INT, &huge);

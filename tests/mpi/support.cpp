@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <numeric>
 
 #include "lanes/strategy.hpp"
 
@@ -156,6 +157,12 @@ Shape random_shape(std::uint64_t seed, int rank, int size) {
   std::shuffle(shape.sources.begin(), shape.sources.end(), random);
   std::shuffle(shape.destinations.begin(), shape.destinations.end(), random);
   return shape;
+}
+
+Shape complete_shape(int size) {
+  std::vector<int> all(static_cast<std::size_t>(size));
+  std::iota(all.begin(), all.end(), 0);
+  return {all, all};
 }
 
 Shape ring_shape(int rank, int size) {

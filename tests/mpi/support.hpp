@@ -97,6 +97,8 @@ struct Shape {
 
 /// Uneven degrees, some isolated ranks, self edges, edges that occur twice; both lists in random order.
 [[nodiscard]] Shape random_shape(std::uint64_t seed, int rank, int size);
+/// Every rank with every rank: with relays, everybody waits for everybody.
+[[nodiscard]] Shape complete_shape(int size);
 /// Both neighbours on a ring.
 [[nodiscard]] Shape ring_shape(int rank, int size);
 
