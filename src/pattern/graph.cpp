@@ -6,19 +6,12 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/mix.hpp"
 #include "pattern/spec.hpp"
 
 namespace laneway {
 
 namespace {
-
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014, Figure 13).
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 struct Grid {
   std::vector<std::int64_t> dims;

@@ -32,7 +32,6 @@ struct Sink {
 struct Grouping {
   std::int64_t message_bytes = 0;
 
-  static constexpr Grouping each() { return {0}; }
   static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
