@@ -25,6 +25,8 @@ endif()
 add_library(laneway_flags INTERFACE)
 target_compile_definitions(laneway_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 target_compile_options(laneway_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+# Calls of MPI functions load their address instead of jumping through a stub.
+target_compile_options(laneway_flags INTERFACE -fno-plt)
 if(LANEWAY_WERROR)
   target_compile_options(laneway_flags INTERFACE -Werror)
 endif()

@@ -52,7 +52,8 @@ def _exported(variables: Mapping[str, str]) -> list[str]:
 
 def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
     argv = ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"]
-    parameters = {"mpi_yield_when_idle": "1", "pml": "ob1", "btl": "self,vader,tcp"}
+    oversubscribed = job.rank_count() > (os.cpu_count() or 1)
+    parameters = {"mpi_yield_when_idle": str(int(oversubscribed)), "pml": "ob1", "btl": "self,vader,tcp"}
     if isinstance(job.place, Cluster):
         argv += ["--hostfile", supervisor.HOSTFILE, "--map-by", "slot"]
         parameters |= {

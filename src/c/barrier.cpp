@@ -97,10 +97,10 @@ int raise_on(MPI_Comm comm, const char* call) noexcept {
   return code;
 }
 
-int raise_on(const LNW_Request_s* request, const char* call) noexcept {
-  if (!request) return raise_on(MPI_COMM_WORLD, call);
-  const int code = error_code(call, request->request->rank());
-  request->request->call_error_handler(code);
+int raise_on(LNW_Request request, const char* call) noexcept {
+  if (request == LNW_REQUEST_NULL) return raise_on(MPI_COMM_WORLD, call);
+  const int code = error_code(call, request_of(request).rank());
+  request_of(request).call_error_handler(code);
   return code;
 }
 

@@ -3,23 +3,29 @@
 #include <mpi.h>
 
 #include <exception>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "laneway/laneway.h"
 #include "mpi/request.hpp"
 
-struct LNW_Request_s {
-  std::unique_ptr<laneway::Request> request;
-};
-
 namespace laneway {
+
+/// A handle is the request's address.
+inline Request& request_of(LNW_Request handle) {
+  return *reinterpret_cast<Request*>(handle);
+}
+inline LNW_Request handle_of(std::unique_ptr<Request> request) {
+  return reinterpret_cast<LNW_Request>(request.release());
+}
 
 /// The MPI error code for the exception that is being handled; its text names the rank and the call.
 int error_code(const char* call, int rank) noexcept;
 
 int raise_on(MPI_Comm comm, const char* call) noexcept;
-int raise_on(const LNW_Request_s* request, const char* call) noexcept;
+int raise_on(LNW_Request request, const char* call) noexcept;
 
 /// Runs `body`; an exception ends here, as a call of the error handler of `where` (a communicator or a request) and an
 /// error code.

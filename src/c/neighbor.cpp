@@ -27,7 +27,7 @@ int persistent(const char* call, const void* sendbuf, void* recvbuf, MPI_Comm co
           return describe(topology);
         },
         bind ? std::optional(Buffers{sendbuf, recvbuf}) : std::nullopt);
-    *request = new LNW_Request_s{std::move(made)};
+    *request = handle_of(std::move(made));
   });
 }
 

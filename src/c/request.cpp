@@ -17,8 +17,8 @@ void set_empty(MPI_Status* status) {
   MPI_Status_set_cancelled(status, 0);
 }
 
-const LNW_Request_s* where(const LNW_Request* request) {
-  return request ? *request : nullptr;
+LNW_Request where(const LNW_Request* request) {
+  return request != nullptr ? *request : LNW_REQUEST_NULL;
 }
 
 /// The name of an argument, spelled out only for an error.
@@ -33,7 +33,7 @@ struct Argument {
 
 Request& not_null(LNW_Request request, Argument argument = {}) {
   require(request != LNW_REQUEST_NULL, ErrorKind::request, [&] { return argument.text() + " is LNW_REQUEST_NULL"; });
-  return *request->request;
+  return request_of(request);
 }
 
 Request& inactive(LNW_Request request, Argument argument = {}) {
@@ -53,14 +53,15 @@ Request& startable(LNW_Request request, Argument argument = {}) {
 
 int LNW_Start(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
-    if (request && *request && (*request)->request->startable()) return (*request)->request->start();
+    if (request != nullptr && *request != LNW_REQUEST_NULL && request_of(*request).startable())
+      return request_of(*request).start();
     require_pointer(request, "request");
     startable(*request).start();
   });
 }
 
 int LNW_Startall(int count, LNW_Request array_of_requests[]) {
-  return guarded(__func__, count > 0 ? where(array_of_requests) : nullptr, [&] {
+  return guarded(__func__, count > 0 ? where(array_of_requests) : LNW_REQUEST_NULL, [&] {
     require(count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(count); });
     if (count > 0) require_pointer(array_of_requests, "array_of_requests");
     for (int i = 0; i < count; ++i) {
@@ -70,7 +71,7 @@ int LNW_Startall(int count, LNW_Request array_of_requests[]) {
               });
       startable(array_of_requests[i], {"array_of_requests", i});
     }
-    for (int i = 0; i < count; ++i) array_of_requests[i]->request->start();
+    for (int i = 0; i < count; ++i) request_of(array_of_requests[i]).start();
   });
 }
 
@@ -78,7 +79,7 @@ int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     require_pointer(flag, "flag");
-    *flag = *request == LNW_REQUEST_NULL || (*request)->request->test();
+    *flag = *request == LNW_REQUEST_NULL || request_of(*request).test();
     if (*flag) set_empty(status);
   });
 }
@@ -86,17 +87,17 @@ int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
 int LNW_Wait(LNW_Request* request, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
-    if (*request != LNW_REQUEST_NULL) (*request)->request->wait();
+    if (*request != LNW_REQUEST_NULL) request_of(*request).wait();
     set_empty(status);
   });
 }
 
 int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-  return guarded(__func__, count > 0 ? where(array_of_requests) : nullptr, [&] {
+  return guarded(__func__, count > 0 ? where(array_of_requests) : LNW_REQUEST_NULL, [&] {
     require(count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(count); });
     if (count > 0) require_pointer(array_of_requests, "array_of_requests");
     for (int i = 0; i < count; ++i) {
-      if (array_of_requests[i] != LNW_REQUEST_NULL) array_of_requests[i]->request->wait();
+      if (array_of_requests[i] != LNW_REQUEST_NULL) request_of(array_of_requests[i]).wait();
       if (array_of_statuses != MPI_STATUSES_IGNORE) set_empty(&array_of_statuses[i]);
     }
   });
@@ -106,19 +107,17 @@ int LNW_Request_free(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     inactive(*request);
-    delete *request;
+    delete &request_of(*request);
     *request = LNW_REQUEST_NULL;
   });
 }
 
 int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf) {
-  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
-    inactive(request).set_buffers({sendbuf, recvbuf});
-  });
+  return guarded(__func__, request, [&] { inactive(request).set_buffers({sendbuf, recvbuf}); });
 }
 
 int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics) {
-  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
+  return guarded(__func__, request, [&] {
     require_pointer(statistics, "statistics");
     const Statistics s = not_null(request).statistics();
     *statistics = {s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes};
@@ -126,14 +125,14 @@ int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* stat
 }
 
 int LNW_Request_get_strategy(LNW_Request request, const char** name) {
-  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
+  return guarded(__func__, request, [&] {
     require_pointer(name, "name");
     *name = not_null(request).strategy().data();
   });
 }
 
 int LNW_Request_get_plan(LNW_Request request, char* text, MPI_Count size, MPI_Count* length) {
-  return guarded(__func__, static_cast<const LNW_Request_s*>(request), [&] {
+  return guarded(__func__, request, [&] {
     require_pointer(length, "length");
     const std::string json = to_json(not_null(request).plan());
     *length = static_cast<MPI_Count>(json.size());

@@ -42,11 +42,15 @@ inline void require(bool condition, ErrorKind kind, const std::string& message) 
   if (!condition) throw Error(kind, message);
 }
 
-/// The same for hot paths: `message()` is called only to throw.
+/// The same for hot paths: `message()` is called only to throw, out of the caller's way.
 template <class Message>
 requires std::is_invocable_r_v<std::string, Message>
-void require(bool condition, ErrorKind kind, Message&& message) {
-  if (!condition) throw Error(kind, message());
+[[gnu::always_inline]] inline void require(bool condition, ErrorKind kind, Message&& message) {
+  if (!condition) [[unlikely]]
+    [&]() __attribute__((noinline, cold)) {
+      throw Error(kind, message());
+    }
+  ();
 }
 
 /// Throws Error(ErrorKind::internal): the library has contradicted itself.

@@ -1,5 +1,6 @@
 #include "exec/executor.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -10,6 +11,10 @@
 namespace laneway {
 
 namespace {
+
+/// Sends of up to this size are on their way before the receives are posted, which costs the receives nothing when
+/// both take less time than a message; larger ones find their receives posted, and need no copy.
+constexpr std::int64_t eager_send_bytes = 4096;
 
 /// The address `offset` bytes after `base`. Integer arithmetic, since MPI_BOTTOM with absolute offsets is legal.
 std::byte* at(std::byte* base, std::int64_t offset) {
@@ -36,8 +41,11 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
                           at(bases_[static_cast<std::size_t>(step.span.buffer)], step.span.offset), step.span.bytes});
     }
   };
-  add_messages(StepKind::receive, true);
-  add_messages(StepKind::send, true);
+  const bool eager = std::none_of(steps.begin(), steps.end(), [](const Step& step) {
+    return step.kind == StepKind::send && step.after.empty() && step.span.bytes > eager_send_bytes;
+  });
+  add_messages(eager ? StepKind::send : StepKind::receive, true);
+  add_messages(eager ? StepKind::receive : StepKind::send, true);
   initial_messages_ = static_cast<int>(messages.size());
   add_messages(StepKind::receive, false);
   add_messages(StepKind::send, false);
@@ -52,6 +60,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
     copies += step.kind == StepKind::copy;
   }
   independent_ = dependencies == 0;
+  has_more_than_messages_ = !independent_ || copies > 0;
   unmet_ = unmet_at_start_;
   next_begin_.assign(steps.size() + 1, 0);
   for (const Step& step : steps)
@@ -113,11 +122,9 @@ void Executor::drain() {
   }
 }
 
-void Executor::start() {
-  if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
+void Executor::start_rest() {
   if (independent_) {
     for (int step : initial_copies_) run_copy(step);
-    remaining_ = initial_messages_;
     return;
   }
   std::memcpy(unmet_.data(), unmet_at_start_.data(), unmet_.size() * sizeof(int));
@@ -143,13 +150,7 @@ bool Executor::progress() {
   return remaining_ == 0;
 }
 
-void Executor::wait() {
-  if (remaining_ == 0) return;
-  if (independent_) {
-    endpoint_->wait_all();
-    remaining_ = 0;
-    return;
-  }
+void Executor::wait_for_steps() {
   for (int turns = 0; !progress();) relax(turns);
 }
 

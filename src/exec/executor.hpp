@@ -23,26 +23,42 @@ class Executor {
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport);
 
   /// Starts what can start, runs the copies that need no message, and returns.
-  void start();
+  void start() {
+    if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
+    remaining_ = initial_messages_;
+    if (has_more_than_messages_) start_rest();
+  }
   /// Advances without blocking; true when the exchange is complete.
   bool progress();
   /// Returns when the exchange is complete; blocks in the transport where nothing depends on a message.
-  void wait();
+  void wait() {
+    if (remaining_ == 0) return;
+    if (!independent_) return wait_for_steps();
+    endpoint_->wait_all();
+    remaining_ = 0;
+  }
+  /// Whether no step depends on a message: completion then needs no progress by this executor.
+  [[nodiscard]] bool independent() const { return independent_; }
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
 
  private:
+  void start_rest();
+  void wait_for_steps();
   void run_copy(int step);
   void complete(int step);
   void drain();
 
+  std::unique_ptr<Endpoint> endpoint_;
+  int initial_messages_ = 0;
+  int remaining_ = 0;
+  bool independent_ = false;  // no step depends on a message: MPI's own completion of all is enough
+  bool has_more_than_messages_ = false;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<std::byte[]> staging_;
   std::byte* bases_[3];
-  std::unique_ptr<Endpoint> endpoint_;
   std::vector<int> message_step_;  // message index -> step; messages that can start at once come first
   std::vector<int> step_message_;  // step -> message index, or -1 for copies
-  int initial_messages_ = 0;
   std::vector<int> initial_copies_;
   std::vector<int> unmet_at_start_;  // step -> number of dependencies
   std::vector<int> unmet_;
@@ -50,8 +66,6 @@ class Executor {
   std::vector<int> next_;
   std::vector<int> ready_copies_;  // stack; never grows beyond the number of copies
   std::vector<int> completed_;
-  int remaining_ = 0;
-  bool independent_ = false;  // no step depends on a message: MPI's own completion of all is enough
 };
 
 }  // namespace laneway

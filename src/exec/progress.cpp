@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "core/error.hpp"
-
 namespace laneway {
 
 namespace {
@@ -12,19 +10,17 @@ std::atomic<ProgressSlot*> first_slot{nullptr};
 
 }  // namespace
 
-ProgressSlot* ProgressSlot::acquire(Executor& executor, bool exclusive) {
+ProgressSlot* ProgressSlot::acquire(Executor& executor) {
   for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) {
     State expected = State::free;
     if (!slot->state_.compare_exchange_strong(expected, State::busy, std::memory_order_acquire)) continue;
     slot->executor_ = &executor;
-    slot->exclusive_ = exclusive;
     slot->failure_ = nullptr;
     slot->state_.store(State::idle, std::memory_order_release);
     return slot;
   }
   auto* slot = new ProgressSlot;
   slot->executor_ = &executor;
-  slot->exclusive_ = exclusive;
   slot->state_.store(State::idle, std::memory_order_relaxed);
   slot->next_ = first_slot.load(std::memory_order_relaxed);
   while (!first_slot.compare_exchange_weak(slot->next_, slot, std::memory_order_release, std::memory_order_relaxed)) {
@@ -35,6 +31,12 @@ ProgressSlot* ProgressSlot::acquire(Executor& executor, bool exclusive) {
 void ProgressSlot::release() {
   executor_ = nullptr;
   state_.store(State::free, std::memory_order_release);
+}
+
+void ProgressSlot::start() {
+  executor_->start();
+  active_slots_.fetch_add(1, std::memory_order_relaxed);
+  state_.store(State::active, std::memory_order_release);
 }
 
 /// False if another thread holds the slot or it is not active.
@@ -52,37 +54,41 @@ bool ProgressSlot::advance() {
   return true;
 }
 
-void ProgressSlot::finish() {
-  count_active(-1);
-  state_.store(State::idle, std::memory_order_release);
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-}
-
 bool ProgressSlot::test() {
   if (!active()) return true;
   progress_all();
   if (state_.load(std::memory_order_acquire) != State::complete) return false;
-  finish();
+  active_slots_.fetch_sub(1, std::memory_order_relaxed);
+  state_.store(State::idle, std::memory_order_release);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return true;
-}
-
-void ProgressSlot::wait_alone() {
-  try {
-    executor_->wait();
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
-  finish();
-}
-
-void ProgressSlot::wait_with_others() {
-  if (!active()) return;
-  progress_until([&] { return state_.load(std::memory_order_acquire) == State::complete; });
-  finish();
 }
 
 void progress_all() {
   for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) slot->advance();
+}
+
+Exchange::Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport)
+    : executor_(std::move(plan), buffers, transport) {
+  if (!executor_.independent()) slot_ = ProgressSlot::acquire(executor_);
+}
+
+Exchange::~Exchange() {
+  if (slot_ != nullptr) slot_->release();
+}
+
+bool Exchange::test() {
+  if (slot_ != nullptr) return slot_->test();
+  if (!active_) return true;
+  progress_all();
+  active_ = false;
+  active_ = !executor_.progress();
+  return !active_;
+}
+
+void Exchange::wait_with_others() {
+  for (int turns = 0; !test(); relax(turns)) {
+  }
 }
 
 }  // namespace laneway

@@ -74,16 +74,12 @@ Request::Request(std::shared_ptr<PrivateComm> comm, MPI_Errhandler handler, int 
       node_(std::move(node)) {}
 
 Request::~Request() {
-  if (slot_) slot_->release();
   if (error_handler_ != MPI_ERRHANDLER_NULL) MPI_Errhandler_free(&error_handler_);
 }
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  auto fresh = std::make_unique<Executor>(plan_, buffers, transport);
-  if (slot_) slot_->release();
-  executor_ = std::move(fresh);
-  slot_ = ProgressSlot::acquire(*executor_, single_threaded());
+  exchange_ = std::make_unique<Exchange>(plan_, buffers, transport);
 }
 
 Statistics Request::statistics() const {
@@ -112,16 +108,9 @@ void run_blocking(MPI_Comm comm, const Describe& describe, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm(comm);
   const RankPattern pattern = describe(communicator.topology(comm));
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-  Executor executor(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
-  ProgressSlot* slot = ProgressSlot::acquire(executor, single_threaded());
-  try {
-    slot->start();
-    slot->wait();
-  } catch (...) {
-    slot->release();
-    throw;
-  }
-  slot->release();
+  Exchange exchange(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
+  exchange.start();
+  exchange.wait();
 }
 
 }  // namespace laneway

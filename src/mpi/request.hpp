@@ -7,7 +7,6 @@
 #include <optional>
 #include <string_view>
 
-#include "exec/executor.hpp"
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
 #include "pattern/pattern.hpp"
@@ -38,14 +37,14 @@ class Request {
   Request& operator=(const Request&) = delete;
 
   /// Must be bound and not active.
-  void start() { slot_->start(); }
-  [[nodiscard]] bool test() { return !slot_ || slot_->test(); }
+  void start() { exchange_->start(); }
+  [[nodiscard]] bool test() { return !exchange_ || exchange_->test(); }
   void wait() {
-    if (slot_) slot_->wait();
+    if (exchange_) exchange_->wait();
   }
-  [[nodiscard]] bool active() const { return slot_ && slot_->active(); }
-  [[nodiscard]] bool startable() const { return slot_ && !slot_->active(); }
-  [[nodiscard]] bool bound() const { return slot_ != nullptr; }
+  [[nodiscard]] bool active() const { return exchange_ && exchange_->active(); }
+  [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active(); }
+  [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
   void set_buffers(Buffers buffers);
 
   [[nodiscard]] Rank rank() const { return comm_->rank(); }
@@ -61,11 +60,10 @@ class Request {
           std::string_view strategy, Region node);
 
   std::shared_ptr<PrivateComm> comm_;
+  std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
   MPI_Errhandler error_handler_;
   int tag_;
   std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Executor> executor_;
-  ProgressSlot* slot_ = nullptr;
   std::string_view strategy_;
   Region node_;
 };
