@@ -13,7 +13,7 @@ class Direct final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_direct() {
+std::unique_ptr<Strategy> make_direct(const StrategySettings&) {
   return std::make_unique<Direct>();
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,14 @@ class Strategy {
   /// False: no lanes at all, each edge is one message from its source to its destination.
   [[nodiscard]] virtual bool relays() const { return true; }
 
+  /// False: what one lane carries is for one destination only, so every edge has bytes of its own even where several
+  /// name the same bytes of the send buffer.
+  [[nodiscard]] virtual bool deduplicates() const { return true; }
+
+  /// Whether messages that no lane carries are started in an order in which no receiver is hit by all at once, rather
+  /// than in that of the arguments.
+  [[nodiscard]] virtual bool spreads() const { return false; }
+
   /// The receiving region's choice: cuts the blocks of every incoming link into lanes and names their receivers.
   /// Every byte of every block is in exactly one lane.
   [[nodiscard]] virtual std::vector<Lane> assign_receivers(const RegionView& view) const = 0;
@@ -49,12 +58,24 @@ class Strategy {
   virtual void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const = 0;
 };
 
+/// What strategies may be told besides the view. All ranks use equal ones.
+struct StrategySettings {
+  /// split: no lane is longer, unless there would be more lanes than ranks.
+  std::int64_t message_cap = 65536;
+};
+
 /// A strategy as everything else knows it: tests, benchmarks, command line and documentation iterate over these rows.
 struct StrategyRow {
   std::string_view name;
   std::string_view description;
   std::string_view citation;
-  std::unique_ptr<Strategy> (*make)();
+  std::string_view operations;  ///< which operations it fits
+  std::string_view levels;      ///< which levels of the machine it fits
+  std::unique_ptr<Strategy> (*factory)(const StrategySettings&);
+
+  [[nodiscard]] std::unique_ptr<Strategy> make(const StrategySettings& settings = {}) const {
+    return factory(settings);
+  }
 };
 
 [[nodiscard]] std::span<const StrategyRow> strategies();
@@ -69,7 +90,16 @@ struct StrategyChoice {
 };
 [[nodiscard]] StrategyChoice parse_strategy(std::string_view text);
 
-[[nodiscard]] std::unique_ptr<Strategy> make_direct();
-[[nodiscard]] std::unique_ptr<Strategy> make_three_step();
+/// The strategy of one level of the machine; `level` is empty where the text names none, which means the outermost.
+struct LevelChoice {
+  std::string level;
+  StrategyChoice choice;
+};
+
+/// Reads `three_step` or, outermost level first, `node:three_step,socket:two_step`. Throws Error(info).
+[[nodiscard]] std::vector<LevelChoice> parse_levels(std::string_view text);
+
+[[nodiscard]] std::unique_ptr<Strategy> make_direct(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_three_step(const StrategySettings& settings = {});
 
 }  // namespace laneway

@@ -74,7 +74,7 @@ class ThreeStep final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_three_step() {
+std::unique_ptr<Strategy> make_three_step(const StrategySettings&) {
   return std::make_unique<ThreeStep>();
 }
 
