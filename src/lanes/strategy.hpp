@@ -50,6 +50,13 @@ class Strategy {
   /// than in that of the arguments.
   [[nodiscard]] virtual bool spreads() const { return false; }
 
+  /// How many levels of the machine the strategy itself needs; more than one if the two functions below return any.
+  [[nodiscard]] virtual int levels() const { return 1; }
+  /// The strategy of the next level for edges inside a region, and the one for what lanes have brought to it; null:
+  /// whatever is chosen for that level.
+  [[nodiscard]] virtual const Strategy* inside() const { return nullptr; }
+  [[nodiscard]] virtual const Strategy* scatter() const { return nullptr; }
+
   /// The receiving region's choice: cuts the blocks of every incoming link into lanes and names their receivers.
   /// Every byte of every block is in exactly one lane.
   [[nodiscard]] virtual std::vector<Lane> assign_receivers(const RegionView& view) const = 0;

@@ -50,7 +50,7 @@ void wait_all_progressing(std::vector<MPI_Request>& requests) {
 
 std::vector<Bytes> Mailbox::carry(const Round& round) {
   if (round.kind == Round::Kind::exchange) return exchange(round.letters, round.from, PrivateComm::setup_tag);
-  return region_gather(round.contribution);
+  return region_gather(*round.region, round.contribution);
 }
 
 std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag) {
@@ -70,17 +70,17 @@ std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const s
 }
 
 /// Gathered at the first member, which sends all to the others: two hops, and no communicator of its own to create.
-std::vector<Bytes> Mailbox::region_gather(const Bytes& contribution) {
-  const Rank leader = region_.members.front();
+std::vector<Bytes> Mailbox::region_gather(const Region& region, const Bytes& contribution) {
+  const Rank leader = region.members.front();
   if (comm_.rank() != leader) {
     (void)exchange({{leader, contribution}}, {}, PrivateComm::gather_tag);
     const Bytes all = exchange({}, {leader}, PrivateComm::share_tag).front();
     Reader reader(all);
-    std::vector<Bytes> inbox(region_.members.size());
+    std::vector<Bytes> inbox(region.members.size());
     for (Bytes& part : inbox) part = reader.get_bytes();
     return inbox;
   }
-  const std::vector<Rank> others(region_.members.begin() + 1, region_.members.end());
+  const std::vector<Rank> others(region.members.begin() + 1, region.members.end());
   std::vector<Bytes> inbox = exchange({}, others, PrivateComm::gather_tag);
   inbox.insert(inbox.begin(), contribution);
   Writer writer;

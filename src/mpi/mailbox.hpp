@@ -12,16 +12,15 @@ namespace laneway {
 /// Carries a planner's rounds as messages on a private communicator, and advances active exchanges while it waits.
 class Mailbox {
  public:
-  Mailbox(const PrivateComm& comm, const Region& region) : comm_(comm), region_(region) {}
+  explicit Mailbox(const PrivateComm& comm) : comm_(comm) {}
 
   [[nodiscard]] std::vector<Bytes> carry(const Round& round);
 
  private:
   [[nodiscard]] std::vector<Bytes> exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag);
-  [[nodiscard]] std::vector<Bytes> region_gather(const Bytes& contribution);
+  [[nodiscard]] std::vector<Bytes> region_gather(const Region& region, const Bytes& contribution);
 
   const PrivateComm& comm_;
-  const Region& region_;
 };
 
 /// Completes `requests`, advancing active exchanges meanwhile.

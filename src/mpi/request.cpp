@@ -22,7 +22,7 @@ Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPa
   const std::unique_ptr<Strategy> strategy = hints.strategy.row->make();
   const PlanOptions options{hints.strategy.deduplicate, hints.lowering};
   Planner planner(comm.rank(), pattern, node, *strategy, options);
-  Mailbox mailbox(comm, node);
+  Mailbox mailbox(comm);
   const auto known = communicator.peer_regions.find(hints.machine);
   Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
   while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
@@ -108,7 +108,7 @@ void run_blocking(MPI_Comm comm, const Describe& describe, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm(comm);
   const RankPattern pattern = describe(communicator.topology(comm));
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-  Exchange exchange(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
+  Exchange exchange(std::make_shared<const Plan>(plan_direct(priv->rank(), Demand(pattern))), buffers, transport);
   exchange.start();
   exchange.wait();
 }

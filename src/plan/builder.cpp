@@ -1,6 +1,7 @@
 #include "plan/builder.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/error.hpp"
 
@@ -103,7 +104,7 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   }
   reads(step, step.span.buffer, {{step.span.offset, step.span.bytes}});
   const int n = next_channel(sent_, peer, stage);
-  step.channel = n % plan_channels;
+  step.channel = n % own_channels;
   const auto last = last_send_.find({peer, step.channel});
   if (last != last_send_.end()) step.after.push_back(last->second);
   const int channel = step.channel;
@@ -126,7 +127,7 @@ void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> 
   step.kind = StepKind::receive;
   step.stage = stage;
   step.peer = peer;
-  step.channel = next_channel(received_, peer, stage) % plan_channels;
+  step.channel = next_channel(received_, peer, stage) % own_channels;
   const auto whole = place.contiguous();
   const bool straight = one_buffer && whole && stream == RangeList{{0, bytes}};
   step.span = straight ? Span{sinks.front().buffer, whole->offset, whole->bytes} : this->stage(bytes);
@@ -145,6 +146,77 @@ void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> 
 int PlanBuilder::next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage) {
   constexpr int stages = 4;
   return counters[{peer, stage}]++ * stages + static_cast<int>(stage);
+}
+
+int PlanBuilder::add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, std::vector<int> after) {
+  Step step;
+  step.kind = StepKind::copy;
+  step.stage = stage;
+  step.from = from;
+  step.to = to;
+  step.after = std::move(after);
+  RangeList read;
+  RangeList written;
+  for (const CopyRun& run : runs) {
+    read.append(Run{run.from, run.bytes, run.from_stride, run.count});
+    written.append(Run{run.to, run.bytes, run.to_stride, run.count});
+  }
+  step.runs = std::move(runs);
+  reads(step, from, read);
+  const int index = add(std::move(step));
+  writes(index, to, written);
+  return index;
+}
+
+void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive, std::int64_t window) {
+  const Span base = this->stage(inner.staging_bytes);
+  const auto located = [&](Buffer buffer, std::int64_t offset) -> std::pair<Buffer, std::int64_t> {
+    if (buffer == Buffer::staging) return {Buffer::staging, base.offset + offset};
+    if (buffer == Buffer::receive) return {receive, offset};
+    if (offset >= window) return {Buffer::staging, offset - window};
+    return {Buffer::send, offset};
+  };
+  std::vector<std::vector<int>> here(inner.steps.size());  // step of `inner` -> steps of this plan
+  for (std::size_t s = 0; s < inner.steps.size(); ++s) {
+    const Step& step = inner.steps[s];
+    std::vector<int> after;
+    for (int before : step.after) {
+      const std::vector<int>& mapped = here[static_cast<std::size_t>(before)];
+      after.insert(after.end(), mapped.begin(), mapped.end());
+    }
+    if (step.kind == StepKind::copy) {
+      std::map<Buffer, std::vector<CopyRun>> by_source;
+      Buffer to = step.to;
+      const auto keep = [&](CopyRun run) {
+        const auto [from_buffer, from] = located(step.from, run.from);
+        std::tie(to, run.to) = located(step.to, run.to);
+        run.from = from;
+        by_source[from_buffer].push_back(run);
+      };
+      for (const CopyRun& run : step.runs) {
+        const std::int64_t last = run.from + (run.count - 1) * run.from_stride;
+        if (located(step.from, run.from).first == located(step.from, last).first) {
+          keep(run);
+          continue;
+        }
+        for (std::int64_t i = 0; i < run.count; ++i)
+          keep({run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes, 0, 0, 1});
+      }
+      for (auto& [from, runs] : by_source) here[s].push_back(add_copy(stage, from, to, std::move(runs), after));
+      continue;
+    }
+    Step own = step;
+    own.stage = stage;
+    own.channel = own_channels + 3 * step.channel + slot;
+    LANEWAY_ASSERT(1, own.channel < plan_channels);
+    std::tie(own.span.buffer, own.span.offset) = located(step.span.buffer, step.span.offset);
+    own.after = std::move(after);
+    const Span span = own.span;
+    const bool sends = own.kind == StepKind::send;
+    if (sends) reads(own, span.buffer, {{span.offset, span.bytes}});
+    here[s].push_back(add(std::move(own)));
+    if (!sends) writes(here[s].back(), span.buffer, {{span.offset, span.bytes}});
+  }
 }
 
 int PlanBuilder::add(Step step) {

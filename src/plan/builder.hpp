@@ -45,6 +45,12 @@ class PlanBuilder {
   void copy(Stage stage, const Segment& from, Buffer to, const RangeList& place);
   void send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping);
   void receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping);
+
+  /// Appends the plan of a level inside. Its send buffer is this plan's, where offsets from `window` on stand for this
+  /// plan's staging memory; its receive buffer is `receive`, which may be this plan's staging memory too. `slot`, below
+  /// 3, keeps the messages of several such plans apart.
+  void embed(const Plan& inner, Stage stage, int slot, Buffer receive, std::int64_t window);
+
   [[nodiscard]] Plan take() { return std::move(plan_); }
 
  private:
@@ -52,6 +58,7 @@ class PlanBuilder {
   void receive_message(Stage stage, Rank peer, std::span<const Sink> sinks);
   int next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage);
   int add(Step step);
+  int add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, std::vector<int> after);
   void reads(Step& step, Buffer buffer, const RangeList& ranges) const;
   void writes(int step, Buffer buffer, const RangeList& ranges);
 

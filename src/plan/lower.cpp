@@ -11,7 +11,7 @@ namespace laneway {
 namespace {
 
 /// Restricts a placement to the positions in `intervals`, renumbered in the order of `intervals`.
-Sink sink_of(const Placement& placement, const RangeList& intervals, std::int64_t edge_bytes) {
+Sink restrict(const Placement& placement, const RangeList& intervals, std::int64_t edge_bytes) {
   Sink sink{intervals.bytes(), Buffer::receive, {}, {}};
   if (intervals == RangeList{{0, edge_bytes}}) {
     sink.stream = placement.stream;
@@ -45,232 +45,335 @@ Sink sink_of(const Placement& placement, const RangeList& intervals, std::int64_
   return sink;
 }
 
-class Lowering {
- public:
-  Lowering(const RankPattern& pattern, const Itinerary& itinerary, const LoweringOptions& options)
-      : pattern_(pattern),
-        it_(itinerary),
-        options_(options),
-        placements_(placements(pattern.in)),
-        ordinals_(ordinals(pattern.in)),
-        builder_(itinerary.rank) {}
-
-  Plan run() {
-    direct_edges();
-    for (const Lane& lane : it_.out_lanes) outgoing(lane);
-    for (std::size_t i = 0; i < it_.in_lanes.size(); ++i) incoming(static_cast<int>(i));
-    return builder_.take();
-  }
-
- private:
-  void direct_edges() {
-    const Grouping grouping{options_.direct_message_bytes};
-    std::map<Rank, std::vector<Sink>> sinks;
-    std::vector<int> from_self;
-    for (std::size_t i = 0; i < pattern_.in.size(); ++i) {
-      const Edge& edge = pattern_.in[i];
-      if (!it_.in_direct[i] || edge.ranges.empty()) continue;
-      if (edge.peer == it_.rank)
-        from_self.push_back(static_cast<int>(i));
-      else
-        sinks[edge.peer].push_back({edge.ranges.bytes(), Buffer::receive, placements_[i].stream, placements_[i].place});
-    }
-    for (const auto& [peer, list] : sinks) builder_.receive(Stage::direct, peer, list, grouping);
-    std::map<Rank, std::vector<Segment>> segments;
-    std::size_t self = 0;
-    for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
-      const Edge& edge = pattern_.out[i];
-      if (!it_.out_direct[i] || edge.ranges.empty()) continue;
-      if (edge.peer != it_.rank) {
-        segments[edge.peer].push_back({Buffer::send, edge.ranges});
-        continue;
-      }
-      require(self < from_self.size(), ErrorKind::topology,
-              "an edge to this rank itself has no matching incoming edge");
-      const auto in = static_cast<std::size_t>(from_self[self++]);
-      require(pattern_.in[in].ranges.bytes() == edge.ranges.bytes(), ErrorKind::topology,
-              "an edge to this rank itself sends " + std::to_string(edge.ranges.bytes()) + " bytes and receives " +
-                  std::to_string(pattern_.in[in].ranges.bytes()));
-      RangeList from;
-      placements_[in].stream.for_each([&](Range r) { from.append(edge.ranges.slice(r.offset, r.bytes)); });
-      builder_.copy(Stage::direct, {Buffer::send, std::move(from)}, Buffer::receive, placements_[in].place);
-    }
-    // Start with the destinations after this rank, so that a receiver is not hit by all at once.
-    const auto first = segments.upper_bound(it_.rank);
-    for (auto s = first; s != segments.end(); ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
-    for (auto s = segments.begin(); s != first; ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
-  }
-
-  [[nodiscard]] RangeList own_piece(const Lane& lane, const Piece& piece) const {
-    return it_.out_blocks.at(lane.to_region).slice(piece.begin, piece.bytes());
-  }
-
-  [[nodiscard]] Grouping between_nodes() const {
-    return options_.network_message_bytes > 0 ? Grouping{options_.network_message_bytes} : Grouping::together();
-  }
-
-  [[nodiscard]] std::int64_t part_bytes(const Piece& piece) const {
-    return options_.network_message_bytes > 0 ? options_.network_message_bytes
-                                              : std::max<std::int64_t>(piece.bytes(), 1);
-  }
-
-  /// A piece cut to the size of messages between nodes.
-  [[nodiscard]] std::vector<Piece> parts_of(const Piece& piece) const {
-    std::vector<Piece> parts;
-    for (std::int64_t begin = piece.begin; begin < piece.end; begin += part_bytes(piece))
-      parts.push_back({piece.source, begin, std::min(piece.end, begin + part_bytes(piece))});
-    return parts;
-  }
-
-  void outgoing(const Lane& lane) {
-    const Grouping grouping{options_.relay_message_bytes};
-    if (lane.sender != it_.rank) {
-      std::vector<Segment> own;
-      for (const Piece& piece : lane.pieces)
-        if (piece.source == it_.rank) own.push_back({Buffer::send, own_piece(lane, piece)});
-      builder_.send(Stage::gather, lane.sender, own, grouping);
-      return;
-    }
-    std::vector<Segment> segments;
-    const bool all_own = std::all_of(lane.pieces.begin(), lane.pieces.end(),
-                                     [&](const Piece& piece) { return piece.source == it_.rank; });
-    const Span image = builder_.stage(all_own ? 0 : lane.bytes());
-    std::map<Rank, std::vector<Sink>> others;
-    std::int64_t at = image.offset;
-    for (const Piece& piece : lane.pieces) {
-      const bool own = piece.source == it_.rank;
-      const bool straight = own && (all_own || piece.bytes() >= between_nodes().message_bytes);
-      const RangeList place{{at, piece.bytes()}};
-      for (const Piece& part : parts_of(piece))
-        segments.push_back(straight ? Segment{Buffer::send, own_piece(lane, part)}
-                                    : Segment{Buffer::staging, {{at + part.begin - piece.begin, part.bytes()}}});
-      if (!own)
-        others[piece.source].push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, place});
-      else if (!straight)
-        builder_.copy(Stage::gather, {Buffer::send, own_piece(lane, piece)}, Buffer::staging, place);
-      at += piece.bytes();
-    }
-    for (const auto& [source, sinks] : others) builder_.receive(Stage::gather, source, sinks, grouping);
-    builder_.send(Stage::network, lane.receiver, segments, between_nodes());
-  }
-
-  void incoming(int index) {
-    const Lane& lane = it_.in_lanes[static_cast<std::size_t>(index)];
-    if (lane.receiver == it_.rank)
-      receive_lane(index, lane);
-    else
-      arrive(index, lane);
-  }
-
-  [[nodiscard]] std::vector<const Forward*> forwards_of(int lane) const {
-    std::vector<const Forward*> result;
-    for (const Forward& forward : it_.forwards)
-      if (forward.lane == lane) result.push_back(&forward);
-    return result;
-  }
-
-  /// The incoming edge of this rank from `source` with that ordinal.
-  [[nodiscard]] std::size_t edge_from(Rank source, int ordinal) const {
-    for (std::size_t i = 0; i < pattern_.in.size(); ++i)
-      if (pattern_.in[i].peer == source && ordinals_[i] == ordinal) return i;
-    throw Error(ErrorKind::topology,
-                "rank " + std::to_string(source) + " sends on an edge that this rank does not have");
-  }
-
-  /// What of a lane's messages this rank itself is to receive: one sink for each part, its stream relative to the part.
-  void keep(const Forward& forward, const Piece& piece, Sink* parts) const {
-    const std::size_t edge = edge_from(piece.source, forward.ordinal);
-    const Sink kept = sink_of(placements_[edge], forward.intervals, pattern_.in[edge].ranges.bytes());
-    RangeList offsets;
-    kept.stream.for_each([&](Range r) { offsets.append(forward.offsets.slice(r.offset, r.bytes)); });
-    for_each_pair(offsets, kept.place, [&](std::int64_t offset, std::int64_t place, std::int64_t bytes) {
-      const std::int64_t size = part_bytes(piece);
-      while (bytes > 0) {
-        const std::int64_t part = (offset - piece.begin) / size;
-        const std::int64_t in_part = offset - piece.begin - part * size;
-        const std::int64_t n = std::min(bytes, size - in_part);
-        parts[part].stream.append(Range{in_part, n});
-        parts[part].place.append(Range{place, n});
-        offset += n;
-        place += n;
-        bytes -= n;
-      }
-    });
-  }
-
-  void receive_lane(int index, const Lane& lane) {
-    std::vector<std::size_t> first_part;  // by piece
-    std::vector<std::int64_t> piece_at;   // by piece: where it begins in the lane
-    std::vector<std::int64_t> part_at;    // by part
-    std::vector<Sink> mine;               // by part
-    std::int64_t bytes = 0;
-    for (const Piece& piece : lane.pieces) {
-      first_part.push_back(mine.size());
-      piece_at.push_back(bytes);
-      for (const Piece& part : parts_of(piece)) {
-        part_at.push_back(bytes);
-        mine.push_back({part.bytes(), Buffer::receive, {}, {}});
-        bytes += part.bytes();
-      }
-    }
-    std::map<Rank, std::vector<Segment>> others;
-    for (const Forward* forward : forwards_of(index)) {
-      const auto p = static_cast<std::size_t>(forward->piece);
-      const Piece& piece = lane.pieces[p];
-      if (forward->destination == it_.rank) {
-        keep(*forward, piece, &mine[first_part[p]]);
-        continue;
-      }
-      RangeList ranges;
-      ranges.append(forward->offsets, piece_at[p] - piece.begin);
-      others[forward->destination].push_back({Buffer::staging, std::move(ranges)});
-    }
-    if (others.empty()) {
-      builder_.receive(Stage::network, lane.sender, mine, between_nodes());
-      return;
-    }
-    const Span image = builder_.stage(bytes);
-    auto in_image = [&](const RangeList& ranges, std::int64_t shift) {
-      RangeList shifted;
-      shifted.append(ranges, image.offset + shift);
-      return shifted;
-    };
-    std::vector<Sink> whole;
-    for (std::size_t i = 0; i < mine.size(); ++i)
-      whole.push_back(
-          {mine[i].bytes, Buffer::staging, {{0, mine[i].bytes}}, in_image({{0, mine[i].bytes}}, part_at[i])});
-    builder_.receive(Stage::network, lane.sender, whole, between_nodes());
-    for (auto& [destination, segments] : others) {
-      for (Segment& segment : segments) segment.ranges = in_image(segment.ranges, 0);
-      builder_.send(Stage::scatter, destination, segments, {options_.relay_message_bytes});
-    }
-    for (std::size_t i = 0; i < mine.size(); ++i)
-      builder_.copy(Stage::scatter, {Buffer::staging, in_image(mine[i].stream, part_at[i])}, Buffer::receive,
-                    mine[i].place);
-  }
-
-  void arrive(int index, const Lane& lane) {
-    std::vector<Sink> sinks;
-    for (const Arrival& arrival : it_.arrivals) {
-      if (arrival.lane != index || arrival.intervals.empty()) continue;
-      const auto edge = static_cast<std::size_t>(arrival.edge);
-      sinks.push_back(sink_of(placements_[edge], arrival.intervals, pattern_.in[edge].ranges.bytes()));
-    }
-    builder_.receive(Stage::scatter, lane.receiver, sinks, {options_.relay_message_bytes});
-  }
-
-  const RankPattern& pattern_;
-  const Itinerary& it_;
-  const LoweringOptions& options_;
-  const std::vector<Placement> placements_;
-  const std::vector<int> ordinals_;
-  PlanBuilder builder_;
-};
-
 }  // namespace
 
+Lowering::Lowering(const Demand& demand, const Itinerary& itinerary, const LoweringOptions& options)
+    : demand_(demand),
+      it_(itinerary),
+      options_(options),
+      ordinals_(ordinals(demand.pattern.in)),
+      builder_(itinerary.rank) {
+  for (const Lane& lane : it_.out_lanes) {
+    const bool assembles =
+        lane.sender == it_.rank && std::any_of(lane.pieces.begin(), lane.pieces.end(),
+                                               [&](const Piece& piece) { return piece.source != it_.rank; });
+    out_images_.push_back(assembles ? std::optional(builder_.stage(lane.bytes())) : std::nullopt);
+  }
+  in_images_.resize(it_.in_lanes.size());
+  for (const Forward& forward : it_.forwards) {
+    const auto l = static_cast<std::size_t>(forward.lane);
+    if (forward.destination != it_.rank && !in_images_[l]) in_images_[l] = builder_.stage(it_.in_lanes[l].bytes());
+  }
+}
+
+Plan Lowering::finish() {
+  messages(true);
+  messages(false);
+  copy_self_edges();
+  for (std::size_t l = 0; l < it_.out_lanes.size(); ++l) {
+    gather_messages(l);
+    send_lane(l);
+  }
+  for (std::size_t l = 0; l < it_.in_lanes.size(); ++l) {
+    const auto lane = static_cast<int>(l);
+    if (it_.in_lanes[l].receiver == it_.rank) receive_lane(lane);
+    scatter_messages(lane);
+  }
+  return builder_.take();
+}
+
+Plan Lowering::finish(const Plan& gather, std::span<const Plan> inside) {
+  messages(false);
+  copy_self_edges();
+  builder_.embed(gather, Stage::gather, 0, Buffer::staging, staging_window());
+  for (std::size_t l = 0; l < it_.out_lanes.size(); ++l) send_lane(l);
+  for (std::size_t l = 0; l < it_.in_lanes.size(); ++l)
+    if (it_.in_lanes[l].receiver == it_.rank) receive_lane(static_cast<int>(l));
+  int slot = 0;
+  for (const Plan& plan : inside) builder_.embed(plan, Stage::scatter, ++slot, Buffer::receive, staging_window());
+  return builder_.take();
+}
+
+Demand Lowering::gather() const {
+  Demand demand;
+  for (std::size_t l = 0; l < it_.out_lanes.size(); ++l) {
+    const Lane& lane = it_.out_lanes[l];
+    std::int64_t at = out_images_[l] ? out_images_[l]->offset : 0;
+    for (const Piece& piece : lane.pieces) {
+      if (lane.sender == it_.rank && piece.source != it_.rank) {
+        demand.pattern.in.push_back({piece.source, {{at, piece.bytes()}}});
+        demand.placements.push_back({{{0, piece.bytes()}}, {{at, piece.bytes()}}});
+      } else if (lane.sender != it_.rank && piece.source == it_.rank) {
+        demand.pattern.out.push_back({lane.sender, own_piece(lane, piece)});
+      }
+      at += piece.bytes();
+    }
+  }
+  return demand;
+}
+
+Demand Lowering::inside(bool edges, bool scatter) const {
+  Demand demand;
+  const auto moves = [&](const Edge& edge, bool inside) {
+    return inside && edge.peer != it_.rank && !edge.ranges.empty();
+  };
+  if (edges) {
+    for (std::size_t i = 0; i < demand_.pattern.out.size(); ++i)
+      if (moves(demand_.pattern.out[i], it_.out_inside[i])) demand.pattern.out.push_back(demand_.pattern.out[i]);
+    for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i) {
+      if (!moves(demand_.pattern.in[i], it_.in_inside[i])) continue;
+      demand.pattern.in.push_back(demand_.pattern.in[i]);
+      demand.placements.push_back(demand_.placements[i]);
+    }
+  }
+  if (!scatter) return demand;
+  for (std::size_t l = 0; l < it_.in_lanes.size(); ++l) {
+    if (it_.in_lanes[l].receiver == it_.rank) {
+      for (const auto& [destination, segments] : segments_for_others(static_cast<int>(l)))
+        for (const Segment& segment : segments) {
+          RangeList ranges;
+          ranges.append(segment.ranges, staging_window());
+          demand.pattern.out.push_back({destination, std::move(ranges)});
+        }
+      continue;
+    }
+    for (const Arrival& arrival : it_.arrivals) {
+      if (arrival.lane != static_cast<int>(l)) continue;
+      Sink sink = sink_of(arrival);
+      demand.pattern.in.push_back({it_.in_lanes[l].receiver, {{0, sink.bytes}}});
+      demand.placements.push_back({std::move(sink.stream), std::move(sink.place)});
+    }
+  }
+  return demand;
+}
+
+/// Edges that no lane carries, inside the region or out of it, as messages.
+void Lowering::messages(bool inside) {
+  const Grouping grouping{options_.direct_message_bytes};
+  const auto moves = [&](const Edge& edge, bool direct, bool is_inside) {
+    return direct && is_inside == inside && edge.peer != it_.rank && !edge.ranges.empty();
+  };
+  std::map<Rank, std::vector<Sink>> sinks;
+  for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i) {
+    const Edge& edge = demand_.pattern.in[i];
+    if (!moves(edge, it_.in_direct[i], it_.in_inside[i])) continue;
+    const Placement& placement = demand_.placements[i];
+    sinks[edge.peer].push_back({edge.ranges.bytes(), Buffer::receive, placement.stream, placement.place});
+  }
+  for (const auto& [peer, list] : sinks) builder_.receive(Stage::direct, peer, list, grouping);
+  std::map<Rank, std::vector<Segment>> segments;
+  for (std::size_t i = 0; i < demand_.pattern.out.size(); ++i) {
+    const Edge& edge = demand_.pattern.out[i];
+    if (moves(edge, it_.out_direct[i], it_.out_inside[i])) segments[edge.peer].push_back({Buffer::send, edge.ranges});
+  }
+  // Start with the destinations after this rank, so that a receiver is not hit by all at once.
+  const auto first = segments.upper_bound(it_.rank);
+  for (auto s = first; s != segments.end(); ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
+  for (auto s = segments.begin(); s != first; ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
+}
+
+void Lowering::copy_self_edges() {
+  std::vector<std::size_t> from_self;
+  for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i) {
+    const Edge& edge = demand_.pattern.in[i];
+    if (edge.peer == it_.rank && !edge.ranges.empty()) from_self.push_back(i);
+  }
+  std::size_t self = 0;
+  for (const Edge& edge : demand_.pattern.out) {
+    if (edge.peer != it_.rank || edge.ranges.empty()) continue;
+    require(self < from_self.size(), ErrorKind::topology, "an edge to this rank itself has no matching incoming edge");
+    const std::size_t in = from_self[self++];
+    const std::int64_t received = demand_.pattern.in[in].ranges.bytes();
+    require(received == edge.ranges.bytes(), ErrorKind::topology, [&] {
+      return "an edge to this rank itself sends " + std::to_string(edge.ranges.bytes()) + " bytes and receives " +
+             std::to_string(received);
+    });
+    const Placement& placement = demand_.placements[in];
+    RangeList from;
+    placement.stream.for_each([&](Range r) { from.append(edge.ranges.slice(r.offset, r.bytes)); });
+    builder_.copy(Stage::direct, {Buffer::send, std::move(from)}, Buffer::receive, placement.place);
+  }
+}
+
+/// Where this plan's staging memory lies in the send buffer of plans inside: beyond any user's offset, and beyond the
+/// staging memory of the plans around this one.
+std::int64_t Lowering::staging_window() const {
+  return (std::int64_t{1} << 60) + options_.level * (std::int64_t{1} << 58);
+}
+
+RangeList Lowering::own_piece(const Lane& lane, const Piece& piece) const {
+  return it_.out_blocks.at(lane.to_region).slice(piece.begin, piece.bytes());
+}
+
+Grouping Lowering::between_regions() const {
+  return options_.network_message_bytes > 0 ? Grouping{options_.network_message_bytes} : Grouping::together();
+}
+
+std::int64_t Lowering::part_bytes(const Piece& piece) const {
+  return options_.network_message_bytes > 0 ? options_.network_message_bytes : std::max<std::int64_t>(piece.bytes(), 1);
+}
+
+/// A piece cut to the size of messages between regions.
+std::vector<Piece> Lowering::parts_of(const Piece& piece) const {
+  std::vector<Piece> parts;
+  for (std::int64_t begin = piece.begin; begin < piece.end; begin += part_bytes(piece))
+    parts.push_back({piece.source, begin, std::min(piece.end, begin + part_bytes(piece))});
+  return parts;
+}
+
+void Lowering::gather_messages(std::size_t l) {
+  const Lane& lane = it_.out_lanes[l];
+  const Grouping grouping{options_.relay_message_bytes};
+  if (lane.sender != it_.rank) {
+    std::vector<Segment> own;
+    for (const Piece& piece : lane.pieces)
+      if (piece.source == it_.rank) own.push_back({Buffer::send, own_piece(lane, piece)});
+    builder_.send(Stage::gather, lane.sender, own, grouping);
+    return;
+  }
+  if (!out_images_[l]) return;
+  std::map<Rank, std::vector<Sink>> others;
+  std::int64_t at = out_images_[l]->offset;
+  for (const Piece& piece : lane.pieces) {
+    if (piece.source != it_.rank)
+      others[piece.source].push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, {{at, piece.bytes()}}});
+    at += piece.bytes();
+  }
+  for (const auto& [source, sinks] : others) builder_.receive(Stage::gather, source, sinks, grouping);
+}
+
+void Lowering::send_lane(std::size_t l) {
+  const Lane& lane = it_.out_lanes[l];
+  if (lane.sender != it_.rank) return;
+  std::vector<Segment> segments;
+  std::int64_t at = out_images_[l] ? out_images_[l]->offset : 0;
+  for (const Piece& piece : lane.pieces) {
+    const bool own = piece.source == it_.rank;
+    const bool straight = own && (!out_images_[l] || piece.bytes() >= between_regions().message_bytes);
+    for (const Piece& part : parts_of(piece))
+      segments.push_back(straight ? Segment{Buffer::send, own_piece(lane, part)}
+                                  : Segment{Buffer::staging, {{at + part.begin - piece.begin, part.bytes()}}});
+    if (own && !straight)
+      builder_.copy(Stage::gather, {Buffer::send, own_piece(lane, piece)}, Buffer::staging, {{at, piece.bytes()}});
+    at += piece.bytes();
+  }
+  builder_.send(Stage::network, lane.receiver, segments, between_regions());
+}
+
+std::vector<const Forward*> Lowering::forwards_of(int lane) const {
+  std::vector<const Forward*> result;
+  for (const Forward& forward : it_.forwards)
+    if (forward.lane == lane) result.push_back(&forward);
+  return result;
+}
+
+/// The incoming edge of this rank from `source` with that ordinal.
+std::size_t Lowering::edge_from(Rank source, int ordinal) const {
+  for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i)
+    if (demand_.pattern.in[i].peer == source && ordinals_[i] == ordinal) return i;
+  throw Error(ErrorKind::topology, "rank " + std::to_string(source) + " sends on an edge that this rank does not have");
+}
+
+/// What of a lane's messages this rank itself is to receive: one sink for each part, its stream relative to the part.
+void Lowering::keep(const Forward& forward, const Piece& piece, Sink* parts) const {
+  const std::size_t edge = edge_from(piece.source, forward.ordinal);
+  const Sink kept = restrict(demand_.placements[edge], forward.intervals, demand_.pattern.in[edge].ranges.bytes());
+  RangeList offsets;
+  kept.stream.for_each([&](Range r) { offsets.append(forward.offsets.slice(r.offset, r.bytes)); });
+  for_each_pair(offsets, kept.place, [&](std::int64_t offset, std::int64_t place, std::int64_t bytes) {
+    const std::int64_t size = part_bytes(piece);
+    while (bytes > 0) {
+      const std::int64_t part = (offset - piece.begin) / size;
+      const std::int64_t in_part = offset - piece.begin - part * size;
+      const std::int64_t n = std::min(bytes, size - in_part);
+      parts[part].stream.append(Range{in_part, n});
+      parts[part].place.append(Range{place, n});
+      offset += n;
+      place += n;
+      bytes -= n;
+    }
+  });
+}
+
+void Lowering::receive_lane(int index) {
+  const Lane& lane = it_.in_lanes[static_cast<std::size_t>(index)];
+  std::vector<std::size_t> first_part;  // by piece
+  std::vector<std::int64_t> part_at;    // by part: where it begins in the lane
+  std::vector<Sink> mine;               // by part
+  std::int64_t bytes = 0;
+  for (const Piece& piece : lane.pieces) {
+    first_part.push_back(mine.size());
+    for (const Piece& part : parts_of(piece)) {
+      part_at.push_back(bytes);
+      mine.push_back({part.bytes(), Buffer::receive, {}, {}});
+      bytes += part.bytes();
+    }
+  }
+  for (const Forward* forward : forwards_of(index)) {
+    const auto p = static_cast<std::size_t>(forward->piece);
+    if (forward->destination == it_.rank) keep(*forward, lane.pieces[p], &mine[first_part[p]]);
+  }
+  const std::optional<Span>& image = in_images_[static_cast<std::size_t>(index)];
+  if (!image) {
+    builder_.receive(Stage::network, lane.sender, mine, between_regions());
+    return;
+  }
+  std::vector<Sink> whole;
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    whole.push_back(
+        {mine[i].bytes, Buffer::staging, {{0, mine[i].bytes}}, {{image->offset + part_at[i], mine[i].bytes}}});
+  builder_.receive(Stage::network, lane.sender, whole, between_regions());
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    RangeList from;
+    from.append(mine[i].stream, image->offset + part_at[i]);
+    builder_.copy(Stage::scatter, {Buffer::staging, std::move(from)}, Buffer::receive, mine[i].place);
+  }
+}
+
+/// What this rank forwards of a lane that it receives, in its staging memory.
+std::map<Rank, std::vector<Segment>> Lowering::segments_for_others(int index) const {
+  const Lane& lane = it_.in_lanes[static_cast<std::size_t>(index)];
+  std::map<Rank, std::vector<Segment>> others;
+  const std::optional<Span>& image = in_images_[static_cast<std::size_t>(index)];
+  if (!image) return others;
+  std::vector<std::int64_t> piece_at;
+  std::int64_t at = image->offset;
+  for (const Piece& piece : lane.pieces) {
+    piece_at.push_back(at);
+    at += piece.bytes();
+  }
+  for (const Forward* forward : forwards_of(index)) {
+    if (forward->destination == it_.rank) continue;
+    const auto p = static_cast<std::size_t>(forward->piece);
+    RangeList ranges;
+    ranges.append(forward->offsets, piece_at[p] - lane.pieces[p].begin);
+    others[forward->destination].push_back({Buffer::staging, std::move(ranges)});
+  }
+  return others;
+}
+
+Sink Lowering::sink_of(const Arrival& arrival) const {
+  const auto edge = static_cast<std::size_t>(arrival.edge);
+  return restrict(demand_.placements[edge], arrival.intervals, demand_.pattern.in[edge].ranges.bytes());
+}
+
+void Lowering::scatter_messages(int index) {
+  const Lane& lane = it_.in_lanes[static_cast<std::size_t>(index)];
+  const Grouping grouping{options_.relay_message_bytes};
+  if (lane.receiver == it_.rank) {
+    for (const auto& [destination, segments] : segments_for_others(index))
+      builder_.send(Stage::scatter, destination, segments, grouping);
+    return;
+  }
+  std::vector<Sink> sinks;
+  for (const Arrival& arrival : it_.arrivals)
+    if (arrival.lane == index) sinks.push_back(sink_of(arrival));
+  builder_.receive(Stage::scatter, lane.receiver, sinks, grouping);
+}
+
 Plan lower(const RankPattern& pattern, const Itinerary& itinerary, const LoweringOptions& options) {
-  return Lowering(pattern, itinerary, options).run();
+  const Demand demand(pattern);
+  return Lowering(demand, itinerary, options).finish();
 }
 
 }  // namespace laneway

@@ -2,12 +2,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ranges.hpp"
 #include "core/types.hpp"
 #include "lanes/strategy.hpp"
 #include "pattern/pattern.hpp"
+#include "plan/builder.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
@@ -35,6 +39,8 @@ struct Itinerary {
   Rank rank = 0;
   std::vector<bool> out_direct;          ///< for each outgoing edge: no lane carries it
   std::vector<bool> in_direct;           ///< for each incoming edge
+  std::vector<bool> out_inside;          ///< for each outgoing edge: its destination is in this rank's region
+  std::vector<bool> in_inside;           ///< for each incoming edge
   std::vector<Lane> out_lanes;           ///< all lanes that leave the region
   std::vector<Lane> in_lanes;            ///< all lanes that enter it; `sender` is set where this rank receives
   std::map<Rank, RangeList> out_blocks;  ///< region -> this rank's block for it, as ranges of its send buffer
@@ -50,9 +56,64 @@ struct LoweringOptions {
   /// Between nodes, lanes are cut into messages of this size, so that gather, network and scatter of one lane overlap
   /// and no message waits for a rendezvous. Zero: a lane is one message.
   std::int64_t network_message_bytes = 57344;
+  /// The level of the machine that the plan is for, 0 the outermost.
+  int level = 0;
 };
 
-/// This rank's program. Pure: the same itineraries give the same plans on all ranks.
+/// A pattern whose receive places are resolved: what a level of the machine is asked to move.
+struct Demand {
+  RankPattern pattern;
+  std::vector<Placement> placements;  ///< of each incoming edge
+
+  explicit Demand(RankPattern edges) : pattern(std::move(edges)), placements(laneway::placements(pattern.in)) {}
+  Demand() = default;
+};
+
+/// Turns an itinerary into this rank's program. Pure: the same itineraries give the same plans on all ranks.
+///
+/// What moves inside the region can be taken out as patterns of its own, for which plans are made elsewhere: the gather
+/// for the lanes' senders, the edges inside the region, the scatter from the lanes' receivers. Their offsets are those
+/// that PlanBuilder::embed expects. The references must outlive the object.
+class Lowering {
+ public:
+  Lowering(const Demand& demand, const Itinerary& itinerary, const LoweringOptions& options);
+
+  /// The plan in which every hop inside the region is a message of its own.
+  [[nodiscard]] Plan finish();
+
+  [[nodiscard]] Demand gather() const;
+  [[nodiscard]] Demand inside(bool edges, bool scatter) const;
+  /// The plan that embeds plans for gather() and, together, for all of inside().
+  [[nodiscard]] Plan finish(const Plan& gather, std::span<const Plan> inside);
+
+ private:
+  [[nodiscard]] RangeList own_piece(const Lane& lane, const Piece& piece) const;
+  [[nodiscard]] Grouping between_regions() const;
+  [[nodiscard]] std::int64_t part_bytes(const Piece& piece) const;
+  [[nodiscard]] std::vector<Piece> parts_of(const Piece& piece) const;
+  [[nodiscard]] std::vector<const Forward*> forwards_of(int lane) const;
+  [[nodiscard]] std::size_t edge_from(Rank source, int ordinal) const;
+  [[nodiscard]] std::map<Rank, std::vector<Segment>> segments_for_others(int lane) const;
+  [[nodiscard]] Sink sink_of(const Arrival& arrival) const;
+  [[nodiscard]] std::int64_t staging_window() const;
+
+  void messages(bool inside);
+  void copy_self_edges();
+  void gather_messages(std::size_t lane);
+  void send_lane(std::size_t lane);
+  void keep(const Forward& forward, const Piece& piece, Sink* parts) const;
+  void receive_lane(int lane);
+  void scatter_messages(int lane);
+
+  const Demand& demand_;
+  const Itinerary& it_;
+  const LoweringOptions& options_;
+  std::vector<int> ordinals_;
+  PlanBuilder builder_;
+  std::vector<std::optional<Span>> out_images_;  ///< by outgoing lane: staging memory where this rank assembles it
+  std::vector<std::optional<Span>> in_images_;   ///< by incoming lane: staging memory from which this rank forwards it
+};
+
 [[nodiscard]] Plan lower(const RankPattern& pattern, const Itinerary& itinerary, const LoweringOptions& options = {});
 
 }  // namespace laneway

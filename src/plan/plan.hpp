@@ -55,8 +55,13 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-/// Channels of a plan are numbered [0, plan_channels).
-inline constexpr int plan_channels = 64;
+/// Channels of a plan are numbered [0, plan_channels): messages between regions and those of a plan that has no levels
+/// inside use [0, own_channels), those of the plans for the levels inside the others.
+inline constexpr int plan_channels = 1024;
+inline constexpr int own_channels = 64;
+
+/// Strategies can be chosen for so many levels of the machine.
+inline constexpr int most_levels = 3;
 
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
 struct Plan {

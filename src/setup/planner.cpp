@@ -50,17 +50,25 @@ void get_lanes(Reader& reader, std::vector<Lane>& lanes) {
 
 }  // namespace
 
-Plan plan_direct(Rank rank, const RankPattern& pattern, const LoweringOptions& options) {
+Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options) {
   Itinerary itinerary;
   itinerary.rank = rank;
-  itinerary.out_direct.assign(pattern.out.size(), true);
-  itinerary.in_direct.assign(pattern.in.size(), true);
-  return lower(pattern, itinerary, options);
+  itinerary.out_direct.assign(demand.pattern.out.size(), true);
+  itinerary.in_direct.assign(demand.pattern.in.size(), true);
+  itinerary.out_inside = itinerary.out_direct;
+  itinerary.in_inside = itinerary.in_direct;
+  return Lowering(demand, itinerary, options).finish();
 }
 
-Planner::Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy,
-                 const PlanOptions& options)
-    : rank_(rank), pattern_(pattern), region_(region), strategy_(strategy), options_(options) {
+Planner::Planner(Rank rank, Demand demand, const Region& region, const Strategy& strategy, const PlanOptions& options,
+                 std::span<const InnerLevel> inner)
+    : rank_(rank),
+      demand_(std::move(demand)),
+      pattern_(demand_.pattern),
+      region_(region),
+      strategy_(strategy),
+      options_(options),
+      inner_(inner) {
   std::int64_t at = 0;
   for (const Edge& edge : pattern_.out) {
     source_begin_.push_back(at);
@@ -105,8 +113,8 @@ const Link& Planner::in_link(Rank region) const {
 }
 
 Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
-  if (!strategy_.relays()) {
-    plan_ = plan_direct(rank_, pattern_, options_.lowering);
+  if (!strategy_.relays() && inner_.empty()) {
+    plan_ = plan_direct(rank_, demand_, options_.lowering);
     return {};
   }
   if (peer_regions) {
@@ -117,7 +125,7 @@ Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   std::set<Rank> peers;
   for (const Edge& edge : pattern_.out) peers.insert(edge.peer);
   for (const Edge& edge : pattern_.in) peers.insert(edge.peer);
-  Round round{Round::Kind::exchange, {}, {}, {}};
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (Rank peer : peers) {
     Writer writer;
     writer.put(region_.id);
@@ -140,6 +148,7 @@ Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
 
 /// Each source tells the first of its destinations in every other region the size of its block for that region.
 Round Planner::tell_blocks() {
+  if (!strategy_.relays()) return plan_inside();
   std::map<Rank, std::vector<Range>> bytes_for;
   std::map<Rank, Rank> first_destination;
   for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
@@ -150,7 +159,7 @@ Round Planner::tell_blocks() {
     const auto [it, fresh] = first_destination.emplace(region, edge.peer);
     if (!fresh) it->second = std::min(it->second, edge.peer);
   }
-  Round round{Round::Kind::exchange, {}, {}, {}};
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [region, ranges] : bytes_for) {
     const Block& block = blocks_.emplace(region, Block(RangeSet(std::move(ranges)))).first->second;
     itinerary_.out_blocks[region] = in_buffer(block.set().list());
@@ -185,7 +194,7 @@ Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
     if (!inbox[i].empty())
       part.in_blocks.push_back({region_of(expected_[i]), expected_[i], Reader(inbox[i]).get<std::int64_t>()});
   next_ = &Planner::answer_lanes;
-  return {Round::Kind::region_gather, {}, {}, part.to_bytes()};
+  return {Round::Kind::region_gather, {}, {}, part.to_bytes(), &region_};
 }
 
 /// Every member now chooses the incoming lanes; the destination of each link's representative edge tells its source.
@@ -205,7 +214,7 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
       if (lane.from_region == link.region) lanes.push_back(lane);
     put_lanes(letters[link.edges.front().source], lanes);
   }
-  Round round{Round::Kind::exchange, {}, {}, {}};
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
   for (const Link& link : view_.out)
     if (link.edges.front().source == rank_) round.from.push_back(link.edges.front().destination);
@@ -222,7 +231,7 @@ Round Planner::share_lanes(const std::vector<Bytes>& inbox) {
   Writer writer;
   put_lanes(writer, lanes);
   next_ = &Planner::tell_receivers;
-  return {Round::Kind::region_gather, {}, {}, writer.take()};
+  return {Round::Kind::region_gather, {}, {}, writer.take(), &region_};
 }
 
 /// Sources tell the receivers of their lanes the sender, and which bytes of their blocks go to whom.
@@ -267,7 +276,7 @@ Round Planner::tell_receivers(const std::vector<Bytes>& inbox) {
       }
     }
   }
-  Round round{Round::Kind::exchange, {}, {}, {}};
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
   std::set<Rank> sources;
   for (const Lane& lane : itinerary_.in_lanes)
@@ -323,7 +332,7 @@ Round Planner::tell_destinations(const std::vector<Bytes>& inbox) {
       }
     }
   }
-  Round round{Round::Kind::exchange, {}, {}, {}};
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   std::set<Rank> from;
   for (Rank member : region_.members) {
     if (member == rank_) continue;
@@ -371,11 +380,61 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
       }
     }
   }
+  return plan_inside();
+}
+
+Round Planner::plan_inside() {
   itinerary_.rank = rank_;
-  for (const Edge& edge : pattern_.out) itinerary_.out_direct.push_back(region_of(edge.peer) == region_.id);
-  for (const Edge& edge : pattern_.in) itinerary_.in_direct.push_back(region_of(edge.peer) == region_.id);
-  plan_ = lower(pattern_, itinerary_, options_.lowering);
+  for (const Edge& edge : pattern_.out) itinerary_.out_inside.push_back(region_of(edge.peer) == region_.id);
+  for (const Edge& edge : pattern_.in) itinerary_.in_inside.push_back(region_of(edge.peer) == region_.id);
+  const bool relays = strategy_.relays();
+  itinerary_.out_direct = relays ? itinerary_.out_inside : std::vector<bool>(pattern_.out.size(), true);
+  itinerary_.in_direct = relays ? itinerary_.in_inside : std::vector<bool>(pattern_.in.size(), true);
+  lowering_ = std::make_unique<Lowering>(demand_, itinerary_, options_.lowering);
+  if (inner_.empty()) {
+    plan_ = lowering_->finish();
+    return {};
+  }
+  // Inside a region messages are shared as on-node parts of lanes are, and there is no link to keep busy meanwhile.
+  child_options_ = options_;
+  child_options_.deduplicate = inner_.front().deduplicate;
+  child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
+  child_options_.lowering.network_message_bytes = 0;
+  ++child_options_.lowering.level;
+  const Strategy* const chosen = inner_.front().strategy;
+  const Strategy* const inside = strategy_.inside() != nullptr ? strategy_.inside() : chosen;
+  const Strategy* const scatter = strategy_.scatter() != nullptr ? strategy_.scatter() : chosen;
+  children_.push_back({chosen, lowering_->gather()});
+  if (inside == scatter) {
+    children_.push_back({inside, lowering_->inside(true, true)});
+  } else {
+    children_.push_back({inside, lowering_->inside(true, false)});
+    children_.push_back({scatter, lowering_->inside(false, true)});
+  }
+  return next_child();
+}
+
+Round Planner::next_child() {
+  while (child_plans_.size() < children_.size()) {
+    Child& child = children_[child_plans_.size()];
+    child_ = std::make_unique<Planner>(rank_, std::move(child.demand), inner_.front().region, *child.strategy,
+                                       child_options_, inner_.subspan(1));
+    Round round = child_->begin();
+    if (round.kind != Round::Kind::done) {
+      next_ = &Planner::resume_child;
+      return round;
+    }
+    child_plans_.push_back(child_->take_plan());
+  }
+  plan_ = lowering_->finish(child_plans_.front(), std::span(child_plans_).subspan(1));
   return {};
+}
+
+Round Planner::resume_child(const std::vector<Bytes>& inbox) {
+  Round round = child_->resume(inbox);
+  if (round.kind != Round::Kind::done) return round;
+  child_plans_.push_back(child_->take_plan());
+  return next_child();
 }
 
 }  // namespace laneway

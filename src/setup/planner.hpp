@@ -1,6 +1,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/types.hpp"
@@ -29,6 +32,7 @@ struct Round {
   std::vector<Letter> letters;
   std::vector<Rank> from;
   Bytes contribution;
+  const Region* region = nullptr;  ///< of region_gather
 };
 
 /// What all ranks of a communicator agree on for one plan.
@@ -37,20 +41,33 @@ struct PlanOptions {
   LoweringOptions lowering;
 };
 
+/// A level of the machine inside the region of a planner.
+struct InnerLevel {
+  Region region;  ///< the calling rank's
+  const Strategy* strategy = nullptr;
+  bool deduplicate = true;
+};
+
 /// The plan in which each edge is one message. Local.
-[[nodiscard]] Plan plan_direct(Rank rank, const RankPattern& pattern, const LoweringOptions& options = {});
+[[nodiscard]] Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options = {});
 
 /// The setup skeleton: turns one rank's pattern into its plan in a fixed number of rounds, without knowing how they are
 /// carried. Strategies never communicate; nothing here grows with the number of ranks, only with the rank's own edges
 /// and those of its region.
 ///
+/// With levels inside, what moves within a region is again a pattern, for which a planner of the next level makes the
+/// plan: what sources hand to the lanes' senders, what lanes' receivers hand on, and the edges that never leave.
+///
 ///     for (Round round = planner.begin(); round.kind != Round::Kind::done;) round = planner.resume(carry(round));
 ///     Plan plan = planner.take_plan();
 class Planner {
  public:
-  /// All references must outlive the planner.
+  /// All references must outlive the planner. `inner`: the levels inside `region`, outermost first.
+  Planner(Rank rank, Demand demand, const Region& region, const Strategy& strategy, const PlanOptions& options,
+          std::span<const InnerLevel> inner = {});
   Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy,
-          const PlanOptions& options);
+          const PlanOptions& options, std::span<const InnerLevel> inner = {})
+      : Planner(rank, Demand(pattern), region, strategy, options, inner) {}
 
   /// `peer_regions`, if given, is what an earlier planner on the same topology and machine found.
   Round begin(const std::map<Rank, Rank>* peer_regions = nullptr);
@@ -77,6 +94,9 @@ class Planner {
   Round tell_receivers(const std::vector<Bytes>& inbox);
   Round tell_destinations(const std::vector<Bytes>& inbox);
   Round finish(const std::vector<Bytes>& inbox);
+  Round plan_inside();
+  Round next_child();
+  Round resume_child(const std::vector<Bytes>& inbox);
 
   [[nodiscard]] Rank region_of(Rank peer) const { return peer_regions_.at(peer); }
   [[nodiscard]] bool crosses(const Edge& edge) const;
@@ -87,11 +107,18 @@ class Planner {
   template <class F>
   void for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const;
 
+  struct Child {
+    const Strategy* strategy;
+    Demand demand;
+  };
+
   Rank rank_;
+  const Demand demand_;
   const RankPattern& pattern_;
   const Region& region_;
   const Strategy& strategy_;
   const PlanOptions& options_;
+  std::span<const InnerLevel> inner_;
 
   Phase next_ = nullptr;
   std::map<Rank, Rank> peer_regions_;
@@ -101,6 +128,12 @@ class Planner {
   RegionView view_;
   Itinerary itinerary_;
   Plan plan_;
+
+  std::unique_ptr<Lowering> lowering_;
+  PlanOptions child_options_;
+  std::vector<Child> children_;
+  std::unique_ptr<Planner> child_;
+  std::vector<Plan> child_plans_;
 };
 
 }  // namespace laneway

@@ -11,16 +11,22 @@
 namespace laneway {
 
 VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
-                                const PlanOptions& options) {
+                                const PlanOptions& options, std::span<const Strategy* const> inner) {
   const auto ranks = static_cast<Rank>(pattern.size());
   std::vector<Region> regions;
+  std::vector<std::vector<InnerLevel>> levels(pattern.size());
   std::vector<std::unique_ptr<Planner>> planners;
   std::vector<Round> rounds;
   regions.reserve(pattern.size());
-  for (Rank r = 0; r < ranks; ++r) regions.push_back(machine.region(0, r));
+  for (Rank r = 0; r < ranks; ++r) {
+    regions.push_back(machine.region(0, r));
+    for (std::size_t level = 0; level < inner.size(); ++level)
+      levels[static_cast<std::size_t>(r)].push_back(
+          {machine.region(static_cast<int>(level) + 1, r), inner[level], options.deduplicate});
+  }
   for (Rank r = 0; r < ranks; ++r) {
     const auto i = static_cast<std::size_t>(r);
-    planners.push_back(std::make_unique<Planner>(r, pattern[i], regions[i], strategy, options));
+    planners.push_back(std::make_unique<Planner>(r, pattern[i], regions[i], strategy, options, levels[i]));
     rounds.push_back(planners.back()->begin());
   }
   VirtualSetup result;
@@ -62,7 +68,7 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
       for (Rank r = 0; r < ranks; ++r) {
         const auto i = static_cast<std::size_t>(r);
         ++result.costs[i].region_gathers;
-        for (Rank member : regions[i].members) {
+        for (Rank member : rounds[i].region->members) {
           inboxes[i].push_back(rounds[static_cast<std::size_t>(member)].contribution);
           result.costs[i].region_gather_bytes += static_cast<std::int64_t>(inboxes[i].back().size());
         }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lanes/strategy.hpp"
@@ -26,9 +27,11 @@ struct VirtualSetup {
   std::vector<Itinerary> itineraries;
 };
 
-/// Runs the setup of all ranks of `pattern` in this process, with regions from level 0 of `machine`. Messages are moved
-/// between the planners; their code is the one that runs over MPI.
+/// Runs the setup of all ranks of `pattern` in this process, with regions from level 0 of `machine`, and `inner`
+/// strategies for the levels after it. Messages are moved between the planners; their code is the one that runs over
+/// MPI.
 [[nodiscard]] VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
-                                              const PlanOptions& options = {});
+                                              const PlanOptions& options = {},
+                                              std::span<const Strategy* const> inner = {});
 
 }  // namespace laneway

@@ -34,8 +34,8 @@ TEST(Plan, Golden) {
   pattern[2] = allgather_pattern({{0, 1}, {}}, 8);
   const auto plans = plan_virtual_ranks(pattern, Machine::parse("ranks:2,1", 3), *make_three_step()).plans;
   EXPECT_EQ(to_json(plans[0]), R"({"rank": 0, "staging_bytes": 64, "steps": [
-  {"from":"send","kind":"copy","runs":[[0,0,8,0,0,1]],"stage":"gather","to":"staging"},
   {"channel":1,"kind":"receive","peer":1,"span":["staging",8,8],"stage":"gather"},
+  {"from":"send","kind":"copy","runs":[[0,0,8,0,0,1]],"stage":"gather","to":"staging"},
   {"after":[0,1],"channel":2,"kind":"send","peer":2,"span":["staging",0,16],"stage":"network"}
 ]}
 )");

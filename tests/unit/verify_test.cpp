@@ -90,7 +90,7 @@ TEST(WellFormed, NamesTheStep) {
   EXPECT_TRUE(
       refuses(well_formed(plans_of({{send(0, sent(0, 1))}})), {"rank 0 step 0 (send to 0, channel 0)", "itself"}));
   EXPECT_TRUE(refuses(well_formed(plans_of({{send(1, sent(0, 1))}})), {"outside the communicator"}));
-  EXPECT_TRUE(refuses(well_formed(plans_of({{send(1, sent(0, 1), {}, 64)}, {}})), {"channel"}));
+  EXPECT_TRUE(refuses(well_formed(plans_of({{send(1, sent(0, 1), {}, plan_channels)}, {}})), {"channel"}));
   EXPECT_TRUE(refuses(well_formed(plans_of({{send(1, staged(60, 5))}, {}})), {"staging bytes [60, 65) of 64"}));
   EXPECT_TRUE(refuses(well_formed(plans_of({{send(1, received(0, 1))}, {}})), {"reads the receive buffer"}));
   EXPECT_TRUE(refuses(well_formed(plans_of({{receive(1, sent(0, 1))}, {}})), {"writes the send buffer"}));
