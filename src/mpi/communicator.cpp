@@ -145,9 +145,14 @@ const Topology& Communicator::topology(MPI_Comm comm) {
   return *topology_;
 }
 
-const Region& Communicator::node(const std::string& description, bool translate) {
-  auto it = nodes_.find(description);
-  if (it == nodes_.end()) it = nodes_.emplace(description, find_node(private_->get(), description, translate)).first;
+const std::vector<Region>& Communicator::regions(const Hints& settings, bool translate) {
+  std::vector<std::string> names = {settings.level};
+  for (const LevelChoice& level : settings.inner) names.push_back(level.level);
+  std::vector<std::string> key = names;
+  key.push_back(settings.machine);
+  auto it = regions_.find(key);
+  if (it == regions_.end())
+    it = regions_.emplace(std::move(key), find_levels(private_->get(), settings.machine, names, translate)).first;
   return it->second;
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "machine/machine.hpp"
 #include "mpi/hints.hpp"
@@ -71,12 +73,12 @@ class Communicator {
   /// Hints given when the communicator was created.
   HintTexts hints;
 
-  /// This rank's node. `description` as LANEWAY_MACHINE; empty: as discovered, and then collective on the first call.
-  /// `translate` as for find_node.
-  const Region& node(const std::string& description, bool translate = false);
+  /// This rank's regions at the levels that `settings` names, outermost first. Collective on the first call if no machine
+  /// is described. `translate` as for find_node.
+  const std::vector<Region>& regions(const Hints& settings, bool translate = false);
 
-  /// The regions of neighbours, by machine description, once a planner has found them.
-  std::map<std::string, std::map<Rank, Rank>> peer_regions;
+  /// The outermost regions of neighbours, by machine description and level, once a planner has found them.
+  std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions;
 
  private:
   explicit Communicator(std::shared_ptr<PrivateComm> priv);
@@ -85,7 +87,7 @@ class Communicator {
 
   std::shared_ptr<PrivateComm> private_;
   std::unique_ptr<Topology> topology_;
-  std::map<std::string, Region> nodes_;
+  std::map<std::vector<std::string>, std::vector<Region>> regions_;  // by machine and names of levels
 };
 
 }  // namespace laneway

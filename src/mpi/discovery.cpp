@@ -64,6 +64,28 @@ std::vector<int> split_by_node(MPI_Comm comm) {
   return members;
 }
 
+/// Positions of the named levels in `known`, an empty name being the one after the level before it.
+std::vector<int> positions(const std::vector<std::string>& names, const std::vector<std::string>& known,
+                           const std::string& machine) {
+  std::vector<int> result;
+  int next = 0;
+  std::string all;
+  for (const std::string& level : known) all += (all.empty() ? "" : ", ") + level;
+  for (const std::string& name : names) {
+    int at = next;
+    if (!name.empty()) at = static_cast<int>(std::find(known.begin(), known.end(), name) - known.begin());
+    require(at < static_cast<int>(known.size()), ErrorKind::info,
+            name.empty()
+                ? "the strategy works on " + std::to_string(names.size()) + " levels, " + machine + " has only " + all
+                : "there is no level '" + name + "'; " + machine + " has " + all);
+    require(at >= next, ErrorKind::info,
+            "level '" + name + "' is not inside the one before it; " + machine + " has " + all);
+    result.push_back(at);
+    next = at + 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 bool world_node_is_known() {
@@ -71,16 +93,40 @@ bool world_node_is_known() {
   return !world_node.empty();
 }
 
-Region find_node(MPI_Comm comm, const std::string& description, bool translate) {
-  const Group group(comm);
-  const Group world(MPI_COMM_WORLD);
+std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, const std::vector<std::string>& names,
+                                bool translate) {
+  std::vector<Region> regions;
   if (!description.empty()) {
     int rank = 0;
     int size = 0;
     check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-    return region_of_members(world.translate(Machine::parse(description, size).region(0, rank).members, group));
+    const Machine machine = Machine::parse(description, size);
+    std::vector<std::string> known;
+    for (int level = 0; level < machine.levels(); ++level) known.push_back(machine.level_name(level));
+    const Group group(comm);
+    const Group world(MPI_COMM_WORLD);
+    for (int level : positions(names, known, "the machine '" + description + "'"))
+      regions.push_back(region_of_members(world.translate(machine.region(level, rank).members, group)));
+    return regions;
   }
+  if (names.size() == 1 && (names[0].empty() || names[0] == "node")) return {find_node(comm, "", translate)};
+  (void)positions(names, {"node", "socket", "numa"}, "the machine as discovered");
+  const std::vector<TreeLevel> tree = find_region_tree(comm);
+  for (const std::string& name : names) {
+    require(!name.empty() || regions.empty(), ErrorKind::info,
+            "the strategy works on several levels: describe the machine by the hint lnw_machine");
+    const auto found =
+        std::find_if(tree.begin(), tree.end(), [&](const TreeLevel& level) { return level.name == name; });
+    regions.push_back(found != tree.end() ? found->region : regions.empty() ? tree.front().region : regions.back());
+  }
+  return regions;
+}
+
+Region find_node(MPI_Comm comm, const std::string& description, bool translate) {
+  if (!description.empty()) return find_levels(comm, description, {""}, translate).front();
+  const Group group(comm);
+  const Group world(MPI_COMM_WORLD);
   if (translate) return region_of_members(world.translate(world_node, group));
   const std::vector<int> members = split_by_node(comm);
   if (group.same_members(world)) {

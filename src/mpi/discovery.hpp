@@ -18,6 +18,13 @@ namespace laneway {
 
 [[nodiscard]] bool world_node_is_known();
 
+/// The calling rank's regions at the named levels, outermost first, in `comm`. An empty name is the level after the one
+/// before it, the first the outermost. With a description this is local, and throws Error(info) for a level that it
+/// does not have; otherwise collective, and the names are those of find_region_tree, where a level that does not divide
+/// the one around it is equal to it.
+[[nodiscard]] std::vector<Region> find_levels(MPI_Comm comm, const std::string& description,
+                                              const std::vector<std::string>& names, bool translate);
+
 /// Where hwloc says that the calling process is bound: logical indices, -1 where it is bound to no single one.
 struct Binding {
   int package = -1;

@@ -12,9 +12,14 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 7> rows = {{
-    {"lnw_strategy", "LANEWAY_STRATEGY", "direct", "direct, three_step; the suffix _nodedup turns deduplication off",
-     "how data moves between nodes"},
+constexpr std::array<HintRow, 8> rows = {{
+    {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
+     "a name that `laneway strategies` lists, or one for each level as in `node:three_step,socket:two_step`; the "
+     "suffix "
+     "_nodedup turns deduplication off",
+     "how data moves between nodes, and inside them"},
+    {"lnw_message_cap", "LANEWAY_MESSAGE_CAP", "65536", "bytes",
+     "split: data between two nodes is cut to this size, unless that makes more pieces than ranks"},
     {"lnw_deduplicate", "LANEWAY_DEDUPLICATE", "true", "true, false",
      "send each byte between two nodes once, however many ranks need it"},
     {"lnw_machine", "LANEWAY_MACHINE", "", "`node:4 socket:2 rank:2`, `ranks:5,3,8`, `file:PATH`; empty: as discovered",
@@ -73,10 +78,15 @@ HintTexts hints_in(MPI_Info info) {
 }
 
 std::uint64_t Hints::fingerprint() const {
+  std::string inner_text;
+  for (const LevelChoice& choice : inner)
+    inner_text +=
+        '\n' + choice.level + ':' + std::string(choice.choice.row->name) + std::to_string(choice.choice.deduplicate);
   const std::string all = std::string(strategy.row->name) + '\n' + machine + '\n' +
                           std::to_string(strategy.deduplicate) + std::to_string(check) +
                           std::to_string(strict_progress) + '\n' + std::to_string(lowering.relay_message_bytes) + '\n' +
-                          std::to_string(lowering.network_message_bytes);
+                          std::to_string(lowering.network_message_bytes) + '\n' + std::to_string(settings.message_cap) +
+                          '\n' + level + inner_text;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -94,8 +104,21 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
     internal_error("hint without a row", __FILE__, __LINE__);
   };
   Hints hints;
-  hints.strategy = parse_strategy(text("lnw_strategy"));
-  hints.strategy.deduplicate = boolean("lnw_deduplicate", text("lnw_deduplicate")) && hints.strategy.deduplicate;
+  hints.inner = parse_levels(text("lnw_strategy"));
+  hints.strategy = hints.inner.front().choice;
+  hints.level = hints.inner.front().level;
+  hints.inner.erase(hints.inner.begin());
+  require(hints.inner.size() < most_levels, ErrorKind::info,
+          "lnw_strategy=" + text("lnw_strategy") + ": at most " + std::to_string(most_levels) + " levels");
+  const bool deduplicate = boolean("lnw_deduplicate", text("lnw_deduplicate"));
+  hints.strategy.deduplicate = hints.strategy.deduplicate && deduplicate;
+  for (LevelChoice& level : hints.inner) level.choice.deduplicate = level.choice.deduplicate && deduplicate;
+  hints.settings.message_cap = bytes("lnw_message_cap", text("lnw_message_cap"));
+  require(hints.settings.message_cap > 0, ErrorKind::info, "lnw_message_cap=0: must be positive");
+  // A strategy that works on several levels by itself brings its own rules for them.
+  const int levels = hints.strategy.row->make(hints.settings)->levels();
+  while (static_cast<int>(hints.inner.size()) + 1 < levels)
+    hints.inner.push_back({"", {&find_strategy("direct"), deduplicate}});
   hints.machine = text("lnw_machine");
   hints.check = boolean("lnw_check", text("lnw_check"));
   const std::string progress = text("lnw_progress");
@@ -104,7 +127,10 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.strict_progress = progress == "strict";
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
-  if (hints.strict_progress) hints.strategy.row = &find_strategy("direct");
+  if (hints.strict_progress) {
+    hints.strategy.row = &find_strategy("direct");
+    hints.inner.clear();
+  }
   return hints;
 }
 

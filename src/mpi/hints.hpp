@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lanes/strategy.hpp"
 #include "plan/lower.hpp"
@@ -31,7 +32,10 @@ using HintTexts = std::map<std::string, std::string>;
 
 /// Settings in force for one operation.
 struct Hints {
-  StrategyChoice strategy;
+  StrategyChoice strategy;         ///< of the outermost level
+  std::string level;               ///< that level's name; empty: the machine's outermost
+  std::vector<LevelChoice> inner;  ///< the levels inside, outermost first
+  StrategySettings settings;
   std::string machine;
   bool check = false;
   bool strict_progress = false;

@@ -17,16 +17,23 @@ namespace laneway {
 
 namespace {
 
-Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPattern& pattern, const Region& node,
-               const Hints& hints) {
-  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make();
+Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPattern& pattern,
+               const std::vector<Region>& regions, const Hints& hints) {
+  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make(hints.settings);
   const PlanOptions options{hints.strategy.deduplicate, hints.lowering};
-  Planner planner(comm.rank(), pattern, node, *strategy, options);
+  std::vector<std::unique_ptr<Strategy>> inner_strategies;
+  std::vector<InnerLevel> inner;
+  for (std::size_t i = 0; i < hints.inner.size(); ++i) {
+    inner_strategies.push_back(hints.inner[i].choice.row->make(hints.settings));
+    inner.push_back({regions[i + 1], inner_strategies.back().get(), hints.inner[i].choice.deduplicate});
+  }
+  Planner planner(comm.rank(), pattern, regions.front(), *strategy, options, inner);
   Mailbox mailbox(comm);
-  const auto known = communicator.peer_regions.find(hints.machine);
+  const std::pair key(hints.machine, hints.level);
+  const auto known = communicator.peer_regions.find(key);
   Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
   while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
-  if (strategy->relays()) communicator.peer_regions.try_emplace(hints.machine, planner.peer_regions());
+  if (strategy->relays()) communicator.peer_regions.try_emplace(key, planner.peer_regions());
   return planner.take_plan();
 }
 
@@ -43,18 +50,19 @@ std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Descr
   try {
     pattern = describe(communicator.topology(comm));
     hints = resolve_hints(hints_in(info), communicator.hints);
-    if (!hints.machine.empty()) (void)communicator.node(hints.machine);
+    if (!hints.machine.empty()) (void)communicator.regions(hints);
   } catch (...) {
     failure = std::current_exception();
   }
   const bool translate = agree(*priv, failure, hints, world_node_is_known());
   const int tag = priv->take_tags();
   if (hints.check) check_edges(*priv, pattern);
-  const Region& node = communicator.node(hints.machine, translate);
-  auto plan = std::make_shared<const Plan>(make_plan(communicator, *priv, pattern, node, hints));
+  const std::vector<Region>& regions = communicator.regions(hints, translate);
+  auto plan = std::make_shared<const Plan>(make_plan(communicator, *priv, pattern, regions, hints));
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   check_mpi(MPI_Comm_get_errhandler(comm, &handler), "MPI_Comm_get_errhandler");
-  std::unique_ptr<Request> request(new Request(priv, handler, tag, std::move(plan), hints.strategy.row->name, node));
+  std::unique_ptr<Request> request(
+      new Request(priv, handler, tag, std::move(plan), hints.strategy.row->name, regions.front()));
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
