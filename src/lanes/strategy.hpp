@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lanes/view.hpp"
+#include "machine/fabric.hpp"
 
 namespace laneway {
 
@@ -57,6 +58,9 @@ class Strategy {
   [[nodiscard]] virtual const Strategy* inside() const { return nullptr; }
   [[nodiscard]] virtual const Strategy* scatter() const { return nullptr; }
 
+  /// True: its regions are the lines of a grid of ranks, one level a dimension, rather than those of the machine.
+  [[nodiscard]] virtual bool on_grid() const { return false; }
+
   /// The receiving region's choice: cuts the blocks of every incoming link into lanes and names their receivers.
   /// Every byte of every block is in exactly one lane.
   [[nodiscard]] virtual std::vector<Lane> assign_receivers(const RegionView& view) const = 0;
@@ -69,6 +73,8 @@ class Strategy {
 struct StrategySettings {
   /// split: no lane is longer, unless there would be more lanes than ranks.
   std::int64_t message_cap = 65536;
+  /// leader_scatter: the links between devices of a node; null if nothing is known of them.
+  std::shared_ptr<const Fabric> fabric;
 };
 
 /// A strategy as everything else knows it: tests, benchmarks, command line and documentation iterate over these rows.
@@ -108,5 +114,7 @@ struct LevelChoice {
 
 [[nodiscard]] std::unique_ptr<Strategy> make_direct(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_three_step(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_leader_scatter(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_cartesian_combining(const StrategySettings& settings = {});
 
 }  // namespace laneway

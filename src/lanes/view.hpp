@@ -39,6 +39,8 @@ struct Link {
 /// The traffic of one region with all others: sizes only. Every member holds the same view.
 struct RegionView {
   Region region;
+  std::vector<Rank>
+      inner;              ///< for each member the id of its region at the next level, or its own rank if there is none
   std::vector<Link> out;  ///< ascending region
   std::vector<Link> in;   ///< ascending region
 };
@@ -61,6 +63,7 @@ struct ViewPart {
   std::vector<Entering> entering;     ///< edges of other regions to this rank
   std::vector<BlockSize> out_blocks;  ///< own blocks, by destination region (`source` is this rank)
   std::vector<BlockSize> in_blocks;   ///< blocks of remote sources that were told to this rank, by source region
+  Rank inner = 0;                     ///< id of this rank's region at the next level, or its own rank
 
   [[nodiscard]] Bytes to_bytes() const;
   static ViewPart from_bytes(const Bytes& bytes);

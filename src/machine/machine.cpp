@@ -1,5 +1,8 @@
 #include "machine/machine.hpp"
 
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -7,6 +10,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "machine/fabric.hpp"
 
 namespace laneway {
 
@@ -81,6 +85,7 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
   const std::string whole = trim(text);
   if (whole.starts_with("file:")) {
     const std::string path = whole.substr(5);
+    if (path.ends_with(".toml")) return read_toml(path, ranks);
     std::vector<std::string> lines;
     for (const std::string& line : split(read_file(path), '\n'))
       if (const std::string kept = trim(line.substr(0, line.find('#'))); !kept.empty()) lines.push_back(kept);
@@ -132,6 +137,37 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
   if (machine.names_.empty()) {
     machine.names_ = {"node"};
     machine.sizes_ = {ranks};
+  }
+  return machine;
+}
+
+Machine Machine::read_toml(const std::string& path, Rank ranks) {
+  const std::string where = "machine file '" + path + "': ";
+  toml::table table;
+  try {
+    table = toml::parse(read_file(path), path);
+  } catch (const toml::parse_error& error) {
+    throw Error(ErrorKind::info,
+                where + "line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+  }
+  const auto description = table["description"].value<std::string>();
+  require(description && !description->starts_with("file:"), ErrorKind::info, where + "description is missing");
+  Machine machine = parse(*description, ranks);
+  const toml::array* rows = table["devices"]["links"].as_array();
+  if (rows == nullptr) return machine;
+  std::vector<std::vector<int>> links;
+  for (const toml::node& row : *rows) {
+    require(row.is_array(), ErrorKind::info, where + "devices.links is not a matrix");
+    std::vector<int>& numbers = links.emplace_back();
+    for (const toml::node& number : *row.as_array()) {
+      require(number.is_integer(), ErrorKind::info, where + "devices.links holds something that is not a number");
+      numbers.push_back(static_cast<int>(number.as_integer()->get()));
+    }
+  }
+  try {
+    machine.devices_ = std::make_shared<const DeviceLinks>(with_hops(std::move(links)));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::info, where + error.what());
   }
   return machine;
 }

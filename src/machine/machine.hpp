@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
+struct DeviceLinks;
+
 /// A described machine: which ranks share which region at each level, outermost level first.
 class Machine {
  public:
@@ -26,7 +29,9 @@ class Machine {
   ///  many
   ///    nodes as are needed, the last one perhaps partly filled;
   ///  - nodes of uneven size: `ranks:5,3,8`;
-  ///  - a file, `file:PATH`: one of the above, or for each rank one line with a path such as `n0/s1` (any labels).
+  ///  - a file, `file:PATH`: one of the above, or for each rank one line with a path such as `n0/s1` (any labels);
+  ///  - a file `file:PATH.toml`: `description` is one of the above, `devices.links` a matrix of the number of links
+  ///    between the devices of a node, which are its innermost regions.
   /// Throws Error(info) that says what is wrong and for how many ranks the description is.
   static Machine parse(std::string_view text, Rank ranks);
 
@@ -36,11 +41,16 @@ class Machine {
   [[nodiscard]] Rank ranks() const { return ranks_; }
   [[nodiscard]] int levels() const { return static_cast<int>(names_.size()); }
   [[nodiscard]] const std::string& level_name(int level) const { return names_[static_cast<std::size_t>(level)]; }
+  /// Null if the description says nothing about devices.
+  [[nodiscard]] const std::shared_ptr<const DeviceLinks>& devices() const { return devices_; }
   [[nodiscard]] Region region(int level, Rank rank) const;
   [[nodiscard]] Rank region_id(int level, Rank rank) const;
 
  private:
+  static Machine read_toml(const std::string& path, Rank ranks);
+
   Rank ranks_ = 0;
+  std::shared_ptr<const DeviceLinks> devices_;
   std::vector<std::string> names_;
   std::vector<Rank> sizes_;               // ranks in a region of each level, where regular
   std::vector<Rank> node_begin_;          // uneven nodes: first rank of each node

@@ -185,6 +185,7 @@ Round Planner::tell_blocks() {
 
 Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
   ViewPart part;
+  part.inner = inner_.empty() ? rank_ : inner_.front().region.id;
   for (const Edge& edge : pattern_.out)
     if (crosses(edge)) part.leaving.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
   for (const Edge& edge : pattern_.in)
@@ -395,11 +396,10 @@ Round Planner::plan_inside() {
     plan_ = lowering_->finish();
     return {};
   }
-  // Inside a region messages are shared as on-node parts of lanes are, and there is no link to keep busy meanwhile.
+  // Inside a region messages are shared as on-node parts of lanes are.
   child_options_ = options_;
   child_options_.deduplicate = inner_.front().deduplicate;
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
-  child_options_.lowering.network_message_bytes = 0;
   ++child_options_.lowering.level;
   const Strategy* const chosen = inner_.front().strategy;
   const Strategy* const inside = strategy_.inside() != nullptr ? strategy_.inside() : chosen;

@@ -1,0 +1,48 @@
+#include <algorithm>
+
+#include "lanes/strategy.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Message combining for stencils on a grid of ranks (designed from the idea of Träff, Carpen-Amarie, Hunold, Rougier:
+/// Message-Combining Algorithms for Isomorphic, Sparse Collective Communication, 2016; Träff, Hunold: Cartesian
+/// Collective Communication, 2019; known by title only).
+///
+/// Data travels one dimension after the other: first to the rank that has the destination's first coordinate and the
+/// source's others, which hands it on along the second dimension, together with its own, and so on. A neighborhood of
+/// radius r in d dimensions takes 2rd messages rather than (2r+1)^d - 1. The ranks with equal first coordinates are a
+/// region, so this is one lane from each source to its counterpart in every region that it sends to, and for the next
+/// dimension the same inside.
+class CartesianCombining final : public Strategy {
+ public:
+  [[nodiscard]] bool on_grid() const override { return true; }
+
+  [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
+    std::vector<Lane> lanes;
+    const std::vector<Rank>& members = view.region.members;
+    for (const Link& link : view.in)
+      for (const SourceBytes& source : link.sources) {
+        // Lines of a grid are alike: counterparts have equal distances from the first rank. Elsewhere any member will
+        // do.
+        const Rank counterpart = view.region.id + source.rank - link.region;
+        const bool is_member = std::binary_search(members.begin(), members.end(), counterpart);
+        const Rank receiver = is_member ? counterpart : members[static_cast<std::size_t>(source.rank) % members.size()];
+        lanes.push_back({link.region, view.region.id, source.rank, receiver, {{source.rank, 0, source.bytes}}});
+      }
+    return lanes;
+  }
+
+  void assign_senders(const RegionView&, std::vector<Lane>& lanes) const override {
+    for (Lane& lane : lanes) lane.sender = lane.pieces.front().source;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_cartesian_combining(const StrategySettings&) {
+  return std::make_unique<CartesianCombining>();
+}
+
+}  // namespace laneway

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/types.hpp"
+#include "machine/machine.hpp"
+
+namespace laneway {
+
+/// What joins the devices of a node: T_l and T_h of "Design of neighborhood collectives for ROCm" as square matrices,
+/// by device.
+struct DeviceLinks {
+  std::vector<std::vector<int>> links;  ///< number of links between two devices
+  std::vector<std::vector<int>> hops;   ///< links on the shortest way between them
+};
+
+/// Fills `hops` from `links`. Throws Error(info) if the matrix is not square and symmetric, or some devices are not
+/// connected.
+[[nodiscard]] DeviceLinks with_hops(std::vector<std::vector<int>> links);
+
+/// The links between ranks, by the devices they are on.
+class Fabric {
+ public:
+  Fabric(std::shared_ptr<const DeviceLinks> links, std::map<Rank, std::pair<Rank, int>> places)
+      : links_(std::move(links)), places_(std::move(places)) {}
+
+  /// Of all ranks of `machine`, or null if it describes no links.
+  static std::shared_ptr<const Fabric> of(const Machine& machine);
+  /// Of `ranks[i]` of the machine, which users of the result call `names[i]`; or null.
+  static std::shared_ptr<const Fabric> of(const Machine& machine, std::span<const Rank> ranks,
+                                          std::span<const Rank> names);
+
+  /// Whether both ranks are known and on one node.
+  [[nodiscard]] bool joins(Rank a, Rank b) const;
+  [[nodiscard]] int links(Rank a, Rank b) const { return links_->links[device(a)][device(b)]; }
+  [[nodiscard]] int hops(Rank a, Rank b) const { return links_->hops[device(a)][device(b)]; }
+
+ private:
+  [[nodiscard]] std::size_t device(Rank rank) const { return static_cast<std::size_t>(places_.at(rank).second); }
+
+  std::shared_ptr<const DeviceLinks> links_;
+  std::map<Rank, std::pair<Rank, int>> places_;  // rank -> (node, device)
+};
+
+}  // namespace laneway
