@@ -77,12 +77,15 @@ class Lowering {
     }
     for (const auto& [peer, list] : sinks) builder_.receive(Stage::direct, peer, list, grouping);
     std::map<Rank, std::vector<Segment>> segments;
+    std::vector<Rank> order;
     std::size_t self = 0;
     for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
       const Edge& edge = pattern_.out[i];
       if (!it_.out_direct[i] || edge.ranges.empty()) continue;
       if (edge.peer != it_.rank) {
-        segments[edge.peer].push_back({Buffer::send, edge.ranges});
+        std::vector<Segment>& to_peer = segments[edge.peer];
+        if (to_peer.empty()) order.push_back(edge.peer);
+        to_peer.push_back({Buffer::send, edge.ranges});
         continue;
       }
       require(self < from_self.size(), ErrorKind::topology,
@@ -95,10 +98,10 @@ class Lowering {
       placements_[in].stream.for_each([&](Range r) { from.append(edge.ranges.slice(r.offset, r.bytes)); });
       builder_.copy(Stage::direct, {Buffer::send, std::move(from)}, Buffer::receive, placements_[in].place);
     }
-    // Start with the destinations after this rank, so that a receiver is not hit by all at once.
-    const auto first = segments.upper_bound(it_.rank);
-    for (auto s = first; s != segments.end(); ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
-    for (auto s = segments.begin(); s != first; ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
+    if (options_.spread)
+      std::sort(order.begin(), order.end(),
+                [&](Rank a, Rank b) { return std::pair(a < it_.rank, a) < std::pair(b < it_.rank, b); });
+    for (Rank peer : order) builder_.send(Stage::direct, peer, segments.at(peer), grouping);
   }
 
   [[nodiscard]] RangeList own_piece(const Lane& lane, const Piece& piece) const {

@@ -43,6 +43,9 @@ struct Itinerary {
 };
 
 struct LoweringOptions {
+  /// Direct messages start with the destinations after this rank, in rank order, so that a receiver is not hit by all
+  /// at once; otherwise they start in the order of the arguments.
+  bool spread = false;
   /// Direct edges share messages up to this size. Zero: each is its own message, so that contiguous data needs no copy.
   std::int64_t direct_message_bytes = 0;
   /// On-node hops of lanes share messages up to this size: below it, that saves more than packing costs.
