@@ -116,7 +116,8 @@ void evaluate(std::vector<Entrant*>& entrants, const Samples& samples) {
 bool reaches_least_bytes(const std::string& candidate) {
   try {
     const StrategyChoice choice = parse_strategy(candidate);
-    return choice.deduplicate && choice.row->make()->relays();
+    const std::unique_ptr<Strategy> strategy = choice.row->make();
+    return choice.deduplicate && strategy->relays() && strategy->deduplicates();
   } catch (const Error&) {
     return false;
   }

@@ -8,13 +8,44 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<StrategyRow, 2> rows = {{
+constexpr std::array<StrategyRow, 9> rows = {{
     {"direct", "each edge is one message from its source to its destination",
      "MPI: A Message-Passing Interface Standard 4.0, section 8.6", "all", "any", make_direct},
+    {"spread", "as direct, but each rank starts with the destinations after itself",
+     "after Khorassani, Chen, Subramoni, Panda: Designing and Optimizing GPU-aware Nonblocking MPI Neighborhood "
+     "Collective Communication, 2023 (known by title)",
+     "all", "any", make_spread},
     {"three_step", "gather at one rank, one message for each pair of regions, scatter from one rank",
      "Collom, Li, Bienz: Optimizing Irregular Communication with Neighborhood Collectives and Locality-Aware "
      "Parallelism, section 3.2",
      "all", "any", make_three_step},
+    {"two_step", "each source sends what a region needs of it to its paired rank there, which scatters it",
+     "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
+     "point-to-point communication on heterogeneous architectures, section 2.3.2",
+     "all", "any", make_two_step},
+    {"split", "what a region receives is cut to messages of a capped size, dealt over all ranks of both regions",
+     "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
+     "point-to-point communication on heterogeneous architectures, section 2.3.3, Algorithm 1",
+     "all", "any", make_split},
+    {"load_aware", "what a region receives is dealt to its members in equal quotas, cut only where a quota ends",
+     "after Ghazimirsaeed, Ruhela, Ramesh, Bayatpour, Subramoni, Panda: A Hierarchical and Load-Aware Design for Large "
+     "Message Neighborhood Collectives, SC 2020 (known by title)",
+     "all, large messages", "any", make_load_aware},
+    {"common_neighborhood", "ranks of a region with a common destination combine their messages for it at one of them",
+     "after Mirsadeghi, Träff, Balaji, Afsahi: Exploiting Common Neighborhoods to Optimize MPI Neighborhood "
+     "Collectives, HiPC 2017; Ghazimirsaeed, Mirsadeghi, Afsahi: An Efficient Collaborative Communication Mechanism "
+     "for "
+     "MPI Neighborhood Collectives, IPDPS 2019 (known by title)",
+     "all, small messages", "any", make_common_neighborhood},
+    {"leader_scatter",
+     "each source cuts its data over the destination's GPUs, one rank each, by the links inside a node",
+     "Temuçin, Gazimirsaeed, Grant, Afsahi: ROCM-Aware Leader-based Designs for MPI Neighbourhood Collectives, section "
+     "V",
+     "all, large messages", "node with gpu inside, or gpu", make_leader_scatter},
+    {"cartesian_combining", "data travels along one dimension of a grid of ranks after the other, combined in each",
+     "after Träff, Carpen-Amarie, Hunold, Rougier: Message-Combining Algorithms for Isomorphic, Sparse Collective "
+     "Communication, 2016; Träff, Hunold: Cartesian Collective Communication, 2019 (known by title)",
+     "all, small messages", "the dimensions of a grid (lnw_grid)", make_cartesian_combining},
 }};
 
 constexpr std::string_view no_deduplication = "_nodedup";

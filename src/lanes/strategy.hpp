@@ -71,7 +71,7 @@ class Strategy {
 
 /// What strategies may be told besides the view. All ranks use equal ones.
 struct StrategySettings {
-  /// split: no lane is longer, unless there would be more lanes than ranks.
+  /// split: no lane is longer, unless few regions send so much that there would be many more lanes than ranks. Bytes.
   std::int64_t message_cap = 65536;
   /// leader_scatter: the links between devices of a node; null if nothing is known of them.
   std::shared_ptr<const Fabric> fabric;
@@ -113,8 +113,13 @@ struct LevelChoice {
 [[nodiscard]] std::vector<LevelChoice> parse_levels(std::string_view text);
 
 [[nodiscard]] std::unique_ptr<Strategy> make_direct(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_spread(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_three_step(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_leader_scatter(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_cartesian_combining(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_two_step(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_split(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_load_aware(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_common_neighborhood(const StrategySettings& settings = {});
 
 }  // namespace laneway

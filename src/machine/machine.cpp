@@ -1,5 +1,6 @@
 #include "machine/machine.hpp"
 
+#define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 

@@ -162,14 +162,18 @@ void Lowering::messages(bool inside) {
   }
   for (const auto& [peer, list] : sinks) builder_.receive(Stage::direct, peer, list, grouping);
   std::map<Rank, std::vector<Segment>> segments;
+  std::vector<Rank> order;
   for (std::size_t i = 0; i < demand_.pattern.out.size(); ++i) {
     const Edge& edge = demand_.pattern.out[i];
-    if (moves(edge, it_.out_direct[i], it_.out_inside[i])) segments[edge.peer].push_back({Buffer::send, edge.ranges});
+    if (!moves(edge, it_.out_direct[i], it_.out_inside[i])) continue;
+    std::vector<Segment>& to_peer = segments[edge.peer];
+    if (to_peer.empty()) order.push_back(edge.peer);
+    to_peer.push_back({Buffer::send, edge.ranges});
   }
-  // Start with the destinations after this rank, so that a receiver is not hit by all at once.
-  const auto first = segments.upper_bound(it_.rank);
-  for (auto s = first; s != segments.end(); ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
-  for (auto s = segments.begin(); s != first; ++s) builder_.send(Stage::direct, s->first, s->second, grouping);
+  if (options_.spread)
+    std::sort(order.begin(), order.end(),
+              [&](Rank a, Rank b) { return std::pair(a < it_.rank, a) < std::pair(b < it_.rank, b); });
+  for (Rank peer : order) builder_.send(Stage::direct, peer, segments.at(peer), grouping);
 }
 
 void Lowering::copy_self_edges() {

@@ -49,6 +49,9 @@ struct Itinerary {
 };
 
 struct LoweringOptions {
+  /// Direct messages start with the destinations after this rank, in rank order, so that a receiver is not hit by all
+  /// at once; otherwise they start in the order of the arguments.
+  bool spread = false;
   /// Direct edges share messages up to this size. Zero: each is its own message, so that contiguous data needs no copy.
   std::int64_t direct_message_bytes = 0;
   /// On-node hops of lanes share messages up to this size: below it, that saves more than packing costs.
@@ -107,7 +110,7 @@ class Lowering {
 
   const Demand& demand_;
   const Itinerary& it_;
-  const LoweringOptions& options_;
+  const LoweringOptions options_;
   std::vector<int> ordinals_;
   PlanBuilder builder_;
   std::vector<std::optional<Span>> out_images_;  ///< by outgoing lane: staging memory where this rank assembles it

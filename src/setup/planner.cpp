@@ -1,6 +1,7 @@
 #include "setup/planner.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -69,33 +70,46 @@ Planner::Planner(Rank rank, Demand demand, const Region& region, const Strategy&
       strategy_(strategy),
       options_(options),
       inner_(inner) {
+  source_order_.resize(pattern_.out.size());
+  std::iota(source_order_.begin(), source_order_.end(), std::size_t{0});
+  std::stable_sort(source_order_.begin(), source_order_.end(),
+                   [&](std::size_t a, std::size_t b) { return pattern_.out[a].peer < pattern_.out[b].peer; });
+  source_begin_.resize(pattern_.out.size());
   std::int64_t at = 0;
-  for (const Edge& edge : pattern_.out) {
-    source_begin_.push_back(at);
-    at += edge.ranges.bytes();
+  for (std::size_t edge : source_order_) {
+    source_begin_[edge] = at;
+    at += pattern_.out[edge].ranges.bytes();
   }
+}
+
+LoweringOptions Planner::lowering() const {
+  LoweringOptions options = options_.lowering;
+  options.spread = options.spread || strategy_.spreads();
+  return options;
 }
 
 bool Planner::crosses(const Edge& edge) const {
   return !edge.ranges.empty() && region_of(edge.peer) != region_.id;
 }
 
-/// Without deduplication every edge has bytes of its own, as if the send buffer were its edges one after another.
+/// Without deduplication every edge has bytes of its own, as if the send buffer were its edges one after another, by
+/// ascending destination: so the other side can tell from the sizes of edges where in a block each of them is.
 RangeList Planner::source_ranges(std::size_t edge) const {
   const RangeList& ranges = pattern_.out[edge].ranges;
-  if (options_.deduplicate) return ranges;
+  if (deduplicates()) return ranges;
   return {{source_begin_[edge], ranges.bytes()}};
 }
 
 RangeList Planner::in_buffer(const RangeList& source_ranges) const {
-  if (options_.deduplicate) return source_ranges;
+  if (deduplicates()) return source_ranges;
   RangeList result;
   source_ranges.for_each([&](Range range) {
-    auto edge = static_cast<std::size_t>(std::upper_bound(source_begin_.begin(), source_begin_.end(), range.offset) -
-                                         source_begin_.begin() - 1);
+    auto edge = std::upper_bound(source_order_.begin(), source_order_.end(), range.offset,
+                                 [&](std::int64_t offset, std::size_t e) { return offset < source_begin_[e]; });
+    --edge;
     while (range.bytes > 0) {
-      const RangeList& ranges = pattern_.out[edge].ranges;
-      const std::int64_t skip = range.offset - source_begin_[edge];
+      const RangeList& ranges = pattern_.out[*edge].ranges;
+      const std::int64_t skip = range.offset - source_begin_[*edge];
       const std::int64_t bytes = std::min(range.bytes, ranges.bytes() - skip);
       if (bytes > 0) result.append(ranges.slice(skip, bytes));
       range = {range.offset + bytes, range.bytes - bytes};
@@ -114,7 +128,7 @@ const Link& Planner::in_link(Rank region) const {
 
 Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   if (!strategy_.relays() && inner_.empty()) {
-    plan_ = plan_direct(rank_, demand_, options_.lowering);
+    plan_ = plan_direct(rank_, demand_, lowering());
     return {};
   }
   if (peer_regions) {
@@ -391,7 +405,7 @@ Round Planner::plan_inside() {
   const bool relays = strategy_.relays();
   itinerary_.out_direct = relays ? itinerary_.out_inside : std::vector<bool>(pattern_.out.size(), true);
   itinerary_.in_direct = relays ? itinerary_.in_inside : std::vector<bool>(pattern_.in.size(), true);
-  lowering_ = std::make_unique<Lowering>(demand_, itinerary_, options_.lowering);
+  lowering_ = std::make_unique<Lowering>(demand_, itinerary_, lowering());
   if (inner_.empty()) {
     plan_ = lowering_->finish();
     return {};

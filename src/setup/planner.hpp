@@ -100,6 +100,8 @@ class Planner {
 
   [[nodiscard]] Rank region_of(Rank peer) const { return peer_regions_.at(peer); }
   [[nodiscard]] bool crosses(const Edge& edge) const;
+  [[nodiscard]] bool deduplicates() const { return options_.deduplicate && strategy_.deduplicates(); }
+  [[nodiscard]] LoweringOptions lowering() const;
   [[nodiscard]] RangeList source_ranges(std::size_t edge) const;
   [[nodiscard]] RangeList in_buffer(const RangeList& source_ranges) const;
   [[nodiscard]] const Link& in_link(Rank region) const;
@@ -122,7 +124,8 @@ class Planner {
 
   Phase next_ = nullptr;
   std::map<Rank, Rank> peer_regions_;
-  std::vector<std::int64_t> source_begin_;
+  std::vector<std::size_t> source_order_;   ///< edges by ascending (peer, order of the arguments)
+  std::vector<std::int64_t> source_begin_;  ///< by edge: where its own bytes begin, without deduplication
   std::map<Rank, Block> blocks_;
   std::vector<Rank> expected_;
   RegionView view_;

@@ -95,7 +95,8 @@ std::vector<Choice> choices(const std::string& machine) {
   for (const StrategyRow& row : strategies())
     for (const char* deduplicate : {"true", "false"}) {
       // Without relays there is nothing to deduplicate.
-      if (!row.make()->relays() && deduplicate[0] == 'f') continue;
+      const std::unique_ptr<Strategy> strategy = row.make();
+      if (!(strategy->relays() && strategy->deduplicates()) && deduplicate[0] == 'f') continue;
       result.push_back({std::string(row.name), deduplicate, machine});
     }
   return result;

@@ -96,13 +96,18 @@ struct Candidate {
   bool deduplicate = true;
 };
 
-/// Every registered strategy and RandomCuts, with and without deduplication.
+/// Every registered strategy and RandomCuts, with deduplication and, where that makes a difference, without.
 inline std::vector<Candidate> candidates(std::uint64_t seed) {
   std::vector<Candidate> result;
+  StrategySettings settings;
+  settings.message_cap = Random(seed + 5).one_of<std::int64_t>({1, 8, 40, 200, 65536});
   for (bool deduplicate : {true, false}) {
     const std::string suffix = deduplicate ? "" : "_nodedup";
-    for (const StrategyRow& row : strategies())
-      result.push_back({std::string(row.name) + suffix, row.make(), deduplicate});
+    for (const StrategyRow& row : strategies()) {
+      std::unique_ptr<Strategy> strategy = row.make(settings);
+      if (deduplicate || (strategy->relays() && strategy->deduplicates()))
+        result.push_back({std::string(row.name) + suffix, std::move(strategy), deduplicate});
+    }
     result.push_back({"random_cuts" + suffix, std::make_unique<RandomCuts>(seed), deduplicate});
   }
   return result;

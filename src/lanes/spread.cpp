@@ -1,0 +1,27 @@
+#include "lanes/strategy.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Direct messages in another order. After Khorassani, Chen, Subramoni, Panda: Designing and Optimizing GPU-aware
+/// Nonblocking MPI Neighborhood Collective Communication, 2023, which was known by its title only: this is a design of
+/// our own on the idea that not all sources should start with the same destination.
+///
+/// Each rank starts with the first destination after itself and goes round by ascending rank, as in the usual
+/// all-to-all by shifts; no rank needs the size of the communicator for it.
+class Spread final : public Strategy {
+ public:
+  [[nodiscard]] bool relays() const override { return false; }
+  [[nodiscard]] bool spreads() const override { return true; }
+  [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView&) const override { return {}; }
+  void assign_senders(const RegionView&, std::vector<Lane>&) const override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_spread(const StrategySettings&) {
+  return std::make_unique<Spread>();
+}
+
+}  // namespace laneway
