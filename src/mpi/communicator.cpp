@@ -145,15 +145,29 @@ const Topology& Communicator::topology(MPI_Comm comm) {
   return *topology_;
 }
 
+std::shared_ptr<const Fabric> Communicator::fabric(const std::string& machine) {
+  if (machine.empty()) return nullptr;
+  auto it = fabrics_.find(machine);
+  if (it == fabrics_.end()) it = fabrics_.emplace(machine, find_fabric(private_->get(), machine)).first;
+  return it->second;
+}
+
 const std::vector<Region>& Communicator::regions(const Hints& settings, bool translate) {
   std::vector<std::string> names = {settings.level};
   for (const LevelChoice& level : settings.inner) names.push_back(level.level);
   std::vector<std::string> key = names;
-  key.push_back(settings.machine);
-  auto it = regions_.find(key);
-  if (it == regions_.end())
-    it = regions_.emplace(std::move(key), find_levels(private_->get(), settings.machine, names, translate)).first;
-  return it->second;
+  key.push_back(settings.grid.empty() ? settings.machine : settings.grid);
+  const auto it = regions_.find(key);
+  if (it != regions_.end()) return it->second;
+  std::vector<Region> found;
+  if (settings.grid.empty()) {
+    found = find_levels(private_->get(), settings.machine, names, translate);
+  } else {
+    const Machine grid = Machine::parse(settings.grid, private_->size());
+    for (std::size_t level = 0; level < names.size(); ++level)
+      found.push_back(grid.region(static_cast<int>(level), private_->rank()));
+  }
+  return regions_.emplace(std::move(key), std::move(found)).first->second;
 }
 
 }  // namespace laneway

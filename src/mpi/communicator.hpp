@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 #include "mpi/hints.hpp"
 #include "mpi/topology.hpp"
@@ -73,9 +74,12 @@ class Communicator {
   /// Hints given when the communicator was created.
   HintTexts hints;
 
-  /// This rank's regions at the levels that `settings` names, outermost first. Collective on the first call if no machine
-  /// is described. `translate` as for find_node.
+  /// This rank's regions at the levels that `settings` names, outermost first. Collective on the first call if no
+  /// machine is described. `translate` as for find_node.
   const std::vector<Region>& regions(const Hints& settings, bool translate = false);
+
+  /// The links between the devices of this rank's node, as `machine` describes them; null if it does not.
+  std::shared_ptr<const Fabric> fabric(const std::string& machine);
 
   /// The outermost regions of neighbours, by machine description and level, once a planner has found them.
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions;
@@ -87,6 +91,7 @@ class Communicator {
 
   std::shared_ptr<PrivateComm> private_;
   std::unique_ptr<Topology> topology_;
+  std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
   std::map<std::vector<std::string>, std::vector<Region>> regions_;  // by machine and names of levels
 };
 

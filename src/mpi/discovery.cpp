@@ -93,6 +93,24 @@ bool world_node_is_known() {
   return !world_node.empty();
 }
 
+std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description) {
+  int rank = 0;
+  int size = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  const Machine machine = Machine::parse(description, size);
+  std::vector<Rank> ranks;
+  std::vector<Rank> names;
+  const std::vector<Rank> node = machine.region(0, rank).members;
+  const std::vector<int> translated = Group(MPI_COMM_WORLD).translate(node, Group(comm));
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    if (translated[i] == MPI_UNDEFINED) continue;
+    ranks.push_back(node[i]);
+    names.push_back(translated[i]);
+  }
+  return Fabric::of(machine, ranks, names);
+}
+
 std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, const std::vector<std::string>& names,
                                 bool translate) {
   std::vector<Region> regions;

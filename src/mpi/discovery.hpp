@@ -2,9 +2,11 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 
 namespace laneway {
@@ -17,6 +19,9 @@ namespace laneway {
 [[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description, bool translate);
 
 [[nodiscard]] bool world_node_is_known();
+
+/// The links between devices of the calling rank's node, for its members in `comm`; null if `description` has none.
+[[nodiscard]] std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description);
 
 /// The calling rank's regions at the named levels, outermost first, in `comm`. An empty name is the level after the one
 /// before it, the first the outermost. With a description this is local, and throws Error(info) for a level that it

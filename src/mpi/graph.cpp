@@ -55,7 +55,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
     check_side(arguments.destinations, priv->size());
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
-    if (!hints.machine.empty()) (void)old.regions(hints);
+    if (!hints.machine.empty() || !hints.grid.empty()) (void)old.regions(hints);
   } catch (...) {
     failure = std::current_exception();
   }

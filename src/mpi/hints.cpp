@@ -1,8 +1,10 @@
 #include "mpi/hints.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "core/error.hpp"
@@ -12,7 +14,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 8> rows = {{
+constexpr std::array<HintRow, 9> rows = {{
     {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
      "a name that `laneway strategies` lists, or one for each level as in `node:three_step,socket:two_step`; the "
      "suffix "
@@ -24,6 +26,8 @@ constexpr std::array<HintRow, 8> rows = {{
      "send each byte between two nodes once, however many ranks need it"},
     {"lnw_machine", "LANEWAY_MACHINE", "", "`node:4 socket:2 rank:2`, `ranks:5,3,8`, `file:PATH`; empty: as discovered",
      "which ranks of MPI_COMM_WORLD share a node"},
+    {"lnw_grid", "LANEWAY_GRID", "", "`4x4`, `8x4x2`, …: ranks of the communicator in row-major order",
+     "cartesian_combining: the grid that the ranks form"},
     {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, strict",
      "wait: relays progress in calls of this library; strict: no strategy that relays is used"},
     {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384", "bytes",
@@ -43,8 +47,26 @@ std::int64_t bytes(std::string_view key, const std::string& text) {
   std::int64_t value = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(code == std::errc() && end == text.data() + text.size() && value >= 0, ErrorKind::info,
-          std::string(key) + "=" + text + ": not a number of bytes");
+          std::string(key) + "=" + text + ": not a number");
   return value;
+}
+
+/// `4x4` as a machine whose levels are the grid's dimensions.
+std::string grid_machine(const std::string& text, std::string_view strategy) {
+  require(!text.empty(), ErrorKind::info, std::string(strategy) + " needs the hint lnw_grid, such as 4x4");
+  std::string machine;
+  int dimensions = 0;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const std::int64_t size = bytes("lnw_grid", text.substr(begin, end - begin));
+    require(size > 0, ErrorKind::info, "lnw_grid=" + text + ": expected sizes of dimensions such as 4x4");
+    machine +=
+        (machine.empty() ? "dimension" : " dimension") + std::to_string(dimensions++) + ":" + std::to_string(size);
+    begin = end + 1;
+  }
+  require(dimensions <= most_levels, ErrorKind::info,
+          "lnw_grid=" + text + ": at most " + std::to_string(most_levels) + " dimensions");
+  return machine;
 }
 
 }  // namespace
@@ -86,7 +108,7 @@ std::uint64_t Hints::fingerprint() const {
                           std::to_string(strategy.deduplicate) + std::to_string(check) +
                           std::to_string(strict_progress) + '\n' + std::to_string(lowering.relay_message_bytes) + '\n' +
                           std::to_string(lowering.network_message_bytes) + '\n' + std::to_string(settings.message_cap) +
-                          '\n' + level + inner_text;
+                          '\n' + level + inner_text + '\n' + grid;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -116,9 +138,17 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.settings.message_cap = bytes("lnw_message_cap", text("lnw_message_cap"));
   require(hints.settings.message_cap > 0, ErrorKind::info, "lnw_message_cap=0: must be positive");
   // A strategy that works on several levels by itself brings its own rules for them.
-  const int levels = hints.strategy.row->make(hints.settings)->levels();
-  while (static_cast<int>(hints.inner.size()) + 1 < levels)
-    hints.inner.push_back({"", {&find_strategy("direct"), deduplicate}});
+  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make(hints.settings);
+  const StrategyChoice direct{&find_strategy("direct"), deduplicate};
+  while (static_cast<int>(hints.inner.size()) + 1 < strategy->levels()) hints.inner.push_back({"", direct});
+  if (strategy->on_grid()) {
+    require(hints.inner.empty() && hints.level.empty(), ErrorKind::info,
+            std::string(hints.strategy.row->name) + " works on a grid, not on levels of the machine");
+    hints.grid = grid_machine(text("lnw_grid"), hints.strategy.row->name);
+    const auto dimensions = static_cast<std::size_t>(std::count(hints.grid.begin(), hints.grid.end(), ':'));
+    for (std::size_t d = 2; d < dimensions; ++d) hints.inner.push_back({"", hints.strategy});
+    if (dimensions > 1) hints.inner.push_back({"", direct});
+  }
   hints.machine = text("lnw_machine");
   hints.check = boolean("lnw_check", text("lnw_check"));
   const std::string progress = text("lnw_progress");

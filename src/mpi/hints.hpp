@@ -37,6 +37,7 @@ struct Hints {
   std::vector<LevelChoice> inner;  ///< the levels inside, outermost first
   StrategySettings settings;
   std::string machine;
+  std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one
   bool check = false;
   bool strict_progress = false;
   LoweringOptions lowering;

@@ -19,17 +19,19 @@ namespace {
 
 Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPattern& pattern,
                const std::vector<Region>& regions, const Hints& hints) {
-  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make(hints.settings);
+  StrategySettings settings = hints.settings;
+  settings.fabric = communicator.fabric(hints.machine);
+  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make(settings);
   const PlanOptions options{hints.strategy.deduplicate, hints.lowering};
   std::vector<std::unique_ptr<Strategy>> inner_strategies;
   std::vector<InnerLevel> inner;
   for (std::size_t i = 0; i < hints.inner.size(); ++i) {
-    inner_strategies.push_back(hints.inner[i].choice.row->make(hints.settings));
+    inner_strategies.push_back(hints.inner[i].choice.row->make(settings));
     inner.push_back({regions[i + 1], inner_strategies.back().get(), hints.inner[i].choice.deduplicate});
   }
   Planner planner(comm.rank(), pattern, regions.front(), *strategy, options, inner);
   Mailbox mailbox(comm);
-  const std::pair key(hints.machine, hints.level);
+  const std::pair key(hints.grid.empty() ? hints.machine : hints.grid, hints.level);
   const auto known = communicator.peer_regions.find(key);
   Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
   while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
@@ -50,7 +52,8 @@ std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Descr
   try {
     pattern = describe(communicator.topology(comm));
     hints = resolve_hints(hints_in(info), communicator.hints);
-    if (!hints.machine.empty()) (void)communicator.regions(hints);
+    if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
+    (void)communicator.fabric(hints.machine);
   } catch (...) {
     failure = std::current_exception();
   }
