@@ -3,8 +3,10 @@
 #include <mpi.h>
 
 #include <climits>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "machine/machine.hpp"
@@ -51,11 +53,23 @@ class PrivateComm {
 /// True if no two threads of this process can be inside the library at the same time.
 [[nodiscard]] bool single_threaded();
 
+/// What reordering ranks has brought; weights as given to LNW_Dist_graph_create_adjacent, 1 for edges without.
+struct Reordering {
+  std::int64_t weight = 0;      ///< of all edges
+  std::int64_t cut_before = 0;  ///< of the edges between nodes, in the old order
+  std::int64_t cut_after = 0;   ///< and in the new one
+  Rank moved = 0;               ///< processes whose rank has changed
+  bool has_partitioner = false;
+};
+
 /// What this library knows of a user's communicator; kept as an attribute and gone with it.
 class Communicator {
  public:
   /// Collective on the first call for a communicator. Throws Error(communicator) on null and intercommunicators.
   static Communicator& of(MPI_Comm comm);
+
+  /// Null where nothing is known. Local. Throws as `of`.
+  static Communicator* find(MPI_Comm comm);
 
   /// For a communicator that was just made of the same ranks in the same order as `parent`: where no two threads can
   /// make plans at the same time, and so draw tags in different orders on different ranks, the two share the private
@@ -71,6 +85,9 @@ class Communicator {
   /// Hints given when the communicator was created.
   HintTexts hints;
 
+  /// If it was created with reordered ranks.
+  std::optional<Reordering> reordering;
+
   /// This rank's node. `description` as LANEWAY_MACHINE; empty: as discovered, and then collective on the first call.
   /// `translate` as for find_node.
   const Region& node(const std::string& description, bool translate = false);
@@ -80,7 +97,6 @@ class Communicator {
 
  private:
   explicit Communicator(std::shared_ptr<PrivateComm> priv);
-  static Communicator* find(MPI_Comm comm);
   static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv);
 
   std::shared_ptr<PrivateComm> private_;
