@@ -11,6 +11,11 @@
 namespace laneway::test {
 namespace {
 
+class Free : public testing::Environment {
+  void TearDown() override { free_pair_types(); }
+};
+const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
+
 struct WeightedShape {
   Shape shape;
   std::vector<int> source_weights;
@@ -39,9 +44,17 @@ int create(MPI_Comm comm, const WeightedShape& w, bool weighted, MPI_Info info, 
                                         weighted ? w.destination_weights.data() : MPI_UNWEIGHTED, info, reorder, made);
 }
 
-/// Node of each rank of `comm`; `machine` is a description, or all ranks share a node, as in these tests they do.
+/// Node of each rank of `comm`, by description or, without one, by MPI.
 std::vector<int> nodes_of(MPI_Comm comm, const std::string& machine) {
-  const int mine = machine.empty() ? 0 : Machine::parse(machine, size()).region_id(0, rank());
+  int mine = rank();
+  if (machine.empty()) {
+    MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Bcast(&mine, 1, MPI_INT, 0, node);
+    MPI_Comm_free(&node);
+  } else {
+    mine = Machine::parse(machine, size()).region_id(0, rank());
+  }
   std::vector<int> nodes(static_cast<std::size_t>(size_of(comm)));
   MPI_Allgather(&mine, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm);
   return nodes;
@@ -210,7 +223,7 @@ TEST_F(ReorderTest, IdentityWhereNothingCanBeGained) {
     EXPECT_EQ(report_.weight, MPI_Count{size()} * size());
   }
   auto nothing = [](int, int) { return WeightedShape{}; };
-  for (const std::string& machine : {std::string(), "ranks:" + std::to_string(size()), std::string("node:* rank:1")}) {
+  for (const std::string& machine : {"ranks:" + std::to_string(size()), std::string("node:* rank:1")}) {
     const Comm graph = reorder(MPI_COMM_WORLD, far_pairs, true, machine);
     EXPECT_EQ(report_.moved, 0);
     expect_labels(graph.get(), far_pairs(rank(), size()).shape, MPI_INFO_NULL);
@@ -354,7 +367,10 @@ TEST_F(ReorderTest, Errors) {
   const std::string last = std::to_string(size() - 1);
   expect_error(code, MPI_ERR_ARG,
                rank() == size() - 1 ? "destweights[0] is negative" : "rank " + last + " has reported an error");
-  (void)reorder(MPI_COMM_WORLD, far_pairs, true, "node:* rank:2");
+
+  // The new communicator has the error handler of the old one, also where ranks have moved.
+  const Comm moved = reorder(MPI_COMM_WORLD, far_pairs, true, "node:* rank:2");
+  expect_error(LNW_Comm_get_reorder(moved.get(), nullptr), MPI_ERR_ARG, "report is NULL");
 }
 
 }  // namespace
