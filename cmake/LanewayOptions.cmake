@@ -1,6 +1,7 @@
 option(LANEWAY_MPI "Build the rooms that need MPI, and the library itself" ON)
 option(LANEWAY_BENCH "Build laneway-bench and the tools" ON)
 option(LANEWAY_EXAMPLES "Build the examples" ON)
+option(LANEWAY_REORDER "Reorder ranks with Scotch, if it is found" ON)
 option(LANEWAY_WERROR "Treat warnings as errors" OFF)
 set(LANEWAY_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, e.g. address,undefined")
 

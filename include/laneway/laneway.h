@@ -31,11 +31,28 @@ typedef struct LNW_Request_s* LNW_Request;
 LNW_PUBLIC int LNW_Get_version(int* major, int* minor, int* patch);
 
 /** As MPI_Dist_graph_create_adjacent. Hints in `info` (docs/hints.md) hold for all operations on the new communicator.
+ *
+ *  If `reorder` is true on all ranks, processes may get new ranks, so that little weight is between nodes: the process
+ *  with rank i in the new communicator has the neighbours, in the order and with the weights, that rank i of `comm_old`
+ * has given. MPI_UNWEIGHTED counts as 1 for each edge. Rank 0 needs memory for the whole graph meanwhile.
  */
 LNW_PUBLIC int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
                                               const int* sourceweights, int outdegree, const int destinations[],
                                               const int* destweights, MPI_Info info, int reorder,
                                               MPI_Comm* comm_dist_graph);
+
+/** What reordering has brought. Weights are sums over edges, as the destinations' arguments give them. */
+typedef struct LNW_Reorder {
+  MPI_Count weight;     /**< of all edges */
+  MPI_Count cut_before; /**< of the edges between nodes, had every process kept its rank */
+  MPI_Count cut_after;  /**< of the edges between nodes, with the new ranks; never more than before */
+  int moved;            /**< processes whose rank has changed */
+  int has_partitioner;  /**< false: the library was built without Scotch, and keeps the order */
+} LNW_Reorder;
+
+/** Local. `comm` was returned by LNW_Dist_graph_create_adjacent with `reorder`; of any other communicator (also a
+ *  duplicate) `*report` is all zero, and the call fails with MPI_ERR_TOPOLOGY. */
+LNW_PUBLIC int LNW_Comm_get_reorder(MPI_Comm comm, LNW_Reorder* report);
 
 /** @name Blocking operations
  *  As the MPI functions of the same name, on distributed-graph, graph and Cartesian communicators.

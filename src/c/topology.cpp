@@ -23,3 +23,12 @@ int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
     create_graph(comm_old, arguments, info, reorder, comm_dist_graph);
   });
 }
+
+int LNW_Comm_get_reorder(MPI_Comm comm, LNW_Reorder* report) {
+  return guarded(__func__, comm, [&] {
+    require_pointer(report, "report");
+    *report = {};
+    const Reordering& r = reordering_of(comm);
+    *report = {r.weight, r.cut_before, r.cut_after, r.moved, r.has_partitioner};
+  });
+}

@@ -145,6 +145,12 @@ const Topology& Communicator::topology(MPI_Comm comm) {
   return *topology_;
 }
 
+const Region& Communicator::node(const std::string& machine) {
+  Hints settings;
+  settings.machine = machine;
+  return regions(settings).front();
+}
+
 std::shared_ptr<const Fabric> Communicator::fabric(const std::string& machine) {
   if (machine.empty()) return nullptr;
   auto it = fabrics_.find(machine);

@@ -3,8 +3,10 @@
 #include <mpi.h>
 
 #include <climits>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,11 +56,23 @@ class PrivateComm {
 /// True if no two threads of this process can be inside the library at the same time.
 [[nodiscard]] bool single_threaded();
 
+/// What reordering ranks has brought; weights as given to LNW_Dist_graph_create_adjacent, 1 for edges without.
+struct Reordering {
+  std::int64_t weight = 0;      ///< of all edges
+  std::int64_t cut_before = 0;  ///< of the edges between nodes, in the old order
+  std::int64_t cut_after = 0;   ///< and in the new one
+  Rank moved = 0;               ///< processes whose rank has changed
+  bool has_partitioner = false;
+};
+
 /// What this library knows of a user's communicator; kept as an attribute and gone with it.
 class Communicator {
  public:
   /// Collective on the first call for a communicator. Throws Error(communicator) on null and intercommunicators.
   static Communicator& of(MPI_Comm comm);
+
+  /// Null where nothing is known. Local. Throws as `of`.
+  static Communicator* find(MPI_Comm comm);
 
   /// For a communicator that was just made of the same ranks in the same order as `parent`: where no two threads can
   /// make plans at the same time, and so draw tags in different orders on different ranks, the two share the private
@@ -74,9 +88,14 @@ class Communicator {
   /// Hints given when the communicator was created.
   HintTexts hints;
 
+  /// If it was created with reordered ranks.
+  std::optional<Reordering> reordering;
+
   /// This rank's regions at the levels that `settings` names, outermost first. Collective on the first call if no
   /// machine is described. `translate` as for find_node.
   const std::vector<Region>& regions(const Hints& settings, bool translate = false);
+  /// This rank's outermost region on a described machine, or as discovered.
+  const Region& node(const std::string& machine);
 
   /// The links between the devices of this rank's node, as `machine` describes them; null if it does not.
   std::shared_ptr<const Fabric> fabric(const std::string& machine);
@@ -86,7 +105,6 @@ class Communicator {
 
  private:
   explicit Communicator(std::shared_ptr<PrivateComm> priv);
-  static Communicator* find(MPI_Comm comm);
   static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv);
 
   std::shared_ptr<PrivateComm> private_;

@@ -1,25 +1,31 @@
 #include "mpi/graph.hpp"
 
 #include <exception>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check_edges.hpp"
-#include "mpi/communicator.hpp"
+#include "mpi/reorder.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
 
 namespace {
 
+bool has_weights(const GraphSide& side) {
+  return side.weights != MPI_UNWEIGHTED && side.weights != MPI_WEIGHTS_EMPTY;
+}
+
 void check_side(const GraphSide& side, Rank size) {
   const std::string ranks = side.ranks_name;
   require(side.degree >= 0, ErrorKind::argument, std::string(side.degree_name) + " is " + std::to_string(side.degree));
   require(side.ranks != nullptr || side.degree == 0, ErrorKind::argument,
           ranks + " is NULL with " + std::to_string(side.degree) + " neighbors");
-  const bool weighted = side.weights != MPI_UNWEIGHTED && side.weights != MPI_WEIGHTS_EMPTY;
+  const bool weighted = has_weights(side);
   require(!weighted || side.weights != nullptr || side.degree == 0, ErrorKind::argument,
           std::string(side.weights_name) + " is NULL");
   for (int i = 0; i < side.degree; ++i) {
@@ -38,6 +44,49 @@ RankPattern edges_of(const GraphArguments& arguments) {
     pattern.out.push_back({arguments.destinations.ranks[i], {{0, 1}}});
   for (int i = 0; i < arguments.sources.degree; ++i) pattern.in.push_back({arguments.sources.ranks[i], {{i, 1}}});
   return pattern;
+}
+
+GraphLists lists_of(const GraphArguments& arguments) {
+  const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
+  const auto weights = [](const GraphSide& side) {
+    return has_weights(side) ? std::vector<int>(side.weights, side.weights + side.degree) : std::vector<int>{};
+  };
+  const GraphSide& in = arguments.sources;
+  const GraphSide& out = arguments.destinations;
+  return {in.weights != MPI_UNWEIGHTED && out.weights != MPI_UNWEIGHTED, ranks(in), weights(in), ranks(out),
+          weights(out)};
+}
+
+GraphArguments arguments_of(const GraphLists& lists) {
+  const auto side = [&](const std::vector<int>& ranks, const std::vector<int>& weights) {
+    const int* const given = weights.empty() ? MPI_WEIGHTS_EMPTY : weights.data();
+    return GraphSide{static_cast<int>(ranks.size()), ranks.data(), lists.weighted ? given : MPI_UNWEIGHTED, "", "", ""};
+  };
+  return {side(lists.sources, lists.source_weights), side(lists.destinations, lists.destination_weights)};
+}
+
+MPI_Comm create(MPI_Comm comm, const GraphArguments& arguments, MPI_Info info) {
+  const GraphSide& in = arguments.sources;
+  const GraphSide& out = arguments.destinations;
+  MPI_Comm graph = MPI_COMM_NULL;
+  check_mpi(MPI_Dist_graph_create_adjacent(comm, in.degree, in.ranks, in.weights, out.degree, out.ranks, out.weights,
+                                           info, 0, &graph),
+            "MPI_Dist_graph_create_adjacent");
+  return graph;
+}
+
+/// The graph on ranks in the order of the vertices that they play.
+MPI_Comm create_reordered(MPI_Comm comm_old, const GraphLists& lists, MPI_Info info, Rank vertex) {
+  MPI_Comm ordered = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm_old, 0, vertex, &ordered), "MPI_Comm_split");
+  try {
+    const MPI_Comm graph = create(ordered, arguments_of(lists), info);
+    MPI_Comm_free(&ordered);
+    return graph;
+  } catch (...) {
+    MPI_Comm_free(&ordered);
+    throw;
+  }
 }
 
 }  // namespace
@@ -59,15 +108,29 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, hints, true);
+  const bool reordered = agree(*priv, failure, hints, reorder != 0);
   if (hints.check) check_edges(*priv, edges_of(arguments));
-  const GraphSide& in = arguments.sources;
-  const GraphSide& out = arguments.destinations;
-  check_mpi(MPI_Dist_graph_create_adjacent(comm_old, in.degree, in.ranks, in.weights, out.degree, out.ranks,
-                                           out.weights, info, reorder, comm_new),
-            "MPI_Dist_graph_create_adjacent");
-  Communicator& fresh = reorder ? Communicator::of(*comm_new) : Communicator::derive(*comm_new, priv);
+  std::optional<Reordering> reordering;
+  if (reordered) {
+    const Region& node = old.node(hints.machine);
+    const GraphLists lists = lists_of(arguments);
+    const Role role = find_role(*priv, node, lists, hints);
+    reordering = role.reordering;
+    if (role.reordering.moved > 0)
+      *comm_new = create_reordered(comm_old, take_over(*priv, node, role, lists), info, role.vertex);
+  }
+  const bool same_order = !reordering || reordering->moved == 0;
+  if (same_order) *comm_new = create(comm_old, arguments, info);
+  Communicator& fresh = same_order ? Communicator::derive(*comm_new, priv) : Communicator::of(*comm_new);
   fresh.hints = std::move(texts);
+  fresh.reordering = reordering;
+}
+
+const Reordering& reordering_of(MPI_Comm comm) {
+  const Communicator* const known = Communicator::find(comm);
+  require(known && known->reordering, ErrorKind::topology,
+          "comm: not created by LNW_Dist_graph_create_adjacent with reorder");
+  return *known->reordering;
 }
 
 }  // namespace laneway

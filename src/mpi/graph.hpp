@@ -2,6 +2,8 @@
 
 #include <mpi.h>
 
+#include "mpi/communicator.hpp"
+
 namespace laneway {
 
 /// One side of the arguments of MPI_Dist_graph_create_adjacent, with their names for error texts.
@@ -20,7 +22,10 @@ struct GraphArguments {
 };
 
 /// As MPI_Dist_graph_create_adjacent; the hints in `info` stay with the new communicator. If the arguments of any rank
-/// are bad, all ranks throw.
+/// are bad, all ranks throw. Ranks are reordered if `reorder` is set on all of them.
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new);
+
+/// What reordering has brought when `comm` was created. Local. Throws Error(topology) if it was created otherwise.
+[[nodiscard]] const Reordering& reordering_of(MPI_Comm comm);
 
 }  // namespace laneway
