@@ -4,6 +4,14 @@ module checks
   use mpi_f08
   implicit none
   integer :: failures = 0, rank, size
+  integer, parameter :: degree = 2, most = 3
+  type(MPI_Comm) :: graph
+  integer :: sources(degree), destinations(degree)
+  integer :: counts(degree), displacements(degree)
+  integer(MPI_ADDRESS_KIND) :: offsets(degree)
+  type(MPI_Datatype) :: types(degree)
+  real(real64), asynchronous :: owned(degree * most), ghosts(degree * most)
+  real(real64) :: expected(degree * most)
 
 contains
 
@@ -31,20 +39,47 @@ contains
     call MPI_Error_string(code, text, length)
     call check(index(text, part) > 0, what // ' says: ' // text(:length))
   end subroutine
+
+  subroutine fill(seed)
+    integer, intent(in) :: seed
+    integer :: i
+    owned = [(sqrt(real(1000 * seed + 10 * rank + i, real64)), i = 1, degree * most)]
+    ghosts = -1
+    expected = -1
+  end subroutine
+
+  subroutine expect_alltoallv()
+    call MPI_Neighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, expected, counts, displacements, &
+                                MPI_DOUBLE_PRECISION, graph)
+  end subroutine
+
+  subroutine expect_allgather()
+    call MPI_Neighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+  end subroutine
+
+  subroutine expect_allgatherv()
+    call MPI_Neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, expected, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
+  end subroutine
+
+  subroutine expect_alltoall()
+    call MPI_Neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+  end subroutine
+
+  ! On one rank both edges join the same two ranks, which Open MPI 4's alltoallw does not match; alltoallv moves the same.
+  subroutine expect_alltoallw()
+    if (size == 1) then
+      call expect_alltoallv()
+    else
+      call MPI_Neighbor_alltoallw(owned, counts, offsets, types, expected, counts, offsets, types, graph)
+    end if
+  end subroutine
 end module
 
 program module_test
   use checks
   use laneway
   implicit none
-  integer, parameter :: degree = 2, most = 3
-  type(MPI_Comm) :: graph
-  integer :: sources(degree), destinations(degree), i, total
-  integer :: counts(degree), displacements(degree)
-  integer(MPI_ADDRESS_KIND) :: offsets(degree)
-  type(MPI_Datatype) :: types(degree)
-  real(real64), asynchronous :: owned(degree * most), ghosts(degree * most)
-  real(real64) :: expected(degree * most)
+  integer :: i, total
 
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -85,14 +120,6 @@ program module_test
 
 contains
 
-  subroutine fill(seed)
-    integer, intent(in) :: seed
-    integer :: i
-    owned = [(sqrt(real(1000 * seed + 10 * rank + i, real64)), i = 1, degree * most)]
-    ghosts = -1
-    expected = -1
-  end subroutine
-
   subroutine versions()
     integer :: major, minor, patch, code
     major = -1
@@ -126,15 +153,15 @@ contains
     call fill(1)
     call lnw_neighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, code)
     call check(code == MPI_SUCCESS, 'code of allgather')
-    call MPI_Neighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+    call expect_allgather()
     call check_equal(ghosts, expected, 'allgather')
     call fill(2)
     call lnw_neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, ghosts, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
-    call MPI_Neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, expected, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
+    call expect_allgatherv()
     call check_equal(ghosts, expected, 'allgatherv')
     call fill(3)
     call lnw_neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph)
-    call MPI_Neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+    call expect_alltoall()
     call check_equal(ghosts, expected, 'alltoall')
     call fill(4)
     call lnw_neighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, displacements, &
@@ -143,13 +170,8 @@ contains
     call check_equal(ghosts, expected, 'alltoallv')
     call fill(5)
     call lnw_neighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, graph)
-    call MPI_Neighbor_alltoallw(owned, counts, offsets, types, expected, counts, offsets, types, graph)
+    call expect_alltoallw()
     call check_equal(ghosts, expected, 'alltoallw')
-  end subroutine
-
-  subroutine expect_alltoallv()
-    call MPI_Neighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, expected, counts, displacements, &
-                                MPI_DOUBLE_PRECISION, graph)
   end subroutine
 
   ! Twice, with other values in the same buffers, then frees the request.
@@ -183,19 +205,6 @@ contains
     end do
     call lnw_request_free(request)
     call check(request == LNW_REQUEST_NULL, what // ' is freed')
-  end subroutine
-
-  subroutine expect_allgather()
-    call MPI_Neighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
-  end subroutine
-  subroutine expect_allgatherv()
-    call MPI_Neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, expected, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
-  end subroutine
-  subroutine expect_alltoall()
-    call MPI_Neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
-  end subroutine
-  subroutine expect_alltoallw()
-    call MPI_Neighbor_alltoallw(owned, counts, offsets, types, expected, counts, offsets, types, graph)
   end subroutine
 
   subroutine persistent()
@@ -329,8 +338,8 @@ contains
       print '(a)', 'SKIP mistake of one rank: 1 rank, needs 2'
       return
     end if
-    call lnw_neighbor_alltoall(matrix(1:1 + 2 * merge(1, 0, rank == 1):2, 1), 1, MPI_DOUBLE_PRECISION, ghosts, 1, &
-                               MPI_DOUBLE_PRECISION, graph, code)
+    call lnw_neighbor_alltoall_init(matrix(1:1 + 2 * merge(1, 0, rank == 1):2, 1), 1, MPI_DOUBLE_PRECISION, ghosts, 1, &
+                                    MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request, code)
     if (rank == 1) then
       call check_error(code, 'sendbuf is not contiguous', 'mistake of this rank')
     else
