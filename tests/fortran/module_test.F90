@@ -61,11 +61,16 @@ contains
     call MPI_Neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, expected, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
   end subroutine
 
+  ! On one rank both edges join the same two ranks, which neither MPICH 4's alltoall nor Open MPI 4's alltoallw matches.
   subroutine expect_alltoall()
-    call MPI_Neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+    if (size == 1) then
+      expected = owned
+    else
+      call MPI_Neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+    end if
   end subroutine
 
-  ! On one rank both edges join the same two ranks, which Open MPI 4's alltoallw does not match; alltoallv moves the same.
+  ! On one rank, alltoallv moves the same.
   subroutine expect_alltoallw()
     if (size == 1) then
       call expect_alltoallv()
