@@ -2,6 +2,8 @@ option(LANEWAY_MPI "Build the rooms that need MPI, and the library itself" ON)
 option(LANEWAY_BENCH "Build laneway-bench and the tools" ON)
 option(LANEWAY_EXAMPLES "Build the examples" ON)
 option(LANEWAY_REORDER "Reorder ranks with Scotch, if it is found" ON)
+set(LANEWAY_FORTRAN AUTO CACHE STRING "Build the Fortran module: ON, OFF, or AUTO if compiler and MPI library can")
+set_property(CACHE LANEWAY_FORTRAN PROPERTY STRINGS AUTO ON OFF)
 option(LANEWAY_WERROR "Treat warnings as errors" OFF)
 set(LANEWAY_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, e.g. address,undefined")
 

@@ -27,6 +27,10 @@ extern "C" {
 typedef struct LNW_Request_s* LNW_Request;
 #define LNW_REQUEST_NULL ((LNW_Request)0)
 
+/** For bindings: in place of a buffer that is an array section with gaps. All ranks of a collective call then get the
+ *  error that the buffer is not contiguous. */
+#define LNW_NOT_CONTIGUOUS ((void*)-2)
+
 /** Version of the library that is linked, to compare with LNW_VERSION_*. */
 LNW_PUBLIC int LNW_Get_version(int* major, int* minor, int* patch);
 

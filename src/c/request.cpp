@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "c/barrier.hpp"
+#include "mpi/operations.hpp"
 #include "plan/plan.hpp"
 
 using namespace laneway;
@@ -113,7 +114,11 @@ int LNW_Request_free(LNW_Request* request) {
 }
 
 int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf) {
-  return guarded(__func__, request, [&] { inactive(request).set_buffers({sendbuf, recvbuf}); });
+  return guarded(__func__, request, [&] {
+    Request& idle = inactive(request);
+    check_buffers(sendbuf, recvbuf);
+    idle.set_buffers({sendbuf, recvbuf});
+  });
 }
 
 int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics) {

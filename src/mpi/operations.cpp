@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "laneway/laneway.h"
 #include "mpi/datatype.hpp"
 
 namespace laneway {
@@ -173,6 +174,8 @@ void check_buffers(const void* sendbuf, const void* recvbuf) {
           "sendbuf is MPI_IN_PLACE, which neighborhood operations do not take");
   require(recvbuf != MPI_IN_PLACE, ErrorKind::buffer,
           "recvbuf is MPI_IN_PLACE, which neighborhood operations do not take");
+  require(sendbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "sendbuf is not contiguous");
+  require(recvbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "recvbuf is not contiguous");
 }
 
 }  // namespace laneway

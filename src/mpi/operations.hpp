@@ -46,7 +46,7 @@ struct IndexedSide {
 [[nodiscard]] RankPattern describe_indexed(const Topology& topology, const IndexedSide& send,
                                            const IndexedSide& receive);
 
-/// Throws Error(buffer) for MPI_IN_PLACE, which no neighborhood operation takes.
+/// Throws Error(buffer) for MPI_IN_PLACE and LNW_NOT_CONTIGUOUS, which no neighborhood operation takes.
 void check_buffers(const void* sendbuf, const void* recvbuf);
 
 }  // namespace laneway

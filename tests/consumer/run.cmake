@@ -30,3 +30,15 @@ run(${LAUNCH} ${NUMPROC_FLAG} 2 "${WORK_DIR}/by_pkg_config")
 run(${CMAKE_COMMAND} -S "${SOURCE_DIR}" -B "${WORK_DIR}/again" -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${WORK_DIR}/moved")
 run(${CMAKE_COMMAND} --build "${WORK_DIR}/again" --target consumer_c)
 run(${LAUNCH} ${NUMPROC_FLAG} 1 "${WORK_DIR}/again/consumer_c")
+
+if(FORTRAN)
+  run(${CMAKE_COMMAND} -S "${SOURCE_DIR}" -B "${WORK_DIR}/fortran" -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${WORK_DIR}/moved"
+      -DCONSUMER_FORTRAN=ON)
+  run(${CMAKE_COMMAND} --build "${WORK_DIR}/fortran" --target consumer_fortran)
+  run(${LAUNCH} ${NUMPROC_FLAG} 2 "${WORK_DIR}/fortran/consumer_fortran")
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs laneway_fortran OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags)
+  run(${MPI_Fortran_COMPILER} "${SOURCE_DIR}/consumer.f90" -o "${WORK_DIR}/fortran_by_pkg_config" ${flags}
+      "-Wl,-rpath,${WORK_DIR}/moved/${LIBDIR}")
+  run(${LAUNCH} ${NUMPROC_FLAG} 2 "${WORK_DIR}/fortran_by_pkg_config")
+endif()

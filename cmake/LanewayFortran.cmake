@@ -1,0 +1,55 @@
+# Sets LANEWAY_HAS_FORTRAN if there is a Fortran compiler that passes descriptors of buffers to C, and an MPI library
+# with the module mpi_f08 for it; found by compiling.
+set(LANEWAY_HAS_FORTRAN FALSE)
+if(NOT LANEWAY_FORTRAN)
+  return()
+endif()
+
+function(laneway_without_fortran reason)
+  if(LANEWAY_FORTRAN STREQUAL AUTO)
+    message(STATUS "The Fortran module is not built: ${reason}")
+  else()
+    message(FATAL_ERROR "LANEWAY_FORTRAN is ${LANEWAY_FORTRAN}, but ${reason}")
+  endif()
+endfunction()
+
+include(CheckLanguage)
+check_language(Fortran)
+if(NOT CMAKE_Fortran_COMPILER)
+  laneway_without_fortran("there is no Fortran compiler")
+  return()
+endif()
+enable_language(Fortran)
+find_package(MPI QUIET COMPONENTS Fortran)
+if(NOT MPI_Fortran_FOUND)
+  laneway_without_fortran("the MPI library is not usable from Fortran")
+  return()
+endif()
+
+include(CheckSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_Fortran)
+check_source_compiles(Fortran "program probe
+  use mpi_f08
+  implicit none
+  interface
+    subroutine takes(buffer, comm) bind(C)
+      import
+      type(*), dimension(..), asynchronous :: buffer
+      type(MPI_Comm), intent(in) :: comm
+    end subroutine
+  end interface
+  call MPI_Init()
+  call MPI_Finalize()
+end program
+" LANEWAY_HAS_MPI_F08 SRC_EXT f90)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(NOT LANEWAY_HAS_MPI_F08)
+  laneway_without_fortran("the MPI library has no module mpi_f08 for ${CMAKE_Fortran_COMPILER}")
+  return()
+endif()
+
+set(LANEWAY_HAS_FORTRAN TRUE)
+string(REGEX MATCH "^[0-9]+" major "${CMAKE_Fortran_COMPILER_VERSION}")
+string(TOLOWER "${CMAKE_Fortran_COMPILER_ID}-${major}" compiler)
+# Module files are read only by the compiler that wrote them.
+set(LANEWAY_FORTRAN_MODULE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/laneway/${compiler})

@@ -1,0 +1,468 @@
+!> Laneway for Fortran: the calls of laneway.h with the argument lists of mpi_f08; see docs/fortran.md.
+module laneway
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, c_null_ptr, c_ptr, c_size_t
+  use mpi_f08, only: MPI_ADDRESS_KIND, MPI_BOTTOM, MPI_Comm, MPI_COUNT_KIND, MPI_Datatype, MPI_IN_PLACE, MPI_Info, &
+                     MPI_Status, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, MPI_SUCCESS, &
+                     MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY
+  implicit none
+  private
+
+  !> A persistent or nonblocking neighborhood operation.
+  type, public, bind(C) :: LNW_Request
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Request), parameter, public :: LNW_REQUEST_NULL = LNW_Request(c_null_ptr)
+
+  type, public, bind(C) :: LNW_Topology
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Topology), parameter, public :: LNW_TOPOLOGY_NULL = LNW_Topology(c_null_ptr)
+
+  !> What one rank does in one exchange of a request.
+  type, public, bind(C) :: LNW_Request_statistics
+    integer(MPI_COUNT_KIND) :: messages      !< messages sent
+    integer(MPI_COUNT_KIND) :: bytes         !< bytes in them
+    integer(MPI_COUNT_KIND) :: net_messages  !< of these, to other nodes
+    integer(MPI_COUNT_KIND) :: net_bytes
+    integer(MPI_COUNT_KIND) :: copied_bytes  !< bytes copied within the rank
+    integer(MPI_COUNT_KIND) :: staging_bytes !< memory that the request holds for data in transit
+  end type
+
+  interface operator(==)
+    module procedure same_request, same_topology
+  end interface
+  interface operator(/=)
+    module procedure other_request, other_topology
+  end interface
+  public :: operator(==), operator(/=)
+
+  public :: lnw_get_version, lnw_dist_graph_create_adjacent
+  public :: lnw_neighbor_allgather, lnw_neighbor_allgatherv, lnw_neighbor_alltoall, lnw_neighbor_alltoallv, &
+            lnw_neighbor_alltoallw
+  public :: lnw_neighbor_allgather_init, lnw_neighbor_allgatherv_init, lnw_neighbor_alltoall_init, &
+            lnw_neighbor_alltoallv_init, lnw_neighbor_alltoallw_init, lnw_neighbor_alltoallv_init_indexed
+  public :: lnw_start, lnw_startall, lnw_test, lnw_wait, lnw_waitall, lnw_request_free, lnw_request_set_buffers, &
+            lnw_request_get_statistics, lnw_request_get_strategy, lnw_request_get_plan
+
+  interface
+    subroutine lnw_get_version(major, minor, patch, ierror) bind(C, name="lnwf_get_version")
+      import
+      integer(c_int), intent(out) :: major, minor, patch
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+
+    subroutine lnw_neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror) &
+        bind(C, name="lnwf_neighbor_allgather")
+      import
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcount, recvcount
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..) :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+        comm, ierror) &
+        bind(C, name="lnwf_neighbor_allgatherv")
+      import
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcount
+      integer(c_int), intent(in) :: recvcounts(*), displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..) :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror) &
+        bind(C, name="lnwf_neighbor_alltoall")
+      import
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcount, recvcount
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..) :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
+        recvtype, comm, ierror) &
+        bind(C, name="lnwf_neighbor_alltoallv")
+      import
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcounts(*), sdispls(*), recvcounts(*), rdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..) :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
+        recvtypes, comm, ierror) &
+        bind(C, name="lnwf_neighbor_alltoallw")
+      import
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcounts(*), recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*), rdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*), recvtypes(*)
+      type(*), dimension(..) :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+
+    subroutine lnw_neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        info, request, ierror) &
+        bind(C, name="lnwf_neighbor_allgather_init")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in) :: sendcount, recvcount
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, info, request, ierror) &
+        bind(C, name="lnwf_neighbor_allgatherv_init")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in) :: sendcount
+      integer(c_int), intent(in), asynchronous :: recvcounts(*), displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        info, request, ierror) &
+        bind(C, name="lnwf_neighbor_alltoall_init")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in) :: sendcount, recvcount
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, info, request, ierror) &
+        bind(C, name="lnwf_neighbor_alltoallv_init")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in), asynchronous :: sendcounts(*), sdispls(*), recvcounts(*), rdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, info, request, ierror) &
+        bind(C, name="lnwf_neighbor_alltoallw_init")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in), asynchronous :: sendcounts(*), recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in), asynchronous :: sdispls(*), rdispls(*)
+      type(MPI_Datatype), intent(in), asynchronous :: sendtypes(*), recvtypes(*)
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    !> Element offsets in sendindices and recvindices start at 0, as displacements do.
+    subroutine lnw_neighbor_alltoallv_init_indexed(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, &
+        recvsize, recvcounts, recvindices, recvtype, comm, info, request, ierror) &
+        bind(C, name="lnwf_neighbor_alltoallv_init_indexed")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendsize, recvsize
+      integer(c_int), intent(in) :: sendcounts(*), recvcounts(*)
+      integer(MPI_COUNT_KIND), intent(in) :: sendindices(*), recvindices(*)
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+
+    subroutine lnw_start(request, ierror) bind(C, name="lnwf_start")
+      import
+      type(LNW_Request), intent(inout) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_startall(count, array_of_requests, ierror) bind(C, name="lnwf_startall")
+      import
+      integer(c_int), intent(in) :: count
+      type(LNW_Request), intent(inout) :: array_of_requests(count)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_wait(request, status, ierror) bind(C, name="lnwf_wait")
+      import
+      type(LNW_Request), intent(inout) :: request
+      type(MPI_Status) :: status
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_waitall(count, array_of_requests, array_of_statuses, ierror) bind(C, name="lnwf_waitall")
+      import
+      integer(c_int), intent(in) :: count
+      type(LNW_Request), intent(inout) :: array_of_requests(count)
+      type(MPI_Status) :: array_of_statuses(*)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_request_free(request, ierror) bind(C, name="lnwf_request_free")
+      import
+      type(LNW_Request), intent(inout) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_request_set_buffers(request, sendbuf, recvbuf, ierror) bind(C, name="lnwf_request_set_buffers")
+      import
+      type(LNW_Request), intent(in) :: request
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      type(*), dimension(..), asynchronous :: recvbuf
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_request_get_statistics(request, statistics, ierror) &
+        bind(C, name="lnwf_request_get_statistics")
+      import
+      type(LNW_Request), intent(in) :: request
+      type(LNW_Request_statistics), intent(out) :: statistics
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+  end interface
+
+#ifdef LANEWAY_HAS_INEIGHBOR
+  public :: lnw_ineighbor_allgather, lnw_ineighbor_allgatherv, lnw_ineighbor_alltoall, lnw_ineighbor_alltoallv, &
+            lnw_ineighbor_alltoallw
+  interface
+    subroutine lnw_ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror) &
+        bind(C, name="lnwf_ineighbor_allgather")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in) :: sendcount, recvcount
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+        comm, request, ierror) &
+        bind(C, name="lnwf_ineighbor_allgatherv")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in) :: sendcount
+      integer(c_int), intent(in), asynchronous :: recvcounts(*), displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror) &
+        bind(C, name="lnwf_ineighbor_alltoall")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in) :: sendcount, recvcount
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
+        recvtype, comm, request, ierror) &
+        bind(C, name="lnwf_ineighbor_alltoallv")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in), asynchronous :: sendcounts(*), sdispls(*), recvcounts(*), rdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype, recvtype
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
+        recvtypes, comm, request, ierror) &
+        bind(C, name="lnwf_ineighbor_alltoallw")
+      import
+      type(*), dimension(..), intent(in), asynchronous :: sendbuf
+      integer(c_int), intent(in), asynchronous :: sendcounts(*), recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in), asynchronous :: sdispls(*), rdispls(*)
+      type(MPI_Datatype), intent(in), asynchronous :: sendtypes(*), recvtypes(*)
+      type(*), dimension(..), asynchronous :: recvbuf
+      type(MPI_Comm), intent(in) :: comm
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+  end interface
+#endif
+
+#ifdef LANEWAY_HAS_TOPOLOGY
+  public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_free
+  interface
+    subroutine lnw_topology_create(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, &
+        topology, ierror) bind(C, name="lnwf_topology_create")
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), intent(in) :: indegree, sources(indegree), sourceweights(*)
+      integer(c_int), intent(in) :: outdegree, destinations(outdegree), destweights(*)
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Topology), intent(out) :: topology
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_topology_from_comm(comm, topology, ierror) bind(C, name="lnwf_topology_from_comm")
+      import
+      type(MPI_Comm), intent(in) :: comm
+      type(LNW_Topology), intent(out) :: topology
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_topology_free(topology, ierror) bind(C, name="lnwf_topology_free")
+      import
+      type(LNW_Topology), intent(inout) :: topology
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+  end interface
+#endif
+
+  ! Of shim.c, behind the procedures below: LOGICAL arguments and character results are no C types.
+  interface
+    subroutine dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, &
+        destweights, info, reorder, comm_dist_graph, ierror) bind(C, name="lnwf_dist_graph_create_adjacent")
+      import
+      type(MPI_Comm), intent(in) :: comm_old
+      integer(c_int), intent(in) :: indegree, sources(*), sourceweights(*)
+      integer(c_int), intent(in) :: outdegree, destinations(*), destweights(*)
+      type(MPI_Info), intent(in) :: info
+      integer(c_int), value :: reorder
+      type(MPI_Comm), intent(out) :: comm_dist_graph
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine test(request, flag, status, ierror) bind(C, name="lnwf_test")
+      import
+      type(LNW_Request), intent(inout) :: request
+      integer(c_int), intent(out) :: flag
+      type(MPI_Status) :: status
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine get_strategy(request, name, length, ierror) bind(C, name="lnwf_request_get_strategy")
+      import
+      type(LNW_Request), intent(in) :: request
+      type(c_ptr), intent(out) :: name
+      integer(MPI_COUNT_KIND), intent(out) :: length
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine get_plan(request, text, size, length, ierror) bind(C, name="lnwf_request_get_plan")
+      import
+      type(LNW_Request), intent(in) :: request
+      type(c_ptr), value :: text
+      integer(MPI_COUNT_KIND), value :: size
+      integer(MPI_COUNT_KIND), intent(inout) :: length
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine set_sentinels(bottom, in_place, unweighted, weights_empty, status_ignore, statuses_ignore, &
+        status_size) bind(C, name="lnwf_set_sentinels")
+      import
+      type(*), dimension(..), intent(in) :: bottom, in_place, unweighted, weights_empty, status_ignore, statuses_ignore
+      integer(c_int), value :: status_size
+    end subroutine
+  end interface
+
+contains
+
+  subroutine lnw_dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, &
+      destweights, info, reorder, comm_dist_graph, ierror)
+    type(MPI_Comm), intent(in) :: comm_old
+    integer, intent(in) :: indegree, sources(indegree), sourceweights(*)
+    integer, intent(in) :: outdegree, destinations(outdegree), destweights(*)
+    type(MPI_Info), intent(in) :: info
+    logical, intent(in) :: reorder
+    type(MPI_Comm), intent(out) :: comm_dist_graph
+    integer, optional, intent(out) :: ierror
+    call dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, &
+                                    info, merge(1_c_int, 0_c_int, reorder), comm_dist_graph, ierror)
+  end subroutine
+
+  subroutine lnw_test(request, flag, status, ierror)
+    type(LNW_Request), intent(inout) :: request
+    logical, intent(out) :: flag
+    type(MPI_Status) :: status
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: done
+    call test(request, done, status, ierror)
+    flag = done /= 0
+  end subroutine
+
+  !> Name of the strategy that the request uses, e.g. three_step; empty after an error.
+  subroutine lnw_request_get_strategy(request, name, ierror)
+    type(LNW_Request), intent(in) :: request
+    character(len=:), allocatable, intent(out) :: name
+    integer, optional, intent(out) :: ierror
+    character(kind=c_char), pointer :: characters(:)
+    type(c_ptr) :: text
+    integer(MPI_COUNT_KIND) :: length, i
+    call get_strategy(request, text, length, ierror)
+    allocate (character(len=length) :: name)
+    if (length == 0) return
+    call c_f_pointer(text, characters, [length])
+    do i = 1, length
+      name(i:i) = characters(i)
+    end do
+  end subroutine
+
+  !> The request's plan on this rank as JSON text (docs/plans.md); empty after an error.
+  subroutine lnw_request_get_plan(request, text, ierror)
+    type(LNW_Request), intent(in) :: request
+    character(len=:), allocatable, intent(out) :: text
+    integer, optional, intent(out) :: ierror
+    character(kind=c_char), allocatable, target :: characters(:)
+    integer(MPI_COUNT_KIND) :: length, i
+    integer :: code
+    length = 0
+    call get_plan(request, c_null_ptr, 0_MPI_COUNT_KIND, length, code)
+    allocate (characters(length + 1))
+    if (code == MPI_SUCCESS) call get_plan(request, c_loc(characters), length + 1, length, code)
+    allocate (character(len=length) :: text)
+    do i = 1, length
+      text(i:i) = characters(i)
+    end do
+    if (present(ierror)) ierror = code
+  end subroutine
+
+  elemental logical function same_request(a, b)
+    type(LNW_Request), intent(in) :: a, b
+    same_request = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_request(a, b)
+    type(LNW_Request), intent(in) :: a, b
+    other_request = .not. same_request(a, b)
+  end function
+
+  elemental logical function same_topology(a, b)
+    type(LNW_Topology), intent(in) :: a, b
+    same_topology = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_topology(a, b)
+    type(LNW_Topology), intent(in) :: a, b
+    other_topology = .not. same_topology(a, b)
+  end function
+
+  !> Tells shim.c, which calls this once, where this MPI library keeps its constants that are known by address.
+  subroutine find_sentinels() bind(C, name="lnwf_find_sentinels")
+    call set_sentinels(MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, MPI_STATUS_IGNORE, &
+                       MPI_STATUSES_IGNORE, MPI_STATUS_SIZE)
+  end subroutine
+end module

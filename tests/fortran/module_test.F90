@@ -1,0 +1,413 @@
+! Every rank sends to the two ranks after it; what Laneway delivers is compared bit by bit with MPI's collectives.
+module checks
+  use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
+  use mpi_f08
+  implicit none
+  integer :: failures = 0, rank, size
+  integer, parameter :: degree = 2, most = 3
+  type(MPI_Comm) :: graph
+  integer :: sources(degree), destinations(degree)
+  integer :: counts(degree), displacements(degree)
+  integer(MPI_ADDRESS_KIND) :: offsets(degree)
+  type(MPI_Datatype) :: types(degree)
+  real(real64), asynchronous :: owned(degree * most), ghosts(degree * most)
+  real(real64) :: expected(degree * most)
+
+contains
+
+  subroutine check(condition, what)
+    logical, intent(in) :: condition
+    character(len=*), intent(in) :: what
+    if (condition) return
+    failures = failures + 1
+    write (error_unit, '(a, i0, 2a)') 'rank ', rank, ': FAILED: ', what
+  end subroutine
+
+  subroutine check_equal(received, expected, what)
+    real(real64), intent(in) :: received(:), expected(:)
+    character(len=*), intent(in) :: what
+    call check(all(transfer(received, [0_int64]) == transfer(expected, [0_int64])), what)
+  end subroutine
+
+  subroutine check_error(code, part, what)
+    integer, intent(in) :: code
+    character(len=*), intent(in) :: part, what
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    integer :: length
+    call check(code /= MPI_SUCCESS, what // ' succeeds')
+    if (code == MPI_SUCCESS) return
+    call MPI_Error_string(code, text, length)
+    call check(index(text, part) > 0, what // ' says: ' // text(:length))
+  end subroutine
+
+  subroutine fill(seed)
+    integer, intent(in) :: seed
+    integer :: i
+    owned = [(sqrt(real(1000 * seed + 10 * rank + i, real64)), i = 1, degree * most)]
+    ghosts = -1
+    expected = -1
+  end subroutine
+
+  subroutine expect_alltoallv()
+    call MPI_Neighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, expected, counts, displacements, &
+                                MPI_DOUBLE_PRECISION, graph)
+  end subroutine
+
+  subroutine expect_allgather()
+    call MPI_Neighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+  end subroutine
+
+  subroutine expect_allgatherv()
+    call MPI_Neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, expected, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
+  end subroutine
+
+  ! On one rank both edges join the same two ranks, which neither MPICH 4's alltoall nor Open MPI 4's alltoallw matches.
+  subroutine expect_alltoall()
+    if (size == 1) then
+      expected = owned
+    else
+      call MPI_Neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, expected, most, MPI_DOUBLE_PRECISION, graph)
+    end if
+  end subroutine
+
+  ! On one rank, alltoallv moves the same.
+  subroutine expect_alltoallw()
+    if (size == 1) then
+      call expect_alltoallv()
+    else
+      call MPI_Neighbor_alltoallw(owned, counts, offsets, types, expected, counts, offsets, types, graph)
+    end if
+  end subroutine
+end module
+
+program module_test
+  use checks
+  use laneway
+  implicit none
+  integer :: i, total
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, size)
+  destinations = [(modulo(rank + i, size), i = 1, degree)]
+  sources = [(modulo(rank - i, size), i = 1, degree)]
+  call lnw_dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources, MPI_UNWEIGHTED, degree, destinations, &
+                                      MPI_UNWEIGHTED, MPI_INFO_NULL, .false., graph)
+  call MPI_Comm_set_errhandler(graph, MPI_ERRORS_RETURN)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+  ! Block k, of k values, for the k-th edge, behind the blocks of later ones.
+  counts = [(i, i = 1, degree)]
+  displacements = [degree, 0]
+  offsets = displacements * 8_MPI_ADDRESS_KIND
+  types = MPI_DOUBLE_PRECISION
+
+  call versions()
+  call graphs()
+  call blocking()
+  call persistent()
+  call indexed()
+  call several()
+  call addresses()
+  call reports()
+  call mistakes()
+#ifdef LANEWAY_HAS_INEIGHBOR
+  call nonblocking()
+#endif
+#ifdef LANEWAY_HAS_TOPOLOGY
+  call topologies()
+#endif
+
+  call MPI_Comm_free(graph)
+  call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+  if (rank == 0 .and. total == 0) print '(a)', 'passed'
+  call MPI_Finalize()
+  if (total > 0) error stop 1
+
+contains
+
+  subroutine versions()
+    integer :: major, minor, patch, code
+    major = -1
+    call lnw_get_version(major, minor, patch, code)
+    call check(code == MPI_SUCCESS .and. major >= 0 .and. minor >= 0 .and. patch >= 0, 'version')
+  end subroutine
+
+  subroutine graphs()
+    type(MPI_Comm) :: weighted, none
+    integer :: indegree, outdegree, code, found(degree), found_weights(degree), to(degree), to_weights(degree)
+    logical :: has_weights
+    call MPI_Dist_graph_neighbors_count(graph, indegree, outdegree, has_weights)
+    call check(indegree == degree .and. outdegree == degree .and. .not. has_weights, 'MPI_UNWEIGHTED')
+    call lnw_dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources, [3, 4], degree, destinations, [5, 6], &
+                                        MPI_INFO_NULL, .false., weighted, code)
+    call check(code == MPI_SUCCESS, 'weights')
+    call MPI_Dist_graph_neighbors(weighted, degree, found, found_weights, degree, to, to_weights)
+    call check(all(found == sources) .and. all(found_weights == [3, 4]), 'source weights')
+    call check(all(to == destinations) .and. all(to_weights == [5, 6]), 'destination weights')
+    call lnw_dist_graph_create_adjacent(MPI_COMM_WORLD, 0, [integer ::], MPI_WEIGHTS_EMPTY, 0, [integer ::], &
+                                        MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, .false., none, code)
+    call check(code == MPI_SUCCESS, 'MPI_WEIGHTS_EMPTY')
+    call lnw_neighbor_alltoall(owned, 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, none, code)
+    call check(code == MPI_SUCCESS, 'no neighbors')
+    call MPI_Comm_free(none)
+    call MPI_Comm_free(weighted)
+  end subroutine
+
+  subroutine blocking()
+    integer :: code
+    call fill(1)
+    call lnw_neighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, code)
+    call check(code == MPI_SUCCESS, 'code of allgather')
+    call expect_allgather()
+    call check_equal(ghosts, expected, 'allgather')
+    call fill(2)
+    call lnw_neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, ghosts, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
+    call expect_allgatherv()
+    call check_equal(ghosts, expected, 'allgatherv')
+    call fill(3)
+    call lnw_neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph)
+    call expect_alltoall()
+    call check_equal(ghosts, expected, 'alltoall')
+    call fill(4)
+    call lnw_neighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, displacements, &
+                                MPI_DOUBLE_PRECISION, graph)
+    call expect_alltoallv()
+    call check_equal(ghosts, expected, 'alltoallv')
+    call fill(5)
+    call lnw_neighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, graph)
+    call expect_alltoallw()
+    call check_equal(ghosts, expected, 'alltoallw')
+  end subroutine
+
+  ! Twice, with other values in the same buffers, then frees the request.
+  subroutine run(request, operation, what)
+    type(LNW_Request), intent(inout) :: request
+    interface
+      subroutine operation()
+      end subroutine
+    end interface
+    character(len=*), intent(in) :: what
+    type(MPI_Status) :: status
+    logical :: flag
+    integer :: seed, code
+    call check(request /= LNW_REQUEST_NULL, what // ' makes a request')
+    do seed = 11, 12
+      call fill(seed)
+      call operation()
+      call lnw_start(request, code)
+      call check(code == MPI_SUCCESS, what // ' starts')
+      if (seed == 11) then
+        call lnw_wait(request, MPI_STATUS_IGNORE)
+      else
+        status%MPI_SOURCE = -77
+        flag = .false.
+        do while (.not. flag)
+          call lnw_test(request, flag, status)
+        end do
+        call check(status%MPI_SOURCE == MPI_ANY_SOURCE .and. status%MPI_TAG == MPI_ANY_TAG, what // ' has a status')
+      end if
+      call check_equal(ghosts, expected, what)
+    end do
+    call lnw_request_free(request)
+    call check(request == LNW_REQUEST_NULL, what // ' is freed')
+  end subroutine
+
+  subroutine persistent()
+    type(LNW_Request) :: request
+    call lnw_neighbor_allgather_init(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, &
+                                     MPI_INFO_NULL, request)
+    call run(request, expect_allgather, 'allgather_init')
+    call lnw_neighbor_allgatherv_init(owned, 2, MPI_DOUBLE_PRECISION, ghosts, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, &
+                                      graph, MPI_INFO_NULL, request)
+    call run(request, expect_allgatherv, 'allgatherv_init')
+    call lnw_neighbor_alltoall_init(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, &
+                                    MPI_INFO_NULL, request)
+    call run(request, expect_alltoall, 'alltoall_init')
+    call lnw_neighbor_alltoallv_init(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, &
+                                     displacements, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request)
+    call run(request, expect_alltoallv, 'alltoallv_init')
+    call lnw_neighbor_alltoallw_init(owned, counts, offsets, types, ghosts, counts, offsets, types, graph, &
+                                     MPI_INFO_NULL, request)
+    call run(request, expect_alltoallw, 'alltoallw_init')
+  end subroutine
+
+  subroutine indexed()
+    type(LNW_Request) :: request
+    integer(MPI_COUNT_KIND), parameter :: elements = degree * most
+    integer(MPI_COUNT_KIND) :: places(3)
+    ! The elements that alltoallv moves from and to.
+    places = [2, 0, 1]
+    call lnw_neighbor_alltoallv_init_indexed(owned, elements, counts, places, MPI_DOUBLE_PRECISION, ghosts, elements, &
+                                             counts, places, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request)
+    call run(request, expect_alltoallv, 'alltoallv_init_indexed')
+    call lnw_neighbor_alltoallv_init_indexed(MPI_BOTTOM, elements, counts, places, MPI_DOUBLE_PRECISION, MPI_BOTTOM, &
+                                             elements, counts, places, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, &
+                                             request)
+    call lnw_request_set_buffers(request, owned, ghosts)
+    call run(request, expect_alltoallv, 'lnw_request_set_buffers')
+  end subroutine
+
+  subroutine several()
+    type(LNW_Request) :: requests(3)
+    type(MPI_Status) :: statuses(3)
+    real(real64), asynchronous :: received(degree * most, 2)
+    integer :: i, code
+    received = -1
+    do i = 1, 2
+      call lnw_neighbor_alltoallv_init(owned, counts, displacements, MPI_DOUBLE_PRECISION, received(:, i), counts, &
+                                       displacements, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, requests(i))
+    end do
+    call fill(21)
+    call expect_alltoallv()
+    call lnw_startall(2, requests)
+    call lnw_waitall(3, requests, MPI_STATUSES_IGNORE, code)
+    call check(code == MPI_SUCCESS, 'waitall')
+    do i = 1, 2
+      call check_equal(received(:, i), expected, 'startall')
+    end do
+    statuses%MPI_SOURCE = -77
+    call lnw_startall(2, requests)
+    call lnw_waitall(3, requests, statuses)
+    call check(all(statuses%MPI_SOURCE == MPI_ANY_SOURCE) .and. all(statuses%MPI_TAG == MPI_ANY_TAG), 'statuses')
+    do i = 1, 2
+      call lnw_request_free(requests(i))
+    end do
+  end subroutine
+
+  subroutine addresses()
+    integer(MPI_ADDRESS_KIND) :: from(degree), to(degree)
+    integer :: k
+    do k = 1, degree
+      call MPI_Get_address(owned(displacements(k) + 1), from(k))
+      call MPI_Get_address(ghosts(displacements(k) + 1), to(k))
+    end do
+    call fill(31)
+    call expect_alltoallw()
+    call lnw_neighbor_alltoallw(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to, types, graph)
+    call MPI_F_sync_reg(ghosts)
+    call check_equal(ghosts, expected, 'MPI_BOTTOM')
+  end subroutine
+
+  subroutine reports()
+    type(LNW_Request) :: request
+    type(LNW_Request_statistics) :: statistics
+    type(MPI_Info) :: info
+    character(len=:), allocatable :: name, plan
+    integer :: code
+    call MPI_Info_create(info)
+    call MPI_Info_set(info, 'lnw_strategy', 'three_step')
+    call lnw_neighbor_alltoallv_init(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, &
+                                     displacements, MPI_DOUBLE_PRECISION, graph, info, request)
+    call MPI_Info_free(info)
+    call lnw_request_get_strategy(request, name)
+    call check(name == 'three_step', 'the strategy is ' // name)
+    call lnw_request_get_statistics(request, statistics, code)
+    call check(code == MPI_SUCCESS .and. statistics%bytes + statistics%copied_bytes >= 8 * sum(counts), 'statistics')
+    call lnw_request_get_plan(request, plan, code)
+    call check(code == MPI_SUCCESS .and. plan(1:1) == '{' .and. index(plan, '}', back=.true.) > 1, 'plan')
+    call run(request, expect_alltoallv, 'three_step')
+    call lnw_request_get_strategy(request, name, code)
+    call check_error(code, 'LNW_REQUEST_NULL', 'strategy of no request')
+    call check(len(name) == 0, 'no strategy')
+  end subroutine
+
+  subroutine mistakes()
+    real(real64) :: matrix(3, degree * most)
+    type(LNW_Request) :: request
+    integer :: code
+    call lnw_start(request, code)
+    call check_error(code, 'LNW_REQUEST_NULL', 'start of no request')
+    call lnw_neighbor_alltoall(MPI_IN_PLACE, 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, code)
+    call check_error(code, 'sendbuf is MPI_IN_PLACE', 'MPI_IN_PLACE')
+    call lnw_neighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, MPI_COMM_WORLD, code)
+    call check_error(code, 'no topology', 'alltoallw without a topology')
+
+    matrix = 0
+    call fill(41)
+    call lnw_neighbor_alltoall(matrix(2, :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, code)
+    call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
+    call lnw_neighbor_alltoall_init(owned, 1, MPI_DOUBLE_PRECISION, matrix(:2, :), 1, MPI_DOUBLE_PRECISION, graph, &
+                                    MPI_INFO_NULL, request, code)
+    call check_error(code, 'recvbuf is not contiguous', 'a section with gaps')
+    call lnw_neighbor_alltoall_init(matrix(:, 2:), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, &
+                                    MPI_INFO_NULL, request, code)
+    call check(code == MPI_SUCCESS, 'a section without gaps')
+    call lnw_request_set_buffers(request, owned(::2), ghosts, code)
+    call check_error(code, 'sendbuf is not contiguous', 'new buffers with gaps')
+    call lnw_request_free(request)
+    call lnw_neighbor_alltoall(matrix(2:2, 1), 0, MPI_DOUBLE_PRECISION, matrix(2:1, :), 0, MPI_DOUBLE_PRECISION, graph, &
+                               code)
+    call check(code == MPI_SUCCESS, 'one element and none are contiguous')
+
+    if (size < 2) then
+      print '(a)', 'SKIP mistake of one rank: 1 rank, needs 2'
+      return
+    end if
+    call lnw_neighbor_alltoall_init(matrix(1:1 + 2 * merge(1, 0, rank == 1):2, 1), 1, MPI_DOUBLE_PRECISION, ghosts, 1, &
+                                    MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request, code)
+    if (rank == 1) then
+      call check_error(code, 'sendbuf is not contiguous', 'mistake of this rank')
+    else
+      call check_error(code, 'rank 1', 'mistake of rank 1')
+    end if
+  end subroutine
+
+#ifdef LANEWAY_HAS_INEIGHBOR
+  ! Completes a nonblocking operation.
+  subroutine finish(request, what)
+    type(LNW_Request), intent(inout) :: request
+    character(len=*), intent(in) :: what
+    call check(request /= LNW_REQUEST_NULL, what // ' makes a request')
+    call lnw_wait(request, MPI_STATUS_IGNORE)
+    call check(request == LNW_REQUEST_NULL, what // ' ends its request')
+    call check_equal(ghosts, expected, what)
+  end subroutine
+
+  subroutine nonblocking()
+    type(LNW_Request) :: request
+    real(real64) :: matrix(2, degree * most)
+    integer :: code
+    call fill(51)
+    call lnw_ineighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, request)
+    call expect_allgather()
+    call finish(request, 'ineighbor_allgather')
+    call fill(52)
+    call lnw_ineighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, ghosts, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph, &
+                                  request)
+    call expect_allgatherv()
+    call finish(request, 'ineighbor_allgatherv')
+    call fill(53)
+    call lnw_ineighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, request)
+    call expect_alltoall()
+    call finish(request, 'ineighbor_alltoall')
+    call fill(54)
+    call lnw_ineighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, displacements, &
+                                 MPI_DOUBLE_PRECISION, graph, request)
+    call expect_alltoallv()
+    call finish(request, 'ineighbor_alltoallv')
+    call fill(55)
+    call lnw_ineighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, graph, request)
+    call expect_alltoallw()
+    call finish(request, 'ineighbor_alltoallw')
+    matrix = 0
+    call lnw_ineighbor_alltoall(matrix(1, :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, request, &
+                                code)
+    call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
+  end subroutine
+#endif
+
+#ifdef LANEWAY_HAS_TOPOLOGY
+  subroutine topologies()
+    type(LNW_Topology) :: topology
+    integer :: code
+    call lnw_topology_create(MPI_COMM_WORLD, degree, sources, MPI_UNWEIGHTED, degree, destinations, MPI_UNWEIGHTED, &
+                             MPI_INFO_NULL, topology, code)
+    call check(code == MPI_SUCCESS .and. topology /= LNW_TOPOLOGY_NULL, 'lnw_topology_create')
+    call lnw_topology_free(topology)
+    call check(topology == LNW_TOPOLOGY_NULL, 'lnw_topology_free')
+    call lnw_topology_from_comm(graph, topology, code)
+    call check(code == MPI_SUCCESS .and. topology /= LNW_TOPOLOGY_NULL, 'lnw_topology_from_comm')
+    call lnw_topology_free(topology)
+  end subroutine
+#endif
+end program
