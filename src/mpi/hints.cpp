@@ -13,7 +13,8 @@ namespace laneway {
 namespace {
 
 constexpr std::array<HintRow, 7> rows = {{
-    {"lnw_strategy", "LANEWAY_STRATEGY", "direct", "direct, three_step; the suffix _nodedup turns deduplication off",
+    {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
+     "a name that `laneway strategies` lists; the suffix _nodedup turns deduplication off",
      "how data moves between nodes"},
     {"lnw_deduplicate", "LANEWAY_DEDUPLICATE", "true", "true, false",
      "send each byte between two nodes once, however many ranks need it"},
