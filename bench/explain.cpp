@@ -75,7 +75,8 @@ void print_lanes(const VirtualSetup& setup, const Nodes& nodes) {
   ShortTable table({"lane from node", "to node", "sender", "receiver", "bytes", "sources"}, "lanes");
   std::size_t lanes = 0;
   for (std::size_t rank = 0; rank < setup.views.size(); ++rank) {
-    if (setup.views[rank].region.members.front() != static_cast<Rank>(rank)) continue;
+    const std::vector<Rank>& members = setup.views[rank].region.members;
+    if (members.empty() || members.front() != static_cast<Rank>(rank)) continue;
     for (const Lane& lane : setup.itineraries[rank].out_lanes) {
       ++lanes;
       table.add({std::to_string(nodes.of[static_cast<std::size_t>(lane.from_region)]),

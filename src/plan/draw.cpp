@@ -241,8 +241,7 @@ class Messages {
   Messages(std::span<const Plan> plans, std::span<const int> node_of, const std::string& title) : node_of_(node_of) {
     collect(plans);
     place();
-    const int width = std::max(left_margin + stage_width * last_column_ + 2 * margin,
-                               2 * margin + static_cast<int>(title.size()) * 8);
+    const int width = std::max(x(last_column_) + 2 * margin, 2 * margin + static_cast<int>(title.size()) * 8);
     out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << bottom_
          << "\" viewBox=\"0 0 " << width << ' ' << bottom_ << "\" font-family=\"Helvetica, Arial, sans-serif\">\n"
          << "<style>.line{fill:none;stroke-opacity:0.75}.gather{stroke:#2e7d32}.network{stroke:#e08a3a}"
@@ -251,7 +250,8 @@ class Messages {
     text(margin, 28, 14, "#111111", title, "font-weight=\"bold\"");
     text(margin, 46, 11, "#555555",
          relays_ ? "a row is a rank, a line the messages of a stage from one to another, wider for more bytes"
-                 : "a row is a rank, a line the messages from one to another; dark: what each rank starts first");
+                 : "a row is a rank, a line the messages from one to another; orange: between nodes; dark: what each "
+                   "starts first");
     headers();
     bands();
     for (const auto& [key, line] : lines_) draw(key, line);
@@ -312,7 +312,7 @@ class Messages {
     bottom_ = y;
   }
 
-  [[nodiscard]] static int x(int column) { return left_margin + column * stage_width; }
+  [[nodiscard]] int x(int column) const { return left_margin + column * (relays_ ? stage_width : 2 * stage_width); }
 
   void text(int x, int y, int size, const char* colour, const std::string& words, const char* more = "") {
     out_ << "<text x=\"" << x << "\" y=\"" << y << "\" font-size=\"" << size << "\" fill=\"" << colour << "\" " << more
@@ -359,11 +359,12 @@ class Messages {
     const int y0 = y_[static_cast<std::size_t>(key.from)];
     const int y1 = y_[static_cast<std::size_t>(key.to)];
     const bool crosses = node_of_[static_cast<std::size_t>(key.from)] != node_of_[static_cast<std::size_t>(key.to)];
-    const bool dark = !relays_ && line.first;
-    const char* style = dark ? "first" : key.stage == Stage::direct && crosses ? "network" : name(key.stage);
-    const auto tenths = dark ? 25
-                             : 8 + static_cast<int>(32 * static_cast<double>(line.bytes) /
-                                                    static_cast<double>(std::max<std::int64_t>(most_, 1)));
+    const char* style = !relays_ && line.first                  ? "first"
+                        : key.stage == Stage::direct && crosses ? "network"
+                                                                : name(key.stage);
+    const int widest = relays_ ? 40 : 18;
+    const double share = static_cast<double>(line.bytes) / static_cast<double>(std::max<std::int64_t>(most_, 1));
+    const int tenths = 8 + static_cast<int>((widest - 8) * share);
     const int bend = (x1 - x0) * 2 / 5;
     out_ << "<path class=\"line " << style << "\" d=\"M" << x0 << ',' << y0 << " C" << x0 + bend << ',' << y0 << ' '
          << x1 - bend << ',' << y1 << ' ' << x1 << ',' << y1 << "\" stroke-width=\"" << tenths / 10 << '.'
