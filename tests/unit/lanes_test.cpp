@@ -273,31 +273,61 @@ TEST(LoadAware, FillsEqualQuotas) {
   EXPECT_EQ(senders(lanes), (std::vector<Rank>{3, 4, 5, 5}));
 }
 
-/// Whatever the sizes, no member gets more than its share and a cut, and there are fewer lanes than links and members.
+/// A region of up to eight members that receives from several others, of up to twelve sources each.
+RegionView random_view(cases::Random& random) {
+  RegionView view;
+  view.region.id = 1;
+  for (std::int64_t n = random.between(1, 8); n > 0; --n)
+    view.region.members.push_back(static_cast<Rank>(view.region.members.size()) + 1);
+  for (Rank region = 100; random.chance(80); region += 100) {
+    Link link{region, {}, {}};
+    for (std::int64_t n = random.between(1, 12); n > 0; --n) {
+      const std::int64_t bytes = random.between(1, 500);
+      const auto source = region + static_cast<Rank>(link.sources.size());
+      link.sources.push_back({source, bytes});
+      link.edges.push_back({source, random.pick(view.region.members), bytes});
+    }
+    view.in.push_back(std::move(link));
+  }
+  return view;
+}
+
+/// Whatever the sizes, no member gets more than its share and a cut, and there are at most as many lanes as links and
+/// members.
 TEST(LoadAware, BalancesRandomLinks) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     cases::Random random(seed);
-    RegionView view;
-    for (Rank m = static_cast<Rank>(random.between(1, 8)); m > 0; --m)
-      view.region.members.insert(view.region.members.begin(), m);
+    const RegionView view = random_view(random);
     const auto members = static_cast<std::int64_t>(view.region.members.size());
     std::int64_t total = 0;
-    for (Rank region = 100; random.chance(80); region += 100) {
-      Link link{region, {}, {}};
-      for (std::int64_t s = random.between(1, 4); s > 0; --s) {
-        const std::int64_t bytes = random.between(1, 500);
-        const auto source = region + static_cast<Rank>(4 - s);
-        link.sources.push_back({source, bytes});
-        link.edges.push_back({source, random.pick(view.region.members), bytes});
-        total += bytes;
-      }
-      view.in.push_back(std::move(link));
-    }
+    for (const Link& link : view.in) total += link.bytes();
     std::map<Rank, std::int64_t> load;
     const std::vector<Lane> lanes = make_load_aware()->assign_receivers(view);
     for (const Lane& lane : lanes) load[lane.receiver] += lane.bytes();
     for (const auto& [member, bytes] : load) EXPECT_LT(bytes, (total + members - 1) / members + 8) << seed;
     EXPECT_LE(lanes.size(), view.in.size() + view.region.members.size()) << seed;
+  }
+}
+
+/// No member ends two lanes more than another, in all or from one region.
+TEST(TwoStep, BalancesRandomLinks) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    cases::Random random(seed);
+    const RegionView view = random_view(random);
+    std::map<Rank, std::map<Rank, int>> count;  // 0: from all regions
+    for (const Lane& lane : make_two_step()->assign_receivers(view)) {
+      ++count[lane.from_region][lane.receiver];
+      ++count[0][lane.receiver];
+    }
+    for (auto& [region, of] : count) {
+      int least = of[view.region.members.front()];
+      int most = least;
+      for (Rank member : view.region.members) {
+        least = std::min(least, of[member]);
+        most = std::max(most, of[member]);
+      }
+      EXPECT_LE(most - least, 1) << seed;
+    }
   }
 }
 
