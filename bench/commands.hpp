@@ -13,5 +13,6 @@ void add_explain(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);
 void add_spmv(CLI::App& app, Action& action);
+void add_strategies(CLI::App& app, Action& action);
 
 }  // namespace laneway::bench

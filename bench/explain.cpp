@@ -29,8 +29,10 @@ struct Options {
   std::string strategy = "three_step";
   std::string op = "allgather";
   std::int64_t bytes = 0;
+  std::int64_t message_cap = StrategySettings{}.message_cap;
   Rank rank = 0;
   std::string svg;
+  std::string messages_svg;
   std::string json;
 };
 
@@ -73,7 +75,8 @@ void print_lanes(const VirtualSetup& setup, const Nodes& nodes) {
   ShortTable table({"lane from node", "to node", "sender", "receiver", "bytes", "sources"}, "lanes");
   std::size_t lanes = 0;
   for (std::size_t rank = 0; rank < setup.views.size(); ++rank) {
-    if (setup.views[rank].region.members.front() != static_cast<Rank>(rank)) continue;
+    const std::vector<Rank>& members = setup.views[rank].region.members;
+    if (members.empty() || members.front() != static_cast<Rank>(rank)) continue;
     for (const Lane& lane : setup.itineraries[rank].out_lanes) {
       ++lanes;
       table.add({std::to_string(nodes.of[static_cast<std::size_t>(lane.from_region)]),
@@ -107,6 +110,40 @@ void print_traffic(const VirtualSetup& setup, const Nodes& nodes) {
             << " (at most " << total.node_messages_max << " messages a rank)\n\n";
 }
 
+/// `between nodes`, `between sockets of a node`, `inside a socket`: the innermost level that two ranks share.
+std::string link_class(const Machine& machine, int shared_levels) {
+  if (shared_levels == machine.levels()) return "inside a " + machine.level_name(shared_levels - 1);
+  const std::string between = "between " + machine.level_name(shared_levels) + "s";
+  return shared_levels == 0 ? between : between + " of a " + machine.level_name(shared_levels - 1);
+}
+
+void print_link_classes(const std::vector<Plan>& plans, const Machine& machine) {
+  struct Total {
+    std::int64_t messages = 0;
+    std::int64_t bytes = 0;
+    std::int64_t largest = 0;
+  };
+  std::vector<Total> totals(static_cast<std::size_t>(machine.levels()) + 1);
+  for (const Plan& plan : plans)
+    for (const Message& message : messages(plan)) {
+      int shared = 0;
+      while (shared < machine.levels() &&
+             machine.region_id(shared, plan.rank) == machine.region_id(shared, message.peer))
+        ++shared;
+      Total& total = totals[static_cast<std::size_t>(shared)];
+      total.messages += 1;
+      total.bytes += message.bytes;
+      total.largest = std::max(total.largest, message.bytes);
+    }
+  Table table({"link class", "messages", "bytes", "largest"});
+  for (int shared = 0; shared <= machine.levels(); ++shared) {
+    const Total& total = totals[static_cast<std::size_t>(shared)];
+    table.add({link_class(machine, shared), std::to_string(total.messages), readable_bytes(total.bytes),
+               readable_bytes(total.largest)});
+  }
+  std::cout << table.text() << "\n";
+}
+
 void print_plan(const Plan& plan) {
   ShortTable table({"step", "stage", "what", "bytes", "after"}, "steps");
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -137,7 +174,8 @@ int explain(const Options& options) {
   for (const Exchange& exchange : exchanges) pattern.push_back(to_pattern(exchange));
   PlanOptions plan_options;
   plan_options.deduplicate = choice.deduplicate;
-  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *choice.row->make(), plan_options);
+  const VirtualSetup setup =
+      plan_virtual_ranks(pattern, machine, *choice.row->make({options.message_cap}), plan_options);
   const Plan& plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
   const std::string what = options.strategy + ", " + name(workload.op) + ", " + workload.pattern + ", " +
@@ -145,10 +183,12 @@ int explain(const Options& options) {
                            std::to_string(options.ranks) + " ranks, " + nodes.description;
   std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling, 2) << "\n\n";
   print_lanes(setup, nodes);
+  print_link_classes(setup.plans, machine);
   print_traffic(setup, nodes);
   print_plan(plan);
   if (!options.svg.empty())
     write_file(options.svg, to_svg(plan, "Plan of rank " + std::to_string(plan.rank) + ": " + what));
+  if (!options.messages_svg.empty()) write_file(options.messages_svg, to_svg(setup.plans, nodes.of, what));
   if (!options.json.empty()) write_file(options.json, laneway::to_json(plan));
   return EXIT_SUCCESS;
 }
@@ -169,8 +209,13 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--bytes", options->bytes, "Of an edge (1024), or of a matrix's element (8)")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  command->add_option("--message-cap", options->message_cap, "For split: bytes of a message")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->capture_default_str();
   command->add_option("--rank", options->rank, "Whose plan to show")->capture_default_str();
   command->add_option("--svg", options->svg, "Draw that plan to this file");
+  command->add_option("--messages-svg", options->messages_svg, "Draw the messages of all ranks to this file");
   command->add_option("--json", options->json, "Write that plan to this file");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }

@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
   app.footer(describe_patterns());
   Action action;
   add_explain(app, action);
+  add_strategies(app, action);
 #ifdef LANEWAY_BENCH_MPI
   add_link(app, action);
   add_neighbor(app, action);

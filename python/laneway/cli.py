@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Optional
@@ -13,7 +14,7 @@ from laneway import checks, launch, linkcheck
 from laneway import demo as demonstration
 from laneway import lint as linting
 from laneway.errors import UserError
-from laneway.paths import root
+from laneway.paths import find_local_tool, root
 from laneway.places import parse_place
 from laneway.processes import Terminated, install_signal_handlers
 
@@ -27,6 +28,7 @@ Mpi = Annotated[str, typer.Option("--mpi", help="openmpi or mpich")]
 Variables = Annotated[Optional[list[str]], typer.Option("-x", metavar="VAR=VALUE", help="set a variable in every rank")]
 Timeout = Annotated[Optional[float], typer.Option("--timeout", metavar="S", help="end the program after S seconds")]
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+_PASS_ALL_ON = {**_PASS_ON, "help_option_names": []}
 
 
 def _variables(given: list[str] | None) -> dict[str, str]:
@@ -44,6 +46,11 @@ def _run(
 ) -> None:
     job = launch.Job(command, parse_place(on), ranks, mpi, _variables(variables), timeout)
     raise typer.Exit(launch.run(job))
+
+
+def _run_here(subcommand: str, arguments: list[str]) -> None:
+    """One process of laneway-bench, without an MPI launcher."""
+    raise typer.Exit(subprocess.run([find_local_tool("laneway-bench"), subcommand, *arguments]).returncode)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -70,6 +77,18 @@ def bench(
 ) -> None:
     """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …"""
     _run(["laneway-bench", *context.args], on, ranks, mpi, variables, timeout)
+
+
+@app.command(context_settings=_PASS_ALL_ON)
+def explain(context: typer.Context) -> None:
+    """Lanes, messages and plans of a strategy, without MPI: laneway explain --pattern … --machine … --ranks …"""
+    _run_here("explain", context.args)
+
+
+@app.command(context_settings=_PASS_ALL_ON)
+def strategies(context: typer.Context) -> None:
+    """What strategies there are, what they fit and where they are from; --json for programs."""
+    _run_here("strategies", context.args)
 
 
 @cluster_app.command("check")

@@ -9,6 +9,7 @@ from pathlib import Path
 from laneway.errors import UserError
 
 MPIS = ("openmpi", "mpich")
+_ANY_BUILD = ("nompi", *MPIS)
 
 
 def root() -> Path:
@@ -35,3 +36,14 @@ def find_program(name: str, mpi: str) -> str:
         return found
     hint = f"; './dev build --mpi {mpi}' builds it" if name.startswith("laneway-") else ""
     raise UserError(f"{name} was not found{hint}", 127)
+
+
+def find_local_tool(name: str) -> str:
+    """The path of a tool for work without MPI: the newest build of any preset, or one on the PATH."""
+    built = [path for preset in _ANY_BUILD if os.access(path := root() / "build" / preset / "bench" / name, os.X_OK)]
+    if built:
+        return str(max(built, key=lambda path: path.stat().st_mtime))
+    found = shutil.which(name)
+    if found:
+        return found
+    raise UserError(f"{name} was not found; './dev build --preset nompi' builds it", 127)

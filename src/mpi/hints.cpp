@@ -158,8 +158,9 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
   if (hints.strict_progress) {
-    hints.strategy.row = &find_strategy("direct");
+    if (strategy->relays()) hints.strategy.row = &find_strategy("direct");
     hints.inner.clear();
+    hints.grid.clear();
   }
   return hints;
 }

@@ -230,10 +230,176 @@ class Picture {
   std::ostringstream out_;
 };
 
+constexpr int rank_height = 26;
+constexpr int node_gap = 22;
+constexpr int stage_width = 220;
+constexpr int left_margin = 84;
+constexpr int messages_header = 112;
+
+class Messages {
+ public:
+  Messages(std::span<const Plan> plans, std::span<const int> node_of, const std::string& title) : node_of_(node_of) {
+    collect(plans);
+    place();
+    const int width = std::max(x(last_column_) + 2 * margin, 2 * margin + static_cast<int>(title.size()) * 8);
+    out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << bottom_
+         << "\" viewBox=\"0 0 " << width << ' ' << bottom_ << "\" font-family=\"Helvetica, Arial, sans-serif\">\n"
+         << "<style>.line{fill:none;stroke-opacity:0.75}.gather{stroke:#2e7d32}.network{stroke:#e08a3a}"
+            ".scatter{stroke:#1a56a6}.direct{stroke:#999999}.first{stroke:#7a2e00}</style>\n"
+         << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+    text(margin, 28, 14, "#111111", title, "font-weight=\"bold\"");
+    text(margin, 46, 11, "#555555",
+         relays_ ? "a row is a rank, a line the messages of a stage from one to another, wider for more bytes"
+                 : "a row is a rank, a line the messages from one to another; orange: between nodes; dark: what each "
+                   "starts first");
+    headers();
+    bands();
+    for (const auto& [key, line] : lines_) draw(key, line);
+    dots();
+    out_ << "</svg>\n";
+  }
+
+  [[nodiscard]] std::string take() const { return out_.str(); }
+
+ private:
+  struct Key {
+    Stage stage;
+    Rank from;
+    Rank to;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Line {
+    std::int64_t bytes = 0;
+    bool first = false;
+  };
+  struct Total {
+    std::int64_t messages = 0;
+    std::int64_t bytes = 0;
+  };
+
+  void collect(std::span<const Plan> plans) {
+    for (const Plan& plan : plans) {
+      bool first = true;
+      for (const Step& step : plan.steps) {
+        if (step.kind != StepKind::send) continue;
+        Line& line = lines_[{step.stage, plan.rank, step.peer}];
+        line.bytes += step.span.bytes;
+        line.first = line.first || (first && step.stage == Stage::direct);
+        most_ = std::max(most_, line.bytes);
+        Total& total = totals_[step.stage];
+        total.messages += 1;
+        total.bytes += step.span.bytes;
+        relays_ = relays_ || step.stage != Stage::direct;
+        first = false;
+      }
+    }
+    last_column_ = relays_ ? 3 : 1;
+  }
+
+  void place() {
+    std::map<int, std::vector<Rank>> nodes;
+    for (std::size_t r = 0; r < node_of_.size(); ++r) nodes[node_of_[r]].push_back(static_cast<Rank>(r));
+    y_.resize(node_of_.size());
+    int y = messages_header + rank_height;
+    for (const auto& [node, ranks] : nodes) {
+      bands_.push_back({node, {y - rank_height / 2 - 4, y + rank_height * static_cast<int>(ranks.size()) - 9}});
+      for (Rank rank : ranks) {
+        y_[static_cast<std::size_t>(rank)] = y;
+        y += rank_height;
+      }
+      y += node_gap;
+    }
+    bottom_ = y;
+  }
+
+  [[nodiscard]] int x(int column) const { return left_margin + column * (relays_ ? stage_width : 2 * stage_width); }
+
+  void text(int x, int y, int size, const char* colour, const std::string& words, const char* more = "") {
+    out_ << "<text x=\"" << x << "\" y=\"" << y << "\" font-size=\"" << size << "\" fill=\"" << colour << "\" " << more
+         << '>' << escape(words) << "</text>\n";
+  }
+
+  /// Direct messages go from the first column to the last, whatever is between.
+  [[nodiscard]] int first_column(Stage stage) const {
+    return stage == Stage::network ? 1 : stage == Stage::scatter ? 2 : 0;
+  }
+  [[nodiscard]] int end_column(Stage stage) const {
+    return stage == Stage::direct ? last_column_ : first_column(stage) + 1;
+  }
+
+  void headers() {
+    for (const StageStyle& style : styles) {
+      const Total total = totals_[style.stage];
+      if (style.stage != Stage::direct && !relays_) continue;
+      if (style.stage == Stage::direct && total.messages == 0) continue;
+      const bool below = style.stage == Stage::direct && relays_;
+      const std::string words = std::to_string(total.messages) + (total.messages == 1 ? " message, " : " messages, ") +
+                                readable_bytes(total.bytes);
+      if (below) {
+        text(margin, 62, 11, style.edge, std::string("not relayed (grey): ") + words);
+        continue;
+      }
+      const int at = x(first_column(style.stage)) + 14;
+      text(at, messages_header - 22, 12, style.edge, name(style.stage), "font-weight=\"bold\"");
+      text(at, messages_header - 8, 10, style.edge, words);
+    }
+  }
+
+  void bands() {
+    for (const auto& [node, band] : bands_) {
+      out_ << "<rect x=\"" << margin / 2 << "\" y=\"" << band.first << "\" width=\"" << x(last_column_) + margin
+           << "\" height=\"" << band.second - band.first << "\" rx=\"6\" fill=\"#f4f4f4\"/>\n";
+      text(margin - 4, (band.first + band.second) / 2 + 4, 10, "#777777", "node " + std::to_string(node));
+    }
+  }
+
+  void draw(const Key& key, const Line& line) {
+    const int x0 = x(first_column(key.stage));
+    const int x1 = x(end_column(key.stage));
+    const int y0 = y_[static_cast<std::size_t>(key.from)];
+    const int y1 = y_[static_cast<std::size_t>(key.to)];
+    const bool crosses = node_of_[static_cast<std::size_t>(key.from)] != node_of_[static_cast<std::size_t>(key.to)];
+    const char* style = !relays_ && line.first                  ? "first"
+                        : key.stage == Stage::direct && crosses ? "network"
+                                                                : name(key.stage);
+    const int widest = relays_ ? 40 : 18;
+    const double share = static_cast<double>(line.bytes) / static_cast<double>(std::max<std::int64_t>(most_, 1));
+    const int tenths = 8 + static_cast<int>((widest - 8) * share);
+    const int bend = (x1 - x0) * 2 / 5;
+    out_ << "<path class=\"line " << style << "\" d=\"M" << x0 << ',' << y0 << " C" << x0 + bend << ',' << y0 << ' '
+         << x1 - bend << ',' << y1 << ' ' << x1 << ',' << y1 << "\" stroke-width=\"" << tenths / 10 << '.'
+         << tenths % 10 << "\"/>\n";
+  }
+
+  void dots() {
+    for (int column = 0; column <= last_column_; ++column)
+      for (std::size_t r = 0; r < y_.size(); ++r) {
+        out_ << "<circle cx=\"" << x(column) << "\" cy=\"" << y_[r]
+             << "\" r=\"9\" fill=\"#ffffff\" stroke=\"#555555\"/>\n";
+        text(x(column), y_[r] + 3, 9, "#111111", std::to_string(r), "text-anchor=\"middle\"");
+      }
+  }
+
+  std::span<const int> node_of_;
+  std::map<Key, Line> lines_;
+  std::map<Stage, Total> totals_;
+  std::vector<int> y_;
+  std::vector<std::pair<int, std::pair<int, int>>> bands_;
+  std::int64_t most_ = 0;
+  bool relays_ = false;
+  int last_column_ = 1;
+  int bottom_ = 0;
+  std::ostringstream out_;
+};
+
 }  // namespace
 
 std::string to_svg(const Plan& plan, const std::string& title) {
   return Picture(plan, title).take();
+}
+
+std::string to_svg(std::span<const Plan> plans, std::span<const int> node_of, const std::string& title) {
+  return Messages(plans, node_of, title).take();
 }
 
 }  // namespace laneway

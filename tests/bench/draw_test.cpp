@@ -32,6 +32,35 @@ TEST(Draw, OneBoxAStepOneArrowADependency) {
   EXPECT_NE(svg.find("rank &lt;3&gt; &amp; more"), std::string::npos);
 }
 
+/// Rank 0 hands its data to rank 1, which sends it in two messages to rank 2 on the other node: two lines, and each
+/// rank before and after three stages.
+TEST(Draw, OneLineForTheMessagesOfAStageBetweenTwoRanks) {
+  const std::vector<Plan> plans = {
+      {0, 0, {message(StepKind::send, Stage::gather, 1, {})}},
+      {1, 0, {message(StepKind::send, Stage::network, 2, {}), message(StepKind::send, Stage::network, 2, {})}},
+      {2, 0, {message(StepKind::receive, Stage::network, 1, {})}}};
+  const std::vector<int> node_of = {0, 0, 1};
+  const std::string svg = to_svg(plans, node_of, "a < b");
+  EXPECT_EQ(count(svg, "class=\"line gather\""), 1U);
+  EXPECT_EQ(count(svg, "class=\"line network\""), 1U);
+  EXPECT_EQ(count(svg, "<circle"), 12U);
+  EXPECT_NE(svg.find("2 messages, 4 KiB"), std::string::npos);
+  EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
+}
+
+/// Not relayed: the ranks twice, and what each starts first is dark.
+TEST(Draw, DirectMessagesGoStraight) {
+  const std::vector<Plan> plans = {
+      {0, 0, {message(StepKind::send, Stage::direct, 1, {}), message(StepKind::send, Stage::direct, 2, {})}},
+      {1, 0, {}},
+      {2, 0, {}}};
+  const std::vector<int> node_of = {0, 0, 1};
+  const std::string svg = to_svg(plans, node_of, "direct");
+  EXPECT_EQ(count(svg, "<circle"), 6U);
+  EXPECT_EQ(count(svg, "class=\"line first\""), 1U);
+  EXPECT_EQ(count(svg, "class=\"line network\""), 1U);
+}
+
 TEST(Draw, LongColumnsAreCut) {
   Plan plan;
   for (int i = 0; i < 500; ++i) plan.steps.push_back(message(StepKind::send, Stage::direct, i, {}));

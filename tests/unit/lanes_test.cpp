@@ -154,5 +154,237 @@ TEST(ThreeStep, FifteenMessagesBecomeOne) {
   EXPECT_EQ(crosses_once(repeated, pattern, region_of).bytes, edge_bytes);
 }
 
+std::vector<Rank> receivers(const std::vector<Lane>& lanes) {
+  std::vector<Rank> result;
+  for (const Lane& lane : lanes) result.push_back(lane.receiver);
+  return result;
+}
+
+std::vector<Rank> senders(const std::vector<Lane>& lanes) {
+  std::vector<Rank> result;
+  for (const Lane& lane : lanes) result.push_back(lane.sender);
+  return result;
+}
+
+/// Region 10 has three members. All five ranks of region 0 send: 0, 1, 2 to the members in turn, then 3 and 4 to 10 and
+/// 11. Of region 5 rank 7 alone sends: to 12, which has fewest. Of region 20 ranks 20 and 22 send: to 10 and 11.
+TEST(TwoStep, PairsEverySourceAndBalancesLanes) {
+  RegionView view;
+  view.region = {10, {10, 11, 12}};
+  view.in = {{0, {{0, 8}, {1, 8}, {2, 8}, {3, 8}, {4, 900}}, {{0, 10, 908}, {1, 10, 8}, {2, 10, 8}, {3, 10, 8}}},
+             {5, {{7, 24}}, {{7, 10, 24}}},
+             {20, {{20, 8}, {22, 16}}, {{20, 12, 8}, {22, 12, 16}}}};
+  const auto strategy = make_two_step();
+  std::vector<Lane> lanes = strategy->assign_receivers(view);
+  EXPECT_EQ(receivers(lanes), (std::vector<Rank>{10, 11, 12, 10, 11, 12, 10, 11}));
+  EXPECT_EQ(lanes[5], (Lane{5, 10, -1, 12, {{7, 0, 24}}}));
+  strategy->assign_senders({}, lanes);
+  EXPECT_EQ(senders(lanes), (std::vector<Rank>{0, 1, 2, 3, 4, 7, 20, 22}));
+}
+
+/// Four ranks each have data for the four of the other region: the pairing of the paper's figure 2.4, whatever came
+/// before.
+TEST(TwoStep, EqualRegionsArePairedByIndex) {
+  RegionView view;
+  view.region = {4, {4, 5, 6, 7}};
+  view.in = {{0, {{0, 8}, {1, 8}, {2, 8}, {3, 8}}, {{0, 4, 8}, {1, 4, 8}, {2, 4, 8}, {3, 4, 8}}},
+             {8, {{9, 8}, {10, 8}}, {{9, 4, 8}, {10, 4, 8}}},
+             {12, {{12, 8}, {13, 8}, {14, 8}, {15, 8}}, {{12, 4, 8}, {13, 4, 8}, {14, 4, 8}, {15, 4, 8}}}};
+  EXPECT_EQ(receivers(make_two_step()->assign_receivers(view)), (std::vector<Rank>{4, 5, 6, 7, 4, 6, 4, 5, 6, 7}));
+}
+
+/// Ranks 4 and 5 send 60 bytes to region 0, rank 8 sends 16.
+RegionView split_view(std::vector<Rank> members) {
+  RegionView view;
+  view.region = {0, std::move(members)};
+  view.in = {{4, {{4, 40}, {5, 20}}, {{4, 0, 40}, {5, 0, 20}}}, {8, {{8, 16}}, {{8, 0, 16}}}};
+  return view;
+}
+
+/// 76 bytes are 4 messages of up to 24, for 4 ranks: 24, 24, 12 from region 4 and 16 from region 8. Descending, they go
+/// to ranks 0, 1, 3, 2, of which only rank 0 needs anything.
+TEST(Split, CutsAtTheCapAndReceivesInDescendingOrder) {
+  const std::vector<Lane> expected = {{4, 0, -1, 0, {{4, 0, 24}}},
+                                      {4, 0, -1, 1, {{4, 24, 40}, {5, 0, 8}}},
+                                      {4, 0, -1, 3, {{5, 8, 20}}},
+                                      {8, 0, -1, 2, {{8, 0, 16}}}};
+  EXPECT_EQ(make_split({24})->assign_receivers(split_view({0, 1, 2, 3})), expected);
+  // Rounded up to 24.
+  EXPECT_EQ(make_split({17})->assign_receivers(split_view({0, 1, 2, 3})), expected);
+}
+
+TEST(Split, RaisesTheCapToOneShareForEachRank) {
+  // 76 / 8 messages are more than 4, and 2 regions are fewer: ceil(76 / 4) = 19, which is rounded up to 24.
+  EXPECT_EQ(make_split({8})->assign_receivers(split_view({0, 1, 2, 3})),
+            make_split({24})->assign_receivers(split_view({0, 1, 2, 3})));
+  // As many regions as ranks: the cap stays.
+  const std::vector<Lane> lanes = make_split({8})->assign_receivers(split_view({0, 1}));
+  EXPECT_EQ(lanes.size(), 10U);
+  for (const Lane& lane : lanes) EXPECT_LE(lane.bytes(), 8);
+}
+
+TEST(Split, ConglomeratesWhatIsSmall) {
+  const std::vector<Lane> expected = {{4, 0, -1, 0, {{4, 0, 40}, {5, 0, 20}}}, {8, 0, -1, 1, {{8, 0, 16}}}};
+  EXPECT_EQ(make_split({61})->assign_receivers(split_view({0, 1, 2, 3})), expected);
+  EXPECT_EQ(make_split()->assign_receivers(split_view({0, 1, 2, 3})), expected);
+}
+
+/// 21 bytes leave 3 of the cap of 24: too few for a cut at a multiple of 8.
+TEST(Split, CutsAtMultiplesOfEightBytesOfABlock) {
+  RegionView view;
+  view.region = {0, {0, 1, 2, 3}};
+  view.in = {{4, {{4, 21}, {5, 30}}, {{4, 0, 21}, {5, 0, 30}}}};
+  EXPECT_EQ(
+      make_split({24})->assign_receivers(view),
+      (std::vector<Lane>{{4, 0, -1, 1, {{4, 0, 21}}}, {4, 0, -1, 0, {{5, 0, 24}}}, {4, 0, -1, 2, {{5, 24, 30}}}}));
+}
+
+/// The largest lanes go to the last ranks, which have no data of their own.
+TEST(Split, SendsFromTheLastRankBackwards) {
+  RegionView view;
+  view.region = {0, {0, 1, 2}};
+  std::vector<Lane> lanes = {{0, 4, -1, 4, {{0, 0, 24}}},
+                             {0, 4, -1, 5, {{0, 24, 48}}},
+                             {0, 4, -1, 7, {{0, 48, 60}}},
+                             {0, 8, -1, 8, {{0, 0, 16}}}};
+  make_split()->assign_senders(view, lanes);
+  EXPECT_EQ(senders(lanes), (std::vector<Rank>{2, 1, 2, 0}));
+}
+
+/// 120 bytes for three members: quotas of 40. Of the 96 from region 3 rank 1 needs 90 and rank 0 the rest, so they fill
+/// their quotas first; what is left of it and the 24 from region 6 go to rank 2, which needs nothing.
+TEST(LoadAware, FillsEqualQuotas) {
+  RegionView view;
+  view.region = {0, {0, 1, 2}};
+  view.in = {{3, {{3, 90}, {4, 6}}, {{3, 1, 90}, {4, 0, 6}}}, {6, {{6, 24}}, {{6, 0, 24}}}};
+  const auto strategy = make_load_aware();
+  EXPECT_EQ(strategy->assign_receivers(view), (std::vector<Lane>{{3, 0, -1, 1, {{3, 0, 40}}},
+                                                                 {3, 0, -1, 0, {{3, 40, 80}}},
+                                                                 {3, 0, -1, 2, {{3, 80, 90}, {4, 0, 6}}},
+                                                                 {6, 0, -1, 2, {{6, 0, 24}}}}));
+  // Sent bytes: rank 3 keeps the first lane, which is its own; then the others are less busy.
+  RegionView sending;
+  sending.region = {3, {3, 4, 5}};
+  std::vector<Lane> lanes = {{3, 0, -1, 0, {{3, 0, 40}}},
+                             {3, 0, -1, 1, {{3, 40, 80}}},
+                             {3, 0, -1, 2, {{3, 80, 90}, {4, 0, 6}}},
+                             {3, 9, -1, 9, {{3, 0, 8}}}};
+  strategy->assign_senders(sending, lanes);
+  EXPECT_EQ(senders(lanes), (std::vector<Rank>{3, 4, 5, 5}));
+}
+
+/// A region of up to eight members that receives from several others, of up to twelve sources each.
+RegionView random_view(cases::Random& random) {
+  RegionView view;
+  view.region.id = 1;
+  for (std::int64_t n = random.between(1, 8); n > 0; --n)
+    view.region.members.push_back(static_cast<Rank>(view.region.members.size()) + 1);
+  for (Rank region = 100; random.chance(80); region += 100) {
+    Link link{region, {}, {}};
+    for (std::int64_t n = random.between(1, 12); n > 0; --n) {
+      const std::int64_t bytes = random.between(1, 500);
+      const auto source = region + static_cast<Rank>(link.sources.size());
+      link.sources.push_back({source, bytes});
+      link.edges.push_back({source, random.pick(view.region.members), bytes});
+    }
+    view.in.push_back(std::move(link));
+  }
+  return view;
+}
+
+/// Whatever the sizes, no member gets more than its share and a cut, and there are at most as many lanes as links and
+/// members.
+TEST(LoadAware, BalancesRandomLinks) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    cases::Random random(seed);
+    const RegionView view = random_view(random);
+    const auto members = static_cast<std::int64_t>(view.region.members.size());
+    std::int64_t total = 0;
+    for (const Link& link : view.in) total += link.bytes();
+    std::map<Rank, std::int64_t> load;
+    const std::vector<Lane> lanes = make_load_aware()->assign_receivers(view);
+    for (const Lane& lane : lanes) load[lane.receiver] += lane.bytes();
+    for (const auto& [member, bytes] : load) EXPECT_LT(bytes, (total + members - 1) / members + 8) << seed;
+    EXPECT_LE(lanes.size(), view.in.size() + view.region.members.size()) << seed;
+  }
+}
+
+/// No member ends two lanes more than another, in all or from one region.
+TEST(TwoStep, BalancesRandomLinks) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    cases::Random random(seed);
+    const RegionView view = random_view(random);
+    std::map<Rank, std::map<Rank, int>> count;  // 0: from all regions
+    for (const Lane& lane : make_two_step()->assign_receivers(view)) {
+      ++count[lane.from_region][lane.receiver];
+      ++count[0][lane.receiver];
+    }
+    for (auto& [region, of] : count) {
+      int least = of[view.region.members.front()];
+      int most = least;
+      for (Rank member : view.region.members) {
+        least = std::min(least, of[member]);
+        most = std::max(most, of[member]);
+      }
+      EXPECT_LE(most - least, 1) << seed;
+    }
+  }
+}
+
+/// Ranks 0 and 1 have destination 5 in common, rank 0 with two edges. Rank 0 already sends to 4, so rank 1 combines.
+TEST(CommonNeighborhood, OneMessageForEachDestination) {
+  const auto strategy = make_common_neighborhood();
+  EXPECT_FALSE(strategy->deduplicates());
+  RegionView view;
+  view.region = {4, {4, 5, 6}};
+  view.in = {{0, {{0, 28}, {1, 8}, {2, 24}}, {{0, 4, 8}, {0, 5, 4}, {0, 5, 16}, {1, 5, 8}, {2, 6, 24}}}};
+  std::vector<Lane> lanes = strategy->assign_receivers(view);
+  EXPECT_EQ(lanes,
+            (std::vector<Lane>{
+                {0, 4, -1, 4, {{0, 0, 8}}}, {0, 4, -1, 5, {{0, 8, 28}, {1, 0, 8}}}, {0, 4, -1, 6, {{2, 0, 24}}}}));
+  strategy->assign_senders({}, lanes);
+  EXPECT_EQ(senders(lanes), (std::vector<Rank>{0, 1, 2}));
+}
+
+/// Every rank of region 0 sends 8 bytes to ranks 4 and 5: two messages instead of eight, which deliver without a hop
+/// in the other region, in spite of edges in descending order and an empty one.
+TEST(CommonNeighborhood, CombinesInTheRegionOfTheSources) {
+  Pattern pattern(6);
+  for (Rank s = 0; s < 4; ++s) {
+    RankPattern& p = pattern[static_cast<std::size_t>(s)];
+    p.out = {{5, {{0, 8}}}, {4, {}}, {4, {{0, 8}}}};
+    pattern[4].in.push_back({s, {}});
+    for (Rank d = 4; d < 6; ++d) pattern[static_cast<std::size_t>(d)].in.push_back({s, {{s * 8, 8}}});
+  }
+  const VirtualSetup setup = plan_virtual_ranks(pattern, Machine::parse("ranks:4,2", 6), *make_common_neighborhood());
+  EXPECT_TRUE(verify(setup.plans, pattern).ok);
+  int network = 0;
+  for (const Plan& plan : setup.plans)
+    for (const Step& step : plan.steps) {
+      EXPECT_NE(step.stage, Stage::scatter);
+      network += step.kind == StepKind::send && step.stage == Stage::network;
+    }
+  EXPECT_EQ(network, 2);
+}
+
+/// Direct keeps the order of the arguments, message by message of one peer; spread starts after the own rank.
+TEST(Spread, StartsWithTheRanksAfterTheOwn) {
+  Pattern pattern(5);
+  for (Rank d : {0, 3, 1, 4, 0}) {
+    pattern[2].out.push_back({d, {{0, 8}}});
+    std::vector<Edge>& in = pattern[static_cast<std::size_t>(d)].in;
+    in.push_back({2, {{static_cast<std::int64_t>(in.size()) * 8, 8}}});
+  }
+  const Machine machine = Machine::parse("node:1 rank:5", 5);
+  auto peers = [&](const Strategy& strategy) {
+    std::vector<Rank> result;
+    const VirtualSetup setup = plan_virtual_ranks(pattern, machine, strategy);
+    for (const Step& step : setup.plans[2].steps) result.push_back(step.peer);
+    return result;
+  };
+  EXPECT_EQ(peers(*make_direct()), (std::vector<Rank>{0, 0, 3, 1, 4}));
+  EXPECT_EQ(peers(*make_spread()), (std::vector<Rank>{3, 4, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace laneway

@@ -152,20 +152,28 @@ Most measure(const std::string& dims, Rank ranks, const Strategy& strategy) {
 
 /// At fixed degree, no rank's setup or plan grows with the number of ranks: a 27-point stencil in three dimensions with
 /// 20 ranks, one line of the grid, in each node; the nodes in the middle have the same surroundings at both sizes.
-TEST(Setup, NothingGrowsWithTheNumberOfRanks) {
-  for (const StrategyRow& row : strategies()) {
-    std::printf("%s\n", std::string(row.name).c_str());
-    const auto strategy = row.make();
-    const Most small = measure("5x10x20", 1000, *strategy);
-    const Most large = measure("40x20x20", 16000, *strategy);
-    EXPECT_EQ(small, large) << row.name;
+class SetupOf : public testing::TestWithParam<std::string> {};
+
+TEST_P(SetupOf, NothingGrowsWithTheNumberOfRanks) {
+  const auto strategy = find_strategy(GetParam()).make();
+  const Most small = measure("5x10x20", 1000, *strategy);
+  const Most large = measure("40x20x20", 16000, *strategy);
+  EXPECT_EQ(small, large);
 #if LANEWAY_COUNT_ALLOCATIONS
-    EXPECT_GT(small.allocations, 0);
+  EXPECT_GT(small.allocations, 0);
 #else
-    std::printf("SKIP: allocations are not counted under sanitizers\n");
+  std::printf("SKIP: allocations are not counted under sanitizers\n");
 #endif
-  }
 }
+
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const StrategyRow& row : strategies()) names.emplace_back(row.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, SetupOf, testing::ValuesIn(strategy_names()),
+                         [](const auto& name) { return name.param; });
 
 /// The second plan on a topology need not learn the regions of its neighbours again.
 TEST(Setup, KnownRegionsSaveARound) {

@@ -1,0 +1,46 @@
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "lanes/strategy.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+int print_json() {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const StrategyRow& row : strategies()) {
+    const std::unique_ptr<Strategy> strategy = row.make();
+    rows.push_back({{"name", row.name},
+                    {"description", row.description},
+                    {"operations", row.operations},
+                    {"levels", row.levels},
+                    {"relays", strategy->relays()},
+                    {"deduplicates", strategy->relays() && strategy->deduplicates()},
+                    {"citation", row.citation}});
+  }
+  std::cout << rows.dump(2) << "\n";
+  return EXIT_SUCCESS;
+}
+
+int print_text() {
+  for (const StrategyRow& row : strategies())
+    std::cout << row.name << "\n  " << row.description << "\n  operations: " << row.operations
+              << "; levels: " << row.levels << "\n  " << row.citation << "\n";
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+void add_strategies(CLI::App& app, Action& action) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command =
+      app.add_subcommand("strategies", "What strategies there are, what they fit and where they are from");
+  command->add_flag("--json", *json, "As JSON");
+  command->callback([json, &action] { action = [json] { return *json ? print_json() : print_text(); }; });
+}
+
+}  // namespace laneway::bench
