@@ -15,9 +15,8 @@ namespace {
 
 constexpr Rank root = 0;
 
-std::vector<Bytes> exchange(const PrivateComm& comm, const Region& node, std::vector<Letter> letters,
-                            std::vector<Rank> from) {
-  return Mailbox(comm, node).carry({Round::Kind::exchange, std::move(letters), std::move(from), {}});
+std::vector<Bytes> exchange(const PrivateComm& comm, std::vector<Letter> letters, std::vector<Rank> from) {
+  return Mailbox(comm).carry({Round::Kind::exchange, std::move(letters), std::move(from), {}, nullptr});
 }
 
 void put(Writer& writer, const std::vector<int>& values) {
@@ -83,7 +82,7 @@ Role find_role(const PrivateComm& comm, const Region& node, const GraphLists& li
   std::vector<Letter> letters;
   std::exception_ptr failure;
   {
-    const std::vector<Bytes> inbox = exchange(comm, node, {{root, describe(node, lists)}}, std::move(everybody));
+    const std::vector<Bytes> inbox = exchange(comm, {{root, describe(node, lists)}}, std::move(everybody));
     try {
       if (is_root) letters = roles_of(place_described(inbox));
     } catch (...) {
@@ -91,7 +90,7 @@ Role find_role(const PrivateComm& comm, const Region& node, const GraphLists& li
     }
   }
   agree(comm, failure, hints, true);
-  const std::vector<Bytes> answer = exchange(comm, node, std::move(letters), {root});
+  const std::vector<Bytes> answer = exchange(comm, std::move(letters), {root});
   Reader reader(answer.front());
   Role role;
   role.vertex = reader.get<Rank>();
@@ -107,7 +106,7 @@ GraphLists take_over(const PrivateComm& comm, const Region& node, const Role& ro
   put(writer, lists.source_weights);
   put(writer, lists.destinations);
   put(writer, lists.destination_weights);
-  const std::vector<Bytes> inbox = exchange(comm, node, {{role.player, writer.take()}}, {role.vertex});
+  const std::vector<Bytes> inbox = exchange(comm, {{role.player, writer.take()}}, {role.vertex});
   Reader reader(inbox.front());
   GraphLists taken;
   taken.weighted = reader.get<bool>();
