@@ -60,7 +60,7 @@ void check_baseline(const std::string& name) {
 }
 
 void check_strategy(const std::string& name) {
-  static_cast<void>(parse_strategy(name));
+  static_cast<void>(parse_levels(name));
 }
 
 Blocks::Blocks(const Task& task)

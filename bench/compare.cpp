@@ -115,7 +115,7 @@ void evaluate(std::vector<Entrant*>& entrants, const Samples& samples) {
 
 bool reaches_least_bytes(const std::string& candidate) {
   try {
-    const StrategyChoice choice = parse_strategy(candidate);
+    const StrategyChoice choice = parse_levels(candidate).front().choice;
     const std::unique_ptr<Strategy> strategy = choice.row->make();
     return choice.deduplicate && strategy->relays() && strategy->deduplicates();
   } catch (const Error&) {
@@ -127,9 +127,18 @@ bool reaches_least_bytes(const std::string& candidate) {
 
 std::vector<std::string> CompareOptions::candidates() const {
   for (const std::string& baseline : baselines) check_baseline(baseline);
-  for (const std::string& strategy : strategies) check_strategy(strategy);
+  // The commas between the levels of one strategy have separated it, too.
+  std::vector<std::string> chosen;
+  for (const std::string& strategy : strategies) {
+    const bool inside = !chosen.empty() && strategy.find(':') != std::string::npos && !strategy.starts_with("node:");
+    if (inside && chosen.back().find(':') != std::string::npos)
+      chosen.back() += "," + strategy;
+    else
+      chosen.push_back(strategy);
+  }
+  for (const std::string& strategy : chosen) check_strategy(strategy);
   std::vector<std::string> names = baselines;
-  names.insert(names.end(), strategies.begin(), strategies.end());
+  names.insert(names.end(), chosen.begin(), chosen.end());
   return names;
 }
 

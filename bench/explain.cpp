@@ -27,6 +27,7 @@ struct Options {
   std::string machine = "node:*";
   Rank ranks = 0;
   std::string strategy = "three_step";
+  std::string grid;
   std::string op = "allgather";
   std::int64_t bytes = 0;
   std::int64_t message_cap = StrategySettings{}.message_cap;
@@ -168,14 +169,14 @@ int explain(const Options& options) {
           "--rank " + std::to_string(options.rank) + ": there are " + std::to_string(options.ranks) + " ranks");
   const Machine machine = Machine::parse(options.machine, options.ranks);
   const Nodes nodes = make_nodes(machine, options.machine);
-  const StrategyChoice choice = parse_strategy(options.strategy);
+  const Levels levels = choose_levels(options.strategy, options.grid);
   const std::vector<Exchange> exchanges = workload.exchanges();
   Pattern pattern;
   for (const Exchange& exchange : exchanges) pattern.push_back(to_pattern(exchange));
-  PlanOptions plan_options;
-  plan_options.deduplicate = choice.deduplicate;
-  const VirtualSetup setup =
-      plan_virtual_ranks(pattern, machine, *choice.row->make({options.message_cap}), plan_options);
+  StrategySettings settings;
+  settings.message_cap = options.message_cap;
+  const Machine& planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, options.ranks);
+  const VirtualSetup setup = plan_virtual_ranks(pattern, planned_for, levels, settings);
   const Plan& plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
   const std::string what = options.strategy + ", " + name(workload.op) + ", " + workload.pattern + ", " +
@@ -204,7 +205,11 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--ranks", options->ranks, "Number of ranks")
       ->required()
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
-  command->add_option("--strategy", options->strategy, "A strategy of this library")->capture_default_str();
+  command
+      ->add_option("--strategy", options->strategy,
+                   "A strategy, or one for each level as in node:three_step,socket:two_step")
+      ->capture_default_str();
+  command->add_option("--grid", options->grid, "For cartesian_combining: the grid of ranks, e.g. 4x4");
   command->add_option("--op", options->op, "allgather or alltoallv, for a graph")->capture_default_str();
   command->add_option("--bytes", options->bytes, "Of an edge (1024), or of a matrix's element (8)")
       ->transform(CLI::AsSizeValue(false))

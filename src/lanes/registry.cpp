@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <sstream>
 #include <string>
 
 #include "core/error.hpp"
@@ -95,6 +97,50 @@ std::vector<LevelChoice> parse_levels(std::string_view text) {
     if (comma == std::string_view::npos) return levels;
     text.remove_prefix(comma + 1);
   }
+}
+
+namespace {
+
+/// `4x4` as a machine whose levels are the grid's dimensions.
+std::string grid_machine(const std::string& text, std::string_view strategy) {
+  require(!text.empty(), ErrorKind::info, std::string(strategy) + " needs a grid (hint lnw_grid), such as 4x4");
+  std::string machine;
+  int dimension = 0;
+  std::istringstream sizes(text);
+  for (std::string size; std::getline(sizes, size, 'x'); ++dimension) {
+    require(!size.empty() && size.find_first_not_of("0123456789") == std::string::npos, ErrorKind::info,
+            "grid '" + text + "': expected sizes of dimensions such as 4x4");
+    machine += (machine.empty() ? "dimension" : " dimension") + std::to_string(dimension) + ":" + size;
+  }
+  return machine;
+}
+
+}  // namespace
+
+std::vector<std::string> Levels::names() const {
+  std::vector<std::string> names;
+  for (const LevelChoice& choice : choices) names.push_back(choice.level);
+  return names;
+}
+
+Levels choose_levels(std::string_view text, const std::string& grid, bool deduplicate) {
+  Levels levels{parse_levels(text), {}};
+  for (LevelChoice& level : levels.choices) level.choice.deduplicate = level.choice.deduplicate && deduplicate;
+  const StrategyChoice outermost = levels.choices.front().choice;
+  const std::unique_ptr<Strategy> strategy = outermost.row->make();
+  const LevelChoice direct{"", {&find_strategy("direct"), deduplicate}};
+  while (static_cast<int>(levels.choices.size()) < strategy->levels()) levels.choices.push_back(direct);
+  if (strategy->on_grid()) {
+    require(levels.choices.size() == 1 && levels.choices.front().level.empty(), ErrorKind::info,
+            std::string(outermost.row->name) + " works on a grid, not on levels of the machine");
+    levels.grid = grid_machine(grid, outermost.row->name);
+    const auto dimensions = std::count(levels.grid.begin(), levels.grid.end(), ':');
+    for (auto d = dimensions; d > 2; --d) levels.choices.push_back({"", outermost});
+    if (dimensions > 1) levels.choices.push_back(direct);
+  }
+  require(levels.choices.size() <= most_levels, ErrorKind::info,
+          "strategy '" + std::string(text) + "': at most " + std::to_string(most_levels) + " levels");
+  return levels;
 }
 
 }  // namespace laneway

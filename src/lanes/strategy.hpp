@@ -74,7 +74,7 @@ struct StrategySettings {
   /// split: no lane is longer, unless few regions send so much that there would be many more lanes than ranks. Bytes.
   std::int64_t message_cap = 65536;
   /// leader_scatter: the links between devices of a node; null if nothing is known of them.
-  std::shared_ptr<const Fabric> fabric;
+  std::shared_ptr<const Fabric> fabric = nullptr;
 };
 
 /// A strategy as everything else knows it: tests, benchmarks, command line and documentation iterate over these rows.
@@ -103,6 +103,9 @@ struct StrategyChoice {
 };
 [[nodiscard]] StrategyChoice parse_strategy(std::string_view text);
 
+/// Strategies can be chosen for so many levels at a time.
+inline constexpr std::size_t most_levels = 3;
+
 /// The strategy of one level of the machine; `level` is empty where the text names none, which means the outermost.
 struct LevelChoice {
   std::string level;
@@ -111,6 +114,18 @@ struct LevelChoice {
 
 /// Reads `three_step` or, outermost level first, `node:three_step,socket:two_step`. Throws Error(info).
 [[nodiscard]] std::vector<LevelChoice> parse_levels(std::string_view text);
+
+/// The strategies of all levels that a choice needs, outermost first: also those that the outermost one brings with it.
+struct Levels {
+  std::vector<LevelChoice> choices;
+  std::string
+      grid;  ///< the machine description of the grid whose dimensions the levels are; empty: they are the machine's
+
+  [[nodiscard]] std::vector<std::string> names() const;
+};
+
+/// `text` as for parse_levels; `grid`, such as `4x4`, for strategies that work on one. Throws Error(info).
+[[nodiscard]] Levels choose_levels(std::string_view text, const std::string& grid = "", bool deduplicate = true);
 
 [[nodiscard]] std::unique_ptr<Strategy> make_direct(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_spread(const StrategySettings& settings = {});

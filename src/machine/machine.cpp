@@ -142,6 +142,31 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
   return machine;
 }
 
+std::vector<int> find_levels(const std::vector<std::string>& names, const std::vector<std::string>& known) {
+  std::vector<int> result;
+  int next = 0;
+  std::string all;
+  for (const std::string& level : known) all += (all.empty() ? "" : ", ") + level;
+  for (const std::string& name : names) {
+    int at = next;
+    if (!name.empty()) at = static_cast<int>(std::find(known.begin(), known.end(), name) - known.begin());
+    const bool ranks = at == static_cast<int>(known.size()) && (name.empty() || name == "rank");
+    require(ranks || at < static_cast<int>(known.size()), ErrorKind::info, [&] {
+      return name.empty() ? "the strategy works on " + std::to_string(names.size()) + " levels, the machine has " + all
+                          : "there is no level '" + name + "'; the machine has " + all;
+    });
+    require(at >= next, ErrorKind::info,
+            [&] { return "level '" + name + "' is not inside the one before it; the machine has " + all; });
+    result.push_back(at);
+    next = at + 1;
+  }
+  return result;
+}
+
+std::vector<int> Machine::find_levels(const std::vector<std::string>& names) const {
+  return laneway::find_levels(names, names_);
+}
+
 Machine Machine::read_toml(const std::string& path, Rank ranks) {
   const std::string where = "machine file '" + path + "': ";
   toml::table table;
@@ -174,6 +199,7 @@ Machine Machine::read_toml(const std::string& path, Rank ranks) {
 }
 
 Rank Machine::region_id(int level, Rank rank) const {
+  if (level == levels()) return rank;
   if (!label_.empty()) return label_[static_cast<std::size_t>(level)][static_cast<std::size_t>(rank)];
   if (!node_begin_.empty()) return *std::prev(std::upper_bound(node_begin_.begin(), node_begin_.end(), rank));
   const Rank size = sizes_[static_cast<std::size_t>(level)];
@@ -181,6 +207,7 @@ Rank Machine::region_id(int level, Rank rank) const {
 }
 
 Region Machine::region(int level, Rank rank) const {
+  if (level == levels()) return {rank, {rank}};
   Region region{region_id(level, rank), {}};
   if (!label_.empty()) {
     const std::vector<Rank>& labels = label_[static_cast<std::size_t>(level)];

@@ -41,8 +41,13 @@ class Machine {
   [[nodiscard]] Rank ranks() const { return ranks_; }
   [[nodiscard]] int levels() const { return static_cast<int>(names_.size()); }
   [[nodiscard]] const std::string& level_name(int level) const { return names_[static_cast<std::size_t>(level)]; }
+  /// Positions of the named levels, outermost first; an empty name is the level after the one before it, the first the
+  /// outermost. After the last level come the ranks, each a region of its own, as level `rank`. Throws Error(info) for
+  /// a level that is missing or not inside the one before it.
+  [[nodiscard]] std::vector<int> find_levels(const std::vector<std::string>& names) const;
   /// Null if the description says nothing about devices.
   [[nodiscard]] const std::shared_ptr<const DeviceLinks>& devices() const { return devices_; }
+  /// `level` up to levels(), which is that of the ranks.
   [[nodiscard]] Region region(int level, Rank rank) const;
   [[nodiscard]] Rank region_id(int level, Rank rank) const;
 
@@ -56,5 +61,9 @@ class Machine {
   std::vector<Rank> node_begin_;          // uneven nodes: first rank of each node
   std::vector<std::vector<Rank>> label_;  // from a file: region id of each rank at each level
 };
+
+/// As Machine::find_levels, among the levels `known`.
+[[nodiscard]] std::vector<int> find_levels(const std::vector<std::string>& names,
+                                           const std::vector<std::string>& known);
 
 }  // namespace laneway

@@ -64,28 +64,6 @@ std::vector<int> split_by_node(MPI_Comm comm) {
   return members;
 }
 
-/// Positions of the named levels in `known`, an empty name being the one after the level before it.
-std::vector<int> positions(const std::vector<std::string>& names, const std::vector<std::string>& known,
-                           const std::string& machine) {
-  std::vector<int> result;
-  int next = 0;
-  std::string all;
-  for (const std::string& level : known) all += (all.empty() ? "" : ", ") + level;
-  for (const std::string& name : names) {
-    int at = next;
-    if (!name.empty()) at = static_cast<int>(std::find(known.begin(), known.end(), name) - known.begin());
-    require(at < static_cast<int>(known.size()), ErrorKind::info,
-            name.empty()
-                ? "the strategy works on " + std::to_string(names.size()) + " levels, " + machine + " has only " + all
-                : "there is no level '" + name + "'; " + machine + " has " + all);
-    require(at >= next, ErrorKind::info,
-            "level '" + name + "' is not inside the one before it; " + machine + " has " + all);
-    result.push_back(at);
-    next = at + 1;
-  }
-  return result;
-}
-
 }  // namespace
 
 bool world_node_is_known() {
@@ -120,22 +98,29 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
     check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
     const Machine machine = Machine::parse(description, size);
-    std::vector<std::string> known;
-    for (int level = 0; level < machine.levels(); ++level) known.push_back(machine.level_name(level));
     const Group group(comm);
     const Group world(MPI_COMM_WORLD);
-    for (int level : positions(names, known, "the machine '" + description + "'"))
+    for (int level : machine.find_levels(names))
       regions.push_back(region_of_members(world.translate(machine.region(level, rank).members, group)));
     return regions;
   }
   if (names.size() == 1 && (names[0].empty() || names[0] == "node")) return {find_node(comm, "", translate)};
-  (void)positions(names, {"node", "socket", "numa"}, "the machine as discovered");
-  const std::vector<TreeLevel> tree = find_region_tree(comm);
-  for (const std::string& name : names) {
-    require(!name.empty() || regions.empty(), ErrorKind::info,
-            "the strategy works on several levels: describe the machine by the hint lnw_machine");
-    const auto found =
-        std::find_if(tree.begin(), tree.end(), [&](const TreeLevel& level) { return level.name == name; });
+  const std::vector<std::string> known = {"node", "socket", "numa"};
+  const bool only_node =
+      names.size() == 2 && (names[0].empty() || names[0] == "node") && (names[1].empty() || names[1] == "rank");
+  const std::vector<int> levels = laneway::find_levels(names, known);
+  const std::vector<TreeLevel> tree =
+      only_node ? std::vector<TreeLevel>{{"node", find_node(comm, "", translate)}} : find_region_tree(comm);
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (only_node ? i == 1 : levels[i] == static_cast<int>(known.size())) {
+      regions.push_back({rank, {rank}});
+      continue;
+    }
+    const auto found = std::find_if(tree.begin(), tree.end(), [&](const TreeLevel& level) {
+      return level.name == known[static_cast<std::size_t>(levels[i])];
+    });
     regions.push_back(found != tree.end() ? found->region : regions.empty() ? tree.front().region : regions.back());
   }
   return regions;

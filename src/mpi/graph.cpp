@@ -117,7 +117,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
     const Role role = find_role(*priv, node, lists, hints);
     reordering = role.reordering;
     if (role.reordering.moved > 0)
-      *comm_new = create_reordered(comm_old, take_over(*priv, node, role, lists), info, role.vertex);
+      *comm_new = create_reordered(comm_old, take_over(*priv, role, lists), info, role.vertex);
   }
   const bool same_order = !reordering || reordering->moved == 0;
   if (same_order) *comm_new = create(comm_old, arguments, info);

@@ -1,10 +1,8 @@
 #include "mpi/hints.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "core/error.hpp"
@@ -47,26 +45,8 @@ std::int64_t bytes(std::string_view key, const std::string& text) {
   std::int64_t value = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(code == std::errc() && end == text.data() + text.size() && value >= 0, ErrorKind::info,
-          std::string(key) + "=" + text + ": not a number");
+          std::string(key) + "=" + text + ": not a number of bytes");
   return value;
-}
-
-/// `4x4` as a machine whose levels are the grid's dimensions.
-std::string grid_machine(const std::string& text, std::string_view strategy) {
-  require(!text.empty(), ErrorKind::info, std::string(strategy) + " needs the hint lnw_grid, such as 4x4");
-  std::string machine;
-  int dimensions = 0;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('x', begin), text.size());
-    const std::int64_t size = bytes("lnw_grid", text.substr(begin, end - begin));
-    require(size > 0, ErrorKind::info, "lnw_grid=" + text + ": expected sizes of dimensions such as 4x4");
-    machine +=
-        (machine.empty() ? "dimension" : " dimension") + std::to_string(dimensions++) + ":" + std::to_string(size);
-    begin = end + 1;
-  }
-  require(dimensions <= most_levels, ErrorKind::info,
-          "lnw_grid=" + text + ": at most " + std::to_string(most_levels) + " dimensions");
-  return machine;
 }
 
 }  // namespace
@@ -126,29 +106,14 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
     internal_error("hint without a row", __FILE__, __LINE__);
   };
   Hints hints;
-  hints.inner = parse_levels(text("lnw_strategy"));
-  hints.strategy = hints.inner.front().choice;
-  hints.level = hints.inner.front().level;
-  hints.inner.erase(hints.inner.begin());
-  require(hints.inner.size() < most_levels, ErrorKind::info,
-          "lnw_strategy=" + text("lnw_strategy") + ": at most " + std::to_string(most_levels) + " levels");
-  const bool deduplicate = boolean("lnw_deduplicate", text("lnw_deduplicate"));
-  hints.strategy.deduplicate = hints.strategy.deduplicate && deduplicate;
-  for (LevelChoice& level : hints.inner) level.choice.deduplicate = level.choice.deduplicate && deduplicate;
+  Levels levels =
+      choose_levels(text("lnw_strategy"), text("lnw_grid"), boolean("lnw_deduplicate", text("lnw_deduplicate")));
+  hints.strategy = levels.choices.front().choice;
+  hints.level = levels.choices.front().level;
+  hints.inner.assign(levels.choices.begin() + 1, levels.choices.end());
+  hints.grid = levels.grid;
   hints.settings.message_cap = bytes("lnw_message_cap", text("lnw_message_cap"));
   require(hints.settings.message_cap > 0, ErrorKind::info, "lnw_message_cap=0: must be positive");
-  // A strategy that works on several levels by itself brings its own rules for them.
-  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make(hints.settings);
-  const StrategyChoice direct{&find_strategy("direct"), deduplicate};
-  while (static_cast<int>(hints.inner.size()) + 1 < strategy->levels()) hints.inner.push_back({"", direct});
-  if (strategy->on_grid()) {
-    require(hints.inner.empty() && hints.level.empty(), ErrorKind::info,
-            std::string(hints.strategy.row->name) + " works on a grid, not on levels of the machine");
-    hints.grid = grid_machine(text("lnw_grid"), hints.strategy.row->name);
-    const auto dimensions = static_cast<std::size_t>(std::count(hints.grid.begin(), hints.grid.end(), ':'));
-    for (std::size_t d = 2; d < dimensions; ++d) hints.inner.push_back({"", hints.strategy});
-    if (dimensions > 1) hints.inner.push_back({"", direct});
-  }
   hints.machine = text("lnw_machine");
   hints.check = boolean("lnw_check", text("lnw_check"));
   const std::string progress = text("lnw_progress");
@@ -158,7 +123,7 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
   if (hints.strict_progress) {
-    if (strategy->relays()) hints.strategy.row = &find_strategy("direct");
+    if (hints.strategy.row->make()->relays()) hints.strategy.row = &find_strategy("direct");
     hints.inner.clear();
     hints.grid.clear();
   }

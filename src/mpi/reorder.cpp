@@ -99,7 +99,7 @@ Role find_role(const PrivateComm& comm, const Region& node, const GraphLists& li
   return role;
 }
 
-GraphLists take_over(const PrivateComm& comm, const Region& node, const Role& role, const GraphLists& lists) {
+GraphLists take_over(const PrivateComm& comm, const Role& role, const GraphLists& lists) {
   Writer writer;
   writer.put(lists.weighted);
   put(writer, lists.sources);

@@ -30,7 +30,6 @@ struct Role {
 [[nodiscard]] Role find_role(const PrivateComm& comm, const Region& node, const GraphLists& lists, const Hints& hints);
 
 /// The lists of the vertex that this rank plays, from the rank that has described it.
-[[nodiscard]] GraphLists take_over(const PrivateComm& comm, const Region& node, const Role& role,
-                                   const GraphLists& lists);
+[[nodiscard]] GraphLists take_over(const PrivateComm& comm, const Role& role, const GraphLists& lists);
 
 }  // namespace laneway

@@ -60,9 +60,6 @@ struct Step {
 inline constexpr int plan_channels = 1024;
 inline constexpr int own_channels = 64;
 
-/// Strategies can be chosen for so many levels of the machine.
-inline constexpr int most_levels = 3;
-
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
 struct Plan {
   Rank rank = 0;

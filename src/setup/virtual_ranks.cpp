@@ -10,23 +10,32 @@
 
 namespace laneway {
 
-VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
-                                const PlanOptions& options, std::span<const Strategy* const> inner) {
+namespace {
+
+struct LevelOf {
+  int level;
+  const Strategy* strategy;
+  bool deduplicate;
+};
+
+VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<const LevelOf> levels,
+                      const LoweringOptions& lowering) {
   const auto ranks = static_cast<Rank>(pattern.size());
+  const PlanOptions options{levels.front().deduplicate, lowering};
   std::vector<Region> regions;
-  std::vector<std::vector<InnerLevel>> levels(pattern.size());
+  std::vector<std::vector<InnerLevel>> inner(pattern.size());
   std::vector<std::unique_ptr<Planner>> planners;
   std::vector<Round> rounds;
   regions.reserve(pattern.size());
   for (Rank r = 0; r < ranks; ++r) {
-    regions.push_back(machine.region(0, r));
-    for (std::size_t level = 0; level < inner.size(); ++level)
-      levels[static_cast<std::size_t>(r)].push_back(
-          {machine.region(static_cast<int>(level) + 1, r), inner[level], options.deduplicate});
+    regions.push_back(machine.region(levels.front().level, r));
+    for (const LevelOf& level : levels.subspan(1))
+      inner[static_cast<std::size_t>(r)].push_back({machine.region(level.level, r), level.strategy, level.deduplicate});
   }
   for (Rank r = 0; r < ranks; ++r) {
     const auto i = static_cast<std::size_t>(r);
-    planners.push_back(std::make_unique<Planner>(r, pattern[i], regions[i], strategy, options, levels[i]));
+    planners.push_back(
+        std::make_unique<Planner>(r, pattern[i], regions[i], *levels.front().strategy, options, inner[i]));
     rounds.push_back(planners.back()->begin());
   }
   VirtualSetup result;
@@ -82,6 +91,30 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
     result.itineraries.push_back(planner->itinerary());
   }
   return result;
+}
+
+}  // namespace
+
+VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
+                                const PlanOptions& options, std::span<const Strategy* const> inner) {
+  std::vector<LevelOf> levels = {{0, &strategy, options.deduplicate}};
+  for (const Strategy* inside : inner) levels.push_back({static_cast<int>(levels.size()), inside, options.deduplicate});
+  return plan_all(pattern, machine, levels, options.lowering);
+}
+
+VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
+                                const StrategySettings& settings, const LoweringOptions& lowering) {
+  StrategySettings known = settings;
+  known.fabric = Fabric::of(machine);
+  const std::vector<int> positions = machine.find_levels(levels.names());
+  std::vector<std::unique_ptr<Strategy>> strategies;
+  std::vector<LevelOf> all;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const StrategyChoice& choice = levels.choices[i].choice;
+    strategies.push_back(choice.row->make(known));
+    all.push_back({positions[i], strategies.back().get(), choice.deduplicate});
+  }
+  return plan_all(pattern, machine, all, lowering);
 }
 
 }  // namespace laneway

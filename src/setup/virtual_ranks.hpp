@@ -34,4 +34,10 @@ struct VirtualSetup {
                                               const PlanOptions& options = {},
                                               std::span<const Strategy* const> inner = {});
 
+/// The same with the strategies and levels of a choice; `machine` is the grid where the choice works on one, and its
+/// links between devices are known to the strategies.
+[[nodiscard]] VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
+                                              const StrategySettings& settings = {},
+                                              const LoweringOptions& lowering = {});
+
 }  // namespace laneway

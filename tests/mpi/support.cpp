@@ -83,11 +83,20 @@ Info::Info(const Hints& hints) {
 Hints Choice::hints() const {
   Hints result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}};
   if (!machine.empty()) result.emplace_back("lnw_machine", machine);
+  if (!grid.empty()) result.emplace_back("lnw_grid", grid);
   return result;
 }
 
 std::string Choice::text() const {
   return strategy + " deduplicate=" + deduplicate + " machine='" + machine + "'";
+}
+
+/// All ranks as a grid, as square as it gets.
+static std::string grid() {
+  int rows = 1;
+  for (int n = 2; n * n <= size(); ++n)
+    if (size() % n == 0) rows = n;
+  return std::to_string(rows) + "x" + std::to_string(size() / rows);
 }
 
 std::vector<Choice> choices(const std::string& machine) {
@@ -97,8 +106,10 @@ std::vector<Choice> choices(const std::string& machine) {
       // Without relays there is nothing to deduplicate.
       const std::unique_ptr<Strategy> strategy = row.make();
       if (!(strategy->relays() && strategy->deduplicates()) && deduplicate[0] == 'f') continue;
-      result.push_back({std::string(row.name), deduplicate, machine});
+      result.push_back({std::string(row.name), deduplicate, machine, strategy->on_grid() ? grid() : ""});
     }
+  for (const char* levels : {"node:three_step,rank:direct", "node:direct,rank:three_step"})
+    result.push_back({levels, "true", machine, ""});
   return result;
 }
 

@@ -78,6 +78,7 @@ struct Choice {
   std::string strategy;
   std::string deduplicate;
   std::string machine;
+  std::string grid = {};
 
   [[nodiscard]] Hints hints() const;
   [[nodiscard]] std::string text() const;
