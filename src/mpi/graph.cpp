@@ -40,27 +40,34 @@ RankPattern edges_of(const GraphArguments& arguments) {
   return pattern;
 }
 
-}  // namespace
-
-void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
-  Communicator& old = Communicator::of(comm_old);
-  const std::shared_ptr<PrivateComm> priv = old.private_comm(comm_old);
+/// The hints in `info`, once all ranks have found their arguments good.
+HintTexts agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
+                         MPI_Info info, bool wanted, const char* wanted_name) {
   HintTexts texts;
   Hints hints;
   hints.strategy.row = &strategies().front();
   std::exception_ptr failure;
   try {
-    require(comm_new != nullptr, ErrorKind::argument, "comm_dist_graph is NULL");
-    check_side(arguments.sources, priv->size());
-    check_side(arguments.destinations, priv->size());
+    require(wanted, ErrorKind::argument, std::string(wanted_name) + " is NULL");
+    check_side(arguments.sources, priv.size());
+    check_side(arguments.destinations, priv.size());
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
-    if (!hints.machine.empty()) (void)old.node(hints.machine);
+    if (!hints.machine.empty()) (void)communicator.node(hints.machine);
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, hints, true);
-  if (hints.check) check_edges(*priv, edges_of(arguments));
+  agree(priv, failure, hints, true);
+  if (hints.check) check_edges(priv, edges_of(arguments));
+  return texts;
+}
+
+}  // namespace
+
+void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
+  Communicator& old = Communicator::of(comm_old);
+  const std::shared_ptr<PrivateComm> priv = old.private_comm();
+  HintTexts texts = agree_on_graph(old, *priv, arguments, info, comm_new != nullptr, "comm_dist_graph");
   const GraphSide& in = arguments.sources;
   const GraphSide& out = arguments.destinations;
   check_mpi(MPI_Dist_graph_create_adjacent(comm_old, in.degree, in.ranks, in.weights, out.degree, out.ranks,
@@ -68,6 +75,36 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
             "MPI_Dist_graph_create_adjacent");
   Communicator& fresh = reorder ? Communicator::of(*comm_new) : Communicator::derive(*comm_new, priv);
   fresh.hints = std::move(texts);
+}
+
+std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArguments& arguments, MPI_Info info,
+                                              bool wanted) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  HintTexts texts = agree_on_graph(communicator, *priv, arguments, info, wanted, "topology");
+  const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
+  auto made =
+      Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)));
+  made->hints = std::move(texts);
+  return made;
+}
+
+std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  Hints none;
+  none.strategy.row = &strategies().front();
+  std::exception_ptr failure;
+  try {
+    require(wanted, ErrorKind::argument, "topology is NULL");
+    (void)communicator.topology();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  agree(*priv, failure, none, true);
+  auto made = Communicator::with_topology(comm, communicator.topology());
+  made->hints = communicator.hints;
+  return made;
 }
 
 }  // namespace laneway

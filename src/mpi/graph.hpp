@@ -2,6 +2,10 @@
 
 #include <mpi.h>
 
+#include <memory>
+
+#include "mpi/communicator.hpp"
+
 namespace laneway {
 
 /// One side of the arguments of MPI_Dist_graph_create_adjacent, with their names for error texts.
@@ -22,5 +26,12 @@ struct GraphArguments {
 /// As MPI_Dist_graph_create_adjacent; the hints in `info` stay with the new communicator. If the arguments of any rank
 /// are bad, all ranks throw.
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new);
+
+/// A topology object; errors as for create_graph. If `wanted` is false on any rank, all ranks throw.
+[[nodiscard]] std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArguments& arguments,
+                                                            MPI_Info info, bool wanted);
+
+/// A topology object with the topology and the hints of `comm`.
+[[nodiscard]] std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted);
 
 }  // namespace laneway
