@@ -47,8 +47,8 @@ LNW_PUBLIC int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, c
  *  @{ */
 /** As MPI_Dist_graph_create_adjacent, but makes no communicator, and takes no notice of weights. Collective over
  *  `comm`, and synchronising. Hints in `info` hold for all operations on the topology. */
-LNW_PUBLIC int LNW_Topology_create(MPI_Comm comm, int indegree, const int sources[], const int sourceweights[],
-                                   int outdegree, const int destinations[], const int destweights[], MPI_Info info,
+LNW_PUBLIC int LNW_Topology_create(MPI_Comm comm, int indegree, const int sources[], const int* sourceweights,
+                                   int outdegree, const int destinations[], const int* destweights, MPI_Info info,
                                    LNW_Topology* topology);
 /** The topology, and the hints, of a distributed-graph, graph or Cartesian communicator. Collective, and synchronising.
  */

@@ -27,8 +27,8 @@ int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
   });
 }
 
-int LNW_Topology_create(MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,
-                        const int destinations[], const int destweights[], MPI_Info info, LNW_Topology* topology) {
+int LNW_Topology_create(MPI_Comm comm, int indegree, const int sources[], const int* sourceweights, int outdegree,
+                        const int destinations[], const int* destweights, MPI_Info info, LNW_Topology* topology) {
   return guarded(__func__, comm, [&] {
     const GraphArguments arguments{{indegree, sources, sourceweights, "indegree", "sources", "sourceweights"},
                                    {outdegree, destinations, destweights, "outdegree", "destinations", "destweights"}};
