@@ -76,11 +76,15 @@ Request& persistent(LNW_Request request) {
   return found;
 }
 
-/// Frees a nonblocking request that is complete.
-void retire(LNW_Request& request) {
-  if (request == LNW_REQUEST_NULL || !request_of(request).nonblocking()) return;
+[[gnu::noinline]] void free_request(LNW_Request& request) {
   delete &request_of(request);
   request = LNW_REQUEST_NULL;
+}
+
+/// Frees a complete request that is nonblocking.
+inline void retire(LNW_Request& request) {
+  if (request_of(request).nonblocking()) [[unlikely]]
+    free_request(request);
 }
 
 bool is_active(LNW_Request request) {
@@ -143,10 +147,8 @@ int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     require_pointer(flag, "flag");
-    *flag = *request == LNW_REQUEST_NULL || request_of(*request).test();
-    if (!*flag) return;
-    retire(*request);
-    set_empty(status);
+    *flag = complete(*request);
+    if (*flag) set_empty(status);
   });
 }
 
@@ -235,8 +237,7 @@ int LNW_Request_free(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     inactive(*request);
-    delete &request_of(*request);
-    *request = LNW_REQUEST_NULL;
+    free_request(*request);
   });
 }
 

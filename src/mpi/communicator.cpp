@@ -20,6 +20,10 @@ std::vector<PrivateComm*> live;
 std::mutex live_mutex;
 bool finalizing = false;
 
+/// Duplicates that were still being made when their communicator went, without any request: kept until MPI_Finalize,
+/// so that nothing waits inside MPI_Comm_free.
+std::vector<std::shared_ptr<PrivateComm>> unfinished;
+
 int communicator_key = MPI_KEYVAL_INVALID;
 
 int delete_communicator(MPI_Comm, int, void* attribute, void*) {
@@ -29,9 +33,15 @@ int delete_communicator(MPI_Comm, int, void* attribute, void*) {
 
 /// Runs first in MPI_Finalize (MPI 4.0, section 11.2.4): frees what is left, and from here on nothing more.
 int on_finalize(MPI_Comm, int, void*, void*) {
-  const std::lock_guard lock(live_mutex);
-  finalizing = true;
-  for (PrivateComm* comm : live) comm->free();
+  std::vector<std::shared_ptr<PrivateComm>> left;
+  {
+    const std::lock_guard lock(live_mutex);
+    finalizing = true;
+    for (PrivateComm* comm : live) left.push_back(comm->weak_from_this().lock());
+  }
+  // Without the lock: MPICH deletes the attributes of a communicator when the last creation from it is complete.
+  for (const auto& comm : left)
+    if (comm) comm->free();
   return MPI_SUCCESS;
 }
 
@@ -125,7 +135,7 @@ bool PrivateComm::advance_creation() {
 }
 
 void PrivateComm::call_error_handler(MPI_Errhandler handler, int code) const {
-  const MPI_Comm target = ready_.load(std::memory_order_acquire) ? comm_ : MPI_COMM_SELF;
+  const MPI_Comm target = created() ? comm_ : MPI_COMM_SELF;
   MPI_Errhandler before = MPI_ERRHANDLER_NULL;
   MPI_Comm_get_errhandler(target, &before);
   MPI_Comm_set_errhandler(target, handler);
@@ -164,6 +174,12 @@ ErrorHandler::~ErrorHandler() {
 
 Communicator::Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag)
     : comm_(comm), private_(std::move(priv)), start_order_(std::make_shared<StartOrder>(private_, nonblocking_tag)) {}
+
+Communicator::~Communicator() {
+  if (private_->created()) return;
+  const std::lock_guard lock(live_mutex);
+  unfinished.push_back(private_);
+}
 
 Communicator* Communicator::find(MPI_Comm comm) {
   require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");

@@ -17,7 +17,7 @@ namespace laneway {
 
 /// A private duplicate of a user's communicator: no receive of the user can take a message of this library. It returns
 /// errors. Freed with its last owner, which may be a request that outlives the user's communicator.
-class PrivateComm {
+class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
  public:
   enum class Creation { blocking, nonblocking };
   /// Collective over `original`. A nonblocking creation is only begun here, by MPI_Comm_idup, which copies the user's
@@ -31,7 +31,10 @@ class PrivateComm {
   void free();
 
   /// Advances a nonblocking creation; true when the communicator can be used. Any thread may call it.
-  [[nodiscard]] bool ready() { return ready_.load(std::memory_order_acquire) || advance_creation(); }
+  [[nodiscard]] bool ready() { return created() || advance_creation(); }
+
+  /// What ready has found; local.
+  [[nodiscard]] bool created() const { return ready_.load(std::memory_order_acquire); }
 
   /// Must be ready.
   [[nodiscard]] MPI_Comm get() const { return comm_; }
@@ -95,6 +98,10 @@ class StartOrder;
 /// are others.
 class Communicator {
  public:
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
   /// That of a user's communicator. Collective on the first call for it. Throws Error(communicator) on null and
   /// intercommunicators.
   static Communicator& of(MPI_Comm comm);

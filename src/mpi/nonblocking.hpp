@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,8 +18,8 @@ class StartOrder {
  public:
   StartOrder(std::shared_ptr<PrivateComm> comm, int tag) : comm_(std::move(comm)), tag_(tag) {}
 
-  [[nodiscard]] int take_ticket() { return next_++; }
-  [[nodiscard]] bool is_turn_of(int ticket) const {
+  [[nodiscard]] std::int64_t take_ticket() { return next_++; }
+  [[nodiscard]] bool is_turn_of(std::int64_t ticket) const {
     return turn_.load(std::memory_order_acquire) == ticket && comm_->ready();
   }
   void end_turn() { turn_.fetch_add(1, std::memory_order_release); }
@@ -29,8 +30,8 @@ class StartOrder {
  private:
   std::shared_ptr<PrivateComm> comm_;
   int tag_;
-  int next_ = 0;
-  std::atomic<int> turn_{0};
+  std::int64_t next_ = 0;
+  std::atomic<std::int64_t> turn_{0};
 };
 
 /// An exchange that runs once. Started where it is made, unless its turn comes later.
@@ -54,7 +55,7 @@ class NonblockingExchange final : public Progressive {
   void start();
 
   std::shared_ptr<StartOrder> order_;
-  int ticket_;
+  std::int64_t ticket_;
   std::shared_ptr<const Plan> plan_;
   Buffers buffers_;
   std::optional<Executor> executor_;  // once started
