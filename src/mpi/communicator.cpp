@@ -20,10 +20,6 @@ std::vector<PrivateComm*> live;
 std::mutex live_mutex;
 bool finalizing = false;
 
-/// Duplicates that were still being made when their communicator went, without any request: kept until MPI_Finalize,
-/// so that nothing waits inside MPI_Comm_free.
-std::vector<std::shared_ptr<PrivateComm>> unfinished;
-
 int communicator_key = MPI_KEYVAL_INVALID;
 
 int delete_communicator(MPI_Comm, int, void* attribute, void*) {
@@ -174,12 +170,6 @@ ErrorHandler::~ErrorHandler() {
 
 Communicator::Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag)
     : comm_(comm), private_(std::move(priv)), start_order_(std::make_shared<StartOrder>(private_, nonblocking_tag)) {}
-
-Communicator::~Communicator() {
-  if (private_->created()) return;
-  const std::lock_guard lock(live_mutex);
-  unfinished.push_back(private_);
-}
 
 Communicator* Communicator::find(MPI_Comm comm) {
   require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");

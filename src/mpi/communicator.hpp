@@ -98,10 +98,6 @@ class StartOrder;
 /// are others.
 class Communicator {
  public:
-  ~Communicator();
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-
   /// That of a user's communicator. Collective on the first call for it. Throws Error(communicator) on null and
   /// intercommunicators.
   static Communicator& of(MPI_Comm comm);
