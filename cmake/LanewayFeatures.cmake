@@ -12,4 +12,6 @@ endmacro()
 
 laneway_feature(LARGE_COUNT_TYPES
   "MPI_Count a, b, c, d; int e; MPI_Type_get_envelope_c(MPI_INT, &a, &b, &c, &d, &e); MPI_Type_get_contents_c(MPI_INT, 0, 0, 0, 0, 0, 0, 0, 0);")
+laneway_feature(COMM_IDUP
+  "MPI_Comm copy; MPI_Request request; MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);")
 unset(CMAKE_REQUIRED_LIBRARIES)

@@ -99,6 +99,30 @@ class Graph {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+/// A topology object that is freed with its owner; for the operations with the suffix `_topology`.
+class Topology {
+ public:
+  /// Collective over `comm`.
+  Topology(MPI_Comm comm, std::span<const int> sources, std::span<const int> destinations, const Hints& hints = {}) {
+    check(LNW_Topology_create(comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
+                              static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED, hints.get(),
+                              &topology_));
+  }
+  ~Topology() {
+    if (topology_ != LNW_TOPOLOGY_NULL) LNW_Topology_free(&topology_);
+  }
+  Topology(Topology&& other) noexcept : topology_(std::exchange(other.topology_, LNW_TOPOLOGY_NULL)) {}
+  Topology& operator=(Topology&& other) noexcept {
+    std::swap(topology_, other.topology_);
+    return *this;
+  }
+
+  [[nodiscard]] LNW_Topology get() const { return topology_; }
+
+ private:
+  LNW_Topology topology_ = LNW_TOPOLOGY_NULL;
+};
+
 /// A persistent operation. Waits for its exchange, if one is active, before it is destroyed.
 class Persistent {
  public:

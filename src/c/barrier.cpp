@@ -104,4 +104,17 @@ int raise_on(LNW_Request request, const char* call) noexcept {
   return code;
 }
 
+int raise_on(const Requests& requests, const char* call) noexcept {
+  for (int i = 0; requests.array != nullptr && i < requests.count; ++i)
+    if (requests.array[i] != LNW_REQUEST_NULL) return raise_on(requests.array[i], call);
+  return raise_on(LNW_REQUEST_NULL, call);
+}
+
+int raise_on(LNW_Topology topology, const char* call) noexcept {
+  if (topology == LNW_TOPOLOGY_NULL) return raise_on(MPI_COMM_WORLD, call);
+  const int code = error_code(call, topology_of(topology).rank());
+  topology_of(topology).call_error_handler(code);
+  return code;
+}
+
 }  // namespace laneway

@@ -21,14 +21,31 @@ inline LNW_Request handle_of(std::unique_ptr<Request> request) {
   return reinterpret_cast<LNW_Request>(request.release());
 }
 
+/// Likewise for topologies. Throws Error(topology) on null.
+inline Communicator& topology_of(LNW_Topology handle) {
+  require(handle != LNW_TOPOLOGY_NULL, ErrorKind::topology, "topology is LNW_TOPOLOGY_NULL");
+  return *reinterpret_cast<Communicator*>(handle);
+}
+inline LNW_Topology handle_of(std::unique_ptr<Communicator> topology) {
+  return reinterpret_cast<LNW_Topology>(topology.release());
+}
+
 /// The MPI error code for the exception that is being handled; its text names the rank and the call.
 int error_code(const char* call, int rank) noexcept;
 
 int raise_on(MPI_Comm comm, const char* call) noexcept;
 int raise_on(LNW_Request request, const char* call) noexcept;
+int raise_on(LNW_Topology topology, const char* call) noexcept;
 
-/// Runs `body`; an exception ends here, as a call of the error handler of `where` (a communicator or a request) and an
-/// error code.
+/// An array argument. The first request that is not null after the failure speaks for all.
+struct Requests {
+  int count;
+  const LNW_Request* array;
+};
+int raise_on(const Requests& requests, const char* call) noexcept;
+
+/// Runs `body`; an exception ends here, as a call of the error handler of `where` (a communicator, a topology,
+/// a request or several) and an error code.
 template <class Where, class Body>
 int guarded(const char* call, Where where, Body&& body) noexcept {
   try {

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "c/barrier.hpp"
+#include "core/relax.hpp"
 #include "mpi/operations.hpp"
 #include "plan/plan.hpp"
 
@@ -18,8 +20,25 @@ void set_empty(MPI_Status* status) {
   MPI_Status_set_cancelled(status, 0);
 }
 
+/// `count` may be MPI_UNDEFINED, which is negative.
+void set_empty(int count, MPI_Status statuses[]) {
+  if (statuses == MPI_STATUSES_IGNORE) return;
+  for (int i = 0; i < count; ++i) set_empty(&statuses[i]);
+}
+
 LNW_Request where(const LNW_Request* request) {
   return request != nullptr ? *request : LNW_REQUEST_NULL;
+}
+
+std::span<LNW_Request> checked_array(int count, LNW_Request requests[], const char* count_name = "count") {
+  require(count >= 0, ErrorKind::count, [&] { return std::string(count_name) + " is " + std::to_string(count); });
+  if (count > 0) require_pointer(requests, "array_of_requests");
+  return {requests, static_cast<std::size_t>(count)};
+}
+
+void check_outputs(int incount, const int* outcount, const int indices[]) {
+  require_pointer(outcount, "outcount");
+  if (incount > 0) require_pointer(indices, "array_of_indices");
 }
 
 /// The name of an argument, spelled out only for an error.
@@ -44,10 +63,60 @@ Request& inactive(LNW_Request request, Argument argument = {}) {
 }
 
 Request& startable(LNW_Request request, Argument argument = {}) {
-  Request& ready = inactive(request, argument);
+  Request& ready = not_null(request, argument);
+  require(!ready.nonblocking(), ErrorKind::request,
+          [&] { return argument.text() + " is nonblocking; only persistent requests are started"; });
   require(ready.bound(), ErrorKind::request,
           [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
-  return ready;
+  return inactive(request, argument);
+}
+
+Request& persistent(LNW_Request request) {
+  Request& found = not_null(request);
+  require(!found.nonblocking(), ErrorKind::request, "request is nonblocking");
+  return found;
+}
+
+[[gnu::noinline]] void free_request(LNW_Request& request) {
+  delete &request_of(request);
+  request = LNW_REQUEST_NULL;
+}
+
+/// Frees a complete request that is nonblocking.
+inline void retire(LNW_Request& request) {
+  if (request_of(request).nonblocking()) [[unlikely]]
+    free_request(request);
+}
+
+bool is_active(LNW_Request request) {
+  return request != LNW_REQUEST_NULL && request_of(request).active();
+}
+
+bool any_is_active(std::span<const LNW_Request> requests) {
+  return std::any_of(requests.begin(), requests.end(), is_active);
+}
+
+/// Whether the request is complete; then it is inactive or null.
+bool complete(LNW_Request& request) {
+  if (request == LNW_REQUEST_NULL) return true;
+  if (!request_of(request).test()) return false;
+  retire(request);
+  return true;
+}
+
+/// Completes one active request, if any is complete; its index, or MPI_UNDEFINED.
+int complete_any(std::span<LNW_Request> requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    if (is_active(requests[i]) && complete(requests[i])) return static_cast<int>(i);
+  return MPI_UNDEFINED;
+}
+
+/// Completes the active requests that are complete; their number.
+int complete_some(std::span<LNW_Request> requests, int indices[]) {
+  int count = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    if (is_active(requests[i]) && complete(requests[i])) indices[count++] = static_cast<int>(i);
+  return count;
 }
 
 }  // namespace
@@ -62,9 +131,8 @@ int LNW_Start(LNW_Request* request) {
 }
 
 int LNW_Startall(int count, LNW_Request array_of_requests[]) {
-  return guarded(__func__, count > 0 ? where(array_of_requests) : LNW_REQUEST_NULL, [&] {
-    require(count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(count); });
-    if (count > 0) require_pointer(array_of_requests, "array_of_requests");
+  return guarded(__func__, Requests{count, array_of_requests}, [&] {
+    (void)checked_array(count, array_of_requests);
     for (int i = 0; i < count; ++i) {
       require(std::find(array_of_requests, array_of_requests + i, array_of_requests[i]) == array_of_requests + i,
               ErrorKind::request, [&] {
@@ -80,7 +148,7 @@ int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     require_pointer(flag, "flag");
-    *flag = *request == LNW_REQUEST_NULL || request_of(*request).test();
+    *flag = complete(*request);
     if (*flag) set_empty(status);
   });
 }
@@ -88,19 +156,81 @@ int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
 int LNW_Wait(LNW_Request* request, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
-    if (*request != LNW_REQUEST_NULL) request_of(*request).wait();
+    if (*request != LNW_REQUEST_NULL) {
+      request_of(*request).wait();
+      retire(*request);
+    }
     set_empty(status);
   });
 }
 
+int LNW_Testall(int count, LNW_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+  return guarded(__func__, Requests{count, array_of_requests}, [&] {
+    const std::span requests = checked_array(count, array_of_requests);
+    require_pointer(flag, "flag");
+    *flag = std::all_of(requests.begin(), requests.end(),
+                        [](LNW_Request request) { return request == LNW_REQUEST_NULL || request_of(request).done(); });
+    if (!*flag) return;
+    for (LNW_Request& request : requests) (void)complete(request);
+    set_empty(count, array_of_statuses);
+  });
+}
+
 int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-  return guarded(__func__, count > 0 ? where(array_of_requests) : LNW_REQUEST_NULL, [&] {
-    require(count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(count); });
-    if (count > 0) require_pointer(array_of_requests, "array_of_requests");
-    for (int i = 0; i < count; ++i) {
-      if (array_of_requests[i] != LNW_REQUEST_NULL) request_of(array_of_requests[i]).wait();
-      if (array_of_statuses != MPI_STATUSES_IGNORE) set_empty(&array_of_statuses[i]);
+  return guarded(__func__, Requests{count, array_of_requests}, [&] {
+    for (LNW_Request& request : checked_array(count, array_of_requests)) {
+      if (request == LNW_REQUEST_NULL) continue;
+      request_of(request).wait();
+      retire(request);
     }
+    set_empty(count, array_of_statuses);
+  });
+}
+
+int LNW_Testany(int count, LNW_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
+  return guarded(__func__, Requests{count, array_of_requests}, [&] {
+    const std::span requests = checked_array(count, array_of_requests);
+    require_pointer(index, "index");
+    require_pointer(flag, "flag");
+    const bool active = any_is_active(requests);
+    *index = active ? complete_any(requests) : MPI_UNDEFINED;
+    *flag = !active || *index != MPI_UNDEFINED;
+    if (*flag) set_empty(status);
+  });
+}
+
+int LNW_Waitany(int count, LNW_Request array_of_requests[], int* index, MPI_Status* status) {
+  return guarded(__func__, Requests{count, array_of_requests}, [&] {
+    const std::span requests = checked_array(count, array_of_requests);
+    require_pointer(index, "index");
+    *index = MPI_UNDEFINED;
+    if (any_is_active(requests))
+      for (int turns = 0; (*index = complete_any(requests)) == MPI_UNDEFINED; relax(turns)) {
+      }
+    set_empty(status);
+  });
+}
+
+int LNW_Testsome(int incount, LNW_Request array_of_requests[], int* outcount, int array_of_indices[],
+                 MPI_Status array_of_statuses[]) {
+  return guarded(__func__, Requests{incount, array_of_requests}, [&] {
+    const std::span requests = checked_array(incount, array_of_requests, "incount");
+    check_outputs(incount, outcount, array_of_indices);
+    *outcount = any_is_active(requests) ? complete_some(requests, array_of_indices) : MPI_UNDEFINED;
+    set_empty(*outcount, array_of_statuses);
+  });
+}
+
+int LNW_Waitsome(int incount, LNW_Request array_of_requests[], int* outcount, int array_of_indices[],
+                 MPI_Status array_of_statuses[]) {
+  return guarded(__func__, Requests{incount, array_of_requests}, [&] {
+    const std::span requests = checked_array(incount, array_of_requests, "incount");
+    check_outputs(incount, outcount, array_of_indices);
+    *outcount = MPI_UNDEFINED;
+    if (any_is_active(requests))
+      for (int turns = 0; (*outcount = complete_some(requests, array_of_indices)) == 0; relax(turns)) {
+      }
+    set_empty(*outcount, array_of_statuses);
   });
 }
 
@@ -108,13 +238,13 @@ int LNW_Request_free(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     inactive(*request);
-    delete &request_of(*request);
-    *request = LNW_REQUEST_NULL;
+    free_request(*request);
   });
 }
 
 int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf) {
   return guarded(__func__, request, [&] {
+    (void)persistent(request);
     Request& idle = inactive(request);
     check_buffers(sendbuf, recvbuf);
     idle.set_buffers({sendbuf, recvbuf});
@@ -124,7 +254,7 @@ int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recv
 int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics) {
   return guarded(__func__, request, [&] {
     require_pointer(statistics, "statistics");
-    const Statistics s = not_null(request).statistics();
+    const Statistics s = persistent(request).statistics();
     *statistics = {s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes};
   });
 }

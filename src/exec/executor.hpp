@@ -16,9 +16,18 @@ struct Buffers {
   void* receive = nullptr;
 };
 
+/// Started work that is advanced by calling `progress` until it returns true.
+class Progressive {
+ public:
+  virtual bool progress() = 0;
+
+ protected:
+  ~Progressive() = default;
+};
+
 /// A plan bound to buffers and a transport, to be run again and again. A step starts as soon as the steps it depends on
 /// are complete; there are no phases. All memory is allocated here, none in start, progress and wait.
-class Executor {
+class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport);
 
@@ -29,7 +38,7 @@ class Executor {
     if (has_more_than_messages_) start_rest();
   }
   /// Advances without blocking; true when the exchange is complete.
-  bool progress();
+  bool progress() override;
   /// Returns when the exchange is complete; blocks in the transport where nothing depends on a message.
   void wait() {
     if (remaining_ == 0) return;

@@ -10,17 +10,17 @@ std::atomic<ProgressSlot*> first_slot{nullptr};
 
 }  // namespace
 
-ProgressSlot* ProgressSlot::acquire(Executor& executor) {
+ProgressSlot* ProgressSlot::acquire(Progressive& work) {
   for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) {
     State expected = State::free;
     if (!slot->state_.compare_exchange_strong(expected, State::busy, std::memory_order_acquire)) continue;
-    slot->executor_ = &executor;
+    slot->work_ = &work;
     slot->failure_ = nullptr;
     slot->state_.store(State::idle, std::memory_order_release);
     return slot;
   }
   auto* slot = new ProgressSlot;
-  slot->executor_ = &executor;
+  slot->work_ = &work;
   slot->state_.store(State::idle, std::memory_order_relaxed);
   slot->next_ = first_slot.load(std::memory_order_relaxed);
   while (!first_slot.compare_exchange_weak(slot->next_, slot, std::memory_order_release, std::memory_order_relaxed)) {
@@ -29,12 +29,11 @@ ProgressSlot* ProgressSlot::acquire(Executor& executor) {
 }
 
 void ProgressSlot::release() {
-  executor_ = nullptr;
+  work_ = nullptr;
   state_.store(State::free, std::memory_order_release);
 }
 
-void ProgressSlot::start() {
-  executor_->start();
+void ProgressSlot::activate() {
   active_slots_.fetch_add(1, std::memory_order_relaxed);
   state_.store(State::active, std::memory_order_release);
 }
@@ -45,7 +44,7 @@ bool ProgressSlot::advance() {
   if (!state_.compare_exchange_strong(expected, State::busy, std::memory_order_acquire)) return false;
   bool complete = false;
   try {
-    complete = executor_->progress();
+    complete = work_->progress();
   } catch (...) {
     failure_ = std::current_exception();
     complete = true;
@@ -62,6 +61,12 @@ bool ProgressSlot::test() {
   state_.store(State::idle, std::memory_order_release);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return true;
+}
+
+bool ProgressSlot::done() {
+  progress_all();
+  const State state = state_.load(std::memory_order_acquire);
+  return state == State::complete || state == State::idle;
 }
 
 void progress_all() {
@@ -84,6 +89,16 @@ bool Exchange::test() {
   active_ = false;
   active_ = !executor_.progress();
   return !active_;
+}
+
+bool Exchange::done() {
+  if (slot_ != nullptr) return slot_->done();
+  if (!active_) return true;
+  progress_all();
+  active_ = false;
+  const bool complete = executor_.progress();
+  active_ = true;
+  return complete;
 }
 
 void Exchange::wait_with_others() {

@@ -9,21 +9,23 @@
 
 namespace laneway {
 
-/// An executor's place in the process-wide list of exchanges that any Laneway call may advance, because other ranks
-/// depend on what this rank relays. No locks: whoever advances an exchange claims its slot by an atomic, and a slot
-/// that another thread holds is skipped.
+/// A place in the process-wide list of work that any Laneway call may advance, because other ranks depend on it, such
+/// as what this rank relays. No locks: whoever advances the work claims its slot by an atomic, and a slot that another
+/// thread holds is skipped.
 class ProgressSlot {
  public:
-  /// Takes a free slot (or adds one; slots are never returned to the system). `executor` must outlive release().
-  static ProgressSlot* acquire(Executor& executor);
+  /// Takes a free slot (or adds one; slots are never returned to the system). `work` must outlive release().
+  static ProgressSlot* acquire(Progressive& work);
   /// Gives the slot back. Must not be active.
   void release();
 
   [[nodiscard]] bool active() const { return state_.load(std::memory_order_acquire) != State::idle; }
-  /// Must not be active.
-  void start();
-  /// Advances this exchange and every other active one. True, and inactive again, when this one is complete.
+  /// From now on the work, which has been started, is advanced. Must not be active.
+  void activate();
+  /// Advances this work and all other. True, and inactive again, when this one is complete.
   bool test();
+  /// As test, but stays active.
+  bool done();
 
  private:
   friend void progress_all();
@@ -35,15 +37,15 @@ class ProgressSlot {
   static inline std::atomic<int> active_slots_{0};
 
   std::atomic<State> state_{State::free};
-  Executor* executor_ = nullptr;
+  Progressive* work_ = nullptr;
   std::exception_ptr failure_;
   ProgressSlot* next_ = nullptr;
 };
 
-/// Advances all active exchanges of this process that relay.
+/// Advances all work of this process that others depend on.
 void progress_all();
 
-/// Whether any exchange of this process that relays is active.
+/// Whether there is such work.
 [[nodiscard]] inline bool any_active() {
   return ProgressSlot::active_slots_.load(std::memory_order_relaxed) > 0;
 }
@@ -66,12 +68,14 @@ class Exchange {
   [[nodiscard]] bool active() const { return slot_ == nullptr ? active_ : slot_->active(); }
   /// Must not be active.
   void start() {
-    if (slot_ != nullptr) return slot_->start();
     executor_.start();
+    if (slot_ != nullptr) return slot_->activate();
     active_ = true;
   }
   /// True, and inactive again, when complete. If it failed, it is inactive too, and the failure is thrown here.
   [[nodiscard]] bool test();
+  /// Whether complete or inactive; as test, but a complete exchange stays active.
+  [[nodiscard]] bool done();
   /// Returns when complete; throws as test does.
   void wait() {
     if (!active()) return;

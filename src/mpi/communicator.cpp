@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "exec/progress.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
+#include "mpi/nonblocking.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -27,9 +29,15 @@ int delete_communicator(MPI_Comm, int, void* attribute, void*) {
 
 /// Runs first in MPI_Finalize (MPI 4.0, section 11.2.4): frees what is left, and from here on nothing more.
 int on_finalize(MPI_Comm, int, void*, void*) {
-  const std::lock_guard lock(live_mutex);
-  finalizing = true;
-  for (PrivateComm* comm : live) comm->free();
+  std::vector<std::shared_ptr<PrivateComm>> left;
+  {
+    const std::lock_guard lock(live_mutex);
+    finalizing = true;
+    for (PrivateComm* comm : live) left.push_back(comm->weak_from_this().lock());
+  }
+  // Without the lock: MPICH deletes the attributes of a communicator when the last creation from it is complete.
+  for (const auto& comm : left)
+    if (comm) comm->free();
   return MPI_SUCCESS;
 }
 
@@ -59,12 +67,29 @@ MPI_Comm duplicate(MPI_Comm original) {
   return copy;
 }
 
+void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
+#ifdef LANEWAY_HAS_COMM_IDUP
+  check_mpi(MPI_Comm_idup(original, copy, request), "MPI_Comm_idup");
+#else
+  (void)original, (void)copy, (void)request;
+  throw Error(
+      ErrorKind::unsupported,
+      "comm: this MPI library has no MPI_Comm_idup, so the first call on a communicator must be a blocking one");
+#endif
+}
+
 }  // namespace
 
-PrivateComm::PrivateComm(MPI_Comm original) : comm_(duplicate(original)) {
-  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+PrivateComm::PrivateComm(MPI_Comm original, Creation creation) {
+  check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
+  if (creation == Creation::nonblocking) {
+    begin_duplicate(original, &comm_, &creation_);
+  } else {
+    comm_ = duplicate(original);
+    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    ready_.store(true, std::memory_order_relaxed);
+  }
   void* bound = nullptr;
   int found = 0;
   check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr");
@@ -83,7 +108,36 @@ PrivateComm::~PrivateComm() {
 }
 
 void PrivateComm::free() {
+  // All ranks have begun the creation before any of them can come here.
+  if (creation_ != MPI_REQUEST_NULL) MPI_Wait(&creation_, MPI_STATUS_IGNORE);
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+}
+
+bool PrivateComm::advance_creation() {
+  if (advancing_.exchange(true, std::memory_order_acquire)) return false;
+  int flag = ready_.load(std::memory_order_relaxed);
+  try {
+    if (!flag) {
+      check_mpi(MPI_Test(&creation_, &flag, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+      if (flag) check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    }
+  } catch (...) {
+    advancing_.store(false, std::memory_order_release);
+    throw;
+  }
+  if (flag) ready_.store(true, std::memory_order_release);
+  advancing_.store(false, std::memory_order_release);
+  return flag != 0;
+}
+
+void PrivateComm::call_error_handler(MPI_Errhandler handler, int code) const {
+  const MPI_Comm target = created() ? comm_ : MPI_COMM_SELF;
+  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(target, &before);
+  MPI_Comm_set_errhandler(target, handler);
+  MPI_Comm_call_errhandler(target, code);
+  MPI_Comm_set_errhandler(target, before);
+  MPI_Errhandler_free(&before);
 }
 
 bool PrivateComm::has_tags() const {
@@ -106,7 +160,16 @@ bool single_threaded() {
   return single;
 }
 
-Communicator::Communicator(std::shared_ptr<PrivateComm> priv) : private_(std::move(priv)) {}
+ErrorHandler::ErrorHandler(MPI_Comm comm) {
+  check_mpi(MPI_Comm_get_errhandler(comm, &handler_), "MPI_Comm_get_errhandler");
+}
+
+ErrorHandler::~ErrorHandler() {
+  if (handler_ != MPI_ERRHANDLER_NULL) MPI_Errhandler_free(&handler_);
+}
+
+Communicator::Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag)
+    : comm_(comm), private_(std::move(priv)), start_order_(std::make_shared<StartOrder>(private_, nonblocking_tag)) {}
 
 Communicator* Communicator::find(MPI_Comm comm) {
   require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");
@@ -120,28 +183,47 @@ Communicator* Communicator::find(MPI_Comm comm) {
   return found ? static_cast<Communicator*>(attribute) : nullptr;
 }
 
-Communicator& Communicator::attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv) {
-  auto fresh = std::unique_ptr<Communicator>(new Communicator(std::move(priv)));
+Communicator& Communicator::attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag) {
+  auto fresh = std::unique_ptr<Communicator>(new Communicator(comm, std::move(priv), nonblocking_tag));
   check_mpi(MPI_Comm_set_attr(comm, communicator_key, fresh.get()), "MPI_Comm_set_attr");
   return *fresh.release();
 }
 
 Communicator& Communicator::of(MPI_Comm comm) {
   Communicator* known = find(comm);
-  return known ? *known : attach(comm, std::make_shared<PrivateComm>(comm));
+  return known ? *known : attach(comm, std::make_shared<PrivateComm>(comm), PrivateComm::nonblocking_tag);
+}
+
+Communicator& Communicator::of_nonblocking(MPI_Comm comm) {
+  Communicator* known = find(comm);
+  return known ? *known
+               : attach(comm, std::make_shared<PrivateComm>(comm, PrivateComm::Creation::nonblocking),
+                        PrivateComm::nonblocking_tag);
 }
 
 Communicator& Communicator::derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent) {
-  return single_threaded() ? attach(comm, parent) : of(comm);
+  return single_threaded() ? attach(comm, parent, parent->take_tags()) : of(comm);
 }
 
-std::shared_ptr<PrivateComm> Communicator::private_comm(MPI_Comm comm) {
-  if (!private_->has_tags()) private_ = std::make_shared<PrivateComm>(comm);
+std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, Topology topology) {
+  const std::shared_ptr<PrivateComm> parent = of(comm).private_comm();
+  const bool share = single_threaded();
+  const auto priv = share ? parent : std::make_shared<PrivateComm>(parent->get());
+  const int tag = share ? parent->take_tags() : int{PrivateComm::nonblocking_tag};
+  auto made = std::unique_ptr<Communicator>(new Communicator(MPI_COMM_NULL, priv, tag));
+  made->topology_ = std::make_unique<Topology>(std::move(topology));
+  made->error_handler_ = std::make_shared<const ErrorHandler>(comm);
+  return made;
+}
+
+std::shared_ptr<PrivateComm> Communicator::private_comm() {
+  if (!private_->ready()) progress_until([&] { return private_->ready(); });
+  if (!private_->has_tags()) private_ = std::make_shared<PrivateComm>(private_->get());
   return private_;
 }
 
-const Topology& Communicator::topology(MPI_Comm comm) {
-  if (!topology_) topology_ = std::make_unique<Topology>(read_topology(comm));
+const Topology& Communicator::topology() {
+  if (!topology_) topology_ = std::make_unique<Topology>(read_topology(comm_));
   return *topology_;
 }
 
@@ -149,6 +231,10 @@ const Region& Communicator::node(const std::string& machine) {
   Hints settings;
   settings.machine = machine;
   return regions(settings).front();
+}
+
+std::shared_ptr<const ErrorHandler> Communicator::error_handler() const {
+  return error_handler_ ? error_handler_ : std::make_shared<const ErrorHandler>(comm_);
 }
 
 std::shared_ptr<const Fabric> Communicator::fabric(const std::string& machine) {

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <map>
@@ -21,9 +22,12 @@ namespace laneway {
 
 /// A private duplicate of a user's communicator: no receive of the user can take a message of this library. It returns
 /// errors. Freed with its last owner, which may be a request that outlives the user's communicator.
-class PrivateComm {
+class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
  public:
-  explicit PrivateComm(MPI_Comm original);
+  enum class Creation { blocking, nonblocking };
+  /// Collective over `original`. A nonblocking creation is only begun here, by MPI_Comm_idup, which copies the user's
+  /// attributes too.
+  explicit PrivateComm(MPI_Comm original, Creation creation = Creation::blocking);
   ~PrivateComm();
   PrivateComm(const PrivateComm&) = delete;
   PrivateComm& operator=(const PrivateComm&) = delete;
@@ -31,25 +35,47 @@ class PrivateComm {
   /// Local in all known MPI libraries, as the standard anticipates. Called by the destructor.
   void free();
 
+  /// Advances a nonblocking creation; true when the communicator can be used. Any thread may call it.
+  [[nodiscard]] bool ready() { return created() || advance_creation(); }
+
+  /// What ready has found; local.
+  [[nodiscard]] bool created() const { return ready_.load(std::memory_order_acquire); }
+
+  /// Must be ready.
   [[nodiscard]] MPI_Comm get() const { return comm_; }
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] Rank size() const { return size_; }
 
-  enum Tag { setup_tag = 0, gather_tag = 1, share_tag = 2, check_tag = 3, blocking_tag = plan_channels };
+  enum Tag {
+    setup_tag = 0,
+    gather_tag = 1,
+    share_tag = 2,
+    check_tag = 3,
+    blocking_tag = plan_channels,
+    nonblocking_tag = 2 * plan_channels
+  };
 
   /// Whether tags are left for one more plan. Ranks take them in collective order, so all run out together.
   [[nodiscard]] bool has_tags() const;
   /// The first of plan_channels tags that no other plan on this communicator uses.
   [[nodiscard]] int take_tags();
 
+  /// Calls `handler` with the duplicate, or with MPI_COMM_SELF where it is not ready.
+  void call_error_handler(MPI_Errhandler handler, int code) const;
+
   /// No communicator made from now on uses a tag above this one.
   static inline int tag_limit_for_tests = INT_MAX;
 
  private:
+  [[nodiscard]] bool advance_creation();
+
   MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Request creation_ = MPI_REQUEST_NULL;
+  std::atomic<bool> ready_{false};
+  std::atomic<bool> advancing_{false};  // some thread is in advance_creation
   Rank rank_ = 0;
   Rank size_ = 0;
-  int next_tag_ = blocking_tag + plan_channels;
+  int next_tag_ = nonblocking_tag + plan_channels;
   int last_tag_ = 32767;
 };
 
@@ -65,11 +91,33 @@ struct Reordering {
   bool has_partitioner = false;
 };
 
-/// What this library knows of a user's communicator; kept as an attribute and gone with it.
+/// An error handler of the user, which may outlive the communicator that it was read from.
+class ErrorHandler {
+ public:
+  explicit ErrorHandler(MPI_Comm comm);
+  ~ErrorHandler();
+  ErrorHandler(const ErrorHandler&) = delete;
+  ErrorHandler& operator=(const ErrorHandler&) = delete;
+
+  [[nodiscard]] MPI_Errhandler get() const { return handler_; }
+
+ private:
+  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
+};
+
+class StartOrder;
+
+/// What operations run on: a topology, the private duplicate of the communicator that its ranks are of, and what is
+/// known of both. A user's communicator has one as an attribute, gone with it, for its own topology; topology objects
+/// are others.
 class Communicator {
  public:
-  /// Collective on the first call for a communicator. Throws Error(communicator) on null and intercommunicators.
+  /// That of a user's communicator. Collective on the first call for it. Throws Error(communicator) on null and
+  /// intercommunicators.
   static Communicator& of(MPI_Comm comm);
+
+  /// The same without blocking: on the first call the private duplicate is only begun.
+  static Communicator& of_nonblocking(MPI_Comm comm);
 
   /// Null where nothing is known. Local. Throws as `of`.
   static Communicator* find(MPI_Comm comm);
@@ -79,11 +127,25 @@ class Communicator {
   /// duplicate, which saves creating one.
   static Communicator& derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent);
 
-  /// The private duplicate, with tags for at least one more plan. Collective when they have run out.
-  std::shared_ptr<PrivateComm> private_comm(MPI_Comm comm);
+  /// For another topology of the ranks of `comm`. Shares the private duplicate of `comm` where derive would.
+  /// Collective.
+  static std::unique_ptr<Communicator> with_topology(MPI_Comm comm, Topology topology);
 
-  /// Read from `comm` on the first call.
-  const Topology& topology(MPI_Comm comm);
+  /// The private duplicate, ready, with tags for at least one more plan. Collective when they have run out; waits for
+  /// the end of a creation that was begun.
+  std::shared_ptr<PrivateComm> private_comm();
+
+  /// Without MPI_PROC_NULL; a communicator's is read on the first call.
+  const Topology& topology();
+
+  /// In which nonblocking exchanges start.
+  [[nodiscard]] const std::shared_ptr<StartOrder>& start_order() const { return start_order_; }
+
+  /// That of the communicator now; a topology object has kept the one it was made with.
+  [[nodiscard]] std::shared_ptr<const ErrorHandler> error_handler() const;
+
+  [[nodiscard]] Rank rank() const { return private_->rank(); }
+  void call_error_handler(int code) const { private_->call_error_handler(error_handler()->get(), code); }
 
   /// Hints given when the communicator was created.
   HintTexts hints;
@@ -104,10 +166,13 @@ class Communicator {
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions;
 
  private:
-  explicit Communicator(std::shared_ptr<PrivateComm> priv);
-  static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv);
+  Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
+  static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
 
+  MPI_Comm comm_;  // MPI_COMM_NULL for a topology object
   std::shared_ptr<PrivateComm> private_;
+  std::shared_ptr<StartOrder> start_order_;
+  std::shared_ptr<const ErrorHandler> error_handler_;
   std::unique_ptr<Topology> topology_;
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
   std::map<std::vector<std::string>, std::vector<Region>> regions_;  // by machine and names of levels

@@ -89,32 +89,45 @@ MPI_Comm create_reordered(MPI_Comm comm_old, const GraphLists& lists, MPI_Info i
   }
 }
 
-}  // namespace
+/// What all ranks have found in `info` and agree on.
+struct Agreed {
+  HintTexts texts;
+  Hints hints;
+  bool reorder = false;  ///< wanted on all ranks
+};
 
-void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
-  Communicator& old = Communicator::of(comm_old);
-  const std::shared_ptr<PrivateComm> priv = old.private_comm(comm_old);
+Agreed agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
+                      MPI_Info info, int reorder, bool wanted, const char* wanted_name) {
   HintTexts texts;
   Hints hints;
   hints.strategy.row = &strategies().front();
   std::exception_ptr failure;
   try {
-    require(comm_new != nullptr, ErrorKind::argument, "comm_dist_graph is NULL");
-    check_side(arguments.sources, priv->size());
-    check_side(arguments.destinations, priv->size());
+    require(wanted, ErrorKind::argument, std::string(wanted_name) + " is NULL");
+    check_side(arguments.sources, priv.size());
+    check_side(arguments.destinations, priv.size());
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
-    if (!hints.machine.empty() || !hints.grid.empty()) (void)old.regions(hints);
+    if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool reordered = agree(*priv, failure, hints, reorder != 0);
-  if (hints.check) check_edges(*priv, edges_of(arguments));
+  const bool all_reorder = agree(priv, failure, hints, reorder != 0);
+  if (hints.check) check_edges(priv, edges_of(arguments));
+  return {std::move(texts), std::move(hints), all_reorder};
+}
+
+}  // namespace
+
+void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
+  Communicator& old = Communicator::of(comm_old);
+  const std::shared_ptr<PrivateComm> priv = old.private_comm();
+  Agreed agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
   std::optional<Reordering> reordering;
-  if (reordered) {
-    const Region& node = old.node(hints.machine);
+  if (agreed.reorder) {
+    const Region& node = old.node(agreed.hints.machine);
     const GraphLists lists = lists_of(arguments);
-    const Role role = find_role(*priv, node, lists, hints);
+    const Role role = find_role(*priv, node, lists, agreed.hints);
     reordering = role.reordering;
     if (role.reordering.moved > 0)
       *comm_new = create_reordered(comm_old, take_over(*priv, role, lists), info, role.vertex);
@@ -122,7 +135,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   const bool same_order = !reordering || reordering->moved == 0;
   if (same_order) *comm_new = create(comm_old, arguments, info);
   Communicator& fresh = same_order ? Communicator::derive(*comm_new, priv) : Communicator::of(*comm_new);
-  fresh.hints = std::move(texts);
+  fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
 }
 
@@ -131,6 +144,36 @@ const Reordering& reordering_of(MPI_Comm comm) {
   require(known && known->reordering, ErrorKind::topology,
           "comm: not created by LNW_Dist_graph_create_adjacent with reorder");
   return *known->reordering;
+}
+
+std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArguments& arguments, MPI_Info info,
+                                              bool wanted) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  Agreed agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
+  const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
+  auto made =
+      Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)));
+  made->hints = std::move(agreed.texts);
+  return made;
+}
+
+std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  Hints none;
+  none.strategy.row = &strategies().front();
+  std::exception_ptr failure;
+  try {
+    require(wanted, ErrorKind::argument, "topology is NULL");
+    (void)communicator.topology();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  agree(*priv, failure, none, true);
+  auto made = Communicator::with_topology(comm, communicator.topology());
+  made->hints = communicator.hints;
+  return made;
 }
 
 }  // namespace laneway

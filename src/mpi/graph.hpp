@@ -2,6 +2,8 @@
 
 #include <mpi.h>
 
+#include <memory>
+
 #include "mpi/communicator.hpp"
 
 namespace laneway {
@@ -27,5 +29,11 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
 
 /// What reordering has brought when `comm` was created. Local. Throws Error(topology) if it was created otherwise.
 [[nodiscard]] const Reordering& reordering_of(MPI_Comm comm);
+/// A topology object; errors as for create_graph. If `wanted` is false on any rank, all ranks throw.
+[[nodiscard]] std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArguments& arguments,
+                                                            MPI_Info info, bool wanted);
+
+/// A topology object with the topology and the hints of `comm`.
+[[nodiscard]] std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted);
 
 }  // namespace laneway

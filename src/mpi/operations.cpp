@@ -29,13 +29,25 @@ std::string element(const char* array, int slot) {
   return std::string(array) + "[" + std::to_string(slot) + "]";
 }
 
-void check_count(int count, const char* name) {
-  require(count >= 0, ErrorKind::count, [&] { return std::string(name) + " is " + std::to_string(count); });
+/// a * b bytes; throws if they exceed 64 bits because the argument `name` has been given as `value`.
+template <class Name>
+std::int64_t bytes(std::int64_t a, std::int64_t b, ErrorKind kind, Name&& name, std::int64_t value) {
+  std::int64_t result = 0;
+  require(!__builtin_mul_overflow(a, b, &result), kind,
+          [&] { return name() + " is " + std::to_string(value) + ": more than 2^63 bytes"; });
+  return result;
 }
 
-void check_count(const int* counts, int slot, const char* name) {
-  require(counts[slot] >= 0, ErrorKind::count,
-          [&] { return element(name, slot) + " is " + std::to_string(counts[slot]); });
+/// A count of elements of `extent` bytes.
+template <class Name>
+std::int64_t checked_count(std::int64_t count, std::int64_t extent, Name&& name) {
+  require(count >= 0, ErrorKind::count, [&] { return name() + " is " + std::to_string(count); });
+  (void)bytes(count, extent, ErrorKind::count, name, count);
+  return count;
+}
+
+std::int64_t checked_count(const Integers& counts, int slot, std::int64_t extent, const char* name) {
+  return checked_count(counts[slot], extent, [&] { return element(name, slot); });
 }
 
 TypeMap checked_type(MPI_Datatype type, const std::string& name) {
@@ -43,20 +55,23 @@ TypeMap checked_type(MPI_Datatype type, const std::string& name) {
   return type_map(type);
 }
 
-void check_array(const void* array, int degree, const char* name) {
-  require(array != nullptr || degree == 0, ErrorKind::argument,
+void check_array(const Integers& array, int degree, const char* name) {
+  require(!array.null() || degree == 0, ErrorKind::argument,
           std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors");
 }
 
 std::vector<Edge> uniform_edges(const std::vector<Neighbor>& neighbors, const UniformSide& side, bool same_block,
                                 const Names& names) {
-  check_count(side.count, names.count);
+  const auto name = [&] { return std::string(names.count); };
+  (void)checked_count(side.count, 0, name);
   const TypeMap map = checked_type(side.type, names.type);
+  const std::int64_t block = bytes(side.count, map.extent, ErrorKind::count, name, side.count);
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
-  for (const Neighbor& neighbor : neighbors)
-    edges.push_back({neighbor.rank,
-                     map.elements(side.count, same_block ? 0 : std::int64_t{neighbor.slot} * side.count * map.extent)});
+  for (const Neighbor& neighbor : neighbors) {
+    const std::int64_t offset = same_block ? 0 : bytes(neighbor.slot, block, ErrorKind::count, name, side.count);
+    edges.push_back({neighbor.rank, map.elements(side.count, offset)});
+  }
   return edges;
 }
 
@@ -68,9 +83,13 @@ std::vector<Edge> counted_edges(const std::vector<Neighbor>& neighbors, int degr
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
-    check_count(side.counts, neighbor.slot, names.counts);
-    edges.push_back(
-        {neighbor.rank, map.elements(side.counts[neighbor.slot], side.displacements[neighbor.slot] * map.extent)});
+    const int slot = neighbor.slot;
+    const std::int64_t count = checked_count(side.counts, slot, map.extent, names.counts);
+    const std::int64_t displacement = side.displacements[slot];
+    const std::int64_t offset = bytes(
+        displacement, map.extent, ErrorKind::argument, [&] { return element(names.displacements, slot); },
+        displacement);
+    edges.push_back({neighbor.rank, map.elements(count, offset)});
   }
   return edges;
 }
@@ -79,7 +98,8 @@ std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree
                               const Names& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
-  check_array(side.types, degree, names.types);
+  require(side.types != nullptr || degree == 0, ErrorKind::argument,
+          std::string(names.types) + " is NULL with " + std::to_string(degree) + " neighbors");
   std::vector<std::pair<MPI_Datatype, TypeMap>> maps;
   auto map_of = [&](int slot) -> const TypeMap& {
     const MPI_Datatype type = side.types[slot];
@@ -90,9 +110,10 @@ std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
-    check_count(side.counts, neighbor.slot, names.counts);
-    edges.push_back(
-        {neighbor.rank, map_of(neighbor.slot).elements(side.counts[neighbor.slot], side.displacements[neighbor.slot])});
+    const int slot = neighbor.slot;
+    const TypeMap& map = map_of(slot);
+    const std::int64_t count = checked_count(side.counts, slot, map.extent, names.counts);
+    edges.push_back({neighbor.rank, map.elements(count, side.displacements[slot])});
   }
   return edges;
 }
@@ -105,8 +126,8 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
   std::int64_t total = 0;
   std::vector<std::int64_t> begin(static_cast<std::size_t>(degree) + 1);
   for (int slot = 0; slot < degree; ++slot) {
-    check_count(side.counts, slot, names.counts);
-    total += side.counts[slot];
+    require(!__builtin_add_overflow(total, checked_count(side.counts, slot, 0, names.counts), &total), ErrorKind::count,
+            [&] { return element(names.counts, slot) + " is " + std::to_string(side.counts[slot]); });
     begin[static_cast<std::size_t>(slot) + 1] = total;
   }
   require(side.indices != nullptr || total == 0, ErrorKind::argument,

@@ -2,6 +2,11 @@
 
 #include <mpi.h>
 
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 #include "mpi/topology.hpp"
 #include "pattern/pattern.hpp"
 
@@ -9,27 +14,49 @@ namespace laneway {
 
 /// What each neighborhood operation moves, from its arguments. All throw Error with the name of the bad argument.
 
+/// An argument array of int, MPI_Count or MPI_Aint; may be null.
+class Integers {
+ public:
+  Integers() = default;
+  template <std::signed_integral T>
+  Integers(const T* values) : values_(values), wide_(sizeof(T) == sizeof(std::int64_t)) {
+    static_assert(sizeof(T) == sizeof(std::int64_t) || std::is_same_v<T, int>);
+  }
+
+  [[nodiscard]] bool null() const { return values_ == nullptr; }
+  [[nodiscard]] std::int64_t operator[](std::int64_t i) const {
+    if (!wide_) return static_cast<const int*>(values_)[i];
+    std::int64_t value = 0;
+    std::memcpy(&value, static_cast<const char*>(values_) + i * std::int64_t{sizeof value}, sizeof value);
+    return value;
+  }
+
+ private:
+  const void* values_ = nullptr;
+  bool wide_ = false;
+};
+
 /// One side of an operation whose blocks all have one datatype.
 struct UniformSide {
-  int count = 0;
+  MPI_Count count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
 struct CountsSide {
-  const int* counts = nullptr;
-  const int* displacements = nullptr;  ///< in extents of `type`
+  Integers counts;
+  Integers displacements;  ///< in extents of `type`
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
 struct TypesSide {
-  const int* counts = nullptr;
-  const MPI_Aint* displacements = nullptr;  ///< in bytes
+  Integers counts;
+  Integers displacements;  ///< in bytes
   const MPI_Datatype* types = nullptr;
 };
 
 struct IndexedSide {
   MPI_Count size = 0;  ///< elements in the buffer
-  const int* counts = nullptr;
+  Integers counts;
   const MPI_Count* indices = nullptr;
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };

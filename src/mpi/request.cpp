@@ -41,16 +41,15 @@ Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPa
 
 }  // namespace
 
-std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Describe& describe,
+std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers) {
-  Communicator& communicator = Communicator::of(comm);
-  const std::shared_ptr<PrivateComm> priv = communicator.private_comm(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   RankPattern pattern;
   Hints hints;
   hints.strategy.row = &strategies().front();
   std::exception_ptr failure;
   try {
-    pattern = describe(communicator.topology(comm));
+    pattern = describe(communicator.topology());
     hints = resolve_hints(hints_in(info), communicator.hints);
     if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
     (void)communicator.fabric(hints.machine);
@@ -62,10 +61,8 @@ std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Descr
   if (hints.check) check_edges(*priv, pattern);
   const std::vector<Region>& regions = communicator.regions(hints, translate);
   auto plan = std::make_shared<const Plan>(make_plan(communicator, *priv, pattern, regions, hints));
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  check_mpi(MPI_Comm_get_errhandler(comm, &handler), "MPI_Comm_get_errhandler");
   std::unique_ptr<Request> request(
-      new Request(priv, handler, tag, std::move(plan), hints.strategy.row->name, regions.front()));
+      new Request(priv, communicator.error_handler(), tag, std::move(plan), hints.strategy.row->name, regions.front()));
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -75,18 +72,24 @@ std::unique_ptr<Request> Request::make(MPI_Comm comm, MPI_Info info, const Descr
   return request;
 }
 
-Request::Request(std::shared_ptr<PrivateComm> comm, MPI_Errhandler handler, int tag, std::shared_ptr<const Plan> plan,
-                 std::string_view strategy, Region node)
+std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Describe& describe,
+                                                   Buffers buffers) {
+  const std::shared_ptr<StartOrder>& order = communicator.start_order();
+  auto plan = std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(communicator.topology())));
+  std::unique_ptr<Request> request(
+      new Request(order->comm(), communicator.error_handler(), order->tag(), std::move(plan), "direct", {}));
+  request->nonblocking_ = std::make_unique<NonblockingExchange>(order, request->plan_, buffers);
+  return request;
+}
+
+Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
+                 std::shared_ptr<const Plan> plan, std::string_view strategy, Region node)
     : comm_(std::move(comm)),
-      error_handler_(handler),
+      error_handler_(std::move(handler)),
       tag_(tag),
       plan_(std::move(plan)),
       strategy_(strategy),
       node_(std::move(node)) {}
-
-Request::~Request() {
-  if (error_handler_ != MPI_ERRHANDLER_NULL) MPI_Errhandler_free(&error_handler_);
-}
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
@@ -108,18 +111,11 @@ Statistics Request::statistics() const {
   return total;
 }
 
-void Request::call_error_handler(int code) const {
-  MPI_Comm_set_errhandler(comm_->get(), error_handler_);
-  MPI_Comm_call_errhandler(comm_->get(), code);
-  MPI_Comm_set_errhandler(comm_->get(), MPI_ERRORS_RETURN);
-}
-
-void run_blocking(MPI_Comm comm, const Describe& describe, Buffers buffers) {
-  Communicator& communicator = Communicator::of(comm);
-  const std::shared_ptr<PrivateComm> priv = communicator.private_comm(comm);
-  const RankPattern pattern = describe(communicator.topology(comm));
+void run_blocking(Communicator& communicator, const Describe& describe, Buffers buffers) {
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  const RankPattern pattern = describe(communicator.topology());
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-  Exchange exchange(std::make_shared<const Plan>(plan_direct(priv->rank(), Demand(pattern))), buffers, transport);
+  Exchange exchange(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
   exchange.start();
   exchange.wait();
 }

@@ -9,6 +9,7 @@
 
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/nonblocking.hpp"
 #include "pattern/pattern.hpp"
 
 namespace laneway {
@@ -25,24 +26,32 @@ struct Statistics {
   std::int64_t staging_bytes = 0;
 };
 
-/// A persistent neighborhood operation: a plan bound to buffers on a private communicator.
+/// A neighborhood operation: a plan bound to buffers on a private communicator. Persistent, or nonblocking and then
+/// active from the beginning and to be freed when complete.
 class Request {
  public:
-  /// Collective over `comm`: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must
-  /// follow). If the arguments of any rank are bad, all ranks throw.
-  static std::unique_ptr<Request> make(MPI_Comm comm, MPI_Info info, const Describe& describe,
+  /// Collective: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must follow). If the
+  /// arguments of any rank are bad, all ranks throw.
+  static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers);
-  ~Request();
+  /// Nonblocking, each edge as one message. Local.
+  static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Describe& describe,
+                                                   Buffers buffers);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  /// Must be bound and not active.
+  [[nodiscard]] bool nonblocking() const { return nonblocking_ != nullptr; }
+  /// Must be persistent, bound and not active.
   void start() { exchange_->start(); }
-  [[nodiscard]] bool test() { return !exchange_ || exchange_->test(); }
+  /// True, and inactive, when complete.
+  [[nodiscard]] bool test() { return exchange_ ? exchange_->test() : !nonblocking_ || nonblocking_->test(); }
+  /// As test, but a complete request stays active.
+  [[nodiscard]] bool done() { return exchange_ ? exchange_->done() : !nonblocking_ || nonblocking_->done(); }
   void wait() {
-    if (exchange_) exchange_->wait();
+    if (exchange_) return exchange_->wait();
+    if (nonblocking_) nonblocking_->wait();
   }
-  [[nodiscard]] bool active() const { return exchange_ && exchange_->active(); }
+  [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active(); }
   [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active(); }
   [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
   void set_buffers(Buffers buffers);
@@ -53,22 +62,23 @@ class Request {
   [[nodiscard]] Statistics statistics() const;
 
   /// Calls the error handler that the user's communicator had when the request was made.
-  void call_error_handler(int code) const;
+  void call_error_handler(int code) const { comm_->call_error_handler(error_handler_->get(), code); }
 
  private:
-  Request(std::shared_ptr<PrivateComm> comm, MPI_Errhandler handler, int tag, std::shared_ptr<const Plan> plan,
-          std::string_view strategy, Region node);
+  Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
+          std::shared_ptr<const Plan> plan, std::string_view strategy, Region node);
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
-  MPI_Errhandler error_handler_;
+  std::unique_ptr<NonblockingExchange> nonblocking_;
+  std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   std::shared_ptr<const Plan> plan_;
   std::string_view strategy_;
   Region node_;
 };
 
-/// Runs the operation once, each edge as one message. Collective only on the first call for a communicator.
-void run_blocking(MPI_Comm comm, const Describe& describe, Buffers buffers);
+/// Runs the operation once, each edge as one message.
+void run_blocking(Communicator& communicator, const Describe& describe, Buffers buffers);
 
 }  // namespace laneway

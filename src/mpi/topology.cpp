@@ -16,11 +16,6 @@ std::vector<Neighbor> in_slots(const std::vector<int>& ranks) {
   return neighbors;
 }
 
-Topology graph_topology(std::vector<int> sources, std::vector<int> destinations) {
-  return {in_slots(sources), in_slots(destinations), static_cast<int>(sources.size()),
-          static_cast<int>(destinations.size())};
-}
-
 Topology read_cartesian(MPI_Comm comm) {
   int dimensions = 0;
   check_mpi(MPI_Cartdim_get(comm, &dimensions), "MPI_Cartdim_get");
@@ -45,6 +40,11 @@ Topology read_cartesian(MPI_Comm comm) {
 }
 
 }  // namespace
+
+Topology graph_topology(const std::vector<int>& sources, const std::vector<int>& destinations) {
+  return {in_slots(sources), in_slots(destinations), static_cast<int>(sources.size()),
+          static_cast<int>(destinations.size())};
+}
 
 Topology read_topology(MPI_Comm comm) {
   int kind = MPI_UNDEFINED;
@@ -75,7 +75,7 @@ Topology read_topology(MPI_Comm comm) {
       "MPI_Dist_graph_neighbors");
   sources.pop_back();
   destinations.pop_back();
-  return graph_topology(std::move(sources), std::move(destinations));
+  return graph_topology(sources, destinations);
 }
 
 }  // namespace laneway

@@ -23,6 +23,9 @@ struct Topology {
   int outdegree = 0;
 };
 
+/// The topology of a graph, from the neighbours by slot, of which some may be MPI_PROC_NULL.
+[[nodiscard]] Topology graph_topology(const std::vector<int>& sources, const std::vector<int>& destinations);
+
 /// Reads the topology of a distributed-graph, graph or Cartesian communicator. Throws Error(topology) if it has none.
 [[nodiscard]] Topology read_topology(MPI_Comm comm);
 

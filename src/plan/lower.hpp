@@ -68,7 +68,7 @@ struct Demand {
   RankPattern pattern;
   std::vector<Placement> placements;  ///< of each incoming edge
 
-  explicit Demand(RankPattern edges) : pattern(std::move(edges)), placements(laneway::placements(pattern.in)) {}
+  Demand(RankPattern edges) : pattern(std::move(edges)), placements(laneway::placements(pattern.in)) {}
   Demand() = default;
 };
 

@@ -95,6 +95,154 @@ static void exchanges(MPI_Comm ring, int left, int right) {
   }
 }
 
+/* Every form of every operation, by its declaration. */
+static void forms(MPI_Comm ring, int left, int right) {
+  double owned[2], ghosts[2];
+  const int counts[2] = {1, 1}, displacements[2] = {0, 1};
+  const MPI_Count large[2] = {1, 1}, indices[2] = {0, 1};
+  const MPI_Aint bytes[2] = {0, sizeof(double)}, places[2] = {0, 1};
+  const MPI_Datatype types[2] = {MPI_DOUBLE, MPI_DOUBLE};
+  const MPI_Datatype d = MPI_DOUBLE;
+  LNW_Topology topology = LNW_TOPOLOGY_NULL, copy = LNW_TOPOLOGY_NULL;
+  LNW_Request requests[24];
+  int sources[2], destinations[2], i, n = 0, indegree = 0, outdegree = 0;
+  int index = 0, flag = 0, some = 0, done[24];
+  MPI_Status statuses[24];
+  owned[0] = rank;
+  owned[1] = rank + 0.5;
+
+  CHECK(LNW_Topology_from_comm(ring, &copy) == MPI_SUCCESS);
+  CHECK(LNW_Topology_get_neighbors_count(copy, &indegree, &outdegree) == MPI_SUCCESS);
+  CHECK(indegree == 2 && outdegree == 2);
+  CHECK(LNW_Topology_get_neighbors(copy, 2, sources, 2, destinations) == MPI_SUCCESS);
+  CHECK(sources[0] == left && destinations[0] == right);
+  CHECK(LNW_Topology_create(MPI_COMM_WORLD, 2, sources, MPI_UNWEIGHTED, 2, destinations, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                            &topology) == MPI_SUCCESS);
+  CHECK(LNW_Topology_free(&copy) == MPI_SUCCESS);
+  CHECK(copy == LNW_TOPOLOGY_NULL);
+
+#define RECEIVED(call)                                   \
+  do {                                                   \
+    ghosts[0] = ghosts[1] = -1;                          \
+    CHECK((call) == MPI_SUCCESS);                        \
+    CHECK(ghosts[0] == left && (int)ghosts[1] == right); \
+  } while (0)
+  RECEIVED(LNW_Neighbor_allgather_c(owned, 1, d, ghosts, 1, d, ring));
+  RECEIVED(LNW_Neighbor_allgatherv_c(owned, 1, d, ghosts, large, places, d, ring));
+  RECEIVED(LNW_Neighbor_alltoall_c(owned, 1, d, ghosts, 1, d, ring));
+  RECEIVED(LNW_Neighbor_alltoallv_c(owned, large, places, d, ghosts, large, places, d, ring));
+  RECEIVED(LNW_Neighbor_alltoallw_c(owned, large, bytes, types, ghosts, large, bytes, types, ring));
+  RECEIVED(LNW_Neighbor_allgather_topology(owned, 1, d, ghosts, 1, d, topology));
+  RECEIVED(LNW_Neighbor_allgatherv_topology(owned, 1, d, ghosts, counts, displacements, d, topology));
+  RECEIVED(LNW_Neighbor_alltoall_topology(owned, 1, d, ghosts, 1, d, topology));
+  RECEIVED(
+      LNW_Neighbor_alltoallv_topology(owned, counts, displacements, d, ghosts, counts, displacements, d, topology));
+  RECEIVED(LNW_Neighbor_alltoallw_topology(owned, counts, bytes, types, ghosts, counts, bytes, types, topology));
+  RECEIVED(LNW_Neighbor_allgather_topology_c(owned, 1, d, ghosts, 1, d, topology));
+  RECEIVED(LNW_Neighbor_allgatherv_topology_c(owned, 1, d, ghosts, large, places, d, topology));
+  RECEIVED(LNW_Neighbor_alltoall_topology_c(owned, 1, d, ghosts, 1, d, topology));
+  RECEIVED(LNW_Neighbor_alltoallv_topology_c(owned, large, places, d, ghosts, large, places, d, topology));
+  RECEIVED(LNW_Neighbor_alltoallw_topology_c(owned, large, bytes, types, ghosts, large, bytes, types, topology));
+
+#define BEGUN(call)                        \
+  do {                                     \
+    LNW_Request* request = &requests[n++]; \
+    CHECK((call) == MPI_SUCCESS);          \
+  } while (0)
+  /* Each receives in the same place: one after the other. */
+#define COMPLETED(call)                                         \
+  do {                                                          \
+    ghosts[0] = ghosts[1] = -1;                                 \
+    n = 0;                                                      \
+    BEGUN(call);                                                \
+    CHECK(LNW_Wait(&requests[0], &statuses[0]) == MPI_SUCCESS); \
+    CHECK(requests[0] == LNW_REQUEST_NULL);                     \
+    CHECK(ghosts[0] == left && (int)ghosts[1] == right);        \
+  } while (0)
+  COMPLETED(LNW_Ineighbor_allgather(owned, 1, d, ghosts, 1, d, ring, request));
+  COMPLETED(LNW_Ineighbor_allgatherv(owned, 1, d, ghosts, counts, displacements, d, ring, request));
+  COMPLETED(LNW_Ineighbor_alltoall(owned, 1, d, ghosts, 1, d, ring, request));
+  COMPLETED(LNW_Ineighbor_alltoallv(owned, counts, displacements, d, ghosts, counts, displacements, d, ring, request));
+  COMPLETED(LNW_Ineighbor_alltoallw(owned, counts, bytes, types, ghosts, counts, bytes, types, ring, request));
+  COMPLETED(LNW_Ineighbor_allgather_c(owned, 1, d, ghosts, 1, d, ring, request));
+  COMPLETED(LNW_Ineighbor_allgatherv_c(owned, 1, d, ghosts, large, places, d, ring, request));
+  COMPLETED(LNW_Ineighbor_alltoall_c(owned, 1, d, ghosts, 1, d, ring, request));
+  COMPLETED(LNW_Ineighbor_alltoallv_c(owned, large, places, d, ghosts, large, places, d, ring, request));
+  COMPLETED(LNW_Ineighbor_alltoallw_c(owned, large, bytes, types, ghosts, large, bytes, types, ring, request));
+  COMPLETED(LNW_Ineighbor_allgather_topology(owned, 1, d, ghosts, 1, d, topology, request));
+  COMPLETED(LNW_Ineighbor_allgatherv_topology(owned, 1, d, ghosts, counts, displacements, d, topology, request));
+  COMPLETED(LNW_Ineighbor_alltoall_topology(owned, 1, d, ghosts, 1, d, topology, request));
+  COMPLETED(LNW_Ineighbor_alltoallv_topology(owned, counts, displacements, d, ghosts, counts, displacements, d,
+                                             topology, request));
+  COMPLETED(
+      LNW_Ineighbor_alltoallw_topology(owned, counts, bytes, types, ghosts, counts, bytes, types, topology, request));
+  COMPLETED(LNW_Ineighbor_allgather_topology_c(owned, 1, d, ghosts, 1, d, topology, request));
+  COMPLETED(LNW_Ineighbor_allgatherv_topology_c(owned, 1, d, ghosts, large, places, d, topology, request));
+  COMPLETED(LNW_Ineighbor_alltoall_topology_c(owned, 1, d, ghosts, 1, d, topology, request));
+  COMPLETED(LNW_Ineighbor_alltoallv_topology_c(owned, large, places, d, ghosts, large, places, d, topology, request));
+  COMPLETED(
+      LNW_Ineighbor_alltoallw_topology_c(owned, large, bytes, types, ghosts, large, bytes, types, topology, request));
+
+  n = 0;
+#define MADE(call) BEGUN(call)
+  MADE(LNW_Neighbor_allgather_init_c(owned, 1, d, ghosts, 1, d, ring, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_allgatherv_init_c(owned, 1, d, ghosts, large, places, d, ring, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoall_init_c(owned, 1, d, ghosts, 1, d, ring, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallv_init_c(owned, large, places, d, ghosts, large, places, d, ring, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallw_init_c(owned, large, bytes, types, ghosts, large, bytes, types, ring, MPI_INFO_NULL,
+                                     request));
+  MADE(LNW_Neighbor_alltoallv_init_indexed_c(owned, 2, large, indices, d, ghosts, 2, large, indices, d, ring,
+                                             MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_allgather_init_topology(owned, 1, d, ghosts, 1, d, topology, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_allgatherv_init_topology(owned, 1, d, ghosts, counts, displacements, d, topology, MPI_INFO_NULL,
+                                             request));
+  MADE(LNW_Neighbor_alltoall_init_topology(owned, 1, d, ghosts, 1, d, topology, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallv_init_topology(owned, counts, displacements, d, ghosts, counts, displacements, d, topology,
+                                            MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallw_init_topology(owned, counts, bytes, types, ghosts, counts, bytes, types, topology,
+                                            MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallv_init_indexed_topology(owned, 2, counts, indices, d, ghosts, 2, counts, indices, d,
+                                                    topology, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_allgather_init_topology_c(owned, 1, d, ghosts, 1, d, topology, MPI_INFO_NULL, request));
+  MADE(
+      LNW_Neighbor_allgatherv_init_topology_c(owned, 1, d, ghosts, large, places, d, topology, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoall_init_topology_c(owned, 1, d, ghosts, 1, d, topology, MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallv_init_topology_c(owned, large, places, d, ghosts, large, places, d, topology,
+                                              MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallw_init_topology_c(owned, large, bytes, types, ghosts, large, bytes, types, topology,
+                                              MPI_INFO_NULL, request));
+  MADE(LNW_Neighbor_alltoallv_init_indexed_topology_c(owned, 2, large, indices, d, ghosts, 2, large, indices, d,
+                                                      topology, MPI_INFO_NULL, request));
+  CHECK(n == 18);
+  for (i = 0; i < n; ++i) {
+    ghosts[0] = ghosts[1] = -1;
+    CHECK(LNW_Start(&requests[i]) == MPI_SUCCESS);
+    flag = 0;
+    switch (i % 5) {
+      case 0:
+        while (!flag) CHECK(LNW_Testall(n, requests, &flag, statuses) == MPI_SUCCESS);
+        break;
+      case 1:
+        CHECK(LNW_Waitany(n, requests, &index, &statuses[0]) == MPI_SUCCESS && index == i);
+        break;
+      case 2:
+        while (!flag) CHECK(LNW_Testany(n, requests, &index, &flag, &statuses[0]) == MPI_SUCCESS);
+        CHECK(index == i);
+        break;
+      case 3:
+        CHECK(LNW_Waitsome(n, requests, &some, done, statuses) == MPI_SUCCESS && some == 1 && done[0] == i);
+        break;
+      default:
+        do CHECK(LNW_Testsome(n, requests, &some, done, statuses) == MPI_SUCCESS);
+        while (some == 0);
+        CHECK(some == 1 && done[0] == i);
+    }
+    CHECK(ghosts[0] == left && (int)ghosts[1] == right);
+  }
+  for (i = 0; i < n; ++i) CHECK(LNW_Request_free(&requests[i]) == MPI_SUCCESS);
+  CHECK(LNW_Topology_free(&topology) == MPI_SUCCESS);
+}
+
 static void errors(MPI_Comm ring) {
   int value = 0;
   LNW_Request request = LNW_REQUEST_NULL;
@@ -146,6 +294,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
   versions();
   exchanges(ring, left, right);
+  forms(ring, left, right);
   errors(ring);
   exchanges(ring, left, right);
   MPI_Comm_free(&ring);

@@ -159,5 +159,16 @@ TEST_F(ApiTest, Exceptions) {
   halo.exchange(x);
 }
 
+TEST_F(ApiTest, TopologyObject) {
+  const Shape shape = ring_shape(rank(), size());
+  Topology first(MPI_COMM_WORLD, shape.sources, shape.destinations);
+  const Topology topology = std::move(first);
+  EXPECT_EQ(first.get(), LNW_TOPOLOGY_NULL);
+  const int send = rank();
+  std::array<int, 2> receive{};
+  EXPECT_MPI(LNW_Neighbor_allgather_topology(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, topology.get()));
+  EXPECT_EQ(receive, (std::array<int, 2>{shape.sources[0], shape.sources[1]}));
+}
+
 }  // namespace
 }  // namespace laneway::test

@@ -23,6 +23,11 @@ const char* name(Op op) {
   return "?";
 }
 
+std::string Form::text() const {
+  return std::string(large ? "large counts" : "int counts") +
+         (topology != LNW_TOPOLOGY_NULL ? ", topology object" : "");
+}
+
 Neighborhood neighborhood_of(MPI_Comm comm) {
   Neighborhood result;
   int kind = MPI_UNDEFINED;
@@ -167,6 +172,8 @@ Exchange::Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed)
     // Open MPI's own functions refuse NULL arrays, also at degree zero.
     side.counts.reserve(degree + 1);
     side.displacements.reserve(degree + 1);
+    side.large_counts.reserve(degree + 1);
+    side.large_displacements.reserve(degree + 1);
     side.byte_displacements.reserve(degree + 1);
     side.types.reserve(degree + 1);
     side.counts.resize(degree);
@@ -197,6 +204,8 @@ Exchange::Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed)
       covers(f, place * unit);
       cursor = std::max(cursor, place * unit + f.upper);
     }
+    side.large_counts.assign(side.counts.begin(), side.counts.end());
+    side.large_displacements.assign(side.displacements.begin(), side.displacements.end());
     if (gathers && sends) covers(footprint(side.type, side.count), 0);
     side.memory = Memory(lower - 24, upper + 24);
   };
@@ -209,8 +218,12 @@ void Exchange::fill(int iteration) {
   Random random(static_cast<unsigned>(
       mix({seed_, 104, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(iteration)})));
   for (unsigned char& byte : send_.memory.bytes()) byte = static_cast<unsigned char>(random() % 251);
-  std::fill(receive_.memory.bytes().begin(), receive_.memory.bytes().end(), static_cast<unsigned char>(0xab));
+  clear();
   expected_.bytes() = receive_.memory.bytes();
+}
+
+void Exchange::clear() {
+  std::fill(receive_.memory.bytes().begin(), receive_.memory.bytes().end(), static_cast<unsigned char>(0xab));
 }
 
 Exchange::Block Exchange::block(Side& side, std::size_t slot, bool sends) {
@@ -277,52 +290,86 @@ bool Exchange::mpi_agrees() {
   return other.bytes() == expected_.bytes();
 }
 
-int Exchange::blocking() {
+// The arguments of the operations up to the receive side's type; `large_` is the prefix of the arrays of the
+// large-count forms.
+#define ALLGATHER(prefix) from, send_.count, send_.type, to, receive_.count, receive_.type
+#define ALLGATHERV(prefix)                                                                                  \
+  from, send_.count, send_.type, to, receive_.prefix##counts.data(), receive_.prefix##displacements.data(), \
+      receive_.type
+#define ALLTOALL(prefix) ALLGATHER(prefix)
+#define ALLTOALLV(prefix)                                                                \
+  from, send_.prefix##counts.data(), send_.prefix##displacements.data(), send_.type, to, \
+      receive_.prefix##counts.data(), receive_.prefix##displacements.data(), receive_.type
+#define ALLTOALLW(prefix)                                                                     \
+  from, send_.prefix##counts.data(), send_.byte_displacements.data(), send_.types.data(), to, \
+      receive_.prefix##counts.data(), receive_.byte_displacements.data(), receive_.types.data()
+#define IN_FORM(call, arguments, ...)                                                                 \
+  (form.topology != LNW_TOPOLOGY_NULL                                                                 \
+       ? (form.large ? call##_topology_c(arguments(large_), form.topology __VA_OPT__(, ) __VA_ARGS__) \
+                     : call##_topology(arguments(), form.topology __VA_OPT__(, ) __VA_ARGS__))        \
+       : (form.large ? call##_c(arguments(large_), comm_ __VA_OPT__(, ) __VA_ARGS__)                  \
+                     : call(arguments(), comm_ __VA_OPT__(, ) __VA_ARGS__)))
+
+int Exchange::blocking(const Form& form) {
   void* const from = send_.memory.base();
   void* const to = receive_.memory.base();
   switch (op_) {
     case Op::allgather:
-      return LNW_Neighbor_allgather(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_);
+      return IN_FORM(LNW_Neighbor_allgather, ALLGATHER);
     case Op::allgatherv:
-      return LNW_Neighbor_allgatherv(from, send_.count, send_.type, to, receive_.counts.data(),
-                                     receive_.displacements.data(), receive_.type, comm_);
+      return IN_FORM(LNW_Neighbor_allgatherv, ALLGATHERV);
     case Op::alltoall:
-      return LNW_Neighbor_alltoall(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_);
+      return IN_FORM(LNW_Neighbor_alltoall, ALLTOALL);
     case Op::alltoallv:
-      return LNW_Neighbor_alltoallv(from, send_.counts.data(), send_.displacements.data(), send_.type, to,
-                                    receive_.counts.data(), receive_.displacements.data(), receive_.type, comm_);
+      return IN_FORM(LNW_Neighbor_alltoallv, ALLTOALLV);
     case Op::alltoallw:
-      return LNW_Neighbor_alltoallw(from, send_.counts.data(), send_.byte_displacements.data(), send_.types.data(), to,
-                                    receive_.counts.data(), receive_.byte_displacements.data(), receive_.types.data(),
-                                    comm_);
+      return IN_FORM(LNW_Neighbor_alltoallw, ALLTOALLW);
   }
   return MPI_ERR_INTERN;
 }
 
-int Exchange::init(MPI_Info info, LNW_Request* request) {
+int Exchange::nonblocking(LNW_Request* request, const Form& form) {
   void* const from = send_.memory.base();
   void* const to = receive_.memory.base();
   switch (op_) {
     case Op::allgather:
-      return LNW_Neighbor_allgather_init(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_, info,
-                                         request);
+      return IN_FORM(LNW_Ineighbor_allgather, ALLGATHER, request);
     case Op::allgatherv:
-      return LNW_Neighbor_allgatherv_init(from, send_.count, send_.type, to, receive_.counts.data(),
-                                          receive_.displacements.data(), receive_.type, comm_, info, request);
+      return IN_FORM(LNW_Ineighbor_allgatherv, ALLGATHERV, request);
     case Op::alltoall:
-      return LNW_Neighbor_alltoall_init(from, send_.count, send_.type, to, receive_.count, receive_.type, comm_, info,
-                                        request);
+      return IN_FORM(LNW_Ineighbor_alltoall, ALLTOALL, request);
     case Op::alltoallv:
-      return LNW_Neighbor_alltoallv_init(from, send_.counts.data(), send_.displacements.data(), send_.type, to,
-                                         receive_.counts.data(), receive_.displacements.data(), receive_.type, comm_,
-                                         info, request);
+      return IN_FORM(LNW_Ineighbor_alltoallv, ALLTOALLV, request);
     case Op::alltoallw:
-      return LNW_Neighbor_alltoallw_init(from, send_.counts.data(), send_.byte_displacements.data(), send_.types.data(),
-                                         to, receive_.counts.data(), receive_.byte_displacements.data(),
-                                         receive_.types.data(), comm_, info, request);
+      return IN_FORM(LNW_Ineighbor_alltoallw, ALLTOALLW, request);
   }
   return MPI_ERR_INTERN;
 }
+
+int Exchange::init(MPI_Info info, LNW_Request* request, const Form& form) {
+  void* const from = send_.memory.base();
+  void* const to = receive_.memory.base();
+  switch (op_) {
+    case Op::allgather:
+      return IN_FORM(LNW_Neighbor_allgather_init, ALLGATHER, info, request);
+    case Op::allgatherv:
+      return IN_FORM(LNW_Neighbor_allgatherv_init, ALLGATHERV, info, request);
+    case Op::alltoall:
+      return IN_FORM(LNW_Neighbor_alltoall_init, ALLTOALL, info, request);
+    case Op::alltoallv:
+      return IN_FORM(LNW_Neighbor_alltoallv_init, ALLTOALLV, info, request);
+    case Op::alltoallw:
+      return IN_FORM(LNW_Neighbor_alltoallw_init, ALLTOALLW, info, request);
+  }
+  return MPI_ERR_INTERN;
+}
+
+#undef ALLGATHER
+#undef ALLGATHERV
+#undef ALLTOALL
+#undef ALLTOALLV
+#undef ALLTOALLW
+#undef IN_FORM
 
 testing::AssertionResult Exchange::arrived() {
   const std::vector<unsigned char>& got = receive_.memory.bytes();

@@ -11,6 +11,15 @@ enum class Op { allgather, allgatherv, alltoall, alltoallv, alltoallw };
 inline constexpr Op all_ops[] = {Op::allgather, Op::allgatherv, Op::alltoall, Op::alltoallv, Op::alltoallw};
 [[nodiscard]] const char* name(Op op);
 
+/// Which of an operation's functions is called: with int or with large counts, on the communicator or on a topology
+/// object.
+struct Form {
+  bool large = false;
+  LNW_Topology topology = LNW_TOPOLOGY_NULL;
+
+  [[nodiscard]] std::string text() const;
+};
+
 /// The neighbours of the calling rank by slot, also MPI_PROC_NULL.
 struct Neighborhood {
   std::vector<int> sources;
@@ -46,6 +55,8 @@ class Exchange {
 
   /// New data to send, and the receive buffers as before the operation.
   void fill(int iteration);
+  /// The receive buffers as before the operation.
+  void clear();
 
   /// What must arrive, by messages that follow the standard's rules: the k-th edge between two ranks on one side is the
   /// k-th on the other; on Cartesian communicators what is sent in the negative direction arrives from the positive
@@ -56,8 +67,9 @@ class Exchange {
   /// Whether MPI's own operation does what `reference` does.
   [[nodiscard]] bool mpi_agrees();
 
-  [[nodiscard]] int blocking();
-  [[nodiscard]] int init(MPI_Info info, LNW_Request* request);
+  [[nodiscard]] int blocking(const Form& form = {});
+  [[nodiscard]] int nonblocking(LNW_Request* request, const Form& form = {});
+  [[nodiscard]] int init(MPI_Info info, LNW_Request* request, const Form& form = {});
 
   /// Whether what arrived by the last exchange is, byte for byte, gaps and all, what the reference has.
   [[nodiscard]] testing::AssertionResult arrived();
@@ -68,6 +80,8 @@ class Exchange {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::vector<int> counts;
     std::vector<int> displacements;
+    std::vector<MPI_Count> large_counts;
+    std::vector<MPI_Aint> large_displacements;
     std::vector<MPI_Aint> byte_displacements;
     std::vector<MPI_Datatype> types;
     Memory memory;

@@ -1,7 +1,9 @@
-// Every operation, blocking and persistent, by every strategy on several machines, against MPI's own result.
+// Every operation, blocking, nonblocking and persistent, by every strategy on several machines, against MPI's own
+// result.
 #include "exchange.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <map>
 #include <set>
@@ -19,7 +21,11 @@ void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::st
   const int has_twice = neighborhood_of(comm).has_edge_twice();
   int twice = 0;
   MPI_Allreduce(&has_twice, &twice, 1, MPI_INT, MPI_MAX, comm);
-  std::size_t turn = seed;
+  std::size_t turn = seed, form_turn = seed;
+  LNW_Topology topology = LNW_TOPOLOGY_NULL;
+  EXPECT_MPI(LNW_Topology_from_comm(comm, &topology));
+  const std::array<Form, 4> forms{
+      {{false, LNW_TOPOLOGY_NULL}, {true, LNW_TOPOLOGY_NULL}, {false, topology}, {true, topology}}};
   for (Op op : all_ops) {
     for (bool typed : {false, true}) {
       Exchange exchange(op, comm, mix({seed, static_cast<std::uint64_t>(op), typed}), typed);
@@ -40,12 +46,22 @@ void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::st
                   << " of this MPI library does not match an edge that occurs twice in the "
                   << "standard's order; compared with the rule only\n";
       EXPECT_FALSE(any && !twice) << "MPI_Neighbor_" << name(op);
-      EXPECT_MPI(exchange.blocking());
-      EXPECT_TRUE(exchange.arrived()) << "blocking";
+      for (const Form& form : forms) {
+        exchange.clear();
+        EXPECT_MPI(exchange.blocking(form));
+        EXPECT_TRUE(exchange.arrived()) << "blocking, " << form.text();
+        exchange.clear();
+        LNW_Request request = LNW_REQUEST_NULL;
+        EXPECT_MPI(exchange.nonblocking(&request, form));
+        EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+        EXPECT_EQ(request, LNW_REQUEST_NULL);
+        EXPECT_TRUE(exchange.arrived()) << "nonblocking, " << form.text();
+      }
       for (const Choice& choice : choices(on[turn++ % on.size()])) {
         const Info info(choice.hints());
         LNW_Request request = LNW_REQUEST_NULL;
-        EXPECT_MPI(exchange.init(info.get(), &request));
+        const Form& form = forms[form_turn++ % forms.size()];
+        EXPECT_MPI(exchange.init(info.get(), &request, form));
         if (request == LNW_REQUEST_NULL) return;
         for (int iteration = 1; iteration <= 2; ++iteration) {
           exchange.fill(iteration);
@@ -56,12 +72,13 @@ void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::st
           } else {
             for (int flag = 0; !flag;) EXPECT_MPI(LNW_Test(&request, &flag, MPI_STATUS_IGNORE));
           }
-          EXPECT_TRUE(exchange.arrived()) << choice.text() << ", iteration " << iteration;
+          EXPECT_TRUE(exchange.arrived()) << choice.text() << ", " << form.text() << ", iteration " << iteration;
         }
         EXPECT_MPI(LNW_Request_free(&request));
       }
     }
   }
+  EXPECT_MPI(LNW_Topology_free(&topology));
 }
 
 // Must stay the first test: nothing has used MPI_COMM_WORLD's nodes yet.

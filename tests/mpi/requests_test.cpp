@@ -1,4 +1,6 @@
 // Requests: many at once, in different orders, outliving what they were made from, beside the user's own messages.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <iostream>
@@ -510,6 +512,45 @@ TEST_F(RequestsTest, MoreThanTwoToThe31Bytes) {
     }
     EXPECT_MPI(LNW_Request_free(&request));
   }
+}
+
+TEST_F(RequestsTest, CountOfMoreThanTwoToThe31) {
+  if (!long_tests()) GTEST_SKIP() << "SKIP: takes seconds; set LANEWAY_TEST_LONG=1";
+  if (size() != 2) GTEST_SKIP() << "SKIP: only with 2 ranks, there are " << size();
+  // The smallest answer of all ranks counts.
+  const long long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  int enough = pages * page >= (6LL << 30);
+  MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (!enough) GTEST_SKIP() << "SKIP: needs 6 GiB of free memory";
+  const Comm graph = make_graph(MPI_COMM_WORLD, {{1 - rank()}, {1 - rank()}});
+  const MPI_Count large = (MPI_Count{1} << 31) + 5, one = 1;
+  const MPI_Aint zero = 0;
+  const MPI_Count send_count = rank() == 0 ? large : one, receive_count = rank() == 0 ? one : large;
+  const auto value = [](std::size_t i) { return static_cast<unsigned char>(i * 7 + i / 251); };
+  std::vector<unsigned char> send(static_cast<std::size_t>(send_count)),
+      receive(static_cast<std::size_t>(receive_count));
+  for (std::size_t i = 0; i < send.size(); ++i) send[i] = value(i);
+  const auto check = [&](const char* what) {
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < receive.size(); i += 97) wrong += receive[i] != value(i);
+    wrong += receive.back() != value(receive.size() - 1);
+    EXPECT_EQ(wrong, 0U) << what;
+    std::fill(receive.begin(), receive.end(), static_cast<unsigned char>(0));
+  };
+  EXPECT_MPI(LNW_Neighbor_alltoallv_c(send.data(), &send_count, &zero, MPI_BYTE, receive.data(), &receive_count, &zero,
+                                      MPI_BYTE, graph.get()));
+  check("blocking");
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Ineighbor_alltoallv_c(send.data(), &send_count, &zero, MPI_BYTE, receive.data(), &receive_count, &zero,
+                                       MPI_BYTE, graph.get(), &request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  check("nonblocking");
+  EXPECT_MPI(LNW_Neighbor_alltoallv_init_c(send.data(), &send_count, &zero, MPI_BYTE, receive.data(), &receive_count,
+                                           &zero, MPI_BYTE, graph.get(), MPI_INFO_NULL, &request));
+  EXPECT_MPI(LNW_Start(&request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  check("persistent");
+  EXPECT_MPI(LNW_Request_free(&request));
 }
 
 }  // namespace

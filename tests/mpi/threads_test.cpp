@@ -34,7 +34,22 @@ TEST_F(ThreadsTest, EachWithItsOwnCommunicatorAndRequests) {
     // Creation, first use, discovery, exchanges and destruction, all at the same time as in the other threads.
     const auto seed = static_cast<std::uint64_t>(t) + 1;
     for (int turn = 0; turn < (slow ? 1 : 3); ++turn) {
-      const Comm graph = make_graph(parents[static_cast<std::size_t>(t)].get(), random_shape(seed, rank(), size()));
+      const MPI_Comm parent = parents[static_cast<std::size_t>(t)].get();
+      {
+        // Begun by a nonblocking call.
+        const int whole = size(), periodic = 1;
+        MPI_Comm cart = MPI_COMM_NULL;
+        MPI_Cart_create(parent, 1, &whole, &periodic, 0, &cart);
+        const Comm owner(cart);
+        Exchange exchange(Op::alltoallw, cart, seed, true);
+        exchange.fill(0);
+        exchange.reference();
+        LNW_Request request = LNW_REQUEST_NULL;
+        EXPECT_MPI(exchange.nonblocking(&request));
+        EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+        EXPECT_TRUE(exchange.arrived()) << "thread " << t;
+      }
+      const Comm graph = make_graph(parent, random_shape(seed, rank(), size()));
       for (const std::string& on : {std::string(), machine}) {
         for (const Choice& choice : choices(on)) {
           Exchange first(all_ops[(seed + static_cast<std::uint64_t>(turn)) % 5], graph.get(), seed, true),
@@ -63,6 +78,12 @@ TEST_F(ThreadsTest, EachWithItsOwnCommunicatorAndRequests) {
           first.reference();
           EXPECT_MPI(first.blocking());
           EXPECT_TRUE(first.arrived());
+          for (Exchange* exchange : {&first, &second}) exchange->clear();
+          EXPECT_MPI(first.nonblocking(&requests[0]));
+          EXPECT_MPI(second.nonblocking(&requests[1]));
+          EXPECT_MPI(LNW_Waitall(2, requests, MPI_STATUSES_IGNORE));
+          EXPECT_TRUE(first.arrived());
+          EXPECT_TRUE(second.arrived());
         }
       }
     }

@@ -1,0 +1,132 @@
+#include "c/operation.hpp"
+
+namespace laneway {
+
+namespace {
+
+Communicator& communicator_of(MPI_Comm comm) {
+  return Communicator::of(comm);
+}
+Communicator& communicator_of(LNW_Topology topology) {
+  return topology_of(topology);
+}
+Communicator& communicator_of_nonblocking(MPI_Comm comm) {
+  return Communicator::of_nonblocking(comm);
+}
+Communicator& communicator_of_nonblocking(LNW_Topology topology) {
+  return topology_of(topology);
+}
+
+template <class Where>
+int run(const char* call, Where where, const Operation& operation) noexcept {
+  return guarded(call, where, [&] {
+    run_blocking(
+        communicator_of(where),
+        [&](const Topology& topology) {
+          check_buffers(operation.buffers.send, operation.buffers.receive);
+          return operation.describe(topology);
+        },
+        operation.buffers);
+  });
+}
+
+/// `make(checked)` makes the request, where `checked` is the operation's description behind all checks of arguments.
+template <class Where, class Make>
+int make_request(const char* call, Where where, LNW_Request* request, const Operation& operation,
+                 const Make& make) noexcept {
+  return guarded(call, where, [&] {
+    auto made = make([&](const Topology& topology) {
+      require_pointer(request, "request");
+      check_buffers(operation.buffers.send, operation.buffers.receive);
+      return operation.describe(topology);
+    });
+    *request = handle_of(std::move(made));
+  });
+}
+
+template <class Where>
+int make_nonblocking(const char* call, Where where, LNW_Request* request, const Operation& operation) noexcept {
+  return make_request(call, where, request, operation, [&](const Describe& checked) {
+    return Request::make_nonblocking(communicator_of_nonblocking(where), checked, operation.buffers);
+  });
+}
+
+template <class Where>
+int make_persistent(const char* call, Where where, MPI_Info info, LNW_Request* request,
+                    const Operation& operation) noexcept {
+  return make_request(call, where, request, operation, [&](const Describe& checked) {
+    return Request::make(communicator_of(where), info, checked,
+                         operation.bind ? std::optional(operation.buffers) : std::nullopt);
+  });
+}
+
+}  // namespace
+
+Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                    MPI_Datatype recvtype) {
+  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+            return describe_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
+          }};
+}
+
+Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     Integers recvcounts, Integers displs, MPI_Datatype recvtype) {
+  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+            return describe_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
+          }};
+}
+
+Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                   MPI_Datatype recvtype) {
+  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+            return describe_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
+          }};
+}
+
+Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, MPI_Datatype sendtype, void* recvbuf,
+                    Integers recvcounts, Integers rdispls, MPI_Datatype recvtype) {
+  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+            return describe_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
+          }};
+}
+
+Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],
+                    void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) {
+  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+            return describe_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
+          }};
+}
+
+Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],
+                            MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, Integers recvcounts,
+                            const MPI_Count recvindices[], MPI_Datatype recvtype) {
+  return {{sendbuf, recvbuf},
+          [=](const Topology& t) {
+            return describe_indexed(t, {sendsize, sendcounts, sendindices, sendtype},
+                                    {recvsize, recvcounts, recvindices, recvtype});
+          },
+          sendbuf != nullptr || recvbuf != nullptr};
+}
+
+int blocking(const char* call, MPI_Comm comm, const Operation& operation) noexcept {
+  return run(call, comm, operation);
+}
+int blocking(const char* call, LNW_Topology topology, const Operation& operation) noexcept {
+  return run(call, topology, operation);
+}
+int nonblocking(const char* call, MPI_Comm comm, LNW_Request* request, const Operation& operation) noexcept {
+  return make_nonblocking(call, comm, request, operation);
+}
+int nonblocking(const char* call, LNW_Topology topology, LNW_Request* request, const Operation& operation) noexcept {
+  return make_nonblocking(call, topology, request, operation);
+}
+int persistent(const char* call, MPI_Comm comm, MPI_Info info, LNW_Request* request,
+               const Operation& operation) noexcept {
+  return make_persistent(call, comm, info, request, operation);
+}
+int persistent(const char* call, LNW_Topology topology, MPI_Info info, LNW_Request* request,
+               const Operation& operation) noexcept {
+  return make_persistent(call, topology, info, request, operation);
+}
+
+}  // namespace laneway

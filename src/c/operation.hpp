@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+
+#include "c/barrier.hpp"
+#include "mpi/operations.hpp"
+
+namespace laneway {
+
+/// The arguments of a neighborhood operation, which outlive it: its buffers, and what it moves on a given topology.
+struct Operation {
+  Buffers buffers;
+  Describe describe;
+  bool bind = true;  ///< whether persistent operations have their buffers already
+};
+
+Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                    MPI_Datatype recvtype);
+Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     Integers recvcounts, Integers displs, MPI_Datatype recvtype);
+Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                   MPI_Datatype recvtype);
+Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, MPI_Datatype sendtype, void* recvbuf,
+                    Integers recvcounts, Integers rdispls, MPI_Datatype recvtype);
+Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],
+                    void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]);
+Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],
+                            MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, Integers recvcounts,
+                            const MPI_Count recvindices[], MPI_Datatype recvtype);
+
+/// @name The C functions, in each way to run an operation
+/// `call` is the function's name.
+/// @{
+int blocking(const char* call, MPI_Comm comm, const Operation& operation) noexcept;
+int blocking(const char* call, LNW_Topology topology, const Operation& operation) noexcept;
+int nonblocking(const char* call, MPI_Comm comm, LNW_Request* request, const Operation& operation) noexcept;
+int nonblocking(const char* call, LNW_Topology topology, LNW_Request* request, const Operation& operation) noexcept;
+int persistent(const char* call, MPI_Comm comm, MPI_Info info, LNW_Request* request,
+               const Operation& operation) noexcept;
+int persistent(const char* call, LNW_Topology topology, MPI_Info info, LNW_Request* request,
+               const Operation& operation) noexcept;
+/// @}
+
+}  // namespace laneway
