@@ -262,7 +262,7 @@ int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* stat
 int LNW_Request_get_strategy(LNW_Request request, const char** name) {
   return guarded(__func__, request, [&] {
     require_pointer(name, "name");
-    *name = not_null(request).strategy().data();
+    *name = not_null(request).strategy().c_str();
   });
 }
 

@@ -112,6 +112,12 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.level = levels.choices.front().level;
   hints.inner.assign(levels.choices.begin() + 1, levels.choices.end());
   hints.grid = levels.grid;
+  hints.strategy_name = hints.strategy.row->name;
+  if (!hints.level.empty()) {
+    hints.strategy_name = hints.level + ":" + hints.strategy_name;
+    for (const LevelChoice& inner : hints.inner)
+      if (!inner.level.empty()) hints.strategy_name += "," + inner.level + ":" + std::string(inner.choice.row->name);
+  }
   hints.settings.message_cap = bytes("lnw_message_cap", text("lnw_message_cap"));
   require(hints.settings.message_cap > 0, ErrorKind::info, "lnw_message_cap=0: must be positive");
   hints.machine = text("lnw_machine");
@@ -125,6 +131,7 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   if (hints.strict_progress) {
     if (hints.strategy.row->make()->relays()) hints.strategy.row = &find_strategy("direct");
     hints.inner.clear();
+    hints.strategy_name = hints.strategy.row->name;
     hints.grid.clear();
   }
   return hints;

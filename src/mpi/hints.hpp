@@ -35,6 +35,7 @@ struct Hints {
   StrategyChoice strategy;         ///< of the outermost level
   std::string level;               ///< that level's name; empty: the machine's outermost
   std::vector<LevelChoice> inner;  ///< the levels inside, outermost first
+  std::string strategy_name;       ///< all levels that were named, as they are written in the hint
   StrategySettings settings;
   std::string machine;
   std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one

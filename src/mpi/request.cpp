@@ -62,7 +62,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
   const std::vector<Region>& regions = communicator.regions(hints, translate);
   auto plan = std::make_shared<const Plan>(make_plan(communicator, *priv, pattern, regions, hints));
   std::unique_ptr<Request> request(
-      new Request(priv, communicator.error_handler(), tag, std::move(plan), hints.strategy.row->name, regions.front()));
+      new Request(priv, communicator.error_handler(), tag, std::move(plan), hints.strategy_name, regions.front()));
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -83,12 +83,12 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
 }
 
 Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
-                 std::shared_ptr<const Plan> plan, std::string_view strategy, Region node)
+                 std::shared_ptr<const Plan> plan, std::string strategy, Region node)
     : comm_(std::move(comm)),
       error_handler_(std::move(handler)),
       tag_(tag),
       plan_(std::move(plan)),
-      strategy_(strategy),
+      strategy_(std::move(strategy)),
       node_(std::move(node)) {}
 
 void Request::set_buffers(Buffers buffers) {

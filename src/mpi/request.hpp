@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
@@ -57,7 +57,7 @@ class Request {
   void set_buffers(Buffers buffers);
 
   [[nodiscard]] Rank rank() const { return comm_->rank(); }
-  [[nodiscard]] std::string_view strategy() const { return strategy_; }
+  [[nodiscard]] const std::string& strategy() const { return strategy_; }
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] Statistics statistics() const;
 
@@ -66,7 +66,7 @@ class Request {
 
  private:
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
-          std::shared_ptr<const Plan> plan, std::string_view strategy, Region node);
+          std::shared_ptr<const Plan> plan, std::string strategy, Region node);
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
@@ -74,7 +74,7 @@ class Request {
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   std::shared_ptr<const Plan> plan_;
-  std::string_view strategy_;
+  std::string strategy_;
   Region node_;
 };
 

@@ -34,10 +34,12 @@ struct Line {
 TEST_F(ApiTest, HaloWithChangingArrays) {
   const Line line(4);
   for (const Choice& choice : choices("node:* rank:2")) {
+    const std::string grid = "1x" + std::to_string(size());
     Halo<double> halo(MPI_COMM_WORLD, line.send, line.receive,
                       laneway::Hints{{"lnw_strategy", choice.strategy.c_str()},
                                      {"lnw_deduplicate", choice.deduplicate.c_str()},
-                                     {"lnw_machine", choice.machine.c_str()}});
+                                     {"lnw_machine", choice.machine.c_str()},
+                                     {"lnw_grid", grid.c_str()}});
     EXPECT_EQ(halo.operation().strategy(), choice.strategy);
     for (int turn = 0; turn < 3; ++turn) {
       std::vector<double> a = line.values(turn), b = line.values(1000 + turn);

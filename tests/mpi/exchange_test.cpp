@@ -58,7 +58,7 @@ void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::st
         EXPECT_TRUE(exchange.arrived()) << "nonblocking, " << form.text();
       }
       for (const Choice& choice : choices(on[turn++ % on.size()])) {
-        const Info info(choice.hints());
+        const Info info(choice.hints(comm));
         LNW_Request request = LNW_REQUEST_NULL;
         const Form& form = forms[form_turn++ % forms.size()];
         EXPECT_MPI(exchange.init(info.get(), &request, form));

@@ -80,23 +80,27 @@ Info::Info(const Hints& hints) {
   for (const auto& [key, value] : hints) MPI_Info_set(info_, key.c_str(), value.c_str());
 }
 
-Hints Choice::hints() const {
+/// `ranks` ranks as a grid, as square as it gets.
+static std::string grid(int ranks) {
+  int rows = 1;
+  for (int n = 2; n * n <= ranks; ++n)
+    if (ranks % n == 0) rows = n;
+  return std::to_string(rows) + "x" + std::to_string(ranks / rows);
+}
+
+Hints Choice::hints(MPI_Comm comm) const {
   Hints result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}};
   if (!machine.empty()) result.emplace_back("lnw_machine", machine);
-  if (!grid.empty()) result.emplace_back("lnw_grid", grid);
+  if (on_grid) {
+    int ranks = 0;
+    MPI_Comm_size(comm, &ranks);
+    result.emplace_back("lnw_grid", grid(ranks));
+  }
   return result;
 }
 
 std::string Choice::text() const {
   return strategy + " deduplicate=" + deduplicate + " machine='" + machine + "'";
-}
-
-/// All ranks as a grid, as square as it gets.
-static std::string grid() {
-  int rows = 1;
-  for (int n = 2; n * n <= size(); ++n)
-    if (size() % n == 0) rows = n;
-  return std::to_string(rows) + "x" + std::to_string(size() / rows);
 }
 
 std::vector<Choice> choices(const std::string& machine) {
@@ -106,10 +110,10 @@ std::vector<Choice> choices(const std::string& machine) {
       // Without relays there is nothing to deduplicate.
       const std::unique_ptr<Strategy> strategy = row.make();
       if (!(strategy->relays() && strategy->deduplicates()) && deduplicate[0] == 'f') continue;
-      result.push_back({std::string(row.name), deduplicate, machine, strategy->on_grid() ? grid() : ""});
+      result.push_back({std::string(row.name), deduplicate, machine, strategy->on_grid()});
     }
   for (const char* levels : {"node:three_step,rank:direct", "node:direct,rank:three_step"})
-    result.push_back({levels, "true", machine, ""});
+    result.push_back({levels, "true", machine, false});
   return result;
 }
 

@@ -78,9 +78,10 @@ struct Choice {
   std::string strategy;
   std::string deduplicate;
   std::string machine;
-  std::string grid = {};
+  bool on_grid = false;
 
-  [[nodiscard]] Hints hints() const;
+  /// For operations on `comm`, whose ranks form the grid where the strategy needs one.
+  [[nodiscard]] Hints hints(MPI_Comm comm = MPI_COMM_WORLD) const;
   [[nodiscard]] std::string text() const;
 };
 [[nodiscard]] std::vector<Choice> choices(const std::string& machine);
