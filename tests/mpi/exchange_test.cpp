@@ -416,7 +416,7 @@ TEST_F(ExchangeTest, IndexedOnPeriodicCartesianOfOneAndTwo) {
     EXPECT_MPI(MPI_Cart_create(MPI_COMM_WORLD, 1, &n, &periodic, 0, &comm));
     if (comm == MPI_COMM_NULL) continue;
     for (const Choice& choice : choices("node:* rank:1")) {
-      const Info info(choice.hints());
+      const Info info(choice.hints(comm));
       const std::vector<int> counts{1, 1};
       const std::vector<MPI_Count> from{0, 1}, to{0, 0};
       const std::vector<int> send{10 * rank() + 1, 10 * rank() + 2};
@@ -433,7 +433,7 @@ TEST_F(ExchangeTest, IndexedOnPeriodicCartesianOfOneAndTwo) {
     for (std::uint64_t seed : {601U, 602U, 603U})
       for (const Choice& choice : choices("node:* rank:1")) {
         Indexed indexed(comm, seed, MPI_2INT, MPI_2INT);
-        const Info info(choice.hints());
+        const Info info(choice.hints(comm));
         LNW_Request request = LNW_REQUEST_NULL;
         EXPECT_MPI(indexed.init(info.get(), &request, true));
         indexed.fill(0);
