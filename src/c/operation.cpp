@@ -1,5 +1,7 @@
 #include "c/operation.hpp"
 
+#include "transport/p2p.hpp"
+
 namespace laneway {
 
 namespace {
@@ -26,7 +28,7 @@ int run(const char* call, Where where, const Operation& operation) noexcept {
           check_buffers(operation.buffers.send, operation.buffers.receive);
           return operation.describe(topology);
         },
-        operation.buffers);
+        operation.sizes, operation.buffers);
   });
 }
 
@@ -47,7 +49,7 @@ int make_request(const char* call, Where where, LNW_Request* request, const Oper
 template <class Where>
 int make_nonblocking(const char* call, Where where, LNW_Request* request, const Operation& operation) noexcept {
   return make_request(call, where, request, operation, [&](const Describe& checked) {
-    return Request::make_nonblocking(communicator_of_nonblocking(where), checked, operation.buffers);
+    return Request::make_nonblocking(communicator_of_nonblocking(where), checked, operation.sizes, operation.buffers);
   });
 }
 
@@ -60,41 +62,68 @@ int make_persistent(const char* call, Where where, MPI_Info info, LNW_Request* r
   });
 }
 
+std::int64_t size_of(MPI_Datatype type) {
+  MPI_Count size = 0;
+  if (type != MPI_DATATYPE_NULL) check_mpi(MPI_Type_size_x(type, &size), "MPI_Type_size_x");
+  return size;
+}
+
+SizesOf uniform(Uniform operation, MPI_Count sendcount, MPI_Datatype sendtype) {
+  return [=] { return Sizes{operation, sendcount * size_of(sendtype), {}}; };
+}
+
+enum class Varying : std::uint8_t { allgatherv, alltoallv, alltoallw };
+
+/// alltoallw has a type for each edge: that it appears in the same call on all ranks is all that is promised of it.
+SizesOf varying(Varying operation, MPI_Datatype sendtype) {
+  return [=] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(operation), size_of(sendtype)}}; };
+}
+
 }  // namespace
 
 Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                     MPI_Datatype recvtype) {
-  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+  return {{sendbuf, recvbuf},
+          [=](const Topology& t) {
             return describe_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
-          }};
+          },
+          uniform(Uniform::allgather, sendcount, sendtype)};
 }
 
 Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      Integers recvcounts, Integers displs, MPI_Datatype recvtype) {
-  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+  return {{sendbuf, recvbuf},
+          [=](const Topology& t) {
             return describe_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
-          }};
+          },
+          varying(Varying::allgatherv, sendtype)};
 }
 
 Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                    MPI_Datatype recvtype) {
-  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+  return {{sendbuf, recvbuf},
+          [=](const Topology& t) {
             return describe_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
-          }};
+          },
+          uniform(Uniform::alltoall, sendcount, sendtype)};
 }
 
 Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, MPI_Datatype sendtype, void* recvbuf,
                     Integers recvcounts, Integers rdispls, MPI_Datatype recvtype) {
-  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+  return {{sendbuf, recvbuf},
+          [=](const Topology& t) {
             return describe_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
-          }};
+          },
+          varying(Varying::alltoallv, sendtype)};
 }
 
 Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],
                     void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) {
-  return {{sendbuf, recvbuf}, [=](const Topology& t) {
+  return {{sendbuf, recvbuf},
+          [=](const Topology& t) {
             return describe_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
-          }};
+          },
+          varying(Varying::alltoallw, MPI_DATATYPE_NULL)};
 }
 
 Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],
@@ -105,6 +134,7 @@ Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers se
             return describe_indexed(t, {sendsize, sendcounts, sendindices, sendtype},
                                     {recvsize, recvcounts, recvindices, recvtype});
           },
+          nullptr,
           sendbuf != nullptr || recvbuf != nullptr};
 }
 

@@ -11,6 +11,7 @@ namespace laneway {
 struct Operation {
   Buffers buffers;
   Describe describe;
+  SizesOf sizes;
   bool bind = true;  ///< whether persistent operations have their buffers already
 };
 

@@ -9,6 +9,7 @@
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/nonblocking.hpp"
+#include "mpi/routes.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -226,6 +227,8 @@ const Topology& Communicator::topology() {
   if (!topology_) topology_ = std::make_unique<Topology>(read_topology(comm_));
   return *topology_;
 }
+
+Communicator::~Communicator() = default;
 
 const Region& Communicator::node(const std::string& machine) {
   Hints settings;

@@ -106,6 +106,8 @@ class ErrorHandler {
 };
 
 class StartOrder;
+class Routes;
+struct FixedPlan;
 
 /// What operations run on: a topology, the private duplicate of the communicator that its ranks are of, and what is
 /// known of both. A user's communicator has one as an attribute, gone with it, for its own topology; topology objects
@@ -144,11 +146,21 @@ class Communicator {
   /// That of the communicator now; a topology object has kept the one it was made with.
   [[nodiscard]] std::shared_ptr<const ErrorHandler> error_handler() const;
 
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
   [[nodiscard]] Rank rank() const { return private_->rank(); }
   void call_error_handler(int code) const { private_->call_error_handler(error_handler()->get(), code); }
 
   /// Hints given when the communicator was created.
   HintTexts hints;
+
+  /// For operations whose edges have one size; null: each edge is one message.
+  std::shared_ptr<Routes> routes;
+  /// The hint lnw_fixed_counts, and the plans that have been made under it, by operation and sizes of datatypes.
+  bool fixed_counts = false;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<FixedPlan>> fixed_plans;
 
   /// If it was created with reordered ranks.
   std::optional<Reordering> reordering;

@@ -10,6 +10,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check_edges.hpp"
 #include "mpi/reorder.hpp"
+#include "mpi/routes.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -117,6 +118,12 @@ Agreed agree_on_graph(Communicator& communicator, const PrivateComm& priv, const
   return {std::move(texts), std::move(hints), all_reorder};
 }
 
+/// For operations that cannot plan in their calls. Collective.
+void prepare_plans(Communicator& communicator, const Hints& hints) {
+  communicator.routes = Routes::make(communicator, hints);
+  communicator.fixed_counts = hints.fixed_counts;
+}
+
 }  // namespace
 
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
@@ -137,6 +144,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   Communicator& fresh = same_order ? Communicator::derive(*comm_new, priv) : Communicator::of(*comm_new);
   fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
+  prepare_plans(fresh, agreed.hints);
 }
 
 const Reordering& reordering_of(MPI_Comm comm) {
@@ -155,6 +163,7 @@ std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArgument
   auto made =
       Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)));
   made->hints = std::move(agreed.texts);
+  prepare_plans(*made, agreed.hints);
   return made;
 }
 
@@ -173,6 +182,8 @@ std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
   agree(*priv, failure, none, true);
   auto made = Communicator::with_topology(comm, communicator.topology());
   made->hints = communicator.hints;
+  made->routes = communicator.routes;
+  made->fixed_counts = communicator.fixed_counts;
   return made;
 }
 

@@ -12,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 9> rows = {{
+constexpr std::array<HintRow, 11> rows = {{
     {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
      "a name that `laneway strategies` lists, or one for each level as in `node:three_step,socket:two_step`; the "
      "suffix "
@@ -26,6 +26,12 @@ constexpr std::array<HintRow, 9> rows = {{
      "which ranks of MPI_COMM_WORLD share a node"},
     {"lnw_grid", "LANEWAY_GRID", "", "`4x4`, `8x4x2`, …: ranks of the communicator in row-major order",
      "cartesian_combining: the grid that the ranks form"},
+    {"lnw_fixed_counts", "LANEWAY_FIXED_COUNTS", "false", "true, false",
+     "promise: on this communicator no rank ever changes its counts and displacements; blocking and nonblocking v and "
+     "w "
+     "operations then use plans"},
+    {"lnw_staging_limit", "LANEWAY_STAGING_LIMIT", "67108864", "bytes",
+     "blocking and nonblocking operations that would need more staging memory do not relay"},
     {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, strict",
      "wait: relays progress in calls of this library; strict: no strategy that relays is used"},
     {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384", "bytes",
@@ -84,11 +90,11 @@ std::uint64_t Hints::fingerprint() const {
   for (const LevelChoice& choice : inner)
     inner_text +=
         '\n' + choice.level + ':' + std::string(choice.choice.row->name) + std::to_string(choice.choice.deduplicate);
-  const std::string all = std::string(strategy.row->name) + '\n' + machine + '\n' +
-                          std::to_string(strategy.deduplicate) + std::to_string(check) +
-                          std::to_string(strict_progress) + '\n' + std::to_string(lowering.relay_message_bytes) + '\n' +
-                          std::to_string(lowering.network_message_bytes) + '\n' + std::to_string(settings.message_cap) +
-                          '\n' + level + inner_text + '\n' + grid;
+  const std::string all =
+      std::string(strategy.row->name) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
+      std::to_string(check) + std::to_string(strict_progress) + '\n' + std::to_string(lowering.relay_message_bytes) +
+      '\n' + std::to_string(lowering.network_message_bytes) + '\n' + std::to_string(settings.message_cap) + '\n' +
+      level + inner_text + '\n' + grid + '\n' + std::to_string(fixed_counts) + std::to_string(staging_limit);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -121,6 +127,8 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.settings.message_cap = bytes("lnw_message_cap", text("lnw_message_cap"));
   require(hints.settings.message_cap > 0, ErrorKind::info, "lnw_message_cap=0: must be positive");
   hints.machine = text("lnw_machine");
+  hints.fixed_counts = boolean("lnw_fixed_counts", text("lnw_fixed_counts"));
+  hints.staging_limit = bytes("lnw_staging_limit", text("lnw_staging_limit"));
   hints.check = boolean("lnw_check", text("lnw_check"));
   const std::string progress = text("lnw_progress");
   require(progress == "wait" || progress == "strict", ErrorKind::info,

@@ -41,6 +41,9 @@ struct Hints {
   std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one
   bool check = false;
   bool strict_progress = false;
+  bool fixed_counts = false;
+  std::int64_t staging_limit = std::int64_t{1}
+                               << 26;  ///< bytes; larger blocking and nonblocking operations do not relay
   LoweringOptions lowering;
 
   /// Equal on two ranks exactly if all settings that must agree are equal.

@@ -1,7 +1,9 @@
 #include "mpi/request.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <utility>
 #include <vector>
 
@@ -9,7 +11,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check_edges.hpp"
 #include "mpi/discovery.hpp"
-#include "mpi/mailbox.hpp"
+#include "mpi/routes.hpp"
 #include "setup/planner.hpp"
 #include "transport/p2p.hpp"
 
@@ -30,13 +32,88 @@ Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPa
     inner.push_back({regions[i + 1], inner_strategies.back().get(), hints.inner[i].choice.deduplicate});
   }
   Planner planner(comm.rank(), pattern, regions.front(), *strategy, options, inner);
-  Mailbox mailbox(comm);
-  const std::pair key(hints.grid.empty() ? hints.machine : hints.grid, hints.level);
-  const auto known = communicator.peer_regions.find(key);
-  Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
-  while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
-  if (strategy->relays()) communicator.peer_regions.try_emplace(key, planner.peer_regions());
+  carry_out(planner, communicator, comm, hints);
   return planner.take_plan();
+}
+
+struct Planned {
+  RankPattern pattern;
+  std::shared_ptr<const Plan> plan;
+  std::string strategy;
+  Region node;
+  int tag = 0;
+};
+
+/// Collective: agrees on hints and arguments, and plans. If the arguments of any rank are bad, all ranks throw.
+Planned plan_together(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe) {
+  Planned planned;
+  Hints hints;
+  hints.strategy.row = &strategies().front();
+  std::exception_ptr failure;
+  try {
+    planned.pattern = describe(communicator.topology());
+    hints = resolve_hints(hints_in(info), communicator.hints);
+    if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
+    (void)communicator.fabric(hints.machine);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool translate = agree(comm, failure, hints, world_node_is_known());
+  planned.tag = comm.take_tags();
+  if (hints.check) check_edges(comm, planned.pattern);
+  const std::vector<Region>& regions = communicator.regions(hints, translate);
+  planned.plan = std::make_shared<const Plan>(make_plan(communicator, comm, planned.pattern, regions, hints));
+  planned.strategy = hints.strategy_name;
+  planned.node = regions.front();
+  return planned;
+}
+
+/// A plan for one exchange, and the name of its strategy.
+struct Chosen {
+  std::shared_ptr<const Plan> plan;
+  std::string strategy = "direct";
+};
+
+/// The peers of a rank that breaks the promise could only wait for ever.
+[[noreturn]] void broken_promise(const Communicator& communicator, MPI_Comm comm) {
+  std::cerr
+      << "laneway: rank " << communicator.rank()
+      << ": lnw_fixed_counts=true promised that counts, displacements and layouts of datatypes on this communicator "
+         "never change, but they differ from those of the first call of this operation\n"
+      << std::flush;
+  MPI_Abort(comm, MPI_ERR_ARG);
+  std::abort();
+}
+
+Chosen under_promise(Communicator& communicator, const Describe& describe, const Sizes& sizes) {
+  std::unique_ptr<FixedPlan>& known = communicator.fixed_plans[sizes.key];
+  if (!known) {
+    const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+    Planned planned = plan_together(communicator, *priv, MPI_INFO_NULL, describe);
+    known = std::make_unique<FixedPlan>(
+        FixedPlan{std::move(planned.pattern), std::move(planned.plan), std::move(planned.strategy)});
+  } else if (!(describe(communicator.topology()) == known->pattern)) {
+    broken_promise(communicator, communicator.private_comm()->get());
+  }
+  return {known->plan, known->strategy};
+}
+
+/// What a call that can agree on nothing may use.
+Chosen choose_plan(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of) {
+  if (communicator.fixed_counts) {
+    const Sizes sizes = sizes_of();
+    if (!sizes.uniform) return under_promise(communicator, describe, sizes);
+  }
+  const RankPattern pattern = describe(communicator.topology());
+  if (communicator.routes) {
+    const Sizes sizes = sizes_of();
+    const std::vector<Edge>& edges = pattern.out.empty() ? pattern.in : pattern.out;
+    if (sizes.uniform)
+      if (auto plan = communicator.routes->plan(*sizes.uniform, pattern,
+                                                edges.empty() ? sizes.bytes : edges.front().ranges.bytes()))
+        return {std::move(plan), communicator.routes->strategy()};
+  }
+  return {std::make_shared<const Plan>(plan_direct(communicator.rank(), pattern))};
 }
 
 }  // namespace
@@ -44,40 +121,24 @@ Plan make_plan(Communicator& communicator, const PrivateComm& comm, const RankPa
 std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  RankPattern pattern;
-  Hints hints;
-  hints.strategy.row = &strategies().front();
-  std::exception_ptr failure;
-  try {
-    pattern = describe(communicator.topology());
-    hints = resolve_hints(hints_in(info), communicator.hints);
-    if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
-    (void)communicator.fabric(hints.machine);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool translate = agree(*priv, failure, hints, world_node_is_known());
-  const int tag = priv->take_tags();
-  if (hints.check) check_edges(*priv, pattern);
-  const std::vector<Region>& regions = communicator.regions(hints, translate);
-  auto plan = std::make_shared<const Plan>(make_plan(communicator, *priv, pattern, regions, hints));
-  std::unique_ptr<Request> request(
-      new Request(priv, communicator.error_handler(), tag, std::move(plan), hints.strategy_name, regions.front()));
+  Planned planned = plan_together(communicator, *priv, info, describe);
+  std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), planned.tag, std::move(planned.plan),
+                                               std::move(planned.strategy), std::move(planned.node)));
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
   };
-  if (!buffers && !touches(pattern.out) && !touches(pattern.in)) buffers = Buffers{};
+  if (!buffers && !touches(planned.pattern.out) && !touches(planned.pattern.in)) buffers = Buffers{};
   if (buffers) request->set_buffers(*buffers);
   return request;
 }
 
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Describe& describe,
-                                                   Buffers buffers) {
+                                                   const SizesOf& sizes_of, Buffers buffers) {
   const std::shared_ptr<StartOrder>& order = communicator.start_order();
-  auto plan = std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(communicator.topology())));
-  std::unique_ptr<Request> request(
-      new Request(order->comm(), communicator.error_handler(), order->tag(), std::move(plan), "direct", {}));
+  Chosen chosen = choose_plan(communicator, describe, sizes_of);
+  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(),
+                                               std::move(chosen.plan), std::move(chosen.strategy), {}));
   request->nonblocking_ = std::make_unique<NonblockingExchange>(order, request->plan_, buffers);
   return request;
 }
@@ -111,11 +172,11 @@ Statistics Request::statistics() const {
   return total;
 }
 
-void run_blocking(Communicator& communicator, const Describe& describe, Buffers buffers) {
+void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  const RankPattern pattern = describe(communicator.topology());
+  const Chosen chosen = choose_plan(communicator, describe, sizes_of);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-  Exchange exchange(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)), buffers, transport);
+  Exchange exchange(chosen.plan, buffers, transport);
   exchange.start();
   exchange.wait();
 }

@@ -2,20 +2,31 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/nonblocking.hpp"
 #include "pattern/pattern.hpp"
+#include "setup/route.hpp"
 
 namespace laneway {
 
 /// Describes what the operation moves, from its arguments; may throw for bad ones.
 using Describe = std::function<RankPattern(const Topology&)>;
+
+/// What an operation moves, as far as all ranks know it without talking.
+struct Sizes {
+  std::optional<Uniform> uniform;  ///< if all edges have one size
+  std::int64_t bytes = 0;          ///< that size, by the send side's arguments
+  std::vector<std::int64_t> key;   ///< otherwise: which operation, and the sizes of its datatypes
+};
+using SizesOf = std::function<Sizes()>;
 
 struct Statistics {
   std::int64_t messages = 0;
@@ -34,9 +45,9 @@ class Request {
   /// arguments of any rank are bad, all ranks throw.
   static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers);
-  /// Nonblocking, each edge as one message. Local.
+  /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Describe& describe,
-                                                   Buffers buffers);
+                                                   const SizesOf& sizes_of, Buffers buffers);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -78,7 +89,7 @@ class Request {
   Region node_;
 };
 
-/// Runs the operation once, each edge as one message.
-void run_blocking(Communicator& communicator, const Describe& describe, Buffers buffers);
+/// Runs the operation once.
+void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of, Buffers buffers);
 
 }  // namespace laneway

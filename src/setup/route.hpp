@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+#include "pattern/pattern.hpp"
+#include "plan/lower.hpp"
+
+namespace laneway {
+
+/// Operations in which all edges carry equally many bytes, so that the way of the data follows from the graph alone.
+enum class Uniform : std::uint8_t {
+  allgather,  ///< all edges of a source carry the same message
+  alltoall    ///< every edge carries a message of its own
+};
+
+/// The way of the data on one rank, planned with edges of some size, for edges of any size: plans for it are made
+/// locally. Positions in messages scale with the size, and fall on multiples of eight bytes where they are cuts.
+class Route {
+ public:
+  /// The pattern to plan with: `unit` bytes an edge.
+  static RankPattern unit_pattern(Uniform operation, const std::vector<Rank>& sources,
+                                  const std::vector<Rank>& destinations, std::int64_t unit);
+
+  Route() = default;
+  /// `itinerary`: what a planner found for the unit pattern.
+  Route(Itinerary itinerary, std::int64_t unit) : itinerary_(std::move(itinerary)), unit_(unit) {}
+
+  /// `pattern` has the edges of the unit pattern, in the same order, of `bytes` bytes each; on all ranks.
+  [[nodiscard]] Plan plan(const RankPattern& pattern, std::int64_t bytes, const LoweringOptions& options) const;
+
+ private:
+  [[nodiscard]] std::int64_t scaled(std::int64_t position, std::int64_t bytes) const;
+  [[nodiscard]] RangeList scaled(const RangeList& positions, std::int64_t bytes) const;
+
+  Itinerary itinerary_;
+  std::int64_t unit_ = 1;
+};
+
+}  // namespace laneway
