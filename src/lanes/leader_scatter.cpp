@@ -101,9 +101,7 @@ class LeaderScatter final : public Strategy {
 
   /// A cut after this fraction of a block, on a multiple of eight bytes so that no element is torn.
   static std::int64_t cut(std::int64_t bytes, double fraction) {
-    return std::llround(static_cast<double>(bytes) * fraction / 8) * 8 > bytes
-               ? bytes
-               : std::llround(static_cast<double>(bytes) * fraction / 8) * 8;
+    return std::min<std::int64_t>(std::llround(static_cast<double>(bytes) * fraction / 8) * 8, bytes);
   }
 
   static std::vector<std::pair<Rank, double>> even_loads(const Destinations& gpus) {

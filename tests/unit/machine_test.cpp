@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 
 namespace laneway {
@@ -41,8 +42,9 @@ std::string error_of(const std::string& text, Rank ranks) {
 /// A file that is gone at the end of the test.
 class File {
  public:
-  explicit File(const std::string& text)
-      : path_(testing::TempDir() + "laneway_machine_" + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+  explicit File(const std::string& text, const std::string& ending = "")
+      : path_(testing::TempDir() + "laneway_machine_" + testing::UnitTest::GetInstance()->current_test_info()->name() +
+              ending) {
     std::ofstream(path_) << text;
   }
   ~File() { std::filesystem::remove(path_); }
@@ -118,6 +120,51 @@ TEST(Machine, Paths) {
   const Machine machine = Machine::from_paths({"b", "a", "b", "c", "a"});
   EXPECT_EQ(ids(machine, 0), (std::vector<Rank>{0, 1, 0, 3, 1}));
   EXPECT_THROW((void)Machine::from_paths({}), Error);
+}
+
+TEST(Machine, FindsLevels) {
+  const Machine machine = Machine::parse("node:2 socket:2 gpu:2 rank:2", 16);
+  EXPECT_EQ(machine.find_levels({""}), std::vector<int>{0});
+  EXPECT_EQ(machine.find_levels({"", ""}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(machine.find_levels({"socket", ""}), (std::vector<int>{1, 2}));
+  EXPECT_EQ(machine.find_levels({"node", "gpu", "rank"}), (std::vector<int>{0, 2, 3}));
+  EXPECT_EQ(ids(machine, 3), ids(Machine::parse("node:16 rank:1", 16), 0));
+  const auto refuses = [&](const std::vector<std::string>& names) {
+    try {
+      (void)machine.find_levels(names);
+      return std::string("nothing");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(refuses({"node", "numa"}), "there is no level 'numa'; the machine has node, socket, gpu");
+  EXPECT_EQ(refuses({"socket", "node"}),
+            "level 'node' is not inside the one before it; the machine has node, socket, gpu");
+  EXPECT_EQ(refuses({"gpu", "", ""}), "the strategy works on 3 levels, the machine has node, socket, gpu");
+}
+
+TEST(Machine, LinksBetweenDevices) {
+  const std::string head = "description = \"node:2 gpu:3\"\n[devices]\n";
+  const auto parse = [&](const std::string& text) {
+    const File file(text, ".toml");
+    const std::string name = "machine file '" + file.path() + "': ";
+    std::string error = error_of("file:" + file.path(), 6);
+    if (error.starts_with(name)) error.erase(0, name.size());
+    return error;
+  };
+  const File file(head + "links = [[0, 2, 0], [2, 0, 1], [0, 1, 0]]\n", ".toml");
+  const auto fabric = Fabric::of(Machine::parse("file:" + file.path(), 6));
+  EXPECT_EQ(fabric->links(0, 1), 2);
+  EXPECT_EQ(fabric->hops(0, 2), 2);
+  EXPECT_EQ(fabric->hops(3, 5), 2);
+  EXPECT_FALSE(fabric->joins(2, 3));
+  EXPECT_EQ(parse(head + "links = [[0, 2], [2, 0, 1]]\n"), "row 1 of the links has 3 entries, not 2");
+  EXPECT_EQ(parse(head + "links = [[0, 1, 0], [2, 0, 1], [0, 1, 0]]\n"),
+            "the links between devices 0 and 1 are 1 and 2");
+  EXPECT_EQ(parse(head + "links = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]\n"), "no links join devices 0 and 2");
+  EXPECT_EQ(parse(head + "links = [0, 1]\n"), "devices.links is not a matrix");
+  EXPECT_EQ(parse("[devices]\n"), "description is missing");
+  EXPECT_TRUE(parse("description = \n").starts_with("line 1: "));
 }
 
 }  // namespace
