@@ -315,7 +315,7 @@ void Lowering::receive_lane(int index) {
   }
   for (const Forward* forward : forwards_of(index)) {
     const auto p = static_cast<std::size_t>(forward->piece);
-    if (forward->destination == it_.rank) keep(*forward, lane.pieces[p], &mine[first_part[p]]);
+    if (forward->destination == it_.rank) keep(*forward, lane.pieces[p], mine.data() + first_part[p]);
   }
   const std::optional<Span>& image = in_images_[static_cast<std::size_t>(index)];
   if (!image) {
