@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -19,6 +20,18 @@
 
 /// Seeded random patterns, machines and strategies: the same seed always gives the same case.
 namespace laneway::cases {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// How many seeds a test goes through instead of `seeds`: ten times as many with LANEWAY_TEST_LONG, and a part of them
+/// under sanitizers, which take that much longer.
+inline std::uint64_t effort(std::uint64_t seeds) {
+  return std::getenv("LANEWAY_TEST_LONG") != nullptr ? 10 * seeds : sanitized ? (seeds + 5) / 6 : seeds;
+}
 
 class Random {
  public:

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,7 @@ Machine divided(cases::Random& random, const cases::Case& c) {
 
 /// Any strategy at any level: plans are proven, and the reference executor agrees with the oracle.
 TEST(Levels, AnyStrategiesAtThreeLevels) {
-  const std::uint64_t seeds = std::getenv("LANEWAY_TEST_LONG") ? 20000 : 2000;
+  const std::uint64_t seeds = cases::effort(2000);
   int failures = 0;
   for (std::uint64_t seed = 0; seed < seeds && failures < 5; ++seed) {
     cases::Case c = cases::make_case(seed);

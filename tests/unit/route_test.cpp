@@ -15,7 +15,7 @@ namespace {
 /// Routes planned with one size serve every other: the plans that each rank makes by itself are proven together.
 TEST(Route, ServesEverySize) {
   int failures = 0;
-  for (std::uint64_t seed = 0; seed < 40 && failures < 5; ++seed) {
+  for (std::uint64_t seed = 0; seed < cases::effort(40) && failures < 5; ++seed) {
     cases::Random random(seed);
     const auto ranks = static_cast<Rank>(random.between(1, 14));
     std::vector<std::vector<Rank>> sources(static_cast<std::size_t>(ranks));
