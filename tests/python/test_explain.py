@@ -39,7 +39,7 @@ def test_explain_every_strategy(command: Command, tmp_path: Path) -> None:
     _, output = command.run("strategies", "--json")
     for name in [row["name"] for row in json.loads(output)]:
         picture = tmp_path / f"{name}.svg"
-        what = ["--pattern", "rsg:density=0.5,seed=1", "--machine", "node:2 rank:2", "--ranks", "4", "--strategy", name]
+        what = ["--pattern", "rsg:density=0.5,seed=1", "--machine", "node:2 rank:2", "--ranks", "4", "--grid", "2x2", "--strategy", name]
         code, output = command.run("explain", *what, "--messages-svg", str(picture))
         assert code == 0, output
         assert "link class" in output and "between nodes" in output and "plan of rank 0" in output
