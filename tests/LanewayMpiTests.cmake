@@ -4,7 +4,9 @@ set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 check_c_source_compiles("#include <mpi.h>\n#ifndef OMPI_MAJOR_VERSION\n#error\n#endif\nint main(void) { return 0; }" LANEWAY_MPI_IS_OPEN_MPI)
 unset(CMAKE_REQUIRED_LIBRARIES)
 
-set(LANEWAY_LAUNCH "${MPIEXEC_EXECUTABLE}")
+# A launcher that is killed leaves shared memory of its MPI library behind, so it is told to end before ctest kills it.
+find_program(LANEWAY_TIMEOUT timeout REQUIRED)
+set(LANEWAY_LAUNCH ${LANEWAY_TIMEOUT} --kill-after=15 280 "${MPIEXEC_EXECUTABLE}")
 if(LANEWAY_MPI_IS_OPEN_MPI)
   list(APPEND LANEWAY_LAUNCH --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
   set(LANEWAY_TEST_RANKS 1 2 3 5 8 13 16)
