@@ -48,6 +48,15 @@ Region region_of_members(std::vector<int> members) {
 std::vector<int> world_node;
 std::mutex world_node_mutex;
 
+/// The machine of all ranks of MPI_COMM_WORLD, and which of them is calling.
+std::pair<Machine, Rank> described_world(const std::string& description) {
+  int rank = 0;
+  int size = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  return {Machine::parse(description, size), rank};
+}
+
 std::vector<int> split_by_node(MPI_Comm comm) {
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
@@ -72,11 +81,7 @@ bool world_node_is_known() {
 }
 
 std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description) {
-  int rank = 0;
-  int size = 0;
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  const Machine machine = Machine::parse(description, size);
+  const auto [machine, rank] = described_world(description);
   std::vector<Rank> ranks;
   std::vector<Rank> names;
   const std::vector<Rank> node = machine.region(0, rank).members;
@@ -93,11 +98,7 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
                                 bool translate) {
   std::vector<Region> regions;
   if (!description.empty()) {
-    int rank = 0;
-    int size = 0;
-    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-    const Machine machine = Machine::parse(description, size);
+    const auto [machine, rank] = described_world(description);
     const Group group(comm);
     const Group world(MPI_COMM_WORLD);
     for (int level : machine.find_levels(names))
