@@ -375,9 +375,4 @@ void Lowering::scatter_messages(int index) {
   builder_.receive(Stage::scatter, lane.receiver, sinks, grouping);
 }
 
-Plan lower(const RankPattern& pattern, const Itinerary& itinerary, const LoweringOptions& options) {
-  const Demand demand(pattern);
-  return Lowering(demand, itinerary, options).finish();
-}
-
 }  // namespace laneway

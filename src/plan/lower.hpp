@@ -117,6 +117,4 @@ class Lowering {
   std::vector<std::optional<Span>> in_images_;   ///< by incoming lane: staging memory from which this rank forwards it
 };
 
-[[nodiscard]] Plan lower(const RankPattern& pattern, const Itinerary& itinerary, const LoweringOptions& options = {});
-
 }  // namespace laneway
