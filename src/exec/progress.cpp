@@ -73,36 +73,31 @@ void progress_all() {
   for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) slot->advance();
 }
 
-Exchange::Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport)
-    : executor_(std::move(plan), buffers, transport) {
-  if (!executor_.independent()) slot_ = ProgressSlot::acquire(executor_);
-}
-
-Exchange::~Exchange() {
+Activity::~Activity() {
   if (slot_ != nullptr) slot_->release();
 }
 
-bool Exchange::test() {
+bool Activity::test(Executor* executor) {
   if (slot_ != nullptr) return slot_->test();
   if (!active_) return true;
   progress_all();
   active_ = false;
-  active_ = !executor_.progress();
+  active_ = !executor->progress();
   return !active_;
 }
 
-bool Exchange::done() {
+bool Activity::done(Executor* executor) {
   if (slot_ != nullptr) return slot_->done();
   if (!active_) return true;
   progress_all();
   active_ = false;
-  const bool complete = executor_.progress();
+  const bool complete = executor->progress();
   active_ = true;
   return complete;
 }
 
-void Exchange::wait_with_others() {
-  for (int turns = 0; !test(); relax(turns)) {
+void Activity::wait_with_others(Executor* executor) {
+  for (int turns = 0; !test(executor); relax(turns)) {
   }
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include "core/relax.hpp"
 #include "exec/executor.hpp"
@@ -56,40 +57,64 @@ void progress_until(F&& done) {
   for (int turns = 0; !done(); relax(turns)) progress_all();
 }
 
+/// Something that has been started and is to be completed by test or wait: an executor, or work that needs a place in
+/// the list because others depend on it. Where it fails it is inactive, and the failure is thrown to whoever completes
+/// it.
+class Activity {
+ public:
+  Activity() = default;
+  ~Activity();
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
+
+  /// Gives `work`, which must outlive this, a place in the list. From then on the functions below ignore `executor`.
+  void list(Progressive& work) { slot_ = ProgressSlot::acquire(work); }
+
+  [[nodiscard]] bool active() const { return slot_ == nullptr ? active_ : slot_->active(); }
+  void begin() {
+    if (slot_ != nullptr) return slot_->activate();
+    active_ = true;
+  }
+  /// Advances this and all work in the list. True, and inactive again, when complete.
+  [[nodiscard]] bool test(Executor* executor);
+  /// Whether complete or inactive; as test, but stays active.
+  [[nodiscard]] bool done(Executor* executor);
+  void wait(Executor* executor) {
+    if (!active()) return;
+    if (slot_ != nullptr || any_active()) return wait_with_others(executor);
+    active_ = false;
+    executor->wait();
+  }
+
+ private:
+  void wait_with_others(Executor* executor);
+
+  bool active_ = false;
+  ProgressSlot* slot_ = nullptr;
+};
+
 /// A bound plan that runs among the process's other exchanges: whoever tests or waits advances all that relay. A plan
 /// that relays nothing needs nobody's help, and costs little more than its messages.
 class Exchange {
  public:
-  Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport);
-  ~Exchange();
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
+  Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport)
+      : executor_(std::move(plan), buffers, transport) {
+    if (!executor_.independent()) activity_.list(executor_);
+  }
 
-  [[nodiscard]] bool active() const { return slot_ == nullptr ? active_ : slot_->active(); }
+  [[nodiscard]] bool active() const { return activity_.active(); }
   /// Must not be active.
   void start() {
     executor_.start();
-    if (slot_ != nullptr) return slot_->activate();
-    active_ = true;
+    activity_.begin();
   }
-  /// True, and inactive again, when complete. If it failed, it is inactive too, and the failure is thrown here.
-  [[nodiscard]] bool test();
-  /// Whether complete or inactive; as test, but a complete exchange stays active.
-  [[nodiscard]] bool done();
-  /// Returns when complete; throws as test does.
-  void wait() {
-    if (!active()) return;
-    if (slot_ != nullptr || any_active()) return wait_with_others();
-    active_ = false;
-    executor_.wait();
-  }
+  [[nodiscard]] bool test() { return activity_.test(&executor_); }
+  [[nodiscard]] bool done() { return activity_.done(&executor_); }
+  void wait() { activity_.wait(&executor_); }
 
  private:
-  void wait_with_others();
-
-  bool active_ = false;
-  ProgressSlot* slot_ = nullptr;
   Executor executor_;
+  Activity activity_;
 };
 
 }  // namespace laneway

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/relax.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -26,13 +25,8 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
                                          Buffers buffers)
     : order_(std::move(order)), ticket_(order_->take_ticket()), plan_(std::move(plan)), buffers_(buffers) {
   if (order_->is_turn_of(ticket_)) start();
-  if (executor_ && executor_->independent()) return;
-  slot_ = ProgressSlot::acquire(*this);
-  slot_->activate();
-}
-
-NonblockingExchange::~NonblockingExchange() {
-  if (slot_ != nullptr) slot_->release();
+  if (!executor_ || !executor_->independent()) activity_.list(*this);
+  activity_.begin();
 }
 
 void NonblockingExchange::start() {
@@ -65,32 +59,6 @@ bool NonblockingExchange::progress() {
   }
   end_turn();
   return complete;
-}
-
-bool NonblockingExchange::test() {
-  if (!active_) return true;
-  active_ = false;  // also if it fails
-  if (slot_ == nullptr) progress_all();
-  active_ = slot_ != nullptr ? !slot_->test() : !progress();
-  return !active_;
-}
-
-bool NonblockingExchange::done() {
-  if (!active_ || slot_ != nullptr) return !active_ || slot_->done();
-  progress_all();
-  active_ = false;  // if it fails
-  const bool complete = progress();
-  active_ = true;
-  return complete;
-}
-
-void NonblockingExchange::wait() {
-  if (active_ && slot_ == nullptr && !any_active()) {
-    active_ = false;
-    return executor_->wait();
-  }
-  for (int turns = 0; !test(); relax(turns)) {
-  }
 }
 
 }  // namespace laneway

@@ -38,21 +38,18 @@ class StartOrder {
 class NonblockingExchange final : public Progressive {
  public:
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers);
-  ~NonblockingExchange();
-  NonblockingExchange(const NonblockingExchange&) = delete;
-  NonblockingExchange& operator=(const NonblockingExchange&) = delete;
 
   /// Until test or wait has found it complete, or failed.
-  [[nodiscard]] bool active() const { return active_; }
-  /// As those of Exchange.
-  [[nodiscard]] bool test();
-  [[nodiscard]] bool done();
-  void wait();
+  [[nodiscard]] bool active() const { return activity_.active(); }
+  [[nodiscard]] bool test() { return activity_.test(executor()); }
+  [[nodiscard]] bool done() { return activity_.done(executor()); }
+  void wait() { activity_.wait(executor()); }
 
   bool progress() override;
 
  private:
   void start();
+  [[nodiscard]] Executor* executor() { return executor_ ? &*executor_ : nullptr; }
 
   std::shared_ptr<StartOrder> order_;
   std::int64_t ticket_;
@@ -60,8 +57,7 @@ class NonblockingExchange final : public Progressive {
   Buffers buffers_;
   std::optional<Executor> executor_;  // once started
   bool holds_turn_ = false;           // messages are still to be started
-  bool active_ = true;
-  ProgressSlot* slot_ = nullptr;  // where completion needs more than MPI's progress
+  Activity activity_;                 // in the list where completion needs more than MPI's progress
 };
 
 }  // namespace laneway

@@ -36,7 +36,7 @@ void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& 
   const auto known = communicator.peer_regions.find(key);
   Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
   while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
-  if (hints.strategy.row->make()->relays()) communicator.peer_regions.try_emplace(key, planner.peer_regions());
+  if (!planner.peer_regions().empty()) communicator.peer_regions.try_emplace(key, planner.peer_regions());
 }
 
 std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints) {
