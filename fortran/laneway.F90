@@ -14,11 +14,21 @@ module laneway
   end type
   type(LNW_Request), parameter, public :: LNW_REQUEST_NULL = LNW_Request(c_null_ptr)
 
+  !> Neighbours of the ranks of a communicator, without a communicator of their own.
   type, public, bind(C) :: LNW_Topology
     private
     type(c_ptr) :: handle = c_null_ptr
   end type
   type(LNW_Topology), parameter, public :: LNW_TOPOLOGY_NULL = LNW_Topology(c_null_ptr)
+
+  !> What reordering has brought. Weights are sums over edges, as the destinations' arguments give them.
+  type, public, bind(C) :: LNW_Reorder
+    integer(MPI_COUNT_KIND) :: weight        !< of all edges
+    integer(MPI_COUNT_KIND) :: cut_before    !< of the edges between nodes, had every process kept its rank
+    integer(MPI_COUNT_KIND) :: cut_after     !< of the edges between nodes, with the new ranks
+    integer(c_int) :: moved                  !< processes whose rank has changed
+    integer(c_int) :: has_partitioner        !< 0: the library was built without Scotch, and keeps the order
+  end type
 
   !> What one rank does in one exchange of a request.
   type, public, bind(C) :: LNW_Request_statistics
@@ -38,13 +48,53 @@ module laneway
   end interface
   public :: operator(==), operator(/=)
 
-  public :: lnw_get_version, lnw_dist_graph_create_adjacent
+  public :: lnw_get_version, lnw_dist_graph_create_adjacent, lnw_comm_get_reorder
+  public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_get_neighbors_count, lnw_topology_get_neighbors, &
+            lnw_topology_free
   public :: lnw_neighbor_allgather, lnw_neighbor_allgatherv, lnw_neighbor_alltoall, lnw_neighbor_alltoallv, &
             lnw_neighbor_alltoallw
+  public :: lnw_ineighbor_allgather, lnw_ineighbor_allgatherv, lnw_ineighbor_alltoall, lnw_ineighbor_alltoallv, &
+            lnw_ineighbor_alltoallw
   public :: lnw_neighbor_allgather_init, lnw_neighbor_allgatherv_init, lnw_neighbor_alltoall_init, &
             lnw_neighbor_alltoallv_init, lnw_neighbor_alltoallw_init, lnw_neighbor_alltoallv_init_indexed
-  public :: lnw_start, lnw_startall, lnw_test, lnw_wait, lnw_waitall, lnw_request_free, lnw_request_set_buffers, &
-            lnw_request_get_statistics, lnw_request_get_strategy, lnw_request_get_plan
+  public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
+            lnw_waitany, lnw_waitsome, lnw_request_free
+  public :: lnw_request_set_buffers, lnw_request_get_statistics, lnw_request_get_strategy, lnw_request_get_plan
+
+! Preprocessed as Fortran, what a macro expands to is joined with the letters that follow it.
+#define SAME(name) name
+
+#define FORM(name) name
+#define SUFFIX ""
+#define COUNT c_int
+#define DISPLACEMENT c_int
+#define WHERE comm
+#define WHERE_TYPE MPI_Comm
+#include "operations.inc"
+
+#define FORM(name) SAME(name)_c
+#define SUFFIX "_c"
+#define COUNT MPI_COUNT_KIND
+#define DISPLACEMENT MPI_ADDRESS_KIND
+#define WHERE comm
+#define WHERE_TYPE MPI_Comm
+#include "operations.inc"
+
+#define FORM(name) SAME(name)_topology
+#define SUFFIX "_topology"
+#define COUNT c_int
+#define DISPLACEMENT c_int
+#define WHERE topology
+#define WHERE_TYPE LNW_Topology
+#include "operations.inc"
+
+#define FORM(name) SAME(name)_topology_c
+#define SUFFIX "_topology_c"
+#define COUNT MPI_COUNT_KIND
+#define DISPLACEMENT MPI_ADDRESS_KIND
+#define WHERE topology
+#define WHERE_TYPE LNW_Topology
+#include "operations.inc"
 
   interface
     subroutine lnw_get_version(major, minor, patch, ierror) bind(C, name="lnwf_get_version")
@@ -53,145 +103,47 @@ module laneway
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
 
-    subroutine lnw_neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) &
-        bind(C, name="lnwf_neighbor_allgather")
+    subroutine lnw_comm_get_reorder(comm, report, ierror) bind(C, name="lnwf_comm_get_reorder")
       import
-      type(*), dimension(..), intent(in) :: sendbuf
-      integer(c_int), intent(in) :: sendcount, recvcount
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..) :: recvbuf
       type(MPI_Comm), intent(in) :: comm
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, ierror) &
-        bind(C, name="lnwf_neighbor_allgatherv")
-      import
-      type(*), dimension(..), intent(in) :: sendbuf
-      integer(c_int), intent(in) :: sendcount
-      integer(c_int), intent(in) :: recvcounts(*), displs(*)
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..) :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) &
-        bind(C, name="lnwf_neighbor_alltoall")
-      import
-      type(*), dimension(..), intent(in) :: sendbuf
-      integer(c_int), intent(in) :: sendcount, recvcount
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..) :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, ierror) &
-        bind(C, name="lnwf_neighbor_alltoallv")
-      import
-      type(*), dimension(..), intent(in) :: sendbuf
-      integer(c_int), intent(in) :: sendcounts(*), sdispls(*), recvcounts(*), rdispls(*)
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..) :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, ierror) &
-        bind(C, name="lnwf_neighbor_alltoallw")
-      import
-      type(*), dimension(..), intent(in) :: sendbuf
-      integer(c_int), intent(in) :: sendcounts(*), recvcounts(*)
-      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*), rdispls(*)
-      type(MPI_Datatype), intent(in) :: sendtypes(*), recvtypes(*)
-      type(*), dimension(..) :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
+      type(LNW_Reorder), intent(out) :: report
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
 
-    subroutine lnw_neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) &
-        bind(C, name="lnwf_neighbor_allgather_init")
+    subroutine lnw_topology_create(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, &
+        topology, ierror) bind(C, name="lnwf_topology_create")
       import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in) :: sendcount, recvcount
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
       type(MPI_Comm), intent(in) :: comm
+      integer(c_int), intent(in) :: indegree, sources(indegree), sourceweights(*)
+      integer(c_int), intent(in) :: outdegree, destinations(outdegree), destweights(*)
       type(MPI_Info), intent(in) :: info
-      type(LNW_Request), intent(out) :: request
+      type(LNW_Topology), intent(out) :: topology
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
-    subroutine lnw_neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-        recvtype, comm, info, request, ierror) &
-        bind(C, name="lnwf_neighbor_allgatherv_init")
+    subroutine lnw_topology_from_comm(comm, topology, ierror) bind(C, name="lnwf_topology_from_comm")
       import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in) :: sendcount
-      integer(c_int), intent(in), asynchronous :: recvcounts(*), displs(*)
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
       type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
-      type(LNW_Request), intent(out) :: request
+      type(LNW_Topology), intent(out) :: topology
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
-    subroutine lnw_neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) &
-        bind(C, name="lnwf_neighbor_alltoall_init")
+    subroutine lnw_topology_get_neighbors_count(topology, indegree, outdegree, ierror) &
+        bind(C, name="lnwf_topology_get_neighbors_count")
       import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in) :: sendcount, recvcount
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
-      type(LNW_Request), intent(out) :: request
+      type(LNW_Topology), intent(in) :: topology
+      integer(c_int), intent(out) :: indegree, outdegree
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
-    subroutine lnw_neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-        rdispls, recvtype, comm, info, request, ierror) &
-        bind(C, name="lnwf_neighbor_alltoallv_init")
+    subroutine lnw_topology_get_neighbors(topology, maxindegree, sources, maxoutdegree, destinations, ierror) &
+        bind(C, name="lnwf_topology_get_neighbors")
       import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in), asynchronous :: sendcounts(*), sdispls(*), recvcounts(*), rdispls(*)
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
-      type(LNW_Request), intent(out) :: request
+      type(LNW_Topology), intent(in) :: topology
+      integer(c_int), intent(in) :: maxindegree, maxoutdegree
+      integer(c_int), intent(out) :: sources(maxindegree), destinations(maxoutdegree)
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
-    subroutine lnw_neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, info, request, ierror) &
-        bind(C, name="lnwf_neighbor_alltoallw_init")
+    subroutine lnw_topology_free(topology, ierror) bind(C, name="lnwf_topology_free")
       import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in), asynchronous :: sendcounts(*), recvcounts(*)
-      integer(MPI_ADDRESS_KIND), intent(in), asynchronous :: sdispls(*), rdispls(*)
-      type(MPI_Datatype), intent(in), asynchronous :: sendtypes(*), recvtypes(*)
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
-      type(LNW_Request), intent(out) :: request
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    !> Element offsets in sendindices and recvindices start at 0, as displacements do.
-    subroutine lnw_neighbor_alltoallv_init_indexed(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, &
-        recvsize, recvcounts, recvindices, recvtype, comm, info, request, ierror) &
-        bind(C, name="lnwf_neighbor_alltoallv_init_indexed")
-      import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(MPI_COUNT_KIND), intent(in) :: sendsize, recvsize
-      integer(c_int), intent(in) :: sendcounts(*), recvcounts(*)
-      integer(MPI_COUNT_KIND), intent(in) :: sendindices(*), recvindices(*)
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
-      type(LNW_Request), intent(out) :: request
+      type(LNW_Topology), intent(inout) :: topology
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
 
@@ -219,6 +171,33 @@ module laneway
       type(MPI_Status) :: array_of_statuses(*)
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
+    !> Indices of requests start at 1, as in MPI's Fortran interface; likewise below.
+    subroutine lnw_waitany(count, array_of_requests, index, status, ierror) bind(C, name="lnwf_waitany")
+      import
+      integer(c_int), intent(in) :: count
+      type(LNW_Request), intent(inout) :: array_of_requests(count)
+      integer(c_int), intent(out) :: index
+      type(MPI_Status) :: status
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror) &
+        bind(C, name="lnwf_waitsome")
+      import
+      integer(c_int), intent(in) :: incount
+      type(LNW_Request), intent(inout) :: array_of_requests(incount)
+      integer(c_int), intent(out) :: outcount, array_of_indices(*)
+      type(MPI_Status) :: array_of_statuses(*)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror) &
+        bind(C, name="lnwf_testsome")
+      import
+      integer(c_int), intent(in) :: incount
+      type(LNW_Request), intent(inout) :: array_of_requests(incount)
+      integer(c_int), intent(out) :: outcount, array_of_indices(*)
+      type(MPI_Status) :: array_of_statuses(*)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
     subroutine lnw_request_free(request, ierror) bind(C, name="lnwf_request_free")
       import
       type(LNW_Request), intent(inout) :: request
@@ -240,102 +219,6 @@ module laneway
     end subroutine
   end interface
 
-#ifdef LANEWAY_HAS_INEIGHBOR
-  public :: lnw_ineighbor_allgather, lnw_ineighbor_allgatherv, lnw_ineighbor_alltoall, lnw_ineighbor_alltoallv, &
-            lnw_ineighbor_alltoallw
-  interface
-    subroutine lnw_ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) &
-        bind(C, name="lnwf_ineighbor_allgather")
-      import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in) :: sendcount, recvcount
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(LNW_Request), intent(out) :: request
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, request, ierror) &
-        bind(C, name="lnwf_ineighbor_allgatherv")
-      import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in) :: sendcount
-      integer(c_int), intent(in), asynchronous :: recvcounts(*), displs(*)
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(LNW_Request), intent(out) :: request
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) &
-        bind(C, name="lnwf_ineighbor_alltoall")
-      import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in) :: sendcount, recvcount
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(LNW_Request), intent(out) :: request
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, request, ierror) &
-        bind(C, name="lnwf_ineighbor_alltoallv")
-      import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in), asynchronous :: sendcounts(*), sdispls(*), recvcounts(*), rdispls(*)
-      type(MPI_Datatype), intent(in) :: sendtype, recvtype
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(LNW_Request), intent(out) :: request
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, request, ierror) &
-        bind(C, name="lnwf_ineighbor_alltoallw")
-      import
-      type(*), dimension(..), intent(in), asynchronous :: sendbuf
-      integer(c_int), intent(in), asynchronous :: sendcounts(*), recvcounts(*)
-      integer(MPI_ADDRESS_KIND), intent(in), asynchronous :: sdispls(*), rdispls(*)
-      type(MPI_Datatype), intent(in), asynchronous :: sendtypes(*), recvtypes(*)
-      type(*), dimension(..), asynchronous :: recvbuf
-      type(MPI_Comm), intent(in) :: comm
-      type(LNW_Request), intent(out) :: request
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-  end interface
-#endif
-
-#ifdef LANEWAY_HAS_TOPOLOGY
-  public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_free
-  interface
-    subroutine lnw_topology_create(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, &
-        topology, ierror) bind(C, name="lnwf_topology_create")
-      import
-      type(MPI_Comm), intent(in) :: comm
-      integer(c_int), intent(in) :: indegree, sources(indegree), sourceweights(*)
-      integer(c_int), intent(in) :: outdegree, destinations(outdegree), destweights(*)
-      type(MPI_Info), intent(in) :: info
-      type(LNW_Topology), intent(out) :: topology
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_topology_from_comm(comm, topology, ierror) bind(C, name="lnwf_topology_from_comm")
-      import
-      type(MPI_Comm), intent(in) :: comm
-      type(LNW_Topology), intent(out) :: topology
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-    subroutine lnw_topology_free(topology, ierror) bind(C, name="lnwf_topology_free")
-      import
-      type(LNW_Topology), intent(inout) :: topology
-      integer(c_int), optional, intent(out) :: ierror
-    end subroutine
-  end interface
-#endif
-
   ! Of shim.c, behind the procedures below: LOGICAL arguments and character results are no C types.
   interface
     subroutine dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, &
@@ -353,6 +236,22 @@ module laneway
       import
       type(LNW_Request), intent(inout) :: request
       integer(c_int), intent(out) :: flag
+      type(MPI_Status) :: status
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine testall(count, array_of_requests, flag, array_of_statuses, ierror) bind(C, name="lnwf_testall")
+      import
+      integer(c_int), intent(in) :: count
+      type(LNW_Request), intent(inout) :: array_of_requests(count)
+      integer(c_int), intent(out) :: flag
+      type(MPI_Status) :: array_of_statuses(*)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine testany(count, array_of_requests, index, flag, status, ierror) bind(C, name="lnwf_testany")
+      import
+      integer(c_int), intent(in) :: count
+      type(LNW_Request), intent(inout) :: array_of_requests(count)
+      integer(c_int), intent(out) :: index, flag
       type(MPI_Status) :: status
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -401,6 +300,29 @@ contains
     integer, optional, intent(out) :: ierror
     integer(c_int) :: done
     call test(request, done, status, ierror)
+    flag = done /= 0
+  end subroutine
+
+  subroutine lnw_testall(count, array_of_requests, flag, array_of_statuses, ierror)
+    integer, intent(in) :: count
+    type(LNW_Request), intent(inout) :: array_of_requests(count)
+    logical, intent(out) :: flag
+    type(MPI_Status) :: array_of_statuses(*)
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: done
+    call testall(count, array_of_requests, done, array_of_statuses, ierror)
+    flag = done /= 0
+  end subroutine
+
+  subroutine lnw_testany(count, array_of_requests, index, flag, status, ierror)
+    integer, intent(in) :: count
+    type(LNW_Request), intent(inout) :: array_of_requests(count)
+    integer, intent(out) :: index
+    logical, intent(out) :: flag
+    type(MPI_Status) :: status
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: done
+    call testany(count, array_of_requests, index, done, status, ierror)
     flag = done /= 0
   end subroutine
 

@@ -62,21 +62,32 @@ static void finish(int code, MPI_Fint* ierror) {
   if (ierror != NULL) *ierror = code;
 }
 
-static void degrees(MPI_Comm comm, int* indegree, int* outdegree) {
+typedef struct {
+  int in, out;
+} Degrees;
+
+static Degrees degrees_of_comm(MPI_Comm comm) {
+  Degrees degrees = {0, 0};
   int kind = MPI_UNDEFINED, rank, weighted;
-  *indegree = *outdegree = 0;
-  if (comm == MPI_COMM_NULL || MPI_Topo_test(comm, &kind) != MPI_SUCCESS) return;
+  if (comm == MPI_COMM_NULL || MPI_Topo_test(comm, &kind) != MPI_SUCCESS) return degrees;
   if (kind == MPI_DIST_GRAPH) {
-    MPI_Dist_graph_neighbors_count(comm, indegree, outdegree, &weighted);
+    MPI_Dist_graph_neighbors_count(comm, &degrees.in, &degrees.out, &weighted);
   } else if (kind == MPI_CART) {
-    MPI_Cartdim_get(comm, indegree);
-    *indegree *= 2;
-    *outdegree = *indegree;
+    MPI_Cartdim_get(comm, &degrees.in);
+    degrees.in *= 2;
+    degrees.out = degrees.in;
   } else if (kind == MPI_GRAPH) {
     MPI_Comm_rank(comm, &rank);
-    MPI_Graph_neighbors_count(comm, rank, indegree);
-    *outdegree = *indegree;
+    MPI_Graph_neighbors_count(comm, rank, &degrees.in);
+    degrees.out = degrees.in;
   }
+  return degrees;
+}
+
+static Degrees degrees_of_topology(LNW_Topology topology) {
+  Degrees degrees = {0, 0};
+  if (topology != LNW_TOPOLOGY_NULL) LNW_Topology_get_neighbors_count(topology, &degrees.in, &degrees.out);
+  return degrees;
 }
 
 static MPI_Datatype* c_types(int count, const MPI_Fint types[]) {
@@ -85,24 +96,35 @@ static MPI_Datatype* c_types(int count, const MPI_Fint types[]) {
   return converted;
 }
 
-/* The arguments of alltoallw whose length only the communicator knows. */
+/* The arguments of alltoallw whose length only the neighborhood knows. */
 typedef struct {
-  MPI_Comm comm;
   MPI_Datatype *send, *recv;
 } Types;
 
-static Types make_types(MPI_Fint comm, const MPI_Fint sendtypes[], const MPI_Fint recvtypes[]) {
-  Types types = {MPI_Comm_f2c(comm), NULL, NULL};
-  int indegree, outdegree;
-  degrees(types.comm, &indegree, &outdegree);
-  types.send = c_types(outdegree, sendtypes);
-  types.recv = c_types(indegree, recvtypes);
+static Types make_types(Degrees degrees, const MPI_Fint sendtypes[], const MPI_Fint recvtypes[]) {
+  const Types types = {c_types(degrees.out, sendtypes), c_types(degrees.in, recvtypes)};
   return types;
 }
 
 static void free_types(Types types) {
   free(types.send);
   free(types.recv);
+}
+
+/* The status of all that this library completes is empty. */
+static void set_empty(int count, MPI_Fint statuses[]) {
+  find_sentinels();
+  if (statuses == sentinels.status_ignore || statuses == sentinels.statuses_ignore) return;
+  LNW_Request none = LNW_REQUEST_NULL;
+  MPI_Status empty;
+  LNW_Wait(&none, &empty);
+  for (int i = 0; i < count; ++i) MPI_Status_c2f(&empty, statuses + (size_t)i * (size_t)sentinels.status_size);
+}
+
+/* Indices start at 1 in Fortran. `count` may be MPI_UNDEFINED, which is negative. */
+static void to_fortran(int count, MPI_Fint indices[]) {
+  for (int i = 0; i < count; ++i)
+    if (indices[i] != MPI_UNDEFINED) ++indices[i];
 }
 
 void lnwf_get_version(MPI_Fint* major, MPI_Fint* minor, MPI_Fint* patch, MPI_Fint* ierror) {
@@ -121,109 +143,68 @@ void lnwf_dist_graph_create_adjacent(const MPI_Fint* comm_old, const MPI_Fint* i
   finish(code, ierror);
 }
 
-void lnwf_neighbor_allgather(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                             const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-                             const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(LNW_Neighbor_allgather(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
+void lnwf_comm_get_reorder(const MPI_Fint* comm, LNW_Reorder* report, MPI_Fint* ierror) {
+  finish(LNW_Comm_get_reorder(MPI_Comm_f2c(*comm), report), ierror);
+}
+
+void lnwf_topology_create(const MPI_Fint* comm, const MPI_Fint* indegree, const MPI_Fint sources[],
+                          const MPI_Fint sourceweights[], const MPI_Fint* outdegree, const MPI_Fint destinations[],
+                          const MPI_Fint destweights[], const MPI_Fint* info, LNW_Topology* topology,
+                          MPI_Fint* ierror) {
+  finish(LNW_Topology_create(MPI_Comm_f2c(*comm), *indegree, sources, weights(sourceweights), *outdegree, destinations,
+                             weights(destweights), MPI_Info_f2c(*info), topology),
          ierror);
 }
 
-void lnwf_neighbor_allgatherv(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                              const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[], const MPI_Fint displs[],
-                              const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(LNW_Neighbor_allgatherv(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
-                                 displs, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
-         ierror);
+void lnwf_topology_from_comm(const MPI_Fint* comm, LNW_Topology* topology, MPI_Fint* ierror) {
+  finish(LNW_Topology_from_comm(MPI_Comm_f2c(*comm), topology), ierror);
 }
 
-void lnwf_neighbor_alltoall(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                            const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-                            const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(LNW_Neighbor_alltoall(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                               MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
-         ierror);
+void lnwf_topology_get_neighbors_count(const LNW_Topology* topology, MPI_Fint* indegree, MPI_Fint* outdegree,
+                                       MPI_Fint* ierror) {
+  finish(LNW_Topology_get_neighbors_count(*topology, indegree, outdegree), ierror);
 }
 
-void lnwf_neighbor_alltoallv(const CFI_cdesc_t* sendbuf, const MPI_Fint sendcounts[], const MPI_Fint sdispls[],
-                             const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[],
-                             const MPI_Fint rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
-                             MPI_Fint* ierror) {
-  finish(LNW_Neighbor_alltoallv(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
-         ierror);
+void lnwf_topology_get_neighbors(const LNW_Topology* topology, const MPI_Fint* maxindegree, MPI_Fint sources[],
+                                 const MPI_Fint* maxoutdegree, MPI_Fint destinations[], MPI_Fint* ierror) {
+  finish(LNW_Topology_get_neighbors(*topology, *maxindegree, sources, *maxoutdegree, destinations), ierror);
 }
 
-void lnwf_neighbor_alltoallw(const CFI_cdesc_t* sendbuf, const MPI_Fint sendcounts[], const MPI_Aint sdispls[],
-                             const MPI_Fint sendtypes[], const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[],
-                             const MPI_Aint rdispls[], const MPI_Fint recvtypes[], const MPI_Fint* comm,
-                             MPI_Fint* ierror) {
-  const Types types = make_types(*comm, sendtypes, recvtypes);
-  const int code = LNW_Neighbor_alltoallw(buffer(sendbuf), sendcounts, sdispls, types.send, buffer(recvbuf), recvcounts,
-                                          rdispls, types.recv, types.comm);
-  free_types(types);
-  finish(code, ierror);
+void lnwf_topology_free(LNW_Topology* topology, MPI_Fint* ierror) {
+  finish(LNW_Topology_free(topology), ierror);
 }
 
-void lnwf_neighbor_allgather_init(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                                  const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-                                  const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Neighbor_allgather_init(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                     MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
-}
+#define FORM(name) name
+#define COUNT MPI_Fint
+#define DISPLACEMENT MPI_Fint
+#define WHERE MPI_Fint
+#define TO_C(where) MPI_Comm_f2c(where)
+#define DEGREES degrees_of_comm
+#include "operations.h"
 
-void lnwf_neighbor_allgatherv_init(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                                   const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[], const MPI_Fint displs[],
-                                   const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info,
-                                   LNW_Request* request, MPI_Fint* ierror) {
-  finish(
-      LNW_Neighbor_allgatherv_init(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
-                                   displs, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-      ierror);
-}
+#define FORM(name) name##_c
+#define COUNT MPI_Count
+#define DISPLACEMENT MPI_Aint
+#define WHERE MPI_Fint
+#define TO_C(where) MPI_Comm_f2c(where)
+#define DEGREES degrees_of_comm
+#include "operations.h"
 
-void lnwf_neighbor_alltoall_init(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                                 const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-                                 const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Neighbor_alltoall_init(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                    MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
-}
+#define FORM(name) name##_topology
+#define COUNT MPI_Fint
+#define DISPLACEMENT MPI_Fint
+#define WHERE LNW_Topology
+#define TO_C(where) (where)
+#define DEGREES degrees_of_topology
+#include "operations.h"
 
-void lnwf_neighbor_alltoallv_init(const CFI_cdesc_t* sendbuf, const MPI_Fint sendcounts[], const MPI_Fint sdispls[],
-                                  const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[],
-                                  const MPI_Fint rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
-                                  const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Neighbor_alltoallv_init(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                     recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm),
-                                     MPI_Info_f2c(*info), request),
-         ierror);
-}
-
-void lnwf_neighbor_alltoallw_init(const CFI_cdesc_t* sendbuf, const MPI_Fint sendcounts[], const MPI_Aint sdispls[],
-                                  const MPI_Fint sendtypes[], const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[],
-                                  const MPI_Aint rdispls[], const MPI_Fint recvtypes[], const MPI_Fint* comm,
-                                  const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  const Types types = make_types(*comm, sendtypes, recvtypes);
-  const int code =
-      LNW_Neighbor_alltoallw_init(buffer(sendbuf), sendcounts, sdispls, types.send, buffer(recvbuf), recvcounts,
-                                  rdispls, types.recv, types.comm, MPI_Info_f2c(*info), request);
-  free_types(types);
-  finish(code, ierror);
-}
-
-void lnwf_neighbor_alltoallv_init_indexed(const CFI_cdesc_t* sendbuf, const MPI_Count* sendsize,
-                                          const MPI_Fint sendcounts[], const MPI_Count sendindices[],
-                                          const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf,
-                                          const MPI_Count* recvsize, const MPI_Fint recvcounts[],
-                                          const MPI_Count recvindices[], const MPI_Fint* recvtype, const MPI_Fint* comm,
-                                          const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Neighbor_alltoallv_init_indexed(
-             buffer(sendbuf), *sendsize, sendcounts, sendindices, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvsize,
-             recvcounts, recvindices, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
-}
+#define FORM(name) name##_topology_c
+#define COUNT MPI_Count
+#define DISPLACEMENT MPI_Aint
+#define WHERE LNW_Topology
+#define TO_C(where) (where)
+#define DEGREES degrees_of_topology
+#include "operations.h"
 
 void lnwf_start(LNW_Request* request, MPI_Fint* ierror) {
   finish(LNW_Start(request), ierror);
@@ -234,35 +215,67 @@ void lnwf_startall(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_F
 }
 
 void lnwf_test(LNW_Request* request, int* flag, MPI_Fint status[], MPI_Fint* ierror) {
-  find_sentinels();
-  const int ignored = status == sentinels.status_ignore;
-  MPI_Status completed;
   *flag = 0;
-  const int code = LNW_Test(request, flag, ignored ? MPI_STATUS_IGNORE : &completed);
-  if (code == MPI_SUCCESS && *flag && !ignored) MPI_Status_c2f(&completed, status);
+  const int code = LNW_Test(request, flag, MPI_STATUS_IGNORE);
+  if (*flag) set_empty(1, status);
+  finish(code, ierror);
+}
+
+void lnwf_testall(const MPI_Fint* count, LNW_Request array_of_requests[], int* flag, MPI_Fint array_of_statuses[],
+                  MPI_Fint* ierror) {
+  *flag = 0;
+  const int code = LNW_Testall(*count, array_of_requests, flag, MPI_STATUSES_IGNORE);
+  if (*flag) set_empty(*count, array_of_statuses);
+  finish(code, ierror);
+}
+
+void lnwf_testany(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fint* index, int* flag, MPI_Fint status[],
+                  MPI_Fint* ierror) {
+  *flag = 0;
+  *index = MPI_UNDEFINED;
+  const int code = LNW_Testany(*count, array_of_requests, index, flag, MPI_STATUS_IGNORE);
+  if (*flag) set_empty(1, status);
+  to_fortran(1, index);
+  finish(code, ierror);
+}
+
+void lnwf_testsome(const MPI_Fint* incount, LNW_Request array_of_requests[], MPI_Fint* outcount,
+                   MPI_Fint array_of_indices[], MPI_Fint array_of_statuses[], MPI_Fint* ierror) {
+  *outcount = 0;
+  const int code = LNW_Testsome(*incount, array_of_requests, outcount, array_of_indices, MPI_STATUSES_IGNORE);
+  set_empty(*outcount, array_of_statuses);
+  to_fortran(*outcount, array_of_indices);
   finish(code, ierror);
 }
 
 void lnwf_wait(LNW_Request* request, MPI_Fint status[], MPI_Fint* ierror) {
-  find_sentinels();
-  const int ignored = status == sentinels.status_ignore;
-  MPI_Status completed;
-  const int code = LNW_Wait(request, ignored ? MPI_STATUS_IGNORE : &completed);
-  if (code == MPI_SUCCESS && !ignored) MPI_Status_c2f(&completed, status);
+  const int code = LNW_Wait(request, MPI_STATUS_IGNORE);
+  if (code == MPI_SUCCESS) set_empty(1, status);
   finish(code, ierror);
 }
 
 void lnwf_waitall(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fint array_of_statuses[],
                   MPI_Fint* ierror) {
-  find_sentinels();
   const int code = LNW_Waitall(*count, array_of_requests, MPI_STATUSES_IGNORE);
-  if (code == MPI_SUCCESS && array_of_statuses != sentinels.statuses_ignore) {
-    LNW_Request none = LNW_REQUEST_NULL;
-    MPI_Status empty;
-    LNW_Wait(&none, &empty);
-    for (int i = 0; i < *count; ++i)
-      MPI_Status_c2f(&empty, array_of_statuses + (size_t)i * (size_t)sentinels.status_size);
-  }
+  if (code == MPI_SUCCESS) set_empty(*count, array_of_statuses);
+  finish(code, ierror);
+}
+
+void lnwf_waitany(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fint* index, MPI_Fint status[],
+                  MPI_Fint* ierror) {
+  *index = MPI_UNDEFINED;
+  const int code = LNW_Waitany(*count, array_of_requests, index, MPI_STATUS_IGNORE);
+  if (code == MPI_SUCCESS) set_empty(1, status);
+  to_fortran(1, index);
+  finish(code, ierror);
+}
+
+void lnwf_waitsome(const MPI_Fint* incount, LNW_Request array_of_requests[], MPI_Fint* outcount,
+                   MPI_Fint array_of_indices[], MPI_Fint array_of_statuses[], MPI_Fint* ierror) {
+  *outcount = 0;
+  const int code = LNW_Waitsome(*incount, array_of_requests, outcount, array_of_indices, MPI_STATUSES_IGNORE);
+  set_empty(*outcount, array_of_statuses);
+  to_fortran(*outcount, array_of_indices);
   finish(code, ierror);
 }
 
@@ -289,68 +302,3 @@ void lnwf_request_get_plan(const LNW_Request* request, char* text, MPI_Count siz
                            MPI_Fint* ierror) {
   finish(LNW_Request_get_plan(*request, text, size, length), ierror);
 }
-
-#ifdef LANEWAY_HAS_INEIGHBOR
-void lnwf_ineighbor_allgather(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                              const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-                              const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Ineighbor_allgather(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                 MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
-}
-
-void lnwf_ineighbor_allgatherv(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                               const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[], const MPI_Fint displs[],
-                               const MPI_Fint* recvtype, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Ineighbor_allgatherv(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
-                                  displs, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
-}
-
-void lnwf_ineighbor_alltoall(const CFI_cdesc_t* sendbuf, const MPI_Fint* sendcount, const MPI_Fint* sendtype,
-                             const CFI_cdesc_t* recvbuf, const MPI_Fint* recvcount, const MPI_Fint* recvtype,
-                             const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Ineighbor_alltoall(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
-}
-
-void lnwf_ineighbor_alltoallv(const CFI_cdesc_t* sendbuf, const MPI_Fint sendcounts[], const MPI_Fint sdispls[],
-                              const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[],
-                              const MPI_Fint rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
-                              LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Ineighbor_alltoallv(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                 recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
-}
-
-void lnwf_ineighbor_alltoallw(const CFI_cdesc_t* sendbuf, const MPI_Fint sendcounts[], const MPI_Aint sdispls[],
-                              const MPI_Fint sendtypes[], const CFI_cdesc_t* recvbuf, const MPI_Fint recvcounts[],
-                              const MPI_Aint rdispls[], const MPI_Fint recvtypes[], const MPI_Fint* comm,
-                              LNW_Request* request, MPI_Fint* ierror) {
-  const Types types = make_types(*comm, sendtypes, recvtypes);
-  const int code = LNW_Ineighbor_alltoallw(buffer(sendbuf), sendcounts, sdispls, types.send, buffer(recvbuf),
-                                           recvcounts, rdispls, types.recv, types.comm, request);
-  free_types(types);
-  finish(code, ierror);
-}
-#endif
-
-#ifdef LANEWAY_HAS_TOPOLOGY
-void lnwf_topology_create(const MPI_Fint* comm, const MPI_Fint* indegree, const MPI_Fint sources[],
-                          const MPI_Fint sourceweights[], const MPI_Fint* outdegree, const MPI_Fint destinations[],
-                          const MPI_Fint destweights[], const MPI_Fint* info, LNW_Topology* topology,
-                          MPI_Fint* ierror) {
-  finish(LNW_Topology_create(MPI_Comm_f2c(*comm), *indegree, sources, weights(sourceweights), *outdegree, destinations,
-                             weights(destweights), MPI_Info_f2c(*info), topology),
-         ierror);
-}
-
-void lnwf_topology_from_comm(const MPI_Fint* comm, LNW_Topology* topology, MPI_Fint* ierror) {
-  finish(LNW_Topology_from_comm(MPI_Comm_f2c(*comm), topology), ierror);
-}
-
-void lnwf_topology_free(LNW_Topology* topology, MPI_Fint* ierror) {
-  finish(LNW_Topology_free(topology), ierror);
-}
-#endif

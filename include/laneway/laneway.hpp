@@ -75,14 +75,32 @@ class Hints {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
+/// Neighbours on one side of a rank, with a weight for the edge to or from each.
+struct WeightedNeighbors {
+  WeightedNeighbors(std::span<const int> neighbors, std::span<const int> edge_weights)
+      : ranks(neighbors), weights(edge_weights) {
+    if (ranks.size() != weights.size())
+      throw std::invalid_argument("laneway::WeightedNeighbors: there must be one weight for each neighbour");
+  }
+
+  std::span<const int> ranks;
+  std::span<const int> weights;
+};
+
 /// A distributed-graph communicator that is freed with its owner.
 class Graph {
  public:
-  /// Collective over `comm`.
-  Graph(MPI_Comm comm, std::span<const int> sources, std::span<const int> destinations, const Hints& hints = {}) {
-    check(LNW_Dist_graph_create_adjacent(comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
-                                         static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
-                                         hints.get(), 0, &comm_));
+  /// Collective over `comm`. With `reorder` on all ranks, processes may get new ranks (docs/c-api.md).
+  Graph(MPI_Comm comm, std::span<const int> sources, std::span<const int> destinations, const Hints& hints = {},
+        bool reorder = false) {
+    create(comm, sources, MPI_UNWEIGHTED, destinations, MPI_UNWEIGHTED, hints, reorder);
+  }
+  Graph(MPI_Comm comm, const WeightedNeighbors& sources, const WeightedNeighbors& destinations, const Hints& hints = {},
+        bool reorder = false) {
+    const auto weights = [](const WeightedNeighbors& side) {
+      return side.weights.empty() ? MPI_WEIGHTS_EMPTY : side.weights.data();
+    };
+    create(comm, sources.ranks, weights(sources), destinations.ranks, weights(destinations), hints, reorder);
   }
   ~Graph() {
     if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
@@ -95,7 +113,21 @@ class Graph {
 
   [[nodiscard]] MPI_Comm get() const { return comm_; }
 
+  /// What reordering has brought; throws MpiError if the graph was made without. Local.
+  [[nodiscard]] LNW_Reorder reorder() const {
+    LNW_Reorder report;
+    check(LNW_Comm_get_reorder(comm_, &report));
+    return report;
+  }
+
  private:
+  void create(MPI_Comm comm, std::span<const int> sources, const int* source_weights, std::span<const int> destinations,
+              const int* destination_weights, const Hints& hints, bool reorder) {
+    check(LNW_Dist_graph_create_adjacent(comm, static_cast<int>(sources.size()), sources.data(), source_weights,
+                                         static_cast<int>(destinations.size()), destinations.data(),
+                                         destination_weights, hints.get(), reorder, &comm_));
+  }
+
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 

@@ -62,21 +62,31 @@ int make_persistent(const char* call, Where where, MPI_Info info, LNW_Request* r
   });
 }
 
-std::int64_t size_of(MPI_Datatype type) {
+std::int64_t size_of(MPI_Datatype sendtype) {
+  require(sendtype != MPI_DATATYPE_NULL, ErrorKind::type, "sendtype is MPI_DATATYPE_NULL");
   MPI_Count size = 0;
-  if (type != MPI_DATATYPE_NULL) check_mpi(MPI_Type_size_x(type, &size), "MPI_Type_size_x");
+  check_mpi(MPI_Type_size_x(sendtype, &size), "MPI_Type_size_x");
   return size;
 }
 
 SizesOf uniform(Uniform operation, MPI_Count sendcount, MPI_Datatype sendtype) {
-  return [=] { return Sizes{operation, sendcount * size_of(sendtype), {}}; };
+  return [=] {
+    std::int64_t bytes = 0;
+    require(!__builtin_mul_overflow(sendcount, size_of(sendtype), &bytes), ErrorKind::count,
+            [&] { return "sendcount is " + std::to_string(sendcount) + ": more than 2^63 bytes"; });
+    return Sizes{operation, bytes, {}};
+  };
 }
 
-enum class Varying : std::uint8_t { allgatherv, alltoallv, alltoallw };
+enum class Varying : std::int64_t { allgatherv, alltoallv, alltoallw };
 
-/// alltoallw has a type for each edge: that it appears in the same call on all ranks is all that is promised of it.
 SizesOf varying(Varying operation, MPI_Datatype sendtype) {
   return [=] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(operation), size_of(sendtype)}}; };
+}
+
+/// alltoallw has a type for each edge: that they appear in the same call on all ranks is all that is promised of them.
+SizesOf varying_types() {
+  return [] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(Varying::alltoallw)}}; };
 }
 
 }  // namespace
@@ -123,7 +133,7 @@ Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, 
           [=](const Topology& t) {
             return describe_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
           },
-          varying(Varying::alltoallw, MPI_DATATYPE_NULL)};
+          varying_types()};
 }
 
 Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],

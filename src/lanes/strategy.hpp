@@ -51,6 +51,10 @@ class Strategy {
   /// than in that of the arguments.
   [[nodiscard]] virtual bool spreads() const { return false; }
 
+  /// True: multiplying all sizes by one factor multiplies the lanes' pieces by it and changes nothing else, so that
+  /// lanes chosen for one size of messages serve any other. False where cuts fall on multiples of some size.
+  [[nodiscard]] virtual bool scales() const { return true; }
+
   /// How many levels of the machine the strategy itself needs; more than one if the two functions below return any.
   [[nodiscard]] virtual int levels() const { return 1; }
   /// The strategy of the next level for edges inside a region, and the one for what lanes have brought to it; null:

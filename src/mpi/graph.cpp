@@ -110,6 +110,7 @@ Agreed agree_on_graph(Communicator& communicator, const PrivateComm& priv, const
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
     if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
+    (void)communicator.fabric(hints.machine);
   } catch (...) {
     failure = std::current_exception();
   }

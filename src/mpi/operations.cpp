@@ -14,6 +14,7 @@ namespace {
 
 /// Names of the arguments of one side, as the user wrote them.
 struct Names {
+  const char* size;
   const char* count;
   const char* counts;
   const char* displacements;
@@ -22,8 +23,9 @@ struct Names {
   const char* types;
 };
 
-constexpr Names send_names = {"sendcount", "sendcounts", "sdispls", "sendindices", "sendtype", "sendtypes"};
-constexpr Names receive_names = {"recvcount", "recvcounts", "rdispls", "recvindices", "recvtype", "recvtypes"};
+constexpr Names send_names = {"sendsize", "sendcount", "sendcounts", "sdispls", "sendindices", "sendtype", "sendtypes"};
+constexpr Names receive_names = {"recvsize",    "recvcount", "recvcounts", "rdispls",
+                                 "recvindices", "recvtype",  "recvtypes"};
 
 std::string element(const char* array, int slot) {
   return std::string(array) + "[" + std::to_string(slot) + "]";
@@ -121,8 +123,7 @@ std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree
 std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degree, const IndexedSide& side,
                                 const Names& names) {
   check_array(side.counts, degree, names.counts);
-  require(side.size >= 0, ErrorKind::count,
-          std::string(names.indices) + ": the buffer has " + std::to_string(side.size) + " elements");
+  require(side.size >= 0, ErrorKind::count, std::string(names.size) + " is " + std::to_string(side.size));
   std::int64_t total = 0;
   std::vector<std::int64_t> begin(static_cast<std::size_t>(degree) + 1);
   for (int slot = 0; slot < degree; ++slot) {

@@ -13,7 +13,7 @@ namespace laneway {
 
 namespace {
 
-/// Strategies look at sizes when they balance and cut, so each of these classes has a route of its own.
+/// A strategy whose lanes do not scale cuts by size, so that each of these classes has a route of its own.
 struct ClassOfSizes {
   std::int64_t planned_bytes;
   std::int64_t largest_bytes;
@@ -53,20 +53,27 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
   routes->lowering_ = hints.lowering;
   routes->strategy_ = hints.strategy.row->name;
   std::vector<std::int64_t> largest;
-  for (const Uniform operation : operations)
+  for (const Uniform operation : operations) {
+    std::shared_ptr<const Route> route;
     for (const ClassOfSizes& sizes : classes_of_sizes) {
-      Planner planner(communicator.rank(),
-                      Route::unit_pattern(operation, ranks_of(topology.sources), ranks_of(topology.destinations),
-                                          sizes.planned_bytes),
-                      region, *strategy, options);
-      carry_out(planner, communicator, *priv, hints);
-      routes->classes_[operation].push_back({0, Route(planner.itinerary(), sizes.planned_bytes)});
-      const std::int64_t staging = planner.take_plan().staging_bytes;
+      const RankPattern pattern = Route::unit_pattern(operation, ranks_of(topology.sources),
+                                                      ranks_of(topology.destinations), sizes.planned_bytes);
+      std::int64_t staging = 0;
+      if (!route || !strategy->scales()) {
+        Planner planner(communicator.rank(), pattern, region, *strategy, options);
+        carry_out(planner, communicator, *priv, hints);
+        route = std::make_shared<const Route>(planner.itinerary(), sizes.planned_bytes);
+        staging = planner.take_plan().staging_bytes;
+      } else {
+        staging = route->plan(pattern, sizes.planned_bytes, hints.lowering).staging_bytes;
+      }
+      routes->classes_[operation].push_back({0, route});
       const double fits = staging == 0 ? 0x1p62
                                        : static_cast<double>(hints.staging_limit) / static_cast<double>(staging) *
                                              static_cast<double>(sizes.planned_bytes);
       largest.push_back(std::min(sizes.largest_bytes, static_cast<std::int64_t>(std::min(fits, 0x1p62))));
     }
+  }
   std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
   std::vector<std::int64_t> agreed(largest.size());
   check_mpi(MPI_Iallreduce(largest.data(), agreed.data(), static_cast<int>(largest.size()), MPI_INT64_T, MPI_MIN,
@@ -87,7 +94,7 @@ std::shared_ptr<const Plan> Routes::plan(Uniform operation, const RankPattern& p
     if (bytes > sizes.largest_bytes) return nullptr;
     Recent& recent = recent_[operation];
     if (recent.bytes != bytes || !(recent.pattern == pattern))
-      recent = {pattern, bytes, std::make_shared<const Plan>(sizes.route.plan(pattern, bytes, lowering_))};
+      recent = {pattern, bytes, std::make_shared<const Plan>(sizes.route->plan(pattern, bytes, lowering_))};
     return recent.plan;
   }
   return nullptr;

@@ -27,7 +27,7 @@ class Routes {
  private:
   struct SizeClass {
     std::int64_t largest_bytes;
-    Route route;
+    std::shared_ptr<const Route> route;
   };
   struct Recent {
     RankPattern pattern;

@@ -10,6 +10,8 @@ module checks
   integer :: counts(degree), displacements(degree)
   integer(MPI_ADDRESS_KIND) :: offsets(degree)
   type(MPI_Datatype) :: types(degree)
+  ! The elements that alltoallv moves from and to.
+  integer(MPI_COUNT_KIND), parameter :: indices(3) = [2, 0, 1]
   real(real64), asynchronous :: owned(degree * most), ghosts(degree * most)
   real(real64) :: expected(degree * most)
 
@@ -103,19 +105,16 @@ program module_test
 
   call versions()
   call graphs()
-  call blocking()
-  call persistent()
-  call indexed()
+  call small_counts()
+  call large_counts()
+  call small_counts_on_topology()
+  call large_counts_on_topology()
+  call bottom()
   call several()
   call addresses()
   call reports()
   call mistakes()
-#ifdef LANEWAY_HAS_INEIGHBOR
-  call nonblocking()
-#endif
-#ifdef LANEWAY_HAS_TOPOLOGY
   call topologies()
-#endif
 
   call MPI_Comm_free(graph)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
@@ -136,6 +135,7 @@ contains
     type(MPI_Comm) :: weighted, none
     integer :: indegree, outdegree, code, found(degree), found_weights(degree), to(degree), to_weights(degree)
     logical :: has_weights
+    type(LNW_Reorder) :: report
     call MPI_Dist_graph_neighbors_count(graph, indegree, outdegree, has_weights)
     call check(indegree == degree .and. outdegree == degree .and. .not. has_weights, 'MPI_UNWEIGHTED')
     call lnw_dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources, [3, 4], degree, destinations, [5, 6], &
@@ -150,33 +150,16 @@ contains
     call lnw_neighbor_alltoall(owned, 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, none, code)
     call check(code == MPI_SUCCESS, 'no neighbors')
     call MPI_Comm_free(none)
+    call lnw_comm_get_reorder(weighted, report, code)
+    call check_error(code, 'LNW_Comm_get_reorder on rank', 'report without reorder')
     call MPI_Comm_free(weighted)
-  end subroutine
-
-  subroutine blocking()
-    integer :: code
-    call fill(1)
-    call lnw_neighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, code)
-    call check(code == MPI_SUCCESS, 'code of allgather')
-    call expect_allgather()
-    call check_equal(ghosts, expected, 'allgather')
-    call fill(2)
-    call lnw_neighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, ghosts, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph)
-    call expect_allgatherv()
-    call check_equal(ghosts, expected, 'allgatherv')
-    call fill(3)
-    call lnw_neighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph)
-    call expect_alltoall()
-    call check_equal(ghosts, expected, 'alltoall')
-    call fill(4)
-    call lnw_neighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, displacements, &
-                                MPI_DOUBLE_PRECISION, graph)
-    call expect_alltoallv()
-    call check_equal(ghosts, expected, 'alltoallv')
-    call fill(5)
-    call lnw_neighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, graph)
-    call expect_alltoallw()
-    call check_equal(ghosts, expected, 'alltoallw')
+    call lnw_dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources, [3, 4], degree, destinations, [5, 6], &
+                                        MPI_INFO_NULL, .true., weighted, code)
+    call check(code == MPI_SUCCESS, 'reorder')
+    call lnw_comm_get_reorder(weighted, report, code)
+    call check(code == MPI_SUCCESS .and. report%weight == 11 * size .and. report%cut_before >= report%cut_after, &
+               'report of reordering')
+    call MPI_Comm_free(weighted)
   end subroutine
 
   ! Twice, with other values in the same buffers, then frees the request.
@@ -212,46 +195,75 @@ contains
     call check(request == LNW_REQUEST_NULL, what // ' is freed')
   end subroutine
 
-  subroutine persistent()
-    type(LNW_Request) :: request
-    call lnw_neighbor_allgather_init(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, &
-                                     MPI_INFO_NULL, request)
-    call run(request, expect_allgather, 'allgather_init')
-    call lnw_neighbor_allgatherv_init(owned, 2, MPI_DOUBLE_PRECISION, ghosts, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, &
-                                      graph, MPI_INFO_NULL, request)
-    call run(request, expect_allgatherv, 'allgatherv_init')
-    call lnw_neighbor_alltoall_init(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, &
-                                    MPI_INFO_NULL, request)
-    call run(request, expect_alltoall, 'alltoall_init')
-    call lnw_neighbor_alltoallv_init(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, &
-                                     displacements, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request)
-    call run(request, expect_alltoallv, 'alltoallv_init')
-    call lnw_neighbor_alltoallw_init(owned, counts, offsets, types, ghosts, counts, offsets, types, graph, &
-                                     MPI_INFO_NULL, request)
-    call run(request, expect_alltoallw, 'alltoallw_init')
+  ! Completes a nonblocking operation.
+  subroutine finish(request, what)
+    type(LNW_Request), intent(inout) :: request
+    character(len=*), intent(in) :: what
+    call check(request /= LNW_REQUEST_NULL, what // ' makes a request')
+    call lnw_wait(request, MPI_STATUS_IGNORE)
+    call check(request == LNW_REQUEST_NULL, what // ' ends its request')
+    call check_equal(ghosts, expected, what)
   end subroutine
 
-  subroutine indexed()
+  subroutine small_counts()
+    character(len=*), parameter :: form = ''
+    integer :: whole, part, sizes(degree), parts(degree), places(degree), shifted(degree)
+    type(MPI_Comm) :: where
+    where = graph
+    include 'operations.inc'
+  end subroutine
+
+  subroutine large_counts()
+    character(len=*), parameter :: form = ' with large counts'
+    integer(MPI_COUNT_KIND) :: whole, part, sizes(degree), parts(degree)
+    integer(MPI_ADDRESS_KIND) :: places(degree), shifted(degree)
+    type(MPI_Comm) :: where
+    where = graph
+    include 'operations.inc'
+  end subroutine
+
+  subroutine small_counts_on_topology()
+    character(len=*), parameter :: form = ' on a topology'
+    integer :: whole, part, sizes(degree), parts(degree), places(degree), shifted(degree)
+    type(LNW_Topology) :: where
+    call lnw_topology_from_comm(graph, where)
+    include 'operations.inc'
+    call lnw_topology_free(where)
+  end subroutine
+
+  subroutine large_counts_on_topology()
+    character(len=*), parameter :: form = ' with large counts on a topology'
+    integer(MPI_COUNT_KIND) :: whole, part, sizes(degree), parts(degree)
+    integer(MPI_ADDRESS_KIND) :: places(degree), shifted(degree)
+    type(LNW_Topology) :: where
+    call lnw_topology_from_comm(graph, where)
+    include 'operations.inc'
+    call lnw_topology_free(where)
+  end subroutine
+
+  subroutine bottom()
     type(LNW_Request) :: request
     integer(MPI_COUNT_KIND), parameter :: elements = degree * most
-    integer(MPI_COUNT_KIND) :: places(3)
-    ! The elements that alltoallv moves from and to.
-    places = [2, 0, 1]
-    call lnw_neighbor_alltoallv_init_indexed(owned, elements, counts, places, MPI_DOUBLE_PRECISION, ghosts, elements, &
-                                             counts, places, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request)
-    call run(request, expect_alltoallv, 'alltoallv_init_indexed')
-    call lnw_neighbor_alltoallv_init_indexed(MPI_BOTTOM, elements, counts, places, MPI_DOUBLE_PRECISION, MPI_BOTTOM, &
-                                             elements, counts, places, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, &
+    call lnw_neighbor_alltoallv_init_indexed(MPI_BOTTOM, elements, counts, indices, MPI_DOUBLE_PRECISION, MPI_BOTTOM, &
+                                             elements, counts, indices, MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, &
                                              request)
     call lnw_request_set_buffers(request, owned, ghosts)
     call run(request, expect_alltoallv, 'lnw_request_set_buffers')
+  end subroutine
+
+  subroutine start_second(requests, statuses)
+    type(LNW_Request), intent(inout) :: requests(3)
+    type(MPI_Status), intent(out) :: statuses(3)
+    call lnw_start(requests(2))
+    statuses%MPI_SOURCE = -77
   end subroutine
 
   subroutine several()
     type(LNW_Request) :: requests(3)
     type(MPI_Status) :: statuses(3)
     real(real64), asynchronous :: received(degree * most, 2)
-    integer :: i, code
+    integer :: i, n, code, places(3)
+    logical :: flag
     received = -1
     do i = 1, 2
       call lnw_neighbor_alltoallv_init(owned, counts, displacements, MPI_DOUBLE_PRECISION, received(:, i), counts, &
@@ -269,6 +281,34 @@ contains
     call lnw_startall(2, requests)
     call lnw_waitall(3, requests, statuses)
     call check(all(statuses%MPI_SOURCE == MPI_ANY_SOURCE) .and. all(statuses%MPI_TAG == MPI_ANY_TAG), 'statuses')
+    call start_second(requests, statuses)
+    call lnw_waitany(3, requests, n, statuses(1))
+    call check(n == 2 .and. statuses(1)%MPI_SOURCE == MPI_ANY_SOURCE, 'waitany')
+    call start_second(requests, statuses)
+    flag = .false.
+    do while (.not. flag)
+      call lnw_testany(3, requests, n, flag, statuses(1))
+    end do
+    call check(n == 2 .and. statuses(1)%MPI_SOURCE == MPI_ANY_SOURCE, 'testany')
+    call start_second(requests, statuses)
+    flag = .false.
+    do while (.not. flag)
+      call lnw_testall(3, requests, flag, statuses)
+    end do
+    call check(all(statuses%MPI_SOURCE == MPI_ANY_SOURCE), 'testall')
+    call start_second(requests, statuses)
+    call lnw_waitsome(3, requests, n, places, statuses)
+    call check(n == 1 .and. places(1) == 2 .and. statuses(1)%MPI_SOURCE == MPI_ANY_SOURCE, 'waitsome')
+    call start_second(requests, statuses)
+    n = 0
+    do while (n == 0)
+      call lnw_testsome(3, requests, n, places, MPI_STATUSES_IGNORE)
+    end do
+    call check(n == 1 .and. places(1) == 2, 'testsome')
+    call lnw_waitany(3, requests, n, MPI_STATUS_IGNORE)
+    call check(n == MPI_UNDEFINED, 'waitany with none active')
+    call lnw_waitsome(3, requests, n, places, MPI_STATUSES_IGNORE)
+    call check(n == MPI_UNDEFINED, 'waitsome with none active')
     do i = 1, 2
       call lnw_request_free(requests(i))
     end do
@@ -329,6 +369,9 @@ contains
     call lnw_neighbor_alltoall_init(owned, 1, MPI_DOUBLE_PRECISION, matrix(:2, :), 1, MPI_DOUBLE_PRECISION, graph, &
                                     MPI_INFO_NULL, request, code)
     call check_error(code, 'recvbuf is not contiguous', 'a section with gaps')
+    call lnw_ineighbor_alltoall(matrix(2, :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, request, &
+                                code)
+    call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
     call lnw_neighbor_alltoall_init(matrix(:, 2:), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, &
                                     MPI_INFO_NULL, request, code)
     call check(code == MPI_SUCCESS, 'a section without gaps')
@@ -352,62 +395,23 @@ contains
     end if
   end subroutine
 
-#ifdef LANEWAY_HAS_INEIGHBOR
-  ! Completes a nonblocking operation.
-  subroutine finish(request, what)
-    type(LNW_Request), intent(inout) :: request
-    character(len=*), intent(in) :: what
-    call check(request /= LNW_REQUEST_NULL, what // ' makes a request')
-    call lnw_wait(request, MPI_STATUS_IGNORE)
-    call check(request == LNW_REQUEST_NULL, what // ' ends its request')
-    call check_equal(ghosts, expected, what)
-  end subroutine
-
-  subroutine nonblocking()
-    type(LNW_Request) :: request
-    real(real64) :: matrix(2, degree * most)
-    integer :: code
-    call fill(51)
-    call lnw_ineighbor_allgather(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, request)
-    call expect_allgather()
-    call finish(request, 'ineighbor_allgather')
-    call fill(52)
-    call lnw_ineighbor_allgatherv(owned, 2, MPI_DOUBLE_PRECISION, ghosts, [2, 2], [4, 1], MPI_DOUBLE_PRECISION, graph, &
-                                  request)
-    call expect_allgatherv()
-    call finish(request, 'ineighbor_allgatherv')
-    call fill(53)
-    call lnw_ineighbor_alltoall(owned, most, MPI_DOUBLE_PRECISION, ghosts, most, MPI_DOUBLE_PRECISION, graph, request)
-    call expect_alltoall()
-    call finish(request, 'ineighbor_alltoall')
-    call fill(54)
-    call lnw_ineighbor_alltoallv(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, displacements, &
-                                 MPI_DOUBLE_PRECISION, graph, request)
-    call expect_alltoallv()
-    call finish(request, 'ineighbor_alltoallv')
-    call fill(55)
-    call lnw_ineighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, graph, request)
-    call expect_alltoallw()
-    call finish(request, 'ineighbor_alltoallw')
-    matrix = 0
-    call lnw_ineighbor_alltoall(matrix(1, :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, request, &
-                                code)
-    call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
-  end subroutine
-#endif
-
-#ifdef LANEWAY_HAS_TOPOLOGY
   subroutine topologies()
     type(LNW_Topology) :: topology
-    integer :: code
-    call lnw_topology_create(MPI_COMM_WORLD, degree, sources, MPI_UNWEIGHTED, degree, destinations, MPI_UNWEIGHTED, &
+    integer :: code, indegree, outdegree, first(1), all_of_them(degree)
+    call lnw_topology_create(MPI_COMM_WORLD, degree, sources, [3, 4], degree, destinations, MPI_UNWEIGHTED, &
                              MPI_INFO_NULL, topology, code)
     call check(code == MPI_SUCCESS .and. topology /= LNW_TOPOLOGY_NULL, 'lnw_topology_create')
+    call lnw_topology_get_neighbors_count(topology, indegree, outdegree, code)
+    call check(code == MPI_SUCCESS .and. indegree == degree .and. outdegree == degree, 'degrees of a topology')
+    call lnw_topology_get_neighbors(topology, 1, first, degree, all_of_them, code)
+    call check(code == MPI_SUCCESS .and. first(1) == sources(1) .and. all(all_of_them == destinations), &
+               'neighbors of a topology')
+    call lnw_neighbor_alltoall(owned(::2), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, topology, code)
+    call check_error(code, 'LNW_Neighbor_alltoall_topology on rank', 'a section with gaps')
+    call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
     call lnw_topology_free(topology)
     call check(topology == LNW_TOPOLOGY_NULL, 'lnw_topology_free')
-    call lnw_topology_from_comm(graph, topology, code)
-    call check(code == MPI_SUCCESS .and. topology /= LNW_TOPOLOGY_NULL, 'lnw_topology_from_comm')
-    call lnw_topology_free(topology)
+    call lnw_neighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, topology, code)
+    call check_error(code, 'topology is LNW_TOPOLOGY_NULL', 'alltoallw on no topology')
   end subroutine
-#endif
 end program

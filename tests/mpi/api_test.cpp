@@ -161,6 +161,43 @@ TEST_F(ApiTest, Exceptions) {
   halo.exchange(x);
 }
 
+/// Ranks v and v + size/2 exchange much, and neighbours on the ring little; nodes are pairs of consecutive ranks.
+TEST_F(ApiTest, ReorderedGraph) {
+  const Shape ring = ring_shape(rank(), size());
+  const int half = size() / 2;
+  std::vector<int> sources = ring.sources, destinations = ring.destinations, weights{1, 1};
+  if (half > 0 && rank() < 2 * half) {
+    sources.push_back((rank() + half) % (2 * half));
+    destinations.push_back(sources.back());
+    weights.push_back(1000);
+  }
+  const laneway::Hints hints{{"lnw_machine", "node:* rank:2"}};
+  const Graph graph(MPI_COMM_WORLD, {sources, weights}, {destinations, weights}, hints, true);
+  const LNW_Reorder report = graph.reorder();
+  EXPECT_EQ(report.weight, 2 * size() + 2000 * half);
+  EXPECT_LE(report.cut_after, report.cut_before);
+  EXPECT_EQ(report.moved > 0, report.cut_after < report.cut_before);
+  if (report.has_partitioner && size() > 3) {
+    EXPECT_LT(report.cut_after, 1000);
+  }
+  int vertex = -1, indegree = 0, outdegree = 0, weighted = 0;
+  MPI_Comm_rank(graph.get(), &vertex);
+  MPI_Dist_graph_neighbors_count(graph.get(), &indegree, &outdegree, &weighted);
+  EXPECT_TRUE(weighted);
+  std::vector<int> received(static_cast<std::size_t>(indegree)), expected(received.size()), unused(received.size());
+  EXPECT_MPI(LNW_Neighbor_allgather(&vertex, 1, MPI_INT, received.data(), 1, MPI_INT, graph.get()));
+  MPI_Dist_graph_neighbors(graph.get(), indegree, expected.data(), unused.data(), outdegree, unused.data(),
+                           unused.data());
+  EXPECT_EQ(received, expected);
+
+  const Graph unweighted(MPI_COMM_WORLD, sources, destinations, hints, true);
+  EXPECT_EQ(unweighted.reorder().weight, 2 * size() + 2 * half);
+  const Graph plain(MPI_COMM_WORLD, {}, {});
+  const Handler handler(plain.get(), MPI_ERRORS_RETURN);
+  EXPECT_THROW((void)plain.reorder(), MpiError);
+  EXPECT_THROW(WeightedNeighbors({sources}, {}), std::invalid_argument);
+}
+
 TEST_F(ApiTest, TopologyObject) {
   const Shape shape = ring_shape(rank(), size());
   Topology first(MPI_COMM_WORLD, shape.sources, shape.destinations);

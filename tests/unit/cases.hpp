@@ -67,6 +67,8 @@ class RandomCuts final : public Strategy {
  public:
   explicit RandomCuts(std::uint64_t seed) : seed_(seed) {}
 
+  [[nodiscard]] bool scales() const override { return false; }
+
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
     for (const Link& link : view.in) {
