@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "lanes/strategy.hpp"
 #include "link.hpp"
+#include "specs.hpp"
 
 namespace laneway::bench {
 
@@ -127,15 +128,7 @@ bool reaches_least_bytes(const std::string& candidate) {
 
 std::vector<std::string> CompareOptions::candidates() const {
   for (const std::string& baseline : baselines) check_baseline(baseline);
-  // The commas between the levels of one strategy have separated it, too.
-  std::vector<std::string> chosen;
-  for (const std::string& strategy : strategies) {
-    const bool inside = !chosen.empty() && strategy.find(':') != std::string::npos && !strategy.starts_with("node:");
-    if (inside && chosen.back().find(':') != std::string::npos)
-      chosen.back() += "," + strategy;
-    else
-      chosen.push_back(strategy);
-  }
+  const std::vector<std::string> chosen = split_strategies(strategies);
   for (const std::string& strategy : chosen) check_strategy(strategy);
   std::vector<std::string> names = baselines;
   names.insert(names.end(), chosen.begin(), chosen.end());
@@ -143,8 +136,9 @@ std::vector<std::string> CompareOptions::candidates() const {
 }
 
 void add_options(CLI::App& command, CompareOptions& options) {
-  command.add_option("--strategy", options.strategies, "Strategies of this library")
-      ->delimiter(',')
+  command
+      .add_option("--strategy", options.strategies,
+                  "Strategies of this library; separated by commas or, with levels, by spaces or semicolons")
       ->capture_default_str();
   command.add_option("--baseline", options.baselines, "mpi, mpi-persistent, p2p, p2p-again, mpi-advance")
       ->delimiter(',')

@@ -8,6 +8,9 @@ namespace laneway::bench {
 /// The words of all texts. Specs contain commas, so lists of them are separated by spaces or semicolons.
 [[nodiscard]] std::vector<std::string> split_specs(const std::vector<std::string>& texts);
 
+/// Strategies in a list, separated like specs, and by commas where these are not between the levels of one strategy.
+[[nodiscard]] std::vector<std::string> split_strategies(const std::vector<std::string>& texts);
+
 /// One line for each graph and matrix that can be named.
 [[nodiscard]] std::string describe_patterns();
 
