@@ -40,11 +40,15 @@ Json to_json(const CaseReport& report, const Result& result) {
   const auto traffic = [&](std::int64_t TotalTraffic::*field) {
     return or_null(member(result.traffic, [&](auto& t) { return t.*field; }));
   };
+  const Heavy& heavy = report.workload.heavy;
+  const bool has_heavy = !heavy.ranks.empty();
   Json json = {
       {"benchmark", report.benchmark},
       {"op", name(report.workload.op)},
       {"pattern", report.workload.pattern},
       {"bytes", report.workload.bytes},
+      {"heavy_ranks", has_heavy ? Json(heavy.ranks) : Json(nullptr)},
+      {"heavy_bytes", has_heavy ? Json(heavy.bytes) : Json(nullptr)},
       {"ranks", report.ranks},
       {"machine", report.machine},
       {"candidate", result.candidate},
@@ -82,13 +86,14 @@ Json to_json(const CaseReport& report, const Result& result) {
 }
 
 std::string case_name(const CaseReport& report) {
-  return report.workload.pattern + " " + name(report.workload.op) + " " + std::to_string(report.workload.bytes);
+  const Workload& workload = report.workload;
+  const std::string heavy = workload.heavy.ranks.empty() ? "" : workload.heavy.description() + ", else ";
+  return workload.pattern + " " + name(workload.op) + " " + heavy + std::to_string(workload.bytes);
 }
 
 std::string heading(const CaseReport& report) {
-  std::string text = "\n" + report.benchmark + ": " + name(report.workload.op) + ", " + report.workload.pattern + ", " +
-                     readable_bytes(report.workload.bytes) + (report.workload.is_halo() ? " an element" : " an edge") +
-                     "; " + std::to_string(report.ranks) + " ranks, " + report.machine + "\n";
+  std::string text = "\n" + report.benchmark + ": " + report.workload.description() + "; " +
+                     std::to_string(report.ranks) + " ranks, " + report.machine + "\n";
   if (report.demand.busiest_bytes > 0)
     text += "busiest node: " + readable_bytes(report.demand.busiest_bytes) + " unique, byte ceiling " +
             format_number(report.demand.byte_ceiling, 2) + "\n";

@@ -1,6 +1,7 @@
 #include "specs.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "matrix/generators.hpp"
 #include "pattern/graph.hpp"
@@ -36,6 +37,16 @@ std::vector<std::string> split_strategies(const std::vector<std::string>& texts)
       append_words(result, text, ",");
   }
   return result;
+}
+
+void add_heavy_options(CLI::App& command, Heavy& heavy) {
+  CLI::Option* ranks =
+      command.add_option("--heavy", heavy.ranks, "Ranks whose blocks are of --heavy-bytes instead")->delimiter(',');
+  CLI::Option* bytes = command.add_option("--heavy-bytes", heavy.bytes, "Size of the blocks of --heavy ranks")
+                           ->transform(CLI::AsSizeValue(false))
+                           ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  ranks->needs(bytes);
+  bytes->needs(ranks);
 }
 
 std::string describe_patterns() {
