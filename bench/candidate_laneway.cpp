@@ -48,14 +48,23 @@ class Laneway final : public Candidate {
           send, static_cast<MPI_Count>(exchange.send.labels.size()), exchange.send.counts.data(), send_indices.data(),
           element.get(), receive, static_cast<MPI_Count>(exchange.receive.labels.size()),
           exchange.receive.counts.data(), receive_indices.data(), element.get(), comm_, hint.get(), &request_);
-    } else if (exchange.op == Op::allgather) {
-      const int bytes = static_cast<int>(exchange.element_bytes);
-      LNW_Neighbor_allgather_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, comm_, hint.get(), &request_);
-    } else {
-      const Blocks blocks(task);
-      LNW_Neighbor_alltoallv_init(send, blocks.send_counts.data(), blocks.send_displacements.data(), MPI_BYTE, receive,
-                                  blocks.receive_counts.data(), blocks.receive_displacements.data(), MPI_BYTE, comm_,
-                                  hint.get(), &request_);
+      return;
+    }
+    const auto bytes = static_cast<int>(exchange.send_bytes());
+    const Blocks blocks(task);
+    switch (exchange.op) {
+      case Op::allgather:
+        LNW_Neighbor_allgather_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, comm_, hint.get(), &request_);
+        break;
+      case Op::allgatherv:
+        LNW_Neighbor_allgatherv_init(send, bytes, MPI_BYTE, receive, blocks.receive_counts.data(),
+                                     blocks.receive_displacements.data(), MPI_BYTE, comm_, hint.get(), &request_);
+        break;
+      case Op::alltoallv:
+        LNW_Neighbor_alltoallv_init(send, blocks.send_counts.data(), blocks.send_displacements.data(), MPI_BYTE,
+                                    receive, blocks.receive_counts.data(), blocks.receive_displacements.data(),
+                                    MPI_BYTE, comm_, hint.get(), &request_);
+        break;
     }
   }
   ~Laneway() override {

@@ -15,13 +15,20 @@ class Mpi final : public EdgeCandidate {
 
   void run() override {
     blocks_.pack();
-    if (task_.exchange.op == Op::allgather) {
-      const int bytes = static_cast<int>(task_.exchange.element_bytes);
-      MPI_Neighbor_allgather(blocks_.send, bytes, MPI_BYTE, blocks_.receive, bytes, MPI_BYTE, graph_.get());
-    } else {
-      MPI_Neighbor_alltoallv(blocks_.send, blocks_.send_counts.data(), blocks_.send_displacements.data(), MPI_BYTE,
-                             blocks_.receive, blocks_.receive_counts.data(), blocks_.receive_displacements.data(),
-                             MPI_BYTE, graph_.get());
+    const auto bytes = static_cast<int>(task_.exchange.send_bytes());
+    switch (task_.exchange.op) {
+      case Op::allgather:
+        MPI_Neighbor_allgather(blocks_.send, bytes, MPI_BYTE, blocks_.receive, bytes, MPI_BYTE, graph_.get());
+        break;
+      case Op::allgatherv:
+        MPI_Neighbor_allgatherv(blocks_.send, bytes, MPI_BYTE, blocks_.receive, blocks_.receive_counts.data(),
+                                blocks_.receive_displacements.data(), MPI_BYTE, graph_.get());
+        break;
+      case Op::alltoallv:
+        MPI_Neighbor_alltoallv(blocks_.send, blocks_.send_counts.data(), blocks_.send_displacements.data(), MPI_BYTE,
+                               blocks_.receive, blocks_.receive_counts.data(), blocks_.receive_displacements.data(),
+                               MPI_BYTE, graph_.get());
+        break;
     }
   }
 
@@ -32,9 +39,11 @@ class Mpi final : public EdgeCandidate {
 
 #if defined(LANEWAY_NEIGHBOR_INIT_MPI)
 constexpr auto neighbor_allgather_init = &MPI_Neighbor_allgather_init;
+constexpr auto neighbor_allgatherv_init = &MPI_Neighbor_allgatherv_init;
 constexpr auto neighbor_alltoallv_init = &MPI_Neighbor_alltoallv_init;
 #elif defined(LANEWAY_NEIGHBOR_INIT_MPIX)
 constexpr auto neighbor_allgather_init = &MPIX_Neighbor_allgather_init;
+constexpr auto neighbor_allgatherv_init = &MPIX_Neighbor_allgatherv_init;
 constexpr auto neighbor_alltoallv_init = &MPIX_Neighbor_alltoallv_init;
 #endif
 
@@ -42,14 +51,22 @@ constexpr auto neighbor_alltoallv_init = &MPIX_Neighbor_alltoallv_init;
 class MpiPersistent final : public EdgeCandidate {
  public:
   explicit MpiPersistent(const Task& task) : EdgeCandidate(task), blocks_(task), graph_(task) {
-    if (task.exchange.op == Op::allgather) {
-      const int bytes = static_cast<int>(task.exchange.element_bytes);
-      neighbor_allgather_init(blocks_.send, bytes, MPI_BYTE, blocks_.receive, bytes, MPI_BYTE, graph_.get(),
-                              MPI_INFO_NULL, &request_);
-    } else {
-      neighbor_alltoallv_init(blocks_.send, blocks_.send_counts.data(), blocks_.send_displacements.data(), MPI_BYTE,
-                              blocks_.receive, blocks_.receive_counts.data(), blocks_.receive_displacements.data(),
-                              MPI_BYTE, graph_.get(), MPI_INFO_NULL, &request_);
+    const auto bytes = static_cast<int>(task.exchange.send_bytes());
+    switch (task.exchange.op) {
+      case Op::allgather:
+        neighbor_allgather_init(blocks_.send, bytes, MPI_BYTE, blocks_.receive, bytes, MPI_BYTE, graph_.get(),
+                                MPI_INFO_NULL, &request_);
+        break;
+      case Op::allgatherv:
+        neighbor_allgatherv_init(blocks_.send, bytes, MPI_BYTE, blocks_.receive, blocks_.receive_counts.data(),
+                                 blocks_.receive_displacements.data(), MPI_BYTE, graph_.get(), MPI_INFO_NULL,
+                                 &request_);
+        break;
+      case Op::alltoallv:
+        neighbor_alltoallv_init(blocks_.send, blocks_.send_counts.data(), blocks_.send_displacements.data(), MPI_BYTE,
+                                blocks_.receive, blocks_.receive_counts.data(), blocks_.receive_displacements.data(),
+                                MPI_BYTE, graph_.get(), MPI_INFO_NULL, &request_);
+        break;
     }
   }
   ~MpiPersistent() override { MPI_Request_free(&request_); }

@@ -67,6 +67,9 @@ Blocks::Blocks(const Task& task)
     : send(task.buffers.send.data()), receive(task.buffers.receive.data()), exchange_(task.exchange), from_(send) {
   const std::int64_t element_bytes = exchange_.element_bytes;
   const auto bytes = [&](std::int64_t elements) { return static_cast<int>(elements * element_bytes); };
+  // Open MPI refuses null arrays, also where there are no neighbours.
+  for (std::vector<int>* array : {&send_counts, &send_displacements, &receive_counts, &receive_displacements})
+    array->reserve(1);
   std::int64_t packed = 0;
   for (std::span<const std::int64_t> edge : exchange_.send.edges()) {
     const std::int64_t begin = exchange_.indexed || edge.empty() ? packed : edge.front();

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "lanes/strategy.hpp"
 #include "link.hpp"
+#include "specs.hpp"
 
 namespace laneway::bench {
 
@@ -62,14 +63,20 @@ bool verify(Candidate& candidate, const Task& task, const Product* product, std:
   return right != 0;
 }
 
-std::optional<TotalTraffic> total_traffic(const Candidate& candidate, const Run& run) {
+/// On rank 0; empty if not known.
+std::vector<RankTraffic> traffic_by_rank(const Candidate& candidate, const Run& run) {
   const std::optional<RankTraffic> own = candidate.traffic();
-  if (!own) return std::nullopt;
+  if (!own) return {};
   std::vector<RankTraffic> all(run.is_root() ? static_cast<std::size_t>(run.ranks) : 0);
   static_assert(sizeof(RankTraffic) == 4 * sizeof(std::int64_t));
   MPI_Gather(&*own, 4, MPI_INT64_T, all.data(), 4, MPI_INT64_T, 0, run.comm);
+  return all;
+}
+
+std::optional<TotalTraffic> total_traffic(std::span<const RankTraffic> ranks) {
+  if (ranks.empty()) return std::nullopt;
   TotalTraffic total;
-  for (const RankTraffic& rank : all) total.add(rank);
+  for (const RankTraffic& rank : ranks) total.add(rank);
   return total;
 }
 
@@ -127,15 +134,7 @@ bool reaches_least_bytes(const std::string& candidate) {
 
 std::vector<std::string> CompareOptions::candidates() const {
   for (const std::string& baseline : baselines) check_baseline(baseline);
-  // The commas between the levels of one strategy have separated it, too.
-  std::vector<std::string> chosen;
-  for (const std::string& strategy : strategies) {
-    const bool inside = !chosen.empty() && strategy.find(':') != std::string::npos && !strategy.starts_with("node:");
-    if (inside && chosen.back().find(':') != std::string::npos)
-      chosen.back() += "," + strategy;
-    else
-      chosen.push_back(strategy);
-  }
+  const std::vector<std::string> chosen = split_strategies(strategies);
   for (const std::string& strategy : chosen) check_strategy(strategy);
   std::vector<std::string> names = baselines;
   names.insert(names.end(), chosen.begin(), chosen.end());
@@ -143,8 +142,9 @@ std::vector<std::string> CompareOptions::candidates() const {
 }
 
 void add_options(CLI::App& command, CompareOptions& options) {
-  command.add_option("--strategy", options.strategies, "Strategies of this library")
-      ->delimiter(',')
+  command
+      .add_option("--strategy", options.strategies,
+                  "Strategies of this library; separated by commas or, with levels, by spaces or semicolons")
       ->capture_default_str();
   command.add_option("--baseline", options.baselines, "mpi, mpi-persistent, p2p, p2p-again, mpi-advance")
       ->delimiter(',')
@@ -155,6 +155,7 @@ void add_options(CLI::App& command, CompareOptions& options) {
   command.add_option("--warmup", options.iterations.warmup, "Exchanges before the first sample")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  command.add_flag("--by-rank", options.by_rank, "What each rank sends, as a table for each candidate and in --json");
   command.add_option("--json", options.json, "Append one object a line for each candidate to this file");
   command.add_option("--matrix-json", options.matrix_json, "Append the bytes from node to node to this file");
   command.add_option("--goodput", options.goodput, "Bytes per second between nodes, or auto to measure them")
@@ -175,8 +176,7 @@ std::optional<double> find_goodput(const Run& run, const CompareOptions& options
 
 CaseReport compare(const Run& run, const std::string& benchmark, const Workload& workload, const Task& task,
                    const CompareOptions& options, std::optional<double> goodput, const Product* product) {
-  CaseReport report{benchmark, workload, run.ranks, run.nodes.description, {}, goodput, {}, options.iterations.timed,
-                    1,         {}};
+  CaseReport report{benchmark, workload, run.ranks, run.nodes, {}, goodput, {}, options.iterations.timed, 1, {}};
   if (run.is_root()) report.demand = demand(workload.exchanges(), run.nodes);
   if (product != nullptr) report.theory_net_bytes = product->theory_net_bytes;
 
@@ -188,7 +188,9 @@ CaseReport compare(const Run& run, const std::string& benchmark, const Workload&
     set_up(entrant, task);
     entrant.result.verified =
         verify(*entrant.candidate, task, product, 1) && verify(*entrant.candidate, task, product, 2);
-    entrant.result.traffic = total_traffic(*entrant.candidate, run);
+    std::vector<RankTraffic> by_rank = traffic_by_rank(*entrant.candidate, run);
+    entrant.result.traffic = total_traffic(by_rank);
+    if (options.by_rank) entrant.result.by_rank = std::move(by_rank);
     entrant.result.node_matrix = node_matrix(*entrant.candidate, run);
   }
 
@@ -219,7 +221,7 @@ CaseReport compare(const Run& run, const std::string& benchmark, const Workload&
 
 bool publish(const Run& run, const CaseReport& report, const CompareOptions& options) {
   if (!run.is_root()) return true;
-  print_table(report);
+  print_tables(report);
   if (!options.json.empty()) append_json(report, options.json);
   if (!options.matrix_json.empty()) append_matrix_json(report, options.matrix_json);
   bool good = true;

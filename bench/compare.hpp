@@ -18,6 +18,7 @@ struct CompareOptions {
   std::vector<std::string> strategies{"direct", "three_step"};
   std::vector<std::string> baselines{"mpi"};
   Iterations iterations;
+  bool by_rank = false;
   std::string json;
   std::string matrix_json;
   std::string goodput{"auto"};

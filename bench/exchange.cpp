@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
 #include "core/error.hpp"
 #include "core/mix.hpp"
+#include "core/readable.hpp"
 #include "matrix/halo.hpp"
 #include "pattern/graph.hpp"
 
@@ -14,35 +16,45 @@ namespace laneway::bench {
 
 namespace {
 
-/// Labels of edges are dense, since some libraries cut indices to 32 bits.
-std::uint64_t edge_label(Rank source, Rank destination, Rank ranks) {
-  return static_cast<std::uint64_t>(source) * static_cast<std::uint64_t>(ranks) +
-         static_cast<std::uint64_t>(destination);
+template <class T>
+void append_consecutive(std::vector<T>& values, std::int64_t first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<T>(first + i));
 }
 
+/// Its elements are as large as the sizes of all blocks allow.
 Exchange graph_exchange(const Neighborhood& neighborhood, Rank rank, const Workload& workload) {
-  const auto [op, bytes] = std::pair(workload.op, workload.bytes);
+  const std::int64_t largest = std::max(workload.bytes, workload.heavy.bytes);
   const auto degree = std::max(neighborhood.sources.size(), neighborhood.destinations.size());
-  require(bytes * static_cast<std::int64_t>(degree) <= std::numeric_limits<int>::max(), ErrorKind::argument,
-          "rank " + std::to_string(rank) + ": " + std::to_string(degree) + " blocks of " + std::to_string(bytes) +
+  require(largest * static_cast<std::int64_t>(degree) <= std::numeric_limits<int>::max(), ErrorKind::argument,
+          "rank " + std::to_string(rank) + ": " + std::to_string(degree) + " blocks of " + std::to_string(largest) +
               " bytes do not fit the int displacements of MPI");
-  Exchange exchange{op, false, bytes, {}, {}};
-  Side& send = exchange.send;
+  Exchange exchange{workload.op, false, std::gcd(workload.bytes, workload.heavy.bytes), {}, {}};
+  const bool same_for_all = workload.op != Op::alltoallv;
+  // Dense, since some libraries cut indices to 32 bits.
+  const auto first_label = [&](Rank source, Rank destination) {
+    const std::int64_t block = same_for_all ? source : static_cast<std::int64_t>(source) * workload.ranks + destination;
+    return block * (largest / exchange.element_bytes);
+  };
+
   Side& receive = exchange.receive;
-  send.peers = neighborhood.destinations;
-  send.counts.assign(send.peers.size(), 1);
-  send.indices.assign(send.peers.size(), 0);
   receive.peers = neighborhood.sources;
-  receive.counts.assign(receive.peers.size(), 1);
-  receive.indices.resize(receive.peers.size());
-  std::iota(receive.indices.begin(), receive.indices.end(), 0);
-  if (op == Op::allgather) {
-    send.labels = {static_cast<std::uint64_t>(rank)};
-    receive.labels.assign(receive.peers.begin(), receive.peers.end());
+  for (Rank source : receive.peers) {
+    const std::int64_t elements = workload.block_bytes(source) / exchange.element_bytes;
+    receive.counts.push_back(static_cast<int>(elements));
+    append_consecutive(receive.labels, first_label(source, rank), elements);
+  }
+  append_consecutive(receive.indices, 0, std::ssize(receive.labels));
+
+  Side& send = exchange.send;
+  const std::int64_t elements = workload.block_bytes(rank) / exchange.element_bytes;
+  send.peers = neighborhood.destinations;
+  send.counts.assign(send.peers.size(), static_cast<int>(elements));
+  if (same_for_all) {
+    append_consecutive(send.labels, first_label(rank, -1), elements);
+    for (std::size_t k = 0; k < send.peers.size(); ++k) append_consecutive(send.indices, 0, elements);
   } else {
-    std::iota(send.indices.begin(), send.indices.end(), 0);
-    for (Rank peer : send.peers) send.labels.push_back(edge_label(rank, peer, workload.ranks));
-    for (Rank peer : receive.peers) receive.labels.push_back(edge_label(peer, rank, workload.ranks));
+    for (Rank destination : send.peers) append_consecutive(send.labels, first_label(rank, destination), elements);
+    append_consecutive(send.indices, 0, std::ssize(send.labels));
   }
   return exchange;
 }
@@ -92,13 +104,22 @@ std::vector<Edge> to_edges(const Side& side, std::int64_t element_bytes) {
 }  // namespace
 
 const char* name(Op op) {
-  return op == Op::allgather ? "allgather" : "alltoallv";
+  switch (op) {
+    case Op::allgather:
+      return "allgather";
+    case Op::allgatherv:
+      return "allgatherv";
+    case Op::alltoallv:
+      return "alltoallv";
+  }
+  return "";
 }
 
 Op parse_op(std::string_view text) {
-  for (Op op : {Op::allgather, Op::alltoallv})
+  for (Op op : {Op::allgather, Op::allgatherv, Op::alltoallv})
     if (text == name(op)) return op;
-  throw Error(ErrorKind::argument, "unknown operation '" + std::string(text) + "'; valid are allgather, alltoallv");
+  throw Error(ErrorKind::argument,
+              "unknown operation '" + std::string(text) + "'; valid are allgather, allgatherv, alltoallv");
 }
 
 std::vector<std::span<const std::int64_t>> Side::edges() const {
@@ -115,6 +136,26 @@ RankPattern to_pattern(const Exchange& exchange) {
   return {to_edges(exchange.send, exchange.element_bytes), to_edges(exchange.receive, exchange.element_bytes)};
 }
 
+std::string Heavy::description() const {
+  std::string list;
+  for (Rank rank : ranks) list += (list.empty() ? "" : ",") + std::to_string(rank);
+  return readable_bytes(bytes) + " from ranks " + list;
+}
+
+void Workload::check() const {
+  if (heavy.ranks.empty()) return;
+  require(op != Op::allgather, ErrorKind::argument,
+          "all blocks of an allgather have one size; heavy ranks need allgatherv or alltoallv");
+  require(!is_halo(), ErrorKind::argument, "the sizes in the halo of a matrix are its own; it has no heavy ranks");
+  for (Rank rank : heavy.ranks)
+    require(rank >= 0 && rank < ranks, ErrorKind::argument,
+            "heavy rank " + std::to_string(rank) + ": there are " + std::to_string(ranks) + " ranks");
+}
+
+std::int64_t Workload::block_bytes(Rank source) const {
+  return std::find(heavy.ranks.begin(), heavy.ranks.end(), source) == heavy.ranks.end() ? bytes : heavy.bytes;
+}
+
 Exchange Workload::exchange(Rank rank) const {
   if (matrix) return matrix_exchange(matrix::halo(*matrix, rank, ranks), *this);
   return graph_exchange(neighborhood(pattern, rank, ranks), rank, *this);
@@ -128,6 +169,12 @@ std::vector<Exchange> Workload::exchanges() const {
     for (Rank rank = 0; rank < ranks; ++rank) result.push_back(exchange(rank));
   }
   return result;
+}
+
+std::string Workload::description() const {
+  const std::string text =
+      std::string(name(op)) + ", " + pattern + ", " + readable_bytes(bytes) + (is_halo() ? " an element" : " an edge");
+  return heavy.ranks.empty() ? text : text + ", " + heavy.description();
 }
 
 std::optional<std::string> matrix_spec(const std::string& pattern) {

@@ -15,7 +15,7 @@
 
 namespace laneway::bench {
 
-enum class Op : std::uint8_t { allgather, alltoallv };
+enum class Op : std::uint8_t { allgather, allgatherv, alltoallv };
 
 [[nodiscard]] const char* name(Op op);
 /// Throws Error(argument).
@@ -49,6 +49,15 @@ struct Exchange {
 /// The exchange in bytes.
 [[nodiscard]] RankPattern to_pattern(const Exchange& exchange);
 
+/// Ranks whose blocks have a size of their own.
+struct Heavy {
+  std::vector<Rank> ranks;
+  std::int64_t bytes = 0;
+
+  /// `64 KiB from ranks 0,8`
+  [[nodiscard]] std::string description() const;
+};
+
 /// What all ranks exchange; any rank's part follows without communication.
 struct Workload {
   std::string pattern;  ///< a graph spec, or `matrix:` and a matrix spec
@@ -56,11 +65,18 @@ struct Workload {
   std::int64_t bytes = 0;  ///< of the block for an edge; of an element for the halo of a matrix
   Rank ranks = 0;
   std::shared_ptr<const matrix::Csr> matrix = nullptr;  ///< if the pattern is one of a matrix
+  Heavy heavy = {};
 
   /// The values of a matrix's vector that each rank needs; otherwise blocks along the edges of a graph.
   [[nodiscard]] bool is_halo() const { return matrix != nullptr && op == Op::alltoallv; }
+  /// Throws Error(argument) if the operation cannot have heavy ranks, or there are no such ranks.
+  void check() const;
+  /// Of the block that a rank sends along an edge of a graph.
+  [[nodiscard]] std::int64_t block_bytes(Rank source) const;
   [[nodiscard]] Exchange exchange(Rank rank) const;
   [[nodiscard]] std::vector<Exchange> exchanges() const;
+  /// For titles: operation, pattern and sizes.
+  [[nodiscard]] std::string description() const;
 };
 
 /// The spec of the matrix in `matrix:SPEC`.

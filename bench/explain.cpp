@@ -13,6 +13,7 @@
 #include "matrix/load.hpp"
 #include "plan/draw.hpp"
 #include "setup/virtual_ranks.hpp"
+#include "specs.hpp"
 #include "traffic.hpp"
 
 namespace laneway::bench {
@@ -30,6 +31,7 @@ struct Options {
   std::string grid;
   std::string op = "allgather";
   std::int64_t bytes = 0;
+  Heavy heavy;
   std::int64_t message_cap = StrategySettings{}.message_cap;
   Rank rank = 0;
   std::string svg;
@@ -39,7 +41,7 @@ struct Options {
 
 Workload make_workload(const Options& options) {
   require(options.pattern.empty() != options.matrix.empty(), ErrorKind::argument, "give one of --pattern and --matrix");
-  Workload workload{options.pattern, parse_op(options.op), options.bytes, options.ranks, nullptr};
+  Workload workload{options.pattern, parse_op(options.op), options.bytes, options.ranks, nullptr, options.heavy};
   std::optional<std::string> spec = matrix_spec(options.pattern);
   if (!options.matrix.empty()) {
     spec = options.matrix;
@@ -48,6 +50,7 @@ Workload make_workload(const Options& options) {
   }
   if (spec) workload.matrix = std::make_shared<matrix::Csr>(matrix::load(*spec));
   if (workload.bytes == 0) workload.bytes = workload.is_halo() ? static_cast<std::int64_t>(sizeof(double)) : 1024;
+  workload.check();
   return workload;
 }
 
@@ -179,9 +182,8 @@ int explain(const Options& options) {
   const VirtualSetup setup = plan_virtual_ranks(pattern, planned_for, levels, settings);
   const Plan& plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
-  const std::string what = options.strategy + ", " + name(workload.op) + ", " + workload.pattern + ", " +
-                           readable_bytes(workload.bytes) + (workload.is_halo() ? " an element" : " an edge") + ", " +
-                           std::to_string(options.ranks) + " ranks, " + nodes.description;
+  const std::string what = options.strategy + ", " + workload.description() + ", " + std::to_string(options.ranks) +
+                           " ranks, " + nodes.description;
   std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling, 2) << "\n\n";
   print_lanes(setup, nodes);
   print_link_classes(setup.plans, machine);
@@ -210,10 +212,11 @@ void add_explain(CLI::App& app, Action& action) {
                    "A strategy, or one for each level as in node:three_step,socket:two_step")
       ->capture_default_str();
   command->add_option("--grid", options->grid, "For cartesian_combining: the grid of ranks, e.g. 4x4");
-  command->add_option("--op", options->op, "allgather or alltoallv, for a graph")->capture_default_str();
+  command->add_option("--op", options->op, "allgather, allgatherv or alltoallv, for a graph")->capture_default_str();
   command->add_option("--bytes", options->bytes, "Of an edge (1024), or of a matrix's element (8)")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  add_heavy_options(*command, options->heavy);
   command->add_option("--message-cap", options->message_cap, "For split: bytes of a message")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))

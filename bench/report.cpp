@@ -33,6 +33,19 @@ std::optional<double> limit_fraction(const CaseReport& report, const Result& res
   return *limit / result.times->median;
 }
 
+/// An array for each number.
+Json by_rank(std::span<const RankTraffic> ranks) {
+  const auto array = [&](std::int64_t RankTraffic::*field) {
+    Json values = Json::array();
+    for (const RankTraffic& rank : ranks) values.push_back(rank.*field);
+    return values;
+  };
+  return {{"net_messages", array(&RankTraffic::net_messages)},
+          {"net_bytes", array(&RankTraffic::net_bytes)},
+          {"node_messages", array(&RankTraffic::node_messages)},
+          {"node_bytes", array(&RankTraffic::node_bytes)}};
+}
+
 Json to_json(const CaseReport& report, const Result& result) {
   const auto times = [&](double Result::Times::*field) {
     return or_null(member(result.times, [&](auto& t) { return t.*field; }));
@@ -40,13 +53,17 @@ Json to_json(const CaseReport& report, const Result& result) {
   const auto traffic = [&](std::int64_t TotalTraffic::*field) {
     return or_null(member(result.traffic, [&](auto& t) { return t.*field; }));
   };
+  const Heavy& heavy = report.workload.heavy;
+  const bool has_heavy = !heavy.ranks.empty();
   Json json = {
       {"benchmark", report.benchmark},
       {"op", name(report.workload.op)},
       {"pattern", report.workload.pattern},
       {"bytes", report.workload.bytes},
+      {"heavy_ranks", has_heavy ? Json(heavy.ranks) : Json(nullptr)},
+      {"heavy_bytes", has_heavy ? Json(heavy.bytes) : Json(nullptr)},
       {"ranks", report.ranks},
-      {"machine", report.machine},
+      {"machine", report.nodes.description},
       {"candidate", result.candidate},
       {"median_s", times(&Result::Times::median)},
       {"min_s", times(&Result::Times::min)},
@@ -78,17 +95,19 @@ Json to_json(const CaseReport& report, const Result& result) {
     json["spmv_s"] = or_null(result.product_seconds);
     json["theory_net_bytes"] = *report.theory_net_bytes;
   }
+  if (!result.by_rank.empty()) json["by_rank"] = by_rank(result.by_rank);
   return json;
 }
 
 std::string case_name(const CaseReport& report) {
-  return report.workload.pattern + " " + name(report.workload.op) + " " + std::to_string(report.workload.bytes);
+  const Workload& workload = report.workload;
+  const std::string heavy = workload.heavy.ranks.empty() ? "" : workload.heavy.description() + ", else ";
+  return workload.pattern + " " + name(workload.op) + " " + heavy + std::to_string(workload.bytes);
 }
 
 std::string heading(const CaseReport& report) {
-  std::string text = "\n" + report.benchmark + ": " + name(report.workload.op) + ", " + report.workload.pattern + ", " +
-                     readable_bytes(report.workload.bytes) + (report.workload.is_halo() ? " an element" : " an edge") +
-                     "; " + std::to_string(report.ranks) + " ranks, " + report.machine + "\n";
+  std::string text = "\n" + report.benchmark + ": " + report.workload.description() + "; " +
+                     std::to_string(report.ranks) + " ranks, " + report.nodes.description + "\n";
   if (report.demand.busiest_bytes > 0)
     text += "busiest node: " + readable_bytes(report.demand.busiest_bytes) + " unique, byte ceiling " +
             format_number(report.demand.byte_ceiling, 2) + "\n";
@@ -100,6 +119,16 @@ std::string heading(const CaseReport& report) {
          (report.batch > 1 ? " exchanges each\n" : " exchange each\n");
 }
 
+void print_by_rank(const Result& result, const Nodes& nodes) {
+  Table table({"rank", "node", "net msgs", "net bytes", "node msgs", "node bytes"});
+  for (std::size_t rank = 0; rank < result.by_rank.size(); ++rank) {
+    const RankTraffic& sent = result.by_rank[rank];
+    table.add({std::to_string(rank), std::to_string(nodes.of[rank]), std::to_string(sent.net_messages),
+               readable_bytes(sent.net_bytes), std::to_string(sent.node_messages), readable_bytes(sent.node_bytes)});
+  }
+  std::cout << "\nsent by each rank, " << result.candidate << "\n" << table.text();
+}
+
 }  // namespace
 
 std::optional<double> CaseReport::limit() const {
@@ -107,7 +136,7 @@ std::optional<double> CaseReport::limit() const {
   return static_cast<double>(demand.busiest_bytes) / *goodput;
 }
 
-void print_table(const CaseReport& report) {
+void print_tables(const CaseReport& report) {
   std::vector<std::string> columns = {"candidate",
                                       "median",
                                       "min",
@@ -157,7 +186,10 @@ void print_table(const CaseReport& report) {
       row.push_back(or_dash(member(result.product_seconds, [](double s) { return format_seconds(s); })));
     table.add(std::move(row));
   }
-  std::cout << heading(report) << table.text() << std::flush;
+  std::cout << heading(report) << table.text();
+  for (const Result& result : report.results)
+    if (!result.by_rank.empty()) print_by_rank(result, report.nodes);
+  std::cout << std::flush;
 }
 
 void append_json(const CaseReport& report, const std::string& path) {

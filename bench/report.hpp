@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run.hpp"
+#include "exchange.hpp"
 #include "statistics.hpp"
 #include "traffic.hpp"
 
@@ -32,6 +32,7 @@ struct Result {
   std::optional<Ratio> ratio;     ///< to `p2p`
   std::optional<double> payback;  ///< exchanges until the longer setup than `mpi`'s is earned
   std::optional<TotalTraffic> traffic;
+  std::vector<RankTraffic> by_rank;  ///< empty if not known or not wanted
   std::optional<double> product_seconds;
   std::vector<std::vector<std::int64_t>> node_matrix;  ///< bytes from node to node; empty if not known
 };
@@ -41,7 +42,7 @@ struct CaseReport {
   std::string benchmark;
   Workload workload;
   Rank ranks = 0;
-  std::string machine;
+  Nodes nodes;
   Demand demand;
   std::optional<double> goodput;
   std::optional<std::int64_t> theory_net_bytes;
@@ -53,7 +54,8 @@ struct CaseReport {
   [[nodiscard]] std::optional<double> limit() const;
 };
 
-void print_table(const CaseReport& report);
+/// The table of the candidates, then one for each of them whose ranks are told apart.
+void print_tables(const CaseReport& report);
 /// One JSON object a line for each candidate.
 void append_json(const CaseReport& report, const std::string& path);
 void append_matrix_json(const CaseReport& report, const std::string& path);

@@ -1,12 +1,21 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "exchange.hpp"
 
 namespace laneway::bench {
 
 /// The words of all texts. Specs contain commas, so lists of them are separated by spaces or semicolons.
 [[nodiscard]] std::vector<std::string> split_specs(const std::vector<std::string>& texts);
+
+/// Strategies in a list, separated like specs, and by commas where these are not between the levels of one strategy.
+[[nodiscard]] std::vector<std::string> split_strategies(const std::vector<std::string>& texts);
+
+/// `--heavy` and `--heavy-bytes`, which go together.
+void add_heavy_options(CLI::App& command, Heavy& heavy);
 
 /// One line for each graph and matrix that can be named.
 [[nodiscard]] std::string describe_patterns();

@@ -88,19 +88,16 @@ Demand demand(std::span<const Exchange> exchanges, const Nodes& nodes) {
   std::vector<std::int64_t> out(count);
   std::vector<std::int64_t> in_by_edges(count);
   for (std::size_t rank = 0; rank < exchanges.size(); ++rank) {
-    const Exchange& exchange = exchanges[rank];
     const auto own = static_cast<std::size_t>(nodes.of[rank]);
-    std::map<std::size_t, std::vector<Range>> needed;
-    std::size_t k = 0;
-    for (std::span<const std::int64_t> indices : exchange.send.edges()) {
-      const auto node = static_cast<std::size_t>(nodes.of[static_cast<std::size_t>(exchange.send.peers[k++])]);
+    std::map<std::size_t, RangeList> needed;
+    for (const Edge& edge : to_pattern(exchanges[rank]).out) {
+      const auto node = static_cast<std::size_t>(nodes.of[static_cast<std::size_t>(edge.peer)]);
       if (node == own) continue;
-      in_by_edges[node] += static_cast<std::int64_t>(indices.size()) * exchange.element_bytes;
-      for (std::int64_t index : indices)
-        needed[node].push_back({index * exchange.element_bytes, exchange.element_bytes});
+      in_by_edges[node] += edge.ranges.bytes();
+      needed[node].append(edge.ranges);
     }
-    for (auto& [node, ranges] : needed) {
-      const std::int64_t unique = RangeSet(std::move(ranges)).bytes();
+    for (const auto& [node, ranges] : needed) {
+      const std::int64_t unique = RangeSet(ranges).bytes();
       in[node] += unique;
       out[own] += unique;
     }

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "core/error.hpp"
 #include "matrix/generators.hpp"
 
 namespace laneway::bench {
@@ -45,7 +46,9 @@ TEST(Exchange, LabelsOfBothSidesAgree) {
   for (const Workload& workload : {Workload{"rsg:density=0.5,seed=4", Op::allgather, 8, 5, nullptr},
                                    Workload{"moore:d=2,r=1", Op::alltoallv, 8, 6, nullptr},
                                    Workload{"matrix:9pt:nx=9,ny=7", Op::alltoallv, 8, 5, matrix},
-                                   Workload{"matrix:9pt:nx=9,ny=7", Op::allgather, 8, 5, matrix}}) {
+                                   Workload{"matrix:9pt:nx=9,ny=7", Op::allgather, 8, 5, matrix},
+                                   Workload{"rsg:density=0.7,seed=1", Op::allgatherv, 12, 6, nullptr, {{0, 4}, 30}},
+                                   Workload{"rsg:density=0.7,seed=1", Op::alltoallv, 12, 6, nullptr, {{0, 4}, 30}}}) {
     const std::vector<Exchange> all = workload.exchanges();
     Pattern pattern;
     for (Rank rank = 0; rank < workload.ranks; ++rank) {
@@ -66,6 +69,35 @@ TEST(Exchange, LabelsOfBothSidesAgree) {
     }
     check_matched(pattern);
   }
+}
+
+TEST(Exchange, HeavyRanksSendLargerBlocks) {
+  const Workload gathered{"rsg:density=1", Op::allgatherv, 8, 4, nullptr, {{0, 2}, 100}};
+  EXPECT_EQ(gathered.description(), "allgatherv, rsg:density=1, 8 B an edge, 100 B from ranks 0,2");
+  const RankPattern heavy = to_pattern(gathered.exchange(2));
+  EXPECT_EQ(heavy.out[0], (Edge{0, {{0, 100}}}));
+  EXPECT_EQ(heavy.out[2], (Edge{3, {{0, 100}}}));
+  EXPECT_EQ(heavy.in[0], (Edge{0, {{0, 100}}}));
+  EXPECT_EQ(heavy.in[1], (Edge{1, {{100, 8}}}));
+  EXPECT_EQ(to_pattern(gathered.exchange(1)).in[1], (Edge{2, {{100, 100}}}));
+  EXPECT_EQ(demand(gathered.exchanges(), two_nodes(4)).busiest_bytes, 108);
+
+  const Workload separate{"rsg:density=1", Op::alltoallv, 8, 4, nullptr, {{0, 2}, 100}};
+  EXPECT_EQ(to_pattern(separate.exchange(2)).out[1], (Edge{1, {{100, 100}}}));
+  EXPECT_EQ(demand(separate.exchanges(), two_nodes(4)).busiest_bytes, 216);
+}
+
+TEST(Exchange, HeavyRanksMustBePossible) {
+  const auto matrix = std::make_shared<matrix::Csr>(matrix::generate("9pt:nx=9,ny=7"));
+  const auto check = [&](Op op, Rank heavy, const std::shared_ptr<matrix::Csr>& of = nullptr) {
+    Workload{"rsg:density=1", op, 8, 4, of, {{heavy}, 100}}.check();
+  };
+  EXPECT_NO_THROW(check(Op::allgatherv, 3));
+  EXPECT_NO_THROW(check(Op::allgatherv, 3, matrix));
+  EXPECT_THROW(check(Op::allgather, 3), Error);
+  EXPECT_THROW(check(Op::alltoallv, 4), Error);
+  EXPECT_THROW(check(Op::alltoallv, -1), Error);
+  EXPECT_THROW(check(Op::alltoallv, 3, matrix), Error);
 }
 
 TEST(Exchange, ValuesDependOnLabelAndSalt) {
