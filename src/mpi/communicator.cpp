@@ -240,6 +240,11 @@ std::shared_ptr<const ErrorHandler> Communicator::error_handler() const {
   return error_handler_ ? error_handler_ : std::make_shared<const ErrorHandler>(comm_);
 }
 
+void Communicator::read_descriptions(const Hints& settings) {
+  if (!settings.machine.empty() || !settings.grid.empty()) (void)regions(settings);
+  (void)fabric(settings.machine);
+}
+
 std::shared_ptr<const Fabric> Communicator::fabric(const std::string& machine) {
   if (machine.empty()) return nullptr;
   auto it = fabrics_.find(machine);

@@ -171,6 +171,9 @@ class Communicator {
   /// This rank's outermost region on a described machine, or as discovered.
   const Region& node(const std::string& machine);
 
+  /// Reads the machine and grid that are described, so that what is wrong with them shows before ranks agree. Local.
+  void read_descriptions(const Hints& settings);
+
   /// The links between the devices of this rank's node, as `machine` describes them; null if it does not.
   std::shared_ptr<const Fabric> fabric(const std::string& machine);
 

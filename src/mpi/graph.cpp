@@ -109,8 +109,7 @@ Agreed agree_on_graph(Communicator& communicator, const PrivateComm& priv, const
     check_side(arguments.destinations, priv.size());
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
-    if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
-    (void)communicator.fabric(hints.machine);
+    communicator.read_descriptions(hints);
   } catch (...) {
     failure = std::current_exception();
   }

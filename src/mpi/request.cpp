@@ -53,8 +53,7 @@ Planned plan_together(Communicator& communicator, PrivateComm& comm, MPI_Info in
   try {
     planned.pattern = describe(communicator.topology());
     hints = resolve_hints(hints_in(info), communicator.hints);
-    if (!hints.machine.empty() || !hints.grid.empty()) (void)communicator.regions(hints);
-    (void)communicator.fabric(hints.machine);
+    communicator.read_descriptions(hints);
   } catch (...) {
     failure = std::current_exception();
   }
