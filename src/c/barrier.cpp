@@ -93,7 +93,7 @@ int raise_on(MPI_Comm comm, const char* call) noexcept {
   int rank = -1;
   MPI_Comm_rank(target, &rank);
   const int code = error_code(call, rank);
-  MPI_Comm_call_errhandler(target, code);
+  call_error_handler(target, code);
   return code;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "laneway/laneway.h"
+#include "mpi/communicator.hpp"
 #include "mpi/request.hpp"
 
 namespace laneway {

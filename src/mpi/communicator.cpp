@@ -1,7 +1,10 @@
 #include "mpi/communicator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iostream>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "core/error.hpp"
@@ -136,7 +139,7 @@ void PrivateComm::call_error_handler(MPI_Errhandler handler, int code) const {
   MPI_Errhandler before = MPI_ERRHANDLER_NULL;
   MPI_Comm_get_errhandler(target, &before);
   MPI_Comm_set_errhandler(target, handler);
-  MPI_Comm_call_errhandler(target, code);
+  laneway::call_error_handler(target, code);
   MPI_Comm_set_errhandler(target, before);
   MPI_Errhandler_free(&before);
 }
@@ -159,6 +162,20 @@ bool single_threaded() {
     return level != MPI_THREAD_MULTIPLE;
   }();
   return single;
+}
+
+void call_error_handler(MPI_Comm comm, int code) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (MPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
+    if (handler == MPI_ERRORS_ARE_FATAL) {
+      std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+      int length = 0;
+      if (MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS)
+        std::cerr << "laneway: " + std::string(text.data()) + '\n' << std::flush;
+    }
+    MPI_Errhandler_free(&handler);
+  }
+  MPI_Comm_call_errhandler(comm, code);
 }
 
 ErrorHandler::ErrorHandler(MPI_Comm comm) {

@@ -91,6 +91,10 @@ struct Reordering {
   bool has_partitioner = false;
 };
 
+/// Calls the error handler of `comm`. Where it ends the job, the text is written first: a launcher that takes its ranks
+/// down at once may lose what MPI has to say.
+void call_error_handler(MPI_Comm comm, int code);
+
 /// An error handler of the user, which may outlive the communicator that it was read from.
 class ErrorHandler {
  public:
