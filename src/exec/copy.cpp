@@ -21,7 +21,7 @@ namespace {
 /// A run of this many elements is an operation of its own, which takes no more memory than their offsets.
 constexpr std::int64_t long_run = 16;
 /// Blocks of up to this size on average are copied word by word, longer ones by memcpy, which is faster from there on.
-constexpr std::int64_t short_block_bytes = 64;
+constexpr std::int64_t short_block_bytes = 96;
 /// Contiguous bytes from this number on are stored past the caches (docs/bench.md, "Copies").
 constexpr std::int64_t large_bytes = std::int64_t{16} << 20;
 
