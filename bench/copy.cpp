@@ -317,6 +317,7 @@ void add_copy(CLI::App& app, Action& action) {
   for (std::int64_t bytes = 4 << 10; bytes <= 64 << 20; bytes *= 4) options->bytes.push_back(bytes);
   CLI::App* command = app.add_subcommand("copy", "Copies inside a process, beside a loop and STREAM's copy; no MPI");
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
   command->add_option("--kind", options->kinds, "Some of the kinds")->delimiter(',')->check(CLI::IsMember(names));
   command->add_option("--element", options->elements, "Bytes of an element")
