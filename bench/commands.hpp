@@ -9,6 +9,7 @@ namespace laneway::bench {
 using Action = std::function<int()>;
 
 /// Each adds one subcommand, which sets `action` when it is chosen.
+void add_copy(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);

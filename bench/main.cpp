@@ -21,6 +21,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(describe_patterns());
   Action action;
+  add_copy(app, action);
   add_explain(app, action);
   add_strategies(app, action);
 #ifdef LANEWAY_BENCH_MPI

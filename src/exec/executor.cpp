@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/relax.hpp"
 
@@ -15,11 +16,6 @@ namespace {
 /// Sends of up to this size are on their way before the receives are posted, which costs the receives nothing when
 /// both take less time than a message; larger ones find their receives posted, and need no copy.
 constexpr std::int64_t eager_send_bytes = 4096;
-
-/// The address `offset` bytes after `base`. Integer arithmetic, since MPI_BOTTOM with absolute offsets is legal.
-std::byte* at(std::byte* base, std::int64_t offset) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset));
-}
 
 }  // namespace
 
@@ -74,29 +70,15 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
   for (std::size_t s = 0; s < steps.size(); ++s)
     if (steps[s].kind == StepKind::copy && steps[s].after.empty()) initial_copies_.push_back(static_cast<int>(s));
   ready_copies_.reserve(copies);
+  if (copies > 0)
+    for (const Step& step : steps) copies_.emplace_back(step.runs);
   completed_.resize(messages.size());
 }
 
 void Executor::run_copy(int step) {
-  const Step& copy = plan_->steps[static_cast<std::size_t>(step)];
-  std::byte* const from_base = bases_[static_cast<std::size_t>(copy.from)];
-  std::byte* const to_base = bases_[static_cast<std::size_t>(copy.to)];
-  for (const CopyRun& run : copy.runs) {
-    const std::byte* from = at(from_base, run.from);
-    std::byte* to = at(to_base, run.to);
-    const auto bytes = static_cast<std::size_t>(run.bytes);
-    switch (run.bytes) {
-      case 4:
-        for (std::int64_t i = 0; i < run.count; ++i) std::memcpy(to + i * run.to_stride, from + i * run.from_stride, 4);
-        break;
-      case 8:
-        for (std::int64_t i = 0; i < run.count; ++i) std::memcpy(to + i * run.to_stride, from + i * run.from_stride, 8);
-        break;
-      default:
-        for (std::int64_t i = 0; i < run.count; ++i)
-          std::memcpy(to + i * run.to_stride, from + i * run.from_stride, bytes);
-    }
-  }
+  const auto s = static_cast<std::size_t>(step);
+  const Step& copy = plan_->steps[s];
+  copies_[s].run(bases_[static_cast<std::size_t>(copy.from)], bases_[static_cast<std::size_t>(copy.to)]);
 }
 
 void Executor::complete(int step) {

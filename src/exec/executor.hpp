@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/copy.hpp"
 #include "plan/plan.hpp"
 #include "transport/transport.hpp"
 
@@ -66,8 +67,9 @@ class Executor final : public Progressive {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<std::byte[]> staging_;
   std::byte* bases_[3];
-  std::vector<int> message_step_;  // message index -> step; messages that can start at once come first
-  std::vector<int> step_message_;  // step -> message index, or -1 for copies
+  std::vector<int> message_step_;    // message index -> step; messages that can start at once come first
+  std::vector<int> step_message_;    // step -> message index, or -1 for copies
+  std::vector<CopyProgram> copies_;  // by step; empty for messages
   std::vector<int> initial_copies_;
   std::vector<int> unmet_at_start_;  // step -> number of dependencies
   std::vector<int> unmet_;
