@@ -1,5 +1,8 @@
 #include <laneway/laneway.h>
 
+#include <initializer_list>
+#include <utility>
+
 #include "candidates.hpp"
 #include "plan/plan.hpp"
 
@@ -7,19 +10,17 @@ namespace laneway::bench {
 
 namespace {
 
-/// An MPI_Info with one entry, or MPI_INFO_NULL if the value is empty.
-class Hint {
+/// An MPI_Info with the entries that are not empty.
+class Hints {
  public:
-  Hint(const char* key, const std::string& value) {
-    if (value.empty()) return;
+  Hints(std::initializer_list<std::pair<const char*, const std::string&>> entries) {
     MPI_Info_create(&info_);
-    MPI_Info_set(info_, key, value.c_str());
+    for (const auto& [key, value] : entries)
+      if (!value.empty()) MPI_Info_set(info_, key, value.c_str());
   }
-  ~Hint() {
-    if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
-  }
-  Hint(const Hint&) = delete;
-  Hint& operator=(const Hint&) = delete;
+  ~Hints() { MPI_Info_free(&info_); }
+  Hints(const Hints&) = delete;
+  Hints& operator=(const Hints&) = delete;
 
   [[nodiscard]] MPI_Info get() const { return info_; }
 
@@ -33,11 +34,11 @@ class Laneway final : public Candidate {
     const Exchange& exchange = task.exchange;
     const std::vector<Rank>& sources = exchange.receive.peers;
     const std::vector<Rank>& destinations = exchange.send.peers;
-    const Hint machine("lnw_machine", task.run.machine);
+    const Hints machine{{"lnw_machine", task.run.machine}};
     LNW_Dist_graph_create_adjacent(task.run.comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
                                    static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
                                    machine.get(), 0, &comm_);
-    const Hint hint("lnw_strategy", strategy);
+    const Hints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}};
     std::byte* send = task.buffers.send.data();
     std::byte* receive = task.buffers.receive.data();
     if (exchange.indexed) {
@@ -47,23 +48,23 @@ class Laneway final : public Candidate {
       LNW_Neighbor_alltoallv_init_indexed(
           send, static_cast<MPI_Count>(exchange.send.labels.size()), exchange.send.counts.data(), send_indices.data(),
           element.get(), receive, static_cast<MPI_Count>(exchange.receive.labels.size()),
-          exchange.receive.counts.data(), receive_indices.data(), element.get(), comm_, hint.get(), &request_);
+          exchange.receive.counts.data(), receive_indices.data(), element.get(), comm_, hints.get(), &request_);
       return;
     }
     const auto bytes = static_cast<int>(exchange.send_bytes());
     const Blocks blocks(task);
     switch (exchange.op) {
       case Op::allgather:
-        LNW_Neighbor_allgather_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, comm_, hint.get(), &request_);
+        LNW_Neighbor_allgather_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, comm_, hints.get(), &request_);
         break;
       case Op::allgatherv:
         LNW_Neighbor_allgatherv_init(send, bytes, MPI_BYTE, receive, blocks.receive_counts.data(),
-                                     blocks.receive_displacements.data(), MPI_BYTE, comm_, hint.get(), &request_);
+                                     blocks.receive_displacements.data(), MPI_BYTE, comm_, hints.get(), &request_);
         break;
       case Op::alltoallv:
         LNW_Neighbor_alltoallv_init(send, blocks.send_counts.data(), blocks.send_displacements.data(), MPI_BYTE,
                                     receive, blocks.receive_counts.data(), blocks.receive_displacements.data(),
-                                    MPI_BYTE, comm_, hint.get(), &request_);
+                                    MPI_BYTE, comm_, hints.get(), &request_);
         break;
     }
   }
@@ -74,10 +75,13 @@ class Laneway final : public Candidate {
   Laneway(const Laneway&) = delete;
   Laneway& operator=(const Laneway&) = delete;
 
-  void run() override {
-    LNW_Start(&request_);
-    LNW_Wait(&request_, MPI_STATUS_IGNORE);
+  void start() override { LNW_Start(&request_); }
+  bool test() override {
+    int flag = 0;
+    LNW_Test(&request_, &flag, MPI_STATUS_IGNORE);
+    return flag != 0;
   }
+  void wait() override { LNW_Wait(&request_, MPI_STATUS_IGNORE); }
 
   [[nodiscard]] std::optional<std::vector<Message>> messages() const override {
     MPI_Count length = 0;

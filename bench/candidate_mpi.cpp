@@ -13,8 +13,9 @@ class Mpi final : public EdgeCandidate {
  public:
   explicit Mpi(const Task& task) : EdgeCandidate(task), blocks_(task), graph_(task) {}
 
-  void run() override {
-    blocks_.pack();
+  void start() override { blocks_.pack(); }
+  bool test() override { return false; }
+  void wait() override {
     const auto bytes = static_cast<int>(task_.exchange.send_bytes());
     switch (task_.exchange.op) {
       case Op::allgather:
@@ -71,11 +72,16 @@ class MpiPersistent final : public EdgeCandidate {
   }
   ~MpiPersistent() override { MPI_Request_free(&request_); }
 
-  void run() override {
+  void start() override {
     blocks_.pack();
     MPI_Start(&request_);
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);
   }
+  bool test() override {
+    int flag = 0;
+    MPI_Test(&request_, &flag, MPI_STATUS_IGNORE);
+    return flag != 0;
+  }
+  void wait() override { MPI_Wait(&request_, MPI_STATUS_IGNORE); }
 
  private:
   Blocks blocks_;

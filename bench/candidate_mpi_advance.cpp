@@ -41,9 +41,12 @@ class MpiAdvance final : public Candidate {
   MpiAdvance(const MpiAdvance&) = delete;
   MpiAdvance& operator=(const MpiAdvance&) = delete;
 
-  void run() override {
+  void start() override {
     blocks_.pack();
     MPIL_Start(request_);
+  }
+  bool test() override { return false; }
+  void wait() override {
     MPI_Status status;
     MPIL_Wait(request_, &status);
   }

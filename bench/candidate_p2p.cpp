@@ -23,15 +23,20 @@ class PointToPoint final : public EdgeCandidate {
     MPI_Comm_free(&comm_);
   }
 
-  void run() override {
+  void start() override {
     blocks_.pack();
-    const int count = static_cast<int>(requests_.size());
-    if (count == 0) return;  // Open MPI refuses to start no requests
-    MPI_Startall(count, requests_.data());
-    MPI_Waitall(count, requests_.data(), MPI_STATUSES_IGNORE);
+    if (count() > 0) MPI_Startall(count(), requests_.data());  // Open MPI refuses to start no requests
   }
+  bool test() override {
+    int flag = 0;
+    MPI_Testall(count(), requests_.data(), &flag, MPI_STATUSES_IGNORE);
+    return flag != 0;
+  }
+  void wait() override { MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE); }
 
  private:
+  [[nodiscard]] int count() const { return static_cast<int>(requests_.size()); }
+
   Blocks blocks_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::vector<MPI_Request> requests_;

@@ -1,5 +1,6 @@
 #include "candidates.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -49,6 +50,17 @@ const BaselineRow* find_baseline(std::string_view name) {
 std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task) {
   const BaselineRow* row = find_baseline(name);
   return row != nullptr ? row->make(task) : make_strategy(name, task);
+}
+
+bool arrives(const Task& task, Content content, std::uint64_t salt, const std::function<void()>& exchange) {
+  std::vector<std::byte> expected(task.buffers.receive.size());
+  fill(expected, task.exchange.receive.labels, content, salt);
+  fill(task.buffers.send, task.exchange.send.labels, content, salt);
+  std::fill(task.buffers.receive.begin(), task.buffers.receive.end(), std::byte{0xa5});
+  exchange();
+  int right = std::equal(expected.begin(), expected.end(), task.buffers.receive.begin()) ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_LAND, task.run.comm);
+  return right != 0;
 }
 
 void check_baseline(const std::string& name) {

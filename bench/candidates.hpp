@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,7 @@ struct Task {
   const Run& run;
   const Exchange& exchange;
   Buffers buffers;
+  std::string progress;  ///< the hint lnw_progress for strategies of this library; empty: not given
 };
 
 /// One way to carry out an exchange; made once, run many times.
@@ -33,8 +35,15 @@ class Candidate {
  public:
   virtual ~Candidate() = default;
 
-  /// Collective: one exchange from the send to the receive buffer.
-  virtual void run() = 0;
+  /// One exchange from the send to the receive buffer; collective. What cannot be split happens in `wait`.
+  void run() {
+    start();
+    wait();
+  }
+  virtual void start() = 0;
+  /// Advances the exchange where it can; true if it is known to be complete. `wait` follows in any case.
+  virtual bool test() = 0;
+  virtual void wait() = 0;
 
   /// What this rank sends in one exchange, if that is known.
   [[nodiscard]] virtual std::optional<std::vector<Message>> messages() const { return std::nullopt; }
@@ -44,6 +53,11 @@ class Candidate {
 
 /// A candidate by the name of a baseline, or of a strategy of this library. Collective.
 [[nodiscard]] std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task);
+
+/// Runs `exchange` on data never sent before; whether on all ranks every byte that arrives is what the labels say.
+/// Collective.
+[[nodiscard]] bool arrives(const Task& task, Content content, std::uint64_t salt,
+                           const std::function<void()>& exchange);
 
 /// Throws Error(argument) if `name` is no baseline, or one that this program was built without.
 void check_baseline(const std::string& name);

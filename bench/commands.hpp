@@ -13,6 +13,7 @@ void add_copy(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);
+void add_overlap(CLI::App& app, Action& action);
 void add_spmv(CLI::App& app, Action& action);
 void add_strategies(CLI::App& app, Action& action);
 

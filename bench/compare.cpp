@@ -21,17 +21,6 @@ struct Entrant {
   std::unique_ptr<Candidate> candidate;
 };
 
-double longest_of_ranks(double seconds, MPI_Comm comm) {
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
-  return seconds;
-}
-
-/// Connections are made on first use; none of the candidates should pay for all.
-void connect_all(const Run& run) {
-  std::vector<char> letters(static_cast<std::size_t>(run.ranks));
-  MPI_Alltoall(MPI_IN_PLACE, 1, MPI_CHAR, letters.data(), 1, MPI_CHAR, run.comm);
-}
-
 void set_up(Entrant& entrant, const Task& task) {
   std::vector<double> seconds;
   for (int i = 0; i < setup_repeats; ++i) {
@@ -45,20 +34,13 @@ void set_up(Entrant& entrant, const Task& task) {
   entrant.result.setup_seconds = median(seconds);
 }
 
-/// Whether one exchange of data never sent before gives exactly what the labels say.
+/// One exchange of data never sent before, and then the product.
 bool verify(Candidate& candidate, const Task& task, const Product* product, std::uint64_t salt) {
-  const Content content = product != nullptr ? Content::numbers : Content::bits;
-  const Exchange& exchange = task.exchange;
-  std::vector<std::byte> expected(task.buffers.receive.size());
-  fill(expected, exchange.receive.labels, content, salt);
-  fill(task.buffers.send, exchange.send.labels, content, salt);
-  std::fill(task.buffers.receive.begin(), task.buffers.receive.end(), std::byte{0xa5});
-  candidate.run();
-  int right = std::equal(expected.begin(), expected.end(), task.buffers.receive.begin()) ? 1 : 0;
-  if (product != nullptr && right != 0) {
-    product->multiply();
-    right = product->check(salt) ? 1 : 0;
-  }
+  const auto exchange = [&] { candidate.run(); };
+  if (product == nullptr) return arrives(task, Content::bits, salt, exchange);
+  if (!arrives(task, Content::numbers, salt, exchange)) return false;
+  product->multiply();
+  int right = product->check(salt) ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_LAND, task.run.comm);
   return right != 0;
 }
@@ -132,7 +114,7 @@ bool reaches_least_bytes(const std::string& candidate) {
 
 }  // namespace
 
-std::vector<std::string> CompareOptions::candidates() const {
+std::vector<std::string> CandidateOptions::candidates() const {
   for (const std::string& baseline : baselines) check_baseline(baseline);
   const std::vector<std::string> chosen = split_strategies(strategies);
   for (const std::string& strategy : chosen) check_strategy(strategy);
@@ -141,7 +123,7 @@ std::vector<std::string> CompareOptions::candidates() const {
   return names;
 }
 
-void add_options(CLI::App& command, CompareOptions& options) {
+void add_options(CLI::App& command, CandidateOptions& options) {
   command
       .add_option("--strategy", options.strategies,
                   "Strategies of this library; separated by commas or, with levels, by spaces or semicolons")
@@ -157,10 +139,14 @@ void add_options(CLI::App& command, CompareOptions& options) {
       ->capture_default_str();
   command.add_flag("--by-rank", options.by_rank, "What each rank sends, as a table for each candidate and in --json");
   command.add_option("--json", options.json, "Append one object a line for each candidate to this file");
+  command.add_option("--machine", options.machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
+}
+
+void add_options(CLI::App& command, CompareOptions& options) {
+  add_options(command, static_cast<CandidateOptions&>(options));
   command.add_option("--matrix-json", options.matrix_json, "Append the bytes from node to node to this file");
   command.add_option("--goodput", options.goodput, "Bytes per second between nodes, or auto to measure them")
       ->capture_default_str();
-  command.add_option("--machine", options.machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
 }
 
 std::optional<double> find_goodput(const Run& run, const CompareOptions& options) {

@@ -13,21 +13,26 @@
 
 namespace laneway::bench {
 
-/// What `neighbor` and `spmv` have in common on the command line.
-struct CompareOptions {
+/// What all that measure candidates have in common on the command line.
+struct CandidateOptions {
   std::vector<std::string> strategies{"direct", "three_step"};
   std::vector<std::string> baselines{"mpi"};
   Iterations iterations;
   bool by_rank = false;
   std::string json;
-  std::string matrix_json;
-  std::string goodput{"auto"};
   std::string machine;
 
   /// Throws Error if a name is not known.
   [[nodiscard]] std::vector<std::string> candidates() const;
 };
 
+/// Of those that compare their times.
+struct CompareOptions : CandidateOptions {
+  std::string matrix_json;
+  std::string goodput{"auto"};
+};
+
+void add_options(CLI::App& command, CandidateOptions& options);
 void add_options(CLI::App& command, CompareOptions& options);
 
 /// Bytes per second between nodes as the option says, measured for `auto`; nothing if there is one node. Collective.

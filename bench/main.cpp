@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
 #ifdef LANEWAY_BENCH_MPI
   add_link(app, action);
   add_neighbor(app, action);
+  add_overlap(app, action);
   add_spmv(app, action);
 #endif
   try {

@@ -53,8 +53,9 @@ void broadcast(std::vector<T>& values, MPI_Datatype type, MPI_Comm comm) {
 
 }  // namespace
 
-int with_mpi(const std::string& machine, const std::function<int(const Run&)>& body) {
-  MPI_Init(nullptr, nullptr);
+int with_mpi(const std::string& machine, const std::function<int(const Run&)>& body, int thread_level) {
+  int provided = thread_level;
+  MPI_Init_thread(nullptr, nullptr, thread_level, &provided);
   int status = EXIT_FAILURE;
   try {
     Run run = start(machine);
@@ -72,6 +73,11 @@ int with_mpi(const std::string& machine, const std::function<int(const Run&)>& b
   }
   MPI_Finalize();
   return status;
+}
+
+void connect_all(const Run& run) {
+  std::vector<char> letters(static_cast<std::size_t>(run.ranks));
+  MPI_Alltoall(MPI_IN_PLACE, 1, MPI_CHAR, letters.data(), 1, MPI_CHAR, run.comm);
 }
 
 void quiet_barrier(MPI_Comm comm) {

@@ -22,9 +22,13 @@ struct Run {
   [[nodiscard]] bool is_root() const { return rank == 0; }
 };
 
-/// Calls `body` between MPI_Init and MPI_Finalize and returns its result. Without a description, LANEWAY_MACHINE is
-/// read; without that, ranks that share memory are a node. An exception of any rank ends the run.
-int with_mpi(const std::string& machine, const std::function<int(const Run&)>& body);
+/// Calls `body` between MPI_Init_thread and MPI_Finalize and returns its result. Without a description, LANEWAY_MACHINE
+/// is read; without that, ranks that share memory are a node. An exception of any rank ends the run.
+int with_mpi(const std::string& machine, const std::function<int(const Run&)>& body,
+             int thread_level = MPI_THREAD_SINGLE);
+
+/// Makes the connections between all ranks, which are made on first use: no candidate should pay for all.
+void connect_all(const Run& run);
 
 /// Waits without using the processor that others are measuring with.
 void quiet_barrier(MPI_Comm comm);

@@ -75,7 +75,7 @@ int spmv(const Run& run, const Options& options) {
     const Workload workload{"matrix:" + spec, Op::alltoallv, sizeof(double), run.ranks, matrix};
     const Exchange exchange = workload.exchange(run.rank);
     DistributedProduct distributed(run, matrix);
-    const Task task{run, exchange, distributed.buffers()};
+    const Task task{run, exchange, distributed.buffers(), {}};
     const Product product{[&] { distributed.multiply(); }, [&](std::uint64_t salt) { return distributed.check(salt); },
                           run.is_root() ? theory_net_bytes(run, *matrix) : 0};
     good =

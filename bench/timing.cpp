@@ -42,6 +42,11 @@ int choose_batch(MPI_Comm comm, std::span<const std::function<void()>> actions, 
 
 }  // namespace
 
+double longest_of_ranks(double seconds, MPI_Comm comm) {
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return seconds;
+}
+
 Samples measure(MPI_Comm comm, std::span<const std::function<void()>> actions, const Iterations& iterations) {
   Samples samples;
   samples.seconds.resize(actions.size());

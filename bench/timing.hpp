@@ -18,6 +18,9 @@ struct Samples {
   int batch = 1;                             ///< calls in a sample
 };
 
+/// The longest of all ranks' times. Collective.
+[[nodiscard]] double longest_of_ranks(double seconds, MPI_Comm comm);
+
 /// Times collective actions side by side: in each iteration every action once, in an order that is drawn anew, after a
 /// barrier; a sample is the longest time of any rank. Short actions are called several times in a row for a sample.
 [[nodiscard]] Samples measure(MPI_Comm comm, std::span<const std::function<void()>> actions,

@@ -347,15 +347,16 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_topology_c(
 /** @name Requests
  *  Local. Start returns without waiting for anything; the send buffer must not be written and the receive buffer not
  *  accessed until the exchange is complete. Several requests may be active, started and completed in different orders
- * on different ranks. Every function below that tests or waits, and every collective call of this library, advances
- *  all active requests of the process.
+ * on different ranks. Every function of this library advances all active requests of the process that relay; those that
+ *  test or wait for an active request advance all.
  *
  *  A request that a function finds complete becomes inactive if it is persistent, and is freed and set to
  * LNW_REQUEST_NULL if it is nonblocking.
  *
  *  A strategy other than `direct` relays data over other ranks. Between LNW_Start and completion, a rank that blocks in
  * a call of another library does not relay; if what it waits for there depends on the completion of this exchange
- *  elsewhere, use the hint lnw_progress=strict (docs/hints.md), which plans without relays.
+ *  elsewhere, use the hint lnw_progress=thread, by which exchanges also progress in a thread, or lnw_progress=strict,
+ *  which plans without relays (docs/hints.md).
  *  @{ */
 /** The request must be persistent and inactive. */
 LNW_PUBLIC int LNW_Start(LNW_Request* request);

@@ -45,11 +45,12 @@ struct Requests {
 };
 int raise_on(const Requests& requests, const char* call) noexcept;
 
-/// Runs `body`; an exception ends here, as a call of the error handler of `where` (a communicator, a topology,
-/// a request or several) and an error code.
+/// Advances all active exchanges that need it, and runs `body`; an exception ends here, as a call of the error handler
+/// of `where` (a communicator, a topology, a request or several) and an error code.
 template <class Where, class Body>
 int guarded(const char* call, Where where, Body&& body) noexcept {
   try {
+    progress_all();
     std::forward<Body>(body)();
     return MPI_SUCCESS;
   } catch (...) {

@@ -3,7 +3,6 @@
 #include <span>
 
 #include "c/barrier.hpp"
-#include "core/relax.hpp"
 #include "mpi/operations.hpp"
 #include "plan/plan.hpp"
 
@@ -204,9 +203,7 @@ int LNW_Waitany(int count, LNW_Request array_of_requests[], int* index, MPI_Stat
     const std::span requests = checked_array(count, array_of_requests);
     require_pointer(index, "index");
     *index = MPI_UNDEFINED;
-    if (any_is_active(requests))
-      for (int turns = 0; (*index = complete_any(requests)) == MPI_UNDEFINED; relax(turns)) {
-      }
+    if (any_is_active(requests)) progress_until([&] { return (*index = complete_any(requests)) != MPI_UNDEFINED; });
     set_empty(status);
   });
 }
@@ -228,8 +225,7 @@ int LNW_Waitsome(int incount, LNW_Request array_of_requests[], int* outcount, in
     check_outputs(incount, outcount, array_of_indices);
     *outcount = MPI_UNDEFINED;
     if (any_is_active(requests))
-      for (int turns = 0; (*outcount = complete_some(requests, array_of_indices)) == 0; relax(turns)) {
-      }
+      progress_until([&] { return (*outcount = complete_some(requests, array_of_indices)) > 0; });
     set_empty(*outcount, array_of_statuses);
   });
 }

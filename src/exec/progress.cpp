@@ -4,28 +4,28 @@
 
 namespace laneway {
 
-namespace {
-
-std::atomic<ProgressSlot*> first_slot{nullptr};
-
-}  // namespace
-
-ProgressSlot* ProgressSlot::acquire(Progressive& work) {
-  for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) {
-    State expected = State::free;
-    if (!slot->state_.compare_exchange_strong(expected, State::busy, std::memory_order_acquire)) continue;
-    slot->work_ = &work;
-    slot->failure_ = nullptr;
-    slot->state_.store(State::idle, std::memory_order_release);
+ProgressSlot* ProgressList::acquire(Progressive& work) {
+  for (ProgressSlot* slot = first_.load(std::memory_order_acquire); slot; slot = slot->next_) {
+    if (!slot->change(ProgressSlot::State::free, ProgressSlot::State::busy)) continue;
+    slot->hold(work);
     return slot;
   }
-  auto* slot = new ProgressSlot;
-  slot->work_ = &work;
-  slot->state_.store(State::idle, std::memory_order_relaxed);
-  slot->next_ = first_slot.load(std::memory_order_relaxed);
-  while (!first_slot.compare_exchange_weak(slot->next_, slot, std::memory_order_release, std::memory_order_relaxed)) {
+  auto* slot = new ProgressSlot(*this);
+  slot->hold(work);
+  slot->next_ = first_.load(std::memory_order_relaxed);
+  while (!first_.compare_exchange_weak(slot->next_, slot, std::memory_order_release, std::memory_order_relaxed)) {
   }
   return slot;
+}
+
+void ProgressList::advance() {
+  for (ProgressSlot* slot = first_.load(std::memory_order_acquire); slot; slot = slot->next_) slot->advance();
+}
+
+void ProgressSlot::hold(Progressive& work) {
+  work_ = &work;
+  failure_ = nullptr;
+  state_.store(State::idle, std::memory_order_release);
 }
 
 void ProgressSlot::release() {
@@ -34,43 +34,27 @@ void ProgressSlot::release() {
 }
 
 void ProgressSlot::activate() {
-  active_slots_.fetch_add(1, std::memory_order_relaxed);
+  list_.begin();
   state_.store(State::active, std::memory_order_release);
 }
 
-/// False if another thread holds the slot or it is not active.
-bool ProgressSlot::advance() {
-  State expected = State::active;
-  if (!state_.compare_exchange_strong(expected, State::busy, std::memory_order_acquire)) return false;
-  bool complete = false;
+void ProgressSlot::advance() {
+  if (!change(State::active, State::busy)) return;
+  bool complete = true;  // also if it fails
   try {
     complete = work_->progress();
   } catch (...) {
     failure_ = std::current_exception();
-    complete = true;
   }
+  if (complete) list_.end();
   state_.store(complete ? State::complete : State::active, std::memory_order_release);
-  return true;
 }
 
 bool ProgressSlot::test() {
-  if (!active()) return true;
-  progress_all();
-  if (state_.load(std::memory_order_acquire) != State::complete) return false;
-  active_slots_.fetch_sub(1, std::memory_order_relaxed);
+  if (!done()) return false;
   state_.store(State::idle, std::memory_order_release);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return true;
-}
-
-bool ProgressSlot::done() {
-  progress_all();
-  const State state = state_.load(std::memory_order_acquire);
-  return state == State::complete || state == State::idle;
-}
-
-void progress_all() {
-  for (ProgressSlot* slot = first_slot.load(std::memory_order_acquire); slot; slot = slot->next_) slot->advance();
 }
 
 Activity::~Activity() {
@@ -80,7 +64,6 @@ Activity::~Activity() {
 bool Activity::test(Executor* executor) {
   if (slot_ != nullptr) return slot_->test();
   if (!active_) return true;
-  progress_all();
   active_ = false;
   active_ = !executor->progress();
   return !active_;
@@ -89,7 +72,6 @@ bool Activity::test(Executor* executor) {
 bool Activity::done(Executor* executor) {
   if (slot_ != nullptr) return slot_->done();
   if (!active_) return true;
-  progress_all();
   active_ = false;
   const bool complete = executor->progress();
   active_ = true;
@@ -97,8 +79,7 @@ bool Activity::done(Executor* executor) {
 }
 
 void Activity::wait_with_others(Executor* executor) {
-  for (int turns = 0; !test(executor); relax(turns)) {
-  }
+  progress_until([&] { return test(executor); });
 }
 
 }  // namespace laneway

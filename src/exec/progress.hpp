@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -10,56 +13,126 @@
 
 namespace laneway {
 
-/// A place in the process-wide list of work that any Laneway call may advance, because other ranks depend on it, such
-/// as what this rank relays. No locks: whoever advances the work claims its slot by an atomic, and a slot that another
-/// thread holds is skipped.
+/// Who advances started work.
+enum class Progress : std::uint8_t {
+  in_calls,   ///< any Laneway call
+  by_thread,  ///< the progress thread, too
+};
+
+class ProgressSlot;
+
+/// Work of this process that is advanced while nobody waits for it, because other ranks depend on it, such as what this
+/// rank relays, or because the progress thread shall do so. No locks: whoever advances work claims its slot by an
+/// atomic, and a slot that another thread holds is skipped.
+class ProgressList {
+ public:
+  /// A free slot, or one more; slots are never returned to the system. `work` must outlive the slot's release.
+  [[nodiscard]] ProgressSlot* acquire(Progressive& work);
+
+  /// Advances all work that is active.
+  void advance();
+
+  /// How much work has been started and is not yet found complete.
+  [[nodiscard]] int active() const { return state_.load(std::memory_order_relaxed) & (attendant - 1); }
+  void begin() { change(1); }
+  void end() { state_.fetch_sub(1, std::memory_order_relaxed); }
+
+  /// Between these two the caller calls advance again and again.
+  void attend() { state_.fetch_add(attendant, std::memory_order_relaxed); }
+  void leave() { change(-attendant); }
+
+  /// Whether work is active and nobody attends to it.
+  [[nodiscard]] bool unattended() const { return unattended(state_.load(std::memory_order_relaxed)); }
+  void wait_until_unattended() const {
+    for (int state = state_.load(); !unattended(state); state = state_.load()) state_.wait(state);
+  }
+
+ private:
+  static constexpr int attendant = 1 << 20;
+
+  static bool unattended(int state) { return state > 0 && state < attendant; }
+  void change(int difference) {
+    if (unattended(state_.fetch_add(difference) + difference)) state_.notify_one();
+  }
+
+  std::atomic<ProgressSlot*> first_{nullptr};
+  std::atomic<int> state_{0};  // active work, and who attends to it in units of `attendant`
+};
+
+inline constinit std::array<ProgressList, 2> progress_lists;
+
+[[nodiscard]] inline ProgressList& progress_list(Progress progress) {
+  return progress_lists[static_cast<std::size_t>(progress)];
+}
+
+/// A place in a list. Only its owner acts on it; any thread may advance the work.
 class ProgressSlot {
  public:
-  /// Takes a free slot (or adds one; slots are never returned to the system). `work` must outlive release().
-  static ProgressSlot* acquire(Progressive& work);
   /// Gives the slot back. Must not be active.
   void release();
 
-  [[nodiscard]] bool active() const { return state_.load(std::memory_order_acquire) != State::idle; }
+  [[nodiscard]] bool active() const { return state() != State::idle; }
   /// From now on the work, which has been started, is advanced. Must not be active.
   void activate();
-  /// Advances this work and all other. True, and inactive again, when this one is complete.
+  /// True, and inactive again, when the work is complete. Throws what the work has thrown.
   bool test();
-  /// As test, but stays active.
-  bool done();
+  /// Whether complete or inactive.
+  [[nodiscard]] bool done() const { return state() == State::complete || state() == State::idle; }
 
  private:
-  friend void progress_all();
-  friend bool any_active();
-  enum class State { free, idle, active, busy, complete };
+  friend class ProgressList;
+  enum class State : std::uint8_t { free, idle, active, busy, complete };
 
-  bool advance();
+  explicit ProgressSlot(ProgressList& list) : list_(list) {}
+  [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool change(State from, State to) {
+    return state_.compare_exchange_strong(from, to, std::memory_order_acquire);
+  }
+  void hold(Progressive& work);
+  void advance();
 
-  static inline std::atomic<int> active_slots_{0};
-
-  std::atomic<State> state_{State::free};
+  ProgressList& list_;
+  std::atomic<State> state_{State::busy};
   Progressive* work_ = nullptr;
   std::exception_ptr failure_;
   ProgressSlot* next_ = nullptr;
 };
 
-/// Advances all work of this process that others depend on.
-void progress_all();
-
-/// Whether there is such work.
+/// Whether work is active that somebody besides its owner advances.
 [[nodiscard]] inline bool any_active() {
-  return ProgressSlot::active_slots_.load(std::memory_order_relaxed) > 0;
+  return (progress_lists[0].active() | progress_lists[1].active()) != 0;
 }
+
+/// Advances it.
+inline void progress_all() {
+  if (!any_active()) return;
+  for (ProgressList& list : progress_lists) list.advance();
+}
+
+/// While this lives, its owner calls progress_all so often that the progress thread need not advance anything. Two who
+/// do so would get into each other's way, most of all where they share a core.
+class Attendance {
+ public:
+  Attendance() { progress_list(Progress::by_thread).attend(); }
+  ~Attendance() { progress_list(Progress::by_thread).leave(); }
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+};
 
 /// Calls `done` until it returns true, advancing all exchanges and giving way to other processes in between.
 template <class F>
 void progress_until(F&& done) {
-  for (int turns = 0; !done(); relax(turns)) progress_all();
+  if (done()) return;
+  const Attendance attendance;
+  int turns = 0;
+  do {
+    progress_all();
+    relax(turns);
+  } while (!done());
 }
 
-/// Something that has been started and is to be completed by test or wait: an executor, or work that needs a place in
-/// the list because others depend on it. Where it fails it is inactive, and the failure is thrown to whoever completes
-/// it.
+/// Something that has been started and is to be completed by test or wait: an executor, or work in a list. Where it
+/// fails it is inactive, and the failure is thrown to whoever completes it.
 class Activity {
  public:
   Activity() = default;
@@ -67,18 +140,20 @@ class Activity {
   Activity(const Activity&) = delete;
   Activity& operator=(const Activity&) = delete;
 
-  /// Gives `work`, which must outlive this, a place in the list. From then on the functions below ignore `executor`.
-  void list(Progressive& work) { slot_ = ProgressSlot::acquire(work); }
+  /// Gives `work`, which must outlive this, a place in a list, where progress_all advances it. From then on the
+  /// functions below ignore `executor`.
+  void list(Progressive& work, Progress progress) { slot_ = progress_list(progress).acquire(work); }
 
   [[nodiscard]] bool active() const { return slot_ == nullptr ? active_ : slot_->active(); }
   void begin() {
     if (slot_ != nullptr) return slot_->activate();
     active_ = true;
   }
-  /// Advances this and all work in the list. True, and inactive again, when complete.
+  /// Advances `executor`. True, and inactive again, when complete.
   [[nodiscard]] bool test(Executor* executor);
   /// Whether complete or inactive; as test, but stays active.
   [[nodiscard]] bool done(Executor* executor);
+  /// Advances all work in the lists, too.
   void wait(Executor* executor) {
     if (!active()) return;
     if (slot_ != nullptr || any_active()) return wait_with_others(executor);
@@ -93,13 +168,15 @@ class Activity {
   ProgressSlot* slot_ = nullptr;
 };
 
-/// A bound plan that runs among the process's other exchanges: whoever tests or waits advances all that relay. A plan
-/// that relays nothing needs nobody's help, and costs little more than its messages.
+/// A bound plan that runs among the process's other exchanges: every Laneway call advances all that relay. A plan
+/// that relays nothing needs nobody's help, and costs little more than its messages, unless the progress thread shall
+/// complete them.
 class Exchange {
  public:
-  Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport)
+  Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
+           Progress progress = Progress::in_calls)
       : executor_(std::move(plan), buffers, transport) {
-    if (!executor_.independent()) activity_.list(executor_);
+    if (progress == Progress::by_thread || !executor_.independent()) activity_.list(executor_, progress);
   }
 
   [[nodiscard]] bool active() const { return activity_.active(); }

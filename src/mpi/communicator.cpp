@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "exec/progress.hpp"
+#include "exec/progress_thread.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/nonblocking.hpp"
@@ -33,6 +34,7 @@ int delete_communicator(MPI_Comm, int, void* attribute, void*) {
 
 /// Runs first in MPI_Finalize (MPI 4.0, section 11.2.4): frees what is left, and from here on nothing more.
 int on_finalize(MPI_Comm, int, void*, void*) {
+  stop_progress_thread();
   std::vector<std::shared_ptr<PrivateComm>> left;
   {
     const std::lock_guard lock(live_mutex);

@@ -32,8 +32,9 @@ constexpr std::array<HintRow, 11> rows = {{
      "operations then use plans"},
     {"lnw_staging_limit", "LANEWAY_STAGING_LIMIT", "67108864", "bytes",
      "blocking and nonblocking operations that would need more staging memory do not relay"},
-    {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, strict",
-     "wait: relays progress in calls of this library; strict: no strategy that relays is used"},
+    {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, thread, strict",
+     "wait: relays progress in calls of this library; thread: everything also progresses in a thread of its own; "
+     "strict: no strategy that relays is used"},
     {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384", "bytes",
      "on-node parts of relayed data share messages up to this size"},
     {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344", "bytes",
@@ -53,6 +54,17 @@ std::int64_t bytes(std::string_view key, const std::string& text) {
   require(code == std::errc() && end == text.data() + text.size() && value >= 0, ErrorKind::info,
           std::string(key) + "=" + text + ": not a number of bytes");
   return value;
+}
+
+std::string text_of(std::string_view key, const HintTexts& call, const HintTexts& communicator) {
+  for (const HintTexts* texts : {&call, &communicator})
+    if (const auto it = texts->find(std::string(key)); it != texts->end()) return it->second;
+  for (const HintRow& row : rows) {
+    if (row.key != key) continue;
+    const char* value = std::getenv(std::string(row.environment).c_str());
+    return value ? value : std::string(row.fallback);
+  }
+  internal_error("hint without a row", __FILE__, __LINE__);
 }
 
 }  // namespace
@@ -92,25 +104,17 @@ std::uint64_t Hints::fingerprint() const {
         '\n' + choice.level + ':' + std::string(choice.choice.row->name) + std::to_string(choice.choice.deduplicate);
   const std::string all =
       std::string(strategy.row->name) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
-      std::to_string(check) + std::to_string(strict_progress) + '\n' + std::to_string(lowering.relay_message_bytes) +
-      '\n' + std::to_string(lowering.network_message_bytes) + '\n' + std::to_string(settings.message_cap) + '\n' +
-      level + inner_text + '\n' + grid + '\n' + std::to_string(fixed_counts) + std::to_string(staging_limit);
+      std::to_string(check) + std::to_string(strict_progress) + std::to_string(static_cast<int>(progress)) + '\n' +
+      std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
+      std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
+      std::to_string(fixed_counts) + std::to_string(staging_limit);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
 }
 
 Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
-  auto text = [&](std::string_view key) -> std::string {
-    for (const HintTexts* texts : {&call, &communicator})
-      if (const auto it = texts->find(std::string(key)); it != texts->end()) return it->second;
-    for (const HintRow& row : rows) {
-      if (row.key != key) continue;
-      const char* value = std::getenv(std::string(row.environment).c_str());
-      return value ? value : std::string(row.fallback);
-    }
-    internal_error("hint without a row", __FILE__, __LINE__);
-  };
+  auto text = [&](std::string_view key) { return text_of(key, call, communicator); };
   Hints hints;
   Levels levels =
       choose_levels(text("lnw_strategy"), text("lnw_grid"), boolean("lnw_deduplicate", text("lnw_deduplicate")));
@@ -131,9 +135,10 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.staging_limit = bytes("lnw_staging_limit", text("lnw_staging_limit"));
   hints.check = boolean("lnw_check", text("lnw_check"));
   const std::string progress = text("lnw_progress");
-  require(progress == "wait" || progress == "strict", ErrorKind::info,
-          "lnw_progress=" + progress + ": valid are wait and strict");
+  require(progress == "wait" || progress == "thread" || progress == "strict", ErrorKind::info,
+          "lnw_progress=" + progress + ": valid are wait, thread and strict");
   hints.strict_progress = progress == "strict";
+  hints.progress = progress == "thread" ? Progress::by_thread : Progress::in_calls;
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
   if (hints.strict_progress) {
@@ -143,6 +148,10 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
     hints.grid.clear();
   }
   return hints;
+}
+
+Progress resolve_progress(const HintTexts& communicator) {
+  return text_of("lnw_progress", {}, communicator) == "thread" ? Progress::by_thread : Progress::in_calls;
 }
 
 }  // namespace laneway

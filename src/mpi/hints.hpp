@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/progress.hpp"
 #include "lanes/strategy.hpp"
 #include "plan/lower.hpp"
 
@@ -41,6 +42,7 @@ struct Hints {
   std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one
   bool check = false;
   bool strict_progress = false;
+  Progress progress = Progress::in_calls;
   bool fixed_counts = false;
   std::int64_t staging_limit = std::int64_t{1}
                                << 26;  ///< bytes; larger blocking and nonblocking operations do not relay
@@ -53,5 +55,8 @@ struct Hints {
 /// The info of the call comes before that of the communicator's creation, then the environment, then the default.
 /// Throws Error(info) that names the key and the valid values.
 [[nodiscard]] Hints resolve_hints(const HintTexts& call, const HintTexts& communicator);
+
+/// lnw_progress alone, for calls that plan nothing.
+[[nodiscard]] Progress resolve_progress(const HintTexts& communicator);
 
 }  // namespace laneway

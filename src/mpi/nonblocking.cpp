@@ -22,10 +22,10 @@ bool starts_all_messages(const Plan& plan) {
 }  // namespace
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
-                                         Buffers buffers)
+                                         Buffers buffers, Progress progress)
     : order_(std::move(order)), ticket_(order_->take_ticket()), plan_(std::move(plan)), buffers_(buffers) {
   if (order_->is_turn_of(ticket_)) start();
-  if (!executor_ || !executor_->independent()) activity_.list(*this);
+  if (progress == Progress::by_thread || !executor_ || !executor_->independent()) activity_.list(*this, progress);
   activity_.begin();
 }
 

@@ -37,7 +37,8 @@ class StartOrder {
 /// An exchange that runs once. Started where it is made, unless its turn comes later.
 class NonblockingExchange final : public Progressive {
  public:
-  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers);
+  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
+                      Progress progress = Progress::in_calls);
 
   /// Until test or wait has found it complete, or failed.
   [[nodiscard]] bool active() const { return activity_.active(); }

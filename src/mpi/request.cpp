@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/background.hpp"
 #include "mpi/check_edges.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/routes.hpp"
@@ -42,6 +43,7 @@ struct Planned {
   std::string strategy;
   Region node;
   int tag = 0;
+  Progress progress = Progress::in_calls;
 };
 
 /// Collective: agrees on hints and arguments, and plans. If the arguments of any rank are bad, all ranks throw.
@@ -64,6 +66,7 @@ Planned plan_together(Communicator& communicator, PrivateComm& comm, MPI_Info in
   planned.plan = std::make_shared<const Plan>(make_plan(communicator, comm, planned.pattern, regions, hints));
   planned.strategy = hints.strategy_name;
   planned.node = regions.front();
+  planned.progress = hints.progress;
   return planned;
 }
 
@@ -123,6 +126,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
   Planned planned = plan_together(communicator, *priv, info, describe);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), planned.tag, std::move(planned.plan),
                                                std::move(planned.strategy), std::move(planned.node)));
+  request->progress_ = provide_progress(planned.progress);
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -138,7 +142,8 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
   Chosen chosen = choose_plan(communicator, describe, sizes_of);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(),
                                                std::move(chosen.plan), std::move(chosen.strategy), {}));
-  request->nonblocking_ = std::make_unique<NonblockingExchange>(order, request->plan_, buffers);
+  request->nonblocking_ = std::make_unique<NonblockingExchange>(order, request->plan_, buffers,
+                                                                provide_progress(resolve_progress(communicator.hints)));
   return request;
 }
 
@@ -153,7 +158,7 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  exchange_ = std::make_unique<Exchange>(plan_, buffers, transport);
+  exchange_ = std::make_unique<Exchange>(plan_, buffers, transport, progress_);
 }
 
 Statistics Request::statistics() const {

@@ -84,6 +84,7 @@ class Request {
   std::unique_ptr<NonblockingExchange> nonblocking_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
+  Progress progress_ = Progress::in_calls;
   std::shared_ptr<const Plan> plan_;
   std::string strategy_;
   Region node_;

@@ -39,24 +39,27 @@ TEST_F(Allocation, NoneInStartTestWait) {
   const Shape shape = random_shape(7, rank(), size());
   const Comm graph = make_graph(MPI_COMM_WORLD, shape);
   const std::vector<double> send(64, rank());
-  for (const Choice& choice : choices(uneven_machine())) {
-    std::vector<LNW_Request> requests(3);
-    std::vector<std::vector<double>> receive(requests.size(), std::vector<double>(64 * shape.sources.size() + 1));
-    const Info info(choice.hints());
-    for (std::size_t i = 0; i < requests.size(); ++i)
-      EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), 64, MPI_DOUBLE, receive[i].data(), 64, MPI_DOUBLE,
-                                             graph.get(), info.get(), &requests[i]));
-    const long before = allocations.load();
-    for (int i = 0; i < exchanges; ++i) {
-      LNW_Start(&requests[0]);
-      for (int done = 0; !done;) LNW_Test(&requests[0], &done, MPI_STATUS_IGNORE);
-      LNW_Startall(static_cast<int>(requests.size()), requests.data());
-      LNW_Wait(&requests[1], MPI_STATUS_IGNORE);
-      LNW_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  for (const char* progress : {"wait", "thread"})
+    for (const Choice& choice : choices(uneven_machine())) {
+      std::vector<LNW_Request> requests(3);
+      std::vector<std::vector<double>> receive(requests.size(), std::vector<double>(64 * shape.sources.size() + 1));
+      Hints hints = choice.hints();
+      hints.emplace_back("lnw_progress", progress);
+      const Info info(hints);
+      for (std::size_t i = 0; i < requests.size(); ++i)
+        EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), 64, MPI_DOUBLE, receive[i].data(), 64, MPI_DOUBLE,
+                                               graph.get(), info.get(), &requests[i]));
+      const long before = allocations.load();
+      for (int i = 0; i < exchanges; ++i) {
+        LNW_Start(&requests[0]);
+        for (int done = 0; !done;) LNW_Test(&requests[0], &done, MPI_STATUS_IGNORE);
+        LNW_Startall(static_cast<int>(requests.size()), requests.data());
+        LNW_Wait(&requests[1], MPI_STATUS_IGNORE);
+        LNW_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+      }
+      EXPECT_EQ(allocations.load(), before) << choice.text() << ", " << progress;
+      for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
     }
-    EXPECT_EQ(allocations.load(), before) << choice.text();
-    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
-  }
 }
 
 }  // namespace
