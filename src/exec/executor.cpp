@@ -192,10 +192,8 @@ void Executor::start_rest() {
     begin(step);
     drain();
   }
-  if (remaining_ == 0)
-    finish();
-  else if (!independent_)
-    poll_words();
+  if (!independent_) poll_words();
+  if (remaining_ == 0) finish();
 }
 
 void Executor::poll_words() {

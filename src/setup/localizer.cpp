@@ -126,10 +126,15 @@ Localizer::Side Localizer::receiving(int s) const {
   Side side;
   side.step = s;
   const std::vector<int>& readers = readers_[static_cast<std::size_t>(s)];
+  const auto packs = [&](int copy) {
+    const std::vector<int>& after = readers_[static_cast<std::size_t>(copy)];
+    return std::any_of(after.begin(), after.end(),
+                       [&](int reader) { return step(reader).kind == StepKind::send && is_local(step(reader).peer); });
+  };
   const bool only_unpacked = span.buffer == Buffer::staging && !readers.empty() &&
                              std::all_of(readers.begin(), readers.end(), [&](int reader) {
                                const Step& copy = step(reader);
-                               return copy.kind == StepKind::copy && copy.after.size() == 1 &&
+                               return copy.kind == StepKind::copy && copy.after.size() == 1 && !packs(reader) &&
                                       copy.to == step(readers.front()).to &&
                                       std::all_of(copy.runs.begin(), copy.runs.end(), [&](const CopyRun& run) {
                                         return lies_in(span, run.from, run.bytes) &&
@@ -320,6 +325,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
     }
     return result;
   };
+  std::map<std::pair<Rank, int>, std::vector<int>> gates_of;
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     Step& old = plan_.steps[s];
     const Side* side = side_of[s];
@@ -362,9 +368,16 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
         written.append(Range{now.span.offset, now.span.bytes});
       if (now.kind == StepKind::copy && now.to == Buffer::staging)
         for (const CopyRun& run : now.runs) written.append(Run{run.to, run.bytes, run.to_stride, run.count});
+      std::vector<int> gates;
       if (!written.empty())
         for (const auto& [reader, bytes] : pulled)
-          if (!intersect(bytes, RangeSet(written)).empty()) now.after.push_back(has_completed.at(reader));
+          if (!intersect(bytes, RangeSet(written)).empty()) gates.push_back(has_completed.at(reader));
+      if (now.kind == StepKind::receive) {  // those of one channel must begin in plan order
+        std::vector<int>& earlier = gates_of[{now.peer, now.channel}];
+        earlier.insert(earlier.end(), gates.begin(), gates.end());
+        gates = earlier;
+      }
+      now.after.insert(now.after.end(), gates.begin(), gates.end());
     }
     std::sort(now.after.begin(), now.after.end());
     now.after.erase(std::unique(now.after.begin(), now.after.end()), now.after.end());
