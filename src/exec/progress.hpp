@@ -97,8 +97,9 @@ class Activity {
 /// that relays nothing needs nobody's help, and costs little more than its messages.
 class Exchange {
  public:
-  Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport)
-      : executor_(std::move(plan), buffers, transport) {
+  Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
+           std::shared_ptr<NodeMemory> memory = nullptr)
+      : executor_(std::move(plan), buffers, transport, std::move(memory)) {
     if (!executor_.independent()) activity_.list(executor_);
   }
 

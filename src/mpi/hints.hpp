@@ -10,6 +10,7 @@
 
 #include "lanes/strategy.hpp"
 #include "plan/lower.hpp"
+#include "setup/localizer.hpp"
 
 namespace laneway {
 
@@ -45,6 +46,8 @@ struct Hints {
   std::int64_t staging_limit = std::int64_t{1}
                                << 26;  ///< bytes; larger blocking and nonblocking operations do not relay
   LoweringOptions lowering;
+  bool shared_memory = true;
+  LocalOptions local;
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
   [[nodiscard]] std::uint64_t fingerprint() const;

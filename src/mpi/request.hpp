@@ -85,6 +85,7 @@ class Request {
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<NodeMemory> memory_;
   std::string strategy_;
   Region node_;
 };
