@@ -19,11 +19,57 @@ constexpr std::int64_t eager_send_bytes = 4096;
 
 }  // namespace
 
-Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport)
-    : plan_(std::move(plan)),
-      staging_(plan_->staging_bytes > 0 ? new std::byte[static_cast<std::size_t>(plan_->staging_bytes)] : nullptr),
-      bases_{static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
-             staging_.get()} {
+Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
+                   std::shared_ptr<NodeMemory> memory)
+    : plan_(std::move(plan)), memory_(plan_->window_bytes > 0 ? std::move(memory) : nullptr) {
+  LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
+  bind(buffers, transport);
+
+  const std::vector<Step>& steps = plan_->steps;
+  std::size_t dependencies = 0;
+  std::size_t run_here = 0;
+  std::size_t words = 0;
+  unmet_at_start_.reserve(steps.size());
+  for (const Step& step : steps) {
+    unmet_at_start_.push_back(static_cast<int>(step.after.size()));
+    dependencies += step.after.size();
+    run_here += step.kind == StepKind::copy || step.kind == StepKind::put;
+    words += step.kind == StepKind::take || step.kind == StepKind::gate;
+  }
+  independent_ = dependencies == 0;
+  only_messages_wait_ = independent_ && words == 0 && !memory_;
+  has_more_than_messages_ = !independent_ || run_here + words > 0;
+  unmet_ = unmet_at_start_;
+  next_begin_.assign(steps.size() + 1, 0);
+  for (const Step& step : steps)
+    for (int before : step.after) ++next_begin_[static_cast<std::size_t>(before) + 1];
+  for (std::size_t s = 0; s < steps.size(); ++s) next_begin_[s + 1] += next_begin_[s];
+  next_.resize(dependencies);
+  std::vector<int> fill(next_begin_.begin(), next_begin_.end() - 1);
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    for (int before : steps[s].after)
+      next_[static_cast<std::size_t>(fill[static_cast<std::size_t>(before)]++)] = static_cast<int>(s);
+  if (has_more_than_messages_)
+    for (const Step& step : steps) programs_.emplace_back(step.runs);
+  places_.resize(programs_.size());
+  for (std::size_t s = 0; s < places_.size(); ++s) {
+    place(s);
+    if (step_message_[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
+  }
+  ready_.reserve(run_here);
+  waiting_.reserve(words);
+  completed_.resize(message_step_.size());
+}
+
+void Executor::bind(Buffers buffers, Transport& transport) {
+  const bool shares = memory_ != nullptr;
+  if (!shares && plan_->staging_bytes > 0)
+    staging_.reset(new std::byte[static_cast<std::size_t>(plan_->staging_bytes)]);
+  bases_[static_cast<std::size_t>(Buffer::send)] = static_cast<std::byte*>(const_cast<void*>(buffers.send));
+  bases_[static_cast<std::size_t>(Buffer::receive)] = static_cast<std::byte*>(buffers.receive);
+  bases_[static_cast<std::size_t>(Buffer::staging)] = shares ? memory_->own.staging : staging_.get();
+  bases_[static_cast<std::size_t>(Buffer::window)] = shares ? memory_->own.window : nullptr;
+
   const std::vector<Step>& steps = plan_->steps;
   step_message_.assign(steps.size(), -1);
   std::vector<Message> messages;
@@ -46,39 +92,51 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
   add_messages(StepKind::receive, false);
   add_messages(StepKind::send, false);
   endpoint_ = transport.bind(messages);
-
-  std::size_t dependencies = 0;
-  std::size_t copies = 0;
-  unmet_at_start_.reserve(steps.size());
-  for (const Step& step : steps) {
-    unmet_at_start_.push_back(static_cast<int>(step.after.size()));
-    dependencies += step.after.size();
-    copies += step.kind == StepKind::copy;
-  }
-  independent_ = dependencies == 0;
-  has_more_than_messages_ = !independent_ || copies > 0;
-  unmet_ = unmet_at_start_;
-  next_begin_.assign(steps.size() + 1, 0);
-  for (const Step& step : steps)
-    for (int before : step.after) ++next_begin_[static_cast<std::size_t>(before) + 1];
-  for (std::size_t s = 0; s < steps.size(); ++s) next_begin_[s + 1] += next_begin_[s];
-  next_.resize(dependencies);
-  std::vector<int> fill(next_begin_.begin(), next_begin_.end() - 1);
-  for (std::size_t s = 0; s < steps.size(); ++s)
-    for (int before : steps[s].after)
-      next_[static_cast<std::size_t>(fill[static_cast<std::size_t>(before)]++)] = static_cast<int>(s);
-  for (std::size_t s = 0; s < steps.size(); ++s)
-    if (steps[s].kind == StepKind::copy && steps[s].after.empty()) initial_copies_.push_back(static_cast<int>(s));
-  ready_copies_.reserve(copies);
-  if (copies > 0)
-    for (const Step& step : steps) copies_.emplace_back(step.runs);
-  completed_.resize(messages.size());
 }
 
-void Executor::run_copy(int step) {
+void Executor::place(std::size_t s) {
+  const Step& step = plan_->steps[s];
+  Place& place = places_[s];
+  if (copies(step.kind)) {
+    place.from = bases_[static_cast<std::size_t>(step.from)];
+    place.to = bases_[static_cast<std::size_t>(step.to)];
+  }
+  if (!signals(step.kind)) return;
+  const NodeMemory::Part& peer = memory_->peers.at(step.peer);
+  place.word = (step.kind == StepKind::take ? memory_->own.window : peer.window) + step.flag;
+  place.lag = static_cast<std::uint64_t>(step.lag);
+  place.alternate_word = step.alternate;
+  if (step.kind == StepKind::put) {
+    place.to = step.to == Buffer::staging ? peer.staging : peer.window;
+    place.alternate_to = step.alternate;
+  } else if (step.kind == StepKind::take) {
+    if (step.from == Buffer::staging) place.from = peer.staging;
+    place.alternate_from = step.alternate;
+  }
+}
+
+void Executor::move(int step) {
   const auto s = static_cast<std::size_t>(step);
-  const Step& copy = plan_->steps[s];
-  copies_[s].run(bases_[static_cast<std::size_t>(copy.from)], bases_[static_cast<std::size_t>(copy.to)]);
+  const Place& place = places_[s];
+  std::byte* const from_base = second_slot_ ? at(place.from, place.alternate_from) : place.from;
+  std::byte* const to_base = second_slot_ ? at(place.to, place.alternate_to) : place.to;
+  programs_[s].run(from_base, to_base);
+}
+
+void Executor::raise_flag(int step) {
+  const Place& place = places_[static_cast<std::size_t>(step)];
+  raise(second_slot_ ? place.word + place.alternate_word : place.word, memory_->exchange);
+}
+
+bool Executor::passes(int step) const {
+  const Place& place = places_[static_cast<std::size_t>(step)];
+  return seen(second_slot_ ? place.word + place.alternate_word : place.word) + place.lag >= memory_->exchange;
+}
+
+/// A step that is no message, when all that it depends on is complete.
+void Executor::begin(int step) {
+  const StepKind kind = plan_->steps[static_cast<std::size_t>(step)].kind;
+  (kind == StepKind::copy || kind == StepKind::put ? ready_ : waiting_).push_back(step);
 }
 
 void Executor::complete(int step) {
@@ -91,45 +149,80 @@ void Executor::complete(int step) {
     if (message >= 0)
       endpoint_->start(message, 1);
     else
-      ready_copies_.push_back(next);
+      begin(next);
   }
 }
 
 void Executor::drain() {
-  while (!ready_copies_.empty()) {
-    const int step = ready_copies_.back();
-    ready_copies_.pop_back();
-    run_copy(step);
+  while (!ready_.empty()) {
+    const int step = ready_.back();
+    ready_.pop_back();
+    move(step);
+    if (plan_->steps[static_cast<std::size_t>(step)].kind == StepKind::put) raise_flag(step);
     complete(step);
   }
 }
 
 void Executor::start_rest() {
-  if (independent_) {
-    for (int step : initial_copies_) run_copy(step);
-    return;
+  if (memory_) {
+    second_slot_ = (++memory_->exchange & 1) != 0;
+    raise(memory_->own.window + started_word, memory_->exchange);
   }
-  std::memcpy(unmet_.data(), unmet_at_start_.data(), unmet_.size() * sizeof(int));
   remaining_ = static_cast<int>(plan_->steps.size());
-  for (int step : initial_copies_) {
-    run_copy(step);
-    complete(step);
+  waiting_.clear();
+  if (!independent_) std::memcpy(unmet_.data(), unmet_at_start_.data(), unmet_.size() * sizeof(int));
+  for (int step : initial_steps_) {
+    begin(step);
+    drain();
   }
-  drain();
+  if (!independent_) poll_words();
+  if (remaining_ == 0) finish();
 }
 
-bool Executor::progress() {
-  if (remaining_ == 0) return true;
+void Executor::poll_words() {
+  for (std::size_t i = 0; i < waiting_.size();) {
+    const int step = waiting_[i];
+    if (!passes(step)) {
+      ++i;
+      continue;
+    }
+    waiting_[i] = waiting_.back();
+    waiting_.pop_back();
+    move(step);
+    complete(step);
+    drain();
+    fruitless_ = 0;
+  }
+}
+
+bool Executor::poll_messages() {
   if (independent_) {
-    if (endpoint_->test_all()) remaining_ = 0;
-    return remaining_ == 0;
+    if (messages_complete_ || !endpoint_->test_all()) return messages_complete_;
+    messages_complete_ = true;
+    remaining_ -= initial_messages_;
+    return true;
   }
   const int n = endpoint_->poll(completed_);
   for (int i = 0; i < n; ++i) {
     complete(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
     drain();
   }
-  return remaining_ == 0;
+  return completed_.empty();
+}
+
+bool Executor::progress() {
+  if (remaining_ == 0) return true;
+  if (!waiting_.empty()) poll_words();
+  // Other messages of this rank, which peers may wait for, need progress even where these are complete.
+  constexpr unsigned turns_before_advance = 64;
+  if (poll_messages() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0) endpoint_->advance();
+  if (remaining_ > 0) return false;
+  finish();
+  return true;
+}
+
+void Executor::finish() {
+  if (memory_) raise(memory_->own.window + completed_word, memory_->exchange);
 }
 
 void Executor::wait_for_steps() {

@@ -7,6 +7,7 @@
 
 #include "exec/copy.hpp"
 #include "plan/plan.hpp"
+#include "transport/node_memory.hpp"
 #include "transport/transport.hpp"
 
 namespace laneway {
@@ -26,56 +27,85 @@ class Progressive {
   ~Progressive() = default;
 };
 
-/// A plan bound to buffers and a transport, to be run again and again. A step starts as soon as the steps it depends on
-/// are complete; there are no phases. All memory is allocated here, none in start, progress and wait.
+/// A plan bound to buffers, a transport and, where it has puts and takes, the memory of the node. To be run again and
+/// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
+/// here, none in start, progress and wait.
 class Executor final : public Progressive {
  public:
-  Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport);
+  Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
+           std::shared_ptr<NodeMemory> memory = nullptr);
 
-  /// Starts what can start, runs the copies that need no message, and returns.
+  /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
   void start() {
     if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
     remaining_ = initial_messages_;
+    messages_complete_ = remaining_ == 0;
     if (has_more_than_messages_) start_rest();
   }
   /// Advances without blocking; true when the exchange is complete.
   bool progress() override;
-  /// Returns when the exchange is complete; blocks in the transport where nothing depends on a message.
+  /// Returns when the exchange is complete; blocks in the transport where only its messages are to be waited for.
   void wait() {
     if (remaining_ == 0) return;
-    if (!independent_) return wait_for_steps();
+    if (!only_messages_wait_) return wait_for_steps();
     endpoint_->wait_all();
     remaining_ = 0;
   }
-  /// Whether no step depends on a message: completion then needs no progress by this executor.
+  /// Whether no step depends on another that has to be waited for: completion then needs no progress by this executor.
   [[nodiscard]] bool independent() const { return independent_; }
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
 
  private:
+  /// Where a step copies from and to, and what it waits for or raises.
+  struct Place {
+    std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::byte* word = nullptr;
+    std::uint64_t lag = 0;
+    std::int64_t alternate_from = 0;
+    std::int64_t alternate_to = 0;
+    std::int64_t alternate_word = 0;
+  };
+
+  void bind(Buffers buffers, Transport& transport);
+  void place(std::size_t step);
   void start_rest();
   void wait_for_steps();
-  void run_copy(int step);
+  void move(int step);
+  void raise_flag(int step);
+  [[nodiscard]] bool passes(int step) const;
+  void poll_words();
+  bool poll_messages();
+  void begin(int step);
   void complete(int step);
   void drain();
+  void finish();
 
   std::unique_ptr<Endpoint> endpoint_;
   int initial_messages_ = 0;
   int remaining_ = 0;
-  bool independent_ = false;  // no step depends on a message: MPI's own completion of all is enough
+  bool independent_ = false;
+  bool only_messages_wait_ = false;  // MPI's own completion of all is enough
   bool has_more_than_messages_ = false;
+  bool messages_complete_ = false;  // of an independent plan
+  bool second_slot_ = false;
+  unsigned fruitless_ = 0;
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<NodeMemory> memory_;
   std::unique_ptr<std::byte[]> staging_;
-  std::byte* bases_[3];
-  std::vector<int> message_step_;    // message index -> step; messages that can start at once come first
-  std::vector<int> step_message_;    // step -> message index, or -1 for copies
-  std::vector<CopyProgram> copies_;  // by step; empty for messages
-  std::vector<int> initial_copies_;
-  std::vector<int> unmet_at_start_;  // step -> number of dependencies
+  std::byte* bases_[4];
+  std::vector<Place> places_;          // by step, of those that copy or have a word
+  std::vector<CopyProgram> programs_;  // the same
+  std::vector<int> message_step_;      // message index -> step; messages that can start at once come first
+  std::vector<int> step_message_;      // step -> message index, or -1
+  std::vector<int> initial_steps_;     // that are no messages
+  std::vector<int> unmet_at_start_;    // step -> number of dependencies
   std::vector<int> unmet_;
   std::vector<int> next_begin_;  // successors of step s: next_[next_begin_[s] .. next_begin_[s + 1])
   std::vector<int> next_;
-  std::vector<int> ready_copies_;  // stack; never grows beyond the number of copies
+  std::vector<int> ready_;    // stack of copies and puts
+  std::vector<int> waiting_;  // for words
   std::vector<int> completed_;
 };
 

@@ -174,8 +174,8 @@ class Activity {
 class Exchange {
  public:
   Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
-           Progress progress = Progress::in_calls)
-      : executor_(std::move(plan), buffers, transport) {
+           Progress progress = Progress::in_calls, std::shared_ptr<NodeMemory> memory = nullptr)
+      : executor_(std::move(plan), buffers, transport, std::move(memory)) {
     if (progress == Progress::by_thread || !executor_.independent()) activity_.list(executor_, progress);
   }
 

@@ -12,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 11> rows = {{
+constexpr std::array<HintRow, 13> rows = {{
     {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
      "a name that `laneway strategies` lists, or one for each level as in `node:three_step,socket:two_step`; the "
      "suffix "
@@ -39,6 +39,12 @@ constexpr std::array<HintRow, 11> rows = {{
      "on-node parts of relayed data share messages up to this size"},
     {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344", "bytes",
      "between nodes, relayed data is cut into messages of this size; 0: not cut"},
+    {"lnw_transport", "LANEWAY_TRANSPORT", "auto", "auto, p2p",
+     "auto: persistent operations move data inside a node through its memory where that is faster; p2p: the MPI "
+     "library "
+     "carries all messages"},
+    {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "4096", "bytes",
+     "inside a node, contiguous messages up to this size go through shared memory if they are not relayed"},
     {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
 }};
 
@@ -107,7 +113,8 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(check) + std::to_string(strict_progress) + std::to_string(static_cast<int>(progress)) + '\n' +
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
-      std::to_string(fixed_counts) + std::to_string(staging_limit);
+      std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(shared_memory) +
+      std::to_string(local.contiguous_bytes);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -141,6 +148,11 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.progress = progress == "thread" ? Progress::by_thread : Progress::in_calls;
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
+  const std::string transport = text("lnw_transport");
+  require(transport == "auto" || transport == "p2p", ErrorKind::info,
+          "lnw_transport=" + transport + ": valid are auto and p2p");
+  hints.shared_memory = transport == "auto";
+  hints.local.contiguous_bytes = bytes("lnw_local_message", text("lnw_local_message"));
   if (hints.strict_progress) {
     if (hints.strategy.row->make()->relays()) hints.strategy.row = &find_strategy("direct");
     hints.inner.clear();

@@ -11,6 +11,7 @@
 #include "exec/progress.hpp"
 #include "lanes/strategy.hpp"
 #include "plan/lower.hpp"
+#include "setup/localizer.hpp"
 
 namespace laneway {
 
@@ -47,6 +48,8 @@ struct Hints {
   std::int64_t staging_limit = std::int64_t{1}
                                << 26;  ///< bytes; larger blocking and nonblocking operations do not relay
   LoweringOptions lowering;
+  bool shared_memory = true;
+  LocalOptions local;
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
   [[nodiscard]] std::uint64_t fingerprint() const;

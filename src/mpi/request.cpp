@@ -12,7 +12,10 @@
 #include "mpi/background.hpp"
 #include "mpi/check_edges.hpp"
 #include "mpi/discovery.hpp"
+#include "mpi/mailbox.hpp"
 #include "mpi/routes.hpp"
+#include "mpi/share_memory.hpp"
+#include "setup/localizer.hpp"
 #include "setup/planner.hpp"
 #include "transport/p2p.hpp"
 
@@ -42,9 +45,24 @@ struct Planned {
   std::shared_ptr<const Plan> plan;
   std::string strategy;
   Region node;
+  Region sharing;  // the ranks that share memory, as far as the machine is not described otherwise
+  LocalOptions local;
   int tag = 0;
   Progress progress = Progress::in_calls;
 };
+
+/// The ranks that share memory with this one and are on the same node of a described machine.
+Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
+  if (!hints.shared_memory) return {};
+  Region sharing = communicator.regions({}, translate).front();
+  if (hints.machine.empty()) return sharing;
+  const Region& described = communicator.node(hints.machine);
+  std::erase_if(sharing.members, [&](Rank rank) {
+    return !std::binary_search(described.members.begin(), described.members.end(), rank);
+  });
+  sharing.id = sharing.members.front();
+  return sharing;
+}
 
 /// Collective: agrees on hints and arguments, and plans. If the arguments of any rank are bad, all ranks throw.
 Planned plan_together(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe) {
@@ -67,7 +85,22 @@ Planned plan_together(Communicator& communicator, PrivateComm& comm, MPI_Info in
   planned.strategy = hints.strategy_name;
   planned.node = regions.front();
   planned.progress = hints.progress;
+  planned.sharing = find_sharing(communicator, hints, translate);
+  planned.local = hints.local;
   return planned;
+}
+
+/// Lets the plan use the memory of the node, if its ranks can share any.
+std::shared_ptr<NodeMemory> localize(const PrivateComm& comm, Planned& planned) {
+  if (planned.sharing.members.size() < 2) return nullptr;
+  Localizer localizer(*planned.plan, planned.sharing, planned.local);
+  Mailbox mailbox(comm);
+  for (Round round = localizer.begin(); round.kind != Round::Kind::done;)
+    round = localizer.resume(mailbox.carry(round));
+  Plan plan = localizer.take_plan();
+  std::shared_ptr<NodeMemory> memory = share_memory(comm, planned.sharing, plan);
+  if (memory && plan.window_bytes > 0) planned.plan = std::make_shared<const Plan>(std::move(plan));
+  return memory;
 }
 
 /// A plan for one exchange, and the name of its strategy.
@@ -124,9 +157,11 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   Planned planned = plan_together(communicator, *priv, info, describe);
+  std::shared_ptr<NodeMemory> memory = localize(*priv, planned);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), planned.tag, std::move(planned.plan),
                                                std::move(planned.strategy), std::move(planned.node)));
   request->progress_ = provide_progress(planned.progress);
+  request->memory_ = std::move(memory);
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -158,7 +193,7 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  exchange_ = std::make_unique<Exchange>(plan_, buffers, transport, progress_);
+  exchange_ = std::make_unique<Exchange>(plan_, buffers, transport, progress_, memory_);
 }
 
 Statistics Request::statistics() const {
@@ -166,7 +201,7 @@ Statistics Request::statistics() const {
   total.staging_bytes = plan_->staging_bytes;
   for (const Step& step : plan_->steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
-    if (step.kind != StepKind::send) continue;
+    if (!sends(step.kind)) continue;
     ++total.messages;
     total.bytes += step.span.bytes;
     if (std::binary_search(node_.members.begin(), node_.members.end(), step.peer)) continue;

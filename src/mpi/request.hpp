@@ -86,6 +86,7 @@ class Request {
   int tag_;
   Progress progress_ = Progress::in_calls;
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<NodeMemory> memory_;
   std::string strategy_;
   Region node_;
 };

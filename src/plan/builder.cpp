@@ -9,8 +9,21 @@ namespace laneway {
 
 namespace {
 
-/// Pairs the bytes of two lists of equal length, as runs.
-std::vector<CopyRun> zip(const RangeList& from, const RangeList& to) {
+/// Splits [0, n) into message groups and calls f(begin, end) for each.
+template <class Size, class F>
+void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
+  for (std::size_t begin = 0; begin < n;) {
+    std::size_t end = begin + 1;
+    std::int64_t bytes = size(begin);
+    while (end < n && bytes + size(end) <= grouping.message_bytes) bytes += size(end++);
+    f(begin, end);
+    begin = end;
+  }
+}
+
+}  // namespace
+
+std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to) {
   LANEWAY_ASSERT(1, from.bytes() == to.bytes());
   std::vector<CopyRun> runs;
   for_each_pair(from, to, [&](std::int64_t source, std::int64_t target, std::int64_t bytes) {
@@ -32,20 +45,6 @@ std::vector<CopyRun> zip(const RangeList& from, const RangeList& to) {
   return runs;
 }
 
-/// Splits [0, n) into message groups and calls f(begin, end) for each.
-template <class Size, class F>
-void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
-  for (std::size_t begin = 0; begin < n;) {
-    std::size_t end = begin + 1;
-    std::int64_t bytes = size(begin);
-    while (end < n && bytes + size(end) <= grouping.message_bytes) bytes += size(end++);
-    f(begin, end);
-    begin = end;
-  }
-}
-
-}  // namespace
-
 Span PlanBuilder::stage(std::int64_t bytes) {
   constexpr std::int64_t alignment = 64;
   const Span span{Buffer::staging, plan_.staging_bytes, bytes};
@@ -60,7 +59,7 @@ void PlanBuilder::copy(Stage stage, const Segment& from, Buffer to, const RangeL
   step.stage = stage;
   step.from = from.buffer;
   step.to = to;
-  step.runs = zip(from.ranges, place);
+  step.runs = copy_runs(from.ranges, place);
   reads(step, from.buffer, from.ranges);
   writes(add(std::move(step)), to, place);
 }

@@ -35,6 +35,9 @@ struct Grouping {
   static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
+/// Pairs the bytes of two lists of equal length.
+[[nodiscard]] std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to);
+
 /// Appends steps to a plan. Dependencies follow from the data: a step that reads staging memory comes after the steps
 /// that write it. Every staging byte is written once.
 class PlanBuilder {

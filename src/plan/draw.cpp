@@ -86,6 +86,12 @@ std::string headline(const Step& step) {
       return "send to " + std::to_string(step.peer);
     case StepKind::receive:
       return "receive from " + std::to_string(step.peer);
+    case StepKind::put:
+      return "put to " + std::to_string(step.peer);
+    case StepKind::take:
+      return "take from " + std::to_string(step.peer);
+    case StepKind::gate:
+      return "gate of " + std::to_string(step.peer);
     case StepKind::copy:
       break;
   }
@@ -281,7 +287,7 @@ class Messages {
     for (const Plan& plan : plans) {
       bool first = true;
       for (const Step& step : plan.steps) {
-        if (step.kind != StepKind::send) continue;
+        if (!sends(step.kind)) continue;
         Line& line = lines_[{step.stage, plan.rank, step.peer}];
         line.bytes += step.span.bytes;
         line.first = line.first || (first && step.stage == Stage::direct);

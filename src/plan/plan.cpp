@@ -10,6 +10,8 @@ const char* name(Buffer buffer) {
       return "receive";
     case Buffer::staging:
       return "staging";
+    case Buffer::window:
+      return "window";
   }
   return "?";
 }
@@ -22,6 +24,12 @@ const char* name(StepKind kind) {
       return "send";
     case StepKind::receive:
       return "receive";
+    case StepKind::put:
+      return "put";
+    case StepKind::take:
+      return "take";
+    case StepKind::gate:
+      return "gate";
   }
   return "?";
 }
@@ -48,11 +56,13 @@ std::uint64_t fingerprint(const Plan& plan) {
   };
   mix(plan.rank);
   mix(plan.staging_bytes);
+  mix(plan.window_bytes);
   for (const Step& step : plan.steps) {
     for (std::int64_t v : {static_cast<std::int64_t>(step.kind), static_cast<std::int64_t>(step.stage),
                            static_cast<std::int64_t>(step.peer), static_cast<std::int64_t>(step.channel),
                            static_cast<std::int64_t>(step.span.buffer), step.span.offset, step.span.bytes,
-                           static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to)})
+                           static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to), step.flag,
+                           step.alternate, step.lag})
       mix(v);
     for (const CopyRun& run : step.runs)
       for (std::int64_t v : {run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count}) mix(v);

@@ -8,10 +8,29 @@
 
 namespace laneway {
 
-/// The memory that a step touches: the two buffer arguments of the operation, or the plan's own.
-enum class Buffer : std::uint8_t { send, receive, staging };
+/// The memory that a step touches: the two buffer arguments of the operation, or the plan's own. The ranks of a node
+/// may touch each other's staging memory and windows; a window has mailboxes for their messages, and words that they
+/// wait for.
+enum class Buffer : std::uint8_t { send, receive, staging, window };
 
-enum class StepKind : std::uint8_t { copy, send, receive };
+/// Messages through the memory of a node are a put and a take, of which one may move no bytes: the sender puts into the
+/// peer's window or staging memory, or only raises the flag; the peer takes out of its window, or straight out of the
+/// sender's staging memory, or only waits for the flag. A gate waits until a peer has come so far.
+enum class StepKind : std::uint8_t { copy, send, receive, put, take, gate };
+
+[[nodiscard]] constexpr bool copies(StepKind kind) {
+  return kind == StepKind::copy || kind == StepKind::put || kind == StepKind::take;
+}
+[[nodiscard]] constexpr bool signals(StepKind kind) {
+  return kind == StepKind::put || kind == StepKind::take || kind == StepKind::gate;
+}
+/// A message to or from the peer, by whatever way.
+[[nodiscard]] constexpr bool sends(StepKind kind) {
+  return kind == StepKind::send || kind == StepKind::put;
+}
+[[nodiscard]] constexpr bool receives(StepKind kind) {
+  return kind == StepKind::receive || kind == StepKind::take;
+}
 
 /// Where a step belongs on the way of the data; `direct` is an edge that no other rank relays.
 enum class Stage : std::uint8_t { direct, gather, network, scatter };
@@ -44,11 +63,17 @@ struct Step {
   // send, receive: messages of one pair on one channel match in plan order
   Rank peer = -1;
   int channel = 0;
-  Span span;
-  // copy
+  Span span;  // of a put or take only the size counts
+  // copy, put, take
   Buffer from = Buffer::send;
   Buffer to = Buffer::receive;
   std::vector<CopyRun> runs;
+  // put, gate: a word of the peer's window; take: of the own one
+  std::int64_t flag = 0;
+  /// put, take: what is added to places in windows in every second exchange; 0 where there is only one place.
+  std::int64_t alternate = 0;
+  /// gate: the word must not be less than the number of this exchange minus this.
+  std::int64_t lag = 0;
 
   std::vector<int> after;
 
@@ -60,11 +85,19 @@ struct Step {
 inline constexpr int plan_channels = 1024;
 inline constexpr int own_channels = 64;
 
+/// Words at the beginning of a window: the number of the exchange that its rank has started, and of the one that it has
+/// completed. Words that different ranks write, or wait for, are on cache lines of their own.
+inline constexpr std::int64_t cache_line = 64;
+inline constexpr std::int64_t started_word = 0;
+inline constexpr std::int64_t completed_word = cache_line;
+inline constexpr std::int64_t window_header_bytes = 2 * cache_line;
+
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
 struct Plan {
   Rank rank = 0;
   std::int64_t staging_bytes = 0;
   std::vector<Step> steps;
+  std::int64_t window_bytes = 0;
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -18,6 +18,63 @@ struct LevelOf {
   bool deduplicate;
 };
 
+/// Moves one round of all ranks.
+std::vector<std::vector<Bytes>> carry(std::vector<Round>& rounds, std::vector<SetupCost>& costs) {
+  const auto ranks = static_cast<Rank>(rounds.size());
+  std::vector<std::vector<Bytes>> inboxes(rounds.size());
+  if (rounds.front().kind == Round::Kind::exchange) {
+    std::map<std::pair<Rank, Rank>, std::deque<Bytes>> mail;
+    for (Rank r = 0; r < ranks; ++r) {
+      SetupCost& cost = costs[static_cast<std::size_t>(r)];
+      for (Letter& letter : rounds[static_cast<std::size_t>(r)].letters) {
+        ++cost.letters_sent;
+        cost.letter_bytes_sent += static_cast<std::int64_t>(letter.data.size());
+        mail[{r, letter.peer}].push_back(std::move(letter.data));
+      }
+    }
+    for (Rank r = 0; r < ranks; ++r) {
+      for (Rank from : rounds[static_cast<std::size_t>(r)].from) {
+        auto it = mail.find({from, r});
+        require(it != mail.end() && !it->second.empty(), ErrorKind::topology,
+                "setup: rank " + std::to_string(r) + " expects a letter from rank " + std::to_string(from) +
+                    ", which sends none: the two disagree about the edges between them");
+        inboxes[static_cast<std::size_t>(r)].push_back(std::move(it->second.front()));
+        it->second.pop_front();
+      }
+    }
+    for (const auto& [pair, letters] : mail)
+      require(letters.empty(), ErrorKind::topology,
+              "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " +
+                  std::to_string(pair.first));
+  } else {
+    for (Rank r = 0; r < ranks; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      ++costs[i].region_gathers;
+      for (Rank member : rounds[i].region->members) {
+        inboxes[i].push_back(rounds[static_cast<std::size_t>(member)].contribution);
+        costs[i].region_gather_bytes += static_cast<std::int64_t>(inboxes[i].back().size());
+      }
+    }
+  }
+  return inboxes;
+}
+
+/// Runs the state machines of all ranks to their end.
+template <class Machines>
+void run_all(Machines& machines, std::vector<Round> rounds, std::vector<SetupCost>& costs) {
+  while (true) {
+    bool busy = false;
+    for (const Round& round : rounds) {
+      busy = busy || round.kind != Round::Kind::done;
+      require(round.kind == rounds.front().kind, ErrorKind::internal,
+              "virtual ranks are in different rounds of the setup");
+    }
+    if (!busy) return;
+    const std::vector<std::vector<Bytes>> inboxes = carry(rounds, costs);
+    for (std::size_t i = 0; i < machines.size(); ++i) rounds[i] = machines[i]->resume(inboxes[i]);
+  }
+}
+
 VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<const LevelOf> levels,
                       const LoweringOptions& lowering) {
   const auto ranks = static_cast<Rank>(pattern.size());
@@ -40,51 +97,7 @@ VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<
   }
   VirtualSetup result;
   result.costs.resize(pattern.size());
-  while (true) {
-    bool busy = false;
-    for (const Round& round : rounds) {
-      busy = busy || round.kind != Round::Kind::done;
-      require(round.kind == rounds.front().kind, ErrorKind::internal,
-              "virtual ranks are in different rounds of the setup");
-    }
-    if (!busy) break;
-    std::vector<std::vector<Bytes>> inboxes(pattern.size());
-    if (rounds.front().kind == Round::Kind::exchange) {
-      std::map<std::pair<Rank, Rank>, std::deque<Bytes>> mail;
-      for (Rank r = 0; r < ranks; ++r) {
-        SetupCost& cost = result.costs[static_cast<std::size_t>(r)];
-        for (Letter& letter : rounds[static_cast<std::size_t>(r)].letters) {
-          ++cost.letters_sent;
-          cost.letter_bytes_sent += static_cast<std::int64_t>(letter.data.size());
-          mail[{r, letter.peer}].push_back(std::move(letter.data));
-        }
-      }
-      for (Rank r = 0; r < ranks; ++r) {
-        for (Rank from : rounds[static_cast<std::size_t>(r)].from) {
-          auto it = mail.find({from, r});
-          require(it != mail.end() && !it->second.empty(), ErrorKind::topology,
-                  "setup: rank " + std::to_string(r) + " expects a letter from rank " + std::to_string(from) +
-                      ", which sends none: the two disagree about the edges between them");
-          inboxes[static_cast<std::size_t>(r)].push_back(std::move(it->second.front()));
-          it->second.pop_front();
-        }
-      }
-      for (const auto& [pair, letters] : mail)
-        require(letters.empty(), ErrorKind::topology,
-                "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " +
-                    std::to_string(pair.first));
-    } else {
-      for (Rank r = 0; r < ranks; ++r) {
-        const auto i = static_cast<std::size_t>(r);
-        ++result.costs[i].region_gathers;
-        for (Rank member : rounds[i].region->members) {
-          inboxes[i].push_back(rounds[static_cast<std::size_t>(member)].contribution);
-          result.costs[i].region_gather_bytes += static_cast<std::int64_t>(inboxes[i].back().size());
-        }
-      }
-    }
-    for (std::size_t i = 0; i < planners.size(); ++i) rounds[i] = planners[i]->resume(inboxes[i]);
-  }
+  run_all(planners, std::move(rounds), result.costs);
   for (auto& planner : planners) {
     result.plans.push_back(planner->take_plan());
     result.views.push_back(planner->view());
@@ -94,6 +107,20 @@ VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<
 }
 
 }  // namespace
+
+std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,
+                                         const LocalOptions& options) {
+  std::vector<std::unique_ptr<Localizer>> localizers;
+  std::vector<Round> rounds;
+  std::vector<SetupCost> costs(plans.size());
+  for (std::size_t r = 0; r < plans.size(); ++r) {
+    localizers.push_back(std::make_unique<Localizer>(std::move(plans[r]), nodes[r], options));
+    rounds.push_back(localizers.back()->begin());
+  }
+  run_all(localizers, std::move(rounds), costs);
+  for (std::size_t r = 0; r < plans.size(); ++r) plans[r] = localizers[r]->take_plan();
+  return plans;
+}
 
 VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
                                 const PlanOptions& options, std::span<const Strategy* const> inner) {

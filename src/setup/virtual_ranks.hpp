@@ -8,6 +8,7 @@
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/plan.hpp"
+#include "setup/localizer.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
@@ -39,5 +40,9 @@ struct VirtualSetup {
 [[nodiscard]] VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
                                               const StrategySettings& settings = {},
                                               const LoweringOptions& lowering = {});
+
+/// Lets what moves inside nodes go through their memory. `nodes[r]`: the ranks that share memory with rank r.
+[[nodiscard]] std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,
+                                                       const LocalOptions& options = {});
 
 }  // namespace laneway

@@ -91,6 +91,11 @@ class P2PEndpoint final : public Endpoint {
       if (requests_[m] != MPI_REQUEST_NULL) starts_[m].run = 1 + (m + 1 < messages.size() ? starts_[m + 1].run : 0);
   }
 
+  void advance() override {
+    int flag = 0;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
+  }
+
   ~P2PEndpoint() override {
     for (MPI_Request& request : requests_)
       if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);

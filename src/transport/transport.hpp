@@ -32,6 +32,8 @@ class Endpoint {
   /// True, once, when all started messages are complete.
   virtual bool test_all() = 0;
   virtual void wait_all() = 0;
+  /// Gives progress to messages that are not of this endpoint.
+  virtual void advance() {}
 };
 
 /// A way to carry messages between ranks.

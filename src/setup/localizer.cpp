@@ -1,0 +1,393 @@
+#include "setup/localizer.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/wire.hpp"
+#include "plan/builder.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// The bytes at `positions` of the sequence that `list` names.
+RangeList pick(const RangeList& list, const RangeList& positions) {
+  if (positions == RangeList{{0, list.bytes()}}) return list;
+  std::vector<Range> blocks;
+  std::vector<std::int64_t> begin;
+  std::int64_t at = 0;
+  list.for_each([&](Range block) {
+    blocks.push_back(block);
+    begin.push_back(at);
+    at += block.bytes;
+  });
+  RangeList picked;
+  positions.for_each([&](Range wanted) {
+    auto i = static_cast<std::size_t>(std::upper_bound(begin.begin(), begin.end(), wanted.offset) - begin.begin()) - 1;
+    while (wanted.bytes > 0) {
+      const std::int64_t skip = wanted.offset - begin[i];
+      const std::int64_t bytes = std::min(wanted.bytes, blocks[i].bytes - skip);
+      picked.append(Range{blocks[i].offset + skip, bytes});
+      wanted = {wanted.offset + bytes, wanted.bytes - bytes};
+      ++i;
+    }
+  });
+  return picked;
+}
+
+struct Moved {
+  std::int64_t staged = 0;
+  Range other;
+};
+
+/// What copy steps move between [span) and another buffer, by position in the span.
+template <class Staged, class Other>
+std::vector<Moved> moved(const Plan& plan, const std::vector<int>& steps, Staged staged, Other other) {
+  std::vector<Moved> result;
+  for (int s : steps)
+    for (const CopyRun& run : plan.steps[static_cast<std::size_t>(s)].runs)
+      for (std::int64_t i = 0; i < run.count; ++i) result.push_back({staged(run, i), {other(run, i), run.bytes}});
+  std::sort(result.begin(), result.end(), [](const Moved& a, const Moved& b) { return a.staged < b.staged; });
+  return result;
+}
+
+std::int64_t from_of(const CopyRun& run, std::int64_t i) {
+  return run.from + i * run.from_stride;
+}
+
+std::int64_t to_of(const CopyRun& run, std::int64_t i) {
+  return run.to + i * run.to_stride;
+}
+
+bool lies_in(const Span& span, std::int64_t offset, std::int64_t bytes) {
+  return offset >= span.offset && offset + bytes <= span.offset + span.bytes;
+}
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
+}  // namespace
+
+Localizer::Localizer(Plan plan, const Region& node, const LocalOptions& options)
+    : plan_(std::move(plan)), node_(node), options_(options), readers_(plan_.steps.size()) {
+  for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s)
+    for (int before : step(s).after) readers_[static_cast<std::size_t>(before)].push_back(s);
+  for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
+    if (!is_local(step(s).peer)) continue;
+    if (step(s).kind == StepKind::send) out_[step(s).peer].push_back(sending(s));
+    if (step(s).kind == StepKind::receive) in_[step(s).peer].push_back(receiving(s));
+  }
+  for (auto* sides : {&out_, &in_})
+    for (auto& [peer, list] : *sides)
+      std::stable_sort(list.begin(), list.end(),
+                       [&](const Side& a, const Side& b) { return step(a.step).channel < step(b.step).channel; });
+}
+
+bool Localizer::is_local(Rank peer) const {
+  return std::binary_search(node_.members.begin(), node_.members.end(), peer);
+}
+
+Localizer::Side Localizer::sending(int s) const {
+  const Span& span = step(s).span;
+  Side side;
+  side.step = s;
+  side.stream = {{0, span.bytes}};
+  if (span.buffer == Buffer::staging) {
+    std::vector<int> copies;
+    for (int before : step(s).after)
+      if (step(before).kind == StepKind::copy) copies.push_back(before);
+    const bool only_for_this = std::all_of(copies.begin(), copies.end(), [&](int copy) {
+      return readers_[static_cast<std::size_t>(copy)].size() == 1 && step(copy).from == step(copies.front()).from;
+    });
+    if (only_for_this && !copies.empty()) {
+      RangeList place;
+      std::int64_t at = span.offset;
+      for (const Moved& block : moved(plan_, copies, to_of, from_of)) {
+        if (block.staged == at) place.append(block.other);
+        at += block.other.bytes;
+      }
+      if (place.bytes() == span.bytes) {
+        side.buffer = step(copies.front()).from;
+        side.place = std::move(place);
+        side.packing = std::move(copies);
+        return side;
+      }
+    }
+  }
+  side.buffer = span.buffer;
+  side.place = {{span.offset, span.bytes}};
+  return side;
+}
+
+Localizer::Side Localizer::receiving(int s) const {
+  const Span& span = step(s).span;
+  Side side;
+  side.step = s;
+  const std::vector<int>& readers = readers_[static_cast<std::size_t>(s)];
+  const auto packs = [&](int copy) {
+    const std::vector<int>& after = readers_[static_cast<std::size_t>(copy)];
+    return std::any_of(after.begin(), after.end(),
+                       [&](int reader) { return step(reader).kind == StepKind::send && is_local(step(reader).peer); });
+  };
+  const bool only_unpacked =
+      span.buffer == Buffer::staging && !readers.empty() &&
+      std::all_of(readers.begin(), readers.end(), [&](int reader) {
+        const Step& copy = step(reader);
+        return copy.kind == StepKind::copy && copy.after.size() == 1 && !packs(reader) &&
+               copy.to == step(readers.front()).to &&
+               std::all_of(copy.runs.begin(), copy.runs.end(), [&](const CopyRun& run) {
+                 return lies_in(span, run.from, run.bytes) && lies_in(span, from_of(run, run.count - 1), run.bytes);
+               });
+      });
+  if (!only_unpacked) {
+    side.buffer = span.buffer;
+    side.stream = {{0, span.bytes}};
+    side.place = {{span.offset, span.bytes}};
+    return side;
+  }
+  side.buffer = step(readers.front()).to;
+  side.packing = readers;
+  for (const Moved& block : moved(plan_, readers, from_of, to_of)) {
+    side.stream.append(Range{block.staged - span.offset, block.other.bytes});
+    side.place.append(block.other);
+  }
+  return side;
+}
+
+/// Whether all that writes the bytes are steps of this rank, which can wait for those that take them.
+bool Localizer::can_be_pulled(const Side& side) const {
+  if (side.buffer != Buffer::staging) return false;
+  const auto comes_from_node = [&](int s) { return step(s).kind == StepKind::receive && is_local(step(s).peer); };
+  std::vector<int> writers;
+  if (side.packing.empty()) writers = step(side.step).after;
+  for (int copy : side.packing) writers.insert(writers.end(), step(copy).after.begin(), step(copy).after.end());
+  return std::none_of(writers.begin(), writers.end(), [&](int writer) {
+    return comes_from_node(writer) ||
+           (step(writer).kind == StepKind::copy &&
+            std::any_of(step(writer).after.begin(), step(writer).after.end(), comes_from_node));
+  });
+}
+
+Localizer::Mode Localizer::choose(const Side& side, bool offered, bool sender_contiguous) const {
+  if (side.buffer == Buffer::staging) return Mode::push;
+  if (offered) return Mode::pull;
+  const std::int64_t bytes = step(side.step).span.bytes;
+  const bool contiguous = sender_contiguous && side.packing.empty();
+  return bytes <= (contiguous ? options_.contiguous_bytes : options_.packed_bytes) ? Mode::mailbox : Mode::message;
+}
+
+Round Localizer::begin() {
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
+  for (const auto& [peer, sides] : out_) {
+    Writer letter;
+    letter.put(sides.size());
+    for (const Side& side : sides) {
+      letter.put(step(side.step).channel);
+      letter.put(step(side.step).span.bytes);
+      letter.put(side.packing.empty());
+      const bool offered = can_be_pulled(side);
+      letter.put(offered);
+      if (offered) letter.put(side.place);
+    }
+    round.letters.push_back({peer, letter.take()});
+  }
+  for (const auto& [peer, sides] : in_) round.from.push_back(peer);
+  return round;
+}
+
+Round Localizer::resume(const std::vector<Bytes>& inbox) {
+  if (std::exchange(answered_, true)) return rewrite(inbox);
+  return answer(inbox);
+}
+
+Round Localizer::answer(const std::vector<Bytes>& inbox) {
+  plan_.window_bytes = window_header_bytes;
+  std::int64_t mailboxes = 0;
+  std::size_t i = 0;
+  for (auto& [peer, sides] : in_) {
+    Reader letter(inbox[i++]);
+    const auto n = letter.get<std::size_t>();
+    bool agrees = n == sides.size();
+    for (std::size_t m = 0; m < n; ++m) {
+      const auto channel = letter.get<int>();
+      const auto bytes = letter.get<std::int64_t>();
+      const auto contiguous = letter.get<bool>();
+      const auto offered = letter.get<bool>();
+      RangeList place;
+      if (offered) place = letter.get_ranges();
+      if (m >= sides.size()) continue;
+      Side& side = sides[m];
+      agrees = agrees && step(side.step).channel == channel && step(side.step).span.bytes == bytes;
+      side.mode = choose(side, offered, contiguous);
+      if (side.mode == Mode::pull) side.peer_place = std::move(place);
+    }
+    // What the sides see differently, they leave to the MPI library, which reports it.
+    for (Side& side : sides) {
+      if (!agrees) side.mode = Mode::message;
+      if (side.mode == Mode::push || side.mode == Mode::pull) {
+        side.flag = plan_.window_bytes;
+        plan_.window_bytes += cache_line;
+      } else if (side.mode == Mode::mailbox) {
+        const std::int64_t bytes = rounded_up(step(side.step).span.bytes, 8);
+        side.slot = mailboxes;
+        side.flag = mailboxes + bytes;
+        mailboxes += rounded_up(bytes + 8, cache_line);
+      }
+    }
+  }
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
+  for (auto& [peer, sides] : in_) {
+    Writer letter;
+    for (Side& side : sides) {
+      if (side.mode == Mode::mailbox) {
+        side.slot += plan_.window_bytes;
+        side.flag += plan_.window_bytes;
+        side.alternate = mailboxes;
+      }
+      letter.put(side.mode);
+      letter.put(side.flag);
+      letter.put(side.slot);
+      letter.put(side.alternate);
+      if (side.mode != Mode::push) continue;
+      letter.put(side.stream);
+      letter.put(side.place);
+    }
+    round.letters.push_back({peer, letter.take()});
+  }
+  plan_.window_bytes += 2 * mailboxes;
+  for (const auto& [peer, sides] : out_) round.from.push_back(peer);
+  return round;
+}
+
+Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
+  std::size_t i = 0;
+  for (auto& [peer, sides] : out_) {
+    Reader letter(inbox[i++]);
+    for (Side& side : sides) {
+      if (letter.done()) break;
+      side.mode = letter.get<Mode>();
+      side.flag = letter.get<std::int64_t>();
+      side.slot = letter.get<std::int64_t>();
+      side.alternate = letter.get<std::int64_t>();
+      if (side.mode != Mode::push) continue;
+      side.peer_stream = letter.get_ranges();
+      side.peer_place = letter.get_ranges();
+    }
+  }
+
+  std::vector<const Side*> side_of(plan_.steps.size(), nullptr);
+  std::vector<bool> replaced(plan_.steps.size(), false);
+  std::map<Rank, RangeSet> pulled;  // from this rank's staging memory, by reader
+  std::set<Rank> pushed_to;
+  std::set<Rank> mailed_to;
+  std::set<Rank> taken_from;
+  for (const auto* all : {&out_, &in_})
+    for (const auto& [peer, sides] : *all)
+      for (const Side& side : sides) {
+        if (side.mode == Mode::message) continue;
+        side_of[static_cast<std::size_t>(side.step)] = &side;
+        for (int copy : side.packing) replaced[static_cast<std::size_t>(copy)] = true;
+        if (all == &in_) {
+          taken_from.insert(peer);
+          continue;
+        }
+        if (side.mode == Mode::push) pushed_to.insert(peer);
+        if (side.mode == Mode::mailbox) mailed_to.insert(peer);
+        if (side.mode == Mode::pull) pulled[peer] = unite(pulled[peer], RangeSet(side.place));
+      }
+  if (mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty()) {
+    plan_.window_bytes = 0;
+    return {};
+  }
+
+  std::vector<Step> steps;
+  const auto add_gate = [&](Rank peer, std::int64_t word, std::int64_t lag) {
+    Step gate;
+    gate.kind = StepKind::gate;
+    gate.peer = peer;
+    gate.flag = word;
+    gate.lag = lag;
+    steps.push_back(std::move(gate));
+    return static_cast<int>(steps.size()) - 1;
+  };
+  std::map<Rank, int> has_completed;
+  for (Rank peer : node_.members)
+    if (pushed_to.contains(peer) || pulled.contains(peer)) has_completed[peer] = add_gate(peer, completed_word, 1);
+
+  std::vector<std::vector<int>> here(plan_.steps.size());  // by step of the plan so far
+  const auto mapped = [&](const std::vector<int>& after) {
+    std::vector<int> result;
+    for (int before : after) {
+      const std::vector<int>& now = here[static_cast<std::size_t>(before)];
+      result.insert(result.end(), now.begin(), now.end());
+    }
+    return result;
+  };
+  std::map<std::pair<Rank, int>, std::vector<int>> gates_of;
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    Step& old = plan_.steps[s];
+    const Side* side = side_of[s];
+    if (replaced[s]) {  // what it waits for, or the take that it is part of, stands for it
+      here[s] = mapped(old.after);
+      continue;
+    }
+    Step now = std::move(old);
+    now.after = mapped(now.after);
+    if (side) {
+      const bool puts = now.kind == StepKind::send;
+      const std::int64_t bytes = now.span.bytes;
+      now.kind = puts ? StepKind::put : StepKind::take;
+      now.span = {Buffer::window, side->slot, bytes};
+      now.flag = side->flag;
+      now.alternate = side->alternate;
+      if (puts) {
+        now.from = side->buffer;
+        now.to = side->mode == Mode::push ? Buffer::staging : Buffer::window;
+        if (side->mode == Mode::push) {
+          now.runs = copy_runs(pick(side->place, side->peer_stream), side->peer_place);
+          now.after.push_back(has_completed.at(now.peer));
+        } else if (side->mode == Mode::mailbox) {
+          now.runs = copy_runs(side->place, {{side->slot, bytes}});
+        }
+      } else {
+        now.from = side->mode == Mode::pull ? Buffer::staging : Buffer::window;
+        now.to = side->buffer;
+        if (side->mode == Mode::pull) {
+          now.runs = copy_runs(pick(side->peer_place, side->stream), side->place);
+        } else if (side->mode == Mode::mailbox) {
+          RangeList from;
+          from.append(side->stream, side->slot);
+          now.runs = copy_runs(from, side->place);
+        }
+      }
+    } else {
+      RangeList written;
+      if (now.kind == StepKind::receive && now.span.buffer == Buffer::staging)
+        written.append(Range{now.span.offset, now.span.bytes});
+      if (now.kind == StepKind::copy && now.to == Buffer::staging)
+        for (const CopyRun& run : now.runs) written.append(Run{run.to, run.bytes, run.to_stride, run.count});
+      std::vector<int> gates;
+      if (!written.empty())
+        for (const auto& [reader, bytes] : pulled)
+          if (!intersect(bytes, RangeSet(written)).empty()) gates.push_back(has_completed.at(reader));
+      if (now.kind == StepKind::receive) {  // those of one channel must begin in plan order
+        std::vector<int>& earlier = gates_of[{now.peer, now.channel}];
+        earlier.insert(earlier.end(), gates.begin(), gates.end());
+        gates = earlier;
+      }
+      now.after.insert(now.after.end(), gates.begin(), gates.end());
+    }
+    std::sort(now.after.begin(), now.after.end());
+    now.after.erase(std::unique(now.after.begin(), now.after.end()), now.after.end());
+    here[s] = {static_cast<int>(steps.size())};
+    steps.push_back(std::move(now));
+  }
+  for (Rank peer : mailed_to)
+    if (!taken_from.contains(peer)) add_gate(peer, started_word, 0);
+  plan_.steps = std::move(steps);
+  return {};
+}
+
+}  // namespace laneway

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/ranges.hpp"
+#include "machine/machine.hpp"
+#include "plan/plan.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+/// Which messages inside a node go through its memory.
+struct LocalOptions {
+  /// Contiguous messages from a send buffer to a receive buffer, up to this size: two copies there. Larger ones are
+  /// left to the MPI library, which copies them once.
+  std::int64_t contiguous_bytes = 4096;
+  /// The same for messages that are packed or unpacked; larger ones would need too much memory.
+  std::int64_t packed_bytes = 65536;
+};
+
+/// Turns messages of a plan between ranks that share memory into puts and takes, by agreement of both sides:
+///
+/// - **push**: what the receiver has in its staging memory, the sender copies there, straight from where it is;
+/// - **pull**: what the sender has in its staging memory, the receiver copies from there, straight to where it goes;
+/// - **mailbox**: anything else is copied into the receiver's window and out of it.
+///
+/// Packing and unpacking become part of that copy. With exchanges counted from 1, a word of a window holds the last
+/// exchange for which it has been raised, and memory is reused by these rules:
+///
+/// - A mailbox has two slots, used in turn, and a put into one waits for nothing: an exchange is complete only when the
+///   receivers have started it, and so have completed the one before. A take from a rank shows that, too; where there
+///   is none, a gate does.
+/// - A put into staging memory waits until its rank has completed the exchange before.
+/// - A step that writes staging memory from which others take waits until these have completed the exchange before.
+///
+/// A state machine of two rounds, as Planner. Tests prove it for all ranks in one process, a model checker the rules.
+class Localizer {
+ public:
+  /// `node`: the ranks that share memory with this one. The reference must outlive the object.
+  Localizer(Plan plan, const Region& node, const LocalOptions& options);
+
+  Round begin();
+  Round resume(const std::vector<Bytes>& inbox);
+
+  /// Has no window if no message goes through shared memory.
+  [[nodiscard]] Plan take_plan() { return std::move(plan_); }
+
+ private:
+  enum class Mode : std::uint8_t { message, push, pull, mailbox };
+
+  /// One side of a message inside the node.
+  struct Side {
+    int step = 0;
+    Buffer buffer = Buffer::send;  ///< where the bytes are, or go, if packing is part of the copy
+    RangeList stream;              ///< positions in the message; all but for a receiver that drops some
+    RangeList place;               ///< and in the buffer
+    std::vector<int> packing;      ///< copy steps that a put or take replaces
+    Mode mode = Mode::message;
+    std::int64_t flag = 0;
+    std::int64_t slot = 0;
+    std::int64_t alternate = 0;
+    RangeList peer_stream;  ///< of a push, the receiver's side; of a pull, the sender's
+    RangeList peer_place;
+  };
+
+  [[nodiscard]] Side sending(int step) const;
+  [[nodiscard]] Side receiving(int step) const;
+  [[nodiscard]] bool can_be_pulled(const Side& side) const;
+  [[nodiscard]] Mode choose(const Side& side, bool offered, bool sender_contiguous) const;
+  [[nodiscard]] bool is_local(Rank peer) const;
+  [[nodiscard]] const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
+  Round answer(const std::vector<Bytes>& inbox);
+  Round rewrite(const std::vector<Bytes>& inbox);
+
+  Plan plan_;
+  const Region& node_;
+  const LocalOptions options_;
+  std::vector<std::vector<int>> readers_;  // by step: the steps that depend on it
+  std::map<Rank, std::vector<Side>> out_;  // ascending (channel, place in the plan), as `in_` of the peer
+  std::map<Rank, std::vector<Side>> in_;
+  bool answered_ = false;
+};
+
+}  // namespace laneway

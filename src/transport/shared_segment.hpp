@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace laneway {
+
+/// Memory that processes of one user on one machine map together. It has no name in any file system: whatever way they
+/// end, nothing is left of it. Others find it through the process that made it, as long as that holds it.
+class SharedSegment {
+ public:
+  struct Address {
+    std::int64_t process = 0;
+    std::int64_t descriptor = -1;
+    std::uint64_t token = 0;  ///< also at the beginning of the memory: the same numbers can mean another file elsewhere
+  };
+
+  /// Throws std::system_error where the system refuses; so do the others.
+  SharedSegment();
+  /// That of another process. Throws std::system_error if it cannot be reached.
+  explicit SharedSegment(const Address& address);
+  ~SharedSegment();
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
+
+  [[nodiscard]] Address address() const;
+
+  /// The first bytes are the segment's own. All pages are zero until they are written. The mapping outlives the object;
+  /// all processes must ask for the same size.
+  [[nodiscard]] std::shared_ptr<std::byte> map(std::size_t bytes) const;
+
+  static constexpr std::size_t header_bytes = 4096;
+
+  /// Makes the constructors fail.
+  static inline bool refuse_for_tests = false;
+
+ private:
+  int descriptor_ = -1;
+  std::uint64_t token_ = 0;
+};
+
+}  // namespace laneway
