@@ -10,8 +10,9 @@ namespace laneway::bench {
 
 namespace {
 
-constexpr double short_seconds = 200e-6;
-constexpr double batch_seconds = 1e-3;
+// A sample ends with the slowest rank and begins with the barrier's first: between nodes that alone is some 100 us.
+constexpr double short_seconds = 2e-3;
+constexpr double batch_seconds = 5e-3;
 constexpr int largest_batch = 2000;
 
 double time(MPI_Comm comm, const std::function<void()>& action, int calls) {
@@ -25,7 +26,7 @@ void longest_of_ranks(std::vector<double>& seconds, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX, comm);
 }
 
-/// As many calls as make the shortest action last long enough for the clock.
+/// As many calls as make the shortest action last long enough for the clock and the barrier.
 int choose_batch(MPI_Comm comm, std::span<const std::function<void()>> actions, int warmup) {
   int batch = 1;
   for (int calls : {std::max(1, warmup), 20}) {

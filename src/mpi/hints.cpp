@@ -40,11 +40,9 @@ constexpr std::array<HintRow, 13> rows = {{
     {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344", "bytes",
      "between nodes, relayed data is cut into messages of this size; 0: not cut"},
     {"lnw_transport", "LANEWAY_TRANSPORT", "auto", "auto, p2p",
-     "auto: persistent operations move data inside a node through its memory where that is faster; p2p: the MPI "
-     "library "
-     "carries all messages"},
-    {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "4096", "bytes",
-     "inside a node, contiguous messages up to this size go through shared memory if they are not relayed"},
+     "auto: persistent operations move data inside a node through its memory; p2p: the MPI library carries everything"},
+    {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "65536", "bytes",
+     "inside a node, messages that are not relayed go through its memory up to this size"},
     {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
 }};
 
@@ -114,7 +112,7 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(shared_memory) +
-      std::to_string(local.contiguous_bytes);
+      std::to_string(local.mailbox_bytes);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -152,7 +150,7 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   require(transport == "auto" || transport == "p2p", ErrorKind::info,
           "lnw_transport=" + transport + ": valid are auto and p2p");
   hints.shared_memory = transport == "auto";
-  hints.local.contiguous_bytes = bytes("lnw_local_message", text("lnw_local_message"));
+  hints.local.mailbox_bytes = bytes("lnw_local_message", text("lnw_local_message"));
   if (hints.strict_progress) {
     if (hints.strategy.row->make()->relays()) hints.strategy.row = &find_strategy("direct");
     hints.inner.clear();

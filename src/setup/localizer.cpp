@@ -170,12 +170,10 @@ bool Localizer::can_be_pulled(const Side& side) const {
   });
 }
 
-Localizer::Mode Localizer::choose(const Side& side, bool offered, bool sender_contiguous) const {
+Localizer::Mode Localizer::choose(const Side& side, bool offered) const {
   if (side.buffer == Buffer::staging) return Mode::push;
   if (offered) return Mode::pull;
-  const std::int64_t bytes = step(side.step).span.bytes;
-  const bool contiguous = sender_contiguous && side.packing.empty();
-  return bytes <= (contiguous ? options_.contiguous_bytes : options_.packed_bytes) ? Mode::mailbox : Mode::message;
+  return step(side.step).span.bytes <= options_.mailbox_bytes ? Mode::mailbox : Mode::message;
 }
 
 Round Localizer::begin() {
@@ -186,7 +184,6 @@ Round Localizer::begin() {
     for (const Side& side : sides) {
       letter.put(step(side.step).channel);
       letter.put(step(side.step).span.bytes);
-      letter.put(side.packing.empty());
       const bool offered = can_be_pulled(side);
       letter.put(offered);
       if (offered) letter.put(side.place);
@@ -213,14 +210,13 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
     for (std::size_t m = 0; m < n; ++m) {
       const auto channel = letter.get<int>();
       const auto bytes = letter.get<std::int64_t>();
-      const auto contiguous = letter.get<bool>();
       const auto offered = letter.get<bool>();
       RangeList place;
       if (offered) place = letter.get_ranges();
       if (m >= sides.size()) continue;
       Side& side = sides[m];
       agrees = agrees && step(side.step).channel == channel && step(side.step).span.bytes == bytes;
-      side.mode = choose(side, offered, contiguous);
+      side.mode = choose(side, offered);
       if (side.mode == Mode::pull) side.peer_place = std::move(place);
     }
     // What the sides see differently, they leave to the MPI library, which reports it.

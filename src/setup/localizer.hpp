@@ -13,11 +13,9 @@ namespace laneway {
 
 /// Which messages inside a node go through its memory.
 struct LocalOptions {
-  /// Contiguous messages from a send buffer to a receive buffer, up to this size: two copies there. Larger ones are
-  /// left to the MPI library, which copies them once.
-  std::int64_t contiguous_bytes = 4096;
-  /// The same for messages that are packed or unpacked; larger ones would need too much memory.
-  std::int64_t packed_bytes = 65536;
+  /// Of those that need a mailbox, and so two copies, the largest. The MPI library copies larger ones once, which takes
+  /// as long when they no longer fit into caches, and they would need much memory.
+  std::int64_t mailbox_bytes = 65536;
 };
 
 /// Turns messages of a plan between ranks that share memory into puts and takes, by agreement of both sides:
@@ -68,7 +66,7 @@ class Localizer {
   [[nodiscard]] Side sending(int step) const;
   [[nodiscard]] Side receiving(int step) const;
   [[nodiscard]] bool can_be_pulled(const Side& side) const;
-  [[nodiscard]] Mode choose(const Side& side, bool offered, bool sender_contiguous) const;
+  [[nodiscard]] Mode choose(const Side& side, bool offered) const;
   [[nodiscard]] bool is_local(Rank peer) const;
   [[nodiscard]] const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
   Round answer(const std::vector<Bytes>& inbox);

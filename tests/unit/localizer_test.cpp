@@ -117,7 +117,7 @@ TEST(Localizer, ExchangesAgreeWithTheOracle) {
       const Machine memory = random.chance(70) ? c.machine : cases::random_machine(random, ranks);
       std::vector<Region> nodes;
       for (Rank r = 0; r < ranks; ++r) nodes.push_back(memory.region(0, r));
-      const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096}), random.one_of<std::int64_t>({0, 16, 65536})};
+      const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096, 65536})};
       plans = localize_virtual_ranks(std::move(plans), nodes, local);
       const Counts counts = count(plans);
       total.puts += counts.puts;
