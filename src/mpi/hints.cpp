@@ -39,8 +39,9 @@ constexpr std::array<HintRow, 13> rows = {{
      "on-node parts of relayed data share messages up to this size"},
     {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344", "bytes",
      "between nodes, relayed data is cut into messages of this size; 0: not cut"},
-    {"lnw_transport", "LANEWAY_TRANSPORT", "auto", "auto, p2p",
-     "auto: persistent operations move data inside a node through its memory; p2p: the MPI library carries everything"},
+    {"lnw_transport", "LANEWAY_TRANSPORT", "auto", "auto, node, p2p",
+     "auto: persistent operations move data through memory where ranks share some; node: only inside the nodes of a "
+     "described machine; p2p: the MPI library carries everything"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "65536", "bytes",
      "inside a node, messages that are not relayed go through its memory up to this size"},
     {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
@@ -111,18 +112,31 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(check) + std::to_string(strict_progress) + std::to_string(static_cast<int>(progress)) + '\n' +
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
-      std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(shared_memory) +
+      std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
       std::to_string(local.mailbox_bytes);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
 }
 
+namespace {
+
+Levels read_levels(const std::string& strategy, const std::string& grid, bool deduplicate) {
+  try {
+    return choose_levels(strategy, grid, deduplicate);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                "lnw_strategy=" + strategy + (grid.empty() ? "" : ", lnw_grid=" + grid) + ": " + error.what());
+  }
+}
+
+}  // namespace
+
 Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   auto text = [&](std::string_view key) { return text_of(key, call, communicator); };
   Hints hints;
   Levels levels =
-      choose_levels(text("lnw_strategy"), text("lnw_grid"), boolean("lnw_deduplicate", text("lnw_deduplicate")));
+      read_levels(text("lnw_strategy"), text("lnw_grid"), boolean("lnw_deduplicate", text("lnw_deduplicate")));
   hints.strategy = levels.choices.front().choice;
   hints.level = levels.choices.front().level;
   hints.inner.assign(levels.choices.begin() + 1, levels.choices.end());
@@ -147,9 +161,9 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
   const std::string transport = text("lnw_transport");
-  require(transport == "auto" || transport == "p2p", ErrorKind::info,
-          "lnw_transport=" + transport + ": valid are auto and p2p");
-  hints.shared_memory = transport == "auto";
+  require(transport == "auto" || transport == "node" || transport == "p2p", ErrorKind::info,
+          "lnw_transport=" + transport + ": valid are auto, node and p2p");
+  hints.sharing = transport == "auto" ? Sharing::all : transport == "node" ? Sharing::described : Sharing::none;
   hints.local.mailbox_bytes = bytes("lnw_local_message", text("lnw_local_message"));
   if (hints.strict_progress) {
     if (hints.strategy.row->make()->relays()) hints.strategy.row = &find_strategy("direct");

@@ -32,6 +32,13 @@ using HintTexts = std::map<std::string, std::string>;
 /// The hints of this library in `info`. Throws Error(info) on an unknown key that starts with "lnw_".
 [[nodiscard]] HintTexts hints_in(MPI_Info info);
 
+/// Which ranks use memory that they share rather than messages.
+enum class Sharing : std::uint8_t {
+  none,
+  described,  ///< those that are also on the same node of a described machine
+  all
+};
+
 /// Settings in force for one operation.
 struct Hints {
   StrategyChoice strategy;         ///< of the outermost level
@@ -48,7 +55,7 @@ struct Hints {
   std::int64_t staging_limit = std::int64_t{1}
                                << 26;  ///< bytes; larger blocking and nonblocking operations do not relay
   LoweringOptions lowering;
-  bool shared_memory = true;
+  Sharing sharing = Sharing::all;
   LocalOptions local;
 
   /// Equal on two ranks exactly if all settings that must agree are equal.

@@ -45,17 +45,17 @@ struct Planned {
   std::shared_ptr<const Plan> plan;
   std::string strategy;
   Region node;
-  Region sharing;  // the ranks that share memory, as far as the machine is not described otherwise
+  Region sharing;
   LocalOptions local;
   int tag = 0;
   Progress progress = Progress::in_calls;
 };
 
-/// The ranks that share memory with this one and are on the same node of a described machine.
+/// The ranks that use the same memory as this one.
 Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
-  if (!hints.shared_memory) return {};
+  if (hints.sharing == Sharing::none) return {};
   Region sharing = communicator.regions({}, translate).front();
-  if (hints.machine.empty()) return sharing;
+  if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
   const Region& described = communicator.node(hints.machine);
   std::erase_if(sharing.members, [&](Rank rank) {
     return !std::binary_search(described.members.begin(), described.members.end(), rank);

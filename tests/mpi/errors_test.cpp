@@ -658,7 +658,9 @@ TEST_F(ErrorsTest, GraphCreation) {
         {.error_class = MPI_ERR_ARG, .part = maker.result + " is NULL", .null_result = true},
         {.error_class = MPI_ERR_ARG, .part = "sourceweights[1] is negative", .weights = {1, -1}},
         {.error_class = MPI_ERR_INFO_VALUE, .part = "lnw_stratgy", .hints = {{"lnw_stratgy", "direct"}}},
-        {.error_class = MPI_ERR_INFO_VALUE, .part = "unknown strategy", .hints = {{"lnw_strategy", "four_step"}}},
+        {.error_class = MPI_ERR_INFO_VALUE,
+         .part = "lnw_strategy=four_step: unknown strategy",
+         .hints = {{"lnw_strategy", "four_step"}}},
         {.error_class = MPI_ERR_INFO_VALUE, .part = "more ranks than", .hints = {{"lnw_machine", "node:10 rank:100"}}},
     };
     for (bool everywhere : {true, false}) {

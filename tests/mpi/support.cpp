@@ -89,7 +89,7 @@ static std::string grid(int ranks) {
 }
 
 Hints Choice::hints(MPI_Comm comm) const {
-  Hints result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}};
+  Hints result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}, {"lnw_transport", transport}};
   if (!machine.empty()) result.emplace_back("lnw_machine", machine);
   if (on_grid) {
     int ranks = 0;
@@ -100,7 +100,7 @@ Hints Choice::hints(MPI_Comm comm) const {
 }
 
 std::string Choice::text() const {
-  return strategy + " deduplicate=" + deduplicate + " machine='" + machine + "'";
+  return strategy + " deduplicate=" + deduplicate + " machine='" + machine + "' transport=" + transport;
 }
 
 std::vector<Choice> choices(const std::string& machine) {
@@ -114,6 +114,8 @@ std::vector<Choice> choices(const std::string& machine) {
     }
   for (const char* levels : {"node:three_step,rank:direct", "node:direct,rank:three_step"})
     result.push_back({levels, "true", machine, false});
+  static const char* const transports[] = {"auto", "node", "p2p"};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i].transport = transports[(i + machine.size()) % 3];
   return result;
 }
 
