@@ -28,15 +28,18 @@ Plan plan_of(LNW_Request request) {
   return plan_from_json(text);
 }
 
+/// On all ranks together: an edge may have no bytes.
 int count(const Plan& plan, StepKind kind) {
-  return static_cast<int>(std::ranges::count(plan.steps, kind, &Step::kind));
+  int steps = static_cast<int>(std::ranges::count(plan.steps, kind, &Step::kind));
+  MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return steps;
 }
 
 /// Makes a request and frees it after some exchanges, whose results must be right.
 Plan plan_that_works(Op op, MPI_Comm comm, const Hints& hints) {
   constexpr int exchanges = 5;
   const Info info(hints);
-  Exchange exchange(op, comm, 7, false);
+  Exchange exchange(op, comm, 1, false);
   LNW_Request request = LNW_REQUEST_NULL;
   EXPECT_MPI(exchange.init(info.get(), &request));
   for (int i = 0; i < exchanges; ++i) {
@@ -53,6 +56,7 @@ Plan plan_that_works(Op op, MPI_Comm comm, const Hints& hints) {
 
 void expect_messages_only(const Plan& plan) {
   for (const StepKind kind : {StepKind::put, StepKind::take, StepKind::gate}) EXPECT_EQ(count(plan, kind), 0);
+  EXPECT_GT(count(plan, StepKind::send), 0);
 }
 
 constexpr std::array some_ops = {Op::allgather, Op::alltoallv};
@@ -76,7 +80,6 @@ TEST_F(NodeMemory, CarriesMessagesInsideTheNode) {
       EXPECT_EQ(count(local, StepKind::send) + count(local, StepKind::receive), 0) << name(op) << " " << strategy;
       const Plan p2p = plan_that_works(op, graph_.get(), {{"lnw_strategy", strategy}, {"lnw_transport", "p2p"}});
       expect_messages_only(p2p);
-      EXPECT_GT(count(p2p, StepKind::send), 0) << name(op) << " " << strategy;
     }
 }
 
@@ -95,7 +98,8 @@ TEST_F(NodeMemory, DescribedNodesShareNone) {
         }
       }
   }
-  EXPECT_TRUE(inside > 0 || rank() > 0);
+  MPI_Allreduce(MPI_IN_PLACE, &inside, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_GT(inside, 0);
 }
 
 TEST_F(NodeMemory, AllRanksSendMessagesIfOneIsRefused) {

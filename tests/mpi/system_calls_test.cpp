@@ -11,6 +11,7 @@
 #include <csignal>
 #include <iostream>
 #include <map>
+#include <numeric>
 
 #include "plan/plan.hpp"
 #include "support.hpp"
@@ -110,6 +111,10 @@ TEST_F(SystemCalls, NoneButYields) {
   int counts = Counter::prepare();
   MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (!counts) GTEST_SKIP() << "SKIP: the system dispatches no system calls";
+  Counter::begin();
+  (void)getppid();
+  Counter::end();
+  EXPECT_EQ(std::accumulate(calls.begin(), calls.end(), 0L), 1);
   constexpr int warm_up = 3;
   constexpr int exchanges = 40;
   constexpr std::size_t elements = 64;
