@@ -85,7 +85,8 @@ bool run(std::uint64_t seed, const cases::Localized& localized, const cases::Exc
 
 TEST(NodeMemory, ThreadsAsRanksAgreeWithTheOracle) {
   std::size_t shares = 0;
-  for (std::uint64_t seed = 1; seed <= cases::effort(120); ++seed) {
+  const std::uint64_t seeds = cases::effort(cases::sanitized ? 600 : 60);
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const cases::Case c = cases::make_case(seed, {.most_ranks = 6});
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       cases::Random random(seed);
