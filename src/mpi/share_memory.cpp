@@ -6,6 +6,7 @@
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/wire.hpp"
@@ -35,7 +36,7 @@ Bytes packed(const T& value) {
   return writer.take();
 }
 
-void tell_once(Rank rank, const char* what) {
+void tell_once(Rank rank, const std::string& what) {
   static std::atomic<bool> told{false};
   const char* verbose = std::getenv("LANEWAY_VERBOSE");
   if (verbose == nullptr || std::atoi(verbose) < 1 || told.exchange(true)) return;
@@ -63,6 +64,7 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
   std::vector<Contribution> all;
   for (const Bytes& bytes : gather(mine)) all.push_back(Reader(bytes).get<Contribution>());
   if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) return nullptr;
+  std::string refusal;
   try {
     if (failure) std::rethrow_exception(failure);
     if (!leads) segment.emplace(all.front().segment);
@@ -79,11 +81,15 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
     memory->bytes = mine.window_bytes + mine.staging_bytes;
     memory->mapping = base;
   } catch (const std::exception& error) {
-    tell_once(comm.rank(), error.what());
+    refusal = error.what();
     memory = nullptr;
   }
-  for (const Bytes& good : gather(memory != nullptr))
-    if (!Reader(good).get<bool>()) return nullptr;
+  const std::vector<Bytes> shares = gather(memory != nullptr);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (Reader(shares[i]).get<bool>()) continue;
+    if (node.members[i] == comm.rank()) tell_once(comm.rank(), refusal);
+    return nullptr;
+  }
   return memory;
 }
 

@@ -1,0 +1,176 @@
+// Persistent operations use the memory of the node where its ranks share any, and messages where they do not.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <set>
+
+#include "exchange.hpp"
+#include "machine/machine.hpp"
+#include "plan/plan.hpp"
+#include "transport/shared_segment.hpp"
+
+namespace laneway::test {
+namespace {
+
+class Free : public testing::Environment {
+  void TearDown() override { free_pair_types(); }
+};
+const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
+
+Plan plan_of(LNW_Request request) {
+  MPI_Count length = 0;
+  EXPECT_MPI(LNW_Request_get_plan(request, nullptr, 0, &length));
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  EXPECT_MPI(LNW_Request_get_plan(request, text.data(), length + 1, &length));
+  text.pop_back();
+  return plan_from_json(text);
+}
+
+/// On all ranks together: an edge may have no bytes.
+int count(const Plan& plan, StepKind kind) {
+  int steps = static_cast<int>(std::ranges::count(plan.steps, kind, &Step::kind));
+  MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return steps;
+}
+
+/// Makes a request and frees it after some exchanges, whose results must be right.
+Plan plan_that_works(Op op, MPI_Comm comm, const Hints& hints) {
+  constexpr int exchanges = 5;
+  const Info info(hints);
+  Exchange exchange(op, comm, 1, false);
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(exchange.init(info.get(), &request));
+  for (int i = 0; i < exchanges; ++i) {
+    exchange.fill(i);
+    exchange.reference();
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_TRUE(exchange.arrived());
+  }
+  const Plan plan = plan_of(request);
+  EXPECT_MPI(LNW_Request_free(&request));
+  return plan;
+}
+
+void expect_messages_only(const Plan& plan) {
+  for (const StepKind kind : {StepKind::put, StepKind::take, StepKind::gate}) EXPECT_EQ(count(plan, kind), 0);
+  EXPECT_GT(count(plan, StepKind::send), 0);
+}
+
+constexpr std::array some_ops = {Op::allgather, Op::alltoallv};
+
+class NodeMemory : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    graph_ = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+    if (size() == 1) GTEST_SKIP() << "SKIP: one rank has nobody to share memory with";
+  }
+  Comm graph_;
+};
+
+TEST_F(NodeMemory, CarriesMessagesInsideTheNode) {
+  for (const Op op : some_ops)
+    for (const char* strategy : {"direct", "three_step"}) {
+      const Plan local = plan_that_works(op, graph_.get(), {{"lnw_strategy", strategy}, {"lnw_transport", "auto"}});
+      EXPECT_GT(count(local, StepKind::put), 0) << name(op) << " " << strategy;
+      EXPECT_GT(count(local, StepKind::take), 0) << name(op) << " " << strategy;
+      EXPECT_EQ(count(local, StepKind::send) + count(local, StepKind::receive), 0) << name(op) << " " << strategy;
+      const Plan p2p = plan_that_works(op, graph_.get(), {{"lnw_strategy", strategy}, {"lnw_transport", "p2p"}});
+      expect_messages_only(p2p);
+    }
+}
+
+TEST_F(NodeMemory, DescribedNodesShareNone) {
+  const Comm all = make_graph(MPI_COMM_WORLD, complete_shape(size()));
+  int inside = 0;
+  for (const std::string& text : {std::string("node:* rank:2"), std::string("node:* rank:1"), uneven_machine()}) {
+    const Machine machine = Machine::parse(text, size());
+    for (const Op op : some_ops)
+      for (const Choice& choice : choices(text)) {
+        const Plan plan = plan_that_works(op, all.get(), choice.hints());
+        for (const Step& step : plan.steps) {
+          if (!signals(step.kind)) continue;
+          ++inside;
+          EXPECT_EQ(machine.region_id(0, step.peer), machine.region_id(0, rank())) << choice.text();
+        }
+      }
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &inside, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_GT(inside, 0);
+}
+
+TEST_F(NodeMemory, AllRanksSendMessagesIfOneIsRefused) {
+  for (int refused = 0; refused < size(); ++refused)
+    for (const Op op : some_ops)
+      for (const char* strategy : {"direct", "three_step"}) {
+        SharedSegment::refuse_for_tests = rank() == refused;
+        const Plan plan = plan_that_works(op, graph_.get(), {{"lnw_strategy", strategy}});
+        SharedSegment::refuse_for_tests = false;
+        expect_messages_only(plan);
+      }
+  EXPECT_GT(count(plan_that_works(Op::allgather, graph_.get(), {}), StepKind::put), 0);
+}
+
+/// A limit of the system for a while, too low for one more of what it limits.
+class Limit {
+ public:
+  Limit(int resource, rlim_t limit) : resource_(resource) {
+    getrlimit(resource, &before_);
+    const rlimit low{limit, before_.rlim_max};
+    EXPECT_EQ(setrlimit(resource, &low), 0);
+  }
+  ~Limit() { setrlimit(resource_, &before_); }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  int resource_;
+  rlimit before_{};
+};
+
+TEST_F(NodeMemory, AllRanksSendMessagesIfTheSystemRefusesOne) {
+  // Whatever MPI opens for these messages is open before.
+  (void)plan_that_works(Op::allgather, graph_.get(), {{"lnw_transport", "p2p"}});
+  for (int refused = 0; refused < size(); ++refused) {
+    Plan plan;
+    if (rank() == refused) {
+      const Limit no_more_files(RLIMIT_NOFILE, 3);
+      plan = plan_that_works(Op::allgather, graph_.get(), {});
+    } else {
+      plan = plan_that_works(Op::allgather, graph_.get(), {});
+    }
+    expect_messages_only(plan);
+  }
+}
+
+/// Files that this process has mapped for sharing with others.
+std::set<std::string> shared_mappings() {
+  std::set<std::string> names;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t path = line.find('/');
+    if (line.find(" rw-s ") != std::string::npos && path != std::string::npos) names.insert(line.substr(path));
+  }
+  return names;
+}
+
+TEST_F(NodeMemory, HasNoName) {
+  (void)plan_that_works(Op::allgather, graph_.get(), {{"lnw_transport", "p2p"}});
+  const std::set<std::string> before = shared_mappings();
+  std::vector<int> receive(2);
+  const int send = rank();
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph_.get(), MPI_INFO_NULL,
+                                         &request));
+  std::set<std::string> now = shared_mappings();
+  for (const std::string& name : before) now.erase(name);
+  EXPECT_EQ(now, std::set<std::string>{"/memfd:laneway (deleted)"});
+  EXPECT_MPI(LNW_Request_free(&request));
+  EXPECT_EQ(shared_mappings().count("/memfd:laneway (deleted)"), 0U);
+}
+
+}  // namespace
+}  // namespace laneway::test

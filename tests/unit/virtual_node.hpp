@@ -1,0 +1,121 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cases.hpp"
+#include "exec/executor.hpp"
+#include "exec/reference.hpp"
+#include "setup/virtual_ranks.hpp"
+#include "transport/node_memory.hpp"
+
+/// Ranks of one process that share memory, as those of a node do.
+namespace laneway::cases {
+
+/// Windows and staging memory of all ranks, which each of them sees.
+class SharedByAll {
+ public:
+  explicit SharedByAll(const std::vector<Plan>& plans) {
+    for (const Plan& plan : plans) {
+      windows_.emplace_back(static_cast<std::size_t>(plan.window_bytes / 8 + 1));
+      staging_.emplace_back(static_cast<std::size_t>(plan.staging_bytes / 8 + 1));
+    }
+  }
+  std::shared_ptr<NodeMemory> seen_by(std::size_t rank, const Region& node) {
+    auto memory = std::make_shared<NodeMemory>();
+    memory->own = part(rank);
+    for (Rank peer : node.members) memory->peers[peer] = part(static_cast<std::size_t>(peer));
+    return memory;
+  }
+
+ private:
+  NodeMemory::Part part(std::size_t rank) {
+    return {reinterpret_cast<std::byte*>(windows_[rank].data()), reinterpret_cast<std::byte*>(staging_[rank].data())};
+  }
+
+  std::vector<std::vector<std::uint64_t>> windows_;
+  std::vector<std::vector<std::uint64_t>> staging_;
+};
+
+/// Data of several exchanges, and what the oracle says about them.
+struct Exchanges {
+  Exchanges(Random& random, const Pattern& pattern, std::size_t count)
+      : before(buffers(random, pattern, &RankPattern::in)) {
+    for (std::size_t k = 0; k < count; ++k) {
+      send.push_back(buffers(random, pattern, &RankPattern::out));
+      expected.push_back(before);
+      exchange(pattern, send.back(), expected.back());
+    }
+  }
+
+  std::vector<Memory> before;
+  std::vector<std::vector<Memory>> send;
+  std::vector<std::vector<Memory>> expected;
+};
+
+/// A rank that runs exchange after exchange with new data, at its own pace.
+class VirtualRank {
+ public:
+  VirtualRank(std::size_t rank, const Plan& plan, std::shared_ptr<NodeMemory> memory, Transport& transport,
+              const Exchanges& data)
+      : rank_(rank), data_(data), mine_(data.send[0][rank]), received_(data.before[rank]) {
+    executor_ = std::make_unique<Executor>(std::make_shared<const Plan>(plan),
+                                           Buffers{base_of(mine_), base_of(received_)}, transport, std::move(memory));
+  }
+
+  [[nodiscard]] bool finished() const { return !active_ && exchange_ == data_.send.size(); }
+
+  /// Starts or advances an exchange; false if it ended with wrong bytes.
+  bool act() {
+    if (!active_) {
+      std::ranges::copy(data_.send[exchange_][rank_].bytes, mine_.bytes.begin());
+      std::ranges::copy(data_.before[rank_].bytes, received_.bytes.begin());
+      executor_->start();
+      active_ = true;
+      return true;
+    }
+    if (!executor_->progress()) return true;
+    active_ = false;
+    std::ranges::fill(mine_.bytes, std::byte{0});
+    return received_ == data_.expected[exchange_++][rank_];
+  }
+
+ private:
+  static void* base_of(const Memory& memory) {
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.bytes.data()) -
+                                   static_cast<std::uintptr_t>(memory.first));
+  }
+
+  std::size_t rank_;
+  const Exchanges& data_;
+  Memory mine_;
+  Memory received_;
+  std::unique_ptr<Executor> executor_;
+  std::size_t exchange_ = 0;
+  bool active_ = false;
+};
+
+/// Plans that use the memory of nodes.
+struct Localized {
+  std::vector<Plan> plans;
+  std::vector<Region> nodes;  ///< by rank
+};
+
+inline Localized localize(Random& random, const Case& c, const Candidate& candidate) {
+  PlanOptions options = c.options;
+  options.deduplicate = candidate.deduplicate;
+  Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options).plans, {}};
+  const auto ranks = static_cast<Rank>(result.plans.size());
+  const Machine memory = random.chance(70) ? c.machine : random_machine(random, ranks);
+  for (Rank r = 0; r < ranks; ++r) result.nodes.push_back(memory.region(0, r));
+  const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096, 65536})};
+  result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, local);
+  return result;
+}
+
+}  // namespace laneway::cases
