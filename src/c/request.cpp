@@ -251,7 +251,7 @@ int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* stat
   return guarded(__func__, request, [&] {
     require_pointer(statistics, "statistics");
     const Statistics s = persistent(request).statistics();
-    *statistics = {s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes};
+    *statistics = {s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes, s.window_bytes, s.metadata_bytes};
   });
 }
 

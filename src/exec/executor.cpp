@@ -225,6 +225,16 @@ void Executor::finish() {
   if (memory_) raise(memory_->own.window + completed_word, memory_->exchange);
 }
 
+std::int64_t Executor::metadata_bytes() const {
+  std::size_t bytes = sizeof *this + places_.capacity() * sizeof(Place) + programs_.capacity() * sizeof(CopyProgram);
+  for (const std::vector<int>* table : {&message_step_, &step_message_, &initial_steps_, &unmet_at_start_, &unmet_,
+                                        &next_begin_, &next_, &ready_, &waiting_, &completed_})
+    bytes += table->capacity() * sizeof(int);
+  auto total = static_cast<std::int64_t>(bytes);
+  for (const CopyProgram& program : programs_) total += program.metadata_bytes();
+  return total;
+}
+
 void Executor::wait_for_steps() {
   for (int turns = 0; !progress();) relax(turns);
 }

@@ -55,6 +55,8 @@ class Executor final : public Progressive {
   [[nodiscard]] bool independent() const { return independent_; }
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
+  /// The memory that the executor takes besides the plan and staging memory.
+  [[nodiscard]] std::int64_t metadata_bytes() const;
 
  private:
   /// Where a step copies from and to, and what it waits for or raises.

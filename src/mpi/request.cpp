@@ -199,6 +199,9 @@ void Request::set_buffers(Buffers buffers) {
 Statistics Request::statistics() const {
   Statistics total;
   total.staging_bytes = plan_->staging_bytes;
+  total.window_bytes = plan_->window_bytes;
+  total.metadata_bytes = static_cast<std::int64_t>(sizeof *this) + metadata_bytes(*plan_);
+  if (exchange_) total.metadata_bytes += exchange_->metadata_bytes();
   for (const Step& step : plan_->steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
     if (!sends(step.kind)) continue;

@@ -35,6 +35,8 @@ struct Statistics {
   std::int64_t net_bytes = 0;
   std::int64_t copied_bytes = 0;
   std::int64_t staging_bytes = 0;
+  std::int64_t window_bytes = 0;
+  std::int64_t metadata_bytes = 0;
 };
 
 /// A neighborhood operation: a plan bound to buffers on a private communicator. Persistent, or nonblocking and then

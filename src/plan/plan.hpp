@@ -106,6 +106,9 @@ struct Plan {
 [[nodiscard]] const char* name(StepKind kind);
 [[nodiscard]] const char* name(Stage stage);
 
+/// The memory that the plan itself takes.
+[[nodiscard]] std::int64_t metadata_bytes(const Plan& plan);
+
 /// Equal plans have equal fingerprints.
 [[nodiscard]] std::uint64_t fingerprint(const Plan& plan);
 
