@@ -65,6 +65,7 @@ class Executor final : public Progressive {
     std::byte* to = nullptr;
     std::byte* word = nullptr;
     std::uint64_t lag = 0;
+    bool is_own_ready = false;  // raised by this rank, which waits for the readers of its staging memory
     std::int64_t alternate_from = 0;
     std::int64_t alternate_to = 0;
     std::int64_t alternate_word = 0;
