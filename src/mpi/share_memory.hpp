@@ -9,9 +9,9 @@
 
 namespace laneway {
 
-/// The ranks of `node` share memory, of which each says how much it has for others to see; parts without bytes are null.
-/// Null on all of them where one cannot, because the system refuses or its processes are separated from the others';
-/// said once a process if LANEWAY_VERBOSE is set. Collective over `node`, which must be in the same
+/// The ranks of `node` share memory, of which each says how much it has for others to see; parts without bytes are
+/// null. Null on all of them where one cannot, because the system refuses or its processes are separated from the
+/// others'; said once a process if LANEWAY_VERBOSE is set. Collective over `node`, which must be in the same
 /// MPI_COMM_TYPE_SHARED.
 [[nodiscard]] std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node,
                                                        std::int64_t window_bytes, std::int64_t staging_bytes);

@@ -1,6 +1,5 @@
 // Persistent requests that share staging memory: lnw_shared_staging.
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -112,26 +111,26 @@ void expect_refused(int code, const std::string& call, const std::string& what) 
 }
 
 TEST_F(SharedStagingTest, TwoCannotBeActive) {
-  if (size() < 3) return;
   const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
   MPI_Comm_set_errhandler(graph.get(), MPI_ERRORS_RETURN);
   for (const char* transport : {"auto", "p2p"}) {
-    // Every rank has staging memory, so that without shared memory, too, all share it.
     const Hints hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}, {"lnw_transport", transport}};
     Operation first(graph.get(), 31, hints), second(graph.get(), 32, hints);
-    if (first.statistics().arena_bytes == 0 || second.statistics().arena_bytes == 0) continue;
+    const bool share = first.statistics().arena_bytes > 0 && second.statistics().arena_bytes > 0;
     for (int turn = 0; turn < 3; ++turn) {
       first.fill(turn);
       second.fill(turn);
       EXPECT_MPI(LNW_Start(&first.request));
-      expect_refused(LNW_Start(&second.request), "LNW_Start",
-                     "request shares its staging memory (lnw_shared_staging) with a request that is active");
+      if (share)
+        expect_refused(LNW_Start(&second.request), "LNW_Start",
+                       "request shares its staging memory (lnw_shared_staging) with a request that is active");
       expect_refused(LNW_Start(&first.request), "LNW_Start", "request is active");
       EXPECT_MPI(LNW_Wait(&first.request, MPI_STATUS_IGNORE));
       EXPECT_TRUE(first.exchange.arrived());
       LNW_Request both[2] = {first.request, second.request};
-      expect_refused(LNW_Startall(2, both), "LNW_Startall",
-                     "array_of_requests[1] shares its staging memory (lnw_shared_staging) with array_of_requests[0]");
+      if (share)
+        expect_refused(LNW_Startall(2, both), "LNW_Startall",
+                       "array_of_requests[1] shares its staging memory (lnw_shared_staging) with array_of_requests[0]");
       int flag = 0;
       EXPECT_MPI(LNW_Test(&first.request, &flag, MPI_STATUS_IGNORE));
       EXPECT_TRUE(flag);
@@ -155,21 +154,18 @@ TEST_F(SharedStagingTest, MemoryIsTheSame) {
   {
     Operation first(graph.get(), 31, hints), second(graph.get(), 32, hints);
     const auto& arenas = Communicator::of(graph.get()).arenas;
-    const bool has_arena = first.statistics().arena_bytes > 0;
-    EXPECT_EQ(arenas.size(), has_arena || second.statistics().arena_bytes > 0 ? 1U : 0U);
-    if (size() > 2) EXPECT_GT(most(first.statistics().staging_bytes), 0);
-    if (has_arena) {
-      EXPECT_EQ(first.statistics().arena_bytes, std::stoll(enough));
-      EXPECT_EQ(second.statistics().arena_bytes, std::stoll(enough));
+    const int users = (first.statistics().arena_bytes > 0) + (second.statistics().arena_bytes > 0);
+    EXPECT_EQ(arenas.size(), users > 0 ? 1U : 0U);
+    EXPECT_EQ(most(users), size() > 2 ? 2 : 0);
+    if (users > 0) {
       arena = arenas.begin()->second;
-      EXPECT_EQ(arena.use_count(), 3);
-      EXPECT_LE(first.statistics().staging_bytes, arenas.begin()->second->bytes());
+      EXPECT_EQ(arena.use_count(), 1 + users);
+      EXPECT_EQ(std::max(first.statistics().arena_bytes, second.statistics().arena_bytes), std::stoll(enough));
     }
-    EXPECT_EQ(most(has_arena), size() > 2);
     Operation large(graph.get(), 31, hints, "8"), none(graph.get(), 31, hints, "0");
-    EXPECT_EQ(most(none.statistics().arena_bytes), 0);
-    if (most(first.statistics().staging_bytes) > 8 && first.statistics().staging_bytes > 8)
-      EXPECT_EQ(large.statistics().arena_bytes, 0);
+    EXPECT_EQ(none.statistics().arena_bytes, 0);
+    EXPECT_EQ(most(large.statistics().staging_bytes) > 8, size() > 2);
+    EXPECT_TRUE(large.statistics().staging_bytes <= 8 || large.statistics().arena_bytes == 0);
     EXPECT_EQ(large.statistics().staging_bytes, first.statistics().staging_bytes);
     for (Operation* operation : {&first, &large}) {  // they share nothing, and may be active together
       operation->fill(1);
