@@ -2,7 +2,9 @@
    protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory and Wait waits for
    its readers, or READY if they share it and the next exchange does, and what makes ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
 
+#ifndef ITERATIONS
 #define ITERATIONS 3
+#endif
 
 /* Kinds of messages. One over the network may begin or end on a node that is not modelled: ELSEWHERE. */
 #define MAILBOX 1

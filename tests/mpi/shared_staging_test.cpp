@@ -110,6 +110,12 @@ void expect_refused(int code, const std::string& call, const std::string& what) 
   EXPECT_EQ(error_text(code), call + " on rank " + std::to_string(rank()) + ": " + what);
 }
 
+/// On any rank.
+std::int64_t most(std::int64_t mine) {
+  MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return mine;
+}
+
 TEST_F(SharedStagingTest, TwoCannotBeActive) {
   const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
   MPI_Comm_set_errhandler(graph.get(), MPI_ERRORS_RETURN);
@@ -117,6 +123,7 @@ TEST_F(SharedStagingTest, TwoCannotBeActive) {
     const Hints hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}, {"lnw_transport", transport}};
     Operation first(graph.get(), 31, hints), second(graph.get(), 32, hints);
     const bool share = first.statistics().arena_bytes > 0 && second.statistics().arena_bytes > 0;
+    EXPECT_EQ(most(share), size() > 2);
     for (int turn = 0; turn < 3; ++turn) {
       first.fill(turn);
       second.fill(turn);
@@ -139,12 +146,6 @@ TEST_F(SharedStagingTest, TwoCannotBeActive) {
       EXPECT_TRUE(second.exchange.arrived());
     }
   }
-}
-
-/// Of all requests together, on all ranks.
-std::int64_t most(std::int64_t mine) {
-  MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-  return mine;
 }
 
 TEST_F(SharedStagingTest, MemoryIsTheSame) {
