@@ -99,6 +99,12 @@ class Laneway final : public Candidate {
                        statistics.bytes - statistics.net_bytes};
   }
 
+  [[nodiscard]] std::optional<MemoryUse> memory() const override {
+    LNW_Request_statistics statistics;
+    LNW_Request_get_statistics(request_, &statistics);
+    return MemoryUse{statistics.staging_bytes, statistics.window_bytes, statistics.metadata_bytes};
+  }
+
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
   LNW_Request request_ = LNW_REQUEST_NULL;

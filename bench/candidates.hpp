@@ -49,6 +49,8 @@ class Candidate {
   [[nodiscard]] virtual std::optional<std::vector<Message>> messages() const { return std::nullopt; }
   /// Counted by the candidate itself where it can.
   [[nodiscard]] virtual std::optional<RankTraffic> traffic() const { return std::nullopt; }
+  /// Of this rank.
+  [[nodiscard]] virtual std::optional<MemoryUse> memory() const { return std::nullopt; }
 };
 
 /// A candidate by the name of a baseline, or of a strategy of this library. Collective.

@@ -62,6 +62,15 @@ std::optional<TotalTraffic> total_traffic(std::span<const RankTraffic> ranks) {
   return total;
 }
 
+/// On rank 0; empty if not known.
+std::optional<MemoryUse> most_memory(const Candidate& candidate, const Run& run) {
+  std::optional<MemoryUse> most = candidate.memory();
+  if (!most) return std::nullopt;
+  static_assert(sizeof(MemoryUse) == 3 * sizeof(std::int64_t));
+  MPI_Reduce(run.is_root() ? MPI_IN_PLACE : &*most, &*most, 3, MPI_INT64_T, MPI_MAX, 0, run.comm);
+  return most;
+}
+
 std::vector<std::vector<std::int64_t>> node_matrix(const Candidate& candidate, const Run& run) {
   const std::optional<std::vector<Message>> messages = candidate.messages();
   if (!messages) return {};
@@ -177,6 +186,7 @@ CaseReport compare(const Run& run, const std::string& benchmark, const Workload&
     std::vector<RankTraffic> by_rank = traffic_by_rank(*entrant.candidate, run);
     entrant.result.traffic = total_traffic(by_rank);
     if (options.by_rank) entrant.result.by_rank = std::move(by_rank);
+    entrant.result.memory = most_memory(*entrant.candidate, run);
     entrant.result.node_matrix = node_matrix(*entrant.candidate, run);
   }
 

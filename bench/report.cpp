@@ -53,6 +53,9 @@ Json to_json(const CaseReport& report, const Result& result) {
   const auto traffic = [&](std::int64_t TotalTraffic::*field) {
     return or_null(member(result.traffic, [&](auto& t) { return t.*field; }));
   };
+  const auto memory = [&](std::int64_t MemoryUse::*field) {
+    return or_null(member(result.memory, [&](auto& m) { return m.*field; }));
+  };
   const Heavy& heavy = report.workload.heavy;
   const bool has_heavy = !heavy.ranks.empty();
   Json json = {
@@ -78,6 +81,9 @@ Json to_json(const CaseReport& report, const Result& result) {
       {"net_bytes_total", traffic(&TotalTraffic::net_bytes_total)},
       {"node_messages_max", traffic(&TotalTraffic::node_messages_max)},
       {"node_bytes_total", traffic(&TotalTraffic::node_bytes_total)},
+      {"staging_bytes", memory(&MemoryUse::staging_bytes)},
+      {"window_bytes", memory(&MemoryUse::window_bytes)},
+      {"metadata_bytes", memory(&MemoryUse::metadata_bytes)},
       {"verified", result.verified},
       {"iterations", report.iterations},
       {"batch", report.batch},

@@ -32,6 +32,7 @@ struct Result {
   std::optional<Ratio> ratio;     ///< to `p2p`
   std::optional<double> payback;  ///< exchanges until the longer setup than `mpi`'s is earned
   std::optional<TotalTraffic> traffic;
+  std::optional<MemoryUse> memory;
   std::vector<RankTraffic> by_rank;  ///< empty if not known or not wanted
   std::optional<double> product_seconds;
   std::vector<std::vector<std::int64_t>> node_matrix;  ///< bytes from node to node; empty if not known

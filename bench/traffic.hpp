@@ -52,6 +52,13 @@ struct TotalTraffic {
   void add(const RankTraffic& rank);
 };
 
+/// The most memory that a rank's request takes, by kind.
+struct MemoryUse {
+  std::int64_t staging_bytes = 0;
+  std::int64_t window_bytes = 0;
+  std::int64_t metadata_bytes = 0;
+};
+
 /// Bytes that a rank sends to each node.
 [[nodiscard]] std::vector<std::int64_t> bytes_by_node(std::span<const Message> messages, const Nodes& nodes);
 

@@ -36,8 +36,11 @@ module laneway
     integer(MPI_COUNT_KIND) :: bytes         !< bytes in them
     integer(MPI_COUNT_KIND) :: net_messages  !< of these, to other nodes
     integer(MPI_COUNT_KIND) :: net_bytes
-    integer(MPI_COUNT_KIND) :: copied_bytes  !< bytes copied within the rank
-    integer(MPI_COUNT_KIND) :: staging_bytes !< memory that the request holds for data in transit
+    integer(MPI_COUNT_KIND) :: copied_bytes   !< bytes copied within the rank
+    integer(MPI_COUNT_KIND) :: staging_bytes  !< memory that the request holds for data in transit
+    integer(MPI_COUNT_KIND) :: arena_bytes    !< not 0: that is in this much memory, shared with other requests
+    integer(MPI_COUNT_KIND) :: window_bytes   !< and for flags and mailboxes that the ranks of the node share
+    integer(MPI_COUNT_KIND) :: metadata_bytes !< and for its plan, copy programs and tables
   end type
 
   interface operator(==)

@@ -390,8 +390,11 @@ typedef struct LNW_Request_statistics {
   MPI_Count bytes;        /**< bytes in them */
   MPI_Count net_messages; /**< of these, to other nodes */
   MPI_Count net_bytes;
-  MPI_Count copied_bytes;  /**< bytes copied within the rank */
-  MPI_Count staging_bytes; /**< memory that the request holds for data in transit */
+  MPI_Count copied_bytes;   /**< bytes copied within the rank */
+  MPI_Count staging_bytes;  /**< memory that the request holds for data in transit */
+  MPI_Count arena_bytes;    /**< not 0: that is in this much memory, shared with other requests (lnw_shared_staging) */
+  MPI_Count window_bytes;   /**< and for flags and mailboxes that the ranks of the node share */
+  MPI_Count metadata_bytes; /**< and for its plan, copy programs and tables */
 } LNW_Request_statistics;
 
 /** Of persistent requests. */

@@ -67,7 +67,22 @@ Request& startable(LNW_Request request, Argument argument = {}) {
           [&] { return argument.text() + " is nonblocking; only persistent requests are started"; });
   require(ready.bound(), ErrorKind::request,
           [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
-  return inactive(request, argument);
+  Request& idle = inactive(request, argument);
+  require(!idle.is_blocked(), ErrorKind::request, [&] {
+    return argument.text() + " shares its staging memory (lnw_shared_staging) with a request that is active";
+  });
+  return idle;
+}
+
+/// Requests that are to be active together have no staging memory in common.
+void check_staging(std::span<const LNW_Request> requests) {
+  for (std::size_t i = 1; i < requests.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      require(!request_of(requests[i]).shares_staging_with(request_of(requests[j])), ErrorKind::request, [&] {
+        return Argument{"array_of_requests", static_cast<int>(i)}.text() +
+               " shares its staging memory (lnw_shared_staging) with " +
+               Argument{"array_of_requests", static_cast<int>(j)}.text();
+      });
 }
 
 Request& persistent(LNW_Request request) {
@@ -139,6 +154,7 @@ int LNW_Startall(int count, LNW_Request array_of_requests[]) {
               });
       startable(array_of_requests[i], {"array_of_requests", i});
     }
+    check_staging({array_of_requests, static_cast<std::size_t>(count)});
     for (int i = 0; i < count; ++i) request_of(array_of_requests[i]).start();
   });
 }
@@ -251,7 +267,8 @@ int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* stat
   return guarded(__func__, request, [&] {
     require_pointer(statistics, "statistics");
     const Statistics s = persistent(request).statistics();
-    *statistics = {s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes};
+    *statistics = {s.messages,      s.bytes,       s.net_messages, s.net_bytes,     s.copied_bytes,
+                   s.staging_bytes, s.arena_bytes, s.window_bytes, s.metadata_bytes};
   });
 }
 

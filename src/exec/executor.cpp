@@ -21,7 +21,8 @@ constexpr std::int64_t eager_send_bytes = 4096;
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
                    std::shared_ptr<NodeMemory> memory)
-    : plan_(std::move(plan)), memory_(plan_->window_bytes > 0 ? std::move(memory) : nullptr) {
+    : plan_(std::move(plan)),
+      memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr) {
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
   bind(buffers, transport);
 
@@ -36,7 +37,8 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
     run_here += step.kind == StepKind::copy || step.kind == StepKind::put;
     words += step.kind == StepKind::take || step.kind == StepKind::gate;
   }
-  independent_ = dependencies == 0;
+  // Peers wait for the end of this exchange before they write shared staging memory in the next one.
+  independent_ = dependencies == 0 && !(memory_ && memory_->arena);
   only_messages_wait_ = independent_ && words == 0 && !memory_;
   has_more_than_messages_ = !independent_ || run_here + words > 0;
   unmet_ = unmet_at_start_;
@@ -103,7 +105,9 @@ void Executor::place(std::size_t s) {
   }
   if (!signals(step.kind)) return;
   const NodeMemory::Part& peer = memory_->peers.at(step.peer);
-  place.word = (step.kind == StepKind::take ? memory_->own.window : peer.window) + step.flag;
+  std::byte* const words = step.kind == StepKind::gate ? peer.words : peer.window;
+  place.word = (step.kind == StepKind::take ? memory_->own.window : words) + step.flag;
+  place.is_own_ready = step.kind == StepKind::gate && step.peer == plan_->rank && step.flag == ready_word;
   place.lag = static_cast<std::uint64_t>(step.lag);
   place.alternate_word = step.alternate;
   if (step.kind == StepKind::put) {
@@ -130,6 +134,11 @@ void Executor::raise_flag(int step) {
 
 bool Executor::passes(int step) const {
   const Place& place = places_[static_cast<std::size_t>(step)];
+  if (place.is_own_ready) {
+    if (!memory_->arena->ready(memory_->exchange, place.lag)) return false;
+    raise(place.word, memory_->exchange);
+    return true;
+  }
   return seen(second_slot_ ? place.word + place.alternate_word : place.word) + place.lag >= memory_->exchange;
 }
 
@@ -165,8 +174,9 @@ void Executor::drain() {
 
 void Executor::start_rest() {
   if (memory_) {
-    second_slot_ = (++memory_->exchange & 1) != 0;
-    raise(memory_->own.window + started_word, memory_->exchange);
+    memory_->begin_exchange();
+    second_slot_ = memory_->second_slot();
+    raise(memory_->own.words + started_word, memory_->exchange);
   }
   remaining_ = static_cast<int>(plan_->steps.size());
   waiting_.clear();
@@ -222,7 +232,17 @@ bool Executor::progress() {
 }
 
 void Executor::finish() {
-  if (memory_) raise(memory_->own.window + completed_word, memory_->exchange);
+  if (memory_) raise(memory_->own.words + completed_word, memory_->exchange);
+}
+
+std::int64_t Executor::metadata_bytes() const {
+  std::size_t bytes = sizeof *this + places_.capacity() * sizeof(Place) + programs_.capacity() * sizeof(CopyProgram);
+  for (const std::vector<int>* table : {&message_step_, &step_message_, &initial_steps_, &unmet_at_start_, &unmet_,
+                                        &next_begin_, &next_, &ready_, &waiting_, &completed_})
+    bytes += table->capacity() * sizeof(int);
+  auto total = static_cast<std::int64_t>(bytes);
+  for (const CopyProgram& program : programs_) total += program.metadata_bytes();
+  return total;
 }
 
 void Executor::wait_for_steps() {

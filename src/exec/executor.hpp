@@ -55,6 +55,8 @@ class Executor final : public Progressive {
   [[nodiscard]] bool independent() const { return independent_; }
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
+  /// The memory that the executor takes besides the plan and staging memory.
+  [[nodiscard]] std::int64_t metadata_bytes() const;
 
  private:
   /// Where a step copies from and to, and what it waits for or raises.
@@ -63,6 +65,7 @@ class Executor final : public Progressive {
     std::byte* to = nullptr;
     std::byte* word = nullptr;
     std::uint64_t lag = 0;
+    bool is_own_ready = false;  // raised by this rank, which waits for the readers of its staging memory
     std::int64_t alternate_from = 0;
     std::int64_t alternate_to = 0;
     std::int64_t alternate_word = 0;

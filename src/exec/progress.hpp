@@ -188,6 +188,7 @@ class Exchange {
   [[nodiscard]] bool test() { return activity_.test(&executor_); }
   [[nodiscard]] bool done() { return activity_.done(&executor_); }
   void wait() { activity_.wait(&executor_); }
+  [[nodiscard]] std::int64_t metadata_bytes() const { return executor_.metadata_bytes(); }
 
  private:
   Executor executor_;

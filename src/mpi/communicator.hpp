@@ -109,8 +109,9 @@ class ErrorHandler {
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
 };
 
-class StartOrder;
 class Routes;
+class StagingArena;
+class StartOrder;
 struct FixedPlan;
 
 /// What operations run on: a topology, the private duplicate of the communicator that its ranks are of, and what is
@@ -165,6 +166,9 @@ class Communicator {
   /// The hint lnw_fixed_counts, and the plans that have been made under it, by operation and sizes of datatypes.
   bool fixed_counts = false;
   std::map<std::vector<std::int64_t>, std::unique_ptr<FixedPlan>> fixed_plans;
+
+  /// Under the hint lnw_shared_staging, by its bytes and the ranks that share memory.
+  std::map<std::pair<std::int64_t, std::vector<Rank>>, std::shared_ptr<StagingArena>> arenas;
 
   /// If it was created with reordered ranks.
   std::optional<Reordering> reordering;

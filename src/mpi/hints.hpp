@@ -57,6 +57,7 @@ struct Hints {
   LoweringOptions lowering;
   Sharing sharing = Sharing::all;
   LocalOptions local;
+  std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
   [[nodiscard]] std::uint64_t fingerprint() const;

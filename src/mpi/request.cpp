@@ -47,6 +47,7 @@ struct Planned {
   Region node;
   Region sharing;
   LocalOptions local;
+  std::int64_t shared_staging = 0;
   int tag = 0;
   Progress progress = Progress::in_calls;
 };
@@ -87,19 +88,56 @@ Planned plan_together(Communicator& communicator, PrivateComm& comm, MPI_Info in
   planned.progress = hints.progress;
   planned.sharing = find_sharing(communicator, hints, translate);
   planned.local = hints.local;
+  planned.shared_staging = hints.shared_staging;
   return planned;
 }
 
-/// Lets the plan use the memory of the node, if its ranks can share any.
-std::shared_ptr<NodeMemory> localize(const PrivateComm& comm, Planned& planned) {
-  if (planned.sharing.members.size() < 2) return nullptr;
+/// What the plan shares its staging memory with; null if it has memory of its own, or needs none.
+std::shared_ptr<StagingArena> find_arena(Communicator& communicator, const PrivateComm& comm, const Planned& planned) {
+  if (planned.shared_staging == 0) return nullptr;
+  const Region node = planned.sharing.members.empty() ? Region{comm.rank(), {comm.rank()}} : planned.sharing;
+  const std::int64_t bytes = largest(comm, node, planned.plan->staging_bytes);
+  if (bytes == 0 || bytes > planned.shared_staging) return nullptr;
+  std::shared_ptr<StagingArena>& arena = communicator.arenas[{planned.shared_staging, node.members}];
+  if (!arena) arena = make_arena(comm, node, planned.shared_staging);
+  return arena;
+}
+
+void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
+  for (const auto& [rank, part] : arena->parts()) {
+    NodeMemory::Part& peer = memory.peers[rank];
+    peer.staging = part.staging;
+    peer.words = part.words;
+  }
+  memory.own.staging = arena->own().staging;
+  memory.own.words = arena->own().words;
+  memory.arena = std::move(arena);
+}
+
+/// Lets the plan use the memory of the node, if its ranks can share any, and memory that it shares with other plans.
+std::shared_ptr<NodeMemory> localize(Communicator& communicator, const PrivateComm& comm, Planned& planned) {
+  const std::shared_ptr<StagingArena> arena = find_arena(communicator, comm, planned);
+  if (planned.sharing.members.size() < 2 || (arena && arena->is_private())) {
+    if (!arena) return nullptr;
+    auto memory = std::make_shared<NodeMemory>();
+    use_arena(*memory, arena);
+    return memory;
+  }
+  planned.local.shares_staging = arena != nullptr;
   Localizer localizer(*planned.plan, planned.sharing, planned.local);
   Mailbox mailbox(comm);
   for (Round round = localizer.begin(); round.kind != Round::Kind::done;)
     round = localizer.resume(mailbox.carry(round));
   Plan plan = localizer.take_plan();
-  std::shared_ptr<NodeMemory> memory = share_memory(comm, planned.sharing, plan);
-  if (memory && plan.window_bytes > 0) planned.plan = std::make_shared<const Plan>(std::move(plan));
+  const bool has_window = plan.window_bytes > 0;
+  std::shared_ptr<NodeMemory> memory =
+      share_memory(comm, planned.sharing, plan.window_bytes, has_window && !arena ? plan.staging_bytes : 0);
+  if (!memory || (!has_window && !arena)) return nullptr;
+  planned.plan = std::make_shared<const Plan>(std::move(plan));
+  if (arena) {
+    arena->add_readers(localizer.readers());
+    use_arena(*memory, arena);
+  }
   return memory;
 }
 
@@ -157,11 +195,12 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   Planned planned = plan_together(communicator, *priv, info, describe);
-  std::shared_ptr<NodeMemory> memory = localize(*priv, planned);
+  std::shared_ptr<NodeMemory> memory = localize(communicator, *priv, planned);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), planned.tag, std::move(planned.plan),
                                                std::move(planned.strategy), std::move(planned.node)));
   request->progress_ = provide_progress(planned.progress);
   request->memory_ = std::move(memory);
+  if (request->memory_) request->arena_ = request->memory_->arena.get();
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -196,9 +235,52 @@ void Request::set_buffers(Buffers buffers) {
   exchange_ = std::make_unique<Exchange>(plan_, buffers, transport, progress_, memory_);
 }
 
+namespace {
+
+/// Gives shared staging memory back as soon as the request is inactive, also if it fails.
+class Release {
+ public:
+  Release(const Request& request, StagingArena& arena) : request_(request), arena_(arena) {}
+  ~Release() {
+    if (!request_.active()) arena_.release(&request_);
+  }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+
+ private:
+  const Request& request_;
+  StagingArena& arena_;
+};
+
+}  // namespace
+
+void Request::start_sharing() {
+  require(arena_->claim(this), ErrorKind::request,
+          "request shares its staging memory (lnw_shared_staging) with one that is active");
+  const Release release(*this, *arena_);
+  exchange_->start();
+}
+
+bool Request::test_sharing() {
+  const Release release(*this, *arena_);
+  return !exchange_ || exchange_->test();
+}
+
+void Request::wait_sharing() {
+  const Release release(*this, *arena_);
+  if (exchange_) exchange_->wait();
+}
+
 Statistics Request::statistics() const {
   Statistics total;
   total.staging_bytes = plan_->staging_bytes;
+  if (arena_ != nullptr) total.arena_bytes = arena_->bytes();
+  total.window_bytes = plan_->window_bytes;
+  total.metadata_bytes = static_cast<std::int64_t>(sizeof *this) + metadata_bytes(*plan_);
+  if (memory_)
+    total.metadata_bytes +=
+        static_cast<std::int64_t>(sizeof *memory_ + memory_->peers.size() * sizeof *memory_->peers.begin());
+  if (exchange_) total.metadata_bytes += exchange_->metadata_bytes();
   for (const Step& step : plan_->steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
     if (!sends(step.kind)) continue;

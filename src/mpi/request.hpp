@@ -35,6 +35,9 @@ struct Statistics {
   std::int64_t net_bytes = 0;
   std::int64_t copied_bytes = 0;
   std::int64_t staging_bytes = 0;
+  std::int64_t arena_bytes = 0;
+  std::int64_t window_bytes = 0;
+  std::int64_t metadata_bytes = 0;
 };
 
 /// A neighborhood operation: a plan bound to buffers on a private communicator. Persistent, or nonblocking and then
@@ -52,18 +55,28 @@ class Request {
   Request& operator=(const Request&) = delete;
 
   [[nodiscard]] bool nonblocking() const { return nonblocking_ != nullptr; }
-  /// Must be persistent, bound and not active.
-  void start() { exchange_->start(); }
+  /// Must be startable.
+  void start() {
+    if (arena_ != nullptr) return start_sharing();
+    exchange_->start();
+  }
   /// True, and inactive, when complete.
-  [[nodiscard]] bool test() { return exchange_ ? exchange_->test() : !nonblocking_ || nonblocking_->test(); }
+  [[nodiscard]] bool test() {
+    if (arena_ != nullptr) return test_sharing();
+    return exchange_ ? exchange_->test() : !nonblocking_ || nonblocking_->test();
+  }
   /// As test, but a complete request stays active.
   [[nodiscard]] bool done() { return exchange_ ? exchange_->done() : !nonblocking_ || nonblocking_->done(); }
   void wait() {
+    if (arena_ != nullptr) return wait_sharing();
     if (exchange_) return exchange_->wait();
     if (nonblocking_) nonblocking_->wait();
   }
   [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active(); }
-  [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active(); }
+  /// Bound, and neither active itself nor kept from that by a request with which it shares staging memory.
+  [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active() && !is_blocked(); }
+  [[nodiscard]] bool is_blocked() const { return arena_ != nullptr && arena_->claimed(); }
+  [[nodiscard]] bool shares_staging_with(const Request& other) const { return arena_ && arena_ == other.arena_; }
   [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
   void set_buffers(Buffers buffers);
 
@@ -78,6 +91,9 @@ class Request {
  private:
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
           std::shared_ptr<const Plan> plan, std::string strategy, Region node);
+  void start_sharing();
+  [[nodiscard]] bool test_sharing();
+  void wait_sharing();
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
@@ -87,6 +103,7 @@ class Request {
   Progress progress_ = Progress::in_calls;
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
+  StagingArena* arena_ = nullptr;  // of memory_
   std::string strategy_;
   Region node_;
 };

@@ -11,6 +11,7 @@
 
 #include "core/wire.hpp"
 #include "mpi/mailbox.hpp"
+#include "plan/plan.hpp"
 #include "transport/shared_segment.hpp"
 
 namespace laneway {
@@ -44,26 +45,34 @@ void tell_once(Rank rank, const std::string& what) {
             << "); the MPI library carries their messages\n";
 }
 
+/// What all ranks of `node` give.
+template <class T>
+std::vector<T> gather(const PrivateComm& comm, const Region& node, const T& mine) {
+  std::vector<T> all;
+  for (const Bytes& bytes : Mailbox(comm).carry({Round::Kind::region_gather, {}, {}, packed(mine), &node}))
+    all.push_back(Reader(bytes).get<T>());
+  return all;
+}
+
 }  // namespace
 
-std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node, const Plan& plan) {
-  Mailbox mailbox(comm);
-  const auto gather = [&](const auto& contribution) {
-    return mailbox.carry({Round::Kind::region_gather, {}, {}, packed(contribution), &node});
-  };
+std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node, std::int64_t window_bytes,
+                                         std::int64_t staging_bytes) {
   const bool leads = comm.rank() == node.members.front();
   std::optional<SharedSegment> segment;
   auto memory = std::make_shared<NodeMemory>();
   std::exception_ptr failure;
-  Contribution mine{plan.window_bytes, plan.window_bytes > 0 ? plan.staging_bytes : 0, {}};
+  Contribution mine{window_bytes, staging_bytes, {}};
   try {
     if (leads) mine.segment = segment.emplace().address();
   } catch (...) {
     failure = std::current_exception();
   }
-  std::vector<Contribution> all;
-  for (const Bytes& bytes : gather(mine)) all.push_back(Reader(bytes).get<Contribution>());
-  if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) return nullptr;
+  const std::vector<Contribution> all = gather(comm, node, mine);
+  if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) {
+    for (Rank rank : node.members) memory->peers[rank] = {};
+    return memory;
+  }
   std::string refusal;
   try {
     if (failure) std::rethrow_exception(failure);
@@ -73,24 +82,38 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
     const std::shared_ptr<std::byte> base = segment->map(total);
     std::byte* at = base.get() + SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const NodeMemory::Part part{at, at + pages(all[i].window_bytes)};
+      const NodeMemory::Part part{at, at + pages(all[i].window_bytes), at};
       memory->peers[node.members[i]] = part;
       if (node.members[i] == comm.rank()) memory->own = part;
       at = part.staging + pages(all[i].staging_bytes);
     }
-    memory->bytes = mine.window_bytes + mine.staging_bytes;
     memory->mapping = base;
   } catch (const std::exception& error) {
     refusal = error.what();
     memory = nullptr;
   }
-  const std::vector<Bytes> shares = gather(memory != nullptr);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (Reader(shares[i]).get<bool>()) continue;
-    if (node.members[i] == comm.rank()) tell_once(comm.rank(), refusal);
-    return nullptr;
-  }
-  return memory;
+  const std::vector<char> shares = gather<char>(comm, node, memory != nullptr);
+  const auto refused = std::find(shares.begin(), shares.end(), 0);
+  if (refused == shares.end()) return memory;
+  if (node.members[static_cast<std::size_t>(refused - shares.begin())] == comm.rank()) tell_once(comm.rank(), refusal);
+  return nullptr;
+}
+
+std::shared_ptr<StagingArena> make_arena(const PrivateComm& comm, const Region& node, std::int64_t bytes) {
+  std::map<Rank, StagingArena::Part> parts;
+  if (node.members.size() > 1)
+    if (const std::shared_ptr<NodeMemory> shared = share_memory(comm, node, arena_header_bytes, bytes)) {
+      for (const auto& [rank, part] : shared->peers) parts[rank] = {part.window, part.staging};
+      return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts), shared->mapping);
+    }
+  const std::shared_ptr<std::byte[]> memory(new std::byte[static_cast<std::size_t>(arena_header_bytes + bytes)]);
+  parts[comm.rank()] = {memory.get(), memory.get() + arena_header_bytes};
+  return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts), memory);
+}
+
+std::int64_t largest(const PrivateComm& comm, const Region& node, std::int64_t value) {
+  const std::vector<std::int64_t> all = gather(comm, node, value);
+  return *std::max_element(all.begin(), all.end());
 }
 
 }  // namespace laneway

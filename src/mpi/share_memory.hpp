@@ -5,14 +5,22 @@
 
 #include "machine/machine.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/plan.hpp"
 #include "transport/node_memory.hpp"
 
 namespace laneway {
 
-/// The ranks of `node` share memory for the plans that they have. Null on all of them where one cannot, because the
-/// system refuses or its processes are separated from the others'; said once a process if LANEWAY_VERBOSE is set.
-/// Collective over `node`, which must be in the same MPI_COMM_TYPE_SHARED.
-[[nodiscard]] std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node, const Plan& plan);
+/// The ranks of `node` share memory, of which each says how much it has for others to see; parts without bytes are
+/// null. Null on all of them where one cannot, because the system refuses or its processes are separated from the
+/// others'; said once a process if LANEWAY_VERBOSE is set. Collective over `node`, which must be in the same
+/// MPI_COMM_TYPE_SHARED.
+[[nodiscard]] std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node,
+                                                       std::int64_t window_bytes, std::int64_t staging_bytes);
+
+/// `bytes` bytes for each rank of `node` that plans share one after another; private memory where the ranks can share
+/// none. Collective as above.
+[[nodiscard]] std::shared_ptr<StagingArena> make_arena(const PrivateComm& comm, const Region& node, std::int64_t bytes);
+
+/// The largest value that a rank of `node` gives. Collective over it.
+[[nodiscard]] std::int64_t largest(const PrivateComm& comm, const Region& node, std::int64_t value);
 
 }  // namespace laneway

@@ -48,6 +48,13 @@ const char* name(Stage stage) {
   return "?";
 }
 
+std::int64_t metadata_bytes(const Plan& plan) {
+  std::size_t bytes = sizeof plan + plan.steps.capacity() * sizeof(Step);
+  for (const Step& step : plan.steps)
+    bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int);
+  return static_cast<std::int64_t>(bytes);
+}
+
 std::uint64_t fingerprint(const Plan& plan) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   auto mix = [&](std::int64_t value) {

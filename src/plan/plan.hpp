@@ -92,6 +92,11 @@ inline constexpr std::int64_t started_word = 0;
 inline constexpr std::int64_t completed_word = cache_line;
 inline constexpr std::int64_t window_header_bytes = 2 * cache_line;
 
+/// Of plans that share their staging memory, these words and one more are at the beginning of that instead: the number
+/// of the exchange in which all who took from the memory before are done, so that it may be written.
+inline constexpr std::int64_t ready_word = 2 * cache_line;
+inline constexpr std::int64_t arena_header_bytes = 3 * cache_line;
+
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
 struct Plan {
   Rank rank = 0;
@@ -105,6 +110,9 @@ struct Plan {
 [[nodiscard]] const char* name(Buffer buffer);
 [[nodiscard]] const char* name(StepKind kind);
 [[nodiscard]] const char* name(Stage stage);
+
+/// The memory that the plan itself takes.
+[[nodiscard]] std::int64_t metadata_bytes(const Plan& plan);
 
 /// Equal plans have equal fingerprints.
 [[nodiscard]] std::uint64_t fingerprint(const Plan& plan);

@@ -295,8 +295,9 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       }
   if (mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty()) {
     plan_.window_bytes = 0;
-    return {};
+    if (!options_.shares_staging) return {};
   }
+  for (const auto& [reader, bytes] : pulled) takers_.push_back(reader);
 
   std::vector<Step> steps;
   const auto add_gate = [&](Rank peer, std::int64_t word, std::int64_t lag) {
@@ -308,9 +309,23 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
     steps.push_back(std::move(gate));
     return static_cast<int>(steps.size()) - 1;
   };
-  std::map<Rank, int> has_completed;
-  for (Rank peer : node_.members)
-    if (pushed_to.contains(peer) || pulled.contains(peer)) has_completed[peer] = add_gate(peer, completed_word, 1);
+  const bool shares = options_.shares_staging;
+  std::map<Rank, int> may_write;  // to the staging memory of a peer, or to what the peer takes from
+  for (Rank peer : node_.members) {
+    if (shares && pushed_to.contains(peer)) may_write[peer] = add_gate(peer, ready_word, 0);
+    if (!shares && (pushed_to.contains(peer) || pulled.contains(peer)))
+      may_write[peer] = add_gate(peer, completed_word, 1);
+  }
+  bool fills_staging = false;
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Step& now = plan_.steps[s];
+    if (side_of[s])
+      fills_staging = fills_staging || (now.kind == StepKind::receive && side_of[s]->mode == Mode::push);
+    else if (!replaced[s])
+      fills_staging = fills_staging || (now.kind == StepKind::receive && now.span.buffer == Buffer::staging) ||
+                      (now.kind == StepKind::copy && now.to == Buffer::staging);
+  }
+  const int own_ready = shares && fills_staging ? add_gate(plan_.rank, ready_word, 0) : -1;
 
   std::vector<std::vector<int>> here(plan_.steps.size());  // by step of the plan so far
   const auto mapped = [&](const std::vector<int>& after) {
@@ -343,13 +358,14 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
         now.to = side->mode == Mode::push ? Buffer::staging : Buffer::window;
         if (side->mode == Mode::push) {
           now.runs = copy_runs(pick(side->place, side->peer_stream), side->peer_place);
-          now.after.push_back(has_completed.at(now.peer));
+          now.after.push_back(may_write.at(now.peer));
         } else if (side->mode == Mode::mailbox) {
           now.runs = copy_runs(side->place, {{side->slot, bytes}});
         }
       } else {
         now.from = side->mode == Mode::pull ? Buffer::staging : Buffer::window;
         now.to = side->buffer;
+        if (side->mode == Mode::push && shares) now.after.push_back(own_ready);
         if (side->mode == Mode::pull) {
           now.runs = copy_runs(pick(side->peer_place, side->stream), side->place);
         } else if (side->mode == Mode::mailbox) {
@@ -365,9 +381,12 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       if (now.kind == StepKind::copy && now.to == Buffer::staging)
         for (const CopyRun& run : now.runs) written.append(Run{run.to, run.bytes, run.to_stride, run.count});
       std::vector<int> gates;
-      if (!written.empty())
+      if (!written.empty() && shares) {
+        gates.push_back(own_ready);
+      } else if (!written.empty()) {
         for (const auto& [reader, bytes] : pulled)
-          if (!intersect(bytes, RangeSet(written)).empty()) gates.push_back(has_completed.at(reader));
+          if (!intersect(bytes, RangeSet(written)).empty()) gates.push_back(may_write.at(reader));
+      }
       if (now.kind == StepKind::receive) {  // those of one channel must begin in plan order
         std::vector<int>& earlier = gates_of[{now.peer, now.channel}];
         earlier.insert(earlier.end(), gates.begin(), gates.end());

@@ -16,6 +16,8 @@ struct LocalOptions {
   /// Of those that need a mailbox, and so two copies, the largest. The MPI library copies larger ones once, which takes
   /// as long when they no longer fit into caches, and they would need much memory.
   std::int64_t mailbox_bytes = 65536;
+  /// Staging memory is shared with other plans that are never active at the same time.
+  bool shares_staging = false;
 };
 
 /// Turns messages of a plan between ranks that share memory into puts and takes, by agreement of both sides:
@@ -33,6 +35,11 @@ struct LocalOptions {
 /// - A put into staging memory waits until its rank has completed the exchange before.
 /// - A step that writes staging memory from which others take waits until these have completed the exchange before.
 ///
+/// With shared staging memory exchanges are counted over all plans that share it, and who took from a rank's memory in
+/// the exchange before may be unknown to this plan. So what writes a rank's staging memory, by itself or from a peer,
+/// waits for its `ready` word, which the rank raises when all who ever take from its memory have completed the exchange
+/// before; where a peer writes, a gate of the rank's own sees to that.
+///
 /// A state machine of two rounds, as Planner. Tests prove it for all ranks in one process, a model checker the rules.
 class Localizer {
  public:
@@ -44,6 +51,8 @@ class Localizer {
 
   /// Has no window if no message goes through shared memory.
   [[nodiscard]] Plan take_plan() { return std::move(plan_); }
+  /// Who takes from this rank's staging memory.
+  [[nodiscard]] const std::vector<Rank>& readers() const { return takers_; }
 
  private:
   enum class Mode : std::uint8_t { message, push, pull, mailbox };
@@ -78,6 +87,7 @@ class Localizer {
   std::vector<std::vector<int>> readers_;  // by step: the steps that depend on it
   std::map<Rank, std::vector<Side>> out_;  // ascending (channel, place in the plan), as `in_` of the peer
   std::map<Rank, std::vector<Side>> in_;
+  std::vector<Rank> takers_;
   bool answered_ = false;
 };
 

@@ -1,8 +1,10 @@
 /* How ranks of one node exchange messages through shared memory, for the model checker Spin. docs/verify.md tells the
-   protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory, and what makes
-   ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
+   protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory and Wait waits for
+   its readers, or READY if they share it and the next exchange does, and what makes ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
 
+#ifndef ITERATIONS
 #define ITERATIONS 3
+#endif
 
 /* Kinds of messages. One over the network may begin or end on a node that is not modelled: ELSEWHERE. */
 #define MAILBOX 1
@@ -134,6 +136,7 @@ hidden byte pulling[MESSAGES];
    the network is MPI's answer to the receiver. */
 byte started[REQUESTS * RANKS];
 byte completed[REQUESTS * RANKS];
+byte ready[RANKS];
 byte flag[2 * MESSAGES];
 
 /* Between a rank and MPI, or its own. */
@@ -155,8 +158,18 @@ byte order;
 byte memory[2 * AREAS];
 byte unread[AREAS];
 
+/* With READY, exchanges are counted over all requests. */
+#ifdef READY
+#define AT(r) (r)
+#define BYTES k
+#define TURNS (REQUESTS * ITERATIONS)
+#define HAS_TURN(m) (IN(order, k - 1) == request[m])
+#else
 #define AT(r) (q * RANKS + (r))
 #define BYTES (q * ITERATIONS + k)
+#define TURNS ITERATIONS
+#define HAS_TURN(m) true
+#endif
 #ifdef ONE_SLOT
 #define SLOT(m) 0
 #else
@@ -185,7 +198,9 @@ inline read_rest(m) {
 
 /* The rules, for rank r in exchange k of request q. */
 #define HAS_PULLED(set, i) (!IN(set, i) || completed[AT(i)] + 1 >= k)
-#if defined(SHARED) && !defined(PRIVATE_PUSH_RULE)
+#if defined(READY) && !defined(PRIVATE_PUSH_RULE)
+#define MAY_PUSH(m) (ready[to[m]] >= k)
+#elif defined(SHARED) && !defined(PRIVATE_PUSH_RULE)
 #define MAY_PUSH(m) (started[AT(to[m])] >= k)
 #elif defined(NO_PUSH_RULE)
 #define MAY_PUSH(m) true
@@ -194,10 +209,21 @@ inline read_rest(m) {
 #else
 #define MAY_PUSH(m) (completed[AT(to[m])] + 1 >= k)
 #endif
-#if defined(SHARED) || defined(NO_PULL_RULE)
+#if defined(READY) && !defined(NO_PULL_RULE)
+#define MAY_RECEIVE(m) (ready[r] >= k)
+#elif defined(SHARED) || defined(NO_PULL_RULE)
 #define MAY_RECEIVE(m) true
 #else
 #define MAY_RECEIVE(m) EACH_RANK(HAS_PULLED, pulling[m])
+#endif
+
+/* Nobody reads from rank r any more what the exchange before has left there, in whatever request. */
+#define READS_NO_MORE(r, m) (kind[m] != PULL || from[m] != (r) || completed[AT(to[m])] + 1 >= k)
+#define EACH_READS_NO_MORE(r) EACH_MESSAGE(READS_NO_MORE, r)
+#ifdef READY
+#define RAISE :: d_step { ready[r] < k && EACH_READS_NO_MORE(r) -> ready[r] = k }
+#else
+#define RAISE
 #endif
 
 #define SENDS(what, m) (kind[m] == what && request[m] == q && from[m] == r)
@@ -241,6 +267,7 @@ inline start() {
   /* All that can be done at once is. Then the rank may wait for a neighbour, and nothing advances the exchange here. */
   do
   ALL(STEP)
+  RAISE
   :: else -> break
   od;
   if
@@ -260,6 +287,7 @@ inline start() {
 inline wait() {
   do
   ALL(STEP)
+  RAISE
   :: d_step { IS_COMPLETE -> completed[AT(r)] = k }; break
   od;
 #if defined(SHARED) && !defined(NO_ACKNOWLEDGEMENT)
@@ -292,16 +320,20 @@ proctype rank(byte r) {
 proctype outgoing(byte m) {
   byte k, i;
   byte q = request[m];
-  for (k : 1 .. ITERATIONS) {
+  for (k : 1 .. TURNS) {
     if
-    :: sending[m] == k
-    :: sending[m] == k && to[m] != ELSEWHERE && receiving[m] >= k
-    fi;
-    do
-    :: d_step { i < MESSAGES && IN(after[m], i) -> read_half(i) }; d_step { read_rest(i); i++ }
-    :: i < MESSAGES && !IN(after[m], i) -> i++
-    :: d_step { i == MESSAGES -> sent[m] = k; i = 0 }; break
-    od
+    :: !HAS_TURN(m)
+    :: else ->
+      if
+      :: sending[m] == k
+      :: sending[m] == k && to[m] != ELSEWHERE && receiving[m] >= k
+      fi;
+      do
+      :: d_step { i < MESSAGES && IN(after[m], i) -> read_half(i) }; d_step { read_rest(i); i++ }
+      :: i < MESSAGES && !IN(after[m], i) -> i++
+      :: d_step { i == MESSAGES -> sent[m] = k; i = 0 }; break
+      od
+    fi
   }
 }
 
@@ -309,12 +341,16 @@ proctype outgoing(byte m) {
 proctype incoming(byte m) {
   byte k;
   byte q = request[m];
-  for (k : 1 .. ITERATIONS) {
+  for (k : 1 .. TURNS) {
     if
-    :: d_step { HAS_ARRIVED && area[m] != NOWHERE -> write_half(m) }; write_rest(m)
-    :: HAS_ARRIVED && area[m] == NOWHERE
-    fi;
-    flag[2 * m] = k
+    :: !HAS_TURN(m)
+    :: else ->
+      if
+      :: d_step { HAS_ARRIVED && area[m] != NOWHERE -> write_half(m) }; write_rest(m)
+      :: HAS_ARRIVED && area[m] == NOWHERE
+      fi;
+      flag[2 * m] = k
+    fi
   }
 }
 

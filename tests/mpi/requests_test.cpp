@@ -10,6 +10,7 @@
 #include "exchange.hpp"
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/request.hpp"
 
 namespace laneway::test {
 namespace {
@@ -463,6 +464,37 @@ TEST_F(RequestsTest, StatisticsOfKnownDuplicates) {
   // Each rank's three values go once to each other node.
   EXPECT_EQ(totals("three_step"),
             (std::array<std::int64_t, 2>{pairs_of_nodes, std::int64_t{size()} * (nodes - 1) * 12}));
+}
+
+TEST_F(RequestsTest, StatisticsOfMemory) {
+  const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
+  const std::size_t elements = 300;
+  const std::vector<int> send(elements, rank());
+  std::vector<int> receive(elements * static_cast<std::size_t>(size()));
+  const auto statistics = [&](const Hints& hints) {
+    const Info info(hints);
+    LNW_Request request = LNW_REQUEST_NULL;
+    const int count = static_cast<int>(elements);
+    EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), count, MPI_INT, receive.data(), count, MPI_INT, graph.get(),
+                                           info.get(), &request));
+    LNW_Request_statistics result{};
+    EXPECT_MPI(LNW_Request_get_statistics(request, &result));
+    const laneway::Plan& plan = reinterpret_cast<laneway::Request*>(request)->plan();
+    EXPECT_EQ(result.staging_bytes, plan.staging_bytes);
+    EXPECT_EQ(result.window_bytes, plan.window_bytes);
+    EXPECT_GT(result.metadata_bytes, laneway::metadata_bytes(plan));
+    EXPECT_MPI(LNW_Request_free(&request));
+    return result;
+  };
+  const LNW_Request_statistics direct = statistics({{"lnw_transport", "p2p"}});
+  EXPECT_EQ(direct.staging_bytes, 0);
+  EXPECT_EQ(direct.window_bytes, 0);
+  const Hints relayed{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}};
+  const LNW_Request_statistics shared = statistics(relayed);
+  EXPECT_EQ(shared.window_bytes > 0, size() > 1 && (size() % 2 == 0 || rank() + 1 < size()));
+  std::int64_t staging = shared.staging_bytes;
+  MPI_Allreduce(MPI_IN_PLACE, &staging, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_EQ(staging > static_cast<std::int64_t>(elements * sizeof(int)), size() > 2);
 }
 
 TEST_F(RequestsTest, PlanText) {

@@ -17,6 +17,12 @@
 /// Ranks of one process that share memory, as those of a node do.
 namespace laneway::cases {
 
+/// The address that offsets are relative to.
+inline void* base_of(const Memory& memory) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.bytes.data()) -
+                                 static_cast<std::uintptr_t>(memory.first));
+}
+
 /// Windows and staging memory of all ranks, which each of them sees.
 class SharedByAll {
  public:
@@ -35,7 +41,8 @@ class SharedByAll {
 
  private:
   NodeMemory::Part part(std::size_t rank) {
-    return {reinterpret_cast<std::byte*>(windows_[rank].data()), reinterpret_cast<std::byte*>(staging_[rank].data())};
+    auto* const window = reinterpret_cast<std::byte*>(windows_[rank].data());
+    return {window, reinterpret_cast<std::byte*>(staging_[rank].data()), window};
   }
 
   std::vector<std::vector<std::uint64_t>> windows_;
@@ -86,11 +93,6 @@ class VirtualRank {
   }
 
  private:
-  static void* base_of(const Memory& memory) {
-    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.bytes.data()) -
-                                   static_cast<std::uintptr_t>(memory.first));
-  }
-
   std::size_t rank_;
   const Exchanges& data_;
   Memory mine_;
