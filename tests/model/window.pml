@@ -105,6 +105,16 @@ inline messages() {
   message(6, 1, NETWORK, ELSEWHERE, 1, 0, NONE, ONE(2));
   message(7, 1, PULL, 1, 2, 0, ONE(6), NONE)
 }
+#elif defined(HANDED) /* two requests; rank 1 scatters from the area into which the other request gathers */
+#define RANKS 3
+#define REQUESTS 2
+#define AREAS 1
+inline messages() {
+  message(0, 0, NETWORK, ELSEWHERE, 1, 0, NONE, ONE(2));
+  message(1, 0, PULL, 1, 2, 0, ONE(0), NONE);
+  message(2, 1, PUSH, 0, 1, 0, NONE, NONE);
+  message(3, 1, NETWORK, 1, ELSEWHERE, NOWHERE, ONE(2), NONE)
+}
 #endif
 #ifndef REQUESTS
 #define REQUESTS 1
