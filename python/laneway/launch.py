@@ -45,15 +45,24 @@ class Job:
         return self.place.ranks if isinstance(self.place, Cluster) else os.cpu_count() or 1
 
 
-def _exported(variables: Mapping[str, str]) -> list[str]:
+def _is_oversubscribed(job: Job) -> bool:
+    return job.rank_count() > (os.cpu_count() or 1)
+
+
+def _variables(job: Job) -> Mapping[str, str]:
+    # A rank sees only those of its own emulated node.
+    shares_cores = isinstance(job.place, Cluster) and _is_oversubscribed(job)
+    return {**({"LANEWAY_OVERSUBSCRIBED": "1"} if shares_cores else {}), **job.variables}
+
+
+def _exported(job: Job) -> list[str]:
     inherited = [name for name in os.environ if name.startswith("LANEWAY_")]
-    return sorted({*inherited, *variables})
+    return sorted({*inherited, *_variables(job)})
 
 
 def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
     argv = ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"]
-    oversubscribed = job.rank_count() > (os.cpu_count() or 1)
-    parameters = {"mpi_yield_when_idle": str(int(oversubscribed)), "pml": "ob1", "btl": "self,vader,tcp"}
+    parameters = {"mpi_yield_when_idle": str(int(_is_oversubscribed(job))), "pml": "ob1", "btl": "self,vader,tcp"}
     if isinstance(job.place, Cluster):
         argv += ["--hostfile", supervisor.HOSTFILE, "--map-by", "slot"]
         parameters |= {
@@ -67,7 +76,7 @@ def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
         argv += ["--oversubscribe"]
     for name, value in parameters.items():
         argv += ["--mca", name, value]
-    for name in _exported(job.variables):
+    for name in _exported(job):
         argv += ["-x", name]
     return [*argv, "-n", str(job.rank_count()), *program]
 
@@ -82,7 +91,7 @@ def _mpich(job: Job, program: Sequence[str]) -> list[str]:
 
 
 def _environment(job: Job) -> dict[str, str]:
-    environment = {**os.environ, **job.variables}
+    environment = {**os.environ, **_variables(job)}
     if job.mpi == "mpich" and isinstance(job.place, Cluster):
         environment |= {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": supervisor.INTERFACE}
     return environment

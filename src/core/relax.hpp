@@ -2,12 +2,19 @@
 
 #include <sched.h>
 
+#include <atomic>
+
 namespace laneway {
 
-/// One turn of a waiting loop: spins briefly, then yields, since oversubscribed ranks must not lose a time slice each.
+/// Turns after which a waiting loop yields. Ranks that share cores must not lose a time slice each; yielding costs more
+/// than a short exchange, so ranks that are known to have a core each wait for longer.
+inline constexpr int impatient_turns = 16;
+inline constexpr int patient_turns = 1000;
+inline std::atomic<int> turns_before_yield{impatient_turns};
+
+/// One turn of a waiting loop.
 inline void relax(int& turns) {
-  constexpr int turns_before_yield = 16;
-  if (++turns > turns_before_yield) sched_yield();
+  if (++turns > turns_before_yield.load(std::memory_order_relaxed)) sched_yield();
 }
 
 }  // namespace laneway

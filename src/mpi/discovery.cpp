@@ -75,9 +75,13 @@ std::vector<int> split_by_node(MPI_Comm comm) {
 
 }  // namespace
 
-bool world_node_is_known() {
+std::size_t world_node_size() {
   const std::lock_guard lock(world_node_mutex);
-  return !world_node.empty();
+  return world_node.size();
+}
+
+bool world_node_is_known() {
+  return world_node_size() > 0;
 }
 
 std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description) {

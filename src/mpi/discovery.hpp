@@ -19,6 +19,8 @@ namespace laneway {
 [[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description, bool translate);
 
 [[nodiscard]] bool world_node_is_known();
+/// Ranks of MPI_COMM_WORLD on this rank's node; 0 if that is not known.
+[[nodiscard]] std::size_t world_node_size();
 
 /// The links between devices of the calling rank's node, for its members in `comm`; null if `description` has none.
 [[nodiscard]] std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description);

@@ -1,5 +1,7 @@
 #include "mpi/share_memory.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -9,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "core/relax.hpp"
 #include "core/wire.hpp"
+#include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "plan/plan.hpp"
 #include "transport/shared_segment.hpp"
@@ -22,7 +26,27 @@ struct Contribution {
   std::int64_t window_bytes = 0;
   std::int64_t staging_bytes = 0;
   SharedSegment::Address segment;  // of the first member
+  cpu_set_t cores{};               // that the process may run on; none if that is not known
 };
+
+cpu_set_t own_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) CPU_ZERO(&cores);
+  return cores;
+}
+
+/// Ranks of this node that have a core each may wait for longer before they yield. Those of emulated nodes share cores
+/// with ranks that look far away; their launcher says so.
+void learn_patience(const std::vector<Contribution>& all) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (const Contribution& one : all) CPU_OR(&cores, &cores, &one.cores);
+  const std::size_t ranks = world_node_size();
+  const bool fits = ranks > 0 && ranks <= static_cast<std::size_t>(CPU_COUNT(&cores));
+  const bool shares_cores = std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr;
+  turns_before_yield.store(fits && !shares_cores ? patient_turns : impatient_turns, std::memory_order_relaxed);
+}
 
 /// Parts begin on pages of their own, so that each is in the memory next to the rank that writes it first.
 std::size_t pages(std::int64_t bytes) {
@@ -62,13 +86,14 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
   std::optional<SharedSegment> segment;
   auto memory = std::make_shared<NodeMemory>();
   std::exception_ptr failure;
-  Contribution mine{window_bytes, staging_bytes, {}};
+  Contribution mine{window_bytes, staging_bytes, {}, own_cores()};
   try {
     if (leads) mine.segment = segment.emplace().address();
   } catch (...) {
     failure = std::current_exception();
   }
   const std::vector<Contribution> all = gather(comm, node, mine);
+  learn_patience(all);
   if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) {
     for (Rank rank : node.members) memory->peers[rank] = {};
     return memory;
