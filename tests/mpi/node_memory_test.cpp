@@ -83,23 +83,29 @@ TEST_F(NodeMemory, CarriesMessagesInsideTheNode) {
     }
 }
 
-TEST_F(NodeMemory, DescribedNodesShareNone) {
+TEST_F(NodeMemory, DescribedNodesShareNoneIfAsked) {
   const Comm all = make_graph(MPI_COMM_WORLD, complete_shape(size()));
   int inside = 0;
+  int across = 0;
   for (const std::string& text : {std::string("node:* rank:2"), std::string("node:* rank:1"), uneven_machine()}) {
     const Machine machine = Machine::parse(text, size());
     for (const Op op : some_ops)
-      for (const Choice& choice : choices(text)) {
-        const Plan plan = plan_that_works(op, all.get(), choice.hints());
-        for (const Step& step : plan.steps) {
-          if (!signals(step.kind)) continue;
-          ++inside;
-          EXPECT_EQ(machine.region_id(0, step.peer), machine.region_id(0, rank())) << choice.text();
+      for (Choice choice : choices(text))
+        for (const char* transport : {"node", "auto"}) {
+          choice.transport = transport;
+          const Plan plan = plan_that_works(op, all.get(), choice.hints());
+          for (const Step& step : plan.steps) {
+            if (!signals(step.kind)) continue;
+            const bool is_inside = machine.region_id(0, step.peer) == machine.region_id(0, rank());
+            ++(is_inside ? inside : across);
+            EXPECT_TRUE(is_inside || choice.transport == "auto") << choice.text();
+          }
         }
-      }
   }
-  MPI_Allreduce(MPI_IN_PLACE, &inside, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  EXPECT_GT(inside, 0);
+  for (int* steps : {&inside, &across}) {
+    MPI_Allreduce(MPI_IN_PLACE, steps, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT_GT(*steps, 0);
+  }
 }
 
 TEST_F(NodeMemory, AllRanksSendMessagesIfOneIsRefused) {
