@@ -19,15 +19,6 @@ class Free : public testing::Environment {
 };
 const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
 
-Plan plan_of(LNW_Request request) {
-  MPI_Count length = 0;
-  EXPECT_MPI(LNW_Request_get_plan(request, nullptr, 0, &length));
-  std::string text(static_cast<std::size_t>(length) + 1, '\0');
-  EXPECT_MPI(LNW_Request_get_plan(request, text.data(), length + 1, &length));
-  text.pop_back();
-  return plan_from_json(text);
-}
-
 /// On all ranks together: an edge may have no bytes.
 int count(const Plan& plan, StepKind kind) {
   int steps = static_cast<int>(std::ranges::count(plan.steps, kind, &Step::kind));
@@ -49,7 +40,7 @@ Plan plan_that_works(Op op, MPI_Comm comm, const Hints& hints) {
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     EXPECT_TRUE(exchange.arrived());
   }
-  const Plan plan = plan_of(request);
+  const Plan plan = plan_from_json(plan_text(request));
   EXPECT_MPI(LNW_Request_free(&request));
   return plan;
 }

@@ -489,7 +489,7 @@ TEST_F(RequestsTest, StatisticsOfMemory) {
   const LNW_Request_statistics direct = statistics({{"lnw_transport", "p2p"}});
   EXPECT_EQ(direct.staging_bytes, 0);
   EXPECT_EQ(direct.window_bytes, 0);
-  const Hints relayed{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}};
+  const Hints relayed{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}, {"lnw_transport", "node"}};
   const LNW_Request_statistics shared = statistics(relayed);
   EXPECT_EQ(shared.window_bytes > 0, size() > 1 && (size() % 2 == 0 || rank() + 1 < size()));
   std::int64_t staging = shared.staging_bytes;

@@ -60,6 +60,15 @@ void MpiTest::TearDown() {
   if (first < size() && mine == size() && rank() == 0) ADD_FAILURE() << "failed on rank " << first;
 }
 
+std::string plan_text(LNW_Request request) {
+  MPI_Count length = 0;
+  EXPECT_MPI(LNW_Request_get_plan(request, nullptr, 0, &length));
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  EXPECT_MPI(LNW_Request_get_plan(request, text.data(), length + 1, &length));
+  text.pop_back();
+  return text;
+}
+
 std::uint64_t mix(std::initializer_list<std::uint64_t> values) {
   std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
   for (std::uint64_t value : values) {

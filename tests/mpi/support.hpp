@@ -18,6 +18,9 @@ namespace laneway::test {
 [[nodiscard]] int rank();
 [[nodiscard]] int size();
 
+/// The plan of a persistent request, as JSON.
+[[nodiscard]] std::string plan_text(LNW_Request request);
+
 /// By the library that runs, not by its headers.
 [[nodiscard]] bool is_mpich();
 

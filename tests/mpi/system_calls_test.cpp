@@ -94,12 +94,7 @@ class SystemCalls : public MpiTest {};
 
 /// Whether this rank has no messages that the MPI library carries.
 bool is_local(LNW_Request request) {
-  MPI_Count length = 0;
-  EXPECT_MPI(LNW_Request_get_plan(request, nullptr, 0, &length));
-  std::string text(static_cast<std::size_t>(length) + 1, '\0');
-  EXPECT_MPI(LNW_Request_get_plan(request, text.data(), length + 1, &length));
-  text.pop_back();
-  return std::ranges::none_of(plan_from_json(text).steps, [](const Step& step) {
+  return std::ranges::none_of(plan_from_json(plan_text(request)).steps, [](const Step& step) {
     return step.kind == StepKind::send || step.kind == StepKind::receive;
   });
 }
