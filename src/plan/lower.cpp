@@ -217,6 +217,14 @@ std::int64_t Lowering::part_bytes(const Piece& piece) const {
   return options_.network_message_bytes > 0 ? options_.network_message_bytes : std::max<std::int64_t>(piece.bytes(), 1);
 }
 
+/// What is handed on, cut to the size of messages between regions: parts can go on as soon as they arrive.
+std::vector<Range> Lowering::stretches(std::int64_t bytes) const {
+  const std::int64_t most = options_.network_message_bytes > 0 ? options_.network_message_bytes : bytes;
+  std::vector<Range> result;
+  for (std::int64_t begin = 0; begin < bytes; begin += most) result.push_back({begin, std::min(most, bytes - begin)});
+  return result;
+}
+
 /// A piece cut to the size of messages between regions.
 std::vector<Piece> Lowering::parts_of(const Piece& piece) const {
   std::vector<Piece> parts;
@@ -231,7 +239,8 @@ void Lowering::gather_messages(std::size_t l) {
   if (lane.sender != it_.rank) {
     std::vector<Segment> own;
     for (const Piece& piece : lane.pieces)
-      if (piece.source == it_.rank) own.push_back({Buffer::send, own_piece(lane, piece)});
+      if (piece.source == it_.rank)
+        for (const Piece& part : parts_of(piece)) own.push_back({Buffer::send, own_piece(lane, part)});
     builder_.send(Stage::gather, lane.sender, own, grouping);
     return;
   }
@@ -239,9 +248,11 @@ void Lowering::gather_messages(std::size_t l) {
   std::map<Rank, std::vector<Sink>> others;
   std::int64_t at = out_images_[l]->offset;
   for (const Piece& piece : lane.pieces) {
-    if (piece.source != it_.rank)
-      others[piece.source].push_back({piece.bytes(), Buffer::staging, {{0, piece.bytes()}}, {{at, piece.bytes()}}});
-    at += piece.bytes();
+    for (const Piece& part : parts_of(piece)) {
+      if (piece.source != it_.rank)
+        others[piece.source].push_back({part.bytes(), Buffer::staging, {{0, part.bytes()}}, {{at, part.bytes()}}});
+      at += part.bytes();
+    }
   }
   for (const auto& [source, sinks] : others) builder_.receive(Stage::gather, source, sinks, grouping);
 }
@@ -365,13 +376,22 @@ void Lowering::scatter_messages(int index) {
   const Lane& lane = it_.in_lanes[static_cast<std::size_t>(index)];
   const Grouping grouping{options_.relay_message_bytes};
   if (lane.receiver == it_.rank) {
-    for (const auto& [destination, segments] : segments_for_others(index))
-      builder_.send(Stage::scatter, destination, segments, grouping);
+    for (const auto& [destination, segments] : segments_for_others(index)) {
+      std::vector<Segment> parts;
+      for (const Segment& segment : segments)
+        for (const Range& part : stretches(segment.ranges.bytes()))
+          parts.push_back({segment.buffer, segment.ranges.slice(part.offset, part.bytes)});
+      builder_.send(Stage::scatter, destination, parts, grouping);
+    }
     return;
   }
   std::vector<Sink> sinks;
-  for (const Arrival& arrival : it_.arrivals)
-    if (arrival.lane == index) sinks.push_back(sink_of(arrival));
+  for (const Arrival& arrival : it_.arrivals) {
+    if (arrival.lane != index) continue;
+    const Sink whole = sink_of(arrival);
+    for (const Range& part : stretches(whole.bytes))
+      sinks.push_back(restrict({whole.stream, whole.place}, {part}, whole.bytes));
+  }
   builder_.receive(Stage::scatter, lane.receiver, sinks, grouping);
 }
 

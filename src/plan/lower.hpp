@@ -93,6 +93,7 @@ class Lowering {
   [[nodiscard]] RangeList own_piece(const Lane& lane, const Piece& piece) const;
   [[nodiscard]] Grouping between_regions() const;
   [[nodiscard]] std::int64_t part_bytes(const Piece& piece) const;
+  [[nodiscard]] std::vector<Range> stretches(std::int64_t bytes) const;
   [[nodiscard]] std::vector<Piece> parts_of(const Piece& piece) const;
   [[nodiscard]] std::vector<const Forward*> forwards_of(int lane) const;
   [[nodiscard]] std::size_t edge_from(Rank source, int ordinal) const;

@@ -106,7 +106,7 @@ TEST_F(SharedStagingTest, OthersMayBeActiveMeanwhile) {
 }
 
 void expect_refused(int code, const std::string& call, const std::string& what) {
-  EXPECT_EQ(error_class(code), MPI_ERR_REQUEST);
+  expect_error_class(code, MPI_ERR_REQUEST);
   EXPECT_EQ(error_text(code), call + " on rank " + std::to_string(rank()) + ": " + what);
 }
 
