@@ -202,7 +202,7 @@ TEST(StagingArena, SharersNeedTheReadyWord) {
   const auto open = [](Step& gate) { gate.lag = std::int64_t{1} << 40; };
   const auto failures = [&](const std::function<void(Rank, Step&)>& change) {
     int wrong = 0;
-    for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    for (std::uint64_t seed = 1; seed <= cases::effort(600); ++seed) {
       SharingCase c(seed);
       for (Sharer& sharer : c.sharers)
         for (Plan& plan : sharer.plans)
