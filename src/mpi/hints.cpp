@@ -12,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 14> rows = {{
+constexpr std::array<HintRow, 15> rows = {{
     {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
      "a name that `laneway strategies` lists, or one for each level as in `node:three_step,socket:two_step`; the "
      "suffix "
@@ -44,6 +44,8 @@ constexpr std::array<HintRow, 14> rows = {{
      "described machine; p2p: the MPI library carries everything"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "65536", "bytes",
      "inside a node, messages that are not relayed go through its memory up to this size"},
+    {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608", "bytes",
+     "for such messages a request takes at most this much memory a rank; the largest go without"},
     {"lnw_shared_staging", "LANEWAY_SHARED_STAGING", "0", "bytes",
      "promise: persistent operations whose staging memory is no larger are never active together, and started in the "
      "same order on all ranks; they share it"},
@@ -116,7 +118,8 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
-      std::to_string(local.mailbox_bytes) + '\n' + std::to_string(shared_staging);
+      std::to_string(local.mailbox_bytes) + '\n' + std::to_string(local.all_mailboxes_bytes) + '\n' +
+      std::to_string(shared_staging);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -168,6 +171,7 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
           "lnw_transport=" + transport + ": valid are auto, node and p2p");
   hints.sharing = transport == "auto" ? Sharing::all : transport == "node" ? Sharing::described : Sharing::none;
   hints.local.mailbox_bytes = bytes("lnw_local_message", text("lnw_local_message"));
+  hints.local.all_mailboxes_bytes = bytes("lnw_local_memory", text("lnw_local_memory"));
   hints.shared_staging = bytes("lnw_shared_staging", text("lnw_shared_staging"));
   if (hints.strict_progress) {
     if (hints.strategy.row->make()->relays()) hints.strategy.row = &find_strategy("direct");

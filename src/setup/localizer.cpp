@@ -68,6 +68,11 @@ std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) {
   return (bytes + to - 1) / to * to;
 }
 
+/// Of a mailbox for so many bytes and its word.
+std::int64_t slot_bytes(std::int64_t bytes) {
+  return rounded_up(rounded_up(bytes, 8) + 8, cache_line);
+}
+
 }  // namespace
 
 Localizer::Localizer(Plan plan, const Region& node, const LocalOptions& options)
@@ -176,6 +181,21 @@ Localizer::Mode Localizer::choose(const Side& side, bool offered) const {
   return step(side.step).span.bytes <= options_.mailbox_bytes ? Mode::mailbox : Mode::message;
 }
 
+/// Leaves the largest messages to the MPI library if mailboxes for all would take too much memory.
+void Localizer::drop_mailboxes() {
+  std::vector<Side*> boxed;
+  for (auto& [peer, sides] : in_)
+    for (Side& side : sides)
+      if (side.mode == Mode::mailbox) boxed.push_back(&side);
+  std::stable_sort(boxed.begin(), boxed.end(),
+                   [&](const Side* a, const Side* b) { return step(a->step).span.bytes < step(b->step).span.bytes; });
+  std::int64_t total = 0;
+  for (Side* side : boxed) {
+    total += 2 * slot_bytes(step(side->step).span.bytes);
+    if (total > options_.all_mailboxes_bytes) side->mode = Mode::message;
+  }
+}
+
 Round Localizer::begin() {
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (const auto& [peer, sides] : out_) {
@@ -220,19 +240,21 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
       if (side.mode == Mode::pull) side.peer_place = std::move(place);
     }
     // What the sides see differently, they leave to the MPI library, which reports it.
+    if (!agrees)
+      for (Side& side : sides) side.mode = Mode::message;
+  }
+  drop_mailboxes();
+  for (auto& [peer, sides] : in_)
     for (Side& side : sides) {
-      if (!agrees) side.mode = Mode::message;
       if (side.mode == Mode::push || side.mode == Mode::pull) {
         side.flag = plan_.window_bytes;
         plan_.window_bytes += cache_line;
       } else if (side.mode == Mode::mailbox) {
-        const std::int64_t bytes = rounded_up(step(side.step).span.bytes, 8);
         side.slot = mailboxes;
-        side.flag = mailboxes + bytes;
-        mailboxes += rounded_up(bytes + 8, cache_line);
+        side.flag = mailboxes + rounded_up(step(side.step).span.bytes, 8);
+        mailboxes += slot_bytes(step(side.step).span.bytes);
       }
     }
-  }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, sides] : in_) {
     Writer letter;

@@ -16,6 +16,8 @@ struct LocalOptions {
   /// Of those that need a mailbox, and so two copies, the largest. The MPI library copies larger ones once, which takes
   /// as long when they no longer fit into caches, and they would need much memory.
   std::int64_t mailbox_bytes = 65536;
+  /// All mailboxes of a rank together; the largest messages go without.
+  std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;
   /// Staging memory is shared with other plans that are never active at the same time.
   bool shares_staging = false;
 };
@@ -78,6 +80,7 @@ class Localizer {
   [[nodiscard]] Mode choose(const Side& side, bool offered) const;
   [[nodiscard]] bool is_local(Rank peer) const;
   [[nodiscard]] const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
+  void drop_mailboxes();
   Round answer(const std::vector<Bytes>& inbox);
   Round rewrite(const std::vector<Bytes>& inbox);
 

@@ -85,6 +85,11 @@ TEST_F(SharedStagingTest, RequestsTakeTurnsWithoutSharedMemory) {
   alternate("node:* rank:2", {{"lnw_transport", "p2p"}}, effort(20));
 }
 
+TEST_F(SharedStagingTest, RequestsTakeTurnsWithAProgressThread) {
+  for (const std::string& machine : {std::string("node:* rank:2"), uneven_machine()})
+    alternate(machine, {{"lnw_progress", "thread"}}, effort(20));
+}
+
 /// A rank may be late with a request that does not share the memory.
 TEST_F(SharedStagingTest, OthersMayBeActiveMeanwhile) {
   const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
