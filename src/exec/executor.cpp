@@ -1,7 +1,6 @@
 #include "exec/executor.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -180,7 +179,7 @@ void Executor::start_rest() {
   }
   remaining_ = static_cast<int>(plan_->steps.size());
   waiting_.clear();
-  if (!independent_) std::memcpy(unmet_.data(), unmet_at_start_.data(), unmet_.size() * sizeof(int));
+  if (!independent_) std::copy(unmet_at_start_.begin(), unmet_at_start_.end(), unmet_.begin());
   for (int step : initial_steps_) {
     begin(step);
     drain();
