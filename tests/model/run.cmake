@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Run by ctest: lets Spin check the model with some macros defined, and compares what it finds with the verdict.
 find_program(SPIN spin)
 if(NOT SPIN)
