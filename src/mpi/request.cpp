@@ -135,7 +135,7 @@ std::shared_ptr<NodeMemory> localize(Communicator& communicator, const PrivateCo
   if (!memory || (!has_window && !arena)) return nullptr;
   planned.plan = std::make_shared<const Plan>(std::move(plan));
   if (arena) {
-    arena->add_readers(localizer.readers());
+    arena->add_readers(localizer.takers());
     use_arena(*memory, arena);
   }
   return memory;

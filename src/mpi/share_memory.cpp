@@ -37,15 +37,16 @@ cpu_set_t own_cores() {
 }
 
 /// Ranks of this node that have a core each may wait for longer before they yield. Those of emulated nodes share cores
-/// with ranks that look far away; their launcher says so.
+/// with ranks that look far away; their launcher says so. What some of the ranks have shown is not taken back where
+/// others, who are fewer, cannot show it.
 void learn_patience(const std::vector<Contribution>& all) {
+  if (std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr) return;
   cpu_set_t cores;
   CPU_ZERO(&cores);
   for (const Contribution& one : all) CPU_OR(&cores, &cores, &one.cores);
   const std::size_t ranks = world_node_size();
   const bool fits = ranks > 0 && ranks <= static_cast<std::size_t>(CPU_COUNT(&cores));
-  const bool shares_cores = std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr;
-  turns_before_yield.store(fits && !shares_cores ? patient_turns : impatient_turns, std::memory_order_relaxed);
+  if (fits) turns_before_yield.store(patient_turns, std::memory_order_relaxed);
 }
 
 /// Parts begin on pages of their own, so that each is in the memory next to the rank that writes it first.

@@ -54,7 +54,7 @@ class Localizer {
   /// Has no window if no message goes through shared memory.
   [[nodiscard]] Plan take_plan() { return std::move(plan_); }
   /// Who takes from this rank's staging memory.
-  [[nodiscard]] const std::vector<Rank>& readers() const { return takers_; }
+  [[nodiscard]] const std::vector<Rank>& takers() const { return takers_; }
 
  private:
   enum class Mode : std::uint8_t { message, push, pull, mailbox };
