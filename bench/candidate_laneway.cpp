@@ -1,6 +1,9 @@
 #include <laneway/laneway.h>
 
+#include <array>
 #include <initializer_list>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "candidates.hpp"
@@ -38,6 +41,19 @@ class Laneway final : public Candidate {
     LNW_Dist_graph_create_adjacent(task.run.comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
                                    static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
                                    machine.get(), 0, &comm_);
+    const double begin = MPI_Wtime();
+    init(strategy, task);
+    init_seconds_ = MPI_Wtime() - begin;
+  }
+  ~Laneway() override {
+    LNW_Request_free(&request_);
+    MPI_Comm_free(&comm_);
+  }
+  Laneway(const Laneway&) = delete;
+  Laneway& operator=(const Laneway&) = delete;
+
+  void init(const std::string& strategy, const Task& task) {
+    const Exchange& exchange = task.exchange;
     const Hints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}};
     std::byte* send = task.buffers.send.data();
     std::byte* receive = task.buffers.receive.data();
@@ -68,12 +84,8 @@ class Laneway final : public Candidate {
         break;
     }
   }
-  ~Laneway() override {
-    LNW_Request_free(&request_);
-    MPI_Comm_free(&comm_);
-  }
-  Laneway(const Laneway&) = delete;
-  Laneway& operator=(const Laneway&) = delete;
+
+  [[nodiscard]] std::optional<double> init_seconds() const override { return init_seconds_; }
 
   void start() override { LNW_Start(&request_); }
   bool test() override {
@@ -99,6 +111,32 @@ class Laneway final : public Candidate {
                        statistics.bytes - statistics.net_bytes};
   }
 
+  [[nodiscard]] std::optional<Choice> choice() const override {
+    MPI_Info info = MPI_INFO_NULL;
+    LNW_Request_get_info(request_, &info);
+    Choice choice;
+    int keys = 0;
+    MPI_Info_get_nkeys(info, &keys);
+    for (int i = 0; i < keys; ++i) {
+      std::array<char, MPI_MAX_INFO_KEY + 1> key{};
+      std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+      int found = 0;
+      MPI_Info_get_nthkey(info, i, key.data());
+      MPI_Info_get(info, key.data(), MPI_MAX_INFO_VAL, value.data(), &found);
+      constexpr std::string_view cost = "lnw_cost_";
+      const std::string_view name = key.data();
+      if (name.starts_with(cost)) {
+        std::istringstream numbers(value.data());
+        std::vector<double>& predicted = choice.predicted[std::string(name.substr(cost.size()))];
+        for (double seconds = 0; numbers >> seconds;) predicted.push_back(seconds);
+      }
+      if (name == "lnw_strategy") choice.strategy = value.data();
+    }
+    MPI_Info_free(&info);
+    if (choice.predicted.empty()) return std::nullopt;
+    return choice;
+  }
+
   [[nodiscard]] std::optional<MemoryUse> memory() const override {
     LNW_Request_statistics statistics;
     LNW_Request_get_statistics(request_, &statistics);
@@ -108,6 +146,7 @@ class Laneway final : public Candidate {
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
   LNW_Request request_ = LNW_REQUEST_NULL;
+  double init_seconds_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #endif
 
 #include "candidates.hpp"
+#include "core/simulated.hpp"
 
 namespace laneway::bench {
 
@@ -93,6 +94,7 @@ class MpiPersistent final : public EdgeCandidate {
 }  // namespace
 
 std::unique_ptr<Candidate> make_mpi(const Task& task) {
+  if constexpr (simulated) return make_p2p(task);
   return std::make_unique<Mpi>(task);
 }
 

@@ -1,4 +1,5 @@
 #include "candidates.hpp"
+#include "core/simulated.hpp"
 
 namespace laneway::bench {
 
@@ -8,24 +9,21 @@ class PointToPoint final : public EdgeCandidate {
  public:
   explicit PointToPoint(const Task& task) : EdgeCandidate(task), blocks_(task) {
     MPI_Comm_dup(task.run.comm, &comm_);
-    const std::vector<Rank>& sources = task.exchange.receive.peers;
-    const std::vector<Rank>& destinations = task.exchange.send.peers;
-    requests_.reserve(sources.size() + destinations.size());
-    for (std::size_t k = 0; k < sources.size(); ++k)
-      MPI_Recv_init(blocks_.receive + blocks_.receive_displacements[k], blocks_.receive_counts[k], MPI_BYTE, sources[k],
-                    0, comm_, &requests_.emplace_back());
-    for (std::size_t k = 0; k < destinations.size(); ++k)
-      MPI_Send_init(blocks_.send + blocks_.send_displacements[k], blocks_.send_counts[k], MPI_BYTE, destinations[k], 0,
-                    comm_, &requests_.emplace_back());
+    requests_.resize(sources().size() + destinations().size(), MPI_REQUEST_NULL);
+    if constexpr (!simulated) begin(&MPI_Recv_init, &MPI_Send_init);
   }
   ~PointToPoint() override {
-    for (MPI_Request& request : requests_) MPI_Request_free(&request);
+    for (MPI_Request& request : requests_)
+      if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     MPI_Comm_free(&comm_);
   }
 
   void start() override {
     blocks_.pack();
-    if (count() > 0) MPI_Startall(count(), requests_.data());  // Open MPI refuses to start no requests
+    if constexpr (simulated)
+      begin(&MPI_Irecv, &MPI_Isend);
+    else if (count() > 0)
+      MPI_Startall(count(), requests_.data());  // Open MPI refuses to start no requests
   }
   bool test() override {
     int flag = 0;
@@ -35,6 +33,18 @@ class PointToPoint final : public EdgeCandidate {
   void wait() override { MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE); }
 
  private:
+  /// One request for each edge, the receives first.
+  void begin(decltype(&MPI_Irecv) receive, decltype(&MPI_Isend) send) {
+    MPI_Request* request = requests_.data();
+    for (std::size_t k = 0; k < sources().size(); ++k)
+      receive(blocks_.receive + blocks_.receive_displacements[k], blocks_.receive_counts[k], MPI_BYTE, sources()[k], 0,
+              comm_, request++);
+    for (std::size_t k = 0; k < destinations().size(); ++k)
+      send(blocks_.send + blocks_.send_displacements[k], blocks_.send_counts[k], MPI_BYTE, destinations()[k], 0, comm_,
+           request++);
+  }
+  [[nodiscard]] const std::vector<Rank>& sources() const { return task_.exchange.receive.peers; }
+  [[nodiscard]] const std::vector<Rank>& destinations() const { return task_.exchange.send.peers; }
   [[nodiscard]] int count() const { return static_cast<int>(requests_.size()); }
 
   Blocks blocks_;

@@ -48,6 +48,8 @@ const BaselineRow* find_baseline(std::string_view name) {
 }  // namespace
 
 std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task) {
+  for (const OwnCandidate& own : task.own)
+    if (own.name == name) return own.make(task);
   const BaselineRow* row = find_baseline(name);
   return row != nullptr ? row->make(task) : make_strategy(name, task);
 }

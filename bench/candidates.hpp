@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "choice.hpp"
 #include "exchange.hpp"
 #include "run.hpp"
 #include "traffic.hpp"
@@ -22,12 +23,22 @@ struct Buffers {
   std::span<std::byte> receive;
 };
 
+class Candidate;
+struct Task;
+
+/// A candidate that only the exchanges of one program have.
+struct OwnCandidate {
+  std::string name;
+  std::function<std::unique_ptr<Candidate>(const Task&)> make;
+};
+
 /// What every candidate has to do. All of it outlives the candidates.
 struct Task {
   const Run& run;
   const Exchange& exchange;
   Buffers buffers;
   std::string progress;  ///< the hint lnw_progress for strategies of this library; empty: not given
+  std::vector<OwnCandidate> own = {};
 };
 
 /// One way to carry out an exchange; made once, run many times.
@@ -49,11 +60,15 @@ class Candidate {
   [[nodiscard]] virtual std::optional<std::vector<Message>> messages() const { return std::nullopt; }
   /// Counted by the candidate itself where it can.
   [[nodiscard]] virtual std::optional<RankTraffic> traffic() const { return std::nullopt; }
+  /// Where the candidate itself has chosen how to move data.
+  [[nodiscard]] virtual std::optional<Choice> choice() const { return std::nullopt; }
+  /// What of the setup was planning, if it is known apart from creating a communicator. Of this rank.
+  [[nodiscard]] virtual std::optional<double> init_seconds() const { return std::nullopt; }
   /// Of this rank.
   [[nodiscard]] virtual std::optional<MemoryUse> memory() const { return std::nullopt; }
 };
 
-/// A candidate by the name of a baseline, or of a strategy of this library. Collective.
+/// A candidate by the name of one of the task's own, of a baseline, or of a strategy of this library. Collective.
 [[nodiscard]] std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task);
 
 /// Runs `exchange` on data never sent before; whether on all ranks every byte that arrives is what the labels say.

@@ -9,9 +9,12 @@ namespace laneway::bench {
 using Action = std::function<int()>;
 
 /// Each adds one subcommand, which sets `action` when it is chosen.
+void add_amg(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 void add_copy(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
+void add_model(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);
 void add_overlap(CLI::App& app, Action& action);
 void add_spmv(CLI::App& app, Action& action);

@@ -4,8 +4,11 @@
 #include <array>
 #include <charconv>
 #include <iostream>
+#include <iterator>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
+#include "evaluation.hpp"
 #include "lanes/strategy.hpp"
 #include "link.hpp"
 #include "specs.hpp"
@@ -14,7 +17,8 @@ namespace laneway::bench {
 
 namespace {
 
-constexpr int setup_repeats = 3;
+// Simulated times are exact: once is enough.
+constexpr int setup_repeats = simulated ? 1 : 3;
 
 struct Entrant {
   Result result;
@@ -23,13 +27,17 @@ struct Entrant {
 
 void set_up(Entrant& entrant, const Task& task) {
   std::vector<double> seconds;
+  std::vector<double> init_seconds;
   for (int i = 0; i < setup_repeats; ++i) {
     entrant.candidate.reset();
     MPI_Barrier(task.run.comm);
     const double begin = MPI_Wtime();
     entrant.candidate = make_candidate(entrant.result.candidate, task);
     seconds.push_back(longest_of_ranks(MPI_Wtime() - begin, task.run.comm));
+    if (const auto init = entrant.candidate->init_seconds())
+      init_seconds.push_back(longest_of_ranks(*init, task.run.comm));
   }
+  if (!init_seconds.empty()) entrant.result.init_seconds = median(init_seconds);
   entrant.result.first_setup_seconds = seconds.front();
   entrant.result.setup_seconds = median(seconds);
 }
@@ -71,6 +79,17 @@ std::optional<MemoryUse> most_memory(const Candidate& candidate, const Run& run)
   return most;
 }
 
+/// Of all ranks' exchanges. Collective.
+Demand find_demand(const Run& run, const Exchange& exchange) {
+  const auto count = static_cast<std::size_t>(run.nodes.count);
+  std::vector<Crossing> between(count * count);
+  const auto row = static_cast<std::size_t>(run.nodes.of[static_cast<std::size_t>(run.rank)]) * count;
+  std::ranges::copy(crossings(exchange, run.rank, run.nodes), between.begin() + static_cast<std::ptrdiff_t>(row));
+  static_assert(sizeof(Crossing) == 3 * sizeof(std::int64_t));
+  MPI_Allreduce(MPI_IN_PLACE, between.data(), static_cast<int>(3 * between.size()), MPI_INT64_T, MPI_SUM, run.comm);
+  return demand(between, run.nodes.count);
+}
+
 std::vector<std::vector<std::int64_t>> node_matrix(const Candidate& candidate, const Run& run) {
   const std::optional<std::vector<Message>> messages = candidate.messages();
   if (!messages) return {};
@@ -85,35 +104,17 @@ std::vector<std::vector<std::int64_t>> node_matrix(const Candidate& candidate, c
   return rows;
 }
 
-/// Fills in what follows from the samples of all candidates together.
-void evaluate(std::vector<Entrant*>& entrants, const Samples& samples) {
-  const auto find = [&](std::string_view candidate) {
-    for (std::size_t i = 0; i < entrants.size(); ++i)
-      if (entrants[i]->result.candidate == candidate) return std::optional(i);
-    return std::optional<std::size_t>();
-  };
-  for (std::size_t i = 0; i < entrants.size(); ++i) {
-    const std::vector<double>& seconds = samples.seconds[i];
-    entrants[i]->result.times = Result::Times{median(seconds), quantile(seconds, 0), quantile(seconds, 0.9)};
-  }
-  if (const auto p2p = find("p2p"))
-    for (std::size_t i = 0; i < entrants.size(); ++i) {
-      const std::vector<double> ratios = paired_ratios(samples.seconds[i], samples.seconds[*p2p]);
-      entrants[i]->result.ratio = Result::Ratio{median(ratios), bootstrap_median(ratios)};
-    }
-  if (const auto mpi = find("mpi"))
-    for (Entrant* entrant : entrants) {
-      const Result& reference = entrants[*mpi]->result;
-      Result& result = entrant->result;
-      result.speedup = reference.times->median / result.times->median;
-      const double gain = reference.times->median - result.times->median;
-      if (gain > 0) result.payback = std::max(0.0, (result.setup_seconds - reference.setup_seconds) / gain);
-    }
+std::vector<std::string> candidate_names(const Task& task, const CandidateOptions& options) {
+  std::vector<std::string> names;
+  for (const OwnCandidate& own : task.own) names.push_back(own.name);
+  std::ranges::copy(options.candidates(), std::back_inserter(names));
+  return names;
 }
 
 bool reaches_least_bytes(const std::string& candidate) {
   try {
     const StrategyChoice choice = parse_levels(candidate).front().choice;
+    if (choice.is_automatic()) return false;
     const std::unique_ptr<Strategy> strategy = choice.row->make();
     return choice.deduplicate && strategy->relays() && strategy->deduplicates();
   } catch (const Error&) {
@@ -171,22 +172,29 @@ std::optional<double> find_goodput(const Run& run, const CompareOptions& options
 
 CaseReport compare(const Run& run, const std::string& benchmark, const Workload& workload, const Task& task,
                    const CompareOptions& options, std::optional<double> goodput, const Product* product) {
-  CaseReport report{benchmark, workload, run.ranks, run.nodes, {}, goodput, {}, options.iterations.timed, 1, {}};
-  if (run.is_root()) report.demand = demand(workload.exchanges(), run.nodes);
+  CaseReport report;
+  report.benchmark = benchmark;
+  report.workload = workload;
+  report.ranks = run.ranks;
+  report.nodes = run.nodes;
+  report.demand = find_demand(run, task.exchange);
+  report.goodput = goodput;
+  report.iterations = options.iterations.timed;
   if (product != nullptr) report.theory_net_bytes = product->theory_net_bytes;
 
   connect_all(run);
   std::vector<Entrant> entrants;
-  for (const std::string& name : options.candidates()) {
+  for (const std::string& name : candidate_names(task, options)) {
     Entrant& entrant = entrants.emplace_back();
     entrant.result.candidate = name;
     set_up(entrant, task);
     entrant.result.verified =
-        verify(*entrant.candidate, task, product, 1) && verify(*entrant.candidate, task, product, 2);
+        verify(*entrant.candidate, task, product, 1) && (simulated || verify(*entrant.candidate, task, product, 2));
     std::vector<RankTraffic> by_rank = traffic_by_rank(*entrant.candidate, run);
     entrant.result.traffic = total_traffic(by_rank);
     if (options.by_rank) entrant.result.by_rank = std::move(by_rank);
     entrant.result.memory = most_memory(*entrant.candidate, run);
+    entrant.result.choice = entrant.candidate->choice();
     entrant.result.node_matrix = node_matrix(*entrant.candidate, run);
   }
 
@@ -203,15 +211,16 @@ CaseReport compare(const Run& run, const std::string& benchmark, const Workload&
         product->multiply();
       });
   }
-  const Samples samples = measure(run.comm, exchanges, options.iterations);
-  evaluate(timed, samples);
+  Samples samples = measure(run.comm, exchanges, options.iterations);
+  for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->result.samples = std::move(samples.seconds[i]);
   report.batch = samples.batch;
   if (product != nullptr) {
     const Samples whole = measure(run.comm, products, options.iterations);
     for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->result.product_seconds = median(whole.seconds[i]);
   }
-  for (Entrant* entrant : timed) entrant->result.verified = verify(*entrant->candidate, task, product, 3);
+  for (Entrant* entrant : timed) entrant->result.verified = simulated || verify(*entrant->candidate, task, product, 3);
   for (Entrant& entrant : entrants) report.results.push_back(std::move(entrant.result));
+  evaluate(report.results);
   return report;
 }
 

@@ -157,6 +157,7 @@ std::int64_t Workload::block_bytes(Rank source) const {
 }
 
 Exchange Workload::exchange(Rank rank) const {
+  require(!distributed, ErrorKind::internal, "the parts of " + pattern + " do not follow from its name");
   if (matrix) return matrix_exchange(matrix::halo(*matrix, rank, ranks), *this);
   return graph_exchange(neighborhood(pattern, rank, ranks), rank, *this);
 }

@@ -58,21 +58,23 @@ struct Heavy {
   [[nodiscard]] std::string description() const;
 };
 
-/// What all ranks exchange; any rank's part follows without communication.
+/// What all ranks exchange; any rank's part follows without communication, unless it is distributed.
 struct Workload {
-  std::string pattern;  ///< a graph spec, or `matrix:` and a matrix spec
+  std::string pattern;  ///< a graph spec, or `matrix:` and a matrix spec; if distributed, a mere name
   Op op = Op::allgather;
   std::int64_t bytes = 0;  ///< of the block for an edge; of an element for the halo of a matrix
   Rank ranks = 0;
   std::shared_ptr<const matrix::Csr> matrix = nullptr;  ///< if the pattern is one of a matrix
   Heavy heavy = {};
+  bool distributed = false;  ///< the halo of a matrix of which each rank has its rows only, and so its part only
 
   /// The values of a matrix's vector that each rank needs; otherwise blocks along the edges of a graph.
-  [[nodiscard]] bool is_halo() const { return matrix != nullptr && op == Op::alltoallv; }
+  [[nodiscard]] bool is_halo() const { return distributed || (matrix != nullptr && op == Op::alltoallv); }
   /// Throws Error(argument) if the operation cannot have heavy ranks, or there are no such ranks.
   void check() const;
   /// Of the block that a rank sends along an edge of a graph.
   [[nodiscard]] std::int64_t block_bytes(Rank source) const;
+  /// Not if distributed.
   [[nodiscard]] Exchange exchange(Rank rank) const;
   [[nodiscard]] std::vector<Exchange> exchanges() const;
   /// For titles: operation, pattern and sizes.

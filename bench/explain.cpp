@@ -28,6 +28,7 @@ struct Options {
   std::string machine = "node:*";
   Rank ranks = 0;
   std::string strategy = "three_step";
+  std::string parameters = "default-ethernet";
   std::string grid;
   std::string op = "allgather";
   std::int64_t bytes = 0;
@@ -148,6 +149,26 @@ void print_link_classes(const std::vector<Plan>& plans, const Machine& machine) 
   std::cout << table.text() << "\n";
 }
 
+void print_choice(const Selection& selection, const StrategyChoice& choice, const Parameters& parameters) {
+  if (selection.predictions.empty()) return;
+  const std::vector<const StrategyRow*> rows = choice.rows();
+  std::cout << "chosen by the parameters '" << parameters.name << "', which predict for an exchange:\n";
+  std::vector<std::string> heading = {"", "strategy", "time"};
+  for (const Bound& bound : bounds) heading.emplace_back(bound.name);
+  for (const char* stage : {"direct", "gather", "network", "scatter"}) heading.emplace_back(stage);
+  Table table(heading);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Prediction& p = selection.predictions[i];
+    std::vector<std::string> row = {i == selection.chosen ? "*" : "", std::string(rows[i]->name),
+                                    format_seconds(p.seconds)};
+    for (const Bound& bound : bounds) row.push_back(format_seconds(p.*bound.seconds));
+    for (Stage stage : {Stage::direct, Stage::gather, Stage::network, Stage::scatter})
+      row.push_back(format_seconds(p.part(stage)));
+    table.add(std::move(row));
+  }
+  std::cout << table.text() << "\n";
+}
+
 void print_plan(const Plan& plan) {
   ShortTable table({"step", "stage", "what", "bytes", "after"}, "steps");
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -179,12 +200,14 @@ int explain(const Options& options) {
   StrategySettings settings;
   settings.message_cap = options.message_cap;
   const Machine& planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, options.ranks);
-  const VirtualSetup setup = plan_virtual_ranks(pattern, planned_for, levels, settings);
+  const Parameters parameters = Parameters::read(options.parameters);
+  const VirtualSetup setup = plan_virtual_ranks(pattern, planned_for, levels, settings, {}, &parameters);
   const Plan& plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
   const std::string what = options.strategy + ", " + workload.description() + ", " + std::to_string(options.ranks) +
                            " ranks, " + nodes.description;
-  std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling, 2) << "\n\n";
+  std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling(), 2) << "\n\n";
+  print_choice(setup.selection, levels.choices.front().choice, parameters);
   print_lanes(setup, nodes);
   print_link_classes(setup.plans, machine);
   print_traffic(setup, nodes);
@@ -209,7 +232,9 @@ void add_explain(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   command
       ->add_option("--strategy", options->strategy,
-                   "A strategy, or one for each level as in node:three_step,socket:two_step")
+                   "A strategy, auto, or one for each level as in node:three_step,socket:two_step")
+      ->capture_default_str();
+  command->add_option("--parameters", options->parameters, "For auto: what messages cost, a name or PATH.toml")
       ->capture_default_str();
   command->add_option("--grid", options->grid, "For cartesian_combining: the grid of ranks, e.g. 4x4");
   command->add_option("--op", options->op, "allgather, allgatherv or alltoallv, for a graph")->capture_default_str();

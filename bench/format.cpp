@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/readable.hpp"
 
 namespace laneway::bench {
 
@@ -16,12 +16,6 @@ std::string print(const char* format, int digits, double value, const char* unit
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, digits, value, unit);
   return text.data();
-}
-
-/// Three significant digits.
-std::string scaled(double value, const char* unit) {
-  const int digits = value < 10 ? 2 : value < 100 ? 1 : 0;
-  return print("%.*f %s", digits, value, unit);
 }
 
 void write(const std::string& path, const std::string& text, std::ios::openmode mode) {
@@ -34,13 +28,7 @@ void write(const std::string& path, const std::string& text, std::ios::openmode 
 }  // namespace
 
 std::string format_seconds(double seconds) {
-  constexpr std::array<const char*, 3> units = {"ns", "us", "ms"};
-  double value = seconds * 1e9;
-  for (const char* unit : units) {
-    if (std::fabs(value) < 1000) return scaled(value, unit);
-    value /= 1000;
-  }
-  return scaled(value, "s");
+  return readable_seconds(seconds);
 }
 
 std::string format_number(const std::optional<double>& value, int digits) {

@@ -21,10 +21,15 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(describe_patterns());
   Action action;
+#ifdef LANEWAY_HYPRE
+  add_amg(app, action);
+#endif
   add_copy(app, action);
   add_explain(app, action);
+  add_model(app, action);
   add_strategies(app, action);
 #ifdef LANEWAY_BENCH_MPI
+  add_calibrate(app, action);
   add_link(app, action);
   add_neighbor(app, action);
   add_overlap(app, action);

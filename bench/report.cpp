@@ -46,6 +46,16 @@ Json by_rank(std::span<const RankTraffic> ranks) {
           {"node_bytes", array(&RankTraffic::node_bytes)}};
 }
 
+void add_level(Json& json, const CaseReport& report) {
+  const Demand& demand = report.demand;
+  json["level"] = report.level->number ? Json(*report.level->number) : Json("sum");
+  json["rows"] = report.level->rows;
+  json["edge_net_messages_node_max"] = demand.out_max.messages;
+  json["edge_net_messages_total"] = demand.total.messages;
+  json["edge_net_bytes_node_max"] = demand.out_max.bytes;
+  json["edge_net_bytes_total"] = demand.total.bytes;
+}
+
 Json to_json(const CaseReport& report, const Result& result) {
   const auto times = [&](double Result::Times::*field) {
     return or_null(member(result.times, [&](auto& t) { return t.*field; }));
@@ -88,8 +98,9 @@ Json to_json(const CaseReport& report, const Result& result) {
       {"iterations", report.iterations},
       {"batch", report.batch},
       {"setup_first_s", result.first_setup_seconds},
+      {"init_s", or_null(result.init_seconds)},
       {"goodput_bytes_per_second", or_null(report.goodput)},
-      {"byte_ceiling", report.demand.byte_ceiling},
+      {"byte_ceiling", report.demand.byte_ceiling()},
       {"payback_iterations", or_null(result.payback)},
       {"ratio_vs_p2p_median", or_null(member(result.ratio, [](auto& r) { return r.median; }))},
       {"ratio_vs_p2p_ci95", or_null(member(result.ratio,
@@ -101,6 +112,15 @@ Json to_json(const CaseReport& report, const Result& result) {
     json["spmv_s"] = or_null(result.product_seconds);
     json["theory_net_bytes"] = *report.theory_net_bytes;
   }
+  if (result.choice) {
+    json["chosen"] = result.choice->strategy;
+    for (const auto& [strategy, seconds] : result.choice->predicted) {
+      json["predicted_s"][strategy] = seconds.front();
+      for (std::size_t part = 0; part < predicted_parts.size() && part + 1 < seconds.size(); ++part)
+        json["predicted_parts"][strategy][predicted_parts[part]] = seconds[part + 1];
+    }
+  }
+  if (report.level) add_level(json, report);
   if (!result.by_rank.empty()) json["by_rank"] = by_rank(result.by_rank);
   return json;
 }
@@ -114,14 +134,16 @@ std::string case_name(const CaseReport& report) {
 std::string heading(const CaseReport& report) {
   std::string text = "\n" + report.benchmark + ": " + report.workload.description() + "; " +
                      std::to_string(report.ranks) + " ranks, " + report.nodes.description + "\n";
-  if (report.demand.busiest_bytes > 0)
-    text += "busiest node: " + readable_bytes(report.demand.busiest_bytes) + " unique, byte ceiling " +
-            format_number(report.demand.byte_ceiling, 2) + "\n";
+  if (report.demand.busiest_bytes() > 0)
+    text += "busiest node: " + readable_bytes(report.demand.busiest_bytes()) + " unique, byte ceiling " +
+            format_number(report.demand.byte_ceiling(), 2) + "\n";
   if (const auto limit = report.limit())
     text += "limit: " + format_seconds(*limit) + " at " + format_number(*report.goodput * 1e-6, 1) + " MB/s\n";
   if (report.theory_net_bytes)
     text += "unique values between nodes: " + std::to_string(*report.theory_net_bytes) + " bytes\n";
-  return text + std::to_string(report.iterations) + " samples of " + std::to_string(report.batch) +
+  text += std::to_string(report.iterations);
+  if (report.level && !report.level->number) return text + " samples, each the sum of those of all levels\n";
+  return text + " samples of " + std::to_string(report.batch) +
          (report.batch > 1 ? " exchanges each\n" : " exchange each\n");
 }
 
@@ -138,8 +160,8 @@ void print_by_rank(const Result& result, const Nodes& nodes) {
 }  // namespace
 
 std::optional<double> CaseReport::limit() const {
-  if (!goodput || demand.busiest_bytes == 0) return std::nullopt;
-  return static_cast<double>(demand.busiest_bytes) / *goodput;
+  if (!goodput || demand.busiest_bytes() == 0) return std::nullopt;
+  return static_cast<double>(demand.busiest_bytes()) / *goodput;
 }
 
 void print_tables(const CaseReport& report) {
@@ -165,7 +187,7 @@ void print_tables(const CaseReport& report) {
       return or_dash(member(result.times, [&](auto& t) { return format_seconds(t.*field); }));
     };
     std::vector<std::string> row = {
-        result.candidate,
+        result.choice ? result.candidate + " (" + result.choice->strategy + ")" : result.candidate,
         time(&Result::Times::median),
         time(&Result::Times::min),
         time(&Result::Times::p90),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "choice.hpp"
 #include "exchange.hpp"
 #include "statistics.hpp"
 #include "traffic.hpp"
@@ -27,15 +28,26 @@ struct Result {
   bool verified = false;
   double setup_seconds = 0;
   double first_setup_seconds = 0;
+  std::optional<double> init_seconds;  ///< without creating a communicator, of the slowest rank
+  std::vector<double> samples;         ///< seconds of one exchange, by iteration
   std::optional<Times> times;
   std::optional<double> speedup;  ///< over `mpi`
   std::optional<Ratio> ratio;     ///< to `p2p`
   std::optional<double> payback;  ///< exchanges until the longer setup than `mpi`'s is earned
   std::optional<TotalTraffic> traffic;
   std::optional<MemoryUse> memory;
+  std::optional<Choice> choice;      ///< of the strategy, where it was not given
   std::vector<RankTraffic> by_rank;  ///< empty if not known or not wanted
   std::optional<double> product_seconds;
   std::vector<std::vector<std::int64_t>> node_matrix;  ///< bytes from node to node; empty if not known
+};
+
+/// A level of a multigrid hierarchy, or all of them one after another.
+struct Level {
+  std::optional<int> number;  ///< 0 is the finest; nothing: all
+  std::int64_t rows = 0;
+
+  [[nodiscard]] std::string name() const { return number ? std::to_string(*number) : "sum"; }
 };
 
 /// One pattern at one size with all its candidates.
@@ -50,6 +62,7 @@ struct CaseReport {
   int iterations = 0;
   int batch = 1;
   std::vector<Result> results;
+  std::optional<Level> level;
 
   /// The least time that the busiest node's link allows.
   [[nodiscard]] std::optional<double> limit() const;

@@ -2,24 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <numeric>
 #include <random>
+
+#include "core/simulated.hpp"
 
 namespace laneway::bench {
 
 namespace {
 
 // A sample ends with the slowest rank and begins with the barrier's first: between nodes that alone is some 100 us.
-constexpr double short_seconds = 2e-3;
-constexpr double batch_seconds = 5e-3;
+// Actions that take this fraction of a batch are long enough by themselves.
+constexpr double long_enough = 0.4;
 constexpr int largest_batch = 2000;
 
-double time(MPI_Comm comm, const std::function<void()>& action, int calls) {
+/// Leaving a barrier takes ranks as long as some exchanges; simulated ones can agree on a time to begin at.
+void start_together(MPI_Comm comm) {
+  constexpr double agreed_before = 1;  // seconds in which all ranks learn the latest time
+  const double begin = longest_of_ranks(MPI_Wtime(), comm) + agreed_before;
+  pass(begin - MPI_Wtime());
+}
+
+double time(MPI_Comm comm, const std::function<void()>& action, int calls, double (*clock)()) {
   MPI_Barrier(comm);
-  const double begin = MPI_Wtime();
+  if constexpr (simulated) start_together(comm);
+  const double begin = clock();
   for (int i = 0; i < calls; ++i) action();
-  return (MPI_Wtime() - begin) / calls;
+  return (clock() - begin) / calls;
 }
 
 void longest_of_ranks(std::vector<double>& seconds, MPI_Comm comm) {
@@ -27,21 +38,30 @@ void longest_of_ranks(std::vector<double>& seconds, MPI_Comm comm) {
 }
 
 /// As many calls as make the shortest action last long enough for the clock and the barrier.
-int choose_batch(MPI_Comm comm, std::span<const std::function<void()>> actions, int warmup) {
+int choose_batch(MPI_Comm comm, std::span<const std::function<void()>> actions, const Iterations& iterations) {
   int batch = 1;
-  for (int calls : {std::max(1, warmup), 20}) {
+  if constexpr (simulated) return batch;  // virtual time is exact
+  for (int calls : {std::max(1, iterations.warmup), 20}) {
     std::vector<double> seconds;
-    for (const std::function<void()>& action : actions) seconds.push_back(time(comm, action, calls));
+    for (const std::function<void()>& action : actions) seconds.push_back(time(comm, action, calls, iterations.clock));
     longest_of_ranks(seconds, comm);
     const double shortest = *std::min_element(seconds.begin(), seconds.end());
-    if (shortest >= short_seconds) return 1;
-    const double wanted = batch_seconds / std::max(shortest, 1e-9);
+    if (shortest >= long_enough * iterations.batch_seconds) return 1;
+    const double wanted = iterations.batch_seconds / std::max(shortest, 1e-9);
     batch = static_cast<int>(std::min<double>(std::ceil(wanted), largest_batch));
   }
   return batch;
 }
 
 }  // namespace
+
+double wall_seconds() {
+  return MPI_Wtime();
+}
+
+double processor_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
 
 double longest_of_ranks(double seconds, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
@@ -52,13 +72,14 @@ Samples measure(MPI_Comm comm, std::span<const std::function<void()>> actions, c
   Samples samples;
   samples.seconds.resize(actions.size());
   if (actions.empty()) return samples;
-  samples.batch = choose_batch(comm, actions, iterations.warmup);
+  samples.batch = choose_batch(comm, actions, iterations);
   std::vector<std::size_t> order(actions.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(1);
   for (int i = 0; i < iterations.timed; ++i) {
     std::shuffle(order.begin(), order.end(), random);
-    for (std::size_t action : order) samples.seconds[action].push_back(time(comm, actions[action], samples.batch));
+    for (std::size_t action : order)
+      samples.seconds[action].push_back(time(comm, actions[action], samples.batch, iterations.clock));
   }
   for (std::vector<double>& seconds : samples.seconds) longest_of_ranks(seconds, comm);
   return samples;

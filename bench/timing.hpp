@@ -8,9 +8,15 @@
 
 namespace laneway::bench {
 
+[[nodiscard]] double wall_seconds();
+/// That this process has used so far: what others do on its core does not count.
+[[nodiscard]] double processor_seconds();
+
 struct Iterations {
   int warmup = 2;
   int timed = 20;
+  double batch_seconds = 5e-3;  ///< that a sample of short actions lasts
+  double (*clock)() = wall_seconds;
 };
 
 struct Samples {

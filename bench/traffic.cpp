@@ -20,6 +20,16 @@ std::string describe(const std::vector<int>& of, int count) {
   return text;
 }
 
+Crossing most(std::span<const Crossing> nodes) {
+  Crossing result;
+  for (const Crossing& node : nodes) {
+    result.messages = std::max(result.messages, node.messages);
+    result.bytes = std::max(result.bytes, node.bytes);
+    result.unique_bytes = std::max(result.unique_bytes, node.unique_bytes);
+  }
+  return result;
+}
+
 }  // namespace
 
 Nodes make_nodes(std::span<const Rank> keys) {
@@ -75,6 +85,31 @@ void TotalTraffic::add(const RankTraffic& rank) {
   node_bytes_total += rank.node_bytes;
 }
 
+RankTraffic& RankTraffic::operator+=(const RankTraffic& other) {
+  net_messages += other.net_messages;
+  net_bytes += other.net_bytes;
+  node_messages += other.node_messages;
+  node_bytes += other.node_bytes;
+  return *this;
+}
+
+TotalTraffic& TotalTraffic::operator+=(const TotalTraffic& other) {
+  net_messages_max += other.net_messages_max;
+  net_messages_total += other.net_messages_total;
+  net_bytes_max += other.net_bytes_max;
+  net_bytes_total += other.net_bytes_total;
+  node_messages_max += other.node_messages_max;
+  node_bytes_total += other.node_bytes_total;
+  return *this;
+}
+
+MemoryUse& MemoryUse::operator+=(const MemoryUse& other) {
+  staging_bytes += other.staging_bytes;
+  window_bytes += other.window_bytes;
+  metadata_bytes += other.metadata_bytes;
+  return *this;
+}
+
 std::vector<std::int64_t> bytes_by_node(std::span<const Message> messages, const Nodes& nodes) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(nodes.count));
   for (const Message& message : messages)
@@ -82,30 +117,65 @@ std::vector<std::int64_t> bytes_by_node(std::span<const Message> messages, const
   return result;
 }
 
+Crossing& Crossing::operator+=(const Crossing& other) {
+  messages += other.messages;
+  bytes += other.bytes;
+  unique_bytes += other.unique_bytes;
+  return *this;
+}
+
+std::vector<Crossing> crossings(const Exchange& exchange, Rank rank, const Nodes& nodes) {
+  std::vector<Crossing> result(static_cast<std::size_t>(nodes.count));
+  std::map<std::size_t, RangeList> needed;
+  for (const Edge& edge : to_pattern(exchange).out) {
+    const int node = nodes.of[static_cast<std::size_t>(edge.peer)];
+    if (node == nodes.of[static_cast<std::size_t>(rank)] || edge.ranges.bytes() == 0) continue;
+    const auto to = static_cast<std::size_t>(node);
+    result[to] += {1, edge.ranges.bytes(), 0};
+    needed[to].append(edge.ranges);
+  }
+  for (const auto& [to, ranges] : needed) result[to].unique_bytes = RangeSet(ranges).bytes();
+  return result;
+}
+
+double Demand::byte_ceiling() const {
+  if (in_max.unique_bytes == 0) return 1;
+  return static_cast<double>(in_max.bytes) / static_cast<double>(in_max.unique_bytes);
+}
+
+Demand& Demand::operator+=(const Demand& other) {
+  total += other.total;
+  out_max += other.out_max;
+  in_max += other.in_max;
+  return *this;
+}
+
+Demand demand(std::span<const Crossing> between, int count) {
+  const auto nodes = static_cast<std::size_t>(count);
+  std::vector<Crossing> out(nodes);
+  std::vector<Crossing> in(nodes);
+  Demand result;
+  for (std::size_t from = 0; from < nodes; ++from)
+    for (std::size_t to = 0; to < nodes; ++to) {
+      const Crossing& crossing = between[from * nodes + to];
+      out[from] += crossing;
+      in[to] += crossing;
+      result.total += crossing;
+    }
+  result.out_max = most(out);
+  result.in_max = most(in);
+  return result;
+}
+
 Demand demand(std::span<const Exchange> exchanges, const Nodes& nodes) {
   const auto count = static_cast<std::size_t>(nodes.count);
-  std::vector<std::int64_t> in(count);
-  std::vector<std::int64_t> out(count);
-  std::vector<std::int64_t> in_by_edges(count);
+  std::vector<Crossing> between(count * count);
   for (std::size_t rank = 0; rank < exchanges.size(); ++rank) {
-    const auto own = static_cast<std::size_t>(nodes.of[rank]);
-    std::map<std::size_t, RangeList> needed;
-    for (const Edge& edge : to_pattern(exchanges[rank]).out) {
-      const auto node = static_cast<std::size_t>(nodes.of[static_cast<std::size_t>(edge.peer)]);
-      if (node == own) continue;
-      in_by_edges[node] += edge.ranges.bytes();
-      needed[node].append(edge.ranges);
-    }
-    for (const auto& [node, ranges] : needed) {
-      const std::int64_t unique = RangeSet(ranges).bytes();
-      in[node] += unique;
-      out[own] += unique;
-    }
+    const std::vector<Crossing> row = crossings(exchanges[rank], static_cast<Rank>(rank), nodes);
+    for (std::size_t to = 0; to < count; ++to)
+      between[static_cast<std::size_t>(nodes.of[rank]) * count + to] += row[to];
   }
-  const auto most = [](const std::vector<std::int64_t>& v) { return *std::max_element(v.begin(), v.end()); };
-  Demand result{std::max(most(in), most(out)), 1};
-  if (most(in) > 0) result.byte_ceiling = static_cast<double>(most(in_by_edges)) / static_cast<double>(most(in));
-  return result;
+  return demand(between, nodes.count);
 }
 
 }  // namespace laneway::bench

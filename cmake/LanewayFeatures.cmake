@@ -1,10 +1,36 @@
-# What the MPI library offers, found by compiling and linking, never by its version.
+# What the MPI library offers, found by compiling and linking, never by its version. SMPI has functions that only say so when
+# they are called: there by running.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 set(LANEWAY_FEATURES "")
 
+# laneway_runs(RESULT CODE): whether SMPI runs the code between MPI_Init and MPI_Finalize.
+function(laneway_runs result code)
+  if(DEFINED ${result})
+    return()
+  endif()
+  set(source "${CMAKE_BINARY_DIR}/CMakeFiles/${result}.c")
+  file(WRITE "${source}" "#include <mpi.h>\nint main(int argc, char** argv) { MPI_Init(&argc, &argv); ${code} MPI_Finalize(); return 0; }")
+  try_compile(compiled "${CMAKE_BINARY_DIR}/CMakeFiles/${result}" "${source}" LINK_LIBRARIES MPI::MPI_C COPY_FILE "${source}.out")
+  set(status 1)
+  if(compiled)
+    execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" -np 1 "${source}.out" WORKING_DIRECTORY "${CMAKE_BINARY_DIR}/CMakeFiles" TIMEOUT 60
+                    RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  endif()
+  if(status EQUAL 0 AND NOT said MATCHES "Not yet implemented")
+    set(${result} TRUE CACHE INTERNAL "")
+  else()
+    set(${result} FALSE CACHE INTERNAL "")
+  endif()
+  message(STATUS "Running ${result}: ${${result}}")
+endfunction()
+
 macro(laneway_feature name code)
-  check_c_source_compiles("#include <mpi.h>\nint main(void) { ${code} return 0; }" LANEWAY_HAS_${name})
+  if(LANEWAY_SIMULATED)
+    laneway_runs(LANEWAY_HAS_${name} "${code}")
+  else()
+    check_c_source_compiles("#include <mpi.h>\nint main(void) { ${code} return 0; }" LANEWAY_HAS_${name})
+  endif()
   if(LANEWAY_HAS_${name})
     list(APPEND LANEWAY_FEATURES LANEWAY_HAS_${name}=1)
   endif()

@@ -1,6 +1,7 @@
 option(LANEWAY_MPI "Build the rooms that need MPI, and the library itself" ON)
 option(LANEWAY_BENCH "Build laneway-bench and the tools" ON)
 option(LANEWAY_EXAMPLES "Build the examples" ON)
+option(LANEWAY_SIMULATED "Build for SimGrid's SMPI, by its compilers: a static library, docs/simulate.md" OFF)
 option(LANEWAY_REORDER "Reorder ranks with Scotch, if it is found" ON)
 set(LANEWAY_FORTRAN AUTO CACHE STRING "Build the Fortran module: ON, OFF, or AUTO if compiler and MPI library can")
 set_property(CACHE LANEWAY_FORTRAN PROPERTY STRINGS AUTO ON OFF)
@@ -30,6 +31,12 @@ target_compile_definitions(laneway_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_M
 target_compile_options(laneway_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 # Calls of MPI functions load their address instead of jumping through a stub.
 target_compile_options(laneway_flags INTERFACE -fno-plt)
+if(LANEWAY_SIMULATED)
+  # SMPI gives every rank a copy of the program's globals, but one object with a unique symbol would serve all ranks. The macros
+  # of its header, whose guard is defined here, would rename functions of other libraries such as exit and free.
+  add_compile_definitions(LANEWAY_SIMULATED SMPI_HELPERS_H)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
+endif()
 if(LANEWAY_WERROR)
   target_compile_options(laneway_flags INTERFACE -Werror)
 endif()

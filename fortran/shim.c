@@ -292,6 +292,13 @@ void lnwf_request_get_statistics(const LNW_Request* request, LNW_Request_statist
   finish(LNW_Request_get_statistics(*request, statistics), ierror);
 }
 
+void lnwf_request_get_info(const LNW_Request* request, MPI_Fint* info, MPI_Fint* ierror) {
+  MPI_Info reasons = MPI_INFO_NULL;
+  const int code = LNW_Request_get_info(*request, &reasons);
+  *info = MPI_Info_c2f(reasons);
+  finish(code, ierror);
+}
+
 void lnwf_request_get_strategy(const LNW_Request* request, const char** name, MPI_Count* length, MPI_Fint* ierror) {
   const int code = LNW_Request_get_strategy(*request, name);
   *length = code == MPI_SUCCESS ? (MPI_Count)strlen(*name) : 0;

@@ -400,6 +400,19 @@ typedef struct LNW_Request_statistics {
 /** Of persistent requests. */
 LNW_PUBLIC int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics);
 
+/**
+ * How the strategy of a persistent request was chosen, in a new info object that the caller frees:
+ *
+ * - `lnw_strategy`: the one that is used;
+ * - `lnw_parameters`: name of the parameters of the machine that gave the costs; absent if a hint named the strategy,
+ *   or there was only one to choose from;
+ * - `lnw_cost_NAME` for each candidate: predicted seconds of an exchange, and of these latency, injection into the
+ *   network, the busiest link, and processors, as five numbers;
+ * - under `lnw_tune=measure`, `lnw_measured_NAME` for each strategy that was timed: seconds of an exchange; or
+ *   `lnw_remembered`: the file that had the outcome.
+ */
+LNW_PUBLIC int LNW_Request_get_info(LNW_Request request, MPI_Info* info);
+
 /** Name of the strategy that the request uses, e.g. `three_step`; valid as long as the request. */
 LNW_PUBLIC int LNW_Request_get_strategy(LNW_Request request, const char** name);
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from laneway.errors import UserError
 from laneway.paths import root
 
-PRESETS = ("openmpi", "mpich", "asan", "nompi")
-
-_EVERYTHING = ("BUILD_TESTING=ON", "LANEWAY_BENCH=ON", "LANEWAY_EXAMPLES=ON")
+PRESETS = ("openmpi", "mpich", "asan", "nompi", "sim")
 
 
 def jobs() -> int:
@@ -34,7 +32,6 @@ def _checked(argv: Sequence[str]) -> None:
 def configure_command(preset: str, directory: Path | None = None, settings: Sequence[str] = ()) -> list[str]:
     """Configure a preset, in its own folder or in another one."""
     place = ["-B", str(directory)] if directory else []
-    settings = [*_EVERYTHING, *settings]
     return ["cmake", "-S", str(root()), "--preset", preset, *place, *(f"-D{setting}" for setting in settings)]
 
 

@@ -10,9 +10,10 @@ from typing import Annotated, Optional
 import typer
 
 from laneway import build as building
-from laneway import checks, launch, linkcheck
+from laneway import checks, launch, linkcheck, machines, simulation
 from laneway import demo as demonstration
 from laneway import lint as linting
+from laneway import model as modelling
 from laneway.errors import UserError
 from laneway.paths import find_local_tool, root
 from laneway.places import parse_place
@@ -22,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, run, 
 cluster_app = typer.Typer(no_args_is_help=True, help="The emulated cluster itself.")
 app.add_typer(cluster_app, name="cluster")
 
-On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, cluster:4x4@200mbit or cluster:5,3,8@200mbit")]
+On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
 Ranks = Annotated[Optional[int], typer.Option("-n", help="ranks; default: as many as WHERE holds")]
 Mpi = Annotated[str, typer.Option("--mpi", help="openmpi or mpich")]
 Variables = Annotated[Optional[list[str]], typer.Option("-x", metavar="VAR=VALUE", help="set a variable in every rank")]
@@ -91,6 +92,105 @@ def strategies(context: typer.Context) -> None:
     _run_here("strategies", context.args)
 
 
+@app.command()
+def model(
+    paper: Annotated[str, typer.Option("--paper", help="whose figure: lassen is Figure 4.3 of Lockhart et al.")],
+    duplicates: Annotated[
+        float, typer.Option("--duplicates", help="share of the bytes that aggregating strategies need not send")
+    ] = 0.0,
+    output: Annotated[
+        Optional[Path], typer.Option("--output", help="the picture; default: model-PAPER.svg, here")
+    ] = None,
+) -> None:
+    """Draw a paper's closed-form models, and compare their winners with those that the paper states."""
+    modelling.run(paper, duplicates, output or Path(f"model-{paper}.svg"))
+
+
+@app.command()
+def calibrate(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the parameter file, .toml")],
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    timeout: Timeout = None,
+    quick: Annotated[bool, typer.Option("--quick", help="fewer sizes and samples")] = False,
+    plot: Annotated[
+        Optional[Path], typer.Option("--plot", metavar="FILE", help="data and fits; default: beside the output, .png")
+    ] = None,
+    keep_raw: Annotated[Optional[Path], typer.Option("--keep-raw", metavar="FILE", help="keep the samples")] = None,
+    force: Annotated[bool, typer.Option("--force", help="write fits that do not describe their data, too")] = False,
+) -> None:
+    """Measure a machine and write its parameters: laneway calibrate --on cluster:4x4@200mbit -o machine.toml"""
+    from laneway import calibrate as calibrating
+
+    job = launch.Job(["laneway-bench", "calibrate"], parse_place(on), ranks, mpi, _variables(variables), timeout)
+    calibrating.run(job, output, quick=quick, plot=plot, keep_raw=keep_raw, force=force)
+
+
+@app.command()
+def validate(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the picture; numbers beside it")],
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    parameters: Annotated[
+        str, typer.Option("--parameters", metavar="NAME|FILE", help="of the machine; default: for its kind")
+    ] = "",
+    seed: Annotated[int, typer.Option("--seed", help="of random graphs; up to 5: those that the models are tuned with")] = 6,
+    records: Annotated[
+        Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")
+    ] = None,
+    keep: Annotated[Optional[Path], typer.Option("--keep-records", metavar="FILE", help="keep what is measured")] = None,
+) -> None:
+    """Compare predicted with measured times: laneway validate --on cluster:4x4@200mbit --parameters machine.toml"""
+    from laneway import results, validate as validating
+
+    measured = (
+        results.read(records)
+        if records
+        else validating.measure(
+            validating.Settings(parse_place(on), ranks, mpi, _variables(variables), parameters, seed), keep
+        )
+    )
+    validating.report(measured, output)
+
+
+@app.command()
+def platform(
+    machine: Annotated[str, typer.Argument(help="a machine that comes with Laneway, or a file .toml")],
+    nodes: Annotated[int, typer.Option("--nodes", help="how many nodes")],
+    ranks: Annotated[
+        Optional[int], typer.Option("--ranks", help="ranks of a node; default: as the machine describes its nodes")
+    ] = None,
+    output: Annotated[
+        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="default: standard output")
+    ] = None,
+) -> None:
+    """Write a SimGrid platform: laneway platform lassen --nodes 128 --ranks 16 -o lassen.xml"""
+    found = machines.read(machine)
+    text = simulation.Platform(found, nodes, found.node_ranks if ranks is None else ranks).xml()
+    if output:
+        output.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+
+
+@app.command()
+def reproduce(
+    figure: Annotated[str, typer.Argument(help="simulator or rocm")],
+    output: Annotated[
+        Optional[Path], typer.Option("-o", "--output", metavar="FOLDER", help="tables and pictures; default: reproduced/")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="leave out the largest clusters")] = False,
+) -> None:
+    """Published figures on simulated clusters, beside what the papers say: laneway reproduce rocm"""
+    from laneway import reproduce as reproducing
+
+    reproducing.run(figure, output or root() / "reproduced", quick=quick)
+
+
 @cluster_app.command("check")
 def cluster_check(
     on: On,
@@ -103,7 +203,7 @@ def cluster_check(
 
 @app.command("build")
 def build_preset(
-    preset: Annotated[Optional[list[str]], typer.Option("--preset", help="openmpi, mpich, asan or nompi")] = None,
+    preset: Annotated[Optional[list[str]], typer.Option("--preset", help="openmpi, mpich, asan, nompi or sim")] = None,
     mpi: Annotated[Optional[str], typer.Option("--mpi", help="the preset of this MPI library")] = None,
 ) -> None:
     """Configure and build presets."""
@@ -115,7 +215,7 @@ def build_preset(
 def test(
     long: Annotated[bool, typer.Option("--long", help="also run the long tests")] = False,
     only: Annotated[
-        Optional[list[str]], typer.Option("--only", help="a suite: lint, openmpi, mpich, asan, nompi or python")
+        Optional[list[str]], typer.Option("--only", help="a suite: lint, openmpi, mpich, asan, nompi, sim or python")
     ] = None,
 ) -> None:
     """Build every preset, run every test, check the layers and the format, and count."""

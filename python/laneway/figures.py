@@ -1,10 +1,11 @@
-"""The demo's pictures."""
+"""Pictures of measured and modelled times."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib
 
@@ -12,7 +13,14 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+
+from laneway.calibrate import LINKS, PATHS, Calibration  # noqa: E402
+
+if TYPE_CHECKING:
+    from laneway.model import Scenario
+    from laneway.validate import Case
 
 COLOURS = {"mpi": "#9a9a9a", "direct": "#4878a8", "three_step": "#d9772b", "three_step_nodedup": "#e8b98a"}
 _OTHER_COLOURS = ("#6a9f58", "#8b6bb1", "#c44e52")
@@ -114,3 +122,170 @@ def draw_matrices(matrices: Sequence[NodeMatrix], stem: Path) -> list[Path]:
         if image is not None:
             figure.colorbar(image, ax=list(grid[row]), label="bytes between nodes", shrink=0.85)
     return _save(figure, stem)
+
+
+_RULE_COLOURS = {
+    "standard": "#9a9a9a",
+    "3-step": "#d9772b",
+    "2-step all": "#4878a8",
+    "2-step 1": "#6a9f58",
+    "split + MD": "#c44e52",
+    "split + DD": "#8b6bb1",
+}
+
+
+def _draw_strategies(axes: Axes, scenario: Scenario, names: Sequence[str]) -> None:
+    """Some strategies, and circles at the smallest time of all but the best case."""
+    for name in names:
+        style = "--" if name.endswith("device-aware") else "-"
+        axes.plot(scenario.sizes, scenario.seconds[name], style, color=_RULE_COLOURS[name.split(",")[0]], label=name)
+    least = [scenario.seconds[name][i] for i, name in enumerate(scenario.winners())]
+    axes.plot(scenario.sizes, least, "o", markersize=5, markerfacecolor="none", color="black", label="smallest")
+
+
+def draw_closed_forms(scenarios: Sequence[Scenario], path: Path) -> None:
+    """Modelled times, laid out as Figure 4.3 of Lockhart et al.
+
+    For each number of nodes all strategies above, the smallest times beside 2-Step 1 below; a column for each number of
+    messages.
+    """
+    nodes = sorted({scenario.nodes for scenario in scenarios})
+    messages = sorted({scenario.messages for scenario in scenarios})
+    heights = [2.2, 1.2] * len(nodes)
+    figure, grid = plt.subplots(
+        len(heights), len(messages), figsize=(5.2 * len(messages), 1.9 * sum(heights)), sharex=True, squeeze=False,
+        height_ratios=heights, layout="constrained",
+    )  # fmt: skip
+    for scenario in scenarios:
+        row, column = 2 * nodes.index(scenario.nodes), messages.index(scenario.messages)
+        usual = scenario.strategies(best_case=False)
+        _draw_strategies(grid[row][column], scenario, usual)
+        _draw_strategies(grid[row + 1][column], scenario, [name for name in scenario.seconds if name not in usual])
+        grid[row][column].set_title(str(scenario), fontsize=10)
+    for axes in grid.flat:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid[-1]:
+        axes.set_xlabel("bytes of a message")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("seconds")
+    for axes in grid[:2, -1]:
+        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    # The same input gives the same file.
+    with plt.rc_context({"svg.hashsalt": "laneway", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _draw_link(axes: Axes, name: str, calibration: Calibration) -> None:
+    series, fit = calibration.series[f"links.{name}"], calibration.fits[f"links.{name}"]
+    for record in series.records:
+        seconds = np.array(record["seconds"]) * 1e6
+        axes.plot(np.full(len(seconds), max(record["bytes"], 0.5)), seconds, ".", color="#c8c8c8", ms=3, zorder=1)
+    sizes = np.maximum(series.column("bytes"), 0.5)
+    axes.plot(sizes, series.seconds * 1e6, "o", color="#4878a8", ms=4, label="minimum", zorder=3)
+    begin = 0.5
+    for piece, colour in zip(fit.pieces, _OTHER_COLOURS, strict=False):
+        end = piece.up_to or sizes.max()
+        at = np.geomspace(begin, end, 60)
+        axes.plot(at, (piece.alpha + piece.beta * at) * 1e6, color=colour, lw=2, label=piece.name, zorder=2)
+        if piece.up_to is not None:
+            axes.axvline(piece.up_to, color="black", ls=":", lw=0.8)
+        begin = end
+    axes.set_title(f"{name}: one message at a time, {fit.residual:.1%} off", fontsize=9)
+    axes.set_xlabel("bytes")
+
+
+def _draw_overhead(axes: Axes, path: str, calibration: Calibration) -> None:
+    series, fit = calibration.series[f"overhead.{path}"], calibration.fits[f"overhead.{path}"]
+    wait, message, *byte = fit.coefficients
+    for size, colour in zip(sorted(set(series.column("bytes"))), ("#4878a8", *_OTHER_COLOURS), strict=False):
+        some = series.where("bytes", [size])
+        messages = some.column("messages")
+        predicted = wait + messages * (message + size * sum(byte))
+        axes.plot(messages, some.seconds * 1e6, "o", color=colour, ms=4, label=f"{size:,.0f} B")
+        axes.plot(messages, predicted * 1e6, color=colour, lw=1.5)
+    axes.set_title(f"{path}: all ranks busy, {fit.residual:.1%} off", fontsize=9)
+    axes.set_xlabel("messages that each rank sends and receives")
+
+
+def draw_calibration(calibration: Calibration, title: str, path: Path) -> None:
+    """What was measured and what was fitted to it: one picture for each link class, and for each way of messages."""
+    rows = [
+        (_draw_link, [name for name in LINKS if f"links.{name}" in calibration.fits]),
+        (_draw_overhead, [name for name in PATHS if f"overhead.{name}" in calibration.fits]),
+    ]
+    columns = max(1, *(len(names) for _, names in rows))
+    figure, grid = plt.subplots(len(rows), columns, figsize=(4.2 * columns, 7), squeeze=False, layout="constrained")
+    for axes in grid.flat:
+        axes.set_axis_off()
+    for (draw, names), pictures in zip(rows, grid, strict=True):
+        for name, axes in zip(names, pictures, strict=False):
+            axes.set_axis_on()
+            draw(axes, name, calibration)
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            axes.set_ylabel("µs")
+            axes.legend(frameon=False, fontsize=8)
+            axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def draw_predictions(cases: Sequence[Case], path: Path) -> None:
+    """Predicted against measured seconds, a part for each strategy; those that were chosen are filled."""
+    strategies = sorted({name for case in cases for name in case.strategies})
+    figure, grid = plt.subplots(
+        1, len(strategies), figsize=(3.2 * len(strategies), 3.4), sharex=True, sharey=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for axes, name in zip(grid[0], strategies, strict=True):
+        with_it = [case for case in cases if name in case.strategies and case.predicted[name] > 0]
+        measured = np.array([case.measured[name] for case in with_it])
+        predicted = np.array([case.predicted[name] for case in with_it])
+        chosen = np.array([case.chosen == name for case in with_it], dtype=bool)
+        axes.plot(measured[~chosen], predicted[~chosen], "o", ms=4, color="#4878a8", markerfacecolor="none")
+        axes.plot(measured[chosen], predicted[chosen], "o", ms=4, color="#d9772b")
+        axes.set(xscale="log", yscale="log", title=name, xlabel="measured seconds")
+        axes.axline((1e-4, 1e-4), (1e-3, 1e-3), color="black", lw=0.8, ls=":")
+        axes.spines[["top", "right"]].set_visible(False)
+    grid[0][0].set_ylabel("predicted seconds")
+    figure.savefig(path)
+    plt.close(figure)
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """A point of a line in a panel."""
+
+    panel: str
+    line: str
+    size: float
+    speedup: float
+
+
+def draw_speedups(values: Sequence[Speedup], path: Path) -> None:
+    """Speedup over message size: a panel for each scale, a line for each pattern."""
+    panels = list(dict.fromkeys(value.panel for value in values))
+    columns = min(4, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.9 * rows), squeeze=False)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_visible(False)
+    for axis, panel in zip(axes.flat, panels, strict=False):
+        own = [value for value in values if value.panel == panel]
+        for line in dict.fromkeys(value.line for value in own):
+            chosen = sorted((value.size, value.speedup) for value in own if value.line == line)
+            axis.plot([size / 1024 for size, _ in chosen], [speedup for _, speedup in chosen], "o-", ms=3, label=line)
+        axis.axhline(1, color="black", lw=0.6)
+        axis.set_xscale("log", base=2)
+        axis.set_title(panel, fontsize=8)
+        axis.set_xlabel("KiB", fontsize=8)
+        axis.set_ylabel("speedup over direct", fontsize=8)
+        axis.tick_params(labelsize=7)
+        axis.legend(fontsize=6)
+    figure.tight_layout()
+    figure.savefig(path)
+    plt.close(figure)

@@ -1,4 +1,4 @@
-"""Starting MPI programs, here or on an emulated cluster."""
+"""Starting MPI programs, here, on an emulated cluster or in a simulated one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from laneway import cluster, supervisor
+from laneway import cluster, simulator, supervisor
 from laneway.errors import UserError
 from laneway.paths import MPIS, find_program
-from laneway.places import Cluster, Local, Place
+from laneway.places import Cluster, Local, Place, Simulated
 from laneway.processes import wait_bounded
 
 _STOP_SECONDS = 6.0
@@ -35,14 +35,14 @@ class Job:
             raise UserError("no program to run: put it after '--'")
         if self.ranks is not None and self.ranks < 1:
             raise UserError(f"-n {self.ranks}: at least one rank is needed")
-        if isinstance(self.place, Cluster) and self.ranks is not None and self.ranks > self.place.ranks:
+        if isinstance(self.place, Cluster | Simulated) and self.ranks is not None and self.ranks > self.place.ranks:
             raise UserError(f"-n {self.ranks} does not fit: {self.place} has room for {self.place.ranks} ranks")
 
     def rank_count(self) -> int:
         """The ranks asked for, or as many as the place holds."""
         if self.ranks is not None:
             return self.ranks
-        return self.place.ranks if isinstance(self.place, Cluster) else os.cpu_count() or 1
+        return self.place.ranks if isinstance(self.place, Cluster | Simulated) else os.cpu_count() or 1
 
 
 def _is_oversubscribed(job: Job) -> bool:
@@ -105,6 +105,10 @@ def command_line(job: Job) -> list[str]:
 
 def run(job: Job, output: BinaryIO | None = None) -> int:
     """Run a job and return the program's exit status; its output goes to ours, or to a file."""
+    if isinstance(job.place, Simulated):
+        return simulator.run(
+            job.place, job.rank_count(), job.command, {**os.environ, **job.variables}, job.timeout_seconds, output
+        )
     argv, environment = command_line(job), _environment(job)
     if isinstance(job.place, Local):
         process = subprocess.Popen(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from laneway import machines
 from laneway.errors import UserError
+from laneway.simulation import Platform
 
 _RATE_UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 _CLUSTER = re.compile(r"cluster:(?P<shape>\d+x\d+|\d+(?:,\d+)*)@(?P<rate>\d+(?:\.\d+)?)(?P<unit>kbit|mbit|gbit)")
 _MAX_NODES = 200
+_SIMULATED = re.compile(r"sim:(?P<machine>[^:]+):(?P<nodes>\d+)x(?P<ranks>\d+)")
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,49 @@ class Cluster:
         return f"cluster:{shape}@{self.bits_per_second / _RATE_UNITS[unit]:g}{unit}"
 
 
-Place = Local | Cluster
+@dataclass(frozen=True)
+class Simulated:
+    """A cluster of a described machine in SimGrid: virtual time, no cluster."""
+
+    machine: str
+    nodes: int
+    ranks_of_node: int
+
+    @property
+    def ranks(self) -> int:
+        return self.nodes * self.ranks_of_node
+
+    def __str__(self) -> str:
+        return f"sim:{self.machine}:{self.nodes}x{self.ranks_of_node}"
+
+
+Place = Local | Cluster | Simulated
+
+
+def _simulated(text: str) -> Simulated:
+    match = _SIMULATED.fullmatch(text)
+    if not match:
+        raise UserError(f"--on {text}: expected 'sim:lassen:128x16' (machine : nodes x ranks a node)")
+    place = Simulated(match["machine"], int(match["nodes"]), int(match["ranks"]))
+    try:
+        Platform(machines.read(place.machine), place.nodes, place.ranks_of_node)
+    except UserError as error:
+        raise UserError(f"--on {text}: {error}") from None
+    return place
 
 
 def parse_place(text: str) -> Place:
-    """Read ``local``, ``cluster:NODESxRANKS@RATE`` or ``cluster:RANKS,RANKS,…@RATE``."""
+    """Read ``local``, ``cluster:NODESxRANKS@RATE``, ``cluster:RANKS,RANKS,…@RATE`` or ``sim:MACHINE:NODESxRANKS``."""
     if text == "local":
         return Local()
+    if text.startswith("sim:"):
+        return _simulated(text)
     match = _CLUSTER.fullmatch(text)
     if not match:
         raise UserError(
-            f"--on {text}: expected 'local', 'cluster:4x4@200mbit' (nodes x ranks a node @ link rate) "
-            "or 'cluster:5,3,8@200mbit' (ranks of each node); rates end in kbit, mbit or gbit"
+            f"--on {text}: expected 'local', 'cluster:4x4@200mbit' (nodes x ranks a node @ link rate), "
+            "'cluster:5,3,8@200mbit' (ranks of each node; rates end in kbit, mbit or gbit) "
+            "or 'sim:lassen:128x16' (simulated: machine : nodes x ranks a node)"
         )
     shape = match["shape"]
     if "x" in shape:

@@ -5,6 +5,9 @@
 #include <new>
 #include <string>
 
+#include "core/simulated.hpp"
+#include "core/tell.hpp"
+
 namespace laneway {
 
 namespace {
@@ -40,12 +43,17 @@ int error_class(ErrorKind kind) {
   return MPI_ERR_OTHER;
 }
 
+/// Some MPI libraries take no constant text.
+int add_error_string(int code, const std::string& text) {
+  return MPI_Add_error_string(code, const_cast<char*>(text.c_str()));
+}
+
 /// A new error code whose text can be set. MPICH loses the texts of codes in the classes of the standard; there it is
 /// in a class of its own.
 int new_code(ErrorKind kind) {
   const auto keeps_text = [](int code) {
     const std::string probe = "laneway";
-    if (MPI_Add_error_string(code, probe.c_str()) != MPI_SUCCESS) return false;
+    if (add_error_string(code, probe) != MPI_SUCCESS) return false;
     char text[MPI_MAX_ERROR_STRING + 1] = {};
     int length = 0;
     return MPI_Error_string(code, text, &length) == MPI_SUCCESS && text == probe;
@@ -54,18 +62,22 @@ int new_code(ErrorKind kind) {
   if (MPI_Add_error_code(error_class(kind), &code) == MPI_SUCCESS && keeps_text(code)) return code;
   int own_class = MPI_ERR_OTHER;
   if (MPI_Add_error_class(&own_class) != MPI_SUCCESS) return error_class(kind);
-  MPI_Add_error_string(own_class, name(kind));
+  add_error_string(own_class, name(kind));
   return MPI_Add_error_code(own_class, &code) == MPI_SUCCESS ? code : own_class;
 }
 
 /// One code for each kind, made when first needed; its text is that of the last error.
 int code_with_text(ErrorKind kind, const std::string& text) {
+  if constexpr (simulated) {
+    tell(text);
+    return error_class(kind);
+  }
   static std::mutex mutex;
   static std::map<ErrorKind, int> codes;
   const std::lock_guard lock(mutex);
   auto it = codes.find(kind);
   if (it == codes.end()) it = codes.emplace(kind, new_code(kind)).first;
-  MPI_Add_error_string(it->second, text.substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
+  add_error_string(it->second, text.substr(0, MPI_MAX_ERROR_STRING - 1));
   return it->second;
 }
 

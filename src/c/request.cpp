@@ -4,6 +4,7 @@
 
 #include "c/barrier.hpp"
 #include "mpi/operations.hpp"
+#include "mpi/reasons.hpp"
 #include "plan/plan.hpp"
 
 using namespace laneway;
@@ -269,6 +270,13 @@ int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* stat
     const Statistics s = persistent(request).statistics();
     *statistics = {s.messages,      s.bytes,       s.net_messages, s.net_bytes,     s.copied_bytes,
                    s.staging_bytes, s.arena_bytes, s.window_bytes, s.metadata_bytes};
+  });
+}
+
+int LNW_Request_get_info(LNW_Request request, MPI_Info* info) {
+  return guarded(__func__, request, [&] {
+    require_pointer(info, "info");
+    *info = info_of(persistent(request).reasons());
   });
 }
 

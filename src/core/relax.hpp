@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "core/simulated.hpp"
+
 namespace laneway {
 
 /// Turns after which a waiting loop yields. Ranks that share cores must not lose a time slice each; yielding costs more
@@ -14,7 +16,11 @@ inline std::atomic<int> turns_before_yield{impatient_turns};
 
 /// One turn of a waiting loop.
 inline void relax(int& turns) {
-  if (++turns > turns_before_yield.load(std::memory_order_relaxed)) sched_yield();
+  if (++turns <= turns_before_yield.load(std::memory_order_relaxed)) return;
+  if constexpr (simulated)
+    pass(1e-6);
+  else
+    sched_yield();
 }
 
 }  // namespace laneway

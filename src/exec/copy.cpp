@@ -13,6 +13,7 @@
 #endif
 
 #include "core/address.hpp"
+#include "core/simulated.hpp"
 
 namespace laneway {
 
@@ -304,6 +305,16 @@ void CopyProgram::add_irregular(std::span<const CopyRun> runs) {
 
 std::int64_t CopyProgram::metadata_bytes() const {
   return static_cast<std::int64_t>(operations_.size() * sizeof(CopyOperation) + table_.size());
+}
+
+double simulated_seconds(std::span<const CopyRun> runs) {
+  static const double copy = simulated_cost("LANEWAY_COPY_COST");
+  static const double pack = simulated_cost("LANEWAY_PACK_COST");
+  constexpr std::int64_t small = 256;
+  double seconds = 0;
+  for (const CopyRun& run : runs)
+    seconds += static_cast<double>(run.bytes * run.count) * (run.bytes < small ? pack : copy);
+  return seconds;
 }
 
 }  // namespace laneway

@@ -50,4 +50,7 @@ class CopyProgram {
   std::int64_t bytes_ = 0;
 };
 
+/// What such copies take in a simulation.
+[[nodiscard]] double simulated_seconds(std::span<const CopyRun> runs);
+
 }  // namespace laneway

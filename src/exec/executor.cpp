@@ -7,13 +7,15 @@
 #include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/relax.hpp"
+#include "core/simulated.hpp"
 
 namespace laneway {
 
 namespace {
 
 /// Sends of up to this size are on their way before the receives are posted, which costs the receives nothing when
-/// both take less time than a message; larger ones find their receives posted, and need no copy.
+/// both take less time than a message; larger ones find their receives posted, and need no copy. Simulated messages
+/// only begin to move when both are there.
 constexpr std::int64_t eager_send_bytes = 4096;
 
 }  // namespace
@@ -84,7 +86,7 @@ void Executor::bind(Buffers buffers, Transport& transport) {
                           at(bases_[static_cast<std::size_t>(step.span.buffer)], step.span.offset), step.span.bytes});
     }
   };
-  const bool eager = std::none_of(steps.begin(), steps.end(), [](const Step& step) {
+  const bool eager = !simulated && std::none_of(steps.begin(), steps.end(), [](const Step& step) {
     return step.kind == StepKind::send && step.after.empty() && step.span.bytes > eager_send_bytes;
   });
   add_messages(eager ? StepKind::send : StepKind::receive, true);
@@ -124,6 +126,7 @@ void Executor::move(int step) {
   std::byte* const from_base = second_slot_ ? at(place.from, place.alternate_from) : place.from;
   std::byte* const to_base = second_slot_ ? at(place.to, place.alternate_to) : place.to;
   programs_[s].run(from_base, to_base);
+  if constexpr (simulated) pass(simulated_seconds(plan_->steps[s].runs));
 }
 
 void Executor::raise_flag(int step) {
@@ -204,14 +207,14 @@ void Executor::poll_words() {
   }
 }
 
-bool Executor::poll_messages() {
+bool Executor::poll_messages(Patience patience) {
   if (independent_) {
     if (messages_complete_ || !endpoint_->test_all()) return messages_complete_;
     messages_complete_ = true;
     remaining_ -= initial_messages_;
     return true;
   }
-  const int n = endpoint_->poll(completed_);
+  const int n = patience == Patience::some ? endpoint_->wait_some(completed_) : endpoint_->poll(completed_);
   for (int i = 0; i < n; ++i) {
     complete(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
     drain();
@@ -245,6 +248,8 @@ std::int64_t Executor::metadata_bytes() const {
 }
 
 void Executor::wait_for_steps() {
+  if constexpr (simulated)
+    while (remaining_ > 0) poll_messages(Patience::some);
   for (int turns = 0; !progress();) relax(turns);
 }
 

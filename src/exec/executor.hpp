@@ -79,7 +79,8 @@ class Executor final : public Progressive {
   void raise_flag(int step);
   [[nodiscard]] bool passes(int step) const;
   void poll_words();
-  bool poll_messages();
+  enum class Patience : std::uint8_t { none, some };
+  bool poll_messages(Patience patience = Patience::none);
   void begin(int step);
   void complete(int step);
   void drain();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/simulated.hpp"
+
 namespace laneway {
 
 ProgressSlot* ProgressList::acquire(Progressive& work) {
@@ -79,6 +81,8 @@ bool Activity::done(Executor* executor) {
 }
 
 void Activity::wait_with_others(Executor* executor) {
+  if constexpr (simulated)
+    if (executor != nullptr && progress_list(Progress::in_calls).active() == 1 && slot_ != nullptr) executor->wait();
   progress_until([&] { return test(executor); });
 }
 

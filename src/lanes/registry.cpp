@@ -51,6 +51,7 @@ constexpr std::array<StrategyRow, 9> rows = {{
 }};
 
 constexpr std::string_view no_deduplication = "_nodedup";
+constexpr std::string_view automatic = "auto";
 
 }  // namespace
 
@@ -70,7 +71,23 @@ const StrategyRow& find_strategy(std::string_view name) {
     if (row.name == name) return row;
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
-  throw Error(ErrorKind::info, "unknown strategy '" + std::string(name) + "'; valid are " + names);
+  throw Error(ErrorKind::info,
+              "unknown strategy '" + std::string(name) + "'; valid are " + std::string(automatic) + ", " + names);
+}
+
+std::string_view StrategyChoice::name() const {
+  return is_automatic() ? automatic : row->name;
+}
+
+std::vector<const StrategyRow*> StrategyChoice::rows() const {
+  if (!is_automatic()) return {row};
+  std::vector<const StrategyRow*> all;
+  for (const StrategyRow& candidate : strategies()) {
+    const std::unique_ptr<Strategy> strategy = candidate.make();
+    if (strategy->levels() == 1 && !strategy->on_grid() && strategy->deduplicates() && !strategy->spreads())
+      all.push_back(&candidate);
+  }
+  return all;
 }
 
 StrategyChoice parse_strategy(std::string_view text) {
@@ -79,7 +96,7 @@ StrategyChoice parse_strategy(std::string_view text) {
     choice.deduplicate = false;
     text.remove_suffix(no_deduplication.size());
   }
-  choice.row = &find_strategy(text);
+  if (text != automatic) choice.row = &find_strategy(text);
   return choice;
 }
 
@@ -127,13 +144,13 @@ Levels choose_levels(std::string_view text, const std::string& grid, bool dedupl
   Levels levels{parse_levels(text), {}};
   for (LevelChoice& level : levels.choices) level.choice.deduplicate = level.choice.deduplicate && deduplicate;
   const StrategyChoice outermost = levels.choices.front().choice;
-  const std::unique_ptr<Strategy> strategy = outermost.row->make();
+  const std::unique_ptr<Strategy> strategy = outermost.rows().front()->make();
   const LevelChoice direct{"", {&find_strategy("direct"), deduplicate}};
   while (static_cast<int>(levels.choices.size()) < strategy->levels()) levels.choices.push_back(direct);
   if (strategy->on_grid()) {
     require(levels.choices.size() == 1 && levels.choices.front().level.empty(), ErrorKind::info,
-            std::string(outermost.row->name) + " works on a grid, not on levels of the machine");
-    levels.grid = grid_machine(grid, outermost.row->name);
+            std::string(outermost.name()) + " works on a grid, not on levels of the machine");
+    levels.grid = grid_machine(grid, outermost.name());
     const auto dimensions = std::count(levels.grid.begin(), levels.grid.end(), ':');
     for (auto d = dimensions; d > 2; --d) levels.choices.push_back({"", outermost});
     if (dimensions > 1) levels.choices.push_back(direct);

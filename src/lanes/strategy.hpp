@@ -100,10 +100,17 @@ struct StrategyRow {
 /// The row of `name`; throws Error(info) that lists the valid names.
 [[nodiscard]] const StrategyRow& find_strategy(std::string_view name);
 
-/// Names that stand for a strategy with a setting: `three_step_nodedup` is three_step without deduplication.
+/// Names that stand for a strategy with a setting: `three_step_nodedup` is three_step without deduplication, `auto`
+/// whichever is expected to be the fastest.
 struct StrategyChoice {
-  const StrategyRow* row = nullptr;
+  const StrategyRow* row = nullptr;  ///< null: to be chosen
   bool deduplicate = true;
+
+  [[nodiscard]] bool is_automatic() const { return row == nullptr; }
+  [[nodiscard]] std::string_view name() const;
+  /// That of the strategy, or those from which one is chosen: all that need nothing beside the view, in the order of
+  /// the registry.
+  [[nodiscard]] std::vector<const StrategyRow*> rows() const;
 };
 [[nodiscard]] StrategyChoice parse_strategy(std::string_view text);
 

@@ -47,6 +47,7 @@ Bytes ViewPart::to_bytes() const {
   put_all(writer, entering);
   put_all(writer, out_blocks);
   put_all(writer, in_blocks);
+  writer.put(inside);
   writer.put(inner);
   return writer.take();
 }
@@ -58,6 +59,7 @@ ViewPart ViewPart::from_bytes(const Bytes& bytes) {
   get_all(reader, part.entering);
   get_all(reader, part.out_blocks);
   get_all(reader, part.in_blocks);
+  part.inside = reader.get<InsideEdges>();
   part.inner = reader.get<Rank>();
   return part;
 }
@@ -66,7 +68,11 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
   std::map<Rank, Link> out;
   std::map<Rank, Link> in;
   std::vector<Rank> inner;
-  for (const ViewPart& part : parts) inner.push_back(part.inner);
+  std::vector<InsideEdges> inside;
+  for (const ViewPart& part : parts) {
+    inner.push_back(part.inner);
+    inside.push_back(part.inside);
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Rank member = region.members[i];
     for (const auto& edge : parts[i].leaving) out[edge.region].edges.push_back({member, edge.destination, edge.bytes});
@@ -74,7 +80,8 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
     for (const auto& block : parts[i].out_blocks) out[block.region].sources.push_back({block.source, block.bytes});
     for (const auto& block : parts[i].in_blocks) in[block.region].sources.push_back({block.source, block.bytes});
   }
-  return {std::move(region), std::move(inner), sorted_links(std::move(out)), sorted_links(std::move(in))};
+  return {std::move(region), std::move(inner), std::move(inside), sorted_links(std::move(out)),
+          sorted_links(std::move(in))};
 }
 
 }  // namespace laneway

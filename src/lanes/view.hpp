@@ -36,13 +36,24 @@ struct Link {
   [[nodiscard]] std::int64_t bytes() const;
 };
 
+/// The edges of one rank that stay in its region, without those to itself.
+struct InsideEdges {
+  std::int64_t messages_out = 0;
+  std::int64_t bytes_out = 0;
+  std::int64_t messages_in = 0;
+  std::int64_t bytes_in = 0;
+
+  friend bool operator==(const InsideEdges&, const InsideEdges&) = default;
+};
+
 /// The traffic of one region with all others: sizes only. Every member holds the same view.
 struct RegionView {
   Region region;
   std::vector<Rank>
-      inner;              ///< for each member the id of its region at the next level, or its own rank if there is none
-  std::vector<Link> out;  ///< ascending region
-  std::vector<Link> in;   ///< ascending region
+      inner;  ///< for each member the id of its region at the next level, or its own rank if there is none
+  std::vector<InsideEdges> inside;  ///< of each member
+  std::vector<Link> out;            ///< ascending region
+  std::vector<Link> in;             ///< ascending region
 };
 
 /// One member's part of its region's view.
@@ -63,6 +74,7 @@ struct ViewPart {
   std::vector<Entering> entering;     ///< edges of other regions to this rank
   std::vector<BlockSize> out_blocks;  ///< own blocks, by destination region (`source` is this rank)
   std::vector<BlockSize> in_blocks;   ///< blocks of remote sources that were told to this rank, by source region
+  InsideEdges inside;                 ///< own edges that stay in the region
   Rank inner = 0;                     ///< id of this rank's region at the next level, or its own rank
 
   [[nodiscard]] Bytes to_bytes() const;

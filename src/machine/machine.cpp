@@ -1,17 +1,13 @@
 #include "machine/machine.hpp"
 
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "core/error.hpp"
 #include "machine/fabric.hpp"
+#include "machine/machine_file.hpp"
 
 namespace laneway {
 
@@ -37,14 +33,6 @@ void check_total(std::int64_t total, Rank ranks, std::string_view text) {
   require(total == ranks, ErrorKind::info,
           "machine '" + std::string(text) + "' describes " + std::to_string(total) + " ranks, there are " +
               std::to_string(ranks));
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  require(file.good(), ErrorKind::info, "machine file '" + path + "' cannot be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 std::string trim(std::string_view text) {
@@ -88,14 +76,14 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
     const std::string path = whole.substr(5);
     if (path.ends_with(".toml")) return read_toml(path, ranks);
     std::vector<std::string> lines;
-    for (const std::string& line : split(read_file(path), '\n'))
+    for (const std::string& line : split(read_machine_file(path), '\n'))
       if (const std::string kept = trim(line.substr(0, line.find('#'))); !kept.empty()) lines.push_back(kept);
     if (lines.size() == 1 && lines[0].find(':') != std::string::npos) {
-      require(!lines[0].starts_with("file:"), ErrorKind::info, "machine file '" + path + "' names another file");
+      require(!lines[0].starts_with("file:"), ErrorKind::info, machine_file(path) + " names another file");
       return parse(lines[0], ranks);
     }
     check_total(static_cast<std::int64_t>(lines.size()), ranks, whole);
-    return from_paths(lines, "machine file '" + path + "'");
+    return from_paths(lines, machine_file(path));
   }
   if (whole.starts_with("ranks:")) {
     machine.names_ = {"node"};
@@ -168,33 +156,12 @@ std::vector<int> Machine::find_levels(const std::vector<std::string>& names) con
 }
 
 Machine Machine::read_toml(const std::string& path, Rank ranks) {
-  const std::string where = "machine file '" + path + "': ";
-  toml::table table;
-  try {
-    table = toml::parse(read_file(path), path);
-  } catch (const toml::parse_error& error) {
-    throw Error(ErrorKind::info,
-                where + "line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
-  }
-  const auto description = table["description"].value<std::string>();
-  require(description && !description->starts_with("file:"), ErrorKind::info, where + "description is missing");
-  Machine machine = parse(*description, ranks);
-  const toml::array* rows = table["devices"]["links"].as_array();
-  if (rows == nullptr) return machine;
-  std::vector<std::vector<int>> links;
-  for (const toml::node& row : *rows) {
-    require(row.is_array(), ErrorKind::info, where + "devices.links is not a matrix");
-    std::vector<int>& numbers = links.emplace_back();
-    for (const toml::node& number : *row.as_array()) {
-      require(number.is_integer(), ErrorKind::info, where + "devices.links holds something that is not a number");
-      numbers.push_back(static_cast<int>(number.as_integer()->get()));
-    }
-  }
-  try {
-    machine.devices_ = std::make_shared<const DeviceLinks>(with_hops(std::move(links)));
-  } catch (const Error& error) {
-    throw Error(ErrorKind::info, where + error.what());
-  }
+  TomlTable file = TomlTable::parse(read_machine_file(path), machine_file(path));
+  const std::string description = file.text("description");
+  if (description.starts_with("file:")) file.fail("description", "names another file");
+  Machine machine = parse(description, ranks);
+  if (std::optional<DeviceLinks> links = read_devices(file))
+    machine.devices_ = std::make_shared<const DeviceLinks>(std::move(*links));
   return machine;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "matrix/csr.hpp"
 #include "pattern/spec.hpp"
@@ -52,6 +53,7 @@ struct StencilPoint {
 /// -div(Q diag(1, epsilon) Q^T grad u), Q the rotation by `angle` degrees from the x axis, on a unit grid. 9 points:
 /// bilinear finite elements; 7 points: finite differences whose mixed derivative lies on the diagonal that keeps the
 /// corners negative (entries that are 0 are stored).
+[[nodiscard]] std::vector<StencilPoint> rotated_diffusion_stencil(double angle, double epsilon, int points);
 [[nodiscard]] Csr rotated_diffusion(std::int64_t nx, std::int64_t ny, double angle, double epsilon, int points);
 
 /// Adjacency of the Delaunay triangulation of n >= 4 uniformly random points in the unit square, numbered along a

@@ -39,7 +39,7 @@ Csr stencil(std::int64_t nx, std::int64_t ny, std::int64_t nz, std::span<const S
   return result;
 }
 
-Csr rotated_diffusion(std::int64_t nx, std::int64_t ny, double angle, double epsilon, int points) {
+std::vector<StencilPoint> rotated_diffusion_stencil(double angle, double epsilon, int points) {
   require(points == 7 || points == 9, ErrorKind::argument,
           "rotated: points=" + std::to_string(points) + " is neither 7 nor 9");
   require(std::isfinite(angle) && std::isfinite(epsilon), ErrorKind::argument,
@@ -54,27 +54,18 @@ Csr rotated_diffusion(std::int64_t nx, std::int64_t ny, double angle, double eps
     const double along_y = xx / 3 - 2 * yy / 3;
     const double rising = -(xx + yy) / 6 - xy / 2;
     const double falling = -(xx + yy) / 6 + xy / 2;
-    return stencil(nx, ny, 1,
-                   std::vector<StencilPoint>{{-1, -1, 0, rising},
-                                             {0, -1, 0, along_y},
-                                             {1, -1, 0, falling},
-                                             {-1, 0, 0, along_x},
-                                             {0, 0, 0, 4 * (xx + yy) / 3},
-                                             {1, 0, 0, along_x},
-                                             {-1, 1, 0, falling},
-                                             {0, 1, 0, along_y},
-                                             {1, 1, 0, rising}});
+    return {{-1, -1, 0, rising}, {0, -1, 0, along_y},          {1, -1, 0, falling},
+            {-1, 0, 0, along_x}, {0, 0, 0, 4 * (xx + yy) / 3}, {1, 0, 0, along_x},
+            {-1, 1, 0, falling}, {0, 1, 0, along_y},           {1, 1, 0, rising}};
   }
   const double mixed = std::abs(xy);
   const int slope = xy >= 0 ? 1 : -1;
-  return stencil(nx, ny, 1,
-                 std::vector<StencilPoint>{{-1, -slope, 0, -mixed},
-                                           {0, -1, 0, mixed - yy},
-                                           {-1, 0, 0, mixed - xx},
-                                           {0, 0, 0, 2 * (xx + yy - mixed)},
-                                           {1, 0, 0, mixed - xx},
-                                           {0, 1, 0, mixed - yy},
-                                           {1, slope, 0, -mixed}});
+  return {{-1, -slope, 0, -mixed}, {0, -1, 0, mixed - yy}, {-1, 0, 0, mixed - xx}, {0, 0, 0, 2 * (xx + yy - mixed)},
+          {1, 0, 0, mixed - xx},   {0, 1, 0, mixed - yy},  {1, slope, 0, -mixed}};
+}
+
+Csr rotated_diffusion(std::int64_t nx, std::int64_t ny, double angle, double epsilon, int points) {
+  return stencil(nx, ny, 1, rotated_diffusion_stencil(angle, epsilon, points));
 }
 
 }  // namespace laneway::matrix

@@ -15,17 +15,13 @@ bool agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hin
   const auto fingerprint = static_cast<std::int64_t>(hints.fingerprint() >> 1);
   const std::array<std::int64_t, 4> mine = {failure ? comm.rank() : INT_MAX, fingerprint, -fingerprint, flag};
   std::array<std::int64_t, 4> least{};
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Iallreduce(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MIN, comm.get(),
-                           request.data()),
-            "MPI_Iallreduce");
-  wait_all_progressing(request);
+  reduce_progressing(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MIN, comm.get());
   if (failure) std::rethrow_exception(failure);
   require(least[0] == INT_MAX, ErrorKind::argument,
           "rank " + std::to_string(least[0]) + " has reported an error in this call");
   require(least[1] == -least[2], ErrorKind::info,
-          "info and environment: the hints differ between ranks (here: strategy " +
-              std::string(hints.strategy.row->name) + ", machine '" + hints.machine + "')");
+          "info and environment: the hints differ between ranks (here: strategy " + std::string(hints.strategy.name()) +
+              ", machine '" + hints.machine + "')");
   return least[3] != 0;
 }
 

@@ -3,8 +3,8 @@
 #include <mpi.h>
 
 #include <atomic>
-#include <iostream>
 
+#include "core/tell.hpp"
 #include "exec/progress_thread.hpp"
 #include "mpi/communicator.hpp"
 
@@ -18,9 +18,9 @@ void say_once() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
-    std::cerr << "laneway: lnw_progress=thread needs MPI_THREAD_MULTIPLE, which MPI_Init_thread has not provided; "
-                 "exchanges progress in calls of this library only\n"
-              << std::flush;
+    tell(
+        "lnw_progress=thread needs MPI_THREAD_MULTIPLE, which MPI_Init_thread has not provided; exchanges progress "
+        "in calls of this library only");
 }
 
 }  // namespace

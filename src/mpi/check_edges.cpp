@@ -103,13 +103,12 @@ void check_edges(const PrivateComm& comm, const RankPattern& pattern) {
 
   std::int64_t key = mine.text.empty() ? LLONG_MAX : mine.edge[0] * comm.size() + mine.edge[1];
   std::int64_t first = key;
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Iallreduce(&key, &first, 1, MPI_INT64_T, MPI_MIN, comm.get(), request.data()), "MPI_Iallreduce");
-  wait_all_progressing(request);
+  reduce_progressing(&key, &first, 1, MPI_INT64_T, MPI_MIN, comm.get());
   if (first == LLONG_MAX) return;
   std::array<char, 512> text{};
   const Rank owner = static_cast<Rank>(first % comm.size());
   if (owner == comm.rank()) mine.text.copy(text.data(), text.size() - 1);
+  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
   check_mpi(MPI_Ibcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, owner, comm.get(), request.data()),
             "MPI_Ibcast");
   wait_all_progressing(request);

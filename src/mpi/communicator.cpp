@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
+#include "core/tell.hpp"
 #include "exec/progress.hpp"
 #include "exec/progress_thread.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/nonblocking.hpp"
+#include "mpi/quick_calibration.hpp"
 #include "mpi/routes.hpp"
 #include "transport/p2p.hpp"
 
@@ -158,6 +160,7 @@ int PrivateComm::take_tags() {
 }
 
 bool single_threaded() {
+  if constexpr (simulated) return true;
   static const bool single = [] {
     int level = MPI_THREAD_SINGLE;
     check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
@@ -172,8 +175,7 @@ void call_error_handler(MPI_Comm comm, int code) {
     if (handler == MPI_ERRORS_ARE_FATAL) {
       std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
       int length = 0;
-      if (MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS)
-        std::cerr << "laneway: " + std::string(text.data()) + '\n' << std::flush;
+      if (MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS) tell(text.data());
     }
     MPI_Errhandler_free(&handler);
   }
@@ -262,6 +264,21 @@ std::shared_ptr<const ErrorHandler> Communicator::error_handler() const {
 void Communicator::read_descriptions(const Hints& settings) {
   if (!settings.machine.empty() || !settings.grid.empty()) (void)regions(settings);
   (void)fabric(settings.machine);
+  if (!settings.parameters.empty() && settings.parameters != measured_parameters) (void)parameters(settings, false);
+}
+
+std::shared_ptr<const Parameters> Communicator::parameters(const Hints& settings, bool one_node) {
+  if (settings.parameters == measured_parameters) {
+    std::shared_ptr<const Parameters>& known = private_->measured[settings.machine];
+    if (!known)
+      known = std::make_shared<const Parameters>(
+          calibrate_quickly(*private_, node(settings.machine), Parameters::read(kind_of_machine(one_node))));
+    return known;
+  }
+  const std::string name = settings.parameters.empty() ? kind_of_machine(one_node) : settings.parameters;
+  std::shared_ptr<const Parameters>& known = parameters_[name];
+  if (!known) known = std::make_shared<const Parameters>(Parameters::read(name));
+  return known;
 }
 
 std::shared_ptr<const Fabric> Communicator::fabric(const std::string& machine) {

@@ -14,6 +14,7 @@
 
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
+#include "machine/parameters.hpp"
 #include "mpi/hints.hpp"
 #include "mpi/topology.hpp"
 #include "plan/plan.hpp"
@@ -62,6 +63,9 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
 
   /// Calls `handler` with the duplicate, or with MPI_COMM_SELF where it is not ready.
   void call_error_handler(MPI_Errhandler handler, int code) const;
+
+  /// What messages between these ranks cost where it has been measured, by machine description.
+  std::map<std::string, std::shared_ptr<const Parameters>> measured;
 
   /// No communicator made from now on uses a tag above this one.
   static inline int tag_limit_for_tests = INT_MAX;
@@ -134,6 +138,9 @@ class Communicator {
   /// duplicate, which saves creating one.
   static Communicator& derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent);
 
+  /// For a communicator that MPI knows no topology of.
+  void set_topology(Topology topology) { topology_ = std::make_unique<Topology>(std::move(topology)); }
+
   /// For another topology of the ranks of `comm`. Shares the private duplicate of `comm` where derive would.
   /// Collective.
   static std::unique_ptr<Communicator> with_topology(MPI_Comm comm, Topology topology);
@@ -185,6 +192,10 @@ class Communicator {
   /// The links between the devices of this rank's node, as `machine` describes them; null if it does not.
   std::shared_ptr<const Fabric> fabric(const std::string& machine);
 
+  /// What `settings` name, or those for the kind of machine that the ranks of the communicator are on. Local once
+  /// read_descriptions has been called, but for `measured_parameters`, which are measured on the first call.
+  std::shared_ptr<const Parameters> parameters(const Hints& settings, bool one_node);
+
   /// The outermost regions of neighbours, by machine description and level, once a planner has found them.
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions;
 
@@ -198,6 +209,7 @@ class Communicator {
   std::shared_ptr<const ErrorHandler> error_handler_;
   std::unique_ptr<Topology> topology_;
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
+  std::map<std::string, std::shared_ptr<const Parameters>> parameters_;
   std::map<std::vector<std::string>, std::vector<Region>> regions_;  // by machine and names of levels
 };
 

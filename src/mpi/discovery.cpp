@@ -3,7 +3,9 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
+#include <system_error>
 
 #include "core/error.hpp"
 #include "transport/p2p.hpp"
@@ -144,25 +146,47 @@ Region find_node(MPI_Comm comm, const std::string& description, bool translate) 
   return region_of_members(members);
 }
 
-Binding binding_of_this_process() {
-  Binding binding;
+namespace {
+
+/// Calls f(topology) with one that has packages and NUMA nodes only; not at all if hwloc cannot make it.
+template <class F>
+void with_packages(F&& f) {
   hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return binding;
+  if (hwloc_topology_init(&topology) != 0) return;
   hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-  hwloc_bitmap_t bound = hwloc_bitmap_alloc();
-  if (hwloc_topology_load(topology) == 0 && hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
-    auto only = [&](hwloc_obj_type_t type) {
-      int found = -1;
-      for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;)
-        if (hwloc_bitmap_isincluded(bound, object->cpuset)) found = static_cast<int>(object->logical_index);
-      return found;
-    };
-    binding.package = only(HWLOC_OBJ_PACKAGE);
-    binding.numa_node = only(HWLOC_OBJ_NUMANODE);
-  }
-  hwloc_bitmap_free(bound);
+  if (hwloc_topology_load(topology) == 0) f(topology);
   hwloc_topology_destroy(topology);
+}
+
+}  // namespace
+
+std::string processor_model() {
+  std::string model;
+  with_packages([&](hwloc_topology_t topology) {
+    const hwloc_obj_t package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, nullptr);
+    const char* const name = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
+    if (name != nullptr) model = name;
+  });
+  return model;
+}
+
+Binding binding_of_this_process() {
+  Binding binding;
+  with_packages([&](hwloc_topology_t topology) {
+    hwloc_bitmap_t bound = hwloc_bitmap_alloc();
+    if (hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
+      auto only = [&](hwloc_obj_type_t type) {
+        int found = -1;
+        for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;)
+          if (hwloc_bitmap_isincluded(bound, object->cpuset)) found = static_cast<int>(object->logical_index);
+        return found;
+      };
+      binding.package = only(HWLOC_OBJ_PACKAGE);
+      binding.numa_node = only(HWLOC_OBJ_NUMANODE);
+    }
+    hwloc_bitmap_free(bound);
+  });
   return binding;
 }
 
@@ -189,6 +213,23 @@ std::vector<TreeLevel> find_region_tree(MPI_Comm comm) {
   divide("socket", [&](const Binding& b) { return b.package == own.package; });
   divide("numa", [&](const Binding& b) { return b.package == own.package && b.numa_node == own.numa_node; });
   return tree;
+}
+
+namespace {
+
+bool has_network_devices() {
+  for (const char* const devices : {"/sys/class/infiniband", "/sys/class/cxi"}) {
+    std::error_code none;
+    if (std::filesystem::directory_iterator(devices, none) != std::filesystem::directory_iterator()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string kind_of_machine(bool one_node) {
+  static const bool has_devices = has_network_devices();
+  return one_node ? "default-node" : has_devices ? "default-hpc" : "default-ethernet";
 }
 
 }  // namespace laneway

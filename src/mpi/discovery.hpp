@@ -32,6 +32,9 @@ namespace laneway {
 [[nodiscard]] std::vector<Region> find_levels(MPI_Comm comm, const std::string& description,
                                               const std::vector<std::string>& names, bool translate);
 
+/// As hwloc names it; empty where it does not.
+[[nodiscard]] std::string processor_model();
+
 /// Where hwloc says that the calling process is bound: logical indices, -1 where it is bound to no single one.
 struct Binding {
   int package = -1;
@@ -46,5 +49,9 @@ struct TreeLevel {
   Region region;
 };
 [[nodiscard]] std::vector<TreeLevel> find_region_tree(MPI_Comm comm);
+
+/// Name of the parameters that come with the library for machines like this one: ranks that share one node, or nodes
+/// joined by a network of which the system knows some device, or by any other.
+[[nodiscard]] std::string kind_of_machine(bool one_node);
 
 }  // namespace laneway

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check_edges.hpp"
 #include "mpi/reorder.hpp"
@@ -70,6 +71,10 @@ MPI_Comm create(MPI_Comm comm, const GraphArguments& arguments, MPI_Info info) {
   const GraphSide& in = arguments.sources;
   const GraphSide& out = arguments.destinations;
   MPI_Comm graph = MPI_COMM_NULL;
+  if constexpr (simulated) {
+    check_mpi(MPI_Comm_dup(comm, &graph), "MPI_Comm_dup");
+    return graph;
+  }
   check_mpi(MPI_Dist_graph_create_adjacent(comm, in.degree, in.ranks, in.weights, out.degree, out.ranks, out.weights,
                                            info, 0, &graph),
             "MPI_Dist_graph_create_adjacent");
@@ -131,17 +136,20 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   const std::shared_ptr<PrivateComm> priv = old.private_comm();
   Agreed agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
   std::optional<Reordering> reordering;
+  GraphLists lists = lists_of(arguments);
   if (agreed.reorder) {
     const Region& node = old.node(agreed.hints.machine);
-    const GraphLists lists = lists_of(arguments);
     const Role role = find_role(*priv, node, lists, agreed.hints);
     reordering = role.reordering;
-    if (role.reordering.moved > 0)
-      *comm_new = create_reordered(comm_old, take_over(*priv, role, lists), info, role.vertex);
+    if (role.reordering.moved > 0) {
+      lists = take_over(*priv, role, lists);
+      *comm_new = create_reordered(comm_old, lists, info, role.vertex);
+    }
   }
   const bool same_order = !reordering || reordering->moved == 0;
   if (same_order) *comm_new = create(comm_old, arguments, info);
   Communicator& fresh = same_order ? Communicator::derive(*comm_new, priv) : Communicator::of(*comm_new);
+  if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
   fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
   prepare_plans(fresh, agreed.hints);
@@ -182,7 +190,8 @@ std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
   agree(*priv, failure, none, true);
   auto made = Communicator::with_topology(comm, communicator.topology());
   made->hints = communicator.hints;
-  made->routes = communicator.routes;
+  // Of its own: what it plans from now on must not depend on the calls of the other, which have another order.
+  if (communicator.routes) made->routes = std::make_shared<Routes>(*communicator.routes);
   made->fixed_counts = communicator.fixed_counts;
   return made;
 }

@@ -12,9 +12,10 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 15> rows = {{
-    {"lnw_strategy", "LANEWAY_STRATEGY", "direct",
-     "a name that `laneway strategies` lists, or one for each level as in `node:three_step,socket:two_step`; the "
+constexpr std::array<HintRow, 18> rows = {{
+    {"lnw_strategy", "LANEWAY_STRATEGY", "auto",
+     "auto: by the costs that the parameters of the machine give; a name that `laneway strategies` lists, or one for "
+     "each level as in `node:three_step,socket:two_step`; the "
      "suffix "
      "_nodedup turns deduplication off",
      "how data moves between nodes, and inside them"},
@@ -24,6 +25,15 @@ constexpr std::array<HintRow, 15> rows = {{
      "send each byte between two nodes once, however many ranks need it"},
     {"lnw_machine", "LANEWAY_MACHINE", "", "`node:4 socket:2 rank:2`, `ranks:5,3,8`, `file:PATH`; empty: as discovered",
      "which ranks of MPI_COMM_WORLD share a node"},
+    {"lnw_tune", "LANEWAY_TUNE", "model", "model, measure",
+     "auto: model: by predicted costs; measure: persistent operations time the few most promising strategies, or use "
+     "what the tuning file remembers"},
+    {"lnw_parameters", "LANEWAY_PARAMETERS", "",
+     "a name that `laneway machines` lists, or a file `PATH.toml` such as `laneway calibrate` writes; `calibrate`: "
+     "measured quickly at first use; empty: for this kind of machine",
+     "auto: what messages and copies cost"},
+    {"lnw_exchanges", "LANEWAY_EXCHANGES", "20", "a number",
+     "auto: a strategy must make up for its longer setup within so many exchanges"},
     {"lnw_grid", "LANEWAY_GRID", "", "`4x4`, `8x4x2`, …: ranks of the communicator in row-major order",
      "cartesian_combining: the grid that the ranks form"},
     {"lnw_fixed_counts", "LANEWAY_FIXED_COUNTS", "false", "true, false",
@@ -58,12 +68,16 @@ bool boolean(std::string_view key, const std::string& text) {
   throw Error(ErrorKind::info, std::string(key) + "=" + text + ": valid are true and false");
 }
 
-std::int64_t bytes(std::string_view key, const std::string& text) {
+std::int64_t number(std::string_view key, const std::string& text, const std::string& what = "number of bytes") {
   std::int64_t value = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(code == std::errc() && end == text.data() + text.size() && value >= 0, ErrorKind::info,
-          std::string(key) + "=" + text + ": not a number of bytes");
+          std::string(key) + "=" + text + ": not a " + what);
   return value;
+}
+
+std::int64_t bytes(std::string_view key, const std::string& text) {
+  return number(key, text);
 }
 
 std::string text_of(std::string_view key, const HintTexts& call, const HintTexts& communicator) {
@@ -111,15 +125,16 @@ std::uint64_t Hints::fingerprint() const {
   std::string inner_text;
   for (const LevelChoice& choice : inner)
     inner_text +=
-        '\n' + choice.level + ':' + std::string(choice.choice.row->name) + std::to_string(choice.choice.deduplicate);
+        '\n' + choice.level + ':' + std::string(choice.choice.name()) + std::to_string(choice.choice.deduplicate);
   const std::string all =
-      std::string(strategy.row->name) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
+      std::string(strategy.name()) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
       std::to_string(check) + std::to_string(strict_progress) + std::to_string(static_cast<int>(progress)) + '\n' +
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
       std::to_string(local.mailbox_bytes) + '\n' + std::to_string(local.all_mailboxes_bytes) + '\n' +
-      std::to_string(shared_staging);
+      std::to_string(shared_staging) + '\n' + std::to_string(static_cast<int>(tuning)) + parameters + '\n' +
+      std::to_string(exchanges);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
@@ -147,15 +162,21 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.level = levels.choices.front().level;
   hints.inner.assign(levels.choices.begin() + 1, levels.choices.end());
   hints.grid = levels.grid;
-  hints.strategy_name = hints.strategy.row->name;
+  hints.strategy_name = hints.strategy.name();
   if (!hints.level.empty()) {
     hints.strategy_name = hints.level + ":" + hints.strategy_name;
     for (const LevelChoice& inner : hints.inner)
-      if (!inner.level.empty()) hints.strategy_name += "," + inner.level + ":" + std::string(inner.choice.row->name);
+      if (!inner.level.empty()) hints.strategy_name += "," + inner.level + ":" + std::string(inner.choice.name());
   }
   hints.settings.message_cap = bytes("lnw_message_cap", text("lnw_message_cap"));
   require(hints.settings.message_cap > 0, ErrorKind::info, "lnw_message_cap=0: must be positive");
   hints.machine = text("lnw_machine");
+  const std::string tune = text("lnw_tune");
+  require(tune == "model" || tune == "measure", ErrorKind::info, "lnw_tune=" + tune + ": valid are model and measure");
+  hints.tuning = tune == "measure" ? Tuning::measure : Tuning::model;
+  hints.parameters = text("lnw_parameters");
+  hints.exchanges = static_cast<double>(number("lnw_exchanges", text("lnw_exchanges"), "number"));
+  require(hints.exchanges > 0, ErrorKind::info, "lnw_exchanges=0: must be positive");
   hints.fixed_counts = boolean("lnw_fixed_counts", text("lnw_fixed_counts"));
   hints.staging_limit = bytes("lnw_staging_limit", text("lnw_staging_limit"));
   hints.check = boolean("lnw_check", text("lnw_check"));
@@ -174,9 +195,10 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.local.all_mailboxes_bytes = bytes("lnw_local_memory", text("lnw_local_memory"));
   hints.shared_staging = bytes("lnw_shared_staging", text("lnw_shared_staging"));
   if (hints.strict_progress) {
-    if (hints.strategy.row->make()->relays()) hints.strategy.row = &find_strategy("direct");
+    const std::vector<const StrategyRow*> rows = hints.strategy.rows();
+    if (rows.size() > 1 || rows.front()->make()->relays()) hints.strategy.row = &find_strategy("direct");
     hints.inner.clear();
-    hints.strategy_name = hints.strategy.row->name;
+    hints.strategy_name = hints.strategy.name();
     hints.grid.clear();
   }
   return hints;

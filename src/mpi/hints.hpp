@@ -39,6 +39,15 @@ enum class Sharing : std::uint8_t {
   all
 };
 
+/// How a strategy is found where the hints name none.
+enum class Tuning : std::uint8_t {
+  model,   ///< by predicted costs
+  measure  ///< by timing the few most promising
+};
+
+/// The value of lnw_parameters that asks for a calibration at first use.
+inline constexpr std::string_view measured_parameters = "calibrate";
+
 /// Settings in force for one operation.
 struct Hints {
   StrategyChoice strategy;         ///< of the outermost level
@@ -57,6 +66,9 @@ struct Hints {
   LoweringOptions lowering;
   Sharing sharing = Sharing::all;
   LocalOptions local;
+  Tuning tuning = Tuning::model;
+  std::string parameters;           ///< empty: those for this kind of machine
+  double exchanges = 20;            ///< in which a strategy that is chosen makes up for its setup
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
 
   /// Equal on two ranks exactly if all settings that must agree are equal.

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "exec/progress.hpp"
 #include "transport/p2p.hpp"
 
@@ -48,9 +49,26 @@ void wait_all_progressing(std::vector<MPI_Request>& requests) {
   });
 }
 
+void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm) {
+  if (simulated && !any_active()) {
+    check_mpi(MPI_Allreduce(mine, all, count, type, operation, comm), "MPI_Allreduce");
+    return;
+  }
+  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+  check_mpi(MPI_Iallreduce(mine, all, count, type, operation, comm, request.data()), "MPI_Iallreduce");
+  wait_all_progressing(request);
+}
+
 std::vector<Bytes> Mailbox::carry(const Round& round) {
   if (round.kind == Round::Kind::exchange) return exchange(round.letters, round.from, PrivateComm::setup_tag);
+  if (round.kind == Round::Kind::largest) return largest(round.numbers);
   return region_gather(*round.region, round.contribution);
+}
+
+std::vector<Bytes> Mailbox::largest(const std::vector<double>& numbers) {
+  std::vector<double> all(numbers.size());
+  reduce_progressing(numbers.data(), all.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm_.get());
+  return {to_bytes(all)};
 }
 
 std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag) {

@@ -18,6 +18,7 @@ class Mailbox {
 
  private:
   [[nodiscard]] std::vector<Bytes> exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag);
+  [[nodiscard]] std::vector<Bytes> largest(const std::vector<double>& numbers);
   [[nodiscard]] std::vector<Bytes> region_gather(const Region& region, const Bytes& contribution);
 
   const PrivateComm& comm_;
@@ -25,5 +26,8 @@ class Mailbox {
 
 /// Completes `requests`, advancing active exchanges meanwhile.
 void wait_all_progressing(std::vector<MPI_Request>& requests);
+
+/// An allreduce that advances active exchanges meanwhile.
+void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);
 
 }  // namespace laneway

@@ -12,13 +12,12 @@
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/nonblocking.hpp"
+#include "mpi/planning.hpp"
+#include "mpi/reasons.hpp"
 #include "pattern/pattern.hpp"
 #include "setup/route.hpp"
 
 namespace laneway {
-
-/// Describes what the operation moves, from its arguments; may throw for bad ones.
-using Describe = std::function<RankPattern(const Topology&)>;
 
 /// What an operation moves, as far as all ranks know it without talking.
 struct Sizes {
@@ -81,7 +80,8 @@ class Request {
   void set_buffers(Buffers buffers);
 
   [[nodiscard]] Rank rank() const { return comm_->rank(); }
-  [[nodiscard]] const std::string& strategy() const { return strategy_; }
+  [[nodiscard]] const std::string& strategy() const { return reasons_.strategy; }
+  [[nodiscard]] const Reasons& reasons() const { return reasons_; }
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] Statistics statistics() const;
 
@@ -90,7 +90,7 @@ class Request {
 
  private:
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
-          std::shared_ptr<const Plan> plan, std::string strategy, Region node);
+          std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
   void start_sharing();
   [[nodiscard]] bool test_sharing();
   void wait_sharing();
@@ -104,7 +104,7 @@ class Request {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
   StagingArena* arena_ = nullptr;  // of memory_
-  std::string strategy_;
+  Reasons reasons_;
   Region node_;
 };
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "mpi/agreement.hpp"
+#include "mpi/costs.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "transport/p2p.hpp"
@@ -28,6 +30,14 @@ std::vector<Rank> ranks_of(const std::vector<Neighbor>& neighbors) {
   return ranks;
 }
 
+/// Nothing to plan for messages of no bytes.
+std::optional<std::size_t> class_of(std::int64_t bytes) {
+  if (bytes == 0) return std::nullopt;
+  std::size_t index = 0;
+  while (bytes > classes_of_sizes[index].largest_bytes) ++index;
+  return index;
+}
+
 }  // namespace
 
 void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
@@ -40,64 +50,87 @@ void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& 
 }
 
 std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints) {
-  StrategySettings settings = hints.settings;
-  settings.fabric = communicator.fabric(hints.machine);
-  const std::unique_ptr<Strategy> strategy = hints.strategy.row->make(settings);
-  if (!strategy->relays()) return nullptr;
+  const std::vector<const StrategyRow*> rows = hints.strategy.rows();
+  if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
+    return nullptr;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   const bool translate = agree(*priv, nullptr, hints, world_node_is_known());
   const Region& region = communicator.regions(hints, translate).front();
-  const Topology& topology = communicator.topology();
-  const PlanOptions options{hints.strategy.deduplicate, hints.lowering};
+  const bool chooses = hints.strategy.is_automatic();
+  if (chooses && !choose_from(hints, region, *priv).is_automatic()) return nullptr;
   auto routes = std::make_shared<Routes>();
-  routes->lowering_ = hints.lowering;
-  routes->strategy_ = hints.strategy.row->name;
-  std::vector<std::int64_t> largest;
+  routes->hints_ = hints;
+  std::vector<SizeClass*> planned;
   for (const Uniform operation : operations) {
-    std::shared_ptr<const Route> route;
-    for (const ClassOfSizes& sizes : classes_of_sizes) {
-      const RankPattern pattern = Route::unit_pattern(operation, ranks_of(topology.sources),
-                                                      ranks_of(topology.destinations), sizes.planned_bytes);
-      std::int64_t staging = 0;
-      if (!route || !strategy->scales()) {
-        Planner planner(communicator.rank(), pattern, region, *strategy, options);
-        carry_out(planner, communicator, *priv, hints);
-        route = std::make_shared<const Route>(planner.itinerary(), sizes.planned_bytes);
-        staging = planner.take_plan().staging_bytes;
-      } else {
-        staging = route->plan(pattern, sizes.planned_bytes, hints.lowering).staging_bytes;
-      }
-      routes->classes_[operation].push_back({0, route});
-      const double fits = staging == 0 ? 0x1p62
-                                       : static_cast<double>(hints.staging_limit) / static_cast<double>(staging) *
-                                             static_cast<double>(sizes.planned_bytes);
-      largest.push_back(std::min(sizes.largest_bytes, static_cast<std::int64_t>(std::min(fits, 0x1p62))));
+    std::vector<SizeClass>& classes = routes->classes_[operation];
+    classes.resize(classes_of_sizes.size());
+    for (std::size_t i = 0; i < classes.size() && !chooses; ++i) {
+      routes->plan_class(communicator, operation, i);
+      planned.push_back(&classes[i]);
     }
   }
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  std::vector<std::int64_t> agreed(largest.size());
-  check_mpi(MPI_Iallreduce(largest.data(), agreed.data(), static_cast<int>(largest.size()), MPI_INT64_T, MPI_MIN,
-                           priv->get(), request.data()),
-            "MPI_Iallreduce");
-  wait_all_progressing(request);
-  auto bound = agreed.begin();
-  for (const Uniform operation : operations)
-    for (SizeClass& sizes : routes->classes_[operation]) sizes.largest_bytes = *bound++;
+  if (!planned.empty()) agree_on_bounds(*priv, planned);
   return routes;
 }
 
-std::shared_ptr<const Plan> Routes::plan(Uniform operation, const RankPattern& pattern, std::int64_t bytes) {
-  if (bytes == 0) return nullptr;
-  for (std::size_t i = 0; i < classes_of_sizes.size(); ++i) {
-    if (bytes > classes_of_sizes[i].largest_bytes) continue;
-    const SizeClass& sizes = classes_[operation][i];
-    if (bytes > sizes.largest_bytes) return nullptr;
-    Recent& recent = recent_[operation];
-    if (recent.bytes != bytes || !(recent.pattern == pattern))
-      recent = {pattern, bytes, std::make_shared<const Plan>(sizes.route->plan(pattern, bytes, lowering_))};
-    return recent.plan;
+void Routes::prepare(Communicator& communicator, Uniform operation, std::int64_t bytes) {
+  const std::optional<std::size_t> index = class_of(bytes);
+  if (!index || classes_[operation][*index].planned) return;
+  plan_class(communicator, operation, *index);
+  agree_on_bounds(*communicator.private_comm(), {&classes_[operation][*index]});
+}
+
+void Routes::plan_class(Communicator& communicator, Uniform operation, std::size_t index) {
+  const ClassOfSizes& sizes = classes_of_sizes[index];
+  SizeClass& result = classes_[operation][index];
+  result = {true, sizes.largest_bytes, nullptr, {}};
+  const Topology& topology = communicator.topology();
+  const RankPattern pattern =
+      Route::unit_pattern(operation, ranks_of(topology.sources), ranks_of(topology.destinations), sizes.planned_bytes);
+  StrategySettings settings = hints_.settings;
+  settings.fabric = communicator.fabric(hints_.machine);
+  const OwnedCandidates owned(hints_.strategy, settings);
+  const Candidates candidates = owned.get();
+  const SizeClass& smallest = classes_[operation].front();
+  std::int64_t staging = 0;
+  if (index > 0 && candidates.size() == 1 && candidates.front()->scales()) {
+    result.route = smallest.route;
+    result.strategy = smallest.strategy;
+    staging = result.route->plan(pattern, sizes.planned_bytes, hints_.lowering).staging_bytes;
+  } else {
+    const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+    const Costs costs(communicator, *priv, hints_, hints_.strategy, {});
+    Planner planner(communicator.rank(), pattern, communicator.regions(hints_).front(), candidates, costs.options());
+    carry_out(planner, communicator, *priv, hints_);
+    const std::size_t chosen = planner.selection().chosen;
+    if (!candidates[chosen]->relays()) return;
+    result.route = std::make_shared<const Route>(planner.itinerary(), sizes.planned_bytes);
+    result.strategy = hints_.strategy.rows()[chosen]->name;
+    staging = planner.take_plan().staging_bytes;
   }
-  return nullptr;
+  if (staging == 0) return;
+  const double fits = static_cast<double>(hints_.staging_limit) / static_cast<double>(staging) *
+                      static_cast<double>(sizes.planned_bytes);
+  result.largest_bytes = std::min(sizes.largest_bytes, static_cast<std::int64_t>(std::min(fits, 0x1p62)));
+}
+
+void Routes::agree_on_bounds(const PrivateComm& comm, const std::vector<SizeClass*>& classes) {
+  std::vector<std::int64_t> largest;
+  for (const SizeClass* sizes : classes) largest.push_back(sizes->largest_bytes);
+  std::vector<std::int64_t> agreed(largest.size());
+  reduce_progressing(largest.data(), agreed.data(), static_cast<int>(largest.size()), MPI_INT64_T, MPI_MIN, comm.get());
+  for (std::size_t i = 0; i < classes.size(); ++i) classes[i]->largest_bytes = agreed[i];
+}
+
+Routes::Routed Routes::plan(Uniform operation, const RankPattern& pattern, std::int64_t bytes) {
+  const std::optional<std::size_t> index = class_of(bytes);
+  if (!index) return {};
+  const SizeClass& sizes = classes_[operation][*index];
+  if (!sizes.planned || !sizes.route || bytes > sizes.largest_bytes) return {};
+  Recent& recent = recent_[operation];
+  if (recent.bytes != bytes || !(recent.pattern == pattern))
+    recent = {pattern, bytes, std::make_shared<const Plan>(sizes.route->plan(pattern, bytes, hints_.lowering))};
+  return {recent.plan, sizes.strategy};
 }
 
 }  // namespace laneway

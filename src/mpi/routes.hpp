@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,31 +14,42 @@
 
 namespace laneway {
 
-/// How blocking and nonblocking operations whose edges all have one size move data: planned when the topology is made,
-/// since these calls can agree on nothing. All ranks know without talking which sizes are relayed.
+/// How blocking and nonblocking operations whose edges all have one size move data. Nonblocking calls can agree on
+/// nothing: with a strategy that relays, all is planned when the topology is made. Where the strategy is to be chosen,
+/// the first blocking call of an operation and a class of sizes plans, and nonblocking ones use what is there. All
+/// ranks know without talking which sizes are relayed.
 class Routes {
  public:
   /// Collective. Null if nothing is relayed.
   static std::shared_ptr<Routes> make(Communicator& communicator, const Hints& hints);
 
-  /// The plan for edges of `bytes` bytes, which all edges of `pattern` have; null: each edge is one message. Local.
-  std::shared_ptr<const Plan> plan(Uniform operation, const RankPattern& pattern, std::int64_t bytes);
+  /// In a blocking call: plans for edges of `bytes` bytes if that has not been done. Collective.
+  void prepare(Communicator& communicator, Uniform operation, std::int64_t bytes);
 
-  [[nodiscard]] const std::string& strategy() const { return strategy_; }
+  struct Routed {
+    std::shared_ptr<const Plan> plan;  ///< null: each edge is one message
+    std::string_view strategy;
+  };
+  /// The plan for edges of `bytes` bytes, which all edges of `pattern` have. Local.
+  Routed plan(Uniform operation, const RankPattern& pattern, std::int64_t bytes);
 
  private:
   struct SizeClass {
-    std::int64_t largest_bytes;
-    std::shared_ptr<const Route> route;
+    bool planned = false;
+    std::int64_t largest_bytes = 0;
+    std::shared_ptr<const Route> route;  ///< null: each edge is one message
+    std::string_view strategy;
   };
+  /// Of what is planned, the bounds are still this rank's own.
+  void plan_class(Communicator& communicator, Uniform operation, std::size_t index);
+  static void agree_on_bounds(const PrivateComm& comm, const std::vector<SizeClass*>& classes);
   struct Recent {
     RankPattern pattern;
     std::int64_t bytes = -1;
     std::shared_ptr<const Plan> plan;
   };
 
-  LoweringOptions lowering_;
-  std::string strategy_;
+  Hints hints_;
   std::map<Uniform, std::vector<SizeClass>> classes_;  // ascending
   std::map<Uniform, Recent> recent_;
 };

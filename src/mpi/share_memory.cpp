@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/relax.hpp"
+#include "core/tell.hpp"
 #include "core/wire.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
@@ -64,10 +64,9 @@ Bytes packed(const T& value) {
 
 void tell_once(Rank rank, const std::string& what) {
   static std::atomic<bool> told{false};
-  const char* verbose = std::getenv("LANEWAY_VERBOSE");
-  if (verbose == nullptr || std::atoi(verbose) < 1 || told.exchange(true)) return;
-  std::cerr << "laneway: rank " << rank << ": no shared memory with the other ranks of this node (" << what
-            << "); the MPI library carries their messages\n";
+  if (!is_verbose() || told.exchange(true)) return;
+  tell("rank " + std::to_string(rank) + ": no shared memory with the other ranks of this node (" + what +
+       "); the MPI library carries their messages");
 }
 
 /// What all ranks of `node` give.

@@ -49,7 +49,36 @@ void get_lanes(Reader& reader, std::vector<Lane>& lanes) {
   }
 }
 
+/// The lanes of all letters, by candidate.
+std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::size_t candidates) {
+  std::vector<std::vector<Lane>> lanes(candidates);
+  for (const Bytes& bytes : inbox) {
+    Reader reader(bytes);
+    for (std::vector<Lane>& of_candidate : lanes) get_lanes(reader, of_candidate);
+  }
+  return lanes;
+}
+
+/// The fastest that makes up for its setup within so many exchanges, against those that need none. What remains to be
+/// done for a plan that relays takes no longer than learning the costs has, which is done already.
+std::size_t best_of(const Selection& selection, const Candidates& candidates, double exchanges) {
+  const double setup_share = selection.setup_seconds / exchanges;
+  const auto cost = [&](std::size_t c) {
+    return selection.predictions[c].seconds + (candidates[c]->relays() ? setup_share : 0);
+  };
+  std::size_t best = 0;
+  for (std::size_t c = 1; c < candidates.size(); ++c)
+    if (cost(c) < cost(best)) best = c;
+  return best;
+}
+
 }  // namespace
+
+Bytes to_bytes(const std::vector<double>& numbers) {
+  Writer writer;
+  for (double number : numbers) writer.put(number);
+  return writer.take();
+}
 
 Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options) {
   Itinerary itinerary;
@@ -61,15 +90,19 @@ Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options
   return Lowering(demand, itinerary, options).finish();
 }
 
-Planner::Planner(Rank rank, Demand demand, const Region& region, const Strategy& strategy, const PlanOptions& options,
+Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates candidates, const PlanOptions& options,
                  std::span<const InnerLevel> inner)
     : rank_(rank),
       demand_(std::move(demand)),
       pattern_(demand_.pattern),
       region_(region),
-      strategy_(strategy),
+      candidates_(std::move(candidates)),
+      strategy_(candidates_.front()),
       options_(options),
-      inner_(inner) {
+      inner_(inner),
+      in_lanes_(candidates_.size()),
+      out_lanes_(candidates_.size()) {
+  LANEWAY_ASSERT(1, candidates_.size() == 1 || options_.costs != nullptr);
   source_order_.resize(pattern_.out.size());
   std::iota(source_order_.begin(), source_order_.end(), std::size_t{0});
   std::stable_sort(source_order_.begin(), source_order_.end(),
@@ -84,8 +117,13 @@ Planner::Planner(Rank rank, Demand demand, const Region& region, const Strategy&
 
 LoweringOptions Planner::lowering() const {
   LoweringOptions options = options_.lowering;
-  options.spread = options.spread || strategy_.spreads();
+  options.spread = options.spread || strategy_->spreads();
   return options;
+}
+
+/// Whether some candidate does.
+bool Planner::relays() const {
+  return std::any_of(candidates_.begin(), candidates_.end(), [](const Strategy* s) { return s->relays(); });
 }
 
 bool Planner::crosses(const Edge& edge) const {
@@ -127,10 +165,8 @@ const Link& Planner::in_link(Rank region) const {
 }
 
 Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
-  if (!strategy_.relays() && inner_.empty()) {
-    plan_ = plan_direct(rank_, demand_, lowering());
-    return {};
-  }
+  if (!relays() && inner_.empty()) return plan_inside();
+  if (options_.clock) begun_ = options_.clock();
   if (peer_regions) {
     peer_regions_ = *peer_regions;
     return tell_blocks();
@@ -162,7 +198,7 @@ Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
 
 /// Each source tells the first of its destinations in every other region the size of its block for that region.
 Round Planner::tell_blocks() {
-  if (!strategy_.relays()) return plan_inside();
+  if (!relays()) return plan_inside();
   std::map<Rank, std::vector<Range>> bytes_for;
   std::map<Rank, Rank> first_destination;
   for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
@@ -197,6 +233,24 @@ Round Planner::tell_blocks() {
   return round;
 }
 
+InsideEdges Planner::inside_edges() const {
+  InsideEdges inside;
+  const auto stays = [&](const Edge& edge) {
+    return !edge.ranges.empty() && edge.peer != rank_ && region_of(edge.peer) == region_.id;
+  };
+  for (const Edge& edge : pattern_.out) {
+    if (!stays(edge)) continue;
+    ++inside.messages_out;
+    inside.bytes_out += edge.ranges.bytes();
+  }
+  for (const Edge& edge : pattern_.in) {
+    if (!stays(edge)) continue;
+    ++inside.messages_in;
+    inside.bytes_in += edge.ranges.bytes();
+  }
+  return inside;
+}
+
 Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
   ViewPart part;
   part.inner = inner_.empty() ? rank_ : inner_.front().region.id;
@@ -208,26 +262,34 @@ Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
   for (std::size_t i = 0; i < expected_.size(); ++i)
     if (!inbox[i].empty())
       part.in_blocks.push_back({region_of(expected_[i]), expected_[i], Reader(inbox[i]).get<std::int64_t>()});
+  if (candidates_.size() > 1) part.inside = inside_edges();
   next_ = &Planner::answer_lanes;
   return {Round::Kind::region_gather, {}, {}, part.to_bytes(), &region_};
 }
 
-/// Every member now chooses the incoming lanes; the destination of each link's representative edge tells its source.
+/// Every member now chooses the incoming lanes, for every candidate; the destination of each link's representative edge
+/// tells its source.
 Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   std::vector<ViewPart> parts;
   parts.reserve(inbox.size());
   for (const Bytes& bytes : inbox) parts.push_back(ViewPart::from_bytes(bytes));
   view_ = make_view(region_, parts);
-  itinerary_.in_lanes = strategy_.assign_receivers(view_);
-  std::stable_sort(itinerary_.in_lanes.begin(), itinerary_.in_lanes.end(),
-                   [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
+  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    if (!candidates_[c]->relays()) continue;
+    in_lanes_[c] = candidates_[c]->assign_receivers(view_);
+    std::stable_sort(in_lanes_[c].begin(), in_lanes_[c].end(),
+                     [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
+  }
   std::map<Rank, Writer> letters;
   for (const Link& link : view_.in) {
     if (link.edges.front().destination != rank_) continue;
-    std::vector<Lane> lanes;
-    for (const Lane& lane : itinerary_.in_lanes)
-      if (lane.from_region == link.region) lanes.push_back(lane);
-    put_lanes(letters[link.edges.front().source], lanes);
+    Writer& writer = letters[link.edges.front().source];
+    for (const std::vector<Lane>& all : in_lanes_) {
+      std::vector<Lane> lanes;
+      for (const Lane& lane : all)
+        if (lane.from_region == link.region) lanes.push_back(lane);
+      put_lanes(writer, lanes);
+    }
   }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
@@ -238,27 +300,61 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
 }
 
 Round Planner::share_lanes(const std::vector<Bytes>& inbox) {
-  std::vector<Lane> lanes;
-  for (const Bytes& bytes : inbox) {
-    Reader reader(bytes);
-    get_lanes(reader, lanes);
-  }
   Writer writer;
-  put_lanes(writer, lanes);
-  next_ = &Planner::tell_receivers;
+  for (const std::vector<Lane>& lanes : lanes_in(inbox, candidates_.size())) put_lanes(writer, lanes);
+  next_ = &Planner::choose_senders;
   return {Round::Kind::region_gather, {}, {}, writer.take(), &region_};
 }
 
-/// Sources tell the receivers of their lanes the sender, and which bytes of their blocks go to whom.
-Round Planner::tell_receivers(const std::vector<Bytes>& inbox) {
-  std::vector<Lane>& lanes = itinerary_.out_lanes;
+Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
+  out_lanes_ = lanes_in(inbox, candidates_.size());
+  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    std::stable_sort(out_lanes_[c].begin(), out_lanes_[c].end(),
+                     [](const Lane& a, const Lane& b) { return a.to_region < b.to_region; });
+    if (candidates_[c]->relays()) candidates_[c]->assign_senders(view_, out_lanes_[c]);
+  }
+  if (candidates_.size() > 1) return agree_on_costs();
+  itinerary_.in_lanes = std::move(in_lanes_.front());
+  itinerary_.out_lanes = std::move(out_lanes_.front());
+  return tell_receivers();
+}
+
+/// The costs of an exchange are those of the region in which it takes longest. Among the ranks of a communicator the
+/// largest numbers are found by one reduction; the ranks of a region choose for the levels inside it.
+Round Planner::agree_on_costs() {
+  std::vector<Prediction>& predictions = selection_.predictions;
+  for (std::size_t c = 0; c < candidates_.size(); ++c)
+    predictions.push_back(candidates_[c]->relays() ? options_.costs->of_lanes(view_, in_lanes_[c], out_lanes_[c])
+                                                   : options_.costs->of_edges(view_));
+  std::vector<double> numbers{options_.clock ? options_.clock() - begun_ : 0};
+  for (const Prediction& prediction : predictions)
+    for_each_number(prediction, [&](double number) { numbers.push_back(number); });
+  next_ = &Planner::choose;
+  if (scope_ == nullptr) return {Round::Kind::largest, {}, {}, {}, nullptr, std::move(numbers)};
+  return {Round::Kind::region_gather, {}, {}, to_bytes(numbers), scope_};
+}
+
+Round Planner::choose(const std::vector<Bytes>& inbox) {
   for (const Bytes& bytes : inbox) {
     Reader reader(bytes);
-    get_lanes(reader, lanes);
+    selection_.setup_seconds = std::max(selection_.setup_seconds, reader.get<double>());
+    for (Prediction& prediction : selection_.predictions) {
+      Prediction other;
+      for_each_number(other, [&](double& number) { number = reader.get<double>(); });
+      prediction.merge(other);
+    }
   }
-  std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) { return a.to_region < b.to_region; });
-  strategy_.assign_senders(view_, lanes);
+  selection_.chosen = best_of(selection_, candidates_, options_.exchanges);
+  strategy_ = candidates_[selection_.chosen];
+  if (!strategy_->relays()) return plan_inside();
+  itinerary_.in_lanes = std::move(in_lanes_[selection_.chosen]);
+  itinerary_.out_lanes = std::move(out_lanes_[selection_.chosen]);
+  return tell_receivers();
+}
 
+/// Sources tell the receivers of their lanes the sender, and which bytes of their blocks go to whom.
+Round Planner::tell_receivers() {
+  const std::vector<Lane>& lanes = itinerary_.out_lanes;
   const std::vector<int> ordinal = ordinals(pattern_.out);
   std::map<Rank, std::vector<std::size_t>> edges_to;
   for (std::size_t i = 0; i < pattern_.out.size(); ++i)
@@ -399,10 +495,14 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
 }
 
 Round Planner::plan_inside() {
+  if (!strategy_->relays() && inner_.empty()) {
+    plan_ = plan_direct(rank_, demand_, lowering());
+    return {};
+  }
   itinerary_.rank = rank_;
   for (const Edge& edge : pattern_.out) itinerary_.out_inside.push_back(region_of(edge.peer) == region_.id);
   for (const Edge& edge : pattern_.in) itinerary_.in_inside.push_back(region_of(edge.peer) == region_.id);
-  const bool relays = strategy_.relays();
+  const bool relays = strategy_->relays();
   itinerary_.out_direct = relays ? itinerary_.out_inside : std::vector<bool>(pattern_.out.size(), true);
   itinerary_.in_direct = relays ? itinerary_.in_inside : std::vector<bool>(pattern_.in.size(), true);
   lowering_ = std::make_unique<Lowering>(demand_, itinerary_, lowering());
@@ -415,9 +515,9 @@ Round Planner::plan_inside() {
   child_options_.deduplicate = inner_.front().deduplicate;
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
   ++child_options_.lowering.level;
-  const Strategy* const chosen = inner_.front().strategy;
-  const Strategy* const inside = strategy_.inside() != nullptr ? strategy_.inside() : chosen;
-  const Strategy* const scatter = strategy_.scatter() != nullptr ? strategy_.scatter() : chosen;
+  const Candidates& chosen = inner_.front().candidates;
+  const Candidates inside = strategy_->inside() != nullptr ? Candidates{strategy_->inside()} : chosen;
+  const Candidates scatter = strategy_->scatter() != nullptr ? Candidates{strategy_->scatter()} : chosen;
   children_.push_back({chosen, lowering_->gather()});
   if (inside == scatter) {
     children_.push_back({inside, lowering_->inside(true, true)});
@@ -431,8 +531,9 @@ Round Planner::plan_inside() {
 Round Planner::next_child() {
   while (child_plans_.size() < children_.size()) {
     Child& child = children_[child_plans_.size()];
-    child_ = std::make_unique<Planner>(rank_, std::move(child.demand), inner_.front().region, *child.strategy,
-                                       child_options_, inner_.subspan(1));
+    child_ = std::make_unique<Planner>(rank_, std::move(child.demand), inner_.front().region,
+                                       std::move(child.candidates), child_options_, inner_.subspan(1));
+    child_->scope_ = &region_;
     Round round = child_->begin();
     if (round.kind != Round::Kind::done) {
       next_ = &Planner::resume_child;

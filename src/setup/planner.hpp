@@ -10,6 +10,7 @@
 #include "core/wire.hpp"
 #include "lanes/strategy.hpp"
 #include "machine/machine.hpp"
+#include "model/candidates.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/lower.hpp"
 #include "plan/plan.hpp"
@@ -26,6 +27,7 @@ struct Round {
   enum class Kind {
     exchange,       ///< send `letters`, receive one letter from each rank in `from`
     region_gather,  ///< every member of the region gets the contributions of all, in the order of the members
+    largest,        ///< all ranks get the largest of each number
     done,
   };
   Kind kind = Kind::done;
@@ -33,18 +35,53 @@ struct Round {
   std::vector<Rank> from;
   Bytes contribution;
   const Region* region = nullptr;  ///< of region_gather
+  std::vector<double> numbers{};   ///< of largest
 };
+
+/// Numbers as the answer to a round.
+[[nodiscard]] Bytes to_bytes(const std::vector<double>& numbers);
 
 /// What all ranks of a communicator agree on for one plan.
 struct PlanOptions {
   bool deduplicate = true;
   LoweringOptions lowering;
+  const CostModel* costs = nullptr;  ///< needed where there is more than one strategy to choose from
+  /// A strategy that relays is chosen if it makes up for its setup within so many exchanges.
+  double exchanges = 20;
+  double (*clock)() = nullptr;  ///< seconds; null: setup is taken to cost nothing
+};
+
+/// The strategies from which a planner may choose; with one there is nothing to choose.
+using Candidates = std::vector<const Strategy*>;
+
+/// The strategies that a choice stands for.
+class OwnedCandidates {
+ public:
+  OwnedCandidates(const StrategyChoice& choice, const StrategySettings& settings) {
+    for (const StrategyRow* row : choice.rows()) strategies_.push_back(row->make(settings));
+  }
+
+  [[nodiscard]] Candidates get() const {
+    Candidates candidates;
+    for (const auto& strategy : strategies_) candidates.push_back(strategy.get());
+    return candidates;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Strategy>> strategies_;
+};
+
+/// What a planner has chosen, and why. The same on all ranks.
+struct Selection {
+  std::size_t chosen = 0;               ///< index among the candidates
+  std::vector<Prediction> predictions;  ///< of each candidate; none if there was nothing to choose
+  double setup_seconds = 0;             ///< what it has taken to learn the costs
 };
 
 /// A level of the machine inside the region of a planner.
 struct InnerLevel {
   Region region;  ///< the calling rank's
-  const Strategy* strategy = nullptr;
+  Candidates candidates;
   bool deduplicate = true;
 };
 
@@ -62,12 +99,15 @@ struct InnerLevel {
 ///     Plan plan = planner.take_plan();
 class Planner {
  public:
-  /// All references must outlive the planner. `inner`: the levels inside `region`, outermost first.
-  Planner(Rank rank, Demand demand, const Region& region, const Strategy& strategy, const PlanOptions& options,
+  /// `region` must outlive the planner. `inner`: the levels inside `region`, outermost first.
+  Planner(Rank rank, Demand demand, const Region& region, Candidates candidates, const PlanOptions& options,
           std::span<const InnerLevel> inner = {});
+  Planner(Rank rank, const RankPattern& pattern, const Region& region, Candidates candidates,
+          const PlanOptions& options, std::span<const InnerLevel> inner = {})
+      : Planner(rank, Demand(pattern), region, std::move(candidates), options, inner) {}
   Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy,
           const PlanOptions& options, std::span<const InnerLevel> inner = {})
-      : Planner(rank, Demand(pattern), region, strategy, options, inner) {}
+      : Planner(rank, Demand(pattern), region, Candidates{&strategy}, options, inner) {}
 
   /// `peer_regions`, if given, is what an earlier planner on the same topology and machine found.
   Round begin(const std::map<Rank, Rank>* peer_regions = nullptr);
@@ -82,6 +122,7 @@ class Planner {
   /// After the last round, this region's traffic and lanes.
   [[nodiscard]] const RegionView& view() const { return view_; }
   [[nodiscard]] const Itinerary& itinerary() const { return itinerary_; }
+  [[nodiscard]] const Selection& selection() const { return selection_; }
 
  private:
   using Phase = Round (Planner::*)(const std::vector<Bytes>&);
@@ -91,7 +132,10 @@ class Planner {
   Round share_sizes(const std::vector<Bytes>& inbox);
   Round answer_lanes(const std::vector<Bytes>& inbox);
   Round share_lanes(const std::vector<Bytes>& inbox);
-  Round tell_receivers(const std::vector<Bytes>& inbox);
+  Round choose_senders(const std::vector<Bytes>& inbox);
+  Round agree_on_costs();
+  Round choose(const std::vector<Bytes>& inbox);
+  Round tell_receivers();
   Round tell_destinations(const std::vector<Bytes>& inbox);
   Round finish(const std::vector<Bytes>& inbox);
   Round plan_inside();
@@ -100,7 +144,9 @@ class Planner {
 
   [[nodiscard]] Rank region_of(Rank peer) const { return peer_regions_.at(peer); }
   [[nodiscard]] bool crosses(const Edge& edge) const;
-  [[nodiscard]] bool deduplicates() const { return options_.deduplicate && strategy_.deduplicates(); }
+  [[nodiscard]] bool relays() const;
+  [[nodiscard]] bool deduplicates() const { return options_.deduplicate && strategy_->deduplicates(); }
+  [[nodiscard]] InsideEdges inside_edges() const;
   [[nodiscard]] LoweringOptions lowering() const;
   [[nodiscard]] RangeList source_ranges(std::size_t edge) const;
   [[nodiscard]] RangeList in_buffer(const RangeList& source_ranges) const;
@@ -110,7 +156,7 @@ class Planner {
   void for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const;
 
   struct Child {
-    const Strategy* strategy;
+    Candidates candidates;
     Demand demand;
   };
 
@@ -118,9 +164,11 @@ class Planner {
   const Demand demand_;
   const RankPattern& pattern_;
   const Region& region_;
-  const Strategy& strategy_;
-  const PlanOptions& options_;
+  const Candidates candidates_;
+  const Strategy* strategy_;  ///< the one chosen; until then the first, with which the others agree on deduplication
+  const PlanOptions options_;
   std::span<const InnerLevel> inner_;
+  const Region* scope_ = nullptr;  ///< whose ranks choose together; null: all
 
   Phase next_ = nullptr;
   std::map<Rank, Rank> peer_regions_;
@@ -128,7 +176,11 @@ class Planner {
   std::vector<std::int64_t> source_begin_;  ///< by edge: where its own bytes begin, without deduplication
   std::map<Rank, Block> blocks_;
   std::vector<Rank> expected_;
+  double begun_ = 0;
   RegionView view_;
+  std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate
+  std::vector<std::vector<Lane>> out_lanes_;
+  Selection selection_;
   Itinerary itinerary_;
   Plan plan_;
 

@@ -1,5 +1,6 @@
 #include "setup/virtual_ranks.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,9 +15,16 @@ namespace {
 
 struct LevelOf {
   int level;
-  const Strategy* strategy;
+  Candidates candidates;
   bool deduplicate;
 };
+
+std::vector<double> largest_numbers(const std::vector<Round>& rounds) {
+  std::vector<double> all = rounds.front().numbers;
+  for (const Round& round : rounds)
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], round.numbers[i]);
+  return all;
+}
 
 /// Moves one round of all ranks.
 std::vector<std::vector<Bytes>> carry(std::vector<Round>& rounds, std::vector<SetupCost>& costs) {
@@ -46,6 +54,9 @@ std::vector<std::vector<Bytes>> carry(std::vector<Round>& rounds, std::vector<Se
       require(letters.empty(), ErrorKind::topology,
               "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " +
                   std::to_string(pair.first));
+  } else if (rounds.front().kind == Round::Kind::largest) {
+    const Bytes largest = to_bytes(largest_numbers(rounds));
+    for (std::vector<Bytes>& inbox : inboxes) inbox = {largest};
   } else {
     for (Rank r = 0; r < ranks; ++r) {
       const auto i = static_cast<std::size_t>(r);
@@ -76,9 +87,10 @@ void run_all(Machines& machines, std::vector<Round> rounds, std::vector<SetupCos
 }
 
 VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<const LevelOf> levels,
-                      const LoweringOptions& lowering) {
+                      const LoweringOptions& lowering, const Parameters* parameters = nullptr) {
   const auto ranks = static_cast<Rank>(pattern.size());
-  const PlanOptions options{levels.front().deduplicate, lowering};
+  std::vector<PlanOptions> options(pattern.size(), {levels.front().deduplicate, lowering});
+  std::vector<std::unique_ptr<CostModel>> costs;
   std::vector<Region> regions;
   std::vector<std::vector<InnerLevel>> inner(pattern.size());
   std::vector<std::unique_ptr<Planner>> planners;
@@ -87,17 +99,25 @@ VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<
   for (Rank r = 0; r < ranks; ++r) {
     regions.push_back(machine.region(levels.front().level, r));
     for (const LevelOf& level : levels.subspan(1))
-      inner[static_cast<std::size_t>(r)].push_back({machine.region(level.level, r), level.strategy, level.deduplicate});
+      inner[static_cast<std::size_t>(r)].push_back(
+          {machine.region(level.level, r), level.candidates, level.deduplicate});
   }
   for (Rank r = 0; r < ranks; ++r) {
     const auto i = static_cast<std::size_t>(r);
+    if (parameters) {
+      CostOptions cost;
+      cost.network_message_bytes = lowering.network_message_bytes;
+      cost.sharing = machine.region(0, r).members;
+      options[i].costs = costs.emplace_back(std::make_unique<CostModel>(*parameters, std::move(cost))).get();
+    }
     planners.push_back(
-        std::make_unique<Planner>(r, pattern[i], regions[i], *levels.front().strategy, options, inner[i]));
+        std::make_unique<Planner>(r, pattern[i], regions[i], levels.front().candidates, options[i], inner[i]));
     rounds.push_back(planners.back()->begin());
   }
   VirtualSetup result;
   result.costs.resize(pattern.size());
   run_all(planners, std::move(rounds), result.costs);
+  result.selection = planners.front()->selection();
   for (auto& planner : planners) {
     result.plans.push_back(planner->take_plan());
     result.views.push_back(planner->view());
@@ -124,24 +144,26 @@ std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<cons
 
 VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Strategy& strategy,
                                 const PlanOptions& options, std::span<const Strategy* const> inner) {
-  std::vector<LevelOf> levels = {{0, &strategy, options.deduplicate}};
-  for (const Strategy* inside : inner) levels.push_back({static_cast<int>(levels.size()), inside, options.deduplicate});
+  std::vector<LevelOf> levels = {{0, {&strategy}, options.deduplicate}};
+  for (const Strategy* inside : inner)
+    levels.push_back({static_cast<int>(levels.size()), {inside}, options.deduplicate});
   return plan_all(pattern, machine, levels, options.lowering);
 }
 
 VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
-                                const StrategySettings& settings, const LoweringOptions& lowering) {
+                                const StrategySettings& settings, const LoweringOptions& lowering,
+                                const Parameters* parameters) {
   StrategySettings known = settings;
   known.fabric = Fabric::of(machine);
   const std::vector<int> positions = machine.find_levels(levels.names());
-  std::vector<std::unique_ptr<Strategy>> strategies;
+  std::vector<OwnedCandidates> candidates;
   std::vector<LevelOf> all;
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const StrategyChoice& choice = levels.choices[i].choice;
-    strategies.push_back(choice.row->make(known));
-    all.push_back({positions[i], strategies.back().get(), choice.deduplicate});
+    candidates.emplace_back(choice, known);
+    all.push_back({positions[i], candidates.back().get(), choice.deduplicate});
   }
-  return plan_all(pattern, machine, all, lowering);
+  return plan_all(pattern, machine, all, lowering, parameters);
 }
 
 }  // namespace laneway

@@ -26,6 +26,7 @@ struct VirtualSetup {
   std::vector<SetupCost> costs;
   std::vector<RegionView> views;  ///< of each rank's region
   std::vector<Itinerary> itineraries;
+  Selection selection;  ///< the same on all ranks
 };
 
 /// Runs the setup of all ranks of `pattern` in this process, with regions from level 0 of `machine`, and `inner`
@@ -36,10 +37,12 @@ struct VirtualSetup {
                                               std::span<const Strategy* const> inner = {});
 
 /// The same with the strategies and levels of a choice; `machine` is the grid where the choice works on one, and its
-/// links between devices are known to the strategies.
+/// links between devices are known to the strategies. `parameters` are needed where a strategy is to be chosen; ranks
+/// of a node are taken to share memory.
 [[nodiscard]] VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
                                               const StrategySettings& settings = {},
-                                              const LoweringOptions& lowering = {});
+                                              const LoweringOptions& lowering = {},
+                                              const Parameters* parameters = nullptr);
 
 /// Lets what moves inside nodes go through their memory. `nodes[r]`: the ranks that share memory with rank r.
 [[nodiscard]] std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,

@@ -29,6 +29,8 @@ class Endpoint {
   virtual void start(int first, int count) = 0;
   /// Stores the indices of messages that have completed since the last call, and returns how many.
   virtual int poll(std::span<int> completed) = 0;
+  /// As poll, but may wait until something has completed.
+  virtual int wait_some(std::span<int> completed) { return poll(completed); }
   /// True, once, when all started messages are complete.
   virtual bool test_all() = 0;
   virtual void wait_all() = 0;

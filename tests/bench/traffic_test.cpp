@@ -18,8 +18,8 @@ TEST(Traffic, CompleteGraphOnTwoNodes) {
   const Workload workload{"rsg:density=1", Op::allgather, 100, 6, nullptr};
   const Nodes nodes = two_nodes(6);
   const Demand allgather = demand(workload.exchanges(), nodes);
-  EXPECT_EQ(allgather.busiest_bytes, 300);
-  EXPECT_DOUBLE_EQ(allgather.byte_ceiling, 3);
+  EXPECT_EQ(allgather.busiest_bytes(), 300);
+  EXPECT_DOUBLE_EQ(allgather.byte_ceiling(), 3);
 
   const RankTraffic own = traffic(messages(workload.exchange(0)), 0, nodes);
   EXPECT_EQ(own.net_messages, 3);
@@ -28,7 +28,20 @@ TEST(Traffic, CompleteGraphOnTwoNodes) {
   EXPECT_EQ(own.node_bytes, 200);
 
   const Workload separate{"rsg:density=1", Op::alltoallv, 100, 6, nullptr};
-  EXPECT_DOUBLE_EQ(demand(separate.exchanges(), nodes).byte_ceiling, 1);
+  EXPECT_DOUBLE_EQ(demand(separate.exchanges(), nodes).byte_ceiling(), 1);
+}
+
+TEST(Traffic, CrossingsOfARankAndOfAllNodes) {
+  const Workload workload{"rsg:density=1", Op::allgather, 100, 6, nullptr};
+  const Nodes nodes = two_nodes(6);
+  EXPECT_EQ(crossings(workload.exchange(4), 4, nodes), (std::vector<Crossing>{{3, 300, 100}, {}}));
+  Demand all = demand(workload.exchanges(), nodes);
+  EXPECT_EQ(all.total, (Crossing{18, 1800, 600}));
+  EXPECT_EQ(all.out_max, (Crossing{9, 900, 300}));
+  EXPECT_EQ(all.in_max, all.out_max);
+  all += demand(Workload{"rsg:density=1", Op::alltoallv, 100, 6, nullptr}.exchanges(), nodes);
+  EXPECT_EQ(all.busiest_bytes(), 1200);
+  EXPECT_DOUBLE_EQ(all.byte_ceiling(), 1.5);
 }
 
 TEST(Traffic, BytesByNodeIncludeTheOwnNode) {
@@ -80,11 +93,11 @@ TEST(Exchange, HeavyRanksSendLargerBlocks) {
   EXPECT_EQ(heavy.in[0], (Edge{0, {{0, 100}}}));
   EXPECT_EQ(heavy.in[1], (Edge{1, {{100, 8}}}));
   EXPECT_EQ(to_pattern(gathered.exchange(1)).in[1], (Edge{2, {{100, 100}}}));
-  EXPECT_EQ(demand(gathered.exchanges(), two_nodes(4)).busiest_bytes, 108);
+  EXPECT_EQ(demand(gathered.exchanges(), two_nodes(4)).busiest_bytes(), 108);
 
   const Workload separate{"rsg:density=1", Op::alltoallv, 8, 4, nullptr, {{0, 2}, 100}};
   EXPECT_EQ(to_pattern(separate.exchange(2)).out[1], (Edge{1, {{100, 100}}}));
-  EXPECT_EQ(demand(separate.exchanges(), two_nodes(4)).busiest_bytes, 216);
+  EXPECT_EQ(demand(separate.exchanges(), two_nodes(4)).busiest_bytes(), 216);
 }
 
 TEST(Exchange, HeavyRanksMustBePossible) {

@@ -333,6 +333,8 @@ contains
     type(LNW_Request_statistics) :: statistics
     type(MPI_Info) :: info
     character(len=:), allocatable :: name, plan
+    character(len=32) :: value
+    logical :: found
     integer :: code
     call MPI_Info_create(info)
     call MPI_Info_set(info, 'lnw_strategy', 'three_step')
@@ -343,6 +345,10 @@ contains
     call check(name == 'three_step', 'the strategy is ' // name)
     call lnw_request_get_statistics(request, statistics, code)
     call check(code == MPI_SUCCESS .and. statistics%bytes + statistics%copied_bytes >= 8 * sum(counts), 'statistics')
+    call lnw_request_get_info(request, info, code)
+    call MPI_Info_get(info, 'lnw_strategy', len(value), value, found)
+    call check(code == MPI_SUCCESS .and. found .and. value == 'three_step', 'info')
+    call MPI_Info_free(info)
     call lnw_request_get_plan(request, plan, code)
     call check(code == MPI_SUCCESS .and. plan(1:1) == '{' .and. index(plan, '}', back=.true.) > 1, 'plan')
     call run(request, expect_alltoallv, 'three_step')

@@ -40,7 +40,9 @@ TEST_F(ApiTest, HaloWithChangingArrays) {
                                      {"lnw_deduplicate", choice.deduplicate.c_str()},
                                      {"lnw_machine", choice.machine.c_str()},
                                      {"lnw_grid", grid.c_str()}});
-    EXPECT_EQ(halo.operation().strategy(), choice.strategy);
+    if (choice.strategy.find("auto") == std::string::npos) {
+      EXPECT_EQ(halo.operation().strategy(), choice.strategy);
+    }
     for (int turn = 0; turn < 3; ++turn) {
       std::vector<double> a = line.values(turn), b = line.values(1000 + turn);
       halo.exchange(a);

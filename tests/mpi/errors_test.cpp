@@ -369,7 +369,7 @@ std::vector<Case> init_cases() {
        [](auto& a) {
          a.hints = {{"lnw_nonsense", "1"}};
        }},
-      {allgather, MPI_ERR_INFO_VALUE, "'four_step'; valid are direct",
+      {allgather, MPI_ERR_INFO_VALUE, "'four_step'; valid are auto, direct",
        [](auto& a) {
          a.hints = {{"lnw_strategy", "four_step"}};
        }},

@@ -376,10 +376,8 @@ TEST_F(RequestsTest, FreshDuplicateWhenTagsRunOut) {
 }
 
 TEST_F(RequestsTest, CommunicatorsComeAndGo) {
-  int turns = 2000;
-  if (size() > 3) turns = 100;
-  if (is_mpich() && size() > 2) turns = 30;
-  if (long_tests()) turns *= 10;
+  const int settled = 20;
+  const int turns = std::max(2 * settled, effort(size() > 3 ? 100 : 2000));
   auto handle = [] {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
@@ -405,7 +403,7 @@ TEST_F(RequestsTest, CommunicatorsComeAndGo) {
     if (turn % 2 == 0) graph.free();
     EXPECT_MPI(LNW_Request_free(&request));
     graph.free();
-    if (turn == 20) first_handle = handle();
+    if (turn == settled) first_handle = handle();
   }
   // Open MPI numbers its communicators, and gives free numbers out again.
   if (!is_mpich()) {

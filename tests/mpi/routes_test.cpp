@@ -1,4 +1,5 @@
 // Blocking and nonblocking operations that use plans: routes made with the topology, and plans under a promise.
+#include <sstream>
 #include <string>
 
 #include "exchange.hpp"
@@ -76,6 +77,64 @@ TEST_F(RoutesTest, LargerOnesAreDirect) {
       EXPECT_EQ(receive[static_cast<std::size_t>(source) * static_cast<std::size_t>(bytes)],
                 static_cast<char>(source + 1));
   }
+}
+
+/// With a strategy to be chosen, blocking calls plan, and nonblocking ones use what they have planned.
+TEST_F(RoutesTest, BlockingCallsPlanForNonblockingOnes) {
+  const Info info(Hints{{"lnw_strategy", "auto"}, {"lnw_machine", "node:* rank:4"}, {"lnw_exchanges", "1000000000"}});
+  const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()), info.get());
+  const int mine = 1000 + rank();
+  const auto nonblocking = [&] {
+    std::vector<int> receive(static_cast<std::size_t>(size()));
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Ineighbor_allgather(&mine, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), &request));
+    const std::string strategy = strategy_of(request);
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    for (int source = 0; source < size(); ++source) EXPECT_EQ(receive[static_cast<std::size_t>(source)], 1000 + source);
+    return strategy;
+  };
+  EXPECT_EQ(nonblocking(), "direct");
+  std::vector<int> receive(static_cast<std::size_t>(size()));
+  EXPECT_MPI(LNW_Neighbor_allgather(&mine, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get()));
+  for (int source = 0; source < size(); ++source) EXPECT_EQ(receive[static_cast<std::size_t>(source)], 1000 + source);
+  const std::string strategy = nonblocking();
+  if (size() >= 8) {
+    EXPECT_NE(strategy, "direct");
+  }
+}
+
+TEST_F(RoutesTest, ReasonsOfAChoice) {
+  const Info info(Hints{{"lnw_strategy", "auto"},
+                        {"lnw_machine", "node:* rank:2"},
+                        {"lnw_parameters", "default-ethernet"},
+                        {"lnw_transport", "p2p"}});
+  const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()), MPI_INFO_NULL);
+  const int mine = rank();
+  std::vector<int> receive(static_cast<std::size_t>(size()));
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(
+      LNW_Neighbor_allgather_init(&mine, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), info.get(), &request));
+  MPI_Info reasons = MPI_INFO_NULL;
+  EXPECT_MPI(LNW_Request_get_info(request, &reasons));
+  const auto value = [&](const char* key) {
+    char text[MPI_MAX_INFO_VAL + 1] = "";
+    int found = 0;
+    MPI_Info_get(reasons, key, MPI_MAX_INFO_VAL, text, &found);
+    return std::string(found ? text : "-");
+  };
+  EXPECT_EQ(value("lnw_strategy"), strategy_of(request));
+  EXPECT_EQ(value("lnw_parameters"), size() > 2 ? "default-ethernet" : "-");
+  for (const char* key : {"lnw_cost_direct", "lnw_cost_three_step", "lnw_cost_split"}) {
+    std::istringstream numbers(value(key));
+    double seconds = -1;
+    int count = 0;
+    for (double number = 0; numbers >> number; ++count)
+      if (count == 0) seconds = number;
+    EXPECT_EQ(count, size() > 2 ? 5 : 0) << key;
+    EXPECT_TRUE(size() <= 2 || seconds > 0) << key;
+  }
+  MPI_Info_free(&reasons);
+  EXPECT_MPI(LNW_Request_free(&request));
 }
 
 /// Several in flight on one communicator, relayed, completed in another order than they were started.

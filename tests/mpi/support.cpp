@@ -46,7 +46,11 @@ bool long_tests() {
 int effort(int cases) {
   if (long_tests()) return cases * 10;
   if (is_mpich() && size() > 2) return std::max(1, cases / 6);
-  return size() > 8 ? std::max(1, cases / 2) : cases;
+#ifdef __SANITIZE_ADDRESS__
+  return std::max(1, cases / 6);
+#else
+  return size() > 8 ? std::max(1, cases / 3) : cases;
+#endif
 }
 
 void MpiTest::SetUp() {
@@ -121,7 +125,8 @@ std::vector<Choice> choices(const std::string& machine) {
       if (!(strategy->relays() && strategy->deduplicates()) && deduplicate[0] == 'f') continue;
       result.push_back({std::string(row.name), deduplicate, machine, strategy->on_grid()});
     }
-  for (const char* levels : {"node:three_step,rank:direct", "node:direct,rank:three_step"})
+  for (const char* levels :
+       {"auto", "node:auto,rank:auto", "node:three_step,rank:direct", "node:direct,rank:three_step"})
     result.push_back({levels, "true", machine, false});
   static const char* const transports[] = {"auto", "node", "p2p"};
   for (std::size_t i = 0; i < result.size(); ++i) result[i].transport = transports[(i + machine.size()) % 3];

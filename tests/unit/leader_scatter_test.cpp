@@ -46,13 +46,13 @@ Traffic allgather(const std::string& node, Rank ranks, Rank source, const std::v
 constexpr std::int64_t m = 4096;
 
 TEST(LeaderScatter, MachinesAgreeWithTheText) {
-  const auto mi250 = Fabric::of(described("mi250", 8));
+  const auto mi250 = Fabric::of(described("mi250-ib", 8));
   EXPECT_EQ(mi250->hops(0, 4), 1);
   EXPECT_EQ(mi250->hops(0, 2), 2);
   EXPECT_GT(mi250->links(1, 3), 0);
   EXPECT_EQ(mi250->links(1, 2), 0);
   EXPECT_EQ(mi250->links(6, 4) + mi250->links(6, 5), 0);
-  const auto mi250x = Fabric::of(described("mi250x", 16));
+  const auto mi250x = Fabric::of(described("frontier-like", 16));
   EXPECT_EQ(mi250x->links(0, 6), 2);
   EXPECT_EQ(mi250x->links(8, 14), 2);
   EXPECT_TRUE(mi250x->joins(8, 15));
@@ -61,58 +61,58 @@ TEST(LeaderScatter, MachinesAgreeWithTheText) {
 
 /// Figure 2: no links from GCD 6 to the GPU of 4 and 5; equal hops, so halves, which 4 and 5 exchange.
 TEST(LeaderScatter, ScattersByHops) {
-  EXPECT_EQ(allgather("mi250", 8, 6, {4, 5}, m),
+  EXPECT_EQ(allgather("mi250-ib", 8, 6, {4, 5}, m),
             (Traffic{{{6, 4}, m / 2}, {{6, 5}, m / 2}, {{4, 5}, m / 2}, {{5, 4}, m / 2}}));
 }
 
 /// Figure 3: a link joins 1 to 3 but not to 2, so 3 gets all and forwards it.
 TEST(LeaderScatter, ScattersByLinks) {
-  EXPECT_EQ(allgather("mi250", 8, 1, {2, 3}, m), (Traffic{{{1, 3}, m}, {{3, 2}, m}}));
+  EXPECT_EQ(allgather("mi250-ib", 8, 1, {2, 3}, m), (Traffic{{{1, 3}, m}, {{3, 2}, m}}));
 }
 
 TEST(LeaderScatter, OneDestinationOrAPeerGetsAll) {
-  EXPECT_EQ(allgather("mi250x", 8, 3, {6}, m), (Traffic{{{3, 6}, m}}));
-  EXPECT_EQ(allgather("mi250x", 8, 3, {2}, m), (Traffic{{{3, 2}, m}}));
+  EXPECT_EQ(allgather("frontier-like", 8, 3, {6}, m), (Traffic{{{3, 6}, m}}));
+  EXPECT_EQ(allgather("frontier-like", 8, 3, {2}, m), (Traffic{{{3, 2}, m}}));
 }
 
 /// With the links of the MI250X, GPU 1 (GCDs 2 and 3) has one link to 0 and none to 1 from GCD 2.
 TEST(LeaderScatter, UnequalLinks) {
-  EXPECT_EQ(allgather("mi250x", 8, 0, {6, 7}, m), (Traffic{{{0, 6}, m}, {{6, 7}, m}}));
-  EXPECT_EQ(allgather("mi250x", 8, 4, {6, 7}, m), (Traffic{{{4, 6}, m}, {{6, 7}, m}}));
+  EXPECT_EQ(allgather("frontier-like", 8, 0, {6, 7}, m), (Traffic{{{0, 6}, m}, {{6, 7}, m}}));
+  EXPECT_EQ(allgather("frontier-like", 8, 4, {6, 7}, m), (Traffic{{{4, 6}, m}, {{6, 7}, m}}));
 }
 
 /// Figure 4: both ranks of one GPU on another node: the message once, and a forward.
 TEST(LeaderScatter, AllDestinationsArePeers) {
-  EXPECT_EQ(allgather("mi250x", 16, 0, {8, 9}, m), (Traffic{{{0, 8}, m}, {{8, 9}, m}}));
+  EXPECT_EQ(allgather("frontier-like", 16, 0, {8, 9}, m), (Traffic{{{0, 8}, m}, {{8, 9}, m}}));
 }
 
 /// Figure 5: GCDs 0 to 3 of another node: halves to the two leaders, which exchange them and forward all to their
 /// peers.
 TEST(LeaderScatter, SomeDestinationsArePeers) {
   EXPECT_EQ(
-      allgather("mi250x", 16, 0, {8, 9, 10, 11}, m),
+      allgather("frontier-like", 16, 0, {8, 9, 10, 11}, m),
       (Traffic{{{0, 8}, m / 2}, {{0, 10}, m / 2}, {{8, 10}, m / 2}, {{10, 8}, m / 2}, {{8, 9}, m}, {{10, 11}, m}}));
 }
 
 /// Figure 6: no peers: scatter and exchange only.
 TEST(LeaderScatter, NoDestinationsArePeers) {
-  EXPECT_EQ(allgather("mi250x", 16, 0, {8, 10}, m),
+  EXPECT_EQ(allgather("frontier-like", 16, 0, {8, 10}, m),
             (Traffic{{{0, 8}, m / 2}, {{0, 10}, m / 2}, {{8, 10}, m / 2}, {{10, 8}, m / 2}}));
 }
 
 /// Where Algorithm 2 as printed goes wrong: G0 expects half although it is sent all, and nothing is sent where no
 /// destination is a leader.
 TEST(LeaderScatter, DestinationsThatAreNoLeaders) {
-  EXPECT_EQ(allgather("mi250x", 16, 0, {9}, m), (Traffic{{{0, 9}, m}}));
-  EXPECT_EQ(allgather("mi250x", 16, 0, {8, 11}, m),
+  EXPECT_EQ(allgather("frontier-like", 16, 0, {9}, m), (Traffic{{{0, 9}, m}}));
+  EXPECT_EQ(allgather("frontier-like", 16, 0, {8, 11}, m),
             (Traffic{{{0, 8}, m / 2}, {{0, 11}, m / 2}, {{8, 11}, m / 2}, {{11, 8}, m / 2}}));
-  EXPECT_EQ(allgather("mi250x", 16, 0, {9, 11}, m),
+  EXPECT_EQ(allgather("frontier-like", 16, 0, {9, 11}, m),
             (Traffic{{{0, 9}, m / 2}, {{0, 11}, m / 2}, {{9, 11}, m / 2}, {{11, 9}, m / 2}}));
 }
 
 /// Three GPUs and a size that three does not divide: the last one takes the remainder.
 TEST(LeaderScatter, TheLastPartTakesTheRemainder) {
-  const Traffic traffic = allgather("mi250x", 16, 0, {8, 10, 12}, 100);
+  const Traffic traffic = allgather("frontier-like", 16, 0, {8, 10, 12}, 100);
   EXPECT_EQ(traffic.at({0, 8}) + traffic.at({0, 10}) + traffic.at({0, 12}), 100);
   EXPECT_EQ(traffic.at({0, 8}), 32);
   EXPECT_EQ(traffic.at({0, 12}), 36);
@@ -120,13 +120,13 @@ TEST(LeaderScatter, TheLastPartTakesTheRemainder) {
 
 /// Over nodes three_step, inside them leader_scatter for what stays.
 TEST(LeaderScatter, InsideAnotherStrategy) {
-  EXPECT_EQ(allgather("mi250", 8, 6, {4, 5}, m, "three_step"),
+  EXPECT_EQ(allgather("mi250-ib", 8, 6, {4, 5}, m, "three_step"),
             (Traffic{{{6, 4}, m / 2}, {{6, 5}, m / 2}, {{4, 5}, m / 2}, {{5, 4}, m / 2}}));
 }
 
 /// All ranks to all on two nodes of each kind: proven, and each value enters a node once.
 TEST(LeaderScatter, AllToAll) {
-  for (const char* node : {"mi250", "mi250x"}) {
+  for (const char* node : {"mi250-ib", "frontier-like"}) {
     Pattern pattern(16);
     for (Rank r = 0; r < 16; ++r)
       for (Rank peer = 0; peer < 16; ++peer) {

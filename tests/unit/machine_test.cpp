@@ -158,12 +158,14 @@ TEST(Machine, LinksBetweenDevices) {
   EXPECT_EQ(fabric->hops(0, 2), 2);
   EXPECT_EQ(fabric->hops(3, 5), 2);
   EXPECT_FALSE(fabric->joins(2, 3));
-  EXPECT_EQ(parse(head + "links = [[0, 2], [2, 0, 1]]\n"), "row 1 of the links has 3 entries, not 2");
+  EXPECT_EQ(parse(head + "links = [[0, 2], [2, 0, 1]]\n"),
+            "line 3: devices.links: row 1 of the links has 3 entries, not 2");
   EXPECT_EQ(parse(head + "links = [[0, 1, 0], [2, 0, 1], [0, 1, 0]]\n"),
-            "the links between devices 0 and 1 are 1 and 2");
-  EXPECT_EQ(parse(head + "links = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]\n"), "no links join devices 0 and 2");
-  EXPECT_EQ(parse(head + "links = [0, 1]\n"), "devices.links is not a matrix");
-  EXPECT_EQ(parse("[devices]\n"), "description is missing");
+            "line 3: devices.links: the links between devices 0 and 1 are 1 and 2");
+  EXPECT_EQ(parse(head + "links = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]\n"),
+            "line 3: devices.links: no links join devices 0 and 2");
+  EXPECT_EQ(parse(head + "links = [0, 1]\n"), "line 3: devices.links[0]: expected an array, found an integer");
+  EXPECT_EQ(parse("[devices]\n"), "line 1: description: missing");
   EXPECT_TRUE(parse("description = \n").starts_with("line 1: "));
 }
 

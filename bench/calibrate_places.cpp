@@ -1,0 +1,182 @@
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "calibrate.hpp"
+#include "mpi/discovery.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+/// The regions of a rank by link class, the innermost first; -1 where the machine has no such level.
+constexpr std::array<const char*, 3> inner_links = {"core", "socket", "node"};
+using Place = std::array<Rank, inner_links.size()>;
+
+Place described_place(const Machine& machine, Rank rank) {
+  Place place = {-1, -1, -1};
+  const int levels = std::min<int>(machine.levels(), inner_links.size());
+  for (int level = 0; level < levels; ++level)
+    place[inner_links.size() - 1 - static_cast<std::size_t>(level)] = machine.region_id(level, rank);
+  return place;
+}
+
+Place found_place(MPI_Comm comm) {
+  Place place = {-1, -1, -1};
+  for (const TreeLevel& level : find_region_tree(comm)) {
+    const std::string link = level.name == "numa" ? "core" : level.name;
+    const auto at = std::find(inner_links.begin(), inner_links.end(), link);
+    place[static_cast<std::size_t>(at - inner_links.begin())] = level.region.id;
+  }
+  return place;
+}
+
+std::vector<Place> all_places(const Run& run) {
+  const Place own =
+      run.machine.empty() ? found_place(run.comm) : described_place(Machine::parse(run.machine, run.ranks), run.rank);
+  std::vector<Place> places(static_cast<std::size_t>(run.ranks));
+  MPI_Allgather(&own, own.size(), MPI_INT32_T, places.data(), own.size(), MPI_INT32_T, run.comm);
+  return places;
+}
+
+/// Which of `inner_links` joins two ranks; one more is the network.
+std::size_t link_between(const Place& a, const Place& b) {
+  std::size_t i = 0;
+  while (i < a.size() && (a[i] < 0 || a[i] != b[i])) ++i;
+  return i;
+}
+
+struct Host {
+  std::array<char, 40> boot_id{};  // the same for all that share a kernel
+  cpu_set_t cores{};
+};
+
+Host own_host() {
+  Host host;
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  std::copy_n(id.begin(), std::min(id.size(), host.boot_id.size() - 1), host.boot_id.begin());
+  CPU_ZERO(&host.cores);
+  sched_getaffinity(0, sizeof host.cores, &host.cores);
+  return host;
+}
+
+struct SharedHost {
+  std::set<int> nodes;
+  int ranks = 0;
+  cpu_set_t cores{};
+  bool bound = false;  // not every rank may use all cores that the others use
+
+  [[nodiscard]] double cores_of_rank() const { return static_cast<double>(CPU_COUNT(&cores)) / ranks; }
+};
+
+std::vector<SharedHost> group_by_host(const std::vector<Host>& of_rank, const Nodes& nodes) {
+  std::map<std::string, SharedHost> by_id;
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    SharedHost& host = by_id[of_rank[rank].boot_id.data()];
+    host.nodes.insert(nodes.of[rank]);
+    CPU_OR(&host.cores, &host.cores, &of_rank[rank].cores);
+    ++host.ranks;
+  }
+  for (const Host& one : of_rank) {
+    SharedHost& host = by_id[one.boot_id.data()];
+    host.bound = host.bound || !CPU_EQUAL(&host.cores, &one.cores);
+  }
+  std::vector<SharedHost> hosts;
+  for (auto& [id, host] : by_id) hosts.push_back(std::move(host));
+  return hosts;
+}
+
+}  // namespace
+
+std::vector<Link> find_links(const Run& run) {
+  const std::vector<Place> places = all_places(run);
+  std::array<std::vector<Rank>, inner_links.size() + 1> ends;
+  for (Rank a = 0; a < run.ranks; ++a)
+    for (Rank b = a + 1; b < run.ranks; ++b) {
+      std::vector<Rank>& found =
+          ends[link_between(places[static_cast<std::size_t>(a)], places[static_cast<std::size_t>(b)])];
+      if (found.empty()) found = {a, b};
+    }
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    if (!ends[i].empty()) links.push_back({i < inner_links.size() ? inner_links[i] : "network", ends[i]});
+  return links;
+}
+
+std::vector<std::vector<Rank>> members_of(const Nodes& nodes) {
+  std::vector<std::vector<Rank>> members(static_cast<std::size_t>(nodes.count));
+  for (std::size_t rank = 0; rank < nodes.of.size(); ++rank)
+    members[static_cast<std::size_t>(nodes.of[rank])].push_back(static_cast<Rank>(rank));
+  return members;
+}
+
+Record describe_hosts(const Run& run) {
+  const Host own = own_host();
+  std::vector<Host> all(static_cast<std::size_t>(run.ranks));
+  MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, run.comm);
+  const std::vector<SharedHost> hosts = group_by_host(all, run.nodes);
+  const SharedHost& scarce = *std::ranges::min_element(hosts, {}, &SharedHost::cores_of_rank);
+  return {{"host_nodes", scarce.nodes.size()},
+          {"host_ranks", scarce.ranks},
+          {"host_cores", CPU_COUNT(&scarce.cores)},
+          {"bound", scarce.bound}};
+}
+
+std::vector<Shift> shifts_between_nodes(const Run& run, std::size_t count) {
+  if (run.nodes.count == 1) return {};
+  const auto other = [&](Rank rank, Rank distance) { return (rank + distance + run.ranks) % run.ranks; };
+  const auto crosses = [&](Rank from, Rank to) {
+    return run.nodes.of[static_cast<std::size_t>(from)] != run.nodes.of[static_cast<std::size_t>(to)];
+  };
+  std::map<std::ptrdiff_t, std::vector<Rank>> distances;  // by how many ranks they give a message
+  for (Rank distance = 1; distance < run.ranks; ++distance) {
+    const auto ranks = all_ranks(run);
+    distances[std::ranges::count_if(ranks, [&](Rank rank) { return crosses(rank, other(rank, distance)); })].push_back(
+        distance);
+  }
+  const std::vector<Rank>& best = distances.rbegin()->second;
+  std::vector<Shift> shifts(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Rank to = other(run.rank, best[i % best.size()]);
+    const Rank from = other(run.rank, -best[i % best.size()]);
+    if (crosses(run.rank, to)) shifts[i].destination = to;
+    if (crosses(from, run.rank)) shifts[i].source = from;
+  }
+  return shifts;
+}
+
+std::vector<Shift> shifts_inside_nodes(const Run& run, std::size_t count) {
+  const std::vector<std::vector<Rank>> nodes = members_of(run.nodes);
+  const bool all_alone = std::ranges::all_of(nodes, [](const auto& node) { return node.size() == 1; });
+  if (all_alone) return {};
+  const auto& node = nodes[static_cast<std::size_t>(run.nodes.of[static_cast<std::size_t>(run.rank)])];
+  std::vector<Shift> shifts(count);
+  if (node.size() == 1) return shifts;
+  const auto own = static_cast<std::size_t>(std::ranges::find(node, run.rank) - node.begin());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t distance = 1 + i % (node.size() - 1);
+    shifts[i] = {node[(own + distance) % node.size()], node[(own + node.size() - distance) % node.size()]};
+  }
+  return shifts;
+}
+
+double messages_of_rank(const Run& run, const std::vector<Shift>& shifts) {
+  auto messages = static_cast<double>(
+      std::ranges::count_if(shifts, [](const Shift& shift) { return shift.destination != MPI_PROC_NULL; }));
+  MPI_Allreduce(MPI_IN_PLACE, &messages, 1, MPI_DOUBLE, MPI_SUM, run.comm);
+  return messages / run.ranks;
+}
+
+std::vector<Rank> all_ranks(const Run& run) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(run.ranks));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+}  // namespace laneway::bench

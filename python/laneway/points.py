@@ -1,0 +1,83 @@
+"""Points of a figure: runs of laneway-bench on simulated clusters, in parallel, kept by their content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from laneway import launch, machines, results, simulator
+from laneway.errors import UserError
+from laneway.paths import find_program, root
+from laneway.places import Simulated
+from laneway.results import Record
+from laneway.simulation import Platform
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of laneway-bench on a simulated cluster."""
+
+    place: Simulated
+    arguments: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...] = ()
+
+    def key(self) -> str:
+        """Of everything that its records depend on: the program, the platform and the arguments."""
+        machine = machines.read(self.place.machine)
+        parts = [
+            Path(find_program("laneway-bench", simulator.PRESET)).read_bytes(),
+            simulator.protocols().read_bytes(),
+            Platform(machine, self.place.nodes, self.place.ranks_of_node).xml().encode(),
+            machine.path.read_bytes(),
+            repr((self.arguments, self.variables)).encode(),
+        ]
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(hashlib.sha256(part).digest())
+        return digest.hexdigest()[:32]
+
+    def run(self, kept: Path) -> list[Record]:
+        """The records of this run, which are also those in ``kept`` from now on."""
+        with tempfile.TemporaryDirectory(dir=kept.parent) as directory:
+            records, log = Path(directory) / "records.jsonl", Path(directory) / "log"
+            command = ["laneway-bench", *self.arguments, "--json", str(records)]
+            with log.open("wb") as output:
+                status = launch.run(launch.Job(command, self.place, variables=dict(self.variables)), output)
+            if status != 0:
+                tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
+                raise UserError(f"{self.place}: {' '.join(self.arguments)} ended with status {status}:\n{tail}", 1)
+            records.replace(kept)
+        return results.read(kept)
+
+
+def run_all(points: Sequence[Point], jobs: int | None = None) -> list[list[Record]]:
+    """The records of every point; those that are known already take no time."""
+    folder = root() / "build" / "reproduce"
+    folder.mkdir(parents=True, exist_ok=True)
+    found: dict[int, list[Record]] = {}
+    missing: dict[int, Path] = {}
+    for index, point in enumerate(points):
+        kept = folder / f"{point.key()}.jsonl"
+        if kept.is_file():
+            found[index] = results.read(kept)
+        else:
+            missing[index] = kept
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
+    with Progress(*columns) as progress, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        task = progress.add_task("simulating", total=len(points), completed=len(found))
+        waiting = {pool.submit(points[index].run, kept): index for index, kept in missing.items()}
+        try:
+            for done in as_completed(waiting):
+                found[waiting[done]] = done.result()
+                progress.advance(task)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [found[index] for index in range(len(points))]

@@ -1,0 +1,356 @@
+"""``laneway reproduce``: figures of papers on simulated clusters, and how far simulations can be trusted."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from laneway import machines, points, validate
+from laneway.errors import UserError
+from laneway.paths import root
+from laneway.places import Simulated
+from laneway.points import Point
+from laneway.results import Record, number
+from laneway.simulation import Platform
+
+FIGURES = ("simulator", "rocm")
+
+_MEASURED = "validate-cluster-4x4.csv"
+_EMULATED = Simulated("cluster-4x4-200mbit", 4, 4)
+_SEED = 7
+_DIFFERENT = 1.1
+
+
+def write_csv(path: Path, rows: Sequence[dict[str, object]]) -> None:
+    """Write rows that all have the same keys."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.5g}"
+
+
+# How far simulations can be trusted
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One exchange with one strategy: its time on the emulated cluster, and simulated."""
+
+    exchange: str
+    strategy: str
+    measured: float
+    simulated: float
+
+    @property
+    def ratio(self) -> float:
+        return self.simulated / self.measured
+
+
+def measured_times(path: Path) -> dict[tuple[str, str], float]:
+    """Seconds by exchange and strategy, as ``laneway validate`` writes them."""
+    if not path.is_file():
+        raise UserError(f"{path} is missing: 'laneway validate --on cluster:4x4@200mbit -o …' writes it")
+    times = {}
+    with path.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            times[row["exchange"], row["strategy"]] = float(row["measured_s"])
+            times[row["exchange"], "mpi"] = float(row["mpi_s"])
+    return times
+
+
+def pairs_of(measured: dict[tuple[str, str], float], records: Iterable[Record]) -> list[Pair]:
+    """What was measured and simulated."""
+    pairs = []
+    for record in records:
+        key = f"{record['op']} {record['pattern']}, {record['bytes']} B", str(record["candidate"])
+        seconds = number(record, "median_s")
+        if key in measured and seconds is not None:
+            pairs.append(Pair(*key, measured[key], seconds))
+    return pairs
+
+
+def order(pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Of two strategies whose measured times differ by more than 10%: in the same order, and in the other one."""
+    same = other = 0
+    exchanges: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        exchanges.setdefault(pair.exchange, []).append(pair)
+    for group in exchanges.values():
+        for a, b in combinations(group, 2):
+            if max(a.measured, b.measured) < _DIFFERENT * min(a.measured, b.measured) or a.simulated == b.simulated:
+                continue
+            agree = (a.measured < b.measured) == (a.simulated < b.simulated)
+            same += agree
+            other += not agree
+    return same, other
+
+
+def _size(pair: Pair) -> int:
+    return int(pair.exchange.rsplit(" ", 2)[1])
+
+
+def simulator(output: Path, console: Console) -> None:
+    """Compare the emulated cluster, as measured, with its simulation."""
+    measured = measured_times(root() / "bench" / "results" / _MEASURED)
+    runs = [
+        Point(
+            _EMULATED,
+            ("neighbor", "--op", run.operation, "--pattern", pattern, "--bytes", ",".join(map(str, run.sizes)))
+            + ("--strategy", "direct,three_step,two_step,split,load_aware", "--baseline", "mpi", "--iterations", "1")
+            + ("--goodput", "2.44e7"),
+        )
+        for run in validate.runs(_SEED)
+        for pattern in run.patterns
+    ]
+    pairs = pairs_of(measured, (record for records in points.run_all(runs) for record in records))
+    table = Table(title=f"simulated ÷ measured on cluster:4x4@200mbit, {len(pairs)} times")
+    table.add_column("bytes")
+    for column in ("strategies", "median", "10%", "90%", "same order", "other order"):
+        table.add_column(column, justify="right")
+    groups = [("up to 64", 0, 64), ("256 to 1024", 65, 1024), ("4096 to 16384", 1025, 16384), ("from 32768", 16385, 2**40)]
+    for name, low, high in [*groups, ("all", 0, 2**40)]:
+        chosen = [pair for pair in pairs if low <= _size(pair) <= high]
+        for who, some in (
+            ("mpi, direct", [pair for pair in chosen if pair.strategy in ("mpi", "direct")]),
+            ("relays", [pair for pair in chosen if pair.strategy not in ("mpi", "direct")]),
+        ):
+            ratios = sorted(pair.ratio for pair in some)
+            tenth = statistics.quantiles(ratios, n=10)
+            table.add_row(name, who, f"{statistics.median(ratios):.2f}", f"{tenth[0]:.2f}", f"{tenth[-1]:.2f}", "", "")
+        same, other = order(chosen)
+        table.add_row("", "", "", "", "", str(same), str(other), end_section=True)
+    console.print(table)
+    error = math.exp(statistics.median(abs(math.log(pair.ratio)) for pair in pairs))
+    console.print(f"half of all simulated times are within a factor of {error:.2f} of the measured ones")
+    rows = [
+        {
+            "exchange": pair.exchange,
+            "strategy": pair.strategy,
+            "measured_s": _rounded(pair.measured),
+            "simulated_s": _rounded(pair.simulated),
+            "ratio": f"{pair.ratio:.3f}",
+        }
+        for pair in pairs
+    ]
+    write_csv(output / "simulator.csv", rows)
+    console.print(f"{output / 'simulator.csv'}")
+
+
+# Y. H. Temuçin et al., ROCM-Aware Leader-based Designs for MPI Neighbourhood Collectives
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One of the two clusters of the paper: where it is run, and how many nodes of eight GCDs it has."""
+
+    name: str
+    machine: str
+    nodes: Sequence[int]
+
+
+_CLUSTERS = (Cluster("A", "mi250-ib", (1, 2, 4)), Cluster("B", "frontier-like", (1, 2, 4, 8, 16)))
+_GCDS = 8
+_DENSITIES = (0.05, 0.2, 0.4, 0.6, 0.8)
+_STRATEGIES = ("direct", "three_step", "two_step", "split", "leader_scatter", "auto")
+_FEW_STRATEGIES = ("three_step", "split", "leader_scatter")
+_MANY_GCDS = 64
+# (figure, its nodes): largest speedup that the text states.
+_PUBLISHED = {
+    ("7", 1): 2.16,
+    ("7", 4): 7.03,
+    ("8", 1): 1.35,
+    ("8", 16): 4.02,
+    ("10", 4): 3.82,
+    ("11", 4): 2.29,
+}
+_MOORE = {
+    ("A", 1): ("d=2,r=1,dims=4x2",),
+    ("A", 2): ("d=2,r=1,dims=4x4",),
+    ("A", 4): ("d=2,r=1,dims=8x4",),
+    ("B", 4): ("d=2,r=1,dims=8x4", "d=2,r=2,dims=8x4"),
+    ("B", 8): ("d=2,r=2,dims=8x8", "d=3,r=1,dims=4x4x4"),
+}
+_MATRICES = {
+    "ccc_G_06": "ccc:k=6",
+    "debr_G_08": "debruijn:k=8",
+    "delaunay_n10-like": "delaunay:n=1024,seed=1,curve=0",
+    "crack-like": "delaunay:n=10240,seed=1,curve=0",
+}
+# Columns of the dense matrix: a row of it is one block.
+_DENSE_COLUMNS = 256
+
+
+def _rocm_sizes(gcds: int) -> tuple[int, ...]:
+    """Bytes of a block: as far as memory and time allow; beyond, times grow as the bytes do."""
+    return (262144, 1048576, 4194304) if gcds <= 8 else (262144, 1048576) if gcds <= 32 else (262144,)
+
+
+def _rocm_point(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> Point:
+    gcds = nodes * _GCDS
+    strategies = _STRATEGIES if gcds < _MANY_GCDS else _FEW_STRATEGIES
+    goodput = 1 / machines.read(cluster.machine).injection_beta
+    arguments = ("neighbor", "--op", operation, "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
+    arguments += ("--strategy", ",".join(strategies), "--baseline", "mpi", "--iterations", "1")
+    arguments += ("--goodput", f"{goodput:g}")
+    # Exchanges take milliseconds: events that are less than a microsecond apart are one.
+    return Point(Simulated(cluster.machine, nodes, _GCDS), arguments, (("LANEWAY_SIMULATION_PRECISION", "1e-6"),))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One exchange of the paper's benchmarks."""
+
+    figure: str
+    cluster: str
+    nodes: int
+    pattern: str
+    records: Sequence[Record]
+
+    def seconds(self, candidate: str) -> float | None:
+        for record in self.records:
+            if str(record["candidate"]) == candidate:
+                return number(record, "median_s")
+        return None
+
+    def speedup(self, candidate: str) -> float | None:
+        seconds, direct = self.seconds(candidate), self.seconds("mpi")
+        return direct / seconds if seconds and direct else None
+
+    @property
+    def bytes(self) -> int:
+        return int(number(self.records[0], "bytes") or 0)
+
+    @property
+    def best(self) -> tuple[str, float]:
+        speedups = {str(r["candidate"]): self.speedup(str(r["candidate"])) for r in self.records if r["candidate"] != "mpi"}
+        name = max(speedups, key=lambda candidate: speedups[candidate] or 0)
+        return name, speedups[name] or 0
+
+    @property
+    def bound(self) -> float | None:
+        """The speedup that the hardware allows: each byte into a node once; in one node, all links of the busiest GCD."""
+        direct, limit = self.seconds("mpi"), number(self.records[0], "limit_s")
+        if self.nodes == 1:
+            machine = next(cluster.machine for cluster in _CLUSTERS if cluster.name == self.cluster)
+            sent = (number(self.records[0], "node_messages_max") or 0) * self.bytes
+            limit = sent / max(Platform(machines.read(machine), 1, _GCDS).device_bytes_per_second())
+        return direct / limit if direct and limit else None
+
+    def row(self) -> dict[str, object]:
+        name, speedup = self.best
+        leader, auto, bound = self.speedup("leader_scatter"), self.speedup("auto"), self.bound
+        return {
+            "figure": self.figure,
+            "cluster": self.cluster,
+            "gcds": self.nodes * _GCDS,
+            "pattern": self.pattern,
+            "bytes": self.bytes,
+            "direct_s": _rounded(self.seconds("mpi") or 0),
+            "best": name,
+            "speedup": f"{speedup:.3f}",
+            "leader_scatter": "" if leader is None else f"{leader:.3f}",
+            "auto": "" if auto is None else f"{auto:.3f}",
+            "bound": "" if bound is None else f"{bound:.3f}",
+        }
+
+
+def _by_size(records: Iterable[Record]) -> list[list[Record]]:
+    groups: dict[object, list[Record]] = {}
+    for record in records:
+        groups.setdefault((record["pattern"], record["bytes"]), []).append(record)
+    return list(groups.values())
+
+
+def _rocm_cases(quick: bool) -> list[Case]:
+    wanted: list[tuple[str, Cluster, int, str, Point]] = []
+    for cluster in _CLUSTERS:
+        for nodes in cluster.nodes:
+            sizes = _rocm_sizes(nodes * _GCDS)
+            if quick and nodes * _GCDS >= _MANY_GCDS:
+                continue
+            for density in _DENSITIES if nodes * _GCDS < _MANY_GCDS else _DENSITIES[:3]:
+                point = _rocm_point(cluster, nodes, "allgather", f"rsg:density={density},seed=1", sizes)
+                wanted.append(("7" if cluster.name == "A" else "8", cluster, nodes, f"δ = {density}", point))
+            for shape in _MOORE.get((cluster.name, nodes), ()):
+                point = _rocm_point(cluster, nodes, "allgather", f"moore:{shape}", sizes)
+                wanted.append(("10" if cluster.name == "A" else "9", cluster, nodes, shape, point))
+    for name, matrix in _MATRICES.items():
+        sizes = (_spmm_bytes(matrix),)
+        point = _rocm_point(_CLUSTERS[0], 4, "allgather", f"matrix:{matrix}", sizes)
+        wanted.append(("11", _CLUSTERS[0], 4, name, point))
+    found = points.run_all([point for *_, point in wanted])
+    return [
+        Case(figure, cluster.name, nodes, label, group)
+        for (figure, cluster, nodes, label, _), records in zip(wanted, found, strict=True)
+        for group in _by_size(records)
+    ]
+
+
+def _spmm_bytes(matrix: str) -> int:
+    """A rank's block of the dense matrix: its rows of 8 byte numbers."""
+    rows = {"ccc:k=6": 384, "debruijn:k=8": 256}.get(matrix) or int(matrix.split("n=")[1].split(",")[0])
+    return rows // 32 * _DENSE_COLUMNS * 8
+
+
+def rocm(output: Path, console: Console, *, quick: bool = False) -> None:
+    """Random sparse graphs, Moore neighborhoods and SpMM on the two clusters of the paper."""
+    from laneway import figures
+
+    cases = _rocm_cases(quick)
+    table = Table(title="ROCm-aware leader-based designs: largest speedup over direct")
+    for column in ("figure", "cluster", "GCDs", "published", "ours", "with", "case", "bound there", "leader_scatter", "auto"):
+        table.add_column(column, no_wrap=True)
+    for figure, cluster, nodes in dict.fromkeys((case.figure, case.cluster, case.nodes) for case in cases):
+        group = [case for case in cases if (case.figure, case.cluster, case.nodes) == (figure, cluster, nodes)]
+        top = max(group, key=lambda case: case.best[1])
+        published = _PUBLISHED.get((figure, nodes))
+        leader = max((case.speedup("leader_scatter") or 0 for case in group), default=0)
+        auto = max((case.speedup("auto") or 0 for case in group), default=0)
+        table.add_row(
+            figure,
+            cluster,
+            str(nodes * _GCDS),
+            f"{published:.2f}" if published else "-",
+            f"{top.best[1]:.2f}",
+            top.best[0],
+            f"{top.pattern}, {top.bytes >> 10} KiB",
+            f"{top.bound:.2f}" if top.bound else "-",
+            f"{leader:.2f}",
+            f"{auto:.2f}" if auto else "-",
+        )
+    console.print(table)
+    write_csv(output / "rocm.csv", [case.row() for case in cases])
+    figures.draw_speedups(
+        [
+            figures.Speedup(f"Figure {c.figure}, cluster {c.cluster}, {c.nodes * _GCDS} GCDs", c.pattern, c.bytes, c.best[1])
+            for c in cases
+            if c.figure in ("7", "8", "9", "10")
+        ],
+        output / "rocm.svg",
+    )
+    console.print(f"{output / 'rocm.csv'}, {output / 'rocm.svg'}")
+
+
+def run(figure: str, output: Path, *, quick: bool = False) -> None:
+    """Reproduce one of FIGURES; tables and pictures go to the folder ``output``."""
+    output.mkdir(parents=True, exist_ok=True)
+    console = Console()
+    if figure == "simulator":
+        simulator(output, console)
+    elif figure == "rocm":
+        rocm(output, console, quick=quick)
+    else:
+        raise UserError(f"reproduce {figure}: expected one of {', '.join(FIGURES)}")

@@ -1,0 +1,104 @@
+"""Running a program in SimGrid's SMPI on a simulated cluster."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from laneway import machines
+from laneway.errors import UserError
+from laneway.paths import find_program, root
+from laneway.places import Simulated
+from laneway.processes import wait_bounded
+from laneway.simulation import Platform
+
+PRESET = "sim"
+PRECISION = "LANEWAY_SIMULATION_PRECISION"  # events that are less seconds apart are one
+_STOP_SECONDS = 6.0
+# Time passes only as the platform says: MPI calls that find nothing take a microsecond, so that programs that poll end.
+_SETTINGS = {
+    "network/model": "CM02",
+    "network/TCP-gamma": "0",
+    "network/crosstraffic": "0",
+    "network/loopback-bw": "1e11",
+    "network/loopback-lat": "0",
+    "smpi/simulate-computation": "no",
+    "smpi/privatization": "dlopen",
+    "smpi/test": "1e-6",
+    "smpi/iprobe": "1e-6",
+    "smpi/wtime": "0",
+    "smpi/grow-injected-times": "no",
+    "surf/precision": "1e-9",
+    "contexts/stack-size": "1024",
+}
+
+
+def _smpimain() -> str:
+    """The program that smpirun, which takes arguments apart at spaces, is a script around."""
+    smpirun = shutil.which("smpirun")
+    found = sorted(Path(smpirun).resolve().parents[1].glob("lib*/**/simgrid/smpimain")) if smpirun else []
+    if not found:
+        raise UserError("SimGrid's smpimain was not found; './dev setup --sim' installs libsimgrid-dev", 127)
+    return str(found[0])
+
+
+def protocols() -> Path:
+    """The library that SMPI is given as the platform (simulator/protocols.cpp)."""
+    library = root() / "build" / PRESET / "simulator" / "laneway-protocols.so"
+    if not library.is_file():
+        raise UserError("Laneway is not built for simulations: './dev setup --sim', then './dev build --preset sim'", 127)
+    return library
+
+
+def variables(place: Simulated) -> dict[str, str]:
+    """What programs are told of the machine that they are simulated on."""
+    machine = machines.read(place.machine)
+    busy = Platform(machine, place.nodes, place.ranks_of_node).busy
+    return {
+        "LANEWAY_MACHINE": machine.description(place.nodes, place.ranks_of_node),
+        "LANEWAY_PARAMETERS": str(machine.path),
+        "LANEWAY_COPY_COST": f"{machine.copy_beta(place.ranks_of_node):g}",
+        "LANEWAY_PACK_COST": f"{machine.pack:g}",
+        "LANEWAY_TURN_COST": f"{machine.wait * busy if busy > 1 else 0:g}",
+    }
+
+
+def run(
+    place: Simulated,
+    ranks: int,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    timeout_seconds: float | None = None,
+    output: BinaryIO | None = None,
+) -> int:
+    """Run a program that was built with smpicc or smpicxx, and return its exit status."""
+    platform = Platform(machines.read(place.machine), place.nodes, place.ranks_of_node)
+    program = find_program(command[0], PRESET)
+    with tempfile.TemporaryDirectory(prefix="laneway-sim-") as directory:
+        files = Path(directory)
+        (files / "platform.xml").write_text(platform.xml(config=False), encoding="utf-8")
+        (files / "hosts").write_text("\n".join(platform.hosts()) + "\n", encoding="utf-8")
+        settings = {
+            **_SETTINGS,
+            "smpi/np": str(ranks),
+            "smpi/hostfile": str(files / "hosts"),
+            "smpi/tmpdir": directory,
+            "smpi/async-small-thresh": "0",
+            "smpi/send-is-detached-thresh": str(platform.eager_bytes),
+        }
+        precision = environment.get(PRECISION)
+        if precision:
+            settings["surf/precision"] = precision
+        argv = [_smpimain(), program, *(f"--cfg={key}:{value}" for key, value in settings.items())]
+        argv += ["--log=root.thresh:warning", str(protocols()), *command[1:]]
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "TERM", *argv],
+            env={**variables(place), **environment, "LANEWAY_PLATFORM": str(files / "platform.xml")},
+            stdout=output,
+            stderr=output,
+        )
+        return wait_bounded(process, process.terminate, timeout_seconds, _STOP_SECONDS)

@@ -1,0 +1,150 @@
+#include "machine/machine_file.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+std::string element(const std::string& key, std::size_t index) {
+  return key + "[" + std::to_string(index) + "]";
+}
+
+std::string found(const toml::node& node) {
+  std::ostringstream text;
+  text << "found " << (node.is_array() || node.is_integer() ? "an " : "a ") << node.type();
+  return text.str();
+}
+
+}  // namespace
+
+std::string machine_file(const std::string& path) {
+  return "machine file '" + path + "'";
+}
+
+std::string read_machine_file(const std::string& path) {
+  std::ifstream file(path);
+  require(file.good(), ErrorKind::info, [&] { return machine_file(path) + " cannot be read"; });
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TomlTable TomlTable::parse(std::string_view text, const std::string& where) {
+  try {
+    return {std::make_shared<const toml::table>(toml::parse(text)), where, ""};
+  } catch (const toml::parse_error& error) {
+    throw Error(ErrorKind::info, where + ": line " + std::to_string(error.source().begin.line) + ": " +
+                                     std::string(error.description()));
+  }
+}
+
+std::string TomlTable::text(const std::string& key) {
+  const toml::node& value = node(key);
+  if (!value.is_string()) mistyped(value, key, "a string");
+  return value.as_string()->get();
+}
+
+double TomlTable::number(const std::string& key) {
+  const toml::node& value = node(key);
+  if (!value.is_number()) mistyped(value, key, "a number");
+  const double number = *value.value<double>();
+  if (!std::isfinite(number) || number < 0) fail(value, key, "must be finite and not negative");
+  return number;
+}
+
+std::int64_t TomlTable::integer_in(const std::string& key, std::int64_t smallest, std::int64_t largest) {
+  const toml::node& value = node(key);
+  if (!value.is_integer()) mistyped(value, key, "an integer");
+  const std::int64_t number = value.as_integer()->get();
+  if (number < smallest || number > largest)
+    fail(value, key, "must be from " + std::to_string(smallest) + " to " + std::to_string(largest));
+  return number;
+}
+
+std::vector<std::vector<int>> TomlTable::matrix(const std::string& key) {
+  const toml::node& value = node(key);
+  if (!value.is_array()) mistyped(value, key, "an array");
+  std::vector<std::vector<int>> rows;
+  for (const toml::node& row : *value.as_array()) {
+    const std::string row_key = element(key, rows.size());
+    if (!row.is_array()) mistyped(row, row_key, "an array");
+    std::vector<int>& numbers = rows.emplace_back();
+    for (const toml::node& number : *row.as_array()) {
+      const std::optional<int> fitting = number.is_integer() ? number.value<int>() : std::nullopt;
+      if (!fitting) mistyped(number, element(row_key, numbers.size()), "a small integer");
+      numbers.push_back(*fitting);
+    }
+  }
+  return rows;
+}
+
+std::optional<TomlTable> TomlTable::table(const std::string& key) {
+  skip(key);
+  if (!has(key)) return std::nullopt;
+  return inner(node(key), key);
+}
+
+std::vector<TomlTable> TomlTable::tables(const std::string& key) {
+  skip(key);
+  std::vector<TomlTable> result;
+  if (!has(key)) return result;
+  const toml::node& value = node(key);
+  if (!value.is_array()) mistyped(value, key, "an array of tables");
+  for (const toml::node& row : *value.as_array()) result.push_back(inner(row, element(key, result.size())));
+  return result;
+}
+
+void TomlTable::finish() const {
+  for (const auto& [key, value] : *table_) {
+    const std::string name(key.str());
+    if (asked_.contains(name)) continue;
+    std::string known;
+    for (const std::string& other : asked_) known += (known.empty() ? "" : ", ") + other;
+    fail(value, name, "unknown key; known here: " + known);
+  }
+}
+
+void TomlTable::fail(const std::string& key, const std::string& what) const {
+  const toml::node* value = table_->get(key);
+  fail(value != nullptr ? *value : *table_, key, what);
+}
+
+void TomlTable::fail(const toml::node& node, const std::string& key, const std::string& what) const {
+  throw Error(ErrorKind::info,
+              where_ + ": line " + std::to_string(node.source().begin.line) + ": " + full(key) + ": " + what);
+}
+
+void TomlTable::mistyped(const toml::node& node, const std::string& key, const std::string& expected) const {
+  fail(node, key, "expected " + expected + ", " + found(node));
+}
+
+const toml::node& TomlTable::node(const std::string& key) {
+  skip(key);
+  const toml::node* value = table_->get(key);
+  if (value == nullptr) fail(*table_, key, "missing");
+  return *value;
+}
+
+TomlTable TomlTable::inner(const toml::node& node, const std::string& key) const {
+  if (!node.is_table()) mistyped(node, key, "a table");
+  return {std::shared_ptr<const toml::table>(table_, node.as_table()), where_, full(key)};
+}
+
+std::optional<DeviceLinks> read_devices(TomlTable& file) {
+  std::optional<TomlTable> devices = file.table("devices");
+  if (!devices) return std::nullopt;
+  std::vector<std::vector<int>> links = devices->matrix("links");
+  devices->finish();
+  try {
+    return with_hops(std::move(links));
+  } catch (const Error& error) {
+    devices->fail("links", error.what());
+  }
+}
+
+}  // namespace laneway

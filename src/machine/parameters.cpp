@@ -1,0 +1,200 @@
+#include "machine/parameters.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "machine/machine_file.hpp"
+#include "machine/shipped.hpp"
+
+namespace laneway {
+
+namespace {
+
+struct Line {
+  double alpha = 0;
+  double beta = 0;
+};
+
+Line read_line(TomlTable& table) {
+  return {table.number("alpha"), table.number("beta")};
+}
+
+Protocol read_protocol(TomlTable& table, bool last) {
+  Protocol protocol;
+  protocol.name = table.text("name");
+  if (!last)
+    protocol.up_to = table.integer<std::int64_t>("up_to", 0);
+  else if (table.has("up_to"))
+    table.fail("up_to", "the last protocol carries all larger messages");
+  const Line line = read_line(table);
+  protocol.alpha = line.alpha;
+  protocol.beta = line.beta;
+  table.finish();
+  return protocol;
+}
+
+LinkCost read_link(TomlTable& table) {
+  LinkCost link;
+  std::vector<TomlTable> rows = table.tables("protocols");
+  if (rows.empty()) table.fail("protocols", "at least one is needed");
+  for (TomlTable& row : rows) {
+    const bool last = &row == &rows.back();
+    const std::int64_t before = link.protocols.empty() ? -1 : link.protocols.back().up_to;
+    link.protocols.push_back(read_protocol(row, last));
+    if (!last && link.protocols.back().up_to <= before) row.fail("up_to", "must be larger than the one before");
+  }
+  table.finish();
+  return link;
+}
+
+std::array<LinkCost, link_classes> read_links(TomlTable& file, const std::string& key) {
+  std::array<LinkCost, link_classes> links;
+  std::optional<TomlTable> table = file.table(key);
+  if (!table) return links;
+  for (std::size_t i = 0; i < link_classes; ++i)
+    if (std::optional<TomlTable> link = table->table(name(static_cast<LinkClass>(i)))) links[i] = read_link(*link);
+  table->finish();
+  return links;
+}
+
+/// The rows of an array of tables, each read by `read`; the number under `order` must grow.
+template <class Row, class Read>
+std::vector<Row> read_ascending(TomlTable& file, const std::string& key, const std::string& order, Read read) {
+  std::vector<Row> rows;
+  int before = 0;
+  for (TomlTable& table : file.tables(key)) {
+    const int number = table.integer(order, 1);
+    if (number <= before) table.fail(order, "must be larger than the one before");
+    before = number;
+    rows.push_back(read(table, number));
+    table.finish();
+  }
+  return rows;
+}
+
+Line read_named_line(TomlTable& table, const std::string& key) {
+  std::optional<TomlTable> inner = table.table(key);
+  if (!inner) table.fail(key, "missing");
+  const Line line = read_line(*inner);
+  inner->finish();
+  return line;
+}
+
+DeviceCopy read_device_copy(TomlTable& table, int processes) {
+  const Line to_device = read_named_line(table, "to_device");
+  const Line to_host = read_named_line(table, "to_host");
+  return {processes, to_device.alpha, to_device.beta, to_host.alpha, to_host.beta};
+}
+
+Overhead read_overhead(TomlTable& table, const std::string& key) {
+  std::optional<TomlTable> inner = table.table(key);
+  if (!inner) return {};
+  const Overhead overhead{inner->number("message"), inner->number("byte"), inner->number("wait")};
+  inner->finish();
+  return overhead;
+}
+
+double optional_number(TomlTable& table, const std::string& key) {
+  table.skip(key);
+  return table.has(key) ? table.number(key) : 0;
+}
+
+void read_overheads(TomlTable& table, Parameters& parameters) {
+  parameters.network_overhead = read_overhead(table, "network");
+  parameters.node_overhead = read_overhead(table, "node");
+  parameters.shared_overhead = read_overhead(table, "shared");
+  parameters.flag = optional_number(table, "flag");
+  parameters.match = optional_number(table, "match");
+  parameters.pack = optional_number(table, "pack");
+  table.finish();
+}
+
+void read_host(TomlTable& table, Parameters& parameters) {
+  parameters.cores = table.integer("cores", 0);
+  parameters.host_nodes = table.integer("nodes", 0);
+  table.finish();
+}
+
+}  // namespace
+
+const char* name(LinkClass link) {
+  switch (link) {
+    case LinkClass::core:
+      return "core";
+    case LinkClass::socket:
+      return "socket";
+    case LinkClass::node:
+      return "node";
+    case LinkClass::network:
+      return "network";
+  }
+  return "unknown";
+}
+
+const Protocol& LinkCost::protocol(std::int64_t bytes) const {
+  LANEWAY_ASSERT(1, !protocols.empty());
+  const auto carries = [bytes](const Protocol& protocol) { return protocol.up_to < 0 || bytes <= protocol.up_to; };
+  const auto found = std::find_if(protocols.begin(), protocols.end(), carries);
+  return found != protocols.end() ? *found : protocols.back();
+}
+
+double LinkCost::seconds(std::int64_t bytes) const {
+  const Protocol& carrier = protocol(bytes);
+  return carrier.alpha + carrier.beta * static_cast<double>(bytes);
+}
+
+double Parameters::copy_beta(int active) const {
+  if (copies.empty()) return 0;
+  const auto above =
+      std::find_if(copies.begin(), copies.end(), [&](const CopyRate& rate) { return rate.active >= active; });
+  if (above == copies.end()) return copies.back().beta;
+  if (above == copies.begin()) return above->beta;
+  const CopyRate& below = *std::prev(above);
+  return std::lerp(below.beta, above->beta,
+                   static_cast<double>(active - below.active) / static_cast<double>(above->active - below.active));
+}
+
+Parameters Parameters::parse(std::string_view text, const std::string& where) {
+  TomlTable file = TomlTable::parse(text, where);
+  Parameters parameters;
+  parameters.name = file.text("name");
+  parameters.provenance = file.text("provenance");
+  if (file.has("description")) (void)file.text("description");
+  (void)read_devices(file);
+  parameters.links = read_links(file, "links");
+  parameters.device_links = read_links(file, "device_links");
+  parameters.staged_device_links = read_links(file, "staged_device_links");
+  parameters.device_copies = read_ascending<DeviceCopy>(file, "device_copies", "processes", read_device_copy);
+  if (std::optional<TomlTable> injection = file.table("injection")) {
+    parameters.injection_beta = injection->number("beta");
+    injection->finish();
+  }
+  if (std::optional<TomlTable> host = file.table("host")) read_host(*host, parameters);
+  if (std::optional<TomlTable> overhead = file.table("overhead")) read_overheads(*overhead, parameters);
+  parameters.copies = read_ascending<CopyRate>(file, "copies", "active", [](TomlTable& table, int active) {
+    return CopyRate{active, table.number("beta")};
+  });
+  for (const char* key : {"fit", "network"}) file.skip(key);
+  file.finish();
+  return parameters;
+}
+
+Parameters Parameters::read(const std::string& what) {
+  if (what.ends_with(".toml")) return parse(read_machine_file(what), machine_file(what));
+  std::string names;
+  for (const ShippedMachine& machine : shipped_machines()) {
+    if (machine.name == what) return parse(machine.text, machine_file(what));
+    names += (names.empty() ? "" : ", ") + std::string(machine.name);
+  }
+  throw Error(ErrorKind::info,
+              "there are no parameters of '" + what + "': give a path that ends in .toml, or one of " + names);
+}
+
+std::vector<std::string_view> Parameters::shipped() {
+  std::vector<std::string_view> names;
+  for (const ShippedMachine& machine : shipped_machines()) names.push_back(machine.name);
+  return names;
+}
+
+}  // namespace laneway

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace laneway {
+
+/// What joins two ranks: the innermost level of the machine that both are in.
+enum class LinkClass : std::uint8_t { core, socket, node, network };
+inline constexpr std::size_t link_classes = 4;
+
+[[nodiscard]] const char* name(LinkClass link);
+
+/// Messages up to a size, carried by one protocol of an MPI library: `alpha + beta * bytes` seconds.
+struct Protocol {
+  std::string name;         ///< short, eager or rendezvous
+  std::int64_t up_to = -1;  ///< bytes, these included; -1: all larger ones
+  double alpha = 0;         ///< seconds
+  double beta = 0;          ///< seconds per byte
+};
+
+/// What messages between two ranks cost.
+struct LinkCost {
+  std::vector<Protocol> protocols;  ///< ascending by size; empty: not known
+
+  /// The protocol that carries a message of so many bytes; there must be one.
+  [[nodiscard]] const Protocol& protocol(std::int64_t bytes) const;
+  [[nodiscard]] double seconds(std::int64_t bytes) const;
+};
+
+/// The processor time that one message takes at both of its ends together, what it adds for each byte, and what a rank
+/// spends each time that it has to wait for such messages.
+struct Overhead {
+  double message = 0;  ///< seconds
+  double byte = 0;     ///< seconds per byte
+  double wait = 0;     ///< seconds
+};
+
+/// Copies inside a node with so many ranks copying at a time.
+struct CopyRate {
+  int active = 1;
+  double beta = 0;  ///< seconds per byte, for each of them
+};
+
+/// Copies between the memories of host and device by so many processes at a time.
+struct DeviceCopy {
+  int processes = 1;
+  double to_device_alpha = 0;  ///< seconds
+  double to_device_beta = 0;   ///< seconds per byte
+  double to_host_alpha = 0;
+  double to_host_beta = 0;
+};
+
+/// Measured or published costs of a machine: what the models need. All in seconds, bytes, and seconds per byte.
+struct Parameters {
+  std::string name;
+  std::string provenance;
+
+  std::array<LinkCost, link_classes> links;  ///< messages of the MPI library, one at a time, by LinkClass
+  /// Messages between device memories: handed to MPI as they are, where it can take them.
+  std::array<LinkCost, link_classes> device_links;
+  /// The same where the MPI library takes device memory, but moves the data through the host itself.
+  std::array<LinkCost, link_classes> staged_device_links;
+  std::vector<DeviceCopy> device_copies;  ///< ascending number of processes
+
+  std::optional<double> injection_beta;  ///< R_N^-1: seconds per byte that leaves (or enters) a node
+
+  int cores = 0;              ///< that the ranks of a host share; 0: each rank has one
+  int host_nodes = 1;         ///< nodes that share the cores of one host: more than 1 where they are emulated; 0: all
+  Overhead network_overhead;  ///< of a message between nodes
+  Overhead node_overhead;     ///< of a message of the MPI library inside a node
+  Overhead shared_overhead;   ///< of what ranks of a node hand each other in shared memory
+  double flag = 0;            ///< seconds until a rank sees a word that another has written
+  double match = 0;           ///< seconds for each posted receive that is compared with an arriving message
+  double pack = 0;            ///< seconds per byte of gathering or scattering small pieces
+  std::vector<CopyRate> copies;  ///< ascending number of active ranks
+
+  [[nodiscard]] const LinkCost& link(LinkClass link) const { return links[static_cast<std::size_t>(link)]; }
+  /// Seconds per byte with `active` ranks copying: interpolated, constant outside of what is known, 0 if nothing is.
+  [[nodiscard]] double copy_beta(int active) const;
+
+  /// From the text of a parameter file (TOML, see docs/machines.md); `where` names it in errors. Throws Error(info)
+  /// that names file, line and key.
+  static Parameters parse(std::string_view text, const std::string& where);
+  /// `what`: the name of one of the files that come with the library, or a path that ends in .toml.
+  static Parameters read(const std::string& what);
+  /// Names of those that come with the library.
+  static std::vector<std::string_view> shipped();
+};
+
+}  // namespace laneway

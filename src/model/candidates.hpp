@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanes/strategy.hpp"
+#include "machine/parameters.hpp"
+#include "model/load.hpp"
+
+namespace laneway {
+
+/// What the cost of lanes depends on besides them.
+struct CostOptions {
+  std::int64_t mailbox_bytes = 65536;  ///< messages inside a node that nobody relays share memory up to this size
+  std::int64_t network_message_bytes = 57344;  ///< lanes are cut to messages of this size; 0: they are not
+  std::vector<Rank> sharing;  ///< ranks that share memory with this one, ascending; empty: messages carry everything
+};
+
+/// Costs of what a strategy would do, from sizes alone: no plan is made.
+class CostModel {
+ public:
+  CostModel(const Parameters& parameters, CostOptions options)
+      : parameters_(parameters), options_(std::move(options)) {}
+
+  /// Each edge is one message.
+  [[nodiscard]] Prediction of_edges(const RegionView& view) const;
+  /// `in` lanes need no senders.
+  [[nodiscard]] Prediction of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out) const;
+
+ private:
+  [[nodiscard]] bool shares(Rank peer) const;
+  [[nodiscard]] Hop inside(Stage stage, Rank peer, std::int64_t bytes, std::int64_t messages = 1) const;
+  [[nodiscard]] Hop across(Stage stage, Rank peer, std::int64_t bytes) const;
+  void add_inside(const RegionView& view, NodeLoad& load) const;
+  void add_gather(const Lane& lane, NodeLoad& load) const;
+  void add_scatter(const Link& link, const Lane& lane, NodeLoad& load) const;
+
+  const Parameters& parameters_;
+  const CostOptions options_;
+};
+
+}  // namespace laneway

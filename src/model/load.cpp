@@ -1,0 +1,183 @@
+#include "model/load.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+std::size_t index(Stage stage) {
+  return static_cast<std::size_t>(stage);
+}
+
+std::size_t index(LinkClass link) {
+  return static_cast<std::size_t>(link);
+}
+
+/// What is known of the link, or of the next one outside or inside.
+const LinkCost* known(const Parameters& parameters, LinkClass link) {
+  for (std::size_t i = index(link); i < link_classes; ++i)
+    if (!parameters.links[i].protocols.empty()) return &parameters.links[i];
+  for (std::size_t i = index(link); i-- > 0;)
+    if (!parameters.links[i].protocols.empty()) return &parameters.links[i];
+  return nullptr;
+}
+
+const Overhead& overhead(const Parameters& parameters, const Hop& hop) {
+  if (hop.shared) return parameters.shared_overhead;
+  return hop.link == LinkClass::network ? parameters.network_overhead : parameters.node_overhead;
+}
+
+}  // namespace
+
+double Prediction::part(Stage stage) const {
+  double sum = 0;
+  for (double of_link : parts[index(stage)]) sum += of_link;
+  return sum;
+}
+
+void Prediction::merge(const Prediction& other) {
+  std::vector<double> theirs;
+  for_each_number(other, [&](double number) { theirs.push_back(number); });
+  auto next = theirs.begin();
+  for_each_number(*this, [&](double& number) { number = std::max(number, *next++); });
+}
+
+const char* name(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::postal:
+      return "postal";
+    case ModelKind::max_rate:
+      return "max-rate";
+    case ModelKind::overlap:
+      return "overlap";
+  }
+  internal_error("unknown model", __FILE__, __LINE__);
+}
+
+NodeLoad::NodeLoad(const Region& region) : members_(region.members), ranks_(region.members.size()) {}
+
+void NodeLoad::send(Rank rank, const Hop& hop, const Parameters& parameters) {
+  add(rank, hop, parameters, out);
+}
+
+void NodeLoad::receive(Rank rank, const Hop& hop, const Parameters& parameters) {
+  add(rank, hop, parameters, in);
+}
+
+void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way way) {
+  if (hop.messages == 0) return;
+  const auto member = std::lower_bound(members_.begin(), members_.end(), rank);
+  LANEWAY_ASSERT(1, member != members_.end() && *member == rank);
+  RankLoad& load = ranks_[static_cast<std::size_t>(member - members_.begin())];
+  Traffic& traffic = (way == out ? load.sent : load.received)[index(hop.stage)][index(hop.link)];
+  const auto messages = static_cast<double>(hop.messages);
+  const auto bytes = static_cast<double>(hop.bytes);
+  double alpha = parameters.flag;
+  double beta = hop.shared ? parameters.copy_beta(1) : 0;
+  if (!hop.shared) {
+    if (const LinkCost* link = known(parameters, hop.link)) {
+      const Protocol& protocol = link->protocol(hop.bytes / hop.messages);
+      alpha = protocol.alpha;
+      beta = protocol.beta;
+    }
+  }
+  traffic.messages += messages;
+  traffic.bytes += bytes;
+  traffic.alpha += alpha * messages;
+  traffic.beta += beta * bytes;
+  // What a byte takes of large messages is less than of small ones, but no more than all of their time is work.
+  const Overhead& work = overhead(parameters, hop);
+  const double byte = hop.shared || beta == 0 ? work.byte : std::min(work.byte, beta);
+  load.processor += (work.message * messages + byte * bytes) / 2;
+  if (way == in) {
+    if (!hop.shared) load.posted += messages;
+    load.waits[index(hop.stage)] = std::max(load.waits[index(hop.stage)], work.wait);
+  }
+  latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], alpha);
+  if (hop.link == LinkClass::network) network_bytes_[way] += bytes;
+}
+
+Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const {
+  Prediction result;
+  std::array<double, stages> alpha{};
+  std::array<double, stages> beta{};
+  double together = 0;
+  for (const RankLoad& rank : ranks_) {
+    const double waits = std::accumulate(rank.waits.begin(), rank.waits.end(), 0.0);
+    // On average half of the posted receives are compared with each message.
+    const double processor = rank.processor + waits + parameters.match * rank.posted * rank.posted / 2;
+    together += processor;
+    result.processor = std::max(result.processor, processor);
+    std::array<double, 2> link{};
+    for (std::size_t s = 0; s < stages; ++s) {
+      std::array<Traffic, 2> stage{};
+      for (std::size_t l = 0; l < link_classes; ++l) {
+        for (const Way way : {out, in}) {
+          const Traffic& traffic = (way == out ? rank.sent : rank.received)[s][l];
+          result.parts[s][l] = std::max(result.parts[s][l], traffic.alpha + traffic.beta);
+          stage[way].alpha += traffic.alpha;
+          stage[way].beta += traffic.beta;
+          if (l == index(LinkClass::network)) link[way] += traffic.beta;
+        }
+      }
+      alpha[s] = std::max({alpha[s], stage[out].alpha, stage[in].alpha});
+      beta[s] = std::max({beta[s], stage[out].beta, stage[in].beta});
+    }
+    result.link = std::max({result.link, link[out], link[in]});
+  }
+  if (parameters.cores > 0)
+    result.processor = std::max(result.processor, together * std::max(1, parameters.host_nodes) / parameters.cores);
+  result.injection = std::max(network_bytes_[out], network_bytes_[in]) * parameters.injection_beta.value_or(0);
+  // Whoever waits for a message gets a processor again when the other ranks have had their turn.
+  const double sharers = static_cast<double>(members_.size()) * std::max(1, parameters.host_nodes);
+  const bool takes_turns = parameters.cores > 0 && sharers > parameters.cores;
+  for (std::size_t s = 0; s < stages; ++s) {
+    const bool waited =
+        std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
+    const double turn = waited && takes_turns ? parameters.shared_overhead.wait * sharers / parameters.cores : 0;
+    result.latency += latency_[s] + turn;
+  }
+  if (kind == ModelKind::overlap) {
+    // Nearly the largest of them, a little more where several are large: they overlap, but not perfectly.
+    constexpr double sharpness = 6;
+    double sum = 0;
+    for (double bound : {result.injection, result.link, result.processor}) sum += std::pow(bound, sharpness);
+    result.seconds = result.latency + std::pow(sum, 1 / sharpness);
+    return result;
+  }
+  for (std::size_t s = 0; s < stages; ++s) {
+    const bool injects = kind == ModelKind::max_rate && result.parts[s][index(LinkClass::network)] > 0;
+    result.seconds += alpha[s] + (injects ? std::max(beta[s], result.injection) : beta[s]);
+  }
+  return result;
+}
+
+Prediction predict(std::span<const Plan> plans, const Machine& machine, const Parameters& parameters, ModelKind kind,
+                   bool shares_memory, std::int64_t mailbox_bytes) {
+  std::map<Rank, NodeLoad> nodes;
+  for (const Plan& plan : plans) {
+    const Rank node = machine.region_id(0, plan.rank);
+    NodeLoad& load = nodes.try_emplace(node, machine.region(0, plan.rank)).first->second;
+    for (const Step& step : plan.steps) {
+      if (!sends(step.kind) && !receives(step.kind)) continue;
+      const bool inside = machine.region_id(0, step.peer) == node;
+      const bool shared = inside && shares_memory && (step.stage != Stage::direct || step.span.bytes <= mailbox_bytes);
+      const Hop hop{step.stage, inside ? LinkClass::node : LinkClass::network, shared, 1, step.span.bytes};
+      if (sends(step.kind))
+        load.send(plan.rank, hop, parameters);
+      else
+        load.receive(plan.rank, hop, parameters);
+    }
+  }
+  Prediction result;
+  for (const auto& [node, load] : nodes) result.merge(load.predict(parameters, kind));
+  return result;
+}
+
+}  // namespace laneway

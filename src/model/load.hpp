@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+#include "machine/machine.hpp"
+#include "machine/parameters.hpp"
+#include "plan/plan.hpp"
+
+namespace laneway {
+
+inline constexpr std::size_t stages = 4;
+
+/// Equal messages between two ranks.
+struct Hop {
+  Stage stage = Stage::direct;
+  LinkClass link = LinkClass::network;
+  bool shared = false;  ///< handed over in memory that the two ranks share
+  std::int64_t messages = 1;
+  std::int64_t bytes = 0;  ///< of all of them
+};
+
+/// What the models say of an exchange, in seconds.
+struct Prediction {
+  double seconds = 0;  ///< of the whole exchange
+
+  // What the overlap model puts together.
+  double latency = 0;    ///< of one message of each stage
+  double injection = 0;  ///< of the bytes that leave or enter the busiest node
+  double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
+  double processor = 0;  ///< of the work of the ranks that share the busiest processors
+
+  /// Of the busiest rank, by stage and LinkClass, one message after another.
+  std::array<std::array<double, link_classes>, stages> parts{};
+
+  [[nodiscard]] double part(Stage stage) const;
+  /// Takes the larger of each number.
+  void merge(const Prediction& other);
+};
+
+/// One of the things that the overlap model puts together.
+struct Bound {
+  const char* name;
+  double Prediction::*seconds;
+};
+inline constexpr std::array<Bound, 4> bounds = {{{"latency", &Prediction::latency},
+                                                 {"injection", &Prediction::injection},
+                                                 {"link", &Prediction::link},
+                                                 {"processor", &Prediction::processor}}};
+
+/// Calls f with each number of a prediction, always in the same order.
+template <class P, class F>
+void for_each_number(P& prediction, F&& f) {
+  f(prediction.seconds);
+  for (const Bound& bound : bounds) f(prediction.*bound.seconds);
+  for (auto& by_link : prediction.parts)
+    for (auto& part : by_link) f(part);
+}
+
+/// How costs are put together.
+enum class ModelKind : std::uint8_t {
+  postal,    ///< alpha + beta * bytes for each message, of the busiest rank in each stage
+  max_rate,  ///< the same, with the bound on what a node can inject
+  overlap    ///< stages overlap: latency, and the largest of injection, link and processor time
+};
+[[nodiscard]] const char* name(ModelKind kind);
+
+/// The messages of the ranks of one node (or of another region), and what they cost.
+///
+/// - postal: W. Gropp, L. Olson, P. Samfass: Modeling MPI communication performance on SMP nodes (2016), as in
+/// Lockhart,
+///   Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies, Equation 2.1
+/// - max-rate: the same, Equation 2.2
+/// - overlap: after LogGP (Alexandrov et al. 1995, overhead and gap for bytes), with the time of searching message
+/// queues
+///   (Bienz, Gropp, Olson: Improving performance models for irregular point-to-point communication, 2018) and ranks
+///   that share processors
+class NodeLoad {
+ public:
+  explicit NodeLoad(const Region& region);
+
+  void send(Rank rank, const Hop& hop, const Parameters& parameters);
+  void receive(Rank rank, const Hop& hop, const Parameters& parameters);
+
+  [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind = ModelKind::overlap) const;
+
+ private:
+  struct Traffic {
+    double messages = 0;
+    double bytes = 0;
+    double alpha = 0;
+    double beta = 0;
+  };
+  using Direction = std::array<std::array<Traffic, link_classes>, stages>;
+  struct RankLoad {
+    Direction sent;
+    Direction received;
+    double processor = 0;
+    double posted = 0;                   ///< receives of the MPI library
+    std::array<double, stages> waits{};  ///< seconds; 0: for nothing
+  };
+  enum Way : std::uint8_t { out, in };
+
+  void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
+
+  std::vector<Rank> members_;
+  std::vector<RankLoad> ranks_;
+  std::array<double, stages> latency_{};
+  std::array<double, 2> network_bytes_{};
+};
+
+/// Of the exchange that the plans of all ranks make together. The plans are those that verify checks, before messages
+/// inside nodes are replaced; `shares_memory`: whether these go through memory of the node instead, as far as they are
+/// relayed or no larger than `mailbox_bytes`.
+[[nodiscard]] Prediction predict(std::span<const Plan> plans, const Machine& machine, const Parameters& parameters,
+                                 ModelKind kind, bool shares_memory = true, std::int64_t mailbox_bytes = 65536);
+
+}  // namespace laneway

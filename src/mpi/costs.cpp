@@ -1,0 +1,58 @@
+#include "mpi/costs.hpp"
+
+#include <algorithm>
+
+#include "mpi/discovery.hpp"
+
+namespace laneway {
+
+namespace {
+
+CostOptions cost_options(const Hints& hints, const Region& sharing) {
+  CostOptions options;
+  options.mailbox_bytes = hints.local.mailbox_bytes;
+  options.network_message_bytes = hints.lowering.network_message_bytes;
+  options.sharing = sharing.members;
+  return options;
+}
+
+}  // namespace
+
+StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm) {
+  StrategyChoice choice = hints.strategy;
+  const bool one_region = outermost.members.size() == static_cast<std::size_t>(comm.size());
+  if (choice.is_automatic() && one_region) choice.row = &find_strategy("direct");
+  return choice;
+}
+
+Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
+             const Region& sharing)
+    : hints_(hints), outermost_(outermost) {
+  const bool chooses =
+      outermost.is_automatic() || std::any_of(hints.inner.begin(), hints.inner.end(),
+                                              [](const auto& level) { return level.choice.is_automatic(); });
+  if (!chooses) return;
+  parameters_ = communicator.parameters(hints, sharing.members.size() == static_cast<std::size_t>(comm.size()));
+  model_.emplace(*parameters_, cost_options(hints, sharing));
+}
+
+PlanOptions Costs::options() const {
+  PlanOptions options{
+      .deduplicate = outermost_.deduplicate, .lowering = hints_.lowering, .exchanges = hints_.exchanges};
+  if (!model_) return options;
+  options.costs = &*model_;
+  options.clock = [] { return MPI_Wtime(); };
+  return options;
+}
+
+Reasons Costs::reasons(const Selection& selection) const {
+  Reasons reasons{hints_.strategy_name, {}, {}, selection, {}, {}};
+  if (!hints_.strategy.is_automatic()) return reasons;
+  if (parameters_) reasons.parameters = parameters_->name;
+  for (const StrategyRow* row : outermost_.rows()) reasons.candidates.emplace_back(row->name);
+  const std::size_t name = reasons.strategy.find(hints_.strategy.name(), hints_.level.size());
+  reasons.strategy.replace(name, hints_.strategy.name().size(), reasons.candidates[selection.chosen]);
+  return reasons;
+}
+
+}  // namespace laneway

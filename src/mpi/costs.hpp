@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "model/candidates.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/hints.hpp"
+#include "mpi/reasons.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+/// The choice that the hints leave to planners: `direct` where all ranks are in one region, so that no strategy would
+/// relay.
+[[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm);
+
+/// What planners need to choose between strategies, if the hints leave anything to choose.
+class Costs {
+ public:
+  /// `outermost`: as of choose_from. `sharing`: the ranks that share memory with this one; no members where messages
+  /// carry everything. The hints must outlive the object.
+  Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
+        const Region& sharing);
+
+  /// Valid as long as the object.
+  [[nodiscard]] PlanOptions options() const;
+  [[nodiscard]] Reasons reasons(const Selection& selection) const;
+
+ private:
+  const Hints& hints_;
+  const StrategyChoice outermost_;
+  std::shared_ptr<const Parameters> parameters_;  ///< null: there is nothing to choose
+  std::optional<CostModel> model_;
+};
+
+}  // namespace laneway

@@ -1,0 +1,124 @@
+#include "mpi/planning.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "core/simulated.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check_edges.hpp"
+#include "mpi/costs.hpp"
+#include "mpi/discovery.hpp"
+#include "mpi/mailbox.hpp"
+#include "mpi/routes.hpp"
+#include "mpi/share_memory.hpp"
+#include "setup/localizer.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+namespace {
+
+Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
+  if (simulated || hints.sharing == Sharing::none) return {};
+  Region sharing = communicator.regions({}, translate).front();
+  if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
+  const Region& described = communicator.node(hints.machine);
+  std::erase_if(sharing.members, [&](Rank rank) {
+    return !std::binary_search(described.members.begin(), described.members.end(), rank);
+  });
+  sharing.id = sharing.members.front();
+  return sharing;
+}
+
+/// What the plan shares its staging memory with; null if it has memory of its own, or needs none.
+std::shared_ptr<StagingArena> find_arena(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
+                                         const Plan& plan) {
+  const std::int64_t limit = agreed.hints.shared_staging;
+  if (limit == 0) return nullptr;
+  const Region node = agreed.sharing.members.empty() ? Region{comm.rank(), {comm.rank()}} : agreed.sharing;
+  const std::int64_t bytes = largest(comm, node, plan.staging_bytes);
+  if (bytes == 0 || bytes > limit) return nullptr;
+  std::shared_ptr<StagingArena>& arena = communicator.arenas[{limit, node.members}];
+  if (!arena) arena = make_arena(comm, node, limit);
+  return arena;
+}
+
+void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
+  for (const auto& [rank, part] : arena->parts()) {
+    NodeMemory::Part& peer = memory.peers[rank];
+    peer.staging = part.staging;
+    peer.words = part.words;
+  }
+  memory.own.staging = arena->own().staging;
+  memory.own.words = arena->own().words;
+  memory.arena = std::move(arena);
+}
+
+}  // namespace
+
+Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe) {
+  Agreed agreed;
+  agreed.hints.strategy.row = &strategies().front();
+  std::exception_ptr failure;
+  try {
+    agreed.pattern = describe(communicator.topology());
+    agreed.hints = resolve_hints(hints_in(info), communicator.hints);
+    communicator.read_descriptions(agreed.hints);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool translate = agree(comm, failure, agreed.hints, world_node_is_known());
+  agreed.tag = comm.take_tags();
+  if (agreed.hints.check) check_edges(comm, agreed.pattern);
+  agreed.regions = communicator.regions(agreed.hints, translate);
+  agreed.sharing = find_sharing(communicator, agreed.hints, translate);
+  return agreed;
+}
+
+Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
+                  const StrategyChoice& outermost) {
+  StrategySettings settings = agreed.hints.settings;
+  settings.fabric = communicator.fabric(agreed.hints.machine);
+  const OwnedCandidates candidates(outermost, settings);
+  std::vector<OwnedCandidates> inner_candidates;
+  std::vector<InnerLevel> inner;
+  for (std::size_t i = 0; i < agreed.hints.inner.size(); ++i) {
+    const StrategyChoice& choice = agreed.hints.inner[i].choice;
+    inner_candidates.emplace_back(choice, settings);
+    inner.push_back({agreed.regions[i + 1], inner_candidates.back().get(), choice.deduplicate});
+  }
+  const Costs costs(communicator, comm, agreed.hints, outermost, agreed.sharing);
+  Planner planner(comm.rank(), agreed.pattern, agreed.regions.front(), candidates.get(), costs.options(), inner);
+  carry_out(planner, communicator, comm, agreed.hints);
+  return {std::make_shared<const Plan>(planner.take_plan()), nullptr, costs.reasons(planner.selection())};
+}
+
+void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {
+  const std::shared_ptr<StagingArena> arena = find_arena(communicator, comm, agreed, *planned.plan);
+  if (agreed.sharing.members.size() < 2 || (arena && arena->is_private())) {
+    if (!arena) return;
+    planned.memory = std::make_shared<NodeMemory>();
+    use_arena(*planned.memory, arena);
+    return;
+  }
+  LocalOptions options = agreed.hints.local;
+  options.shares_staging = arena != nullptr;
+  Localizer localizer(*planned.plan, agreed.sharing, options);
+  Mailbox mailbox(comm);
+  for (Round round = localizer.begin(); round.kind != Round::Kind::done;)
+    round = localizer.resume(mailbox.carry(round));
+  Plan plan = localizer.take_plan();
+  const bool has_window = plan.window_bytes > 0;
+  std::shared_ptr<NodeMemory> memory =
+      share_memory(comm, agreed.sharing, plan.window_bytes, has_window && !arena ? plan.staging_bytes : 0);
+  if (!memory || (!has_window && !arena)) return;
+  planned.plan = std::make_shared<const Plan>(std::move(plan));
+  if (arena) {
+    arena->add_readers(localizer.takers());
+    use_arena(*memory, arena);
+  }
+  planned.memory = std::move(memory);
+}
+
+}  // namespace laneway

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "mpi/hints.hpp"
+#include "mpi/reasons.hpp"
+#include "pattern/pattern.hpp"
+#include "plan/plan.hpp"
+#include "transport/node_memory.hpp"
+
+namespace laneway {
+
+/// Describes what the operation moves, from its arguments; may throw for bad ones.
+using Describe = std::function<RankPattern(const Topology&)>;
+
+/// An operation on which all ranks have agreed.
+struct Agreed {
+  RankPattern pattern;
+  Hints hints;
+  std::vector<Region> regions;  ///< this rank's, outermost first
+  Region sharing;               ///< the ranks that use the same memory as this one
+  int tag = 0;
+};
+
+/// Collective: agrees on hints and arguments. If the arguments of any rank are bad, all ranks throw.
+[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe);
+
+struct Planned {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<NodeMemory> memory;  ///< null if the plan uses none
+  Reasons reasons;
+};
+
+/// Chooses strategies, that of the outermost level from `outermost`, and makes the plan, in which messages move
+/// everything. Collective.
+[[nodiscard]] Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
+                                const StrategyChoice& outermost);
+
+/// Lets the plan use the memory of the node, if its ranks can share any, and memory that it shares with other plans.
+/// Collective.
+void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned);
+
+}  // namespace laneway

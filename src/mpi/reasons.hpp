@@ -1,0 +1,34 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "core/types.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+/// How the strategy of a request was chosen.
+struct Reasons {
+  std::string strategy;                 ///< that is used, with its level where levels were named
+  std::string parameters;               ///< name of those that gave the costs; empty if nothing was predicted
+  std::vector<std::string> candidates;  ///< of the outermost level
+  Selection selection;                  ///< predictions by candidate
+
+  struct Measured {
+    std::string strategy;
+    double seconds = 0;
+  };
+  std::vector<Measured> measured;  ///< exchanges under lnw_tune=measure, if the file remembered none
+  std::string remembered;          ///< the file that did
+};
+
+/// For LNW_Request_get_info; the caller frees it.
+[[nodiscard]] MPI_Info info_of(const Reasons& reasons);
+
+/// Under LANEWAY_VERBOSE=1, rank 0 writes which strategy was chosen and why to standard error.
+void tell_reasons(const Reasons& reasons, Rank rank);
+
+}  // namespace laneway

@@ -1,0 +1,211 @@
+"""Fits to times whose law is known, and short calibrations."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from conftest import Command
+from laneway import calibrate, figures
+from laneway.errors import UserError
+from laneway.fits import fit_protocols, fit_terms
+from laneway.paths import find_program
+
+SIZES = np.array([0, *(1 << k for k in range(22)), *(3 << k for k in range(7, 20))])
+Law = Callable[[float], float]
+
+
+def _noisy(law: Law, xs: np.ndarray, seed: int, noise: float = 0.03, outliers: int = 0) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    seconds = np.array([law(x) for x in xs]) * random.lognormal(0, noise, len(xs))
+    seconds[random.choice(len(xs), outliers, replace=False)] *= random.uniform(2, 5, outliers)
+    return seconds
+
+
+def _lassen(size: float) -> float:
+    if size <= 512:
+        return 1.89e-6 + 6.88e-10 * size
+    return 3.5e-6 + 3.2e-10 * size if size <= 8192 else 9e-6 + 1.3e-10 * size
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("outliers", [0, 2])
+def test_three_protocols_are_found(seed: int, outliers: int) -> None:
+    fit = fit_protocols(SIZES, _noisy(_lassen, SIZES, seed, outliers=outliers))
+    assert [piece.name for piece in fit.pieces] == ["short", "eager", "rendezvous"]
+    # A disturbed sample next to a switch point may move it by one size.
+    assert [piece.up_to for piece in fit.pieces[:2]] == [pytest.approx(512, rel=0.5), pytest.approx(8192, rel=0.5)]
+    short, eager, rendezvous = fit.pieces
+    assert short.alpha == pytest.approx(1.89e-6, rel=0.05)
+    assert eager.beta == pytest.approx(3.2e-10, rel=0.3)
+    assert rendezvous.beta == pytest.approx(1.3e-10, rel=0.1)
+    assert rendezvous.alpha == pytest.approx(9e-6, rel=0.15)
+    assert fit.residual < 0.05
+    for size in (0, 256, 1024, 3000, 16384, 1 << 20):
+        assert fit.seconds(size) == pytest.approx(_lassen(size), rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("noise", "outliers"), [(0.0, 0), (0.03, 0), (0.1, 0), (0.05, 3)])
+def test_one_protocol_stays_one(seed: int, noise: float, outliers: int) -> None:
+    fit = fit_protocols(SIZES, _noisy(lambda size: 2e-5 + 4e-8 * size, SIZES, seed, noise, outliers))
+    assert [piece.up_to for piece in fit.pieces] == [None]
+    assert fit.pieces[0].alpha == pytest.approx(2e-5, rel=0.1)
+    assert fit.pieces[0].beta == pytest.approx(4e-8, rel=0.1)
+
+
+def test_two_protocols_are_found() -> None:
+    law = lambda size: 1e-5 + 1e-9 * size if size <= 65536 else 5e-4 + 1e-9 * size  # noqa: E731
+    fit = fit_protocols(SIZES, _noisy(law, SIZES, 1))
+    assert [(piece.name, piece.up_to) for piece in fit.pieces] == [("eager", 65536), ("rendezvous", None)]
+
+
+def test_few_sizes_are_one_piece() -> None:
+    assert len(fit_protocols([0, 8], [1e-6, 1e-6]).pieces) == 1
+
+
+def test_coefficients_are_not_negative_and_outliers_count_little() -> None:
+    messages = np.array([1.0, 2, 4, 8, 16, 32] * 3)
+    sizes = np.repeat([8.0, 1024, 4096], 6)
+    seconds = 2e-5 + messages * (1.5e-6 + 2e-10 * sizes)
+    seconds[4] *= 4
+    fit = fit_terms((1.0, messages, messages * sizes), seconds)
+    assert fit.coefficients == pytest.approx((2e-5, 1.5e-6, 2e-10), rel=1e-2)
+    assert fit.residual < 1e-3
+    assert min(fit_terms((1.0, messages), 1 / messages).coefficients) >= 0
+
+
+def _records(noise: float = 0.02, link_beta: float = 4e-8) -> list[dict[str, object]]:
+    """What a run of 16 ranks as 4 nodes on 2 cores might write."""
+    random = np.random.default_rng(1)
+
+    def record(measure: str, seconds: float, **what: object) -> dict[str, object]:
+        samples = (seconds * random.lognormal(0, noise, 9)).tolist()
+        return {"measure": measure, **what, "seconds": samples}
+
+    made = [{"measure": "run", "ranks": 16, "nodes": 4, "mpi": "MPI 1.0", "machine": None, "host_nodes": 4,
+             "host_ranks": 16, "host_cores": 2, "bound": False}]  # fmt: skip
+    for size in map(int, SIZES):
+        made.append(record("pingpong", 2e-5 + link_beta * size, link="network", bytes=size))
+        made.append(record("pingpong", _lassen(size), link="node", bytes=size))
+    for directions in (1, 2):
+        for active in (1, 2, 4):
+            for size in (1 << 15, 1 << 17):
+                seconds = 1e-5 + max(link_beta * 1.0, active * link_beta) * size
+                made.append(record("injection", seconds, active=active, directions=directions, bytes=size))
+    for path, message, byte in (("network", 8e-6, 4e-10), ("node", 1e-6, 2e-10), ("shared", 5e-7, 1e-10)):
+        for size in (8, 512, 1024, 4096):
+            for messages in (1.0, 2.0, 4.0, 8.0):
+                processors = messages * 8 * (message + byte * size)
+                link = messages * 4 * size * link_beta if path == "network" else 0
+                made.append(
+                    record("overhead", 4e-5 + max(processors, link), path=path, messages=messages, bytes=size)
+                )
+    made += [record("flag", 3e-7, bytes=size) for size in (8, 16, 32, 64)]
+    made += [record("match", 1e-6 + 2e-9 * posted, posted=posted) for posted in (1, 8, 64, 512)]
+    made += [record("copy", (1 << 20) * 1e-10 * active, active=active, bytes=1 << 20) for active in (1, 2, 4)]
+    for kind in ("strided", "indexed"):
+        made += [record("pack", size * 5e-10, kind=kind, bytes=size) for size in (4096, 65536)]
+    return made
+
+
+def test_parameters_are_found(tmp_path: Path) -> None:
+    calibration = calibrate.fit_all(_records())
+    calibrate.require_good(calibration)
+    read = tomllib.loads(calibrate.to_toml(calibration, "somewhere", "a test"))
+    assert read["name"] == "somewhere" and read["provenance"] == "a test"
+    assert read["host"] == {"cores": 2, "nodes": 4}
+    assert read["injection"]["beta"] == pytest.approx(4e-8, rel=0.05)
+    assert [p.get("up_to") for p in read["links"]["node"]["protocols"]] == [512, 8192, None]
+    assert len(read["links"]["network"]["protocols"]) == 1
+    overhead = read["overhead"]
+    for path, message in (("network", 8e-6), ("node", 1e-6), ("shared", 5e-7)):
+        assert overhead[path]["message"] == pytest.approx(message, rel=0.1)
+    # Larger messages between nodes were limited by the link: what bytes cost there is what they cost inside a node.
+    assert overhead["network"]["byte"] == overhead["node"]["byte"] == pytest.approx(2e-10, rel=0.25)
+    assert overhead["shared"]["wait"] == pytest.approx(4e-5 / 8, rel=0.1)
+    assert overhead["flag"] == pytest.approx(3e-7, rel=0.1)
+    assert overhead["match"] == pytest.approx(2e-9, rel=0.1)
+    assert overhead["pack"] == pytest.approx(5e-10, rel=0.1)
+    assert [copies["active"] for copies in read["copies"]] == [1, 2, 4]
+    assert [copies["beta"] for copies in read["copies"]] == pytest.approx([1e-10, 2e-10, 4e-10], rel=0.1)
+    assert read["fit"]["links"]["node"]["residual"] < 0.05
+    assert read["fit"]["links"]["node"]["samples"] == len(SIZES)
+    assert read["fit"]["poor"] == []
+
+    console = Console(width=160)
+    with console.capture() as capture:
+        console.print(calibrate.table_of(calibration, "title"))
+    assert "eager, to 8,192 B: 3." in capture.get() and "25 MB/s" in capture.get()
+    picture = tmp_path / "picture.png"
+    figures.draw_calibration(calibration, "title", picture)
+    assert picture.stat().st_size > 1000
+
+
+def test_a_fast_link_shows_what_bytes_cost() -> None:
+    calibration = calibrate.fit_all(_records(link_beta=1e-10))
+    assert calibration.parameters["overhead"]["network"]["byte"] == pytest.approx(4e-10, rel=0.1)
+
+
+def test_a_fit_that_does_not_describe_its_data_is_refused() -> None:
+    random = np.random.default_rng(2)
+    records = _records()
+    for record in records:
+        if record["measure"] == "match":
+            record["seconds"] = [1e-6 * random.uniform(0.1, 20)]
+    calibration = calibrate.fit_all(records)
+    with pytest.raises(UserError, match=r"overhead\.match \d+%.*--force"):
+        calibrate.require_good(calibration)
+    assert tomllib.loads(calibrate.to_toml(calibration, "x", "y"))["fit"]["poor"] == ["overhead.match"]
+
+
+def test_cores_of_bound_ranks_are_their_own() -> None:
+    records = _records()
+    records[0] |= {"host_ranks": 16, "host_cores": 16, "bound": True}
+    assert calibrate.fit_all(records).parameters["host"]["cores"] == 0
+
+
+def _refusal() -> str:
+    try:
+        find_program("laneway-bench", "openmpi")
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.skipif(bool(_refusal()), reason=_refusal())
+@pytest.mark.parametrize(
+    ("ranks", "machine", "links"),
+    [
+        (1, "", set()),
+        (5, "ranks:2,3", {"node", "network"}),
+        (4, "node:2 socket:1 rank:2", {"socket", "network"}),
+    ],
+)
+def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machine: str, links: set[str]) -> None:
+    output, raw = tmp_path / "machine.toml", tmp_path / "raw.jsonl"
+    described = ["-x", f"LANEWAY_MACHINE={machine}"] if machine else []
+    # Whether the fits are good is up to the machine at this moment.
+    options = ["--quick", "--force", "--timeout", "100", "--keep-raw", str(raw), "-o", str(output)]
+    code, printed = command.run("calibrate", "-n", str(ranks), *described, *options)
+    assert code == 0, printed
+    read = tomllib.loads(output.read_text(encoding="utf-8"))
+    assert set(read.get("links", {})) == links
+    assert ("injection" in read) == ("network" in links)
+    assert read["overhead"]["pack"] > 0
+    assert [copies["active"] for copies in read["copies"]][0] == 1
+    assert f"-n {ranks}" in read["provenance"]
+    assert output.with_suffix(".png").stat().st_size > 1000
+    assert raw.read_text(encoding="utf-8").count("\n") > 5
+
+
+@pytest.mark.skipif(bool(_refusal()), reason=_refusal())
+def test_a_failing_run_says_why(command: Command, tmp_path: Path) -> None:
+    output = tmp_path / "machine.toml"
+    code, printed = command.run("calibrate", "-n", "2", "-x", "LANEWAY_MACHINE=node:3", "-o", str(output))
+    assert code != 0 and "node:3" in printed and not output.exists()

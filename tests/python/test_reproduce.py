@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from laneway import points, reproduce
+from laneway.errors import UserError
+from laneway.places import Simulated
+from laneway.points import Point
+from laneway.reproduce import Case, Pair, order, pairs_of
+from laneway.results import Record
+
+
+def test_unknown_figures_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="expected one of simulator, rocm"):
+        reproduce.run("tables", tmp_path)
+
+
+def test_pairs_are_what_was_measured_and_simulated() -> None:
+    records: list[Record] = [
+        {"op": "allgather", "pattern": "p", "bytes": 8, "candidate": "direct", "median_s": 2.0},
+        {"op": "allgather", "pattern": "p", "bytes": 16, "candidate": "direct", "median_s": 2.0},
+    ]
+    assert pairs_of({("allgather p, 8 B", "direct"): 4.0}, records) == [Pair("allgather p, 8 B", "direct", 4.0, 2.0)]
+
+
+def test_order_counts_pairs_that_differ() -> None:
+    times = {"a": (1.0, 1.0), "b": (2.0, 3.0), "c": (4.0, 2.0), "d": (1.05, 9.0)}
+    pairs = [Pair("x", name, measured, simulated) for name, (measured, simulated) in times.items()]
+    # a-b, a-c agree; b-c, b-d, c-d do not; a-d are as good as equal.
+    assert order(pairs) == (2, 3)
+
+
+def test_cases_compare_with_direct() -> None:
+    times = {"mpi": 4.0, "three_step": 2.0, "auto": 1.0}
+    case = Case("7", "A", 2, "p", [{"candidate": k, "median_s": v, "bytes": 8, "limit_s": 0.5} for k, v in times.items()])
+    assert case.best == ("auto", 4.0)
+    assert case.speedup("three_step") == 2.0
+    assert case.bound == 8.0
+    assert case.row()["gcds"] == 16
+
+
+def test_one_node_is_bound_by_the_links_of_a_device() -> None:
+    record: Record = {"candidate": "mpi", "median_s": 1.0, "bytes": 10**9, "node_messages_max": 7, "limit_s": None}
+    case = Case("8", "B", 1, "p", [record])
+    assert case.bound == pytest.approx(2.74888e11 / 7e9, rel=1e-4)
+
+
+def test_records_are_kept_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Point] = []
+
+    def run(point: Point, kept: Path) -> list[Record]:
+        runs.append(point)
+        kept.write_text('{"bytes": 1}\n')
+        return [{"bytes": 1}]
+
+    monkeypatch.setattr(points, "root", lambda: tmp_path)
+    monkeypatch.setattr(Point, "run", run)
+    monkeypatch.setattr(Point, "key", lambda point: f"{point.place}{point.arguments}".replace("/", "_"))
+    wanted = [Point(Simulated("lassen", nodes, 2), ("neighbor",)) for nodes in (2, 3)]
+    assert points.run_all(wanted) == [[{"bytes": 1}]] * 2
+    assert points.run_all([*wanted, wanted[0]]) == [[{"bytes": 1}]] * 3
+    assert len(runs) == 2

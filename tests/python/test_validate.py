@@ -1,0 +1,95 @@
+"""What ``laneway validate`` makes of records."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from laneway import validate
+from laneway.errors import UserError
+from laneway.validate import Case, Score
+
+
+def case(measured, predicted, chosen="direct", mpi=1.0, auto=1.0, init=None):
+    init = init or dict.fromkeys([*measured, "auto"], 1.0)
+    return Case("case", {**measured, "mpi": mpi, "auto": auto}, predicted, chosen, init)
+
+
+def test_regret_is_the_time_of_the_chosen_by_that_of_the_best():
+    one = case({"direct": 3.0, "split": 2.0}, {"direct": 1.0, "split": 2.0})
+    assert one.best == "split"
+    assert one.regret == 1.5
+
+
+def test_baselines_are_no_candidates():
+    one = case({"direct": 3.0}, {"direct": 1.0}, mpi=0.5)
+    assert one.best == "direct"
+    assert one.against_mpi == 2.0
+
+
+def test_pairs_that_hardly_differ_do_not_count():
+    one = case({"a": 1.0, "b": 1.05, "c": 2.0, "d": 2.0}, {"a": 1.0, "b": 2.0, "c": 1.5, "d": 1.0})
+    # a-c right, a-d equal, b-c and b-d wrong; a-b and c-d do not differ.
+    assert one.pairs() == (1, 2, 1)
+
+
+def test_kendalls_tau_b():
+    right = case({"direct": 1.0, "split": 2.0}, {"direct": 1.0, "split": 2.0}, "direct")
+    wrong = case({"direct": 1.0, "split": 2.0}, {"direct": 2.0, "split": 1.0}, "split")
+    equal = case({"direct": 1.0, "split": 2.0}, {"direct": 1.0, "split": 1.0}, "direct")
+    assert Score.of([right, right]).tau_b == 1.0
+    assert Score.of([right, wrong]).tau_b == 0.0
+    assert Score.of([right, equal]).tau_b == pytest.approx(1 / 2**0.5)
+    assert Score.of([wrong]).tau_b == -1.0
+
+
+def test_payback_counts_exchanges():
+    init = {"direct": 1.0, "split": 3.0, "auto": 4.0}
+    assert case({"direct": 2.0, "split": 1.9}, {"split": 1.0}, "split", init=init).payback == pytest.approx(30)
+    assert case({"direct": 2.0, "split": 1.9}, {"split": 1.0}, "direct", init=init).payback == 0
+    assert case({"direct": 1.0, "split": 1.9}, {"split": 1.0}, "split", init=init).payback == float("inf")
+
+
+def record(candidate, median, **more):
+    return {
+        "benchmark": "neighbor", "op": "allgather", "pattern": "p", "bytes": 8, "candidate": candidate,
+        "median_s": median, "init_s": 1e-3, "verified": True, **more,
+    }  # fmt: skip
+
+
+def records():
+    predicted = {"direct": 2e-4, "split": 1e-4}
+    return [
+        record("mpi", 3e-4, init_s=None),
+        record("direct", 2e-4),
+        record("split", 1.5e-4),
+        record("auto", 1.5e-4, predicted_s=predicted, chosen="split"),
+    ]
+
+
+def test_report_writes_picture_and_numbers(tmp_path):
+    text = io.StringIO()
+    score = validate.report(records(), tmp_path / "v.svg", Console(file=text, width=120))
+    assert score.cases == 1 and score.regret_max == 1.0 and score.slower_than_mpi == 0
+    assert (tmp_path / "v.svg").stat().st_size > 0
+    lines = (tmp_path / "v.csv").read_text().splitlines()
+    assert lines[0].startswith("exchange,strategy,measured_s,predicted_s,chosen")
+    assert len(lines) == 3
+    assert "regret: median 1.000" in text.getvalue()
+
+
+def test_wrong_results_are_refused():
+    bad = records()
+    bad[2]["verified"] = False
+    with pytest.raises(UserError, match="wrong result of split"):
+        validate.cases_of(bad)
+
+
+def test_nothing_to_report(tmp_path):
+    with pytest.raises(UserError, match="no exchange"):
+        validate.report(records()[:3], tmp_path / "v.svg")
+
+
+def test_enough_cases_and_seeds_differ():
+    assert sum(len(run.patterns) * len(run.sizes) for run in validate.runs(6)) >= 60
+    assert validate.runs(6) != validate.runs(1)

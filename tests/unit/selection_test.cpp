@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "cases.hpp"
+#include "model/candidates.hpp"
+#include "pattern/graph.hpp"
+#include "setup/virtual_ranks.hpp"
+#include "verify/verify.hpp"
+
+namespace laneway {
+namespace {
+
+Levels only(const StrategyRow& row) {
+  return {{{"", {&row, true}}}, {}};
+}
+
+Levels automatic() {
+  return choose_levels("auto");
+}
+
+std::vector<const StrategyRow*> candidates() {
+  return automatic().choices.front().choice.rows();
+}
+
+/// Parameters in which every cost is some multiple of a microsecond or nanosecond.
+Parameters some_parameters(cases::Random& random) {
+  Parameters parameters = Parameters::read("default-ethernet");
+  parameters.network_overhead.message = 1e-7 * static_cast<double>(random.between(1, 1000));
+  parameters.shared_overhead.message = 1e-8 * static_cast<double>(random.between(1, 1000));
+  parameters.injection_beta = 1e-11 * static_cast<double>(random.between(1, 10000));
+  parameters.cores = static_cast<int>(random.between(0, 2));
+  return parameters;
+}
+
+TEST(Selection, IsTheCheapestCandidateAndItsPlanIsThatOfTheStrategyAlone) {
+  const std::vector<const StrategyRow*> rows = candidates();
+  std::vector<int> chosen(rows.size());
+  for (std::uint64_t seed = 0; seed < cases::effort(300); ++seed) {
+    cases::Random random(seed);
+    const cases::Case c = cases::make_case(seed);
+    const Parameters parameters = some_parameters(random);
+    const VirtualSetup setup = plan_virtual_ranks(c.pattern, c.machine, automatic(), {}, {}, &parameters);
+    const std::vector<Prediction>& predictions = setup.selection.predictions;
+    ASSERT_EQ(predictions.size(), rows.size());
+    for (const Prediction& prediction : predictions)
+      ASSERT_LE(predictions[setup.selection.chosen].seconds, prediction.seconds) << "seed " << seed;
+    const VirtualSetup alone = plan_virtual_ranks(c.pattern, c.machine, only(*rows[setup.selection.chosen]));
+    ASSERT_EQ(setup.plans, alone.plans) << "seed " << seed << ", " << rows[setup.selection.chosen]->name;
+    ++chosen[setup.selection.chosen];
+  }
+  EXPECT_GT(std::count_if(chosen.begin(), chosen.end(), [](int times) { return times > 0; }), 1);
+}
+
+TEST(Selection, CandidatesAreThoseThatNeedNothingButTheView) {
+  std::vector<std::string> names;
+  for (const StrategyRow* row : candidates()) names.emplace_back(row->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"direct", "three_step", "two_step", "split", "load_aware"}));
+}
+
+TEST(Selection, LanesAndPlansPutTheSameLoadOnLinks) {
+  for (std::uint64_t seed = 0; seed < cases::effort(200); ++seed) {
+    cases::Random random(seed);
+    const cases::Case c = cases::make_case(seed);
+    const Parameters parameters = some_parameters(random);
+    const VirtualSetup setup = plan_virtual_ranks(c.pattern, c.machine, automatic(), {}, {}, &parameters);
+    const std::vector<const StrategyRow*> rows = candidates();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::vector<Plan> plans = plan_virtual_ranks(c.pattern, c.machine, only(*rows[i])).plans;
+      const Prediction of_plans = predict(plans, c.machine, parameters, ModelKind::overlap);
+      const Prediction& of_lanes = setup.selection.predictions[i];
+      EXPECT_DOUBLE_EQ(of_lanes.injection, of_plans.injection) << "seed " << seed << ", " << rows[i]->name;
+      EXPECT_DOUBLE_EQ(of_lanes.link, of_plans.link) << "seed " << seed << ", " << rows[i]->name;
+    }
+  }
+}
+
+/// Every rank sends the same bytes to all others.
+Pattern dense(Rank ranks, std::int64_t bytes) {
+  Pattern pattern;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    pattern.push_back(allgather_pattern(neighborhood("rsg:density=1,seed=1", rank, ranks), bytes));
+  return pattern;
+}
+
+std::string chosen_name(const Parameters& parameters) {
+  const VirtualSetup setup =
+      plan_virtual_ranks(dense(12, 1024), Machine::parse("node:3 rank:4", 12), automatic(), {}, {}, &parameters);
+  return std::string(candidates()[setup.selection.chosen]->name);
+}
+
+Parameters free_parameters() {
+  Parameters parameters;
+  parameters.name = "free";
+  parameters.links[static_cast<std::size_t>(LinkClass::network)].protocols = {{"eager", -1, 0, 0}};
+  return parameters;
+}
+
+TEST(Selection, RelaysNothingWhereTheNetworkIsFree) {
+  Parameters parameters = free_parameters();
+  parameters.shared_overhead.message = 1e-6;
+  EXPECT_EQ(chosen_name(parameters), "direct");
+}
+
+TEST(Selection, SendsFewMessagesWhereTheyAreDear) {
+  Parameters parameters = free_parameters();
+  parameters.cores = 1;
+  parameters.network_overhead.message = 1e-4;
+  parameters.shared_overhead.message = 1e-6;
+  const std::string chosen = chosen_name(parameters);
+  EXPECT_TRUE(chosen == "three_step" || chosen == "split") << chosen;  // both have one lane for each pair of nodes
+}
+
+TEST(Selection, SpreadsMessagesWhereEachRankIsSlow) {
+  Parameters parameters = free_parameters();
+  parameters.links[static_cast<std::size_t>(LinkClass::network)].protocols = {{"eager", -1, 0, 1e-8}};
+  EXPECT_NE(chosen_name(parameters), "direct");
+  EXPECT_NE(chosen_name(parameters), "three_step");
+}
+
+TEST(Selection, EachLevelChooses) {
+  const Machine machine = Machine::parse("node:3 socket:2 rank:2", 12);
+  const Levels levels = choose_levels("node:auto,socket:auto");
+  Parameters parameters = free_parameters();
+  parameters.network_overhead.message = 1e-4;
+  const VirtualSetup setup = plan_virtual_ranks(dense(12, 1024), machine, levels, {}, {}, &parameters);
+  EXPECT_EQ(setup.selection.predictions.size(), candidates().size());
+}
+
+TEST(Selection, ChoicesInsideANodeAreProven) {
+  for (std::uint64_t seed = 0; seed < cases::effort(100); ++seed) {
+    cases::Random random(seed);
+    const cases::Case c = cases::make_case(seed);
+    const Parameters parameters = some_parameters(random);
+    const std::string ranks = std::to_string(c.pattern.size());
+    const Machine node = Machine::parse("node:1 rank:" + ranks, static_cast<Rank>(c.pattern.size()));
+    const Levels levels = choose_levels("node:auto,rank:auto");
+    const VirtualSetup setup = plan_virtual_ranks(c.pattern, node, levels, {}, {}, &parameters);
+    const Report report = verify(setup.plans, c.pattern);
+    ASSERT_TRUE(report.ok) << "seed " << seed << ": " << to_string(report);
+  }
+}
+
+TEST(Model, PlansHaveTheCostsOfTheirMessages) {
+  const Machine machine = Machine::parse("node:2 rank:1", 2);
+  const std::vector<Plan> plans = plan_virtual_ranks(dense(2, 1000), machine, *make_direct()).plans;
+  Parameters parameters;
+  parameters.links[static_cast<std::size_t>(LinkClass::network)].protocols = {{"short", 100, 1e-6, 1e-9},
+                                                                              {"eager", -1, 2e-6, 3e-9}};
+  parameters.injection_beta = 5e-9;
+  EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::postal).seconds, 2e-6 + 3e-6);
+  EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::max_rate).seconds, 2e-6 + 5e-6);
+  const Prediction overlap = predict(plans, machine, parameters, ModelKind::overlap);
+  EXPECT_DOUBLE_EQ(overlap.latency, 2e-6);
+  EXPECT_DOUBLE_EQ(overlap.injection, 5e-6);
+  EXPECT_DOUBLE_EQ(overlap.part(Stage::direct), 5e-6);
+  EXPECT_DOUBLE_EQ(overlap.link, 3e-6);
+  EXPECT_NEAR(overlap.seconds, 2e-6 + 5e-6 * std::pow(1 + std::pow(0.6, 6), 1.0 / 6), 1e-12);
+}
+
+}  // namespace
+}  // namespace laneway
