@@ -1,4 +1,4 @@
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>

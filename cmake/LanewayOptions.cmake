@@ -1,6 +1,7 @@
 option(LANEWAY_MPI "Build the rooms that need MPI, and the library itself" ON)
 option(LANEWAY_BENCH "Build laneway-bench and the tools" ON)
 option(LANEWAY_EXAMPLES "Build the examples" ON)
+option(LANEWAY_UNIT_TESTS "Build the tests that need no MPI, where tests are built" ON)
 option(LANEWAY_SIMULATED "Build for SimGrid's SMPI, by its compilers: a static library, docs/simulate.md" OFF)
 option(LANEWAY_REORDER "Reorder ranks with Scotch, if it is found" ON)
 set(LANEWAY_FORTRAN AUTO CACHE STRING "Build the Fortran module: ON, OFF, or AUTO if compiler and MPI library can")

@@ -21,8 +21,6 @@ from laneway.errors import UserError
 from laneway.paths import root
 
 _TEST_TIMEOUT_SECONDS = 600
-# What needs no MPI is the same program in these as in the presets nompi and asan.
-_WITHOUT_UNIT_TESTS = ("openmpi", "mpich")
 
 
 @dataclass
@@ -75,8 +73,6 @@ def run_ctest(preset: str, environment: dict[str, str]) -> Outcome:
     report = directory / "ctest.xml"
     argv = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report)]
     argv += ["--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error", "-j", str(os.cpu_count() or 1)]
-    if preset in _WITHOUT_UNIT_TESTS:
-        argv += ["--label-exclude", "unit"]
     return _from_junit(f"ctest {preset}", report, argv, environment)
 
 

@@ -10,10 +10,6 @@ namespace laneway {
 
 namespace {
 
-std::size_t at(Rank index) {
-  return static_cast<std::size_t>(index);
-}
-
 /// The weight between one vertex and each part.
 class Pull {
  public:

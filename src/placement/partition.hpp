@@ -33,6 +33,11 @@ class Adjacency {
   std::vector<Arc> arcs_;
 };
 
+/// Where a vertex or a part has its entry.
+[[nodiscard]] inline std::size_t at(Rank index) {
+  return static_cast<std::size_t>(index);
+}
+
 /// A part for each vertex.
 using Parts = std::vector<Rank>;
 

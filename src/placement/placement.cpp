@@ -12,10 +12,6 @@ namespace laneway {
 
 namespace {
 
-std::size_t at(Rank index) {
-  return static_cast<std::size_t>(index);
-}
-
 /// Exchanges the names of parts of equal size, so that many vertices are in the part they were in `before`.
 void keep_names(const std::vector<Rank>& sizes, const Parts& before, Parts& parts) {
   struct Overlap {

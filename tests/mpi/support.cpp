@@ -47,7 +47,8 @@ int effort(int cases) {
   if (long_tests()) return cases * 10;
   if (is_mpich() && size() > 2) return std::max(1, cases / 6);
 #ifdef __SANITIZE_ADDRESS__
-  return std::max(1, cases / 6);
+  // The fewest ranks are those where leaks are looked for, with whole stacks of all allocations.
+  return std::max(1, cases / (size() < 4 ? 18 : 6));
 #else
   return size() > 8 ? std::max(1, cases / 3) : cases;
 #endif

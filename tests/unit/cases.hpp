@@ -30,7 +30,7 @@ inline constexpr bool sanitized = false;
 /// How many seeds a test goes through instead of `seeds`: ten times as many with LANEWAY_TEST_LONG, and a part of them
 /// under sanitizers, which take that much longer.
 inline std::uint64_t effort(std::uint64_t seeds) {
-  return std::getenv("LANEWAY_TEST_LONG") != nullptr ? 10 * seeds : sanitized ? (seeds + 5) / 6 : seeds;
+  return std::getenv("LANEWAY_TEST_LONG") != nullptr ? 10 * seeds : sanitized ? (seeds + 9) / 10 : seeds;
 }
 
 class Random {

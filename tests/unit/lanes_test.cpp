@@ -35,7 +35,7 @@ TEST(Strategies, AreFoundByName) {
 
 /// What every strategy owes: each byte of each block is in exactly one lane, and both ends of a lane are members.
 TEST(Strategies, LanesCoverEveryBlockOnce) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < cases::effort(200); ++seed) {
     const cases::Case c = cases::make_case(seed);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       if (!candidate.strategy->relays()) continue;

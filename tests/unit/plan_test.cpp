@@ -15,7 +15,7 @@ namespace laneway {
 namespace {
 
 TEST(Plan, TextGivesThePlanBack) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < cases::effort(100); ++seed) {
     const cases::Case c = cases::make_case(seed);
     for (const cases::Candidate& candidate : cases::candidates(seed))
       for (const Plan& plan : plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, c.options).plans) {

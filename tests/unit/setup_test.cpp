@@ -158,7 +158,9 @@ class SetupOf : public testing::TestWithParam<std::string> {};
 TEST_P(SetupOf, NothingGrowsWithTheNumberOfRanks) {
   const auto strategy = find_strategy(GetParam()).make();
   const Most small = measure("5x10x20", 1000, *strategy);
-  const Most large = cases::sanitized ? measure("10x20x20", 4000, *strategy) : measure("40x20x20", 16000, *strategy);
+  const Most large = cases::sanitized       ? measure("10x10x20", 2000, *strategy)
+                     : cases::effort(1) > 1 ? measure("40x20x20", 16000, *strategy)
+                                            : measure("20x20x20", 8000, *strategy);
   EXPECT_EQ(small, large);
 #if LANEWAY_COUNT_ALLOCATIONS
   EXPECT_GT(small.allocations, 0);
