@@ -1,6 +1,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "core/readable.hpp"
 #include "evaluation.hpp"
 #include "format.hpp"
+#include "halo_file.hpp"
 #include "hierarchy.hpp"
 
 namespace laneway::bench {
@@ -22,6 +24,8 @@ struct Options {
 
   Diffusion problem;
   std::vector<int> levels;
+  std::string halos;
+  std::vector<int> halo_ranks;
   CompareOptions compare;
 };
 
@@ -85,7 +89,26 @@ void print_overview(std::span<const CaseReport> reports) {
       << table.text() << std::flush;
 }
 
+/// A folder for each number of ranks, a file for each level.
+int write_halos(const Run& run, const Options& options) {
+  require(run.ranks == 1, ErrorKind::argument,
+          "--write-halos wants one rank, which has the whole hierarchy; there are " + std::to_string(run.ranks));
+  const Hierarchy hierarchy(run.comm, options.problem);
+  Table table({"level", "rows", "ranks", "file"});
+  for (int level : choose_levels(options.levels, hierarchy.levels()))
+    for (int ranks : options.halo_ranks) {
+      const std::filesystem::path folder = std::filesystem::path(options.halos) / std::to_string(ranks);
+      std::filesystem::create_directories(folder);
+      const std::string file = folder / ("level-" + std::to_string(level) + ".halo");
+      write_halos(file, hierarchy.exchanges(level, ranks));
+      table.add({std::to_string(level), std::to_string(hierarchy.rows(level)), std::to_string(ranks), file});
+    }
+  std::cout << table.text() << std::flush;
+  return EXIT_SUCCESS;
+}
+
 int amg(const Run& run, const Options& options) {
+  if (!options.halos.empty()) return write_halos(run, options);
   static_cast<void>(options.compare.candidates());
   const Hierarchy hierarchy(run.comm, options.problem);
   const std::vector<int> levels = choose_levels(options.levels, hierarchy.levels());
@@ -116,6 +139,13 @@ void add_amg(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({7, 9}))
       ->capture_default_str();
   command->add_option("--levels", options->levels, "Levels to take, 0 is the finest; all if not given")->delimiter(',');
+  CLI::Option* halos = command->add_option("--write-halos", options->halos,
+                                           "Measure nothing, but write what --for-ranks would exchange to this folder");
+  CLI::Option* ranks = command->add_option("--for-ranks", options->halo_ranks, "Numbers of ranks")
+                           ->delimiter(',')
+                           ->check(CLI::PositiveNumber);
+  halos->needs(ranks);
+  ranks->needs(halos);
   add_options(*command, options->compare);
   command->callback([options, &action] {
     action = [options] {

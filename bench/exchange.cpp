@@ -9,7 +9,7 @@
 #include "core/error.hpp"
 #include "core/mix.hpp"
 #include "core/readable.hpp"
-#include "matrix/halo.hpp"
+#include "halo_file.hpp"
 #include "pattern/graph.hpp"
 
 namespace laneway::bench {
@@ -67,20 +67,6 @@ void add_neighbors(Side& side, const std::vector<matrix::HaloNeighbor>& neighbor
   }
 }
 
-Exchange halo_exchange(const matrix::Halo& halo, std::int64_t element_bytes) {
-  const std::int64_t elements = std::max<std::int64_t>(halo.owned, static_cast<std::int64_t>(halo.ghosts.size()));
-  require(elements * element_bytes <= std::numeric_limits<int>::max(), ErrorKind::argument,
-          "rank " + std::to_string(halo.rank) + ": " + std::to_string(elements) + " elements of " +
-              std::to_string(element_bytes) + " bytes do not fit the int displacements of MPI");
-  Exchange exchange{Op::alltoallv, true, element_bytes, {}, {}};
-  add_neighbors(exchange.send, halo.out);
-  add_neighbors(exchange.receive, halo.in);
-  exchange.send.labels.resize(static_cast<std::size_t>(halo.owned));
-  std::iota(exchange.send.labels.begin(), exchange.send.labels.end(), static_cast<std::uint64_t>(halo.first_column));
-  exchange.receive.labels.assign(halo.ghosts.begin(), halo.ghosts.end());
-  return exchange;
-}
-
 Neighborhood neighborhood_of(const matrix::Halo& halo) {
   Neighborhood result;
   for (const matrix::HaloNeighbor& neighbor : halo.in) result.sources.push_back(neighbor.peer);
@@ -132,6 +118,20 @@ std::vector<std::span<const std::int64_t>> Side::edges() const {
   return result;
 }
 
+Exchange halo_exchange(const matrix::Halo& halo, std::int64_t element_bytes) {
+  const std::int64_t elements = std::max<std::int64_t>(halo.owned, static_cast<std::int64_t>(halo.ghosts.size()));
+  require(elements * element_bytes <= std::numeric_limits<int>::max(), ErrorKind::argument,
+          "rank " + std::to_string(halo.rank) + ": " + std::to_string(elements) + " elements of " +
+              std::to_string(element_bytes) + " bytes do not fit the int displacements of MPI");
+  Exchange exchange{Op::alltoallv, true, element_bytes, {}, {}};
+  add_neighbors(exchange.send, halo.out);
+  add_neighbors(exchange.receive, halo.in);
+  exchange.send.labels.resize(static_cast<std::size_t>(halo.owned));
+  std::iota(exchange.send.labels.begin(), exchange.send.labels.end(), static_cast<std::uint64_t>(halo.first_column));
+  exchange.receive.labels.assign(halo.ghosts.begin(), halo.ghosts.end());
+  return exchange;
+}
+
 RankPattern to_pattern(const Exchange& exchange) {
   return {to_edges(exchange.send, exchange.element_bytes), to_edges(exchange.receive, exchange.element_bytes)};
 }
@@ -142,7 +142,13 @@ std::string Heavy::description() const {
   return readable_bytes(bytes) + " from ranks " + list;
 }
 
+bool Workload::is_halo() const {
+  return distributed || halo_file(pattern) || (matrix != nullptr && op == Op::alltoallv);
+}
+
 void Workload::check() const {
+  require(!halo_file(pattern) || op == Op::alltoallv, ErrorKind::argument,
+          pattern + " is a halo, and so an alltoallv, not an " + name(op));
   if (heavy.ranks.empty()) return;
   require(op != Op::allgather, ErrorKind::argument,
           "all blocks of an allgather have one size; heavy ranks need allgatherv or alltoallv");
@@ -158,6 +164,7 @@ std::int64_t Workload::block_bytes(Rank source) const {
 
 Exchange Workload::exchange(Rank rank) const {
   require(!distributed, ErrorKind::internal, "the parts of " + pattern + " do not follow from its name");
+  if (const std::optional<std::string> file = halo_file(pattern)) return read_halo(*file, rank, ranks, bytes);
   if (matrix) return matrix_exchange(matrix::halo(*matrix, rank, ranks), *this);
   return graph_exchange(neighborhood(pattern, rank, ranks), rank, *this);
 }

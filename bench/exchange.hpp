@@ -11,6 +11,7 @@
 
 #include "core/types.hpp"
 #include "matrix/csr.hpp"
+#include "matrix/halo.hpp"
 #include "pattern/pattern.hpp"
 
 namespace laneway::bench {
@@ -46,6 +47,9 @@ struct Exchange {
   }
 };
 
+/// Of x in y = A x. Labels are the numbers of columns of A.
+[[nodiscard]] Exchange halo_exchange(const matrix::Halo& halo, std::int64_t element_bytes);
+
 /// The exchange in bytes.
 [[nodiscard]] RankPattern to_pattern(const Exchange& exchange);
 
@@ -60,7 +64,7 @@ struct Heavy {
 
 /// What all ranks exchange; any rank's part follows without communication, unless it is distributed.
 struct Workload {
-  std::string pattern;  ///< a graph spec, or `matrix:` and a matrix spec; if distributed, a mere name
+  std::string pattern;  ///< a graph spec, `matrix:` and a matrix spec, or `halo:` and a file; if distributed, a name
   Op op = Op::allgather;
   std::int64_t bytes = 0;  ///< of the block for an edge; of an element for the halo of a matrix
   Rank ranks = 0;
@@ -69,7 +73,7 @@ struct Workload {
   bool distributed = false;  ///< the halo of a matrix of which each rank has its rows only, and so its part only
 
   /// The values of a matrix's vector that each rank needs; otherwise blocks along the edges of a graph.
-  [[nodiscard]] bool is_halo() const { return distributed || (matrix != nullptr && op == Op::alltoallv); }
+  [[nodiscard]] bool is_halo() const;
   /// Throws Error(argument) if the operation cannot have heavy ranks, or there are no such ranks.
   void check() const;
   /// Of the block that a rank sends along an edge of a graph.

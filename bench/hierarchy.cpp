@@ -23,6 +23,7 @@ namespace {
 constexpr HYPRE_Int hmis_coarsening = 10;
 constexpr HYPRE_Int extended_i_interpolation = 6;
 constexpr HYPRE_Int forward_job = 1;
+constexpr HYPRE_Int coarse_point = 1;
 
 void check_hypre(const char* what) {
   const HYPRE_Int code = HYPRE_GetError();
@@ -50,6 +51,14 @@ class BlockGrid {
 
   [[nodiscard]] bool contains(std::int64_t x, std::int64_t y) const {
     return x >= 0 && x < x_begin_.back() && y >= 0 && y < y_begin_.back();
+  }
+
+  /// The least number of a rank's points; of the rank after the last one: how many points there are.
+  [[nodiscard]] HYPRE_BigInt first_of(int rank) const {
+    const auto across = std::ssize(x_begin_) - 1;
+    if (rank == across * (std::ssize(y_begin_) - 1))
+      return static_cast<HYPRE_BigInt>(x_begin_.back() * y_begin_.back());
+    return number(part(x_begin_, rank % across).begin, part(y_begin_, rank / across).begin);
   }
 
   [[nodiscard]] HYPRE_BigInt number(std::int64_t x, std::int64_t y) const {
@@ -186,6 +195,22 @@ class Hierarchy::Solver {
   [[nodiscard]] hypre_ParCSRMatrix* matrix(int level) const { return hypre_ParAMGDataAArray(data())[level]; }
   [[nodiscard]] hypre_ParCSRCommPkg* package(int level) const { return hypre_ParCSRMatrixCommPkg(matrix(level)); }
 
+  /// Rows of the finest level, one for each row of a level. All rows are on this rank.
+  [[nodiscard]] std::vector<HYPRE_Int> points(int level) const {
+    std::vector<HYPRE_Int> points(static_cast<std::size_t>(hypre_ParCSRMatrixGlobalNumRows(matrix(0))));
+    std::iota(points.begin(), points.end(), 0);
+    for (int finer = 0; finer < level; ++finer) {
+      const HYPRE_Int* kind = hypre_IntArrayData(hypre_ParAMGDataCFMarkerArray(data())[finer]);
+      std::vector<HYPRE_Int> coarse;
+      for (HYPRE_Int point : points)
+        if (*kind++ == coarse_point) coarse.push_back(point);
+      points = std::move(coarse);
+    }
+    require(std::ssize(points) == hypre_ParCSRMatrixGlobalNumRows(matrix(level)), ErrorKind::internal,
+            "hypre's marks of level " + std::to_string(level) + " are not those of its rows");
+    return points;
+  }
+
  private:
   [[nodiscard]] hypre_ParAMGData* data() const { return reinterpret_cast<hypre_ParAMGData*>(solver_); }
 
@@ -195,7 +220,8 @@ class Hierarchy::Solver {
   HYPRE_Solver solver_ = nullptr;
 };
 
-Hierarchy::Hierarchy(MPI_Comm comm, const Diffusion& problem) : solver_(std::make_unique<Solver>(comm, problem)) {}
+Hierarchy::Hierarchy(MPI_Comm comm, const Diffusion& problem)
+    : problem_(problem), solver_(std::make_unique<Solver>(comm, problem)) {}
 
 Hierarchy::~Hierarchy() = default;
 
@@ -230,6 +256,40 @@ Exchange Hierarchy::exchange(int level) const {
   receive.indices.resize(receive.labels.size());
   std::iota(receive.indices.begin(), receive.indices.end(), std::int64_t{0});
   return exchange;
+}
+
+std::vector<Exchange> Hierarchy::exchanges(int level, int ranks) const {
+  const BlockGrid grid(problem_.nx, problem_.ny, ranks);
+  const std::vector<HYPRE_Int> points = solver_->points(level);
+  const auto number = [&](std::size_t row) {
+    return grid.number(points[row] % problem_.nx, points[row] / problem_.nx);
+  };
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, number);
+  std::vector<std::int64_t> blocks;
+  for (int rank = 0; rank <= ranks; ++rank)
+    blocks.push_back(std::ranges::lower_bound(order, grid.first_of(rank), {}, number) - order.begin());
+  std::vector<std::int64_t> place(points.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int64_t>(i);
+
+  const hypre_CSRMatrix* matrix = hypre_ParCSRMatrixDiag(solver_->matrix(level));
+  const HYPRE_Int* row_begin = hypre_CSRMatrixI(matrix);
+  const HYPRE_Int* column = hypre_CSRMatrixJ(matrix);
+  matrix::Csr renumbered;
+  renumbered.rows = renumbered.columns = std::ssize(points);
+  for (std::size_t row : order) {
+    const auto begin = std::ssize(renumbered.column);
+    std::transform(column + row_begin[row], column + row_begin[row + 1], std::back_inserter(renumbered.column),
+                   [&](HYPRE_Int c) { return place[static_cast<std::size_t>(c)]; });
+    std::sort(renumbered.column.begin() + begin, renumbered.column.end());
+    renumbered.row_begin.push_back(renumbered.nonzeros());
+  }
+  renumbered.value.resize(renumbered.column.size());
+  std::vector<Exchange> result;
+  for (const matrix::Halo& halo : matrix::halos(renumbered, blocks))
+    result.push_back(halo_exchange(halo, sizeof(HYPRE_Complex)));
+  return result;
 }
 
 OwnCandidate Hierarchy::candidate(int level) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "candidates.hpp"
 
@@ -40,11 +41,16 @@ class Hierarchy {
   /// This rank's part of the halo exchange of y = A x on a level: its part of x is sent from, and received are the
   /// elements of x that others have. Labels are the numbers of columns of A.
   [[nodiscard]] Exchange exchange(int level) const;
+  /// On a communicator of one rank: the exchanges of `ranks` ranks, with the blocks of the grid that they would have.
+  /// Each row of a coarser level is on the rank of its row on the finest one. hypre itself would coarsen a little
+  /// otherwise where blocks meet.
+  [[nodiscard]] std::vector<Exchange> exchanges(int level, int ranks) const;
   /// `hypre`: the functions by which hypre itself makes this exchange. The hierarchy outlives it.
   [[nodiscard]] OwnCandidate candidate(int level) const;
 
  private:
   class Solver;
+  Diffusion problem_;
   std::unique_ptr<Solver> solver_;
 };
 

@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   add_copy(app, action);
   add_explain(app, action);
   add_model(app, action);
+  add_predict(app, action);
   add_strategies(app, action);
 #ifdef LANEWAY_BENCH_MPI
   add_calibrate(app, action);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "matrix/generators.hpp"
+#include "matrix/load.hpp"
 #include "pattern/graph.hpp"
 
 namespace laneway::bench {
@@ -39,6 +40,14 @@ std::vector<std::string> split_strategies(const std::vector<std::string>& texts)
   return result;
 }
 
+Workload load_workload(const std::string& pattern, Op op, std::int64_t bytes, Rank ranks) {
+  Workload workload{.pattern = pattern, .op = op, .bytes = bytes, .ranks = ranks};
+  if (const std::optional<std::string> spec = matrix_spec(pattern))
+    workload.matrix = std::make_shared<matrix::Csr>(matrix::load(*spec));
+  workload.check();
+  return workload;
+}
+
 void add_heavy_options(CLI::App& command, Heavy& heavy) {
   CLI::Option* ranks =
       command.add_option("--heavy", heavy.ranks, "Ranks whose blocks are of --heavy-bytes instead")->delimiter(',');
@@ -54,7 +63,8 @@ std::string describe_patterns() {
   for (const GraphGenerator& row : graph_generators())
     text +=
         "  " + std::string(row.name) + ":" + std::string(row.parameters) + "  " + std::string(row.description) + "\n";
-  return text + "Matrices: a file (.mtx, .graph), or\n" + matrix::describe_generators();
+  return text + "Matrices: a file (.mtx, .graph), or\n" + matrix::describe_generators() +
+         "Halos that amg --write-halos has written: halo:FILE, with --op alltoallv\n";
 }
 
 }  // namespace laneway::bench

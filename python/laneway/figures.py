@@ -257,17 +257,17 @@ def draw_predictions(cases: Sequence[Case], path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Speedup:
+class Value:
     """A point of a line in a panel."""
 
     panel: str
     line: str
-    size: float
-    speedup: float
+    x: float
+    y: float
 
 
-def draw_speedups(values: Sequence[Speedup], path: Path) -> None:
-    """Speedup over message size: a panel for each scale, a line for each pattern."""
+def draw_lines(values: Sequence[Value], x: str, y: str, path: Path, *, reference: float | None = None) -> None:
+    """Lines in panels; x is logarithmic. A horizontal line marks the reference."""
     panels = list(dict.fromkeys(value.panel for value in values))
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
@@ -277,13 +277,14 @@ def draw_speedups(values: Sequence[Speedup], path: Path) -> None:
     for axis, panel in zip(axes.flat, panels, strict=False):
         own = [value for value in values if value.panel == panel]
         for line in dict.fromkeys(value.line for value in own):
-            chosen = sorted((value.size, value.speedup) for value in own if value.line == line)
-            axis.plot([size / 1024 for size, _ in chosen], [speedup for _, speedup in chosen], "o-", ms=3, label=line)
-        axis.axhline(1, color="black", lw=0.6)
+            chosen = sorted((value.x, value.y) for value in own if value.line == line)
+            axis.plot([at for at, _ in chosen], [height for _, height in chosen], "o-", ms=3, label=line)
+        if reference is not None:
+            axis.axhline(reference, color="black", lw=0.6)
         axis.set_xscale("log", base=2)
         axis.set_title(panel, fontsize=8)
-        axis.set_xlabel("KiB", fontsize=8)
-        axis.set_ylabel("speedup over direct", fontsize=8)
+        axis.set_xlabel(x, fontsize=8)
+        axis.set_ylabel(y, fontsize=8)
         axis.tick_params(labelsize=7)
         axis.legend(fontsize=6)
     figure.tight_layout()

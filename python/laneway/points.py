@@ -27,6 +27,7 @@ class Point:
     place: Simulated
     arguments: tuple[str, ...]
     variables: tuple[tuple[str, str], ...] = ()
+    files: tuple[Path, ...] = ()  #: that the arguments name
 
     def key(self) -> str:
         """Of everything that its records depend on: the program, the platform and the arguments."""
@@ -37,6 +38,7 @@ class Point:
             Platform(machine, self.place.nodes, self.place.ranks_of_node).xml().encode(),
             machine.path.read_bytes(),
             repr((self.arguments, self.variables)).encode(),
+            *(file.read_bytes() for file in self.files),
         ]
         digest = hashlib.sha256()
         for part in parts:

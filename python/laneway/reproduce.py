@@ -13,33 +13,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from laneway import machines, points, validate
+from laneway import machines, points, results, validate
 from laneway.errors import UserError
 from laneway.paths import root
 from laneway.places import Simulated
 from laneway.points import Point
-from laneway.results import Record, number
+from laneway.results import Record, number, rounded
 from laneway.simulation import Platform
 
-FIGURES = ("simulator", "rocm")
+FIGURES = ("simulator", "rocm", "hypre")
 
 _MEASURED = "validate-cluster-4x4.csv"
 _EMULATED = Simulated("cluster-4x4-200mbit", 4, 4)
 _SEED = 7
 _DIFFERENT = 1.1
-
-
-def write_csv(path: Path, rows: Sequence[dict[str, object]]) -> None:
-    """Write rows that all have the same keys."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def _rounded(value: float) -> str:
-    return f"{value:.5g}"
 
 
 # How far simulations can be trusted
@@ -139,13 +126,13 @@ def simulator(output: Path, console: Console) -> None:
         {
             "exchange": pair.exchange,
             "strategy": pair.strategy,
-            "measured_s": _rounded(pair.measured),
-            "simulated_s": _rounded(pair.simulated),
+            "measured_s": rounded(pair.measured),
+            "simulated_s": rounded(pair.simulated),
             "ratio": f"{pair.ratio:.3f}",
         }
         for pair in pairs
     ]
-    write_csv(output / "simulator.csv", rows)
+    results.write_csv(output / "simulator.csv", rows)
     console.print(f"{output / 'simulator.csv'}")
 
 
@@ -258,7 +245,7 @@ class Case:
             "gcds": self.nodes * _GCDS,
             "pattern": self.pattern,
             "bytes": self.bytes,
-            "direct_s": _rounded(self.seconds("mpi") or 0),
+            "direct_s": rounded(self.seconds("mpi") or 0),
             "best": name,
             "speedup": f"{speedup:.3f}",
             "leader_scatter": "" if leader is None else f"{leader:.3f}",
@@ -332,14 +319,17 @@ def rocm(output: Path, console: Console, *, quick: bool = False) -> None:
             f"{auto:.2f}" if auto else "-",
         )
     console.print(table)
-    write_csv(output / "rocm.csv", [case.row() for case in cases])
-    figures.draw_speedups(
+    results.write_csv(output / "rocm.csv", [case.row() for case in cases])
+    figures.draw_lines(
         [
-            figures.Speedup(f"Figure {c.figure}, cluster {c.cluster}, {c.nodes * _GCDS} GCDs", c.pattern, c.bytes, c.best[1])
+            figures.Value(f"Figure {c.figure}, cluster {c.cluster}, {c.nodes * _GCDS} GCDs", c.pattern, c.bytes / 1024, c.best[1])
             for c in cases
             if c.figure in ("7", "8", "9", "10")
         ],
+        "KiB",
+        "speedup over direct",
         output / "rocm.svg",
+        reference=1,
     )
     console.print(f"{output / 'rocm.csv'}, {output / 'rocm.svg'}")
 
@@ -352,5 +342,9 @@ def run(figure: str, output: Path, *, quick: bool = False) -> None:
         simulator(output, console)
     elif figure == "rocm":
         rocm(output, console, quick=quick)
+    elif figure == "hypre":
+        from laneway import multigrid
+
+        multigrid.hypre(output, console, quick=quick)
     else:
         raise UserError(f"reproduce {figure}: expected one of {', '.join(FIGURES)}")

@@ -1,8 +1,10 @@
-"""Reading what laneway-bench writes: one JSON object a line."""
+"""Reading what laneway-bench writes, one JSON object a line, and writing tables."""
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from laneway.errors import UserError
@@ -35,3 +37,17 @@ def number(record: Record, key: str) -> float | None:
     """A number of a record, or nothing where it is missing or null."""
     value = record.get(key)
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def rounded(value: float) -> str:
+    """A number as tables have it: five digits."""
+    return f"{value:.5g}"
+
+
+def write_csv(path: Path, rows: Sequence[dict[str, object]]) -> None:
+    """Write rows that all have the same keys."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -64,6 +64,22 @@ Halo receive_side(const Csr& matrix, Rank rank, const std::vector<std::int64_t>&
   return result;
 }
 
+std::vector<Halo> halos_of(const Csr& matrix, const std::vector<std::int64_t>& row_block,
+                           const std::vector<std::int64_t>& column_block) {
+  std::vector<Halo> result;
+  const auto ranks = static_cast<Rank>(row_block.size()) - 1;
+  result.reserve(static_cast<std::size_t>(ranks));
+  for (Rank rank = 0; rank < ranks; ++rank) result.push_back(receive_side(matrix, rank, row_block, column_block));
+  for (const Halo& receiver : result)
+    for (const HaloNeighbor& source : receiver.in) {
+      HaloNeighbor neighbor{receiver.rank, {}};
+      for (std::int64_t slot : source.indices)
+        neighbor.indices.push_back(receiver.ghosts[slot] - result[source.peer].first_column);
+      result[source.peer].out.push_back(std::move(neighbor));
+    }
+  return result;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> row_blocks(std::int64_t rows, int ranks) {
@@ -107,19 +123,14 @@ Halo halo(const Csr& matrix, Rank rank, int ranks) {
 }
 
 std::vector<Halo> halos(const Csr& matrix, int ranks) {
-  const std::vector<std::int64_t> row_block = row_blocks(matrix.rows, ranks);
-  const std::vector<std::int64_t> column_block = row_blocks(matrix.columns, ranks);
-  std::vector<Halo> result;
-  result.reserve(static_cast<std::size_t>(ranks));
-  for (Rank rank = 0; rank < ranks; ++rank) result.push_back(receive_side(matrix, rank, row_block, column_block));
-  for (const Halo& receiver : result)
-    for (const HaloNeighbor& source : receiver.in) {
-      HaloNeighbor neighbor{receiver.rank, {}};
-      for (std::int64_t slot : source.indices)
-        neighbor.indices.push_back(receiver.ghosts[slot] - result[source.peer].first_column);
-      result[source.peer].out.push_back(std::move(neighbor));
-    }
-  return result;
+  return halos_of(matrix, row_blocks(matrix.rows, ranks), row_blocks(matrix.columns, ranks));
+}
+
+std::vector<Halo> halos(const Csr& matrix, const std::vector<std::int64_t>& blocks) {
+  require(matrix.rows == matrix.columns && blocks.size() > 1 && blocks.front() == 0 && blocks.back() == matrix.rows &&
+              std::ranges::is_sorted(blocks),
+          ErrorKind::argument, "halos: these are no blocks of " + std::to_string(matrix.rows) + " rows");
+  return halos_of(matrix, blocks, blocks);
 }
 
 RankPattern to_pattern(const Halo& halo, std::int64_t element_bytes) {

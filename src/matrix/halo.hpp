@@ -43,6 +43,8 @@ struct Halo {
 
 /// The halos of all ranks: for tests and tools.
 [[nodiscard]] std::vector<Halo> halos(const Csr& matrix, int ranks);
+/// The same with other contiguous blocks of a square matrix: rank r has rows and columns [blocks[r], blocks[r + 1]).
+[[nodiscard]] std::vector<Halo> halos(const Csr& matrix, const std::vector<std::int64_t>& blocks);
 
 /// Sends are offsets in the owned part of x, receives offsets in an array of ghosts alone, in elements of
 /// `element_bytes` bytes.

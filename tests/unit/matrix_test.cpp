@@ -506,6 +506,23 @@ TEST(Halo, UniqueValuesBetweenRegions) {
   EXPECT_EQ(unique_values_between(halos(m, 7), of_rank), static_cast<std::int64_t>(crossing.size()));
 }
 
+TEST(Halo, BlocksMayBeOfAnySize) {
+  const Csr m = random_matrix(37, 37, 0.1, 5);
+  EXPECT_EQ(halos(m, row_blocks(37, 5)), halos(m, 5));
+  const std::vector<std::int64_t> blocks{0, 0, 20, 21, 37};
+  const std::vector<Halo> uneven = halos(m, blocks);
+  for (std::size_t rank = 0; rank < uneven.size(); ++rank) {
+    std::set<std::int64_t> needed;
+    for (const auto& [place, value] : dense(m))
+      if (place.first >= blocks[rank] && place.first < blocks[rank + 1] &&
+          (place.second < blocks[rank] || place.second >= blocks[rank + 1]))
+        needed.insert(place.second);
+    EXPECT_EQ(uneven[rank].ghosts, std::vector<std::int64_t>(needed.begin(), needed.end()));
+  }
+  EXPECT_THROW((void)halos(m, std::vector<std::int64_t>{0, 36}), Error);
+  EXPECT_THROW((void)halos(m, std::vector<std::int64_t>{0, 20, 10, 37}), Error);
+}
+
 /// Real matrices, in the folder that LANEWAY_MATRICES names.
 class MatrixCollection : public ::testing::Test {
  protected:

@@ -1,0 +1,127 @@
+#include "halo_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+using Word = std::int64_t;
+constexpr std::array<Word, 2> magic = {0x6f6c61682d776e6c, 1};  // "lnw-halo", version
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::io, path + ": " + what);
+}
+
+void append_peers(std::vector<Word>& words, const Side& side) {
+  words.push_back(std::ssize(side.peers));
+  words.insert(words.end(), side.peers.begin(), side.peers.end());
+  words.insert(words.end(), side.counts.begin(), side.counts.end());
+}
+
+std::vector<Word> record_of(const Exchange& exchange) {
+  const Side& send = exchange.send;
+  std::vector<Word> words = {static_cast<Word>(send.labels.empty() ? 0 : send.labels.front()), std::ssize(send.labels)};
+  append_peers(words, send);
+  words.insert(words.end(), send.indices.begin(), send.indices.end());
+  append_peers(words, exchange.receive);
+  words.insert(words.end(), exchange.receive.labels.begin(), exchange.receive.labels.end());
+  return words;
+}
+
+/// Takes the words of a record one after another.
+class Words {
+ public:
+  Words(const std::string& path, std::vector<Word> words) : path_(path), words_(std::move(words)) {}
+
+  Word take() { return take(1).front(); }
+
+  std::span<const Word> take(Word count) {
+    if (count < 0 || count > std::ssize(words_) - at_) fail(path_, "a rank's part is cut off");
+    const auto begin = static_cast<std::size_t>(at_);
+    at_ += count;
+    return std::span(words_).subspan(begin, static_cast<std::size_t>(count));
+  }
+
+  /// Peers and counts; the sum of the counts.
+  Word take_peers(Side& side) {
+    const Word peers = take();
+    const std::span<const Word> ranks = take(peers);
+    side.peers.assign(ranks.begin(), ranks.end());
+    const std::span<const Word> counts = take(peers);
+    side.counts.assign(counts.begin(), counts.end());
+    return std::reduce(counts.begin(), counts.end());
+  }
+
+ private:
+  const std::string& path_;
+  std::vector<Word> words_;
+  Word at_ = 0;
+};
+
+std::vector<Word> read_words(std::ifstream& file, const std::string& path, Word begin, Word count) {
+  if (count < 0) fail(path, "a rank's part ends before it begins");
+  std::vector<Word> words(static_cast<std::size_t>(count));
+  file.seekg(static_cast<std::streamoff>(begin * static_cast<Word>(sizeof(Word))));
+  file.read(reinterpret_cast<char*>(words.data()), static_cast<std::streamsize>(words.size() * sizeof(Word)));
+  if (!file) fail(path, "it ends too early");
+  return words;
+}
+
+}  // namespace
+
+std::optional<std::string> halo_file(const std::string& pattern) {
+  constexpr std::string_view prefix = "halo:";
+  if (!pattern.starts_with(prefix)) return std::nullopt;
+  return pattern.substr(prefix.size());
+}
+
+void write_halos(const std::string& path, std::span<const Exchange> exchanges) {
+  std::vector<Word> words(magic.begin(), magic.end());
+  words.push_back(std::ssize(exchanges));
+  const std::size_t begins = words.size();
+  words.resize(words.size() + exchanges.size() + 1);
+  for (std::size_t rank = 0; rank < exchanges.size(); ++rank) {
+    words[begins + rank] = std::ssize(words);
+    const std::vector<Word> record = record_of(exchanges[rank]);
+    words.insert(words.end(), record.begin(), record.end());
+  }
+  words[begins + exchanges.size()] = std::ssize(words);
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * sizeof(Word)));
+  file.close();
+  if (!file) fail(path, "it cannot be written");
+}
+
+Exchange read_halo(const std::string& path, Rank rank, Rank ranks, std::int64_t element_bytes) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, "it cannot be read");
+  constexpr Word head = std::ssize(magic) + 1;
+  const std::vector<Word> start = read_words(file, path, 0, head);
+  if (!std::equal(magic.begin(), magic.end(), start.begin())) fail(path, "it is no file of halos");
+  if (start.back() != ranks)
+    fail(path, "it is for " + std::to_string(start.back()) + " ranks, not " + std::to_string(ranks));
+  const std::vector<Word> place = read_words(file, path, head + rank, 2);
+  Words words(path, read_words(file, path, place[0], place[1] - place[0]));
+
+  Exchange exchange{Op::alltoallv, true, element_bytes, {}, {}};
+  const auto first = static_cast<std::uint64_t>(words.take());
+  exchange.send.labels.resize(static_cast<std::size_t>(words.take()));
+  std::iota(exchange.send.labels.begin(), exchange.send.labels.end(), first);
+  const std::span<const Word> sent = words.take(words.take_peers(exchange.send));
+  exchange.send.indices.assign(sent.begin(), sent.end());
+  const std::span<const Word> received = words.take(words.take_peers(exchange.receive));
+  exchange.receive.labels.assign(received.begin(), received.end());
+  exchange.receive.indices.resize(received.size());
+  std::iota(exchange.receive.indices.begin(), exchange.receive.indices.end(), std::int64_t{0});
+  return exchange;
+}
+
+}  // namespace laneway::bench

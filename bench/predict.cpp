@@ -1,0 +1,160 @@
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "core/error.hpp"
+#include "core/readable.hpp"
+#include "exchange.hpp"
+#include "format.hpp"
+#include "machine/machine.hpp"
+#include "machine/parameters.hpp"
+#include "model/load.hpp"
+#include "setup/virtual_ranks.hpp"
+#include "specs.hpp"
+#include "traffic.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> patterns;
+  std::string op = "allgather";
+  std::int64_t bytes = 1024;
+  Rank ranks = 0;
+  std::string machine;
+  std::string parameters = "default-hpc";
+  std::vector<std::string> strategies{"direct", "three_step", "auto"};
+  std::string json;
+};
+
+/// The most that any rank has.
+struct SetupMost {
+  std::int64_t letters = 0;
+  std::int64_t letter_bytes = 0;
+  std::int64_t gather_bytes = 0;
+  std::int64_t staging_bytes = 0;
+};
+
+/// What a strategy does for an exchange, by the plans of all ranks.
+struct Forecast {
+  std::string strategy;
+  std::string chosen;  ///< of `auto`
+  Prediction prediction;
+  TotalTraffic traffic;
+  SetupMost setup;
+  double planning_seconds = 0;  ///< of all ranks, in this process
+};
+
+SetupMost most_of(const VirtualSetup& setup) {
+  SetupMost most;
+  for (const SetupCost& cost : setup.costs) {
+    most.letters = std::max(most.letters, cost.letters_sent);
+    most.letter_bytes = std::max(most.letter_bytes, cost.letter_bytes_sent);
+    most.gather_bytes = std::max(most.gather_bytes, cost.region_gather_bytes);
+  }
+  for (const Plan& plan : setup.plans) most.staging_bytes = std::max(most.staging_bytes, plan.staging_bytes);
+  return most;
+}
+
+Forecast forecast(const std::string& strategy, const Pattern& pattern, const Machine& machine, const Nodes& nodes,
+                  const Parameters& parameters) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Levels levels = choose_levels(strategy);
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, levels, {}, {}, &parameters);
+  Forecast result;
+  result.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.strategy = strategy;
+  if (!setup.selection.predictions.empty())
+    result.chosen = levels.choices.front().choice.rows()[setup.selection.chosen]->name;
+  result.prediction = predict(setup.plans, machine, parameters, ModelKind::overlap);
+  for (const Plan& plan : setup.plans) result.traffic.add(traffic(messages(plan), plan.rank, nodes));
+  result.setup = most_of(setup);
+  return result;
+}
+
+nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workload, const Nodes& nodes) {
+  const TotalTraffic& traffic = forecast.traffic;
+  const SetupMost& setup = forecast.setup;
+  return {{"benchmark", "predict"},
+          {"op", name(workload.op)},
+          {"pattern", workload.pattern},
+          {"bytes", workload.bytes},
+          {"ranks", workload.ranks},
+          {"nodes", nodes.count},
+          {"candidate", forecast.strategy},
+          {"chosen", forecast.chosen},
+          {"predicted_s", forecast.prediction.seconds},
+          {"net_messages_max", traffic.net_messages_max},
+          {"net_messages_total", traffic.net_messages_total},
+          {"net_bytes_max", traffic.net_bytes_max},
+          {"net_bytes_total", traffic.net_bytes_total},
+          {"node_messages_max", traffic.node_messages_max},
+          {"node_bytes_total", traffic.node_bytes_total},
+          {"setup_letters_max", setup.letters},
+          {"setup_letter_bytes_max", setup.letter_bytes},
+          {"setup_gather_bytes_max", setup.gather_bytes},
+          {"staging_bytes_max", setup.staging_bytes},
+          {"planning_s", forecast.planning_seconds}};
+}
+
+int forecast_all(const Options& options) {
+  const Machine machine = Machine::parse(options.machine, options.ranks);
+  const Nodes nodes = make_nodes(machine, options.machine);
+  const Parameters parameters = Parameters::read(options.parameters);
+  for (const std::string& spec : split_specs(options.patterns)) {
+    const Workload workload = load_workload(spec, parse_op(options.op), options.bytes, options.ranks);
+    Pattern pattern;
+    for (const Exchange& exchange : workload.exchanges()) pattern.push_back(to_pattern(exchange));
+    Table table({"strategy", "predicted", "net msgs max/all", "net bytes max/all", "node msgs max", "node bytes",
+                 "setup letters", "staging", "planned in"});
+    for (const std::string& strategy : split_strategies(options.strategies)) {
+      const Forecast f = forecast(strategy, pattern, machine, nodes, parameters);
+      table.add({f.chosen.empty() ? f.strategy : f.strategy + " (" + f.chosen + ")",
+                 format_seconds(f.prediction.seconds),
+                 std::to_string(f.traffic.net_messages_max) + " / " + std::to_string(f.traffic.net_messages_total),
+                 readable_bytes(f.traffic.net_bytes_max) + " / " + readable_bytes(f.traffic.net_bytes_total),
+                 std::to_string(f.traffic.node_messages_max), readable_bytes(f.traffic.node_bytes_total),
+                 std::to_string(f.setup.letters) + ", " + readable_bytes(f.setup.letter_bytes),
+                 readable_bytes(f.setup.staging_bytes), format_seconds(f.planning_seconds)});
+      if (!options.json.empty()) append_line(options.json, to_json(f, workload, nodes).dump());
+    }
+    std::cout << workload.description() << ", " << options.ranks << " ranks, " << nodes.description << ", parameters "
+              << parameters.name << "\n"
+              << table.text() << "\n"
+              << std::flush;
+  }
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "predict", "Messages, bytes and modelled times of strategies at any scale, by planning all ranks");
+  command
+      ->add_option("--pattern", options->patterns,
+                   "Graphs, matrix:SPEC or halo:FILE; separated by spaces or semicolons")
+      ->required();
+  command->add_option("--op", options->op, "allgather, allgatherv or alltoallv")->capture_default_str();
+  command->add_option("--bytes", options->bytes, "Of the block for an edge, or of a matrix halo's element")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->capture_default_str();
+  command->add_option("--ranks", options->ranks, "Number of ranks")
+      ->required()
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  command->add_option("--machine", options->machine, "e.g. \"node:128 rank:16\"")->required();
+  command->add_option("--parameters", options->parameters, "What messages cost: a name or PATH.toml")
+      ->capture_default_str();
+  command->add_option("--strategy", options->strategies, "Strategies, auto among them")->capture_default_str();
+  command->add_option("--json", options->json, "Append one object a line for each strategy to this file");
+  command->callback([options, &action] { action = [options] { return forecast_all(*options); }; });
+}
+
+}  // namespace laneway::bench

@@ -1,0 +1,264 @@
+"""``laneway reproduce hypre``: algebraic multigrid on up to 2,048 simulated ranks.
+
+A. Collom, R. Li, A. Bienz: Optimizing Irregular Communication with Neighborhood Collectives and Locality-Aware Parallelism,
+Figures 8 to 13.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from laneway import launch, machines, points, results
+from laneway.errors import UserError
+from laneway.paths import find_program, root
+from laneway.places import Local, Simulated
+from laneway.points import Point
+from laneway.results import Record, number, rounded
+
+MACHINE = "lassen"
+RANKS_OF_NODE = 16
+RANKS = (64, 128, 256, 512, 1024, 2048)
+STRATEGIES = ("direct", "three_step_nodedup", "three_step", "auto")
+# What the paper calls them: partially and fully optimized.
+NAMES = {"direct": "standard", "three_step_nodedup": "partial", "three_step": "full", "auto": "auto"}
+_STRONG_GRID = (1024, 512)
+_QUICK_RANKS = 256
+_SIMULATED_RANKS = 512
+# Speedups over standard on 2,048 ranks, as the text states them.
+_PUBLISHED = {("strong", "three_step_nodedup"): 1.32, ("strong", "three_step"): 1.39, ("weak", "three_step_nodedup"): 1.96,
+              ("weak", "three_step"): 2.17}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rotated anisotropic diffusion on a grid, on so many ranks."""
+
+    scaling: str
+    nx: int
+    ny: int
+    ranks: int
+
+    @property
+    def nodes(self) -> int:
+        return self.ranks // RANKS_OF_NODE
+
+
+def problems(ranks: Iterable[int]) -> list[Problem]:
+    """The same grid on all numbers of ranks, and grids of as many points a rank as that has on 64."""
+    counts = sorted(ranks)
+    strong = [Problem("strong", *_STRONG_GRID, count) for count in counts]
+    weak = []
+    for count in counts:
+        nx, ny = _STRONG_GRID
+        for doubling in range((count // RANKS[0]).bit_length() - 1):
+            nx, ny = (nx, 2 * ny) if doubling % 2 == 0 else (2 * nx, ny)
+        weak.append(Problem("weak", nx, ny, count))
+    return strong + weak
+
+
+def _digest(*parts: object) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(hashlib.sha256(part if isinstance(part, bytes) else repr(part).encode()).digest())
+    return digest.hexdigest()[:32]
+
+
+def _cache() -> Path:
+    folder = root() / "build" / "reproduce"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _halos(problem: Problem, ranks: Sequence[int]) -> Path:
+    """The folder with what each level exchanges: a folder for each number of ranks, made by hypre on one rank."""
+    program = Path(find_program("laneway-bench", "openmpi"))
+    grid = ["amg", "--nx", str(problem.nx), "--ny", str(problem.ny)]
+    folder = _cache() / f"halos-{_digest(program.read_bytes(), grid)}"
+    missing = [count for count in sorted(set(ranks)) if not (folder / str(count)).is_dir()]
+    if not missing:
+        return folder
+    folder.mkdir(exist_ok=True)
+    making = folder / f"making-{os.getpid()}"
+    arguments = [*grid, "--for-ranks", ",".join(map(str, missing)), "--write-halos", str(making)]
+    try:
+        with (folder / "log").open("wb") as log:
+            if launch.run(launch.Job([str(program), *arguments], Local(), ranks=1), log) != 0:
+                raise UserError(f"laneway-bench {' '.join(arguments)} failed; {log.name} says why", 1)
+        for count in missing:
+            (making / str(count)).replace(folder / str(count))
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return folder
+
+
+def _level_of(path: Path) -> int:
+    return int(path.stem.rsplit("-", 1)[1])
+
+
+def levels(problem: Problem, ranks: Sequence[int]) -> list[Path]:
+    """The files of a problem's levels, the finest first."""
+    return sorted((_halos(problem, ranks) / str(problem.ranks)).glob("level-*.halo"), key=_level_of)
+
+
+def _predict(problem: Problem, files: Sequence[Path]) -> list[Record]:
+    """What the plans of all ranks say, without running anything."""
+    program = Path(find_program("laneway-bench", "openmpi"))
+    parameters = machines.read(MACHINE).path
+    arguments = ["predict", "--op", "alltoallv", "--bytes", "8", "--ranks", str(problem.ranks)]
+    arguments += ["--machine", f"node:{problem.nodes} rank:{RANKS_OF_NODE}", "--parameters", str(parameters)]
+    arguments += ["--strategy", ",".join(STRATEGIES)]
+    kept = _cache() / f"{_digest(program.read_bytes(), parameters.read_bytes(), arguments, [f.read_bytes() for f in files])}.jsonl"
+    if not kept.is_file():
+        making = kept.with_suffix(f".{os.getpid()}")
+        making.unlink(missing_ok=True)
+        patterns = " ".join(f"halo:{file}" for file in files)
+        done = subprocess.run(
+            [program, *arguments, "--pattern", patterns, "--json", making], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise UserError(f"{' '.join(arguments)} failed: {done.stderr.strip()}", 1)
+        making.replace(kept)
+    return results.read(kept)
+
+
+def _point(problem: Problem, file: Path) -> Point:
+    goodput = 1 / machines.read(MACHINE).injection_beta
+    arguments = ("neighbor", "--op", "alltoallv", "--bytes", "8", "--pattern", f"halo:{file}")
+    arguments += ("--strategy", ",".join(STRATEGIES), "--baseline", "mpi", "--iterations", "1", "--goodput", f"{goodput:g}")
+    return Point(Simulated(MACHINE, problem.nodes, RANKS_OF_NODE), arguments, files=(file,))
+
+
+@dataclass(frozen=True)
+class LevelOf:
+    """One level of a problem: what the plans say, and simulated times where there are any."""
+
+    problem: Problem
+    level: int
+    planned: dict[str, Record]
+    simulated: dict[str, Record]
+
+    def predicted(self, strategy: str) -> float:
+        return number(self.planned[strategy], "predicted_s") or 0.0
+
+    def seconds(self, strategy: str) -> float | None:
+        """Simulated; standard is a loop of messages without this library."""
+        record = self.simulated.get("mpi" if strategy == "direct" else strategy)
+        return number(record, "median_s") if record else None
+
+    def count(self, strategy: str, key: str) -> int:
+        return int(number(self.planned[strategy], key) or 0)
+
+    def rows(self) -> list[dict[str, object]]:
+        keys = ("node_messages_max", "net_messages_max", "net_messages_total", "net_bytes_max", "net_bytes_total")
+        table = []
+        for strategy, record in self.planned.items():
+            seconds = self.seconds(strategy)
+            table.append(
+                {
+                    "scaling": self.problem.scaling,
+                    "ranks": self.problem.ranks,
+                    "level": self.level,
+                    "strategy": strategy,
+                    "chosen": record["chosen"],
+                    **{key: record[key] for key in keys},
+                    "setup_letters_max": record["setup_letters_max"],
+                    "staging_bytes_max": record["staging_bytes_max"],
+                    "predicted_s": rounded(self.predicted(strategy)),
+                    "simulated_s": "" if seconds is None else rounded(seconds),
+                }
+            )
+        return table
+
+
+def _by_candidate(records: Iterable[Record]) -> dict[str, Record]:
+    return {str(record["candidate"]): record for record in records}
+
+
+def find(wanted: Sequence[Problem], console: Console) -> list[LevelOf]:
+    """All levels of the problems, planned on all ranks, and simulated on up to a number of them."""
+    files: list[tuple[Problem, Path, list[Record]]] = []
+    for problem in wanted:
+        same = [other.ranks for other in wanted if (other.nx, other.ny) == (problem.nx, problem.ny)]
+        own = levels(problem, same)
+        console.print(f"{problem.scaling}, {problem.ranks} ranks: {len(own)} levels of {problem.nx} x {problem.ny} points")
+        records = _predict(problem, own)
+        for i, file in enumerate(own):
+            files.append((problem, file, records[i * len(STRATEGIES) : (i + 1) * len(STRATEGIES)]))
+    simulated = [(problem, file) for problem, file, _ in files if problem.ranks <= _SIMULATED_RANKS]
+    times = dict(zip(simulated, points.run_all([_point(*one) for one in simulated]), strict=True))
+    return [
+        LevelOf(problem, _level_of(file), _by_candidate(records), _by_candidate(times.get((problem, file), [])))
+        for problem, file, records in files
+    ]
+
+
+def _total(some: Sequence[LevelOf], strategy: str, *, simulated: bool) -> float | None:
+    seconds = [level.seconds(strategy) if simulated else level.predicted(strategy) for level in some]
+    known = [value for value in seconds if value is not None]
+    return sum(known) if known and len(known) == len(seconds) else None
+
+
+def _ratio(some: Sequence[LevelOf], strategy: str, *, simulated: bool) -> str:
+    standard, own = (_total(some, name, simulated=simulated) for name in ("direct", strategy))
+    return f"{standard / own:.2f}" if standard and own else "-"
+
+
+def _print_levels(console: Console, some: Sequence[LevelOf]) -> None:
+    """Figures 8 to 11: the most of any rank."""
+    problem = some[0].problem
+    counted = {"node_messages_max": "messages inside nodes", "net_messages_max": "between nodes", "net_bytes_max": "bytes"}
+    names = " / ".join(NAMES[strategy] for strategy in STRATEGIES)
+    table = Table(title=f"{problem.scaling}, {problem.ranks} ranks: {names}")
+    for column in ("level", *counted.values(), "predicted µs"):
+        table.add_column(column, justify="right")
+    for level in some:
+        row = [" / ".join(str(level.count(strategy, key)) for strategy in STRATEGIES[:3]) for key in counted]
+        times = " / ".join(f"{1e6 * level.predicted(strategy):.1f}" for strategy in STRATEGIES)
+        table.add_row(str(level.level), *row, times)
+    console.print(table)
+
+
+def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
+    """Messages, bytes and times of all levels, on up to 2,048 ranks."""
+    from laneway import figures
+
+    wanted = problems([ranks for ranks in RANKS if not quick or ranks <= _QUICK_RANKS])
+    found = find(wanted, console)
+    by_problem = {problem: [level for level in found if level.problem == problem] for problem in wanted}
+    largest = max(problem.ranks for problem in wanted)
+    for problem, own in by_problem.items():
+        if problem.ranks == largest:
+            _print_levels(console, own)
+    names = " / ".join(NAMES[strategy] for strategy in STRATEGIES[1:])
+    table = Table(title=f"speedup over standard, sum of all levels (Figures 12 and 13): {names}")
+    for column in ("scaling", "ranks", "predicted", "simulated"):
+        table.add_column(column, justify="right")
+    for problem, own in by_problem.items():
+        ratios = [" / ".join(_ratio(own, s, simulated=kind) for s in STRATEGIES[1:]) for kind in (False, True)]
+        table.add_row(problem.scaling, str(problem.ranks), *ratios)
+    console.print(table)
+    for (scaling, strategy), published in _PUBLISHED.items():
+        console.print(f"published on 2,048 ranks: {scaling}, {NAMES[strategy]}: {published}")
+    results.write_csv(output / "hypre.csv", [row for level in found for row in level.rows()])
+    figures.draw_lines(
+        [
+            figures.Value(f"{problem.scaling} scaling, {kind}", NAMES[strategy], problem.ranks, 1e3 * seconds)
+            for kind in ("predicted", "simulated")
+            for problem, own in by_problem.items()
+            for strategy in STRATEGIES
+            if (seconds := _total(own, strategy, simulated=kind == "simulated"))
+        ],
+        "ranks",
+        "ms, sum of all levels",
+        output / "hypre.svg",
+    )
+    console.print(f"{output / 'hypre.csv'}, {output / 'hypre.svg'}")

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+from laneway import multigrid
+from laneway.multigrid import LevelOf, Problem
+from laneway.results import Record
+
+
+def test_weak_grids_have_the_same_points_a_rank() -> None:
+    found = multigrid.problems((64, 128, 256, 2048))
+    assert found[:2] == [Problem("strong", 1024, 512, 64), Problem("strong", 1024, 512, 128)]
+    assert {problem.nx * problem.ny // problem.ranks for problem in found if problem.scaling == "weak"} == {8192}
+    assert found[-1] == Problem("weak", 4096, 4096, 2048)
+    assert found[-1].nodes == 128
+
+
+def _record(candidate: str, **values: float) -> Record:
+    keys = ("node_messages_max", "net_messages_max", "net_messages_total", "net_bytes_max", "net_bytes_total")
+    keys += ("setup_letters_max", "staging_bytes_max")
+    return {"candidate": candidate, "chosen": "", **dict.fromkeys(keys, 1), **values}
+
+
+def test_levels_have_predicted_and_simulated_times() -> None:
+    planned = {name: _record(name, predicted_s=seconds) for name, seconds in (("direct", 4e-6), ("auto", 2e-6))}
+    simulated = {name: _record(name, median_s=seconds) for name, seconds in (("mpi", 6e-6), ("direct", 9e-6), ("auto", 3e-6))}
+    level = LevelOf(Problem("strong", 8, 8, 64), 3, planned, simulated)
+    assert level.predicted("auto") == 2e-6
+    assert level.seconds("direct") == 6e-6  # a loop of messages
+    assert level.seconds("three_step") is None
+    assert [row["simulated_s"] for row in level.rows()] == ["6e-06", "3e-06"]
+    assert LevelOf(level.problem, 3, planned, {}).rows()[0]["simulated_s"] == ""
+
+
+def test_levels_are_in_order(tmp_path: Path, monkeypatch: object) -> None:
+    for number in (0, 2, 10, 1):
+        (tmp_path / "64").mkdir(exist_ok=True)
+        (tmp_path / "64" / f"level-{number}.halo").touch()
+    monkeypatch.setattr(multigrid, "_halos", lambda problem, ranks: tmp_path)  # type: ignore[attr-defined]
+    files = multigrid.levels(Problem("strong", 8, 8, 64), [64])
+    assert [file.stem for file in files] == ["level-0", "level-1", "level-2", "level-10"]
