@@ -37,7 +37,7 @@ class Point:
             simulator.protocols().read_bytes(),
             Platform(machine, self.place.nodes, self.place.ranks_of_node).xml().encode(),
             machine.path.read_bytes(),
-            repr((self.arguments, self.variables)).encode(),
+            repr((simulator.SETTINGS, self.arguments, self.variables)).encode(),
             *(file.read_bytes() for file in self.files),
         ]
         digest = hashlib.sha256()
