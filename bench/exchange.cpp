@@ -136,6 +136,12 @@ RankPattern to_pattern(const Exchange& exchange) {
   return {to_edges(exchange.send, exchange.element_bytes), to_edges(exchange.receive, exchange.element_bytes)};
 }
 
+Pattern to_pattern(std::span<const Exchange> exchanges) {
+  Pattern pattern;
+  for (const Exchange& exchange : exchanges) pattern.push_back(to_pattern(exchange));
+  return pattern;
+}
+
 std::string Heavy::description() const {
   std::string list;
   for (Rank rank : ranks) list += (list.empty() ? "" : ",") + std::to_string(rank);

@@ -52,6 +52,8 @@ struct Exchange {
 
 /// The exchange in bytes.
 [[nodiscard]] RankPattern to_pattern(const Exchange& exchange);
+/// Of all ranks.
+[[nodiscard]] Pattern to_pattern(std::span<const Exchange> exchanges);
 
 /// Ranks whose blocks have a size of their own.
 struct Heavy {

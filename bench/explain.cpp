@@ -10,7 +10,6 @@
 #include "exchange.hpp"
 #include "format.hpp"
 #include "machine/machine.hpp"
-#include "matrix/load.hpp"
 #include "plan/draw.hpp"
 #include "setup/virtual_ranks.hpp"
 #include "specs.hpp"
@@ -42,16 +41,12 @@ struct Options {
 
 Workload make_workload(const Options& options) {
   require(options.pattern.empty() != options.matrix.empty(), ErrorKind::argument, "give one of --pattern and --matrix");
-  Workload workload{options.pattern, parse_op(options.op), options.bytes, options.ranks, nullptr, options.heavy};
-  std::optional<std::string> spec = matrix_spec(options.pattern);
-  if (!options.matrix.empty()) {
-    spec = options.matrix;
-    workload.pattern = "matrix:" + options.matrix;
-    workload.op = Op::alltoallv;
-  }
-  if (spec) workload.matrix = std::make_shared<matrix::Csr>(matrix::load(*spec));
+  const Op op = parse_op(options.op);
+  Workload workload =
+      options.matrix.empty()
+          ? load_workload(options.pattern, op, options.bytes, options.ranks, options.heavy)
+          : load_workload("matrix:" + options.matrix, Op::alltoallv, options.bytes, options.ranks, options.heavy);
   if (workload.bytes == 0) workload.bytes = workload.is_halo() ? static_cast<std::int64_t>(sizeof(double)) : 1024;
-  workload.check();
   return workload;
 }
 
@@ -195,8 +190,7 @@ int explain(const Options& options) {
   const Nodes nodes = make_nodes(machine, options.machine);
   const Levels levels = choose_levels(options.strategy, options.grid);
   const std::vector<Exchange> exchanges = workload.exchanges();
-  Pattern pattern;
-  for (const Exchange& exchange : exchanges) pattern.push_back(to_pattern(exchange));
+  const Pattern pattern = to_pattern(exchanges);
   StrategySettings settings;
   settings.message_cap = options.message_cap;
   const Machine& planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, options.ranks);

@@ -108,8 +108,7 @@ int forecast_all(const Options& options) {
   const Parameters parameters = Parameters::read(options.parameters);
   for (const std::string& spec : split_specs(options.patterns)) {
     const Workload workload = load_workload(spec, parse_op(options.op), options.bytes, options.ranks);
-    Pattern pattern;
-    for (const Exchange& exchange : workload.exchanges()) pattern.push_back(to_pattern(exchange));
+    const Pattern pattern = to_pattern(workload.exchanges());
     Table table({"strategy", "predicted", "net msgs max/all", "net bytes max/all", "node msgs max", "node bytes",
                  "setup letters", "staging", "planned in"});
     for (const std::string& strategy : split_strategies(options.strategies)) {

@@ -40,8 +40,8 @@ std::vector<std::string> split_strategies(const std::vector<std::string>& texts)
   return result;
 }
 
-Workload load_workload(const std::string& pattern, Op op, std::int64_t bytes, Rank ranks) {
-  Workload workload{.pattern = pattern, .op = op, .bytes = bytes, .ranks = ranks};
+Workload load_workload(const std::string& pattern, Op op, std::int64_t bytes, Rank ranks, const Heavy& heavy) {
+  Workload workload{.pattern = pattern, .op = op, .bytes = bytes, .ranks = ranks, .heavy = heavy};
   if (const std::optional<std::string> spec = matrix_spec(pattern))
     workload.matrix = std::make_shared<matrix::Csr>(matrix::load(*spec));
   workload.check();

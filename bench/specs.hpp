@@ -15,7 +15,8 @@ namespace laneway::bench {
 [[nodiscard]] std::vector<std::string> split_strategies(const std::vector<std::string>& texts);
 
 /// What `ranks` ranks exchange, the matrix loaded if the pattern is `matrix:SPEC`. Throws Error.
-[[nodiscard]] Workload load_workload(const std::string& pattern, Op op, std::int64_t bytes, Rank ranks);
+[[nodiscard]] Workload load_workload(const std::string& pattern, Op op, std::int64_t bytes, Rank ranks,
+                                     const Heavy& heavy = {});
 
 /// `--heavy` and `--heavy-bytes`, which go together.
 void add_heavy_options(CLI::App& command, Heavy& heavy);

@@ -6,7 +6,6 @@ Figures 8 to 13.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from rich.table import Table
 
 from laneway import launch, machines, points, results
 from laneway.errors import UserError
-from laneway.paths import find_program, root
+from laneway.paths import find_program
 from laneway.places import Local, Simulated
 from laneway.points import Point
 from laneway.results import Record, number, rounded
@@ -65,24 +64,11 @@ def problems(ranks: Iterable[int]) -> list[Problem]:
     return strong + weak
 
 
-def _digest(*parts: object) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(hashlib.sha256(part if isinstance(part, bytes) else repr(part).encode()).digest())
-    return digest.hexdigest()[:32]
-
-
-def _cache() -> Path:
-    folder = root() / "build" / "reproduce"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def _halos(problem: Problem, ranks: Sequence[int]) -> Path:
     """The folder with what each level exchanges: a folder for each number of ranks, made by hypre on one rank."""
     program = Path(find_program("laneway-bench", "openmpi"))
     grid = ["amg", "--nx", str(problem.nx), "--ny", str(problem.ny)]
-    folder = _cache() / f"halos-{_digest(program.read_bytes(), grid)}"
+    folder = points.folder() / f"halos-{points.digest(program.read_bytes(), repr(grid).encode())}"
     missing = [count for count in sorted(set(ranks)) if not (folder / str(count)).is_dir()]
     if not missing:
         return folder
@@ -116,7 +102,9 @@ def _predict(problem: Problem, files: Sequence[Path]) -> list[Record]:
     arguments = ["predict", "--op", "alltoallv", "--bytes", "8", "--ranks", str(problem.ranks)]
     arguments += ["--machine", f"node:{problem.nodes} rank:{RANKS_OF_NODE}", "--parameters", str(parameters)]
     arguments += ["--strategy", ",".join(STRATEGIES)]
-    kept = _cache() / f"{_digest(program.read_bytes(), parameters.read_bytes(), arguments, [f.read_bytes() for f in files])}.jsonl"
+    inputs = (program, parameters, *files)
+    key = points.digest(repr(arguments).encode(), *(file.read_bytes() for file in inputs))
+    kept = points.folder() / f"{key}.jsonl"
     if not kept.is_file():
         making = kept.with_suffix(f".{os.getpid()}")
         making.unlink(missing_ok=True)

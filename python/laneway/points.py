@@ -20,6 +20,21 @@ from laneway.results import Record
 from laneway.simulation import Platform
 
 
+def folder() -> Path:
+    """Where results are kept by their content."""
+    kept = root() / "build" / "reproduce"
+    kept.mkdir(parents=True, exist_ok=True)
+    return kept
+
+
+def digest(*parts: bytes) -> str:
+    """A name for what depends on all of these."""
+    result = hashlib.sha256()
+    for part in parts:
+        result.update(hashlib.sha256(part).digest())
+    return result.hexdigest()[:32]
+
+
 @dataclass(frozen=True)
 class Point:
     """One run of laneway-bench on a simulated cluster."""
@@ -32,18 +47,14 @@ class Point:
     def key(self) -> str:
         """Of everything that its records depend on: the program, the platform and the arguments."""
         machine = machines.read(self.place.machine)
-        parts = [
+        return digest(
             Path(find_program("laneway-bench", simulator.PRESET)).read_bytes(),
             simulator.protocols().read_bytes(),
             Platform(machine, self.place.nodes, self.place.ranks_of_node).xml().encode(),
             machine.path.read_bytes(),
             repr((simulator.SETTINGS, self.arguments, self.variables)).encode(),
             *(file.read_bytes() for file in self.files),
-        ]
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(hashlib.sha256(part).digest())
-        return digest.hexdigest()[:32]
+        )
 
     def run(self, kept: Path) -> list[Record]:
         """The records of this run, which are also those in ``kept`` from now on."""
@@ -61,12 +72,10 @@ class Point:
 
 def run_all(points: Sequence[Point], jobs: int | None = None) -> list[list[Record]]:
     """The records of every point; those that are known already take no time."""
-    folder = root() / "build" / "reproduce"
-    folder.mkdir(parents=True, exist_ok=True)
     found: dict[int, list[Record]] = {}
     missing: dict[int, Path] = {}
     for index, point in enumerate(points):
-        kept = folder / f"{point.key()}.jsonl"
+        kept = folder() / f"{point.key()}.jsonl"
         if kept.is_file():
             found[index] = results.read(kept)
         else:

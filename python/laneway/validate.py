@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -211,24 +210,21 @@ def _table(cases: Sequence[Case], score: Score) -> Table:
     return table
 
 
-def _write(cases: Sequence[Case], path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["exchange", "strategy", "measured_s", "predicted_s", "chosen", "regret", "mpi_s", "auto_s"])
-        for case in cases:
-            for strategy in case.strategies:
-                writer.writerow(
-                    [
-                        case.name,
-                        strategy,
-                        f"{case.measured[strategy]:.5g}",
-                        f"{case.predicted[strategy]:.5g}",
-                        int(strategy == case.chosen),
-                        f"{case.regret:.4f}",
-                        f"{case.measured['mpi']:.5g}",
-                        f"{case.measured['auto']:.5g}",
-                    ]
-                )
+def _rows(cases: Sequence[Case]) -> list[dict[str, object]]:
+    return [
+        {
+            "exchange": case.name,
+            "strategy": strategy,
+            "measured_s": results.rounded(case.measured[strategy]),
+            "predicted_s": results.rounded(case.predicted[strategy]),
+            "chosen": int(strategy == case.chosen),
+            "regret": f"{case.regret:.4f}",
+            "mpi_s": results.rounded(case.measured["mpi"]),
+            "auto_s": results.rounded(case.measured["auto"]),
+        }
+        for case in cases
+        for strategy in case.strategies
+    ]
 
 
 @dataclass(frozen=True)
@@ -276,7 +272,7 @@ def report(records: Iterable[Record], output: Path, console: Console | None = No
         f"(by more than 3%): {score.slower_than_mpi} of {score.cases}; setup of auto {score.init_ratio:.2f} of that of what "
         f"it chooses, not earned within 20 exchanges in {score.late_payback}"
     )
-    _write(cases, output.with_suffix(".csv"))
+    results.write_csv(output.with_suffix(".csv"), _rows(cases))
     figures.draw_predictions(cases, output)
     console.print(f"{output}, {output.with_suffix('.csv')}")
     return score

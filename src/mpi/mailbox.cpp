@@ -66,9 +66,7 @@ std::vector<Bytes> Mailbox::carry(const Round& round) {
 }
 
 std::vector<Bytes> Mailbox::largest(const std::vector<double>& numbers) {
-  std::vector<double> all(numbers.size());
-  reduce_progressing(numbers.data(), all.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm_.get());
-  return {to_bytes(all)};
+  return {to_bytes(reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm_.get()))};
 }
 
 std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag) {

@@ -29,5 +29,12 @@ void wait_all_progressing(std::vector<MPI_Request>& requests);
 
 /// An allreduce that advances active exchanges meanwhile.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);
+template <class T>
+[[nodiscard]] std::vector<T> reduce_progressing(const std::vector<T>& mine, MPI_Datatype type, MPI_Op operation,
+                                                MPI_Comm comm) {
+  std::vector<T> all(mine.size());
+  reduce_progressing(mine.data(), all.data(), static_cast<int>(mine.size()), type, operation, comm);
+  return all;
+}
 
 }  // namespace laneway

@@ -71,9 +71,7 @@ class Probe {
 };
 
 std::vector<double> largest(const PrivateComm& comm, const std::vector<double>& numbers) {
-  std::vector<double> all(numbers.size());
-  reduce_progressing(numbers.data(), all.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm.get());
-  return all;
+  return reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm.get());
 }
 
 /// On the node of rank 0 and on that of `other`, the members of the other one of the two; elsewhere nobody.

@@ -90,13 +90,6 @@ void complete(const Begin& begin) {
   wait_all_progressing(request);
 }
 
-template <class T>
-std::vector<T> reduce(const PrivateComm& comm, const std::vector<T>& mine, MPI_Datatype type, MPI_Op op) {
-  std::vector<T> all(mine.size());
-  reduce_progressing(mine.data(), all.data(), static_cast<int>(mine.size()), type, op, comm.get());
-  return all;
-}
-
 /// Stands for everything on which the times of an exchange depend; zero if some rank has no memory to try it.
 std::uint64_t key_of(const PrivateComm& comm, const Agreed& agreed, const Scratch& send, const Scratch& receive) {
   Hash hash;
@@ -113,7 +106,7 @@ std::uint64_t key_of(const PrivateComm& comm, const Agreed& agreed, const Scratc
   check_mpi(MPI_Get_library_version(version.data(), &length), "MPI_Get_library_version");
   hash.put(std::string_view(version.data(), static_cast<std::size_t>(length)));
   const std::vector<std::uint64_t> mine = {hash.value(), send.failed() || receive.failed() ? 1U : 0U};
-  const std::vector<std::uint64_t> sums = reduce(comm, mine, MPI_UINT64_T, MPI_SUM);
+  const std::vector<std::uint64_t> sums = reduce_progressing(mine, MPI_UINT64_T, MPI_SUM, comm.get());
   return sums[1] == 0 ? mix(sums[0]) : 0;
 }
 
@@ -163,14 +156,14 @@ std::vector<double> time_plans(const PrivateComm& comm, const Agreed& agreed, co
     (void)seconds_of(*exchanges.back(), comm);
     once.push_back(seconds_of(*exchanges.back(), comm));
   }
-  once = reduce(comm, once, MPI_DOUBLE, MPI_MAX);
+  once = reduce_progressing(once, MPI_DOUBLE, MPI_MAX, comm.get());
   const double all_once = std::accumulate(once.begin(), once.end(), 1e-9);
   const auto repeats = static_cast<std::size_t>(
       std::clamp(static_cast<int>(std::min(seconds_of_trials / all_once, 1e6)), fewest_exchanges, most_exchanges));
   std::vector<double> times;
   for (std::size_t r = 0; r < repeats; ++r)
     for (const auto& exchange : exchanges) times.push_back(seconds_of(*exchange, comm));
-  times = reduce(comm, times, MPI_DOUBLE, MPI_MAX);
+  times = reduce_progressing(times, MPI_DOUBLE, MPI_MAX, comm.get());
   std::vector<double> medians;
   for (std::size_t t = 0; t < trials.size(); ++t) {
     std::vector<double> of_trial;
