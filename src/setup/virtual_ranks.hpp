@@ -14,13 +14,13 @@
 
 namespace laneway {
 
-/// What one rank's setup cost in communication, and its planner in time.
+/// What one rank's setup cost.
 struct SetupCost {
   std::int64_t letters_sent = 0;
   std::int64_t letter_bytes_sent = 0;
   std::int64_t region_gathers = 0;
   std::int64_t region_gather_bytes = 0;  ///< of all contributions that this rank holds
-  double seconds = 0;                    ///< in this process
+  double processor_seconds = 0;          ///< of its planner, in this process
 };
 
 /// By rank.
