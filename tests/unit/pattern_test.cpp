@@ -9,6 +9,7 @@
 #include "cases.hpp"
 #include "core/error.hpp"
 #include "pattern/graph.hpp"
+#include "pattern/grid.hpp"
 #include "pattern/pattern.hpp"
 #include "pattern/spec.hpp"
 
