@@ -78,11 +78,23 @@ SetupMost most_of(const VirtualSetup& setup) {
   return most;
 }
 
+/// Of a larger region, what each of its ranks gathers does not fit into this process.
+constexpr std::size_t most_region_ranks = 4096;
+
+void check_regions(const std::string& strategy, const Machine& machine, const Levels& levels) {
+  const std::size_t ranks = machine.region(machine.find_levels(levels.names()).front(), 0).members.size();
+  require(ranks <= most_region_ranks, ErrorKind::argument,
+          strategy + ": its regions have " + std::to_string(ranks) +
+              " ranks, each of which gathers what all of them send; at most " + std::to_string(most_region_ranks) +
+              " are planned");
+}
+
 Forecast forecast(const std::string& strategy, const Planned& planned, const Machine& machine, const Nodes& nodes,
                   const Parameters& parameters, const std::string& grid) {
   const auto begin = std::chrono::steady_clock::now();
   const Levels levels = choose_levels(strategy, grid);
   const Machine planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, machine.ranks());
+  check_regions(strategy, planned_for, levels);
   const VirtualSetup setup =
       plan_some_virtual_ranks(planned.pattern, planned_for, levels, planned.ranks, {}, {}, &parameters);
   Forecast result;
@@ -129,7 +141,9 @@ Planned plan_what(const Options& options, const Workload& workload, const Nodes&
   Planned planned;
   // A halo of a matrix is made from all of it.
   if (options.sample == 0 || workload.matrix != nullptr) {
-    planned.pattern = [all = to_pattern(workload.exchanges())](Rank rank) { return all[static_cast<std::size_t>(rank)]; };
+    planned.pattern = [all = to_pattern(workload.exchanges())](Rank rank) {
+      return all[static_cast<std::size_t>(rank)];
+    };
   } else {
     planned.pattern = [workload](Rank rank) { return to_pattern(workload.exchange(rank)); };
   }
@@ -192,9 +206,10 @@ void add_predict(CLI::App& app, Action& action) {
   command->add_option("--strategy", options->strategies, "Strategies, auto among them")->capture_default_str();
   command->add_option("--grid", options->grid, "For cartesian_combining: the grid of ranks, e.g. 4x4");
   command
-      ->add_option("--sample", options->sample,
-                   "Plan the ranks of so many nodes only: the first, the last, the one that most bytes leave or enter, and "
-                   "others at random. Totals are theirs")
+      ->add_option(
+          "--sample", options->sample,
+          "Plan the ranks of so many nodes only: the first, the last, the one that most bytes leave or enter, and "
+          "others at random. Totals are theirs")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options->seed, "Of --sample")->capture_default_str();
   command->add_option("--json", options->json, "Append one object a line for each strategy to this file");

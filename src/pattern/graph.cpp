@@ -114,7 +114,8 @@ constexpr std::array<GraphGenerator, 4> generators = {{
     {"rsg", "density=0.3,seed=1", "Erdos-Renyi random sparse graph: each directed edge with probability density",
      random_sparse},
     {"local", "degree=24,d=3,r=2,dims=4x4x4,periodic=0,seed=1",
-     "random graph of near ranks, as of coarse multigrid levels: of all within distance r in a d-dimensional grid, degree "
+     "random graph of near ranks, as of coarse multigrid levels: of all within distance r in a d-dimensional grid, "
+     "degree "
      "on average",
      local},
     {"moore", "d=2,r=1,dims=4x4,periodic=1", "Moore neighborhood: all ranks of a d-dimensional grid within distance r",

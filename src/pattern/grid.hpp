@@ -18,8 +18,8 @@ struct Grid {
   [[nodiscard]] std::int64_t at(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& step) const;
 };
 
-/// That of the parameters `dims` (near-equal factors if it is absent) and `periodic`. Throws Error(argument) if it is not one
-/// of `ranks` in so many dimensions.
+/// That of the parameters `dims` (near-equal factors if it is absent) and `periodic`. Throws Error(argument) if it is
+/// not one of `ranks` in so many dimensions.
 [[nodiscard]] Grid grid_of(const Spec& spec, Rank ranks, std::int64_t dimensions, bool periodic);
 
 /// Near-equal factors of `ranks`, largest first (as MPI_Dims_create chooses them).

@@ -216,9 +216,8 @@ class Setup {
     if (!kept_.contains(key)) keep(key, letters(key.first, exchange));
     const Letters& all = kept_.at(key);
     const auto sent =
-        std::lower_bound(all.begin(), all.end(), std::pair(from, to), [](const Sent& a, std::pair<Rank, Rank> pair) {
-          return std::pair(a.from, a.to) < pair;
-        });
+        std::lower_bound(all.begin(), all.end(), std::pair(from, to),
+                         [](const Sent& a, std::pair<Rank, Rank> pair) { return std::pair(a.from, a.to) < pair; });
     if (sent == all.end() || sent->from != from || sent->to != to) missing_letter(from, to);
     return sent->data;
   }

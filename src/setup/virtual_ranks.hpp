@@ -50,11 +50,13 @@ struct VirtualSetup {
 /// What one rank sends and receives, without that of others being known: it is asked for the same rank several times.
 using PatternOf = std::function<RankPattern(Rank)>;
 
-/// The same plans and costs of `ranks` (ascending) only. Planned are their regions, and others as far as these hear of them: with
-/// lanes, the regions that send to them; of what all these send to, the lanes; and of what sends to those, the sizes. Nothing
-/// grows with the number of ranks. Where a strategy is to be chosen, the regions of `ranks` choose for all.
-[[nodiscard]] VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine, const Levels& levels,
-                                                   std::span<const Rank> ranks, const StrategySettings& settings = {},
+/// The same plans and costs of `ranks` (ascending) only. Planned are their regions, and others as far as these hear of
+/// them: with lanes, the regions that send to them; of what all these send to, the lanes; and of what sends to those,
+/// the sizes. Nothing grows with the number of ranks. Where a strategy is to be chosen, the regions of `ranks` choose
+/// for all.
+[[nodiscard]] VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine,
+                                                   const Levels& levels, std::span<const Rank> ranks,
+                                                   const StrategySettings& settings = {},
                                                    const LoweringOptions& lowering = {},
                                                    const Parameters* parameters = nullptr);
 

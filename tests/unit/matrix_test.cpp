@@ -358,8 +358,8 @@ TEST(Halo, RowBlocks) {
   EXPECT_THROW((void)halo(Csr{}, 2, 2), Error);
 }
 
-/// The matrix of a stencil on the points of a grid of cubes, by its definition: entries between points whose coordinates
-/// differ by at most 1, for 7 points only in one of them.
+/// The matrix of a stencil on the points of a grid of cubes, by its definition: entries between points whose
+/// coordinates differ by at most 1, for 7 points only in one of them.
 Csr stencil_on_cubes(int points, std::int64_t side, const std::vector<std::int64_t>& dims) {
   struct Point {
     std::int64_t x, y, z;
@@ -384,7 +384,8 @@ Csr stencil_on_cubes(int points, std::int64_t side, const std::vector<std::int64
 TEST(Halo, OfCubesIsThatOfTheirMatrix) {
   for (const int points : {7, 27})
     for (const std::int64_t side : {1, 3})
-      for (const std::vector<std::int64_t>& dims : std::vector<std::vector<std::int64_t>>{{3, 2, 2}, {1, 4, 3}, {1, 1, 1}}) {
+      for (const std::vector<std::int64_t>& dims :
+           std::vector<std::vector<std::int64_t>>{{3, 2, 2}, {1, 4, 3}, {1, 1, 1}}) {
         const auto ranks = static_cast<Rank>(dims[0] * dims[1] * dims[2]);
         const std::string spec = "box:points=" + std::to_string(points) + ",unknowns=" + std::to_string(side) +
                                  ",dims=" + std::to_string(dims[0]) + "x" + std::to_string(dims[1]) + "x" +

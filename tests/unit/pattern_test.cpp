@@ -99,10 +99,10 @@ void expect_consistent(const std::vector<Neighborhood>& all, const std::string& 
 
 TEST(Graph, BothSidesAgree) {
   for (Rank ranks : {1, 2, 3, 12, 30})
-    for (const std::string spec : {"rsg:density=0.3,seed=5", "rsg:density=1", "rsg:density=0", "moore:d=2,r=1",
-                                   "moore:d=3,r=2", "moore:d=1,r=3,periodic=0", "stencil:points=5",
-                                   "stencil:points=9,periodic=1", "stencil:points=7", "stencil:points=27",
-                                   "local:d=2,r=3,degree=20", "local:d=3,r=1,degree=9,periodic=1"})
+    for (const std::string spec :
+         {"rsg:density=0.3,seed=5", "rsg:density=1", "rsg:density=0", "moore:d=2,r=1", "moore:d=3,r=2",
+          "moore:d=1,r=3,periodic=0", "stencil:points=5", "stencil:points=9,periodic=1", "stencil:points=7",
+          "stencil:points=27", "local:d=2,r=3,degree=20", "local:d=3,r=1,degree=9,periodic=1"})
       expect_consistent(graph(spec, ranks), spec + " on " + std::to_string(ranks));
 }
 

@@ -122,8 +122,8 @@ TEST(SomeRanks, HaveTheSamePlansWithLevelsInside) {
   const Machine machine = Machine::parse("node:12 socket:2 rank:4", ranks);
   Pattern pattern;
   for (Rank rank = 0; rank < ranks; ++rank) pattern.push_back(uneven_pattern("stencil:points=27", rank, ranks));
-  for (const std::string strategy :
-       {"node:three_step,socket:two_step", "node:direct,socket:three_step", "socket:three_step", "socket:leader_scatter"})
+  for (const std::string strategy : {"node:three_step,socket:two_step", "node:direct,socket:three_step",
+                                     "socket:three_step", "socket:leader_scatter"})
     expect_the_same(pattern, machine, ranks_of_some_nodes(machine, 5), choose_levels(strategy), parameters, strategy);
 }
 
@@ -135,8 +135,7 @@ TEST(SomeRanks, HaveTheSamePlansOnGrids) {
     const Levels levels = choose_levels("cartesian_combining", grid);
     Pattern pattern;
     for (Rank rank = 0; rank < ranks; ++rank)
-      pattern.push_back(
-          uneven_pattern((planar ? "moore:d=2,r=1,dims=" : "moore:d=3,r=1,dims=") + grid, rank, ranks));
+      pattern.push_back(uneven_pattern((planar ? "moore:d=2,r=1,dims=" : "moore:d=3,r=1,dims=") + grid, rank, ranks));
     // A few ranks of a line; the line is planned with them.
     expect_the_same(pattern, Machine::parse(levels.grid, ranks), {10, 11, 12, ranks - 1}, levels, parameters, grid);
   }
@@ -218,8 +217,8 @@ TEST(SomeRanks, EdgesOfWhichOneSideKnowsNothingAreAnError) {
     return pattern;
   };
   const std::vector<Rank> some = {0, 1};
-  EXPECT_THROW((void)plan_some_virtual_ranks(one, Machine::parse("node:2 rank:2", 4), choose_levels("three_step"), some),
-               Error);
+  EXPECT_THROW(
+      (void)plan_some_virtual_ranks(one, Machine::parse("node:2 rank:2", 4), choose_levels("three_step"), some), Error);
 }
 
 }  // namespace
