@@ -266,10 +266,12 @@ class Value:
     y: float
 
 
-def draw_lines(values: Sequence[Value], x: str, y: str, path: Path, *, reference: float | None = None) -> None:
+def draw_lines(
+    values: Sequence[Value], x: str, y: str, path: Path, *, reference: float | None = None, columns: int = 4
+) -> None:
     """Lines in panels; x is logarithmic. A horizontal line marks the reference."""
     panels = list(dict.fromkeys(value.panel for value in values))
-    columns = min(4, len(panels))
+    columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.9 * rows), squeeze=False)
     for axis in axes.flat[len(panels) :]:

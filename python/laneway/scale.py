@@ -111,10 +111,13 @@ class Found:
     def count(self, key: str) -> int:
         return int(number(self.planned, key) or 0)
 
-    @property
-    def memory(self) -> int:
-        """Bytes that the request takes on the rank where they are most: staging, and the plan itself."""
-        return self.count("staging_bytes_max") + self.count("metadata_bytes_max")
+    def needs(self) -> dict[str, float]:
+        """What setup and request take of the rank where it is most; the request is staging memory and the plan itself."""
+        return {
+            "letters": self.count("setup_letters_max"),
+            "KiB gathered": self.count("setup_gather_bytes_max") / 1024,
+            "KiB of the request": (self.count("staging_bytes_max") + self.count("metadata_bytes_max")) / 1024,
+        }
 
     def row(self) -> dict[str, object]:
         keys = ("net_messages_max", "net_bytes_max", "node_messages_max", "setup_letters_max", "setup_letter_bytes_max")
@@ -213,4 +216,16 @@ def scale(output: Path, console: Console, *, quick: bool = False) -> None:
         "predicted µs",
         output / "scale.svg",
     )
-    console.print(f"{output / 'scale.csv'}, {output / 'scale.svg'}")
+    figures.draw_lines(
+        [
+            figures.Value(f"{one.case.pattern.name}: {what}", one.strategy, one.case.ranks, amount)
+            for one in found
+            if one.case.machine == MACHINES[0]
+            for what, amount in one.needs().items()
+        ],
+        "ranks",
+        "of the rank where it is most",
+        output / "scale-setup.svg",
+        columns=3,
+    )
+    console.print(f"{output / 'scale.csv'}, {output / 'scale.svg'}, {output / 'scale-setup.svg'}")
