@@ -83,7 +83,7 @@ class Case:
         return Point(Simulated(self.machine, self.nodes, self.ranks_of_node), arguments)
 
 
-def cases(ranks: Iterable[int]) -> list[Case]:
+def cases(ranks: Sequence[int]) -> list[Case]:
     """All patterns on all machines."""
     return [
         Case(machine, pattern, count // RANKS_OF_NODE, RANKS_OF_NODE)
@@ -214,7 +214,7 @@ def scale(output: Path, console: Console, *, quick: bool = False) -> None:
     """Predicted times, setup and memory of strategies by the number of ranks."""
     from laneway import figures
 
-    found = find(cases(count for count in RANKS if not quick or count <= _QUICK_RANKS))
+    found = find(cases([count for count in RANKS if not quick or count <= _QUICK_RANKS]))
     _print_times(console, found)
     _print_setups(console, found)
     ratios = sorted(sampling_ratios(RANKS[0]))
