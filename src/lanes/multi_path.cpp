@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -121,6 +122,7 @@ class MultiPath final : public Strategy {
         chunk.receiver = best_receiver(chunk, region, loads);
         add(chunk, chunk.receiver, 1, loads);
       }
+    put_together(chunks);
     std::map<std::pair<Rank, Rank>, std::vector<Piece>> pieces;  // by source and receiver
     for (const Chunk& chunk : chunks) {
       std::vector<Piece>& of_lane = pieces[{chunk.piece.source, chunk.receiver}];
@@ -130,6 +132,20 @@ class MultiPath final : public Strategy {
         of_lane.push_back(chunk.piece);
     }
     for (auto& [ends, of_lane] : pieces) lanes.push_back({region.id, region.id, -1, ends.second, std::move(of_lane)});
+  }
+
+  /// Chunks that the same destinations need alike can change places, so that each receiver gets neighbouring ones.
+  static void put_together(std::vector<Chunk>& chunks) {
+    const auto alike = [](const Chunk& a, const Chunk& b) {
+      return a.piece.source == b.piece.source && a.piece.bytes() == b.piece.bytes() && a.needs == b.needs;
+    };
+    for (auto first = chunks.begin(); first != chunks.end();) {
+      const auto last = std::find_if_not(first, chunks.end(), [&](const Chunk& chunk) { return alike(*first, chunk); });
+      std::vector<Rank> receivers;
+      std::transform(first, last, std::back_inserter(receivers), [](const Chunk& chunk) { return chunk.receiver; });
+      std::sort(receivers.begin(), receivers.end());
+      for (Rank receiver : receivers) (first++)->receiver = receiver;
+    }
   }
 
   /// A destination, unless another rank is better.
