@@ -10,6 +10,7 @@
 #include "core/mix.hpp"
 #include "core/readable.hpp"
 #include "halo_file.hpp"
+#include "matrix/box.hpp"
 #include "pattern/graph.hpp"
 
 namespace laneway::bench {
@@ -149,11 +150,11 @@ std::string Heavy::description() const {
 }
 
 bool Workload::is_halo() const {
-  return distributed || halo_file(pattern) || (matrix != nullptr && op == Op::alltoallv);
+  return distributed || halo_file(pattern) || matrix::is_box(pattern) || (matrix != nullptr && op == Op::alltoallv);
 }
 
 void Workload::check() const {
-  require(!halo_file(pattern) || op == Op::alltoallv, ErrorKind::argument,
+  require(!(halo_file(pattern) || matrix::is_box(pattern)) || op == Op::alltoallv, ErrorKind::argument,
           pattern + " is a halo, and so an alltoallv, not an " + name(op));
   if (heavy.ranks.empty()) return;
   require(op != Op::allgather, ErrorKind::argument,
@@ -171,6 +172,7 @@ std::int64_t Workload::block_bytes(Rank source) const {
 Exchange Workload::exchange(Rank rank) const {
   require(!distributed, ErrorKind::internal, "the parts of " + pattern + " do not follow from its name");
   if (const std::optional<std::string> file = halo_file(pattern)) return read_halo(*file, rank, ranks, bytes);
+  if (matrix::is_box(pattern)) return halo_exchange(matrix::box_halo(pattern, rank, ranks), bytes);
   if (matrix) return matrix_exchange(matrix::halo(*matrix, rank, ranks), *this);
   return graph_exchange(neighborhood(pattern, rank, ranks), rank, *this);
 }

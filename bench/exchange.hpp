@@ -66,7 +66,8 @@ struct Heavy {
 
 /// What all ranks exchange; any rank's part follows without communication, unless it is distributed.
 struct Workload {
-  std::string pattern;  ///< a graph spec, `matrix:` and a matrix spec, or `halo:` and a file; if distributed, a name
+  std::string
+      pattern;  ///< a graph or box spec, `matrix:` and a matrix spec, or `halo:` and a file; if distributed, a name
   Op op = Op::allgather;
   std::int64_t bytes = 0;  ///< of the block for an edge; of an element for the halo of a matrix
   Rank ranks = 0;

@@ -13,6 +13,7 @@
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
 #include "model/load.hpp"
+#include "sample.hpp"
 #include "setup/virtual_ranks.hpp"
 #include "specs.hpp"
 #include "traffic.hpp"
@@ -28,8 +29,18 @@ struct Options {
   Rank ranks = 0;
   std::string machine;
   std::string parameters = "default-hpc";
+  std::string grid;
   std::vector<std::string> strategies{"direct", "three_step", "auto"};
+  int sample = 0;
+  std::uint64_t seed = 1;
   std::string json;
+};
+
+/// Of whom there are plans.
+struct Planned {
+  PatternOf pattern;
+  std::vector<Rank> ranks;
+  int nodes = 0;
 };
 
 /// The most that any rank has.
@@ -38,16 +49,18 @@ struct SetupMost {
   std::int64_t letter_bytes = 0;
   std::int64_t gather_bytes = 0;
   std::int64_t staging_bytes = 0;
+  std::int64_t metadata_bytes = 0;
+  double mean_seconds = 0;  ///< of processor time for a rank's planner
 };
 
-/// What a strategy does for an exchange, by the plans of all ranks.
+/// What a strategy does for an exchange, by the plans of all ranks or of those of some nodes.
 struct Forecast {
   std::string strategy;
   std::string chosen;  ///< of `auto`
   Prediction prediction;
   TotalTraffic traffic;
   SetupMost setup;
-  double planning_seconds = 0;  ///< of all ranks, in this process
+  double planning_seconds = 0;  ///< of all of them, and what that takes of others, in this process
 };
 
 SetupMost most_of(const VirtualSetup& setup) {
@@ -56,16 +69,34 @@ SetupMost most_of(const VirtualSetup& setup) {
     most.letters = std::max(most.letters, cost.letters_sent);
     most.letter_bytes = std::max(most.letter_bytes, cost.letter_bytes_sent);
     most.gather_bytes = std::max(most.gather_bytes, cost.region_gather_bytes);
+    most.mean_seconds += cost.processor_seconds / static_cast<double>(setup.costs.size());
   }
-  for (const Plan& plan : setup.plans) most.staging_bytes = std::max(most.staging_bytes, plan.staging_bytes);
+  for (const Plan& plan : setup.plans) {
+    most.staging_bytes = std::max(most.staging_bytes, plan.staging_bytes);
+    most.metadata_bytes = std::max(most.metadata_bytes, metadata_bytes(plan));
+  }
   return most;
 }
 
-Forecast forecast(const std::string& strategy, const Pattern& pattern, const Machine& machine, const Nodes& nodes,
-                  const Parameters& parameters) {
+/// Of a larger region, what each of its ranks gathers does not fit into this process.
+constexpr std::size_t most_region_ranks = 4096;
+
+void check_regions(const std::string& strategy, const Machine& machine, const Levels& levels) {
+  const std::size_t ranks = machine.region(machine.find_levels(levels.names()).front(), 0).members.size();
+  require(ranks <= most_region_ranks, ErrorKind::argument,
+          strategy + ": its regions have " + std::to_string(ranks) +
+              " ranks, each of which gathers what all of them send; at most " + std::to_string(most_region_ranks) +
+              " are planned");
+}
+
+Forecast forecast(const std::string& strategy, const Planned& planned, const Machine& machine, const Nodes& nodes,
+                  const Parameters& parameters, const std::string& grid) {
   const auto begin = std::chrono::steady_clock::now();
-  const Levels levels = choose_levels(strategy);
-  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, levels, {}, {}, &parameters);
+  const Levels levels = choose_levels(strategy, grid);
+  const Machine planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, machine.ranks());
+  check_regions(strategy, planned_for, levels);
+  const VirtualSetup setup =
+      plan_some_virtual_ranks(planned.pattern, planned_for, levels, planned.ranks, {}, {}, &parameters);
   Forecast result;
   result.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.strategy = strategy;
@@ -77,7 +108,8 @@ Forecast forecast(const std::string& strategy, const Pattern& pattern, const Mac
   return result;
 }
 
-nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workload, const Nodes& nodes) {
+nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workload, const Planned& planned,
+                               const Nodes& nodes) {
   const TotalTraffic& traffic = forecast.traffic;
   const SetupMost& setup = forecast.setup;
   return {{"benchmark", "predict"},
@@ -86,6 +118,7 @@ nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workloa
           {"bytes", workload.bytes},
           {"ranks", workload.ranks},
           {"nodes", nodes.count},
+          {"planned_nodes", planned.nodes},
           {"candidate", forecast.strategy},
           {"chosen", forecast.chosen},
           {"predicted_s", forecast.prediction.seconds},
@@ -99,7 +132,24 @@ nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workloa
           {"setup_letter_bytes_max", setup.letter_bytes},
           {"setup_gather_bytes_max", setup.gather_bytes},
           {"staging_bytes_max", setup.staging_bytes},
+          {"metadata_bytes_max", setup.metadata_bytes},
+          {"rank_planning_s", setup.mean_seconds},
           {"planning_s", forecast.planning_seconds}};
+}
+
+Planned plan_what(const Options& options, const Workload& workload, const Nodes& nodes) {
+  Planned planned;
+  // A halo of a matrix is made from all of it.
+  if (options.sample == 0 || workload.matrix != nullptr) {
+    planned.pattern = [all = to_pattern(workload.exchanges())](Rank rank) {
+      return all[static_cast<std::size_t>(rank)];
+    };
+  } else {
+    planned.pattern = [workload](Rank rank) { return to_pattern(workload.exchange(rank)); };
+  }
+  planned.nodes = options.sample == 0 ? nodes.count : std::min(options.sample, nodes.count);
+  planned.ranks = ranks_of_nodes(sample_nodes(workload, nodes, planned.nodes, options.seed), nodes);
+  return planned;
 }
 
 int forecast_all(const Options& options) {
@@ -108,22 +158,24 @@ int forecast_all(const Options& options) {
   const Parameters parameters = Parameters::read(options.parameters);
   for (const std::string& spec : split_specs(options.patterns)) {
     const Workload workload = load_workload(spec, parse_op(options.op), options.bytes, options.ranks);
-    const Pattern pattern = to_pattern(workload.exchanges());
+    const Planned planned = plan_what(options, workload, nodes);
     Table table({"strategy", "predicted", "net msgs max/all", "net bytes max/all", "node msgs max", "node bytes",
-                 "setup letters", "staging", "planned in"});
+                 "setup letters", "gathered", "staging", "metadata", "a rank's planner", "planned in"});
     for (const std::string& strategy : split_strategies(options.strategies)) {
-      const Forecast f = forecast(strategy, pattern, machine, nodes, parameters);
+      const Forecast f = forecast(strategy, planned, machine, nodes, parameters, options.grid);
       table.add({f.chosen.empty() ? f.strategy : f.strategy + " (" + f.chosen + ")",
                  format_seconds(f.prediction.seconds),
                  std::to_string(f.traffic.net_messages_max) + " / " + std::to_string(f.traffic.net_messages_total),
                  readable_bytes(f.traffic.net_bytes_max) + " / " + readable_bytes(f.traffic.net_bytes_total),
                  std::to_string(f.traffic.node_messages_max), readable_bytes(f.traffic.node_bytes_total),
                  std::to_string(f.setup.letters) + ", " + readable_bytes(f.setup.letter_bytes),
-                 readable_bytes(f.setup.staging_bytes), format_seconds(f.planning_seconds)});
-      if (!options.json.empty()) append_line(options.json, to_json(f, workload, nodes).dump());
+                 readable_bytes(f.setup.gather_bytes), readable_bytes(f.setup.staging_bytes),
+                 readable_bytes(f.setup.metadata_bytes), format_seconds(f.setup.mean_seconds),
+                 format_seconds(f.planning_seconds)});
+      if (!options.json.empty()) append_line(options.json, to_json(f, workload, planned, nodes).dump());
     }
     std::cout << workload.description() << ", " << options.ranks << " ranks, " << nodes.description << ", parameters "
-              << parameters.name << "\n"
+              << parameters.name << "; planned: " << planned.nodes << " of " << nodes.count << " nodes\n"
               << table.text() << "\n"
               << std::flush;
   }
@@ -135,7 +187,7 @@ int forecast_all(const Options& options) {
 void add_predict(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "predict", "Messages, bytes and modelled times of strategies at any scale, by planning all ranks");
+      "predict", "Messages, bytes and modelled times of strategies at any scale, by planning all ranks or some");
   command
       ->add_option("--pattern", options->patterns,
                    "Graphs, matrix:SPEC or halo:FILE; separated by spaces or semicolons")
@@ -152,6 +204,14 @@ void add_predict(CLI::App& app, Action& action) {
   command->add_option("--parameters", options->parameters, "What messages cost: a name or PATH.toml")
       ->capture_default_str();
   command->add_option("--strategy", options->strategies, "Strategies, auto among them")->capture_default_str();
+  command->add_option("--grid", options->grid, "For cartesian_combining: the grid of ranks, e.g. 4x4");
+  command
+      ->add_option(
+          "--sample", options->sample,
+          "Plan the ranks of so many nodes only: the first, the last, the one that most bytes leave or enter, and "
+          "others at random. Totals are theirs")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options->seed, "Of --sample")->capture_default_str();
   command->add_option("--json", options->json, "Append one object a line for each strategy to this file");
   command->callback([options, &action] { action = [options] { return forecast_all(*options); }; });
 }

@@ -64,6 +64,9 @@ std::string describe_patterns() {
     text +=
         "  " + std::string(row.name) + ":" + std::string(row.parameters) + "  " + std::string(row.description) + "\n";
   return text + "Matrices: a file (.mtx, .graph), or\n" + matrix::describe_generators() +
+         "Halos of a stencil on a grid of points, a cube of them on each rank: box:points=27,unknowns=16,dims=4x4x4, "
+         "with --op "
+         "alltoallv\n"
          "Halos that amg --write-halos has written: halo:FILE, with --op alltoallv\n";
 }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from laneway import launch, machines, points, results
 from laneway.errors import UserError
 from laneway.paths import find_program
 from laneway.places import Local, Simulated
-from laneway.points import Point
+from laneway.points import Plans, Point
 from laneway.results import Record, number, rounded
 
 MACHINE = "lassen"
@@ -95,27 +94,12 @@ def levels(problem: Problem, ranks: Sequence[int]) -> list[Path]:
     return sorted((_halos(problem, ranks) / str(problem.ranks)).glob("level-*.halo"), key=_level_of)
 
 
-def _predict(problem: Problem, files: Sequence[Path]) -> list[Record]:
+def _plans(problem: Problem, files: Sequence[Path]) -> Plans:
     """What the plans of all ranks say, without running anything."""
-    program = Path(find_program("laneway-bench", "openmpi"))
-    parameters = machines.read(MACHINE).path
-    arguments = ["predict", "--op", "alltoallv", "--bytes", "8", "--ranks", str(problem.ranks)]
-    arguments += ["--machine", f"node:{problem.nodes} rank:{RANKS_OF_NODE}", "--parameters", str(parameters)]
-    arguments += ["--strategy", ",".join(STRATEGIES)]
-    inputs = (program, parameters, *files)
-    key = points.digest(repr(arguments).encode(), *(file.read_bytes() for file in inputs))
-    kept = points.folder() / f"{key}.jsonl"
-    if not kept.is_file():
-        making = kept.with_suffix(f".{os.getpid()}")
-        making.unlink(missing_ok=True)
-        patterns = " ".join(f"halo:{file}" for file in files)
-        done = subprocess.run(
-            [program, *arguments, "--pattern", patterns, "--json", making], capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise UserError(f"{' '.join(arguments)} failed: {done.stderr.strip()}", 1)
-        making.replace(kept)
-    return results.read(kept)
+    patterns = " ".join(f"halo:{file}" for file in files)
+    arguments = ("--op", "alltoallv", "--bytes", "8", "--ranks", str(problem.ranks), "--pattern", patterns)
+    arguments += ("--machine", f"node:{problem.nodes} rank:{RANKS_OF_NODE}", "--strategy", ",".join(STRATEGIES))
+    return Plans(MACHINE, arguments, tuple(files))
 
 
 def _point(problem: Problem, file: Path) -> Point:
@@ -173,14 +157,17 @@ def _by_candidate(records: Iterable[Record]) -> dict[str, Record]:
 
 def find(wanted: Sequence[Problem], console: Console) -> list[LevelOf]:
     """All levels of the problems, planned on all ranks, and simulated on up to a number of them."""
-    files: list[tuple[Problem, Path, list[Record]]] = []
+    own: dict[Problem, list[Path]] = {}
     for problem in wanted:
         same = [other.ranks for other in wanted if (other.nx, other.ny) == (problem.nx, problem.ny)]
-        own = levels(problem, same)
-        console.print(f"{problem.scaling}, {problem.ranks} ranks: {len(own)} levels of {problem.nx} x {problem.ny} points")
-        records = _predict(problem, own)
-        for i, file in enumerate(own):
-            files.append((problem, file, records[i * len(STRATEGIES) : (i + 1) * len(STRATEGIES)]))
+        own[problem] = levels(problem, same)
+        console.print(f"{problem.scaling}, {problem.ranks} ranks: {len(own[problem])} levels of {problem.nx} x {problem.ny} points")
+    planned = points.run_all([_plans(problem, files) for problem, files in own.items()])
+    files = [
+        (problem, file, records[i * len(STRATEGIES) : (i + 1) * len(STRATEGIES)])
+        for (problem, paths), records in zip(own.items(), planned, strict=True)
+        for i, file in enumerate(paths)
+    ]
     simulated = [(problem, file) for problem, file, _ in files if problem.ranks <= _SIMULATED_RANKS]
     times = dict(zip(simulated, points.run_all([_point(*one) for one in simulated]), strict=True))
     return [

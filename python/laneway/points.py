@@ -1,20 +1,22 @@
-"""Points of a figure: runs of laneway-bench on simulated clusters, in parallel, kept by their content."""
+"""Points of a figure: runs of laneway-bench on simulated clusters or on plans alone, in parallel, kept by their content."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from laneway import launch, machines, results, simulator
 from laneway.errors import UserError
-from laneway.paths import find_program, root
+from laneway.paths import find_local_tool, find_program, root
 from laneway.places import Simulated
 from laneway.results import Record
 from laneway.simulation import Platform
@@ -35,6 +37,40 @@ def digest(*parts: bytes) -> str:
     return result.hexdigest()[:32]
 
 
+class Runnable(Protocol):
+    """What gives records, always the same ones."""
+
+    def key(self) -> str:
+        """Of everything that the records depend on."""
+
+    def run(self, kept: Path) -> list[Record]:
+        """The records, which are also those in ``kept`` from now on."""
+
+
+@dataclass(frozen=True)
+class Plans:
+    """One run of ``laneway-bench predict``, with the parameters of a machine."""
+
+    machine: str
+    arguments: tuple[str, ...]
+    files: tuple[Path, ...] = ()  #: that the arguments name
+
+    def key(self) -> str:
+        program, parameters = Path(find_local_tool("laneway-bench")), machines.read(self.machine).path
+        return digest(repr(self.arguments).encode(), *(file.read_bytes() for file in (program, parameters, *self.files)))
+
+    def run(self, kept: Path) -> list[Record]:
+        command = [find_local_tool("laneway-bench"), "predict", *self.arguments]
+        command += ["--parameters", str(machines.read(self.machine).path)]
+        with tempfile.TemporaryDirectory(dir=kept.parent) as directory:
+            records = Path(directory) / "records.jsonl"
+            done = subprocess.run([*command, "--json", records], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise UserError(f"predict {' '.join(self.arguments)} failed: {done.stderr.strip()}", 1)
+            records.replace(kept)
+        return results.read(kept)
+
+
 @dataclass(frozen=True)
 class Point:
     """One run of laneway-bench on a simulated cluster."""
@@ -45,7 +81,6 @@ class Point:
     files: tuple[Path, ...] = ()  #: that the arguments name
 
     def key(self) -> str:
-        """Of everything that its records depend on: the program, the platform and the arguments."""
         machine = machines.read(self.place.machine)
         return digest(
             Path(find_program("laneway-bench", simulator.PRESET)).read_bytes(),
@@ -57,7 +92,6 @@ class Point:
         )
 
     def run(self, kept: Path) -> list[Record]:
-        """The records of this run, which are also those in ``kept`` from now on."""
         with tempfile.TemporaryDirectory(dir=kept.parent) as directory:
             records, log = Path(directory) / "records.jsonl", Path(directory) / "log"
             command = ["laneway-bench", *self.arguments, "--json", str(records)]
@@ -70,7 +104,7 @@ class Point:
         return results.read(kept)
 
 
-def run_all(points: Sequence[Point], jobs: int | None = None) -> list[list[Record]]:
+def run_all(points: Sequence[Runnable], jobs: int | None = None) -> list[list[Record]]:
     """The records of every point; those that are known already take no time."""
     found: dict[int, list[Record]] = {}
     missing: dict[int, Path] = {}
@@ -82,7 +116,7 @@ def run_all(points: Sequence[Point], jobs: int | None = None) -> list[list[Recor
             missing[index] = kept
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
     with Progress(*columns) as progress, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        task = progress.add_task("simulating", total=len(points), completed=len(found))
+        task = progress.add_task("points", total=len(points), completed=len(found))
         waiting = {pool.submit(points[index].run, kept): index for index, kept in missing.items()}
         try:
             for done in as_completed(waiting):

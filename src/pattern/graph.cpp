@@ -2,61 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/mix.hpp"
+#include "pattern/grid.hpp"
 #include "pattern/spec.hpp"
 
 namespace laneway {
 
 namespace {
-
-struct Grid {
-  std::vector<std::int64_t> dims;
-  bool periodic = true;
-
-  [[nodiscard]] std::vector<std::int64_t> coordinates(std::int64_t rank) const {
-    std::vector<std::int64_t> c(dims.size());
-    for (std::size_t i = dims.size(); i-- > 0;) {
-      c[i] = rank % dims[i];
-      rank /= dims[i];
-    }
-    return c;
-  }
-
-  /// The rank at `from` + `step`, or -1 outside an open boundary.
-  [[nodiscard]] std::int64_t at(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& step) const {
-    std::int64_t rank = 0;
-    for (std::size_t i = 0; i < dims.size(); ++i) {
-      std::int64_t x = from[i] + step[i];
-      if (periodic)
-        x = (x % dims[i] + dims[i]) % dims[i];
-      else if (x < 0 || x >= dims[i])
-        return -1;
-      rank = rank * dims[i] + x;
-    }
-    return rank;
-  }
-};
-
-Grid grid_of(const Spec& spec, Rank ranks, std::int64_t dimensions, bool periodic) {
-  Grid grid{spec.integers("dims"), spec.integer("periodic", periodic) != 0};
-  if (grid.dims.empty()) grid.dims = balanced_dims(ranks, dimensions);
-  require(static_cast<std::int64_t>(grid.dims.size()) == dimensions, ErrorKind::argument,
-          spec.name + ": dims has " + std::to_string(grid.dims.size()) + " entries, expected " +
-              std::to_string(dimensions));
-  std::int64_t product = 1;
-  for (std::int64_t d : grid.dims) {
-    require(d >= 1 && d <= ranks, ErrorKind::argument, spec.name + ": dims must be between 1 and the number of ranks");
-    if (product <= ranks) product *= d;
-  }
-  require(product == ranks, ErrorKind::argument,
-          spec.name + ": the product of dims is " + std::to_string(product) + ", there are " + std::to_string(ranks) +
-              " ranks");
-  return grid;
-}
 
 /// The ranks at all offsets within `radius` (Chebyshev) for which `keep` holds, without the rank itself and without
 /// repetition. The offsets are symmetric, so sources and destinations agree.
@@ -94,36 +52,72 @@ Neighborhood stencil(const Spec& spec, Rank rank, Rank ranks) {
       });
 }
 
+/// Dimensions and radius.
+std::pair<std::int64_t, std::int64_t> box_of(const Spec& spec, std::int64_t dimensions, std::int64_t radius) {
+  const std::int64_t d = spec.integer("d", dimensions);
+  const std::int64_t r = spec.integer("r", radius);
+  require(d >= 1 && d <= 8 && r >= 1 && r <= 64, ErrorKind::argument, spec.name + ": d must be 1 to 8 and r 1 to 64");
+  return {d, r};
+}
+
 Neighborhood moore(const Spec& spec, Rank rank, Rank ranks) {
   constexpr std::array<std::string_view, 4> keys = {"d", "r", "dims", "periodic"};
   spec.allow_only(keys);
-  const std::int64_t d = spec.integer("d", 2);
-  const std::int64_t r = spec.integer("r", 1);
-  require(d >= 1 && d <= 8 && r >= 1 && r <= 64, ErrorKind::argument, "moore: d must be 1 to 8 and r 1 to 64");
+  const auto [d, r] = box_of(spec, 2, 1);
   return offsets_within(grid_of(spec, ranks, d, true), rank, r, [](const auto&) { return true; });
 }
+
+/// Directed edges, each there with a probability, by itself: both of its ranks know it without any list.
+struct RandomEdges {
+  std::uint64_t seed;
+  double probability;
+
+  [[nodiscard]] bool contain(Rank source, Rank destination) const {
+    const std::uint64_t pair = static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(destination);
+    return source != destination && static_cast<double>(mix(mix(seed) ^ mix(pair)) >> 11) * 0x1p-53 < probability;
+  }
+};
 
 Neighborhood random_sparse(const Spec& spec, Rank rank, Rank ranks) {
   constexpr std::array<std::string_view, 2> keys = {"density", "seed"};
   spec.allow_only(keys);
   const double density = spec.real("density", 0.3);
   require(density >= 0 && density <= 1, ErrorKind::argument, "rsg: density must be between 0 and 1");
-  const auto seed = static_cast<std::uint64_t>(spec.integer("seed", 1));
-  auto has_edge = [&](Rank source, Rank destination) {
-    const std::uint64_t pair = static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(destination);
-    return source != destination && static_cast<double>(mix(mix(seed) ^ mix(pair)) >> 11) * 0x1p-53 < density;
-  };
+  const RandomEdges edges{static_cast<std::uint64_t>(spec.integer("seed", 1)), density};
   Neighborhood result;
   for (Rank other = 0; other < ranks; ++other) {
-    if (has_edge(other, rank)) result.sources.push_back(other);
-    if (has_edge(rank, other)) result.destinations.push_back(other);
+    if (edges.contain(other, rank)) result.sources.push_back(other);
+    if (edges.contain(rank, other)) result.destinations.push_back(other);
   }
   return result;
 }
 
-constexpr std::array<GraphGenerator, 3> generators = {{
+Neighborhood local(const Spec& spec, Rank rank, Rank ranks) {
+  constexpr std::array<std::string_view, 6> keys = {"degree", "d", "r", "dims", "periodic", "seed"};
+  spec.allow_only(keys);
+  const auto [d, r] = box_of(spec, 3, 2);
+  const double degree = spec.real("degree", 24);
+  const double others = std::pow(2 * r + 1, d) - 1;
+  require(degree >= 0 && degree <= others, ErrorKind::argument,
+          "local: degree must be between 0 and (2r + 1)^d - 1, which is " + std::to_string(std::llround(others)));
+  const RandomEdges edges{static_cast<std::uint64_t>(spec.integer("seed", 1)), degree / others};
+  const Neighborhood near = offsets_within(grid_of(spec, ranks, d, false), rank, r, [](const auto&) { return true; });
+  Neighborhood result;
+  for (Rank other : near.sources) {
+    if (edges.contain(other, rank)) result.sources.push_back(other);
+    if (edges.contain(rank, other)) result.destinations.push_back(other);
+  }
+  return result;
+}
+
+constexpr std::array<GraphGenerator, 4> generators = {{
     {"rsg", "density=0.3,seed=1", "Erdos-Renyi random sparse graph: each directed edge with probability density",
      random_sparse},
+    {"local", "degree=24,d=3,r=2,dims=4x4x4,periodic=0,seed=1",
+     "random graph of near ranks, as of coarse multigrid levels: of all within distance r in a d-dimensional grid, "
+     "degree "
+     "on average",
+     local},
     {"moore", "d=2,r=1,dims=4x4,periodic=1", "Moore neighborhood: all ranks of a d-dimensional grid within distance r",
      moore},
     {"stencil", "points=9,dims=4x4,periodic=0", "halo of a 5- or 9-point (2-D), 7- or 27-point (3-D) stencil", stencil},
@@ -143,18 +137,6 @@ Neighborhood neighborhood(std::string_view text, Rank rank, Rank ranks) {
     names += (names.empty() ? "" : ", ") + std::string(generator.name);
   }
   throw Error(ErrorKind::argument, "unknown graph '" + spec.name + "'; valid are " + names);
-}
-
-std::vector<std::int64_t> balanced_dims(std::int64_t ranks, std::int64_t dimensions) {
-  std::vector<std::int64_t> dims(static_cast<std::size_t>(dimensions), 1);
-  std::vector<std::int64_t> factors;
-  for (std::int64_t f = 2, rest = ranks; rest > 1; ++f) {
-    if (f * f > rest) f = rest;
-    for (; rest % f == 0; rest /= f) factors.push_back(f);
-  }
-  for (std::size_t i = factors.size(); i-- > 0;) *std::min_element(dims.begin(), dims.end()) *= factors[i];
-  std::sort(dims.begin(), dims.end(), std::greater<>());
-  return dims;
 }
 
 namespace {

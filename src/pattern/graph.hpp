@@ -33,9 +33,6 @@ struct GraphGenerator {
 /// compute its own without communication. Throws Error(argument) that lists what is valid.
 [[nodiscard]] Neighborhood neighborhood(std::string_view spec, Rank rank, Rank ranks);
 
-/// Near-equal factors of `ranks`, largest first (as MPI_Dims_create chooses them).
-[[nodiscard]] std::vector<std::int64_t> balanced_dims(std::int64_t ranks, std::int64_t dimensions);
-
 /// Every destination gets the same `bytes` bytes at offset 0; the k-th source's arrive at k * bytes.
 [[nodiscard]] RankPattern allgather_pattern(const Neighborhood& neighborhood, std::int64_t bytes);
 

@@ -335,7 +335,9 @@ Round Planner::agree_on_costs() {
   return {Round::Kind::region_gather, {}, {}, to_bytes(numbers), scope_};
 }
 
+/// The numbers of others have its own among them.
 Round Planner::choose(const std::vector<Bytes>& inbox) {
+  for (Prediction& prediction : selection_.predictions) prediction = {};
   for (const Bytes& bytes : inbox) {
     Reader reader(bytes);
     selection_.setup_seconds = std::max(selection_.setup_seconds, reader.get<double>());

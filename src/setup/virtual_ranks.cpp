@@ -1,9 +1,12 @@
 #include "setup/virtual_ranks.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <deque>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,34 +22,88 @@ struct LevelOf {
   bool deduplicate;
 };
 
-std::vector<double> largest_numbers(const std::vector<Round>& rounds) {
-  std::vector<double> all = rounds.front().numbers;
-  for (const Round& round : rounds)
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], round.numbers[i]);
-  return all;
+/// What a rank whose state machine does not run here sends to one whose does, in the exchange of this number.
+using Outside = std::function<Bytes(Rank from, Rank to, int exchange)>;
+
+[[noreturn]] Bytes missing_letter(Rank from, Rank to) {
+  throw Error(ErrorKind::topology, "setup: rank " + std::to_string(to) + " expects a letter from rank " +
+                                       std::to_string(from) +
+                                       ", which sends none: the two disagree about the edges between them");
 }
 
-/// Moves one round of all ranks.
-std::vector<std::vector<Bytes>> carry(std::vector<Round>& rounds, std::vector<SetupCost>& costs) {
-  const auto ranks = static_cast<Rank>(rounds.size());
-  std::vector<std::vector<Bytes>> inboxes(rounds.size());
-  if (rounds.front().kind == Round::Kind::exchange) {
+/// The state machines of some ranks, which take their rounds together. Of a region there are all ranks or none.
+template <class StateMachine>
+class Group {
+ public:
+  explicit Group(std::vector<Rank> ascending) : ranks_(std::move(ascending)), costs_(ranks_.size()) {}
+
+  /// The machine of the next rank, and what begins it and returns its first round.
+  template <class Begin>
+  void add(StateMachine& machine, Begin&& begin) {
+    machines_.push_back(&machine);
+    rounds_.push_back(timed(rounds_.size(), begin));
+  }
+  /// Its first round is the exchange after the one that it would be.
+  void skip_exchange() { ++exchange_; }
+
+  [[nodiscard]] bool done() const { return rounds_.empty() || kind() == Round::Kind::done; }
+  [[nodiscard]] bool is_at(int exchange) const { return kind() == Round::Kind::exchange && exchange_ == exchange; }
+  [[nodiscard]] std::span<const Rank> ranks() const { return ranks_; }
+  [[nodiscard]] std::span<Round> rounds() { return rounds_; }
+  [[nodiscard]] const std::vector<SetupCost>& costs() const { return costs_; }
+
+  /// `agreed`: the largest numbers of all ranks; if it is empty, those of this group are put there and stand for all.
+  void step(const Outside& outside, std::vector<double>& agreed) {
+    std::vector<std::vector<Bytes>> inboxes(ranks_.size());
+    if (kind() == Round::Kind::exchange) {
+      exchange(outside, inboxes);
+      ++exchange_;
+    } else if (kind() == Round::Kind::region_gather) {
+      gather(inboxes);
+    } else {
+      if (agreed.empty()) agreed = largest_numbers();
+      for (std::vector<Bytes>& inbox : inboxes) inbox = {to_bytes(agreed)};
+    }
+    for (std::size_t i = 0; i < ranks_.size(); ++i)
+      rounds_[i] = timed(i, [&] { return machines_[i]->resume(inboxes[i]); });
+    for (const Round& round : rounds_)
+      require(round.kind == kind(), ErrorKind::internal, "virtual ranks are in different rounds of the setup");
+  }
+
+ private:
+  [[nodiscard]] Round::Kind kind() const { return rounds_.front().kind; }
+
+  template <class F>
+  Round timed(std::size_t i, F&& f) {
+    const std::clock_t begin = std::clock();
+    Round round = f();
+    costs_[i].processor_seconds += static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    return round;
+  }
+
+  [[nodiscard]] bool contains(Rank rank) const { return std::binary_search(ranks_.begin(), ranks_.end(), rank); }
+  [[nodiscard]] std::size_t index(Rank rank) const {
+    return static_cast<std::size_t>(std::lower_bound(ranks_.begin(), ranks_.end(), rank) - ranks_.begin());
+  }
+
+  void exchange(const Outside& outside, std::vector<std::vector<Bytes>>& inboxes) {
     std::map<std::pair<Rank, Rank>, std::deque<Bytes>> mail;
-    for (Rank r = 0; r < ranks; ++r) {
-      SetupCost& cost = costs[static_cast<std::size_t>(r)];
-      for (Letter& letter : rounds[static_cast<std::size_t>(r)].letters) {
-        ++cost.letters_sent;
-        cost.letter_bytes_sent += static_cast<std::int64_t>(letter.data.size());
-        mail[{r, letter.peer}].push_back(std::move(letter.data));
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      for (Letter& letter : rounds_[i].letters) {
+        ++costs_[i].letters_sent;
+        costs_[i].letter_bytes_sent += static_cast<std::int64_t>(letter.data.size());
+        if (contains(letter.peer)) mail[{ranks_[i], letter.peer}].push_back(std::move(letter.data));
       }
     }
-    for (Rank r = 0; r < ranks; ++r) {
-      for (Rank from : rounds[static_cast<std::size_t>(r)].from) {
-        auto it = mail.find({from, r});
-        require(it != mail.end() && !it->second.empty(), ErrorKind::topology,
-                "setup: rank " + std::to_string(r) + " expects a letter from rank " + std::to_string(from) +
-                    ", which sends none: the two disagree about the edges between them");
-        inboxes[static_cast<std::size_t>(r)].push_back(std::move(it->second.front()));
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      for (Rank from : rounds_[i].from) {
+        if (!contains(from)) {
+          inboxes[i].push_back(outside(from, ranks_[i], exchange_));
+          continue;
+        }
+        const auto it = mail.find({from, ranks_[i]});
+        if (it == mail.end() || it->second.empty()) missing_letter(from, ranks_[i]);
+        inboxes[i].push_back(std::move(it->second.front()));
         it->second.pop_front();
       }
     }
@@ -54,76 +111,171 @@ std::vector<std::vector<Bytes>> carry(std::vector<Round>& rounds, std::vector<Se
       require(letters.empty(), ErrorKind::topology,
               "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " +
                   std::to_string(pair.first));
-  } else if (rounds.front().kind == Round::Kind::largest) {
-    const Bytes largest = to_bytes(largest_numbers(rounds));
-    for (std::vector<Bytes>& inbox : inboxes) inbox = {largest};
-  } else {
-    for (Rank r = 0; r < ranks; ++r) {
-      const auto i = static_cast<std::size_t>(r);
-      ++costs[i].region_gathers;
-      for (Rank member : rounds[i].region->members) {
-        inboxes[i].push_back(rounds[static_cast<std::size_t>(member)].contribution);
-        costs[i].region_gather_bytes += static_cast<std::int64_t>(inboxes[i].back().size());
+  }
+
+  void gather(std::vector<std::vector<Bytes>>& inboxes) {
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      ++costs_[i].region_gathers;
+      for (Rank member : rounds_[i].region->members) {
+        inboxes[i].push_back(rounds_[index(member)].contribution);
+        costs_[i].region_gather_bytes += static_cast<std::int64_t>(inboxes[i].back().size());
       }
     }
   }
-  return inboxes;
-}
 
-/// Runs the state machines of all ranks to their end.
-template <class Machines>
-void run_all(Machines& machines, std::vector<Round> rounds, std::vector<SetupCost>& costs) {
-  while (true) {
-    bool busy = false;
-    for (const Round& round : rounds) {
-      busy = busy || round.kind != Round::Kind::done;
-      require(round.kind == rounds.front().kind, ErrorKind::internal,
-              "virtual ranks are in different rounds of the setup");
+  [[nodiscard]] std::vector<double> largest_numbers() const {
+    std::vector<double> all = rounds_.front().numbers;
+    for (const Round& round : rounds_)
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], round.numbers[i]);
+    return all;
+  }
+
+  std::vector<Rank> ranks_;
+  std::vector<StateMachine*> machines_;
+  std::vector<Round> rounds_;
+  std::vector<SetupCost> costs_;
+  int exchange_ = 0;
+};
+
+/// The planner of one rank, and all that it refers to.
+struct VirtualRank {
+  Region region;
+  std::vector<InnerLevel> inner;
+  std::unique_ptr<CostModel> costs;
+  std::unique_ptr<Planner> planner;
+};
+
+/// Plans some ranks with as few others as that takes. Which these are follows from the letters that are asked for: the
+/// region of a rank that has to send one is planned in its turn, as far as that letter and no further.
+class Setup {
+ public:
+  Setup(const PatternOf& pattern, const Machine& machine, std::span<const LevelOf> levels,
+        const LoweringOptions& lowering, const Parameters* parameters)
+      : pattern_(pattern), machine_(machine), levels_(levels), lowering_(lowering), parameters_(parameters) {}
+
+  VirtualSetup plan(std::span<const Rank> ascending) {
+    std::set<Rank> regions;
+    for (Rank rank : ascending) regions.insert(region_id(rank));
+    std::vector<Rank> ranks;
+    for (Rank id : regions) {
+      const std::vector<Rank> members = machine_.region(levels_.front().level, id).members;
+      ranks.insert(ranks.end(), members.begin(), members.end());
     }
-    if (!busy) return;
-    const std::vector<std::vector<Bytes>> inboxes = carry(rounds, costs);
-    for (std::size_t i = 0; i < machines.size(); ++i) rounds[i] = machines[i]->resume(inboxes[i]);
+    std::sort(ranks.begin(), ranks.end());
+    std::vector<VirtualRank> planned(ranks.size());
+    Group<Planner> group(ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      make(planned[i], ranks[i], pattern_(ranks[i]));
+      group.add(*planned[i].planner, [&] { return planned[i].planner->begin(); });
+    }
+    while (!group.done()) group.step(outside_, agreed_);
+    VirtualSetup result;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (!std::binary_search(ascending.begin(), ascending.end(), ranks[i])) continue;
+      Planner& planner = *planned[i].planner;
+      result.plans.push_back(planner.take_plan());
+      result.costs.push_back(group.costs()[i]);
+      result.views.push_back(planner.view());
+      result.itineraries.push_back(planner.itinerary());
+      result.selection = planner.selection();
+    }
+    return result;
   }
-}
 
-VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<const LevelOf> levels,
-                      const LoweringOptions& lowering, const Parameters* parameters = nullptr) {
-  const auto ranks = static_cast<Rank>(pattern.size());
-  std::vector<PlanOptions> options(pattern.size(), {levels.front().deduplicate, lowering});
-  std::vector<std::unique_ptr<CostModel>> costs;
-  std::vector<Region> regions;
-  std::vector<std::vector<InnerLevel>> inner(pattern.size());
-  std::vector<std::unique_ptr<Planner>> planners;
-  std::vector<Round> rounds;
-  regions.reserve(pattern.size());
-  for (Rank r = 0; r < ranks; ++r) {
-    regions.push_back(machine.region(levels.front().level, r));
-    for (const LevelOf& level : levels.subspan(1))
-      inner[static_cast<std::size_t>(r)].push_back(
-          {machine.region(level.level, r), level.candidates, level.deduplicate});
-  }
-  for (Rank r = 0; r < ranks; ++r) {
-    const auto i = static_cast<std::size_t>(r);
-    if (parameters) {
+ private:
+  struct Sent {
+    Rank from;
+    Rank to;
+    Bytes data;
+  };
+  /// Letters that ranks of a region send in an exchange, by (from, to).
+  using Letters = std::vector<Sent>;
+  /// Letters are kept, since other regions will ask for them, but no more than this.
+  static constexpr std::size_t most_kept_bytes = std::size_t{1} << 30;
+
+  [[nodiscard]] Rank region_id(Rank rank) const { return machine_.region_id(levels_.front().level, rank); }
+
+  void make(VirtualRank& virtual_rank, Rank rank, const RankPattern& pattern) const {
+    virtual_rank.region = machine_.region(levels_.front().level, rank);
+    for (const LevelOf& level : levels_.subspan(1))
+      virtual_rank.inner.push_back({machine_.region(level.level, rank), level.candidates, level.deduplicate});
+    PlanOptions options{levels_.front().deduplicate, lowering_};
+    if (parameters_) {
       CostOptions cost;
-      cost.network_message_bytes = lowering.network_message_bytes;
-      cost.sharing = machine.region(0, r).members;
-      options[i].costs = costs.emplace_back(std::make_unique<CostModel>(*parameters, std::move(cost))).get();
+      cost.network_message_bytes = lowering_.network_message_bytes;
+      cost.sharing = machine_.region(0, rank).members;
+      virtual_rank.costs = std::make_unique<CostModel>(*parameters_, std::move(cost));
+      options.costs = virtual_rank.costs.get();
     }
-    planners.push_back(
-        std::make_unique<Planner>(r, pattern[i], regions[i], levels.front().candidates, options[i], inner[i]));
-    rounds.push_back(planners.back()->begin());
+    virtual_rank.planner = std::make_unique<Planner>(rank, pattern, virtual_rank.region, levels_.front().candidates,
+                                                     options, virtual_rank.inner);
   }
-  VirtualSetup result;
-  result.costs.resize(pattern.size());
-  run_all(planners, std::move(rounds), result.costs);
-  result.selection = planners.front()->selection();
-  for (auto& planner : planners) {
-    result.plans.push_back(planner->take_plan());
-    result.views.push_back(planner->view());
-    result.itineraries.push_back(planner->itinerary());
+
+  Bytes letter(Rank from, Rank to, int exchange) {
+    const std::pair key{region_id(from), exchange};
+    if (!kept_.contains(key)) keep(key, letters(key.first, exchange));
+    const Letters& all = kept_.at(key);
+    const auto sent =
+        std::lower_bound(all.begin(), all.end(), std::pair(from, to),
+                         [](const Sent& a, std::pair<Rank, Rank> pair) { return std::pair(a.from, a.to) < pair; });
+    if (sent == all.end() || sent->from != from || sent->to != to) missing_letter(from, to);
+    return sent->data;
   }
+
+  void keep(const std::pair<Rank, int>& key, Letters letters) {
+    std::size_t bytes = 0;
+    for (const Sent& sent : letters) bytes += sizeof(Sent) + sent.data.capacity();
+    if (kept_bytes_ + bytes > most_kept_bytes) {
+      kept_.clear();
+      kept_bytes_ = 0;
+    }
+    kept_bytes_ += bytes;
+    kept_.emplace(key, std::move(letters));
+  }
+
+  /// Ranks whose plans nobody wants know the regions of their peers: only the first exchange tells these.
+  Letters letters(Rank region, int exchange) {
+    Group<Planner> group(machine_.region(levels_.front().level, region).members);
+    std::vector<VirtualRank> members(group.ranks().size());
+    if (exchange > 0) group.skip_exchange();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const RankPattern pattern = pattern_(group.ranks()[i]);
+      std::map<Rank, Rank> peer_regions;
+      for (const Edge& edge : pattern.out) peer_regions.emplace(edge.peer, region_id(edge.peer));
+      for (const Edge& edge : pattern.in) peer_regions.emplace(edge.peer, region_id(edge.peer));
+      make(members[i], group.ranks()[i], pattern);
+      Planner& planner = *members[i].planner;
+      group.add(planner, [&] { return planner.begin(exchange > 0 ? &peer_regions : nullptr); });
+    }
+    while (!group.is_at(exchange)) group.step(outside_, agreed_);
+    Letters result;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      for (Letter& letter : group.rounds()[i].letters)
+        result.push_back({group.ranks()[i], letter.peer, std::move(letter.data)});
+    std::sort(result.begin(), result.end(),
+              [](const Sent& a, const Sent& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
+    return result;
+  }
+
+  const PatternOf& pattern_;
+  const Machine& machine_;
+  const std::span<const LevelOf> levels_;
+  const LoweringOptions& lowering_;
+  const Parameters* parameters_;
+  const Outside outside_ = [this](Rank from, Rank to, int exchange) { return letter(from, to, exchange); };
+  std::vector<double> agreed_;
+  std::map<std::pair<Rank, int>, Letters> kept_;  // by region and exchange
+  std::size_t kept_bytes_ = 0;
+};
+
+std::vector<Rank> all_ranks(std::size_t ranks) {
+  std::vector<Rank> result(ranks);
+  std::iota(result.begin(), result.end(), Rank{0});
   return result;
+}
+
+PatternOf one_of(const Pattern& pattern) {
+  return [&pattern](Rank rank) { return pattern[static_cast<std::size_t>(rank)]; };
 }
 
 }  // namespace
@@ -131,13 +283,15 @@ VirtualSetup plan_all(const Pattern& pattern, const Machine& machine, std::span<
 std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,
                                          const LocalOptions& options) {
   std::vector<std::unique_ptr<Localizer>> localizers;
-  std::vector<Round> rounds;
-  std::vector<SetupCost> costs(plans.size());
+  Group<Localizer> group(all_ranks(plans.size()));
   for (std::size_t r = 0; r < plans.size(); ++r) {
-    localizers.push_back(std::make_unique<Localizer>(std::move(plans[r]), nodes[r], options));
-    rounds.push_back(localizers.back()->begin());
+    Localizer& localizer =
+        *localizers.emplace_back(std::make_unique<Localizer>(std::move(plans[r]), nodes[r], options));
+    group.add(localizer, [&] { return localizer.begin(); });
   }
-  run_all(localizers, std::move(rounds), costs);
+  std::vector<double> none;
+  const Outside nobody = [](Rank from, Rank to, int) { return missing_letter(from, to); };
+  while (!group.done()) group.step(nobody, none);
   for (std::size_t r = 0; r < plans.size(); ++r) plans[r] = localizers[r]->take_plan();
   return plans;
 }
@@ -147,12 +301,19 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
   std::vector<LevelOf> levels = {{0, {&strategy}, options.deduplicate}};
   for (const Strategy* inside : inner)
     levels.push_back({static_cast<int>(levels.size()), {inside}, options.deduplicate});
-  return plan_all(pattern, machine, levels, options.lowering);
+  return Setup(one_of(pattern), machine, levels, options.lowering, nullptr).plan(all_ranks(pattern.size()));
 }
 
 VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
                                 const StrategySettings& settings, const LoweringOptions& lowering,
                                 const Parameters* parameters) {
+  return plan_some_virtual_ranks(one_of(pattern), machine, levels, all_ranks(pattern.size()), settings, lowering,
+                                 parameters);
+}
+
+VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine, const Levels& levels,
+                                     std::span<const Rank> ranks, const StrategySettings& settings,
+                                     const LoweringOptions& lowering, const Parameters* parameters) {
   StrategySettings known = settings;
   known.fabric = Fabric::of(machine);
   const std::vector<int> positions = machine.find_levels(levels.names());
@@ -163,7 +324,7 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
     candidates.emplace_back(choice, known);
     all.push_back({positions[i], candidates.back().get(), choice.deduplicate});
   }
-  return plan_all(pattern, machine, all, lowering, parameters);
+  return Setup(pattern, machine, all, lowering, parameters).plan(ranks);
 }
 
 }  // namespace laneway

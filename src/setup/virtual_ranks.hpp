@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,14 +14,16 @@
 
 namespace laneway {
 
-/// What one rank's setup cost in communication.
+/// What one rank's setup cost.
 struct SetupCost {
   std::int64_t letters_sent = 0;
   std::int64_t letter_bytes_sent = 0;
   std::int64_t region_gathers = 0;
   std::int64_t region_gather_bytes = 0;  ///< of all contributions that this rank holds
+  double processor_seconds = 0;          ///< of its planner, in this process
 };
 
+/// By rank.
 struct VirtualSetup {
   std::vector<Plan> plans;
   std::vector<SetupCost> costs;
@@ -43,6 +46,19 @@ struct VirtualSetup {
                                               const StrategySettings& settings = {},
                                               const LoweringOptions& lowering = {},
                                               const Parameters* parameters = nullptr);
+
+/// What one rank sends and receives, without that of others being known: it is asked for the same rank several times.
+using PatternOf = std::function<RankPattern(Rank)>;
+
+/// The same plans and costs of `ranks` (ascending) only. Planned are their regions, and others as far as these hear of
+/// them: with lanes, the regions that send to them; of what all these send to, the lanes; and of what sends to those,
+/// the sizes. Nothing grows with the number of ranks. Where a strategy is to be chosen, the regions of `ranks` choose
+/// for all.
+[[nodiscard]] VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine,
+                                                   const Levels& levels, std::span<const Rank> ranks,
+                                                   const StrategySettings& settings = {},
+                                                   const LoweringOptions& lowering = {},
+                                                   const Parameters* parameters = nullptr);
 
 /// Lets what moves inside nodes go through their memory. `nodes[r]`: the ranks that share memory with rank r.
 [[nodiscard]] std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "matrix/box.hpp"
 #include "matrix/generators.hpp"
 #include "matrix/halo.hpp"
 #include "matrix/load.hpp"
@@ -355,6 +356,48 @@ TEST(Halo, RowBlocks) {
   EXPECT_EQ(row_blocks(0, 2), (std::vector<std::int64_t>{0, 0, 0}));
   EXPECT_THROW((void)row_blocks(3, 0), Error);
   EXPECT_THROW((void)halo(Csr{}, 2, 2), Error);
+}
+
+/// The matrix of a stencil on the points of a grid of cubes, by its definition: entries between points whose
+/// coordinates differ by at most 1, for 7 points only in one of them.
+Csr stencil_on_cubes(int points, std::int64_t side, const std::vector<std::int64_t>& dims) {
+  struct Point {
+    std::int64_t x, y, z;
+  };
+  std::vector<Point> all;  // by their numbers
+  for (std::int64_t rank = 0; rank < dims[0] * dims[1] * dims[2]; ++rank)
+    for (std::int64_t i = 0; i < side * side * side; ++i)
+      all.push_back({rank / (dims[1] * dims[2]) * side + i / (side * side),
+                     rank / dims[2] % dims[1] * side + i / side % side, rank % dims[2] * side + i % side});
+  std::vector<Entry> entries;
+  for (std::size_t row = 0; row < all.size(); ++row)
+    for (std::size_t column = 0; column < all.size(); ++column) {
+      const std::int64_t x = std::abs(all[row].x - all[column].x);
+      const std::int64_t y = std::abs(all[row].y - all[column].y);
+      const std::int64_t z = std::abs(all[row].z - all[column].z);
+      if (std::max({x, y, z}) <= 1 && (points == 27 || x + y + z <= 1))
+        entries.push_back({static_cast<std::int64_t>(row), static_cast<std::int64_t>(column), 1});
+    }
+  return assemble(std::ssize(all), std::ssize(all), entries);
+}
+
+TEST(Halo, OfCubesIsThatOfTheirMatrix) {
+  for (const int points : {7, 27})
+    for (const std::int64_t side : {1, 3})
+      for (const std::vector<std::int64_t>& dims :
+           std::vector<std::vector<std::int64_t>>{{3, 2, 2}, {1, 4, 3}, {1, 1, 1}}) {
+        const auto ranks = static_cast<Rank>(dims[0] * dims[1] * dims[2]);
+        const std::string spec = "box:points=" + std::to_string(points) + ",unknowns=" + std::to_string(side) +
+                                 ",dims=" + std::to_string(dims[0]) + "x" + std::to_string(dims[1]) + "x" +
+                                 std::to_string(dims[2]);
+        for (Halo expected : halos(stencil_on_cubes(points, side, dims), ranks)) {
+          expected.local = {};
+          EXPECT_EQ(box_halo(spec, expected.rank, ranks), expected) << spec << ", rank " << expected.rank;
+        }
+      }
+  EXPECT_THROW((void)box_halo("box:points=9", 0, 1), Error);
+  EXPECT_THROW((void)box_halo("box:unknowns=0", 0, 1), Error);
+  EXPECT_THROW((void)box_halo("box:dims=2x2x2", 0, 9), Error);
 }
 
 /// Everything a halo says, one entry at a time from its definition.

@@ -9,6 +9,7 @@
 #include "cases.hpp"
 #include "core/error.hpp"
 #include "pattern/graph.hpp"
+#include "pattern/grid.hpp"
 #include "pattern/pattern.hpp"
 #include "pattern/spec.hpp"
 
@@ -98,9 +99,10 @@ void expect_consistent(const std::vector<Neighborhood>& all, const std::string& 
 
 TEST(Graph, BothSidesAgree) {
   for (Rank ranks : {1, 2, 3, 12, 30})
-    for (const std::string spec : {"rsg:density=0.3,seed=5", "rsg:density=1", "rsg:density=0", "moore:d=2,r=1",
-                                   "moore:d=3,r=2", "moore:d=1,r=3,periodic=0", "stencil:points=5",
-                                   "stencil:points=9,periodic=1", "stencil:points=7", "stencil:points=27"})
+    for (const std::string spec :
+         {"rsg:density=0.3,seed=5", "rsg:density=1", "rsg:density=0", "moore:d=2,r=1", "moore:d=3,r=2",
+          "moore:d=1,r=3,periodic=0", "stencil:points=5", "stencil:points=9,periodic=1", "stencil:points=7",
+          "stencil:points=27", "local:d=2,r=3,degree=20", "local:d=3,r=1,degree=9,periodic=1"})
       expect_consistent(graph(spec, ranks), spec + " on " + std::to_string(ranks));
 }
 
@@ -112,6 +114,17 @@ TEST(Graph, RandomSparseHasItsDensityAndDependsOnTheSeed) {
   EXPECT_EQ(all, graph("rsg:density=0.3,seed=1", 200));
   EXPECT_NE(all, graph("rsg:density=0.3,seed=2", 200));
   EXPECT_EQ(neighborhood("rsg:density=1", 3, 5).destinations, (std::vector<Rank>{0, 1, 2, 4}));
+}
+
+TEST(Graph, LocalHasItsDegreeAmongNearRanksAndDependsOnTheSeed) {
+  const auto all = graph("local:d=2,r=3,degree=20,dims=20x20,periodic=1", 400);
+  std::size_t edges = 0;
+  for (const Neighborhood& n : all) edges += n.destinations.size();
+  EXPECT_NEAR(static_cast<double>(edges) / 400, 20, 0.5);
+  const std::vector<Rank> near = neighborhood("moore:d=2,r=3,dims=20x20", 210, 400).sources;
+  EXPECT_TRUE(std::includes(near.begin(), near.end(), all[210].sources.begin(), all[210].sources.end()));
+  EXPECT_NE(all, graph("local:d=2,r=3,degree=20,dims=20x20,periodic=1,seed=2", 400));
+  EXPECT_EQ(neighborhood("local:d=2,r=1,degree=8,dims=3x3", 4, 9), neighborhood("moore:d=2,r=1,dims=3x3", 4, 9));
 }
 
 TEST(Graph, MooreNeighborhoodsHaveTheirSize) {
@@ -133,9 +146,10 @@ TEST(Graph, StencilsEndAtTheBoundary) {
 
 TEST(Graph, ErrorsSayWhatIsValid) {
   auto error = [](const char* spec, Rank ranks) { return error_of([&] { (void)neighborhood(spec, 0, ranks); }); };
-  EXPECT_EQ(error("ring", 4), "unknown graph 'ring'; valid are rsg, moore, stencil");
+  EXPECT_EQ(error("ring", 4), "unknown graph 'ring'; valid are rsg, local, moore, stencil");
   EXPECT_EQ(error("rsg:degree=3", 4), "rsg: unknown parameter 'degree'; valid are density, seed");
   EXPECT_EQ(error("rsg:density=1.5", 4), "rsg: density must be between 0 and 1");
+  EXPECT_EQ(error("local:d=2,r=1,degree=9", 4), "local: degree must be between 0 and (2r + 1)^d - 1, which is 8");
   EXPECT_EQ(error("rsg:density=x", 4), "rsg: parameter density=x is not a number");
   EXPECT_EQ(error("rsg:density", 4), "'rsg:density': expected key=value, found 'density'");
   EXPECT_EQ(error("rsg:seed=1,seed=2", 4), "'rsg:seed=1,seed=2': parameter 'seed' given twice");
