@@ -21,7 +21,7 @@ from laneway.points import Point
 from laneway.results import Record, number, rounded
 from laneway.simulation import Platform
 
-FIGURES = ("simulator", "rocm", "hypre")
+FIGURES = ("simulator", "rocm", "hypre", "lassen")
 
 _MEASURED = "validate-cluster-4x4.csv"
 _EMULATED = Simulated("cluster-4x4-200mbit", 4, 4)
@@ -346,5 +346,9 @@ def run(figure: str, output: Path, *, quick: bool = False) -> None:
         from laneway import multigrid
 
         multigrid.hypre(output, console, quick=quick)
+    elif figure == "lassen":
+        from laneway import heterogeneous
+
+        heterogeneous.lassen(output, console, quick=quick)
     else:
         raise UserError(f"reproduce {figure}: expected one of {', '.join(FIGURES)}")

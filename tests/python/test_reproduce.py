@@ -11,7 +11,7 @@ from laneway.results import Record
 
 
 def test_unknown_figures_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected one of simulator, rocm, hypre"):
+    with pytest.raises(UserError, match="expected one of simulator, rocm, hypre, lassen"):
         reproduce.run("tables", tmp_path)
 
 
