@@ -25,7 +25,7 @@ from laneway.points import Point
 from laneway.results import Record, number, rounded
 from laneway.simulation import Platform
 
-FIGURES = ("simulator", "rocm", "hypre", "scale")
+FIGURES = ("simulator", "rocm", "hypre", "lassen", "scale")
 
 _MEASURED = "validate-cluster-4x4.csv"
 _EMULATED = Simulated("cluster-4x4-200mbit", 4, 4)
@@ -367,6 +367,10 @@ def run(figure: str, output: Path, *, quick: bool = False) -> None:
         from laneway import multigrid
 
         multigrid.hypre(output, console, quick=quick)
+    elif figure == "lassen":
+        from laneway import heterogeneous
+
+        heterogeneous.lassen(output, console, quick=quick)
     elif figure == "scale":
         from laneway import scale
 
