@@ -350,7 +350,7 @@ TEST_F(HypreExchange, NodalSystemsExtendThePackage) {
 template <class T>
 void run_source_level(HYPRE_Int job, LNW_Hypre_layout layout, std::uint64_t seed) {
   const Pattern pattern(MPI_COMM_WORLD, seed);
-  hypre_ParCSRCommPkg* const package = make_package(MPI_COMM_WORLD, pattern);
+  hypre_ParCSRCommPkg* package = make_package(MPI_COMM_WORLD, pattern);
   const std::vector<HYPRE_Int> map(package->send_map_elmts,
                                    package->send_map_elmts + package->send_map_starts[package->num_sends]);
   LNW_Hypre_exchange exchange;
