@@ -18,12 +18,13 @@
 extern "C" {
 #endif
 
-/** What the send data of jobs 1, 11 and 21 is. */
+/** What the send data of jobs 1, 11 and 21 is. An element is one HYPRE_Complex, HYPRE_Int or HYPRE_BigInt, or a block
+ * of them. */
 typedef enum LNW_Hypre_layout {
   /** The local vector: entry i of the send map takes element send_map_elmts[i]. Nothing has to be packed before. */
   LNW_HYPRE_VECTOR,
-  /** One element for each entry of the send map, as hypre_ParCSRCommHandleCreate takes it. Entries of the same vector
-   *  element hold the same bytes, so only the first of them is read. */
+  /** One element for each entry of the send map, as hypre_ParCSRCommHandleCreate takes it. Entries for the same element
+   *  of the vector hold the same bytes, so only the first of them is read. */
   LNW_HYPRE_PACKED,
   /** The same, but every entry may hold something else, so nothing is deduplicated. */
   LNW_HYPRE_ENTRIES
@@ -32,10 +33,10 @@ typedef enum LNW_Hypre_layout {
 /** An exchange of one job of a package. It has copies of all that it needs of the package. */
 typedef struct LNW_Hypre_exchange {
   LNW_Request request;
-  char* send;           /**< what the request sends: `send_elements` elements */
-  char* receive;        /**< `receive_bytes` bytes */
-  HYPRE_Int* picks;     /**< element i of `send` is this element of the send data; NULL: element i */
-  size_t element_bytes; /**< size of HYPRE_Complex, HYPRE_Int or HYPRE_BigInt */
+  char* send;       /**< what the request sends: `send_elements` elements */
+  char* receive;    /**< `receive_bytes` bytes */
+  HYPRE_Int* picks; /**< element i of `send` is this element of the send data; NULL: element i */
+  size_t element_bytes;
   size_t send_elements; /**< without duplicates */
   size_t receive_bytes; /**< of all received elements */
 } LNW_Hypre_exchange;
@@ -44,8 +45,9 @@ typedef struct LNW_Hypre_exchange {
 #define LNW_HYPRE_EXCHANGE_NULL \
   { LNW_REQUEST_NULL, NULL, NULL, NULL, 0, 0, 0 }
 
-/** Size of an element of hypre's `job` in bytes, or 0 if there is no such job. */
-static inline size_t LNW_Hypre_element_bytes(HYPRE_Int job) {
+/** Size of HYPRE_Complex (jobs 1 and 2), HYPRE_Int (11 and 12) or HYPRE_BigInt (21 and 22), or 0 if there is no such
+ *  job. */
+static inline size_t LNW_Hypre_value_bytes(HYPRE_Int job) {
   switch (job) {
     case 1:
     case 2:
@@ -109,10 +111,11 @@ static inline HYPRE_Int LNW_Hypre_deduplicate(HYPRE_Int count, const HYPRE_Int* 
 
 /** Collective over the package's communicator, and synchronising: this is where the plan is made. The package may be
  *  destroyed afterwards. `layout` is not looked at for jobs 2, 12 and 22: they send one element for each entry of
- *  recv_vec_starts, and receive one for each entry of the send map. Memory is the host's. Hints are in docs/hints.md.
+ *  recv_vec_starts, and receive one for each entry of the send map. `block_size` values are an element: 1, or as for
+ *  hypre_ParCSRBlockCommHandleCreate. Memory is the host's. Hints are in docs/hints.md.
  */
-static inline int LNW_Hypre_exchange_init(HYPRE_Int job, const hypre_ParCSRCommPkg* package, LNW_Hypre_layout layout,
-                                          MPI_Info info, LNW_Hypre_exchange* exchange) {
+static inline int LNW_Hypre_exchange_init(HYPRE_Int job, HYPRE_Int block_size, const hypre_ParCSRCommPkg* package,
+                                          LNW_Hypre_layout layout, MPI_Info info, LNW_Hypre_exchange* exchange) {
   const LNW_Hypre_exchange none = LNW_HYPRE_EXCHANGE_NULL;
   const int transpose = LNW_Hypre_is_transpose(job);
   const HYPRE_Int sends = hypre_ParCSRCommPkgNumSends(package), receives = hypre_ParCSRCommPkgNumRecvs(package);
@@ -127,11 +130,8 @@ static inline int LNW_Hypre_exchange_init(HYPRE_Int job, const hypre_ParCSRCommP
       transpose ? hypre_ParCSRCommPkgSendProcs(package) : hypre_ParCSRCommPkgRecvProcs(package);
   const HYPRE_Int sent = outdegree > 0 ? send_starts[outdegree] : 0;
   const HYPRE_Int received = indegree > 0 ? receive_starts[indegree] : 0;
-  const size_t bytes = LNW_Hypre_element_bytes(job);
-  const MPI_Datatype type = bytes == 0 ? MPI_DATATYPE_NULL
-                            : job < 10 ? HYPRE_MPI_COMPLEX
-                            : job < 20 ? HYPRE_MPI_INT
-                                       : HYPRE_MPI_BIG_INT;
+  const size_t bytes = LNW_Hypre_value_bytes(job) * (size_t)block_size;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
   const size_t degrees = (size_t)outdegree + (size_t)indegree;
   int* const ranks = (int*)malloc(degrees * sizeof *ranks + 1);
   MPI_Count* const counts = (MPI_Count*)malloc(degrees * sizeof *counts + 1);
@@ -162,6 +162,14 @@ static inline int LNW_Hypre_exchange_init(HYPRE_Int job, const hypre_ParCSRCommP
   exchange->send = (char*)malloc(exchange->send_elements * bytes + 1);
   exchange->receive = (char*)malloc(exchange->receive_bytes + 1);
 
+  if (bytes > 0) {
+    MPI_Type_contiguous((int)block_size,
+                        job < 10   ? HYPRE_MPI_COMPLEX
+                        : job < 20 ? HYPRE_MPI_INT
+                                   : HYPRE_MPI_BIG_INT,
+                        &type);
+    MPI_Type_commit(&type);
+  }
   code = LNW_Topology_create(hypre_ParCSRCommPkgComm(package), (int)indegree, ranks + outdegree, MPI_UNWEIGHTED,
                              (int)outdegree, ranks, MPI_UNWEIGHTED, info, &topology);
   if (code == MPI_SUCCESS)
@@ -169,6 +177,7 @@ static inline int LNW_Hypre_exchange_init(HYPRE_Int job, const hypre_ParCSRCommP
         exchange->send, (MPI_Count)exchange->send_elements, counts, indices, type, exchange->receive, received,
         counts + outdegree, indices + sent, type, topology, info, &exchange->request);
   if (topology != LNW_TOPOLOGY_NULL) LNW_Topology_free(&topology);
+  if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
   free(ranks);
   free(counts);
   free(indices);

@@ -43,19 +43,26 @@ Takeover* takeover() {
   return fits ? &Takeover::instance() : nullptr;
 }
 
-/// The matrix in whose product or smoother this thread is.
-thread_local const hypre_ParCSRMatrix* matrix_at_work = nullptr;
+/// Where the matrix in whose product or smoother this thread is has its package.
+thread_local hypre_ParCSRCommPkg* const* package_at_work = nullptr;
 
 class AtWork {
  public:
-  explicit AtWork(const hypre_ParCSRMatrix* matrix) : before_(matrix_at_work) { matrix_at_work = matrix; }
-  ~AtWork() { matrix_at_work = before_; }
+  template <class Matrix>
+  explicit AtWork(const Matrix* matrix) : before_(package_at_work) {
+    package_at_work = &matrix->comm_pkg;
+  }
+  ~AtWork() { package_at_work = before_; }
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
 
  private:
-  const hypre_ParCSRMatrix* before_;
+  hypre_ParCSRCommPkg* const* before_;
 };
+
+bool is_at_work(const hypre_ParCSRCommPkg* package) {
+  return package_at_work != nullptr && *package_at_work == package;
+}
 
 bool on_host(HYPRE_MemoryLocation location) {
 #if defined(HYPRE_USING_GPU)
@@ -71,6 +78,8 @@ bool on_host(HYPRE_MemoryLocation location) {
 
 using laneway::hypre::AtWork;
 using laneway::hypre::find_next;
+using laneway::hypre::is_at_work;
+using laneway::hypre::on_host;
 using laneway::hypre::takeover;
 
 extern "C" {
@@ -80,15 +89,11 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate_v2(HYPRE_Int job
                                                                    void* send_data_in,
                                                                    HYPRE_MemoryLocation recv_memory_location,
                                                                    void* recv_data_in) {
-  using laneway::hypre::matrix_at_work;
-  using laneway::hypre::on_host;
-  const bool known = matrix_at_work != nullptr && hypre_ParCSRMatrixCommPkg(matrix_at_work) == comm_pkg;
-  if (auto* const ours = takeover(); ours != nullptr)
-    if (hypre_ParCSRCommHandle* const handle =
-            ours->start({job, comm_pkg, on_host(send_memory_location) && on_host(recv_memory_location), send_data_in,
-                         recv_data_in, known});
-        handle != nullptr)
-      return handle;
+  if (auto* const ours = takeover(); ours != nullptr) {
+    const bool host = on_host(send_memory_location) && on_host(recv_memory_location);
+    auto* const handle = ours->start({job, 1, comm_pkg, host, send_data_in, recv_data_in, is_at_work(comm_pkg)});
+    if (handle != nullptr) return handle;
+  }
   return LANEWAY_NEXT(hypre_ParCSRCommHandleCreate_v2)(job, comm_pkg, send_memory_location, send_data_in,
                                                        recv_memory_location, recv_data_in);
 }
@@ -101,6 +106,21 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate(HYPRE_Int job, h
 LNW_PUBLIC HYPRE_Int hypre_ParCSRCommHandleDestroy(hypre_ParCSRCommHandle* comm_handle) {
   if (auto* const ours = takeover(); ours != nullptr && ours->finish(comm_handle)) return hypre_error_flag;
   return LANEWAY_NEXT(hypre_ParCSRCommHandleDestroy)(comm_handle);
+}
+
+LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRBlockCommHandleCreate(HYPRE_Int job, HYPRE_Int bnnz,
+                                                                     hypre_ParCSRCommPkg* comm_pkg, void* send_data,
+                                                                     void* recv_data) {
+  if (auto* const ours = takeover(); ours != nullptr) {
+    auto* const handle = ours->start({job, bnnz, comm_pkg, true, send_data, recv_data, is_at_work(comm_pkg)});
+    if (handle != nullptr) return handle;
+  }
+  return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleCreate)(job, bnnz, comm_pkg, send_data, recv_data);
+}
+
+LNW_PUBLIC HYPRE_Int hypre_ParCSRBlockCommHandleDestroy(hypre_ParCSRCommHandle* comm_handle) {
+  if (auto* const ours = takeover(); ours != nullptr && ours->finish(comm_handle)) return hypre_error_flag;
+  return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleDestroy)(comm_handle);
 }
 
 LNW_PUBLIC HYPRE_Int hypre_ParCSRCommPkgCreateAndFill(MPI_Comm comm, HYPRE_Int num_recvs, HYPRE_Int* recv_procs,
@@ -186,6 +206,20 @@ LNW_PUBLIC HYPRE_Int hypre_BoomerAMGRelaxKaczmarz(hypre_ParCSRMatrix* A, hypre_P
                                                   HYPRE_Real* l1_norms, hypre_ParVector* u) {
   const AtWork at_work(A);
   return LANEWAY_NEXT(hypre_BoomerAMGRelaxKaczmarz)(A, f, omega, l1_norms, u);
+}
+
+LNW_PUBLIC HYPRE_Int hypre_ParCSRBlockMatrixMatvec(HYPRE_Complex alpha, hypre_ParCSRBlockMatrix* A, hypre_ParVector* x,
+                                                   HYPRE_Complex beta, hypre_ParVector* y) {
+  const AtWork at_work(A);
+  return LANEWAY_NEXT(hypre_ParCSRBlockMatrixMatvec)(alpha, A, x, beta, y);
+}
+
+LNW_PUBLIC HYPRE_Int hypre_BoomerAMGBlockRelax(hypre_ParCSRBlockMatrix* A, hypre_ParVector* f, HYPRE_Int* cf_marker,
+                                               HYPRE_Int relax_type, HYPRE_Int relax_points, HYPRE_Real relax_weight,
+                                               HYPRE_Real omega, hypre_ParVector* u, hypre_ParVector* Vtemp) {
+  const AtWork at_work(A);
+  return LANEWAY_NEXT(hypre_BoomerAMGBlockRelax)(A, f, cf_marker, relax_type, relax_points, relax_weight, omega, u,
+                                                 Vtemp);
 }
 
 }  // extern "C"

@@ -12,9 +12,9 @@ namespace laneway::hypre {
 
 namespace {
 
-/// Exchanges of a kind that a package has before its plan is made: hierarchies that are set up and used once or twice
-/// do not pay for planning.
-constexpr std::int64_t default_after = 4;
+/// Exchanges of a kind that a package has before its plan is made. Making one takes about as long as so many exchanges,
+/// and what has been used so often is expected to be used as often again.
+constexpr std::int64_t default_after = 20;
 
 /// Marks handles as ours: no request of hypre is here.
 hypre_MPI_Request mark;
@@ -193,7 +193,7 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
   MPI_Comm_size(comm, &ranks);
   if (ranks < 2) return Outcome::one_rank;
   if (!exchange.known_caller && !any_caller_) return Outcome::other_caller;
-  const std::size_t bytes = LNW_Hypre_element_bytes(exchange.job);
+  const std::size_t bytes = LNW_Hypre_value_bytes(exchange.job) * static_cast<std::size_t>(exchange.block_size);
   if (bytes == 0) return Outcome::unknown_job;
   if (!exchange.on_host) return Outcome::not_on_host;
   Package* const package = find(exchange.package);
@@ -218,8 +218,9 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
   MPI_Info_set(info, "lnw_check", "true");
-  const int code = LNW_Hypre_exchange_init(
-      exchange.job, exchange.package, kind.deduplicates ? LNW_HYPRE_PACKED : LNW_HYPRE_ENTRIES, info, &plan.exchange);
+  const int code =
+      LNW_Hypre_exchange_init(exchange.job, exchange.block_size, exchange.package,
+                              kind.deduplicates ? LNW_HYPRE_PACKED : LNW_HYPRE_ENTRIES, info, &plan.exchange);
   MPI_Info_free(&info);
   if (code != MPI_SUCCESS) {
     const std::string text = error_text(code);

@@ -47,6 +47,7 @@ class Takeover {
 
   struct Exchange {
     HYPRE_Int job;
+    HYPRE_Int block_size;  ///< values in an element
     const hypre_ParCSRCommPkg* package;
     bool on_host;
     const void* send;

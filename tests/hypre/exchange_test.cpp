@@ -148,7 +148,7 @@ TEST_F(HypreExchange, AllJobs) {
     hypre_ParCSRCommPkg* const package = make_package(MPI_COMM_WORLD, pattern);
     std::set<std::pair<std::size_t, bool>> kinds;  // jobs whose elements have one size share a plan
     for (const HYPRE_Int job : jobs) {
-      const bool is_new = kinds.emplace(LNW_Hypre_element_bytes(job), job % 10 == 2).second;
+      const bool is_new = kinds.emplace(LNW_Hypre_value_bytes(job), job % 10 == 2).second;
       for (int round = is_new ? 0 : after; round < after + 4; ++round) exchange(job, package, pattern, round);
     }
     hypre_MatvecCommPkgDestroy(package);
@@ -170,6 +170,33 @@ TEST_F(HypreExchange, RebuiltPackagesMeetNoOldPlan) {
     hypre_MatvecCommPkgDestroy(package);
   }
   hypre_TFree(place, HYPRE_MEMORY_HOST);
+}
+
+/// Three numbers, as hypre's block exchanges move them.
+struct Block {
+  double values[3];
+  Block() = default;
+  explicit Block(std::uint64_t value) {
+    for (double& each : values) each = static_cast<double>(value++);
+  }
+  explicit Block(int value) : Block(static_cast<std::uint64_t>(value)) {}
+};
+
+TEST_F(HypreExchange, Blocks) {
+  const Pattern pattern(MPI_COMM_WORLD, 11);
+  hypre_ParCSRCommPkg* const package = make_package(MPI_COMM_WORLD, pattern);
+  for (const HYPRE_Int job : {1, 2})
+    for (int round = 0; round < after + 3; ++round) {
+      Data<Block> data(pattern, job == 2, false, static_cast<std::uint64_t>(round));
+      auto* const handle = hypre_ParCSRBlockCommHandleCreate(job, 3, package, data.send.data(), data.receive.data());
+      if (has_neighbours(package)) {
+        EXPECT_EQ(is_taken_over(handle), round >= after) << "round " << round;
+      }
+      hypre_ParCSRBlockCommHandleDestroy(handle);
+      EXPECT_TRUE(data.arrived()) << "round " << round;
+      exchange(job, package, pattern, round);  // of single numbers, and a plan of its own
+    }
+  hypre_MatvecCommPkgDestroy(package);
 }
 
 TEST_F(HypreExchange, SeveralAtOnce) {
@@ -316,6 +343,20 @@ TEST_F(HypreExchange, ProductsAndSmoothers) {
   });
 }
 
+TEST_F(HypreExchange, BlockProductsAndSmoothers) {
+  const Problem problem;
+  hypre_ParCSRBlockMatrix* const a = hypre_ParCSRBlockMatrixConvertFromParCSRMatrix(problem.matrix(), 2);
+  std::vector<HYPRE_Int> marker(static_cast<std::size_t>(problem.rows() / 2), 1);
+  expect_same_results(problem, "block Matvec",
+                      [&](auto* x, auto* y) { hypre_ParCSRBlockMatrixMatvec(2, a, x, 0.5, y); });
+  const Vector v(problem, 1, 1);
+  for (const HYPRE_Int type : {0, 3, 6, 20})
+    expect_same_results(problem, ("block smoother " + std::to_string(type)).c_str(), [&](auto* x, auto* y) {
+      hypre_BoomerAMGBlockRelax(a, x, marker.data(), type, 0, 0.9, 1.1, y, v.get());
+    });
+  hypre_ParCSRBlockMatrixDestroy(a);
+}
+
 TEST_F(HypreExchange, PackagesThatFollowTheNumberOfColumns) {
   // hypre 2.26 cannot go back to fewer columns: it multiplies by the quotient of two integers.
   const Problem problem;
@@ -354,7 +395,7 @@ void run_source_level(HYPRE_Int job, LNW_Hypre_layout layout, std::uint64_t seed
   const std::vector<HYPRE_Int> map(package->send_map_elmts,
                                    package->send_map_elmts + package->send_map_starts[package->num_sends]);
   LNW_Hypre_exchange exchange;
-  ASSERT_EQ(LNW_Hypre_exchange_init(job, package, layout, MPI_INFO_NULL, &exchange), MPI_SUCCESS);
+  ASSERT_EQ(LNW_Hypre_exchange_init(job, 1, package, layout, MPI_INFO_NULL, &exchange), MPI_SUCCESS);
   free_lists(package);
   hypre_TFree(package, HYPRE_MEMORY_HOST);
   const bool transpose = job % 10 == 2;
@@ -396,7 +437,7 @@ TEST_F(HypreExchange, SourceLevelErrors) {
   const Pattern pattern(MPI_COMM_WORLD, 4);
   hypre_ParCSRCommPkg* const package = make_package(MPI_COMM_WORLD, pattern);
   LNW_Hypre_exchange exchange;
-  EXPECT_NE(LNW_Hypre_exchange_init(3, package, LNW_HYPRE_PACKED, MPI_INFO_NULL, &exchange), MPI_SUCCESS);
+  EXPECT_NE(LNW_Hypre_exchange_init(3, 1, package, LNW_HYPRE_PACKED, MPI_INFO_NULL, &exchange), MPI_SUCCESS);
   EXPECT_EQ(exchange.request, LNW_REQUEST_NULL);
   EXPECT_MPI(LNW_Hypre_exchange_free(&exchange));
   hypre_MatvecCommPkgDestroy(package);
