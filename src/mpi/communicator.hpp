@@ -177,6 +177,9 @@ class Communicator {
   /// Under the hint lnw_shared_staging, by its bytes and the ranks that share memory.
   std::map<std::pair<std::int64_t, std::vector<Rank>>, std::shared_ptr<StagingArena>> arenas;
 
+  /// Whether any rank has a neighbour more than once; known of communicators that were adopted.
+  bool repeated_edges = false;
+
   /// If it was created with reordered ranks.
   std::optional<Reordering> reordering;
 

@@ -1,5 +1,6 @@
 #include "mpi/graph.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
@@ -129,6 +130,16 @@ void prepare_plans(Communicator& communicator, const Hints& hints) {
   communicator.fixed_counts = hints.fixed_counts;
 }
 
+bool has_repeated_edges(const Topology& topology) {
+  const auto repeats = [](const std::vector<Neighbor>& neighbors) {
+    std::vector<Rank> ranks;
+    for (const Neighbor& neighbor : neighbors) ranks.push_back(neighbor.rank);
+    std::sort(ranks.begin(), ranks.end());
+    return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+  };
+  return repeats(topology.sources) || repeats(topology.destinations);
+}
+
 }  // namespace
 
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
@@ -153,6 +164,28 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
   prepare_plans(fresh, agreed.hints);
+}
+
+void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
+  int same = MPI_UNEQUAL;
+  check_mpi(MPI_Comm_compare(comm_old, comm, &same), "MPI_Comm_compare");
+  Communicator& fresh = same == MPI_CONGRUENT ? Communicator::derive(comm, Communicator::of(comm_old).private_comm())
+                                              : Communicator::of(comm);
+  HintTexts texts;
+  Hints hints;
+  hints.strategy.row = &strategies().front();
+  std::exception_ptr failure;
+  try {
+    texts = hints_in(info);
+    hints = resolve_hints(texts, {});
+    fresh.read_descriptions(hints);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  fresh.repeated_edges =
+      !agree(*fresh.private_comm(), failure, hints, !failure && !has_repeated_edges(fresh.topology()));
+  fresh.hints = std::move(texts);
+  prepare_plans(fresh, hints);
 }
 
 const Reordering& reordering_of(MPI_Comm comm) {
