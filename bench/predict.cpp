@@ -211,8 +211,8 @@ void add_predict(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--sample", options->sample,
-          "Plan the ranks of so many nodes only: the first, the last, the one that most bytes leave or enter, and "
-          "others at random. Totals are theirs")
+          "Plan the ranks of so many nodes only: the one that most bytes leave or enter, the one of the rank with most "
+          "peers on other nodes, the first, the last, and others at random. Totals are theirs")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options->seed, "Of --sample")->capture_default_str();
   command->add_option("--json", options->json, "Append one object a line for each strategy to this file");

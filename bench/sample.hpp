@@ -9,8 +9,8 @@
 
 namespace laneway::bench {
 
-/// `count` of the nodes, ascending; at most all: the one that most bytes leave or enter (the first of several), the
-/// first, the last, and others that follow from the seed.
+/// `count` of the nodes, ascending; at most all: the one that most bytes leave or enter, the one with the rank that has
+/// most peers on other nodes (of several the first), the first, the last, and others that follow from the seed.
 [[nodiscard]] std::vector<int> sample_nodes(const Workload& workload, const Nodes& nodes, int count,
                                             std::uint64_t seed);
 

@@ -279,11 +279,18 @@ def _draw_panel(axes: Axes, values: Sequence[Value]) -> None:
 
 
 def draw_lines(
-    values: Sequence[Value], x: str, y: str, path: Path, *, reference: float | None = None, logarithmic: bool = False
+    values: Sequence[Value],
+    x: str,
+    y: str,
+    path: Path,
+    *,
+    reference: float | None = None,
+    logarithmic: bool = False,
+    columns: int = 4,
 ) -> None:
     """Lines in panels; x is logarithmic, y where it is said. A horizontal line marks the reference."""
     panels = list(dict.fromkeys(value.panel for value in values))
-    columns = min(4, len(panels))
+    columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.9 * rows), squeeze=False)
     for axis in axes.flat[len(panels) :]:

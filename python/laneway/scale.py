@@ -14,9 +14,9 @@ from laneway.places import Simulated
 from laneway.points import Plans, Point
 from laneway.results import Record, number, rounded
 
-MACHINES = ("lassen", "frontier-like")
+MACHINES = ("lassen",)
 RANKS_OF_NODE = 16
-RANKS = (1024, 4096, 16384, 100_000, 1_000_000)
+RANKS = (1024, 16384, 100_000, 1_000_000)
 _QUICK_RANKS = 16384
 # On more ranks, the plans of so many nodes stand for all.
 _ALL_PLANNED = 16384
@@ -32,7 +32,7 @@ STRATEGIES = (
     "auto",
 )
 # Nodes and ranks on each that can be simulated in a minute or two, and what is.
-_SIMULATED = ((64, 2), (128, 2), (64, 4))
+_SIMULATED = ((64, 2), (128, 2))
 _SIMULATED_STRATEGIES = ("direct", "three_step", "split", "auto")
 
 
@@ -47,10 +47,9 @@ class Pattern:
 
 
 PATTERNS = (
-    Pattern("27-point halo, 16³ unknowns", "box:unknowns=16", "alltoallv", 8),
+    Pattern("27-point halo, 8³ unknowns", "box:unknowns=8", "alltoallv", 8),
     Pattern("Moore, d = 2, r = 2, 1 KiB", "moore:d=2,r=2,periodic=0", "allgather", 1024),
     Pattern("near random graph, 1 KiB", "local:degree=24,r=2", "allgather", 1024),
-    Pattern("near random graph, 16 KiB", "local:degree=24,r=2", "allgather", 16384),
 )
 
 
@@ -112,10 +111,13 @@ class Found:
     def count(self, key: str) -> int:
         return int(number(self.planned, key) or 0)
 
-    @property
-    def memory(self) -> int:
-        """Bytes that the request takes on the rank where they are most: staging, and the plan itself."""
-        return self.count("staging_bytes_max") + self.count("metadata_bytes_max")
+    def needs(self) -> dict[str, float]:
+        """What setup and request take of the rank where it is most; the request is staging memory and the plan itself."""
+        return {
+            "letters": self.count("setup_letters_max"),
+            "KiB gathered": self.count("setup_gather_bytes_max") / 1024,
+            "KiB of the request": (self.count("staging_bytes_max") + self.count("metadata_bytes_max")) / 1024,
+        }
 
     def row(self) -> dict[str, object]:
         keys = ("net_messages_max", "net_bytes_max", "node_messages_max", "setup_letters_max", "setup_letter_bytes_max")
@@ -214,4 +216,16 @@ def scale(output: Path, console: Console, *, quick: bool = False) -> None:
         "predicted µs",
         output / "scale.svg",
     )
-    console.print(f"{output / 'scale.csv'}, {output / 'scale.svg'}")
+    figures.draw_lines(
+        [
+            figures.Value(f"{one.case.pattern.name}: {what}", one.strategy, one.case.ranks, amount)
+            for one in found
+            if one.case.machine == MACHINES[0]
+            for what, amount in one.needs().items()
+        ],
+        "ranks",
+        "of the rank where it is most",
+        output / "scale-setup.svg",
+        columns=3,
+    )
+    console.print(f"{output / 'scale.csv'}, {output / 'scale.svg'}, {output / 'scale-setup.svg'}")
