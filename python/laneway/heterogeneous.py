@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,13 +53,13 @@ WAYS = (
     Way("split + DD", "split", CORES, processes=4),
 )
 STANDARD = WAYS[0].name
-# The third is only of Figure 4.3.
 SPMV_WAYS = tuple(way for way in WAYS if not way.single)
-_MOST_DD_GPUS = 40
+# Several processes of each GPU are simulated on so many GPUs at most.
+_MOST_DD_GPUS = 20
 
 # Figure 4.3: nodes that a node sends to, messages of a node, bytes of a message.
 SCENARIOS = tuple((nodes, messages) for nodes in (4, 16) for messages in (32, 256))
-SIZES = (16, 256, 1024, 4096, 16384, 65536)
+SIZES = {4: (16, 256, 1024, 4096, 16384, 65536), 16: (16, 1024, 4096, 16384)}
 
 # Figure 2.6: processes that share the bytes from one node to another.
 SENDERS = (1, 2, 4, 8, 20, 40)
@@ -157,23 +157,34 @@ def _scenario_pattern(nodes: int, messages: int, way: Way) -> str:
     return f"nodes:size={GPUS},to={nodes},messages={messages},single={int(way.single)}"
 
 
-def scenarios(shapes: Sequence[tuple[int, int]], sizes: Sequence[int], ways: Sequence[Way] = WAYS) -> list[Case]:
-    """Every node sends so many messages to so many others, which are all that there are."""
-    wanted = [(shape, way, names) for shape in shapes for way, names in _grouped(ways)]
+def _affordable(ways: Sequence[Way], gpus: int) -> list[Way]:
+    return [way for way in ways if way.processes == 1 or gpus <= _MOST_DD_GPUS]
+
+
+def scenarios(
+    shapes: Sequence[tuple[int, int]], sizes: Mapping[int, Sequence[int]], ways: Sequence[Way] = WAYS
+) -> list[Case]:
+    """Every node sends so many messages to so many others, which are all that there are; sizes by number of nodes."""
+    wanted = [
+        (shape, way, names) for shape in shapes for way, names in _grouped(_affordable(ways, (shape[0] + 1) * GPUS))
+    ]
     found = points.run_all(
-        [_point(shape[0] + 1, way, names, _scenario_pattern(*shape, way), sizes) for shape, way, names in wanted]
+        [
+            _point(shape[0] + 1, way, names, _scenario_pattern(*shape, way), sizes[shape[0]])
+            for shape, way, names in wanted
+        ]
     )
     runs = {(shape, way.ranks, way.processes, way.single): records for (shape, way, _), records in zip(wanted, found, strict=True)}
     cases = []
     for shape in shapes:
         nodes, messages = shape
         gpus = (nodes + 1) * GPUS
-        for size in sizes:
+        for size in sizes[nodes]:
             modelled = _as_seconds(_closed_forms(_scenario_pattern(nodes, messages, WAYS[0]), gpus, size)["seconds"])
             by_way = {way.name: way for way in ways}
             for name, seconds in modelled.items():
                 way = by_way.get(name)
-                records = runs[shape, way.ranks, way.processes, way.single] if way else []
+                records = runs.get((shape, way.ranks, way.processes, way.single), []) if way else []
                 simulated = _seconds(records, way.candidate, size) if way else None
                 cases.append(Case("4.3", "", gpus, nodes, messages, size, name, simulated, seconds))
     return cases
@@ -226,8 +237,8 @@ def products(matrices: dict[str, str], counts: Sequence[int], ways: Sequence[Way
     for name, matrix in matrices.items():
         folder = _halos(matrix, counts)
         for count in counts:
-            own = [way for way in ways if way.processes == 1 or count <= _MOST_DD_GPUS]
-            wanted += [(name, count, folder / f"{count}.halo", way, names) for way, names in _grouped(own)]
+            own = _grouped(_affordable(ways, count))
+            wanted += [(name, count, folder / f"{count}.halo", way, names) for way, names in own]
     found = points.run_all(
         [_point(count // GPUS, way, names, f"halo:{file}", (size,), file) for _, count, file, way, names in wanted]
     )

@@ -80,7 +80,7 @@ def test_copies_take_the_time_of_the_machine_file(processes: int, tmp_path: Path
 def test_a_small_case_of_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(points, "folder", lambda: tmp_path)
     ways = tuple(way for way in FEW if way.processes == 1)
-    cases = heterogeneous.scenarios([(2, 8)], (64,), ways)
+    cases = heterogeneous.scenarios([(2, 8)], {2: (64,)}, ways)
     assert {case.way for case in cases if case.simulated} == {way.name for way in ways}
     assert all(case.modelled for case in cases)
     (one,) = heterogeneous.senders([2], [1 << 20])
