@@ -47,6 +47,11 @@ class Way:
     device_aware: bool = False  #: GPUs are ranks themselves
 
     @property
+    def label(self) -> str:
+        """Its name without what a table says of all its columns."""
+        return self.name.split(",")[0]
+
+    @property
     def run(self) -> tuple[int, int, bool, bool]:
         """Equal for ways that one run can have together."""
         return (self.ranks, self.processes, self.single, self.device_aware)
@@ -371,43 +376,45 @@ def _print_senders(console: Console, cases: Sequence[Case]) -> None:
     console.print(table)
 
 
-def _print_scenarios(console: Console, cases: Sequence[Case], ways: Sequence[Way]) -> None:
-    table = Table("nodes", "messages", "bytes", *(way.name for way in ways), "fastest", "by the closed forms", title="Figure 4.3: µs, simulated")
+def _print_scenarios(console: Console, cases: Sequence[Case], *, device_aware: bool) -> None:
+    ways = [way for way in WAYS if way.device_aware == device_aware]
+    kind = "device-aware" if device_aware else "staged"
+    table = Table("nodes", "messages", "bytes", *(way.label for way in ways), "fastest", title=f"Figure 4.3, {kind}: µs, simulated")
     for (nodes, messages, size), own in _by(cases, "nodes", "messages", "size").items():
-        table.add_row(
-            str(nodes), str(messages), model.size_text(int(str(size))),
-            *(_microseconds(_find(own, way.name)) for way in ways), fastest(own).way, expected(own).way,
-        )  # fmt: skip
+        some = [case for case in own if any(case.way == way.name for way in ways)]
+        times = (_microseconds(_find(own, way.name)) for way in ways)
+        table.add_row(str(nodes), str(messages), model.size_text(int(str(size))), *times, fastest(some).way.split(",")[0])
     console.print(table)
 
 
-def _print_products(console: Console, cases: Sequence[Case], ways: Sequence[Way]) -> None:
+def _ratio(above: float | None, below: float | None) -> str:
+    return f"{above / below:.2f}" if above and below else "-"
+
+
+def _print_products(console: Console, cases: Sequence[Case], *, device_aware: bool) -> None:
+    ways = [way for way in SPMV_WAYS if way.device_aware == device_aware and way.name != STANDARD]
+    kind = "device-aware" if device_aware else "staged"
     table = Table(
-        "matrix", "GPUs", "Recv Nodes", "messages", "sent by a node", "standard, µs", *(way.name for way in ways[1:]),
-        "fastest", "by the closed forms", title="Figure 5.1: speedup over standard staged, simulated",
+        "matrix", "GPUs", "Recv Nodes", "messages", "node sends", "standard staged, µs", *(way.label for way in ways),
+        title=f"Figure 5.1, {kind}: speedup over standard staged, simulated",
     )  # fmt: skip
     for (what, gpus), own in _by(cases, "what", "gpus").items():
         standard = _find(own, STANDARD)
-        ratios = []
-        for way in ways[1:]:
-            case = _find(own, way.name)
-            known = standard and case and standard.simulated and case.simulated
-            ratios.append(f"{standard.simulated / case.simulated:.2f}" if known else "-")  # type: ignore[union-attr, operator]
-        table.add_row(
-            str(what), str(gpus), str(own[0].nodes), str(own[0].messages), model.size_text(own[0].size),
-            _microseconds(standard), *ratios, fastest(own).way, expected(own).way,
-        )  # fmt: skip
+        assert standard is not None
+        found = [_find(own, way.name) for way in ways]
+        ratios = [_ratio(standard.simulated, case.simulated if case else None) for case in found]
+        counts = (str(own[0].nodes), str(own[0].messages), model.size_text(own[0].size))
+        table.add_row(str(what), str(gpus), *counts, _microseconds(standard), *ratios)
     console.print(table)
 
 
 def _print_validation(console: Console, cases: Sequence[Case]) -> None:
-    table = Table("matrix", "GPUs", *(way.name for way in SPMV_WAYS), title="Figure 4.2: closed forms ÷ simulated")
+    ways = [way for way in SPMV_WAYS if not way.device_aware]
+    table = Table("matrix", "GPUs", *(way.label for way in ways), "fastest", "by the closed forms", title="Figure 4.2: closed forms ÷ simulated")
     for (what, gpus), own in _by(cases, "what", "gpus").items():
-        ratios = []
-        for way in SPMV_WAYS:
-            case = _find(own, way.name)
-            ratios.append(f"{case.modelled / case.simulated:.2f}" if case and case.simulated and case.modelled else "-")
-        table.add_row(str(what), str(gpus), *ratios)
+        found = [_find(own, way.name) for way in ways]
+        ratios = [_ratio(case.modelled, case.simulated) if case else "-" for case in found]
+        table.add_row(str(what), str(gpus), *ratios, fastest(own).way, expected(own).way)
     console.print(table)
 
 
@@ -433,11 +440,13 @@ def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
     split = senders(SENDERS, VOLUMES)
     _print_senders(console, split)
     modelled = scenarios(shapes, SIZES)
-    _print_scenarios(console, modelled, WAYS)
+    for device_aware in (False, True):
+        _print_scenarios(console, modelled, device_aware=device_aware)
     claims = [claim for claim in model.CLAIMS if (claim.nodes, claim.messages) in shapes]
     model.print_verdicts(console, model.compare(as_scenarios(modelled, simulated=True), claims), "simulated")
     spmv = products(MATRICES, counts)
-    _print_products(console, spmv, SPMV_WAYS)
+    for device_aware in (False, True):
+        _print_products(console, spmv, device_aware=device_aware)
     _print_validation(console, spmv)
     results.write_csv(output / "lassen.csv", [case.row() for case in (*split, *modelled, *spmv)])
     values = _values("Figure 2.6: two nodes", split, "size", "what", modelled=False)
