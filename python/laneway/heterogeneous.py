@@ -6,11 +6,13 @@ point-to-point communication on heterogeneous architectures, Figures 2.6, 4.2, 4
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,13 +37,24 @@ CORES = 40
 
 @dataclass(frozen=True)
 class Way:
-    """A row of Table 5, staged through the host: how it is run."""
+    """A row of Table 5: how it is run."""
 
     name: str  #: as the closed forms call it
     candidate: str
     ranks: int  #: of a node
     processes: int = 1  #: host processes of a GPU
     single: bool = False  #: all messages for a node are from one GPU
+    device_aware: bool = False  #: GPUs are ranks themselves
+
+    @property
+    def label(self) -> str:
+        """Its name without what a table says of all its columns."""
+        return self.name.split(",")[0]
+
+    @property
+    def run(self) -> tuple[int, int, bool, bool]:
+        """Equal for ways that one run can have together."""
+        return (self.ranks, self.processes, self.single, self.device_aware)
 
 
 WAYS = (
@@ -51,15 +64,19 @@ WAYS = (
     Way("2-step 1, staged", "two_step", GPUS, single=True),
     Way("split + MD", "split", CORES),
     Way("split + DD", "split", CORES, processes=4),
+    Way("standard, device-aware", "mpi", GPUS, device_aware=True),
+    Way("3-step, device-aware", "three_step", GPUS, device_aware=True),
+    Way("2-step all, device-aware", "two_step", GPUS, device_aware=True),
+    Way("2-step 1, device-aware", "two_step", GPUS, single=True, device_aware=True),
 )
 STANDARD = WAYS[0].name
-# The third is only of Figure 4.3.
 SPMV_WAYS = tuple(way for way in WAYS if not way.single)
-_MOST_DD_GPUS = 40
+# Several processes of each GPU are simulated on so many GPUs at most.
+_MOST_DD_GPUS = 20
 
 # Figure 4.3: nodes that a node sends to, messages of a node, bytes of a message.
 SCENARIOS = tuple((nodes, messages) for nodes in (4, 16) for messages in (32, 256))
-SIZES = (16, 256, 1024, 4096, 16384, 65536)
+SIZES = {4: (16, 256, 1024, 4096, 16384, 65536), 16: (16, 1024, 4096, 16384)}
 
 # Figure 2.6: processes that share the bytes from one node to another.
 SENDERS = (1, 2, 4, 8, 20, 40)
@@ -76,17 +93,43 @@ VALIDATED = "plate, 27 points"
 COUNTS = (8, 16, 40, 80)
 
 
+_TABLE = re.compile(r"^\[+([^]]+)\]+$", re.MULTILINE)
+_HOST_TABLES = ("links.", "staged_device_links.", "device_copies", "copies")
+_HOST_KEY = re.compile(r"^pack = .*\n", re.MULTILINE)
+
+
+def device_machine() -> Path:
+    """A machine file whose ranks are the GPUs, with messages between their memories (inter-GPU, GDR of Table 2).
+
+    Everything else is as for the hosts, but that copies inside a GPU take no time.
+    """
+    text = machines.read(MACHINE).path.read_text(encoding="utf-8")
+    begins = [match.start() for match in _TABLE.finditer(text)]
+    kept = []
+    for begin, end in itertools.pairwise([*begins, len(text)]):
+        table = text[begin:end]
+        name = table.strip("[").split("]")[0]
+        if not name.startswith(_HOST_TABLES):
+            kept.append(_HOST_KEY.sub("", table).replace("[device_links.", "[links.", 1))
+    head = [f'name = "{MACHINE}-device"', f'provenance = "{MACHINE}.toml"', f'description = "node:* socket:2 rank:{GPUS // 2}"\n']
+    path = points.folder() / f"{MACHINE}-device.toml"
+    path.write_text("\n".join([*head, *kept]), encoding="utf-8")
+    return path
+
+
 def _point(nodes: int, way: Way, candidates: Iterable[str], pattern: str, sizes: Sequence[int], file: Path | None = None) -> Point:
     machine = machines.read(MACHINE)
     # The cap of Split is where rendezvous begins (section 4.6).
     cap = int(machine.link("network")[-2].up_to)
     arguments = ("neighbor", "--op", "alltoallv", "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
-    arguments += ("--devices", str(GPUS), "--host-processes", str(way.processes), "--staged")
+    if not way.device_aware:
+        arguments += ("--devices", str(GPUS), "--host-processes", str(way.processes), "--staged")
     arguments += ("--strategy", ",".join(candidates), "--baseline", "mpi", "--iterations", "1")
     arguments += ("--goodput", f"{1 / machine.injection_beta:g}")
     # Setup is not shown here, so looking for its messages may take long.
     variables = (("LANEWAY_MESSAGE_CAP", str(cap)), (simulator.PROBE, "1e-6"))
-    return Point(Simulated(MACHINE, nodes, way.ranks), arguments, variables, () if file is None else (file,))
+    place = Simulated(str(device_machine()) if way.device_aware else MACHINE, nodes, way.ranks)
+    return Point(place, arguments, variables, () if file is None else (file,))
 
 
 def _closed_forms(pattern: str, gpus: int, size: int) -> Record:
@@ -145,9 +188,9 @@ def _as_seconds(value: object) -> dict[str, float]:
 
 def _grouped(ways: Sequence[Way]) -> list[tuple[Way, list[str]]]:
     """Ways that one run can have together, each as one of them with the strategies of all."""
-    groups: dict[tuple[int, int, bool], tuple[Way, list[str]]] = {}
+    groups: dict[tuple[int, int, bool, bool], tuple[Way, list[str]]] = {}
     for way in ways:
-        _, names = groups.setdefault((way.ranks, way.processes, way.single), (way, []))
+        _, names = groups.setdefault(way.run, (way, []))
         if way.candidate != "mpi":
             names.append(way.candidate)
     return list(groups.values())
@@ -157,30 +200,41 @@ def _scenario_pattern(nodes: int, messages: int, way: Way) -> str:
     return f"nodes:size={GPUS},to={nodes},messages={messages},single={int(way.single)}"
 
 
-def scenarios(shapes: Sequence[tuple[int, int]], sizes: Sequence[int], ways: Sequence[Way] = WAYS) -> list[Case]:
-    """Every node sends so many messages to so many others, which are all that there are."""
-    wanted = [(shape, way, names) for shape in shapes for way, names in _grouped(ways)]
+def _affordable(ways: Sequence[Way], gpus: int) -> list[Way]:
+    return [way for way in ways if way.processes == 1 or gpus <= _MOST_DD_GPUS]
+
+
+def scenarios(
+    shapes: Sequence[tuple[int, int]], sizes: Mapping[int, Sequence[int]], ways: Sequence[Way] = WAYS
+) -> list[Case]:
+    """Every node sends so many messages to so many others, which are all that there are; sizes by number of nodes."""
+    wanted = [
+        (shape, way, names) for shape in shapes for way, names in _grouped(_affordable(ways, (shape[0] + 1) * GPUS))
+    ]
     found = points.run_all(
-        [_point(shape[0] + 1, way, names, _scenario_pattern(*shape, way), sizes) for shape, way, names in wanted]
+        [
+            _point(shape[0] + 1, way, names, _scenario_pattern(*shape, way), sizes[shape[0]])
+            for shape, way, names in wanted
+        ]
     )
-    runs = {(shape, way.ranks, way.processes, way.single): records for (shape, way, _), records in zip(wanted, found, strict=True)}
+    runs = {(shape, way.run): records for (shape, way, _), records in zip(wanted, found, strict=True)}
     cases = []
     for shape in shapes:
         nodes, messages = shape
         gpus = (nodes + 1) * GPUS
-        for size in sizes:
+        for size in sizes[nodes]:
             modelled = _as_seconds(_closed_forms(_scenario_pattern(nodes, messages, WAYS[0]), gpus, size)["seconds"])
             by_way = {way.name: way for way in ways}
             for name, seconds in modelled.items():
                 way = by_way.get(name)
-                records = runs[shape, way.ranks, way.processes, way.single] if way else []
+                records = runs.get((shape, way.run), []) if way else []
                 simulated = _seconds(records, way.candidate, size) if way else None
                 cases.append(Case("4.3", "", gpus, nodes, messages, size, name, simulated, seconds))
     return cases
 
 
 def as_scenarios(cases: Iterable[Case], *, simulated: bool) -> list[model.Scenario]:
-    """For the statements of section 4.6. What cannot be simulated, being device-aware, is as modelled in both."""
+    """For the statements of section 4.6. What was not simulated is as modelled in both."""
     shapes: dict[tuple[int, int], list[Case]] = {}
     for case in cases:
         shapes.setdefault((case.nodes, case.messages), []).append(case)
@@ -226,13 +280,13 @@ def products(matrices: dict[str, str], counts: Sequence[int], ways: Sequence[Way
     for name, matrix in matrices.items():
         folder = _halos(matrix, counts)
         for count in counts:
-            own = [way for way in ways if way.processes == 1 or count <= _MOST_DD_GPUS]
-            wanted += [(name, count, folder / f"{count}.halo", way, names) for way, names in _grouped(own)]
+            own = _grouped(_affordable(ways, count))
+            wanted += [(name, count, folder / f"{count}.halo", way, names) for way, names in own]
     found = points.run_all(
         [_point(count // GPUS, way, names, f"halo:{file}", (size,), file) for _, count, file, way, names in wanted]
     )
     runs = {
-        (name, count, way.ranks, way.processes): records
+        (name, count, way.run): records
         for (name, count, _, way, _), records in zip(wanted, found, strict=True)
     }
     cases = []
@@ -243,7 +297,7 @@ def products(matrices: dict[str, str], counts: Sequence[int], ways: Sequence[Way
         modelled = _as_seconds(table["seconds"])
         for form, seconds in modelled.items():
             way = next((way for way in ways if way.name == form), None)
-            records = runs.get((name, count, way.ranks, way.processes), []) if way else []
+            records = runs.get((name, count, way.run), []) if way else []
             simulated = _seconds(records, way.candidate, size) if way else None
             if form.startswith("2-step 1"):  # is of no matrix
                 continue
@@ -279,10 +333,19 @@ def senders(counts: Sequence[int], volumes: Sequence[int]) -> list[Case]:
 # Tables and pictures
 
 
-def fastest(cases: Iterable[Case]) -> Case | None:
-    """Of what was simulated, without the best case of 2-Step."""
-    known = [case for case in cases if case.simulated is not None and not case.way.startswith("2-step 1")]
-    return min(known, key=lambda case: case.simulated or 0, default=None)
+def ranked(cases: Iterable[Case]) -> list[Case]:
+    """What was simulated, without 2-Step 1, which the paper ranks apart as the best case."""
+    return [case for case in cases if case.simulated is not None and not case.way.startswith("2-step 1")]
+
+
+def fastest(cases: Iterable[Case]) -> Case:
+    """Of what was simulated."""
+    return min(ranked(cases), key=lambda case: case.simulated or 0)
+
+
+def expected(cases: Iterable[Case]) -> Case:
+    """The same, by the closed forms."""
+    return min(ranked(cases), key=lambda case: case.modelled or 0)
 
 
 def _by(cases: Iterable[Case], *keys: str) -> dict[tuple[object, ...], list[Case]]:
@@ -313,47 +376,45 @@ def _print_senders(console: Console, cases: Sequence[Case]) -> None:
     console.print(table)
 
 
-def _print_scenarios(console: Console, cases: Sequence[Case], ways: Sequence[Way]) -> None:
-    table = Table("nodes", "messages", "bytes", *(way.name for way in ways), "fastest", "by the closed forms", title="Figure 4.3: µs, simulated")
+def _print_scenarios(console: Console, cases: Sequence[Case], *, device_aware: bool) -> None:
+    ways = [way for way in WAYS if way.device_aware == device_aware]
+    kind = "device-aware" if device_aware else "staged"
+    table = Table("nodes", "messages", "bytes", *(way.label for way in ways), "fastest", title=f"Figure 4.3, {kind}: µs, simulated")
     for (nodes, messages, size), own in _by(cases, "nodes", "messages", "size").items():
-        best = fastest(own)
-        staged = [case for case in own if case.simulated is not None and not case.way.startswith("2-step 1")]
-        expected = min(staged, key=lambda case: case.modelled or 0)
-        table.add_row(
-            str(nodes), str(messages), model.size_text(int(str(size))),
-            *(_microseconds(_find(own, way.name)) for way in ways), best.way if best else "-", expected.way,
-        )  # fmt: skip
+        some = [case for case in own if any(case.way == way.name for way in ways)]
+        times = (_microseconds(_find(own, way.name)) for way in ways)
+        table.add_row(str(nodes), str(messages), model.size_text(int(str(size))), *times, fastest(some).way.split(",")[0])
     console.print(table)
 
 
-def _print_products(console: Console, cases: Sequence[Case], ways: Sequence[Way]) -> None:
+def _ratio(above: float | None, below: float | None) -> str:
+    return f"{above / below:.2f}" if above and below else "-"
+
+
+def _print_products(console: Console, cases: Sequence[Case], *, device_aware: bool) -> None:
+    ways = [way for way in SPMV_WAYS if way.device_aware == device_aware and way.name != STANDARD]
+    kind = "device-aware" if device_aware else "staged"
     table = Table(
-        "matrix", "GPUs", "Recv Nodes", "messages", "sent by a node", "standard, µs", *(way.name for way in ways[1:]),
-        "fastest", "by the closed forms", title="Figure 5.1: speedup over standard staged, simulated",
+        "matrix", "GPUs", "Recv Nodes", "messages", "node sends", "standard staged, µs", *(way.label for way in ways),
+        title=f"Figure 5.1, {kind}: speedup over standard staged, simulated",
     )  # fmt: skip
     for (what, gpus), own in _by(cases, "what", "gpus").items():
-        standard, best = _find(own, STANDARD), fastest(own)
-        staged = [case for case in own if case.simulated is not None]
-        ratios = []
-        for way in ways[1:]:
-            case = _find(own, way.name)
-            known = standard and case and standard.simulated and case.simulated
-            ratios.append(f"{standard.simulated / case.simulated:.2f}" if known else "-")  # type: ignore[union-attr, operator]
-        table.add_row(
-            str(what), str(gpus), str(own[0].nodes), str(own[0].messages), model.size_text(own[0].size),
-            _microseconds(standard), *ratios, best.way if best else "-", min(staged, key=lambda case: case.modelled or 0).way,
-        )  # fmt: skip
+        standard = _find(own, STANDARD)
+        assert standard is not None
+        found = [_find(own, way.name) for way in ways]
+        ratios = [_ratio(standard.simulated, case.simulated if case else None) for case in found]
+        counts = (str(own[0].nodes), str(own[0].messages), model.size_text(own[0].size))
+        table.add_row(str(what), str(gpus), *counts, _microseconds(standard), *ratios)
     console.print(table)
 
 
 def _print_validation(console: Console, cases: Sequence[Case]) -> None:
-    table = Table("matrix", "GPUs", *(way.name for way in SPMV_WAYS), title="Figure 4.2: closed forms ÷ simulated")
+    ways = [way for way in SPMV_WAYS if not way.device_aware]
+    table = Table("matrix", "GPUs", *(way.label for way in ways), "fastest", "by the closed forms", title="Figure 4.2: closed forms ÷ simulated")
     for (what, gpus), own in _by(cases, "what", "gpus").items():
-        ratios = []
-        for way in SPMV_WAYS:
-            case = _find(own, way.name)
-            ratios.append(f"{case.modelled / case.simulated:.2f}" if case and case.simulated and case.modelled else "-")
-        table.add_row(str(what), str(gpus), *ratios)
+        found = [_find(own, way.name) for way in ways]
+        ratios = [_ratio(case.modelled, case.simulated) if case else "-" for case in found]
+        table.add_row(str(what), str(gpus), *ratios, fastest(own).way, expected(own).way)
     console.print(table)
 
 
@@ -379,11 +440,13 @@ def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
     split = senders(SENDERS, VOLUMES)
     _print_senders(console, split)
     modelled = scenarios(shapes, SIZES)
-    _print_scenarios(console, modelled, WAYS)
+    for device_aware in (False, True):
+        _print_scenarios(console, modelled, device_aware=device_aware)
     claims = [claim for claim in model.CLAIMS if (claim.nodes, claim.messages) in shapes]
-    model.print_verdicts(console, model.compare(as_scenarios(modelled, simulated=True), claims), "simulated, device-aware modelled")
+    model.print_verdicts(console, model.compare(as_scenarios(modelled, simulated=True), claims), "simulated")
     spmv = products(MATRICES, counts)
-    _print_products(console, spmv, SPMV_WAYS)
+    for device_aware in (False, True):
+        _print_products(console, spmv, device_aware=device_aware)
     _print_validation(console, spmv)
     results.write_csv(output / "lassen.csv", [case.row() for case in (*split, *modelled, *spmv)])
     values = _values("Figure 2.6: two nodes", split, "size", "what", modelled=False)

@@ -1,10 +1,12 @@
 import json
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from laneway import heterogeneous, model, points, simulator
-from laneway.heterogeneous import Case, Way
+from laneway import heterogeneous, machines, model, points, simulator
+from laneway.heterogeneous import Case
 from laneway.launch import Job, run
 from laneway.paths import root
 from laneway.places import parse_place
@@ -19,7 +21,7 @@ needs_tool = pytest.mark.skipif(
 )
 # Lassen's copies once more, by processes of a GPU: alpha and beta to the host, and to the device.
 COPIES = {1: (1.27e-05, 1.96e-11, 1.30e-05, 1.85e-11), 4: (1.47e-05, 1.50e-10, 1.52e-05, 5.52e-10)}
-FEW = tuple(Way(way.name, way.candidate, 8 if way.ranks > 4 else 4, min(way.processes, 2), way.single) for way in heterogeneous.WAYS)
+FEW = tuple(replace(way, ranks=8 if way.ranks > 4 else 4) for way in heterogeneous.WAYS if way.processes == 1)
 
 
 def _case(way: str, simulated: float | None, modelled: float, size: int = 8) -> Case:
@@ -33,7 +35,19 @@ def test_ways_of_one_run_are_together() -> None:
         (4, 1, True, ["two_step"]),
         (40, 1, False, ["split"]),
         (40, 4, False, ["split"]),
-    ]
+    ] + [(4, 1, False, ["three_step", "two_step"]), (4, 1, True, ["two_step"])]
+
+
+def test_gpus_are_ranks_of_a_machine_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "folder", lambda: tmp_path)
+    gpus, hosts = machines.read(str(heterogeneous.device_machine())), machines.read("lassen")
+    tables = tomllib.loads(hosts.path.read_text(encoding="utf-8"))["device_links"]
+    for name, link in tables.items():
+        assert [(protocol.alpha, protocol.beta) for protocol in gpus.links[name]] == [
+            (protocol["alpha"], protocol["beta"]) for protocol in link["protocols"]
+        ]
+    assert (gpus.injection_beta, gpus.overheads, gpus.fabric) == (hosts.injection_beta, hosts.overheads, hosts.fabric)
+    assert (gpus.pack, gpus.copies, gpus.node_ranks) == (0.0, (), 4)
 
 
 def test_statements_are_compared_with_what_was_simulated() -> None:
@@ -79,12 +93,11 @@ def test_copies_take_the_time_of_the_machine_file(processes: int, tmp_path: Path
 @needs_tool
 def test_a_small_case_of_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(points, "folder", lambda: tmp_path)
-    ways = tuple(way for way in FEW if way.processes == 1)
-    cases = heterogeneous.scenarios([(2, 8)], (64,), ways)
-    assert {case.way for case in cases if case.simulated} == {way.name for way in ways}
+    cases = heterogeneous.scenarios([(2, 8)], {2: (64,)}, FEW)
+    assert {case.way for case in cases if case.simulated} == {way.name for way in FEW}
     assert all(case.modelled for case in cases)
     (one,) = heterogeneous.senders([2], [1 << 20])
     assert one.simulated == pytest.approx(one.modelled, rel=0.01)
-    products = heterogeneous.products({"grid": "5pt:nx=40,ny=20"}, (8,), tuple(way for way in ways if not way.single))
+    products = heterogeneous.products({"grid": "5pt:nx=40,ny=20"}, (8,), tuple(way for way in FEW if not way.single))
     assert {(case.nodes, case.messages, case.size) for case in products} == {(1, 1, 8 * 40)}
-    assert {case.way for case in products if case.simulated} == {way.name for way in ways if not way.single}
+    assert {case.way for case in products if case.simulated} == {way.name for way in FEW if not way.single}
