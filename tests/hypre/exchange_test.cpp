@@ -351,6 +351,8 @@ TEST_F(HypreExchange, BlockProductsAndSmoothers) {
   std::vector<HYPRE_Int> marker(static_cast<std::size_t>(problem.rows() / 2), 1);
   expect_same_results(problem, "block Matvec",
                       [&](auto* x, auto* y) { hypre_ParCSRBlockMatrixMatvec(2, a, x, 0.5, y); });
+  expect_same_results(problem, "block MatvecT",
+                      [&](auto* x, auto* y) { hypre_ParCSRBlockMatrixMatvecT(2, a, x, 0.5, y); });
   const Vector v(problem, 1, 1);
   for (const HYPRE_Int type : {0, 3, 6, 20})
     expect_same_results(problem, ("block smoother " + std::to_string(type)).c_str(), [&](auto* x, auto* y) {
