@@ -214,6 +214,12 @@ LNW_PUBLIC HYPRE_Int hypre_ParCSRBlockMatrixMatvec(HYPRE_Complex alpha, hypre_Pa
   return LANEWAY_NEXT(hypre_ParCSRBlockMatrixMatvec)(alpha, A, x, beta, y);
 }
 
+LNW_PUBLIC HYPRE_Int hypre_ParCSRBlockMatrixMatvecT(HYPRE_Complex alpha, hypre_ParCSRBlockMatrix* A, hypre_ParVector* x,
+                                                    HYPRE_Complex beta, hypre_ParVector* y) {
+  const AtWork at_work(A);
+  return LANEWAY_NEXT(hypre_ParCSRBlockMatrixMatvecT)(alpha, A, x, beta, y);
+}
+
 LNW_PUBLIC HYPRE_Int hypre_BoomerAMGBlockRelax(hypre_ParCSRBlockMatrix* A, hypre_ParVector* f, HYPRE_Int* cf_marker,
                                                HYPRE_Int relax_type, HYPRE_Int relax_points, HYPRE_Real relax_weight,
                                                HYPRE_Real omega, hypre_ParVector* u, hypre_ParVector* Vtemp) {

@@ -167,6 +167,7 @@ void Takeover::give_up(std::string reason) {
 }
 
 void Takeover::made(const hypre_ParCSRCommPkg* package) {
+  if (!on_) return;
   const std::lock_guard lock(mutex_);
   packages_[package] = {};
 }

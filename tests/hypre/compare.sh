@@ -1,6 +1,7 @@
 #!/bin/sh
 # compare.sh LIBRARY RANKS WORK -- LAUNCHER... -- PROGRAM...: what PROGRAM prints with LIBRARY preloaded is what it prints
-# without, but for times, and exchanges were taken over. VARIABLES, a list of NAME=VALUE, go to the preloaded run.
+# without, but for times, and exchanges were taken over. VARIABLES, a list of NAME=VALUE, go to the preloaded run, and the
+# library ALSO is preloaded, too.
 set -eu
 library=$1
 ranks=$2
@@ -15,7 +16,7 @@ shift
 mkdir -p "$work"
 eval "$launcher" -n "$ranks" '"$@"' >"$work/without"
 # Only the ranks are to have it in their environment, not the launcher.
-eval "$launcher" -n "$ranks" env LD_PRELOAD="$library" LANEWAY_VERBOSE=1 $VARIABLES '"$@"' >"$work/with" 2>"$work/report"
+eval "$launcher" -n "$ranks" env LD_PRELOAD="${ALSO:+$ALSO:}$library" LANEWAY_VERBOSE=1 $VARIABLES '"$@"' >"$work/with" 2>"$work/report"
 grep 'laneway: hypre' "$work/report" || { echo "wrong: no report"; exit 1; }
 for run in without with; do grep -v '^time' "$work/$run" >"$work/$run.results"; done
 grep -q iterations "$work/without.results" || { echo "wrong: no results"; exit 1; }
