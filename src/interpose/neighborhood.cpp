@@ -127,6 +127,20 @@ class Hints {
   bool made_ = false;
 };
 
+/// Whether this rank has nothing to do in operations on `comm`, which are taken over.
+bool is_idle(MPI_Comm comm) {
+  const Communicator* const adopted = find_adopted(comm);
+  return adopted != nullptr && adopted->idle;
+}
+
+/// Requests that are complete as soon as they are started.
+int start_nothing(MPI_Comm comm, MPI_Request* request) {
+  return PMPI_Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request);
+}
+int prepare_nothing(MPI_Comm comm, MPI_Request* request) {
+  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request);
+}
+
 int finish(int code, LNW_Request operation, bool is_persistent, MPI_Request* request) {
   return code == MPI_SUCCESS ? give_handle(operation, is_persistent, request) : code;
 }
@@ -142,6 +156,7 @@ using namespace laneway::interpose;
 #define BLOCKING(NAME, OPERATION, PARAMETERS, ARGUMENTS)                                                           \
   INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm), (UNWRAP ARGUMENTS, comm)) {                                  \
     if (!takes(#NAME, reason_against(comm, OPERATION##_form))) return laneway_next_##NAME(UNWRAP ARGUMENTS, comm); \
+    if (is_idle(comm)) return MPI_SUCCESS;                                                                         \
     return laneway::blocking(#NAME, comm, laneway::OPERATION ARGUMENTS);                                           \
   }
 
@@ -149,6 +164,7 @@ using namespace laneway::interpose;
   INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm, MPI_Request * request), (UNWRAP ARGUMENTS, comm, request)) { \
     if (!takes(#NAME, reason_against_nonblocking(comm, OPERATION##_form)))                                        \
       return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, request);                                                \
+    if (is_idle(comm)) return start_nothing(comm, request);                                                       \
     LNW_Request made = LNW_REQUEST_NULL;                                                                          \
     const int code = laneway::nonblocking(#NAME, comm, &made, laneway::OPERATION ARGUMENTS);                      \
     return finish(code, made, false, request);                                                                    \
@@ -159,6 +175,7 @@ using namespace laneway::interpose;
             (UNWRAP ARGUMENTS, comm, info, request)) {                                                         \
     if (!takes(#NAME, reason_against_persistent(comm, OPERATION##_form)))                                      \
       return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, info, request);                                       \
+    if (is_idle(comm)) return prepare_nothing(comm, request);                                                  \
     LNW_Request made = LNW_REQUEST_NULL;                                                                       \
     const int code = laneway::persistent(#NAME, comm, Hints(info).get(), &made, laneway::OPERATION ARGUMENTS); \
     return finish(code, made, true, request);                                                                  \

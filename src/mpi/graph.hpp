@@ -28,7 +28,8 @@ struct GraphArguments {
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new);
 
 /// Gives `comm`, a graph communicator that MPI has just made from `comm_old`, what create_graph would have given it.
-/// Collective; if the hints of any rank are bad, all ranks throw, and operations on `comm` go without plans.
+/// Collective; if the hints of any rank are bad, all ranks throw, and operations on `comm` go without plans. Ranks
+/// without neighbours take no part in operations: there are programs in which they do not call them (PETSc).
 void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info);
 
 /// What reordering has brought when `comm` was created. Local. Throws Error(topology) if it was created otherwise.
