@@ -66,11 +66,12 @@ class Case:
     def ranks(self) -> int:
         return self.nodes * self.ranks_of_node
 
-    def plans(self, strategies: Iterable[str] = STRATEGIES) -> Plans:
+    def plans(self, strategies: Iterable[str] = STRATEGIES, *, sample: bool | None = None) -> Plans:
+        """Of all nodes, or of some; by default of some where there are many."""
         arguments = ("--op", self.pattern.operation, "--bytes", str(self.pattern.bytes), "--pattern", self.pattern.spec)
         arguments += ("--ranks", str(self.ranks), "--machine", f"node:{self.nodes} rank:{self.ranks_of_node}")
         arguments += ("--strategy", ",".join(strategies))
-        if self.ranks > _ALL_PLANNED:
+        if self.ranks > _ALL_PLANNED if sample is None else sample:
             arguments += ("--sample", str(SAMPLE))
         return Plans(self.machine, arguments)
 
@@ -157,6 +158,18 @@ def simulate(shapes: Iterable[tuple[int, int]]) -> list[Found]:
     return found
 
 
+def sampling_ratios(ranks: int) -> list[float]:
+    """Predicted times by some nodes, as parts of those by all, without ``auto``, which may choose otherwise."""
+    wanted = cases([ranks])
+    every, some = (points.run_all([case.plans(sample=sample) for case in wanted]) for sample in (False, True))
+    return [
+        (number(one, "predicted_s") or 0) / (number(other, "predicted_s") or 1)
+        for sampled, planned in zip(some, every, strict=True)
+        for one, other in zip(sampled, planned, strict=True)
+        if one["candidate"] != "auto"
+    ]
+
+
 def _print_setups(console: Console, found: Sequence[Found]) -> None:
     """What a rank needs for its setup, the most of any, on the largest machine."""
     largest = max(one.case.ranks for one in found)
@@ -204,6 +217,11 @@ def scale(output: Path, console: Console, *, quick: bool = False) -> None:
     found = find(cases(count for count in RANKS if not quick or count <= _QUICK_RANKS))
     _print_times(console, found)
     _print_setups(console, found)
+    ratios = sorted(sampling_ratios(RANKS[0]))
+    console.print(
+        f"{SAMPLE} of {RANKS[0] // RANKS_OF_NODE} nodes for all: predicted times are {ratios[0]:.2f} to {ratios[-1]:.2f} of those by all, "
+        f"half of them from {ratios[len(ratios) // 2]:.2f}"
+    )
     simulated = simulate(_SIMULATED[:1] if quick else _SIMULATED)
     _print_simulated(console, simulated)
     results.write_csv(output / "scale.csv", [one.row() for one in [*found, *simulated]])
