@@ -133,14 +133,6 @@ bool is_idle(MPI_Comm comm) {
   return adopted != nullptr && adopted->idle;
 }
 
-/// Requests that are complete as soon as they are started.
-int start_nothing(MPI_Comm comm, MPI_Request* request) {
-  return PMPI_Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request);
-}
-int prepare_nothing(MPI_Comm comm, MPI_Request* request) {
-  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request);
-}
-
 int finish(int code, LNW_Request operation, bool is_persistent, MPI_Request* request) {
   return code == MPI_SUCCESS ? give_handle(operation, is_persistent, request) : code;
 }
@@ -164,7 +156,7 @@ using namespace laneway::interpose;
   INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm, MPI_Request * request), (UNWRAP ARGUMENTS, comm, request)) { \
     if (!takes(#NAME, reason_against_nonblocking(comm, OPERATION##_form)))                                        \
       return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, request);                                                \
-    if (is_idle(comm)) return start_nothing(comm, request);                                                       \
+    if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, false, request);                                      \
     LNW_Request made = LNW_REQUEST_NULL;                                                                          \
     const int code = laneway::nonblocking(#NAME, comm, &made, laneway::OPERATION ARGUMENTS);                      \
     return finish(code, made, false, request);                                                                    \
@@ -175,7 +167,7 @@ using namespace laneway::interpose;
             (UNWRAP ARGUMENTS, comm, info, request)) {                                                         \
     if (!takes(#NAME, reason_against_persistent(comm, OPERATION##_form)))                                      \
       return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, info, request);                                       \
-    if (is_idle(comm)) return prepare_nothing(comm, request);                                                  \
+    if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, true, request);                                    \
     LNW_Request made = LNW_REQUEST_NULL;                                                                       \
     const int code = laneway::persistent(#NAME, comm, Hints(info).get(), &made, laneway::OPERATION ARGUMENTS); \
     return finish(code, made, true, request);                                                                  \

@@ -19,7 +19,7 @@ namespace laneway::interpose {
 namespace {
 
 struct Taken {
-  std::unique_ptr<Request> work;
+  std::unique_ptr<Request> work;  // null if there is nothing to do
   MPI_Request handle;
   int tag;
   bool persistent;
@@ -104,22 +104,29 @@ void activate(const std::shared_ptr<Taken>& operation) {
 
 /// Calls the error handler of the communicator that the operation is of.
 int fail(const Taken& operation, int code) {
-  operation.work->call_error_handler(code);
+  if (operation.work)
+    operation.work->call_error_handler(code);
+  else
+    call_error_handler(MPI_COMM_WORLD, code);
   return code;
+}
+
+int rank_of(const Taken& operation) {
+  return operation.work ? operation.work->rank() : 0;
 }
 
 int misuse(const Taken& operation, const char* call, const char* what) {
   try {
     throw Error(ErrorKind::request, what);
   } catch (...) {
-    return fail(operation, error_code(call, operation.work->rank()));
+    return fail(operation, error_code(call, rank_of(operation)));
   }
 }
 
 /// Nothing if it is still active.
 std::optional<int> test(Taken& operation) {
   try {
-    if (!operation.work->test()) return std::nullopt;
+    if (operation.work && !operation.work->test()) return std::nullopt;
     return MPI_SUCCESS;
   } catch (...) {
     return error_code(
@@ -129,7 +136,7 @@ std::optional<int> test(Taken& operation) {
 }
 
 bool is_startable(const std::shared_ptr<Taken>& operation) {
-  return !operation || (operation->persistent && operation->work->startable());
+  return !operation || (operation->persistent && (!operation->work || operation->work->startable()));
 }
 
 constexpr const char* not_startable =
@@ -137,7 +144,7 @@ constexpr const char* not_startable =
 
 int start(const std::shared_ptr<Taken>& operation, const char* call) {
   try {
-    operation->work->start();
+    if (operation->work) operation->work->start();
   } catch (...) {
     return fail(*operation, error_code(call, operation->work->rank()));
   }
@@ -162,8 +169,8 @@ SplitPhase split_phase() {
 }
 
 int give_handle(LNW_Request operation, bool persistent, MPI_Request* handle) {
-  const auto made =
-      std::make_shared<Taken>(Taken{std::unique_ptr<Request>(&request_of(operation)), MPI_REQUEST_NULL, 0, persistent});
+  const auto made = std::make_shared<Taken>(
+      Taken{std::unique_ptr<Request>(reinterpret_cast<Request*>(operation)), MPI_REQUEST_NULL, 0, persistent});
   const Hold hold;
   if (const int code = make_handle(*made); code != MPI_SUCCESS) return code;
   *handle = made->handle;
@@ -250,7 +257,8 @@ INTERPOSE(MPI_Startall, (int count, MPI_Request requests[]), (count, requests)) 
 INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
   if (!operation) return laneway_next_MPI_Request_free(request);
-  if (operation->work->active()) return misuse(*operation, "MPI_Request_free", "the request is active");
+  if (operation->work && operation->work->active())
+    return misuse(*operation, "MPI_Request_free", "the request is active");
   {
     const Hold hold;
     forget(*operation);

@@ -16,7 +16,8 @@ namespace laneway::interpose {
 inline std::atomic<int> known_operations{0};
 inline std::atomic<int> active_operations{0};
 
-/// A handle for a nonblocking operation, which is active, or a persistent one. Returns an MPI error code.
+/// A handle for a nonblocking operation, which is active, or a persistent one. LNW_REQUEST_NULL: one in which there is
+/// nothing to do. Returns an MPI error code.
 int give_handle(LNW_Request operation, bool persistent, MPI_Request* handle);
 
 /// Advances all active operations, and completes the handles of those that are complete. Never blocks; does nothing if
