@@ -45,13 +45,18 @@ const BaselineRow* find_baseline(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace
-
-std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task) {
+std::unique_ptr<Candidate> make_by_name(const std::string& name, const Task& task) {
   for (const OwnCandidate& own : task.own)
     if (own.name == name) return own.make(task);
   const BaselineRow* row = find_baseline(name);
   return row != nullptr ? row->make(task) : make_strategy(name, task);
+}
+
+}  // namespace
+
+std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task) {
+  std::unique_ptr<Candidate> candidate = make_by_name(name, task);
+  return task.devices.staged ? make_staged(std::move(candidate), task) : std::move(candidate);
 }
 
 bool arrives(const Task& task, Content content, std::uint64_t salt, const std::function<void()>& exchange) {

@@ -39,6 +39,7 @@ struct Task {
   Buffers buffers;
   std::string progress;  ///< the hint lnw_progress for strategies of this library; empty: not given
   std::vector<OwnCandidate> own = {};
+  Devices devices = {};
 };
 
 /// One way to carry out an exchange; made once, run many times.
@@ -86,6 +87,11 @@ void check_strategy(const std::string& name);
 [[nodiscard]] std::unique_ptr<Candidate> make_p2p(const Task& task);
 [[nodiscard]] std::unique_ptr<Candidate> make_mpi_advance(const Task& task);
 [[nodiscard]] std::unique_ptr<Candidate> make_strategy(const std::string& name, const Task& task);
+
+/// The candidate with the copies between device and host before and after each exchange, which take the time that the
+/// parameters of the machine give for them; nothing is copied, so only simulations have it. Throws Error(unsupported)
+/// elsewhere, Error(info) if the parameters do not have them.
+[[nodiscard]] std::unique_ptr<Candidate> make_staged(std::unique_ptr<Candidate> candidate, const Task& task);
 
 /// One message for each edge, as every MPI library sends them.
 class EdgeCandidate : public Candidate {

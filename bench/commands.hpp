@@ -13,6 +13,7 @@ void add_amg(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_copy(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_halos(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
 void add_model(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);

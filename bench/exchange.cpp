@@ -80,6 +80,24 @@ Exchange matrix_exchange(const matrix::Halo& halo, const Workload& workload) {
   return graph_exchange(neighborhood_of(halo), halo.rank, workload);
 }
 
+/// Of the devices' own pattern, what a rank has of it.
+Exchange device_exchange(const Workload& workload, Rank rank) {
+  const Devices& devices = workload.devices;
+  Workload own = workload;
+  own.devices = {};
+  own.ranks = workload.ranks / devices.share();
+  own.bytes = workload.bytes / devices.processes;
+  Exchange exchange = own.exchange(rank / devices.share());
+  const Rank process = rank % devices.share();
+  for (Side* side : {&exchange.send, &exchange.receive}) {
+    if (process >= devices.processes) *side = {};
+    for (Rank& peer : side->peers) peer = peer * devices.share() + process;
+    for (std::uint64_t& label : side->labels)
+      label = label * static_cast<std::uint64_t>(devices.processes) + static_cast<std::uint64_t>(process);
+  }
+  return exchange;
+}
+
 std::vector<Edge> to_edges(const Side& side, std::int64_t element_bytes) {
   std::vector<Edge> result;
   std::size_t k = 0;
@@ -149,6 +167,11 @@ std::string Heavy::description() const {
   return readable_bytes(bytes) + " from ranks " + list;
 }
 
+std::string Devices::description() const {
+  return "data of " + std::to_string(of_node) + " devices a node, " + std::to_string(processes) +
+         (processes == 1 ? " host process each" : " host processes each") + (staged ? ", staged" : "");
+}
+
 bool Workload::is_halo() const {
   return distributed || halo_file(pattern) || matrix::is_box(pattern) || (matrix != nullptr && op == Op::alltoallv);
 }
@@ -156,6 +179,14 @@ bool Workload::is_halo() const {
 void Workload::check() const {
   require(!(halo_file(pattern) || matrix::is_box(pattern)) || op == Op::alltoallv, ErrorKind::argument,
           pattern + " is a halo, and so an alltoallv, not an " + name(op));
+  if (devices.any()) {
+    require(
+        devices.node_ranks % devices.of_node == 0 && devices.share() >= devices.processes, ErrorKind::argument,
+        devices.description() + ": " + std::to_string(devices.node_ranks) + " ranks of a node cannot be their hosts");
+    require(bytes % devices.processes == 0, ErrorKind::argument,
+            devices.description() + ": " + std::to_string(bytes) + " bytes cannot be divided by them");
+    require(heavy.ranks.empty(), ErrorKind::argument, "there are no heavy ranks where the data is in devices");
+  }
   if (heavy.ranks.empty()) return;
   require(op != Op::allgather, ErrorKind::argument,
           "all blocks of an allgather have one size; heavy ranks need allgatherv or alltoallv");
@@ -171,6 +202,7 @@ std::int64_t Workload::block_bytes(Rank source) const {
 
 Exchange Workload::exchange(Rank rank) const {
   require(!distributed, ErrorKind::internal, "the parts of " + pattern + " do not follow from its name");
+  if (devices.any()) return device_exchange(*this, rank);
   if (const std::optional<std::string> file = halo_file(pattern)) return read_halo(*file, rank, ranks, bytes);
   if (matrix::is_box(pattern)) return halo_exchange(matrix::box_halo(pattern, rank, ranks), bytes);
   if (matrix) return matrix_exchange(matrix::halo(*matrix, rank, ranks), *this);
@@ -179,7 +211,7 @@ Exchange Workload::exchange(Rank rank) const {
 
 std::vector<Exchange> Workload::exchanges() const {
   std::vector<Exchange> result;
-  if (matrix) {
+  if (matrix && !devices.any()) {
     for (const matrix::Halo& halo : matrix::halos(*matrix, ranks)) result.push_back(matrix_exchange(halo, *this));
   } else {
     for (Rank rank = 0; rank < ranks; ++rank) result.push_back(exchange(rank));
@@ -190,7 +222,8 @@ std::vector<Exchange> Workload::exchanges() const {
 std::string Workload::description() const {
   const std::string text =
       std::string(name(op)) + ", " + pattern + ", " + readable_bytes(bytes) + (is_halo() ? " an element" : " an edge");
-  return heavy.ranks.empty() ? text : text + ", " + heavy.description();
+  const std::string of_devices = devices.any() ? ", " + devices.description() : "";
+  return (heavy.ranks.empty() ? text : text + ", " + heavy.description()) + of_devices;
 }
 
 std::optional<std::string> matrix_spec(const std::string& pattern) {

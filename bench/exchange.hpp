@@ -64,6 +64,21 @@ struct Heavy {
   [[nodiscard]] std::string description() const;
 };
 
+/// Devices whose memory the data is in. Their host processes exchange it: the first ranks of each device's equal share
+/// of a node's. All other ranks have no data. Several processes of a device have an equal part of each element.
+struct Devices {
+  int of_node = 0;    ///< 0: there are none, and every rank has data of its own
+  int processes = 1;  ///< host processes of each
+  Rank node_ranks = 1;
+  bool staged = false;  ///< copies between device and host count as part of the exchange
+
+  [[nodiscard]] bool any() const { return of_node > 0; }
+  /// Ranks for each device.
+  [[nodiscard]] Rank share() const { return node_ranks / of_node; }
+  /// `data of 4 devices a node, 1 host process each, staged`
+  [[nodiscard]] std::string description() const;
+};
+
 /// What all ranks exchange; any rank's part follows without communication, unless it is distributed.
 struct Workload {
   std::string
@@ -73,11 +88,13 @@ struct Workload {
   Rank ranks = 0;
   std::shared_ptr<const matrix::Csr> matrix = nullptr;  ///< if the pattern is one of a matrix
   Heavy heavy = {};
+  Devices devices = {};      ///< if there are any, the pattern is one of devices, not of ranks
   bool distributed = false;  ///< the halo of a matrix of which each rank has its rows only, and so its part only
 
   /// The values of a matrix's vector that each rank needs; otherwise blocks along the edges of a graph.
   [[nodiscard]] bool is_halo() const;
-  /// Throws Error(argument) if the operation cannot have heavy ranks, or there are no such ranks.
+  /// Throws Error(argument) if the operation cannot have heavy ranks, there are no such ranks, or the devices do not
+  /// fit the ranks of a node or the size of an element.
   void check() const;
   /// Of the block that a rank sends along an edge of a graph.
   [[nodiscard]] std::int64_t block_bytes(Rank source) const;

@@ -50,14 +50,25 @@ class Words {
     return std::span(words_).subspan(begin, static_cast<std::size_t>(count));
   }
 
+  /// A number from 0 to `most`.
+  Word take_number(Word most) { return check(take(), most); }
+
   /// Peers and counts; the sum of the counts.
-  Word take_peers(Side& side) {
+  Word take_peers(Side& side, Rank ranks) {
     const Word peers = take();
-    const std::span<const Word> ranks = take(peers);
-    side.peers.assign(ranks.begin(), ranks.end());
-    const std::span<const Word> counts = take(peers);
-    side.counts.assign(counts.begin(), counts.end());
-    return std::reduce(counts.begin(), counts.end());
+    for (Word peer : take(peers)) side.peers.push_back(static_cast<Rank>(check(peer, ranks - 1)));
+    Word sum = 0;
+    for (Word count : take(peers)) {
+      side.counts.push_back(static_cast<int>(check(count, std::ssize(words_))));
+      sum += count;
+    }
+    return sum;
+  }
+
+  Word check(Word number, Word most) const {
+    if (number < 0 || number > most)
+      fail(path_, std::to_string(number) + " is no number from 0 to " + std::to_string(most));
+    return number;
   }
 
  private:
@@ -67,7 +78,9 @@ class Words {
 };
 
 std::vector<Word> read_words(std::ifstream& file, const std::string& path, Word begin, Word count) {
-  if (count < 0) fail(path, "a rank's part ends before it begins");
+  if (begin < 0 || count < 0) fail(path, "a rank's part ends before it begins");
+  file.seekg(0, std::ios::end);
+  if (count > file.tellg() / static_cast<std::streamoff>(sizeof(Word))) fail(path, "it ends too early");
   std::vector<Word> words(static_cast<std::size_t>(count));
   file.seekg(static_cast<std::streamoff>(begin * static_cast<Word>(sizeof(Word))));
   file.read(reinterpret_cast<char*>(words.data()), static_cast<std::streamsize>(words.size() * sizeof(Word)));
@@ -112,12 +125,14 @@ Exchange read_halo(const std::string& path, Rank rank, Rank ranks, std::int64_t 
   Words words(path, read_words(file, path, place[0], place[1] - place[0]));
 
   Exchange exchange{Op::alltoallv, true, element_bytes, {}, {}};
-  const auto first = static_cast<std::uint64_t>(words.take());
-  exchange.send.labels.resize(static_cast<std::size_t>(words.take()));
+  constexpr Word most_elements = Word{1} << 40;  // of all ranks
+  const auto first = static_cast<std::uint64_t>(words.take_number(most_elements));
+  const Word elements = words.take_number(Word{1} << 31);
+  exchange.send.labels.resize(static_cast<std::size_t>(elements));
   std::iota(exchange.send.labels.begin(), exchange.send.labels.end(), first);
-  const std::span<const Word> sent = words.take(words.take_peers(exchange.send));
-  exchange.send.indices.assign(sent.begin(), sent.end());
-  const std::span<const Word> received = words.take(words.take_peers(exchange.receive));
+  for (Word index : words.take(words.take_peers(exchange.send, ranks)))
+    exchange.send.indices.push_back(words.check(index, elements - 1));
+  const std::span<const Word> received = words.take(words.take_peers(exchange.receive, ranks));
   exchange.receive.labels.assign(received.begin(), received.end());
   exchange.receive.indices.resize(received.size());
   std::iota(exchange.receive.indices.begin(), exchange.receive.indices.end(), std::int64_t{0});

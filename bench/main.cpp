@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
 #endif
   add_copy(app, action);
   add_explain(app, action);
+  add_halos(app, action);
   add_model(app, action);
   add_predict(app, action);
   add_strategies(app, action);

@@ -58,6 +58,7 @@ struct Forecast {
   std::string strategy;
   std::string chosen;  ///< of `auto`
   Prediction prediction;
+  double max_rate = 0;  ///< seconds, by the max-rate model
   TotalTraffic traffic;
   SetupMost setup;
   double planning_seconds = 0;  ///< of all of them, and what that takes of others, in this process
@@ -103,6 +104,7 @@ Forecast forecast(const std::string& strategy, const Planned& planned, const Mac
   if (!setup.selection.predictions.empty())
     result.chosen = levels.choices.front().choice.rows()[setup.selection.chosen]->name;
   result.prediction = predict(setup.plans, machine, parameters, ModelKind::overlap);
+  result.max_rate = predict(setup.plans, machine, parameters, ModelKind::max_rate).seconds;
   for (const Plan& plan : setup.plans) result.traffic.add(traffic(messages(plan), plan.rank, nodes));
   result.setup = most_of(setup);
   return result;
@@ -122,6 +124,7 @@ nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workloa
           {"candidate", forecast.strategy},
           {"chosen", forecast.chosen},
           {"predicted_s", forecast.prediction.seconds},
+          {"max_rate_s", forecast.max_rate},
           {"net_messages_max", traffic.net_messages_max},
           {"net_messages_total", traffic.net_messages_total},
           {"net_bytes_max", traffic.net_bytes_max},

@@ -68,6 +68,7 @@ Json to_json(const CaseReport& report, const Result& result) {
   };
   const Heavy& heavy = report.workload.heavy;
   const bool has_heavy = !heavy.ranks.empty();
+  const Devices& devices = report.workload.devices;
   Json json = {
       {"benchmark", report.benchmark},
       {"op", name(report.workload.op)},
@@ -75,6 +76,9 @@ Json to_json(const CaseReport& report, const Result& result) {
       {"bytes", report.workload.bytes},
       {"heavy_ranks", has_heavy ? Json(heavy.ranks) : Json(nullptr)},
       {"heavy_bytes", has_heavy ? Json(heavy.bytes) : Json(nullptr)},
+      {"devices", devices.any() ? Json(devices.of_node) : Json(nullptr)},
+      {"host_processes", devices.any() ? Json(devices.processes) : Json(nullptr)},
+      {"staged", devices.any() ? Json(devices.staged) : Json(nullptr)},
       {"ranks", report.ranks},
       {"machine", report.nodes.description},
       {"candidate", result.candidate},

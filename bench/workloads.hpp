@@ -16,6 +16,7 @@ struct WorkloadOptions {
   std::vector<std::string> patterns;
   std::vector<std::int64_t> bytes;
   Heavy heavy = {};
+  Devices devices = {};
 };
 
 void add_options(CLI::App& command, WorkloadOptions& options);

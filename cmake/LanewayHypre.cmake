@@ -1,4 +1,7 @@
-# The target laneway_hypre, where hypre is found and was built with the MPI library of this build.
+# The target HYPRE::HYPRE, where hypre is found and was built with the MPI library of this build.
+if(TARGET HYPRE::HYPRE)
+  return()
+endif()
 find_path(HYPRE_INCLUDE_DIR _hypre_parcsr_ls.h PATH_SUFFIXES hypre)
 find_library(HYPRE_LIBRARY HYPRE)
 mark_as_advanced(HYPRE_INCLUDE_DIR HYPRE_LIBRARY)
@@ -28,9 +31,9 @@ if(HYPRE_INCLUDE_DIR AND HYPRE_LIBRARY)
 endif()
 
 if(LANEWAY_HYPRE_LINKS AND LANEWAY_HYPRE_HAS_THIS_MPI)
-  add_library(laneway_hypre INTERFACE)
-  target_include_directories(laneway_hypre SYSTEM INTERFACE "${HYPRE_INCLUDE_DIR}")
-  target_link_libraries(laneway_hypre INTERFACE "${HYPRE_LIBRARY}")
+  add_library(HYPRE::HYPRE INTERFACE IMPORTED GLOBAL)
+  target_include_directories(HYPRE::HYPRE INTERFACE "${HYPRE_INCLUDE_DIR}")
+  target_link_libraries(HYPRE::HYPRE INTERFACE "${HYPRE_LIBRARY}")
 elseif(LANEWAY_HYPRE_LINKS)
   set(LANEWAY_NO_HYPRE "hypre was built with another MPI library")
 elseif(HYPRE_INCLUDE_DIR AND HYPRE_LIBRARY)

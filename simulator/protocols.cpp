@@ -36,8 +36,18 @@ struct LinkClass {
   [[nodiscard]] double seconds(double bytes) const { return protocol(bytes).alpha + protocol(bytes).beta * bytes; }
 
   /// Of each end, and no more than what the links leave of the message's time.
-  [[nodiscard]] double overhead_of(double bytes) const {
-    return std::clamp((seconds(bytes) - least_seconds_per_byte * bytes) / 2, 0.0, overhead);
+  [[nodiscard]] double overhead_of(double bytes) const { return std::min(overhead, room(bytes)); }
+
+  /// Protocols for smaller messages may take longer for a byte: their ends copy it. That is no time of the links, which
+  /// other messages can use meanwhile. Half of it is of each end.
+  [[nodiscard]] double copying(double bytes) const {
+    const double slower = std::max(0.0, protocol(bytes).beta - protocols.back().beta);
+    return std::min(slower * bytes / 2, room(bytes) - overhead_of(bytes));
+  }
+
+ private:
+  [[nodiscard]] double room(double bytes) const {
+    return std::max(0.0, (seconds(bytes) - least_seconds_per_byte * bytes) / 2);
   }
 };
 
@@ -75,7 +85,7 @@ class Machine {
 
   [[nodiscard]] double overhead(double bytes, const s4u::Host* a, const s4u::Host* b) const {
     const LinkClass& link = between(a, b);
-    return link.busy * link.overhead_of(bytes);
+    return link.busy * link.overhead_of(bytes) + link.copying(bytes);
   }
 
   /// A message alone takes alpha + beta * bytes, of which its ends have taken the overheads.
@@ -83,8 +93,9 @@ class Machine {
     const LinkClass& link = between(a, b);
     const Protocol& protocol = link.protocol(bytes);
     const int ends = bytes < eager_bytes_ ? 2 : 1;
-    const double left = link.seconds(bytes) - ends * link.overhead_of(bytes);
-    if (left >= protocol.beta * bytes) return {left - protocol.beta * bytes, protocol.beta};
+    const double left = link.seconds(bytes) - ends * (link.overhead_of(bytes) + link.copying(bytes));
+    const double seconds_per_byte = std::min(protocol.beta, link.protocols.back().beta);
+    if (left >= seconds_per_byte * bytes) return {left - seconds_per_byte * bytes, seconds_per_byte};
     return {0, std::max(left / bytes, link.least_seconds_per_byte)};
   }
 

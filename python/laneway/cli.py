@@ -43,9 +43,15 @@ def _variables(given: list[str] | None) -> dict[str, str]:
 
 
 def _run(
-    command: list[str], on: str, ranks: int | None, mpi: str, variables: list[str] | None, timeout: float | None
+    command: list[str],
+    on: str,
+    ranks: int | None,
+    mpi: str,
+    variables: list[str] | None,
+    timeout: float | None,
+    preload: bool = False,
 ) -> None:
-    job = launch.Job(command, parse_place(on), ranks, mpi, _variables(variables), timeout)
+    job = launch.Job(command, parse_place(on), ranks, mpi, _variables(variables), timeout, preload)
     raise typer.Exit(launch.run(job))
 
 
@@ -62,9 +68,12 @@ def run(
     mpi: Mpi = "openmpi",
     variables: Variables = None,
     timeout: Timeout = None,
+    preload: Annotated[
+        bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/preload.md")
+    ] = False,
 ) -> None:
     """Start an MPI program: laneway run -n 16 --on cluster:4x4@200mbit -- PROGRAM ARGS"""
-    _run(list(context.args), on, ranks, mpi, variables, timeout)
+    _run(list(context.args), on, ranks, mpi, variables, timeout, preload)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -179,7 +188,7 @@ def platform(
 
 @app.command()
 def reproduce(
-    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre or scale")],
+    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, lassen or scale")],
     output: Annotated[
         Optional[Path], typer.Option("-o", "--output", metavar="FOLDER", help="tables and pictures; default: reproduced/")
     ] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from laneway.validate import Case
 
 COLOURS = {"mpi": "#9a9a9a", "direct": "#4878a8", "three_step": "#d9772b", "three_step_nodedup": "#e8b98a"}
+_LINE_COLOURS = tuple(f"C{index}" for index in range(10))
 _OTHER_COLOURS = ("#6a9f58", "#8b6bb1", "#c44e52")
 
 
@@ -264,12 +266,29 @@ class Value:
     line: str
     x: float
     y: float
+    dotted: bool = False
+
+
+def _draw_panel(axes: Axes, values: Sequence[Value]) -> None:
+    for colour, line in zip(itertools.cycle(_LINE_COLOURS), dict.fromkeys(value.line for value in values)):
+        for style, dotted in (("o-", False), (":", True)):
+            chosen = sorted((value.x, value.y) for value in values if value.line == line and value.dotted == dotted)
+            if chosen:
+                label = f"{line}, modelled" if dotted else line
+                axes.plot([at for at, _ in chosen], [height for _, height in chosen], style, ms=3, color=colour, label=label)
 
 
 def draw_lines(
-    values: Sequence[Value], x: str, y: str, path: Path, *, reference: float | None = None, columns: int = 4
+    values: Sequence[Value],
+    x: str,
+    y: str,
+    path: Path,
+    *,
+    reference: float | None = None,
+    logarithmic: bool = False,
+    columns: int = 4,
 ) -> None:
-    """Lines in panels; x is logarithmic. A horizontal line marks the reference."""
+    """Lines in panels; x is logarithmic, y where it is said. A horizontal line marks the reference."""
     panels = list(dict.fromkeys(value.panel for value in values))
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -278,12 +297,12 @@ def draw_lines(
         axis.set_visible(False)
     for axis, panel in zip(axes.flat, panels, strict=False):
         own = [value for value in values if value.panel == panel]
-        for line in dict.fromkeys(value.line for value in own):
-            chosen = sorted((value.x, value.y) for value in own if value.line == line)
-            axis.plot([at for at, _ in chosen], [height for _, height in chosen], "o-", ms=3, label=line)
+        _draw_panel(axis, own)
         if reference is not None:
             axis.axhline(reference, color="black", lw=0.6)
         axis.set_xscale("log", base=2)
+        if logarithmic:
+            axis.set_yscale("log")
         axis.set_title(panel, fontsize=8)
         axis.set_xlabel(x, fontsize=8)
         axis.set_ylabel(y, fontsize=8)

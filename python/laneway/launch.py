@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from laneway import cluster, simulator, supervisor
 from laneway.errors import UserError
-from laneway.paths import MPIS, find_program
+from laneway.paths import MPIS, find_preload, find_program
 from laneway.places import Cluster, Local, Place, Simulated
 from laneway.processes import wait_bounded
 
@@ -27,6 +27,7 @@ class Job:
     mpi: str = "openmpi"
     variables: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float | None = None
+    preload: bool = False
 
     def __post_init__(self) -> None:
         if self.mpi not in MPIS:
@@ -37,6 +38,8 @@ class Job:
             raise UserError(f"-n {self.ranks}: at least one rank is needed")
         if isinstance(self.place, Cluster | Simulated) and self.ranks is not None and self.ranks > self.place.ranks:
             raise UserError(f"-n {self.ranks} does not fit: {self.place} has room for {self.place.ranks} ranks")
+        if self.preload and isinstance(self.place, Simulated):
+            raise UserError("--preload: a simulated program is linked statically; nothing can be preloaded")
 
     def rank_count(self) -> int:
         """The ranks asked for, or as many as the place holds."""
@@ -55,9 +58,17 @@ def _variables(job: Job) -> Mapping[str, str]:
     return {**({"LANEWAY_OVERSUBSCRIBED": "1"} if shares_cores else {}), **job.variables}
 
 
+def _preloaded(job: Job) -> list[tuple[str, str]]:
+    """What only the ranks see. Tools that are preloaded, too, come first: they call what ours stands in front of."""
+    if not job.preload:
+        return []
+    given = job.variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
+    return [("LD_PRELOAD", ":".join(filter(None, [given, find_preload(job.mpi)])))]
+
+
 def _exported(job: Job) -> list[str]:
     inherited = [name for name in os.environ if name.startswith("LANEWAY_")]
-    return sorted({*inherited, *_variables(job)})
+    return sorted({*inherited, *_variables(job)} - {name for name, _ in _preloaded(job)})
 
 
 def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
@@ -78,6 +89,8 @@ def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
         argv += ["--mca", name, value]
     for name in _exported(job):
         argv += ["-x", name]
+    for name, value in _preloaded(job):
+        argv += ["-x", f"{name}={value}"]
     return [*argv, "-n", str(job.rank_count()), *program]
 
 
@@ -87,11 +100,15 @@ def _mpich(job: Job, program: Sequence[str]) -> list[str]:
         hosts = ",".join(f"{supervisor.node_address(i)}:{n}" for i, n in enumerate(job.place.ranks_by_node))
         argv += ["-launcher", "ssh", "-launcher-exec", supervisor.AGENT, "-hosts", hosts]
         argv += ["-iface", supervisor.INTERFACE]
+    for name, value in _preloaded(job):
+        argv += ["-genv", name, value]
     return [*argv, "-n", str(job.rank_count()), *program]
 
 
 def _environment(job: Job) -> dict[str, str]:
     environment = {**os.environ, **_variables(job)}
+    if job.preload:
+        environment.pop("LD_PRELOAD", None)  # the launcher needs none
     if job.mpi == "mpich" and isinstance(job.place, Cluster):
         environment |= {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": supervisor.INTERFACE}
     return environment

@@ -142,8 +142,9 @@ def _range_text(claim: Claim) -> str:
     return f"{limit}, with 2-step 1" if claim.best_case else limit
 
 
-def _print(console: Console, verdicts: Sequence[Verdict]) -> None:
-    headings = ("scenario", "message size", "the paper says", "the closed forms say", "sizes that agree")
+def print_verdicts(console: Console, verdicts: Sequence[Verdict], who: str = "the closed forms say") -> None:
+    """A table of the statements beside what ``who`` found, and where they disagree."""
+    headings = ("scenario", "message size", "the paper says", who, "sizes that agree")
     table = Table(*headings, title="Fastest")
     for verdict in verdicts:
         table.add_row(
@@ -172,5 +173,5 @@ def run(paper: str, duplicates: float, output: Path) -> None:
 
     figures.draw_closed_forms(scenarios, output)
     console = Console()
-    _print(console, compare(scenarios))
+    print_verdicts(console, compare(scenarios))
     console.print(f"Figure: {output}", highlight=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,6 +126,10 @@ class LevelOf:
         record = self.simulated.get("mpi" if strategy == "direct" else strategy)
         return number(record, "median_s") if record else None
 
+    def max_rate(self, strategy: str) -> float:
+        """By the max-rate model, in which a rank's messages take their latencies one after another."""
+        return number(self.planned[strategy], "max_rate_s") or 0.0
+
     def count(self, strategy: str, key: str) -> int:
         return int(number(self.planned[strategy], key) or 0)
 
@@ -145,6 +149,7 @@ class LevelOf:
                     "setup_letters_max": record["setup_letters_max"],
                     "staging_bytes_max": record["staging_bytes_max"],
                     "predicted_s": rounded(self.predicted(strategy)),
+                    "max_rate_s": rounded(self.max_rate(strategy)),
                     "simulated_s": "" if seconds is None else rounded(seconds),
                 }
             )
@@ -176,14 +181,22 @@ def find(wanted: Sequence[Problem], console: Console) -> list[LevelOf]:
     ]
 
 
-def _total(some: Sequence[LevelOf], strategy: str, *, simulated: bool) -> float | None:
-    seconds = [level.seconds(strategy) if simulated else level.predicted(strategy) for level in some]
+#: What the seconds of a level may come from.
+_SECONDS: dict[str, Callable[[LevelOf, str], float | None]] = {
+    "predicted": LevelOf.predicted,
+    "max-rate": LevelOf.max_rate,
+    "simulated": LevelOf.seconds,
+}
+
+
+def _total(some: Sequence[LevelOf], strategy: str, kind: str) -> float | None:
+    seconds = [_SECONDS[kind](level, strategy) for level in some]
     known = [value for value in seconds if value is not None]
     return sum(known) if known and len(known) == len(seconds) else None
 
 
-def _ratio(some: Sequence[LevelOf], strategy: str, *, simulated: bool) -> str:
-    standard, own = (_total(some, name, simulated=simulated) for name in ("direct", strategy))
+def _ratio(some: Sequence[LevelOf], strategy: str, kind: str) -> str:
+    standard, own = (_total(some, name, kind) for name in ("direct", strategy))
     return f"{standard / own:.2f}" if standard and own else "-"
 
 
@@ -215,10 +228,10 @@ def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
             _print_levels(console, own)
     names = " / ".join(NAMES[strategy] for strategy in STRATEGIES[1:])
     table = Table(title=f"speedup over standard, sum of all levels (Figures 12 and 13): {names}")
-    for column in ("scaling", "ranks", "predicted", "simulated"):
+    for column in ("scaling", "ranks", *_SECONDS):
         table.add_column(column, justify="right")
     for problem, own in by_problem.items():
-        ratios = [" / ".join(_ratio(own, s, simulated=kind) for s in STRATEGIES[1:]) for kind in (False, True)]
+        ratios = [" / ".join(_ratio(own, s, kind) for s in STRATEGIES[1:]) for kind in _SECONDS]
         table.add_row(problem.scaling, str(problem.ranks), *ratios)
     console.print(table)
     for (scaling, strategy), published in _PUBLISHED.items():
@@ -230,7 +243,7 @@ def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
             for kind in ("predicted", "simulated")
             for problem, own in by_problem.items()
             for strategy in STRATEGIES
-            if (seconds := _total(own, strategy, simulated=kind == "simulated"))
+            if (seconds := _total(own, strategy, kind))
         ],
         "ranks",
         "ms, sum of all levels",

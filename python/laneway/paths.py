@@ -38,6 +38,17 @@ def find_program(name: str, mpi: str) -> str:
     raise UserError(f"{name} was not found{hint}", 127)
 
 
+def find_preload(mpi: str) -> str:
+    """The path of the library that takes over MPI's calls: of this build, or in a folder of LD_LIBRARY_PATH."""
+    name = "liblaneway_mpi.so"
+    built = [root() / "build" / preset / "src" / "interpose" / name for preset in (mpi, f"install-{mpi}")]
+    installed = [Path(folder) / name for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    for path in (*built, *installed):
+        if path.is_file():
+            return str(path)
+    raise UserError(f"{name} was not found; './dev build --mpi {mpi}' builds it", 127)
+
+
 def find_local_tool(name: str) -> str:
     """The path of a tool for work without MPI: the newest build of any preset, or one on the PATH."""
     built = [path for preset in _ANY_BUILD if os.access(path := root() / "build" / preset / "bench" / name, os.X_OK)]

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import statistics
+import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from laneway import machines, points, results, validate
+from laneway import flows, machines, points, results, validate
 from laneway.errors import UserError
-from laneway.paths import root
+from laneway.paths import find_program, root
 from laneway.places import Simulated
 from laneway.points import Point
 from laneway.results import Record, number, rounded
 from laneway.simulation import Platform
 
-FIGURES = ("simulator", "rocm", "hypre", "scale")
+FIGURES = ("simulator", "rocm", "hypre", "lassen", "scale")
 
 _MEASURED = "validate-cluster-4x4.csv"
 _EMULATED = Simulated("cluster-4x4-200mbit", 4, 4)
@@ -153,6 +157,7 @@ _GCDS = 8
 _DENSITIES = (0.05, 0.2, 0.4, 0.6, 0.8)
 _STRATEGIES = ("direct", "three_step", "two_step", "split", "leader_scatter", "auto")
 _FEW_STRATEGIES = ("three_step", "split", "leader_scatter")
+_ONE_NODE_STRATEGIES = ("direct", "leader_scatter", "multi_path", "auto")
 _MANY_GCDS = 64
 # (figure, its nodes): largest speedup that the text states.
 _PUBLISHED = {
@@ -182,18 +187,34 @@ _DENSE_COLUMNS = 256
 
 def _rocm_sizes(gcds: int) -> tuple[int, ...]:
     """Bytes of a block: as far as memory and time allow; beyond, times grow as the bytes do."""
-    return (262144, 1048576, 4194304) if gcds <= 8 else (262144, 1048576) if gcds <= 32 else (262144,)
+    return (262144, 1048576, 4194304, 16777216) if gcds <= 8 else (262144, 1048576) if gcds <= 32 else (262144,)
 
 
 def _rocm_point(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> Point:
     gcds = nodes * _GCDS
-    strategies = _STRATEGIES if gcds < _MANY_GCDS else _FEW_STRATEGIES
+    strategies = _ONE_NODE_STRATEGIES if nodes == 1 else _STRATEGIES if gcds < _MANY_GCDS else _FEW_STRATEGIES
     goodput = 1 / machines.read(cluster.machine).injection_beta
     arguments = ("neighbor", "--op", operation, "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
     arguments += ("--strategy", ",".join(strategies), "--baseline", "mpi", "--iterations", "1")
     arguments += ("--goodput", f"{goodput:g}")
     # Exchanges take milliseconds: events that are less than a microsecond apart are one.
     return Point(Simulated(cluster.machine, nodes, _GCDS), arguments, (("LANEWAY_SIMULATION_PRECISION", "1e-6"),))
+
+
+@cache
+def _edges(pattern: str, ranks: int) -> tuple[tuple[int, int], ...]:
+    """Of a graph, as ``laneway-bench explain`` plans it."""
+    program = find_program("laneway-bench", "openmpi")
+    edges = []
+    with tempfile.TemporaryDirectory() as directory:
+        plan = Path(directory) / "plan.json"
+        for rank in range(ranks):
+            command = [program, "explain", "--pattern", pattern, "--machine", f"node:1 rank:{ranks}", "--ranks", str(ranks)]
+            command += ["--strategy", "direct", "--rank", str(rank), "--json", str(plan)]
+            subprocess.run(command, check=True, capture_output=True)
+            steps = json.loads(plan.read_text())["steps"]
+            edges += [(rank, int(step["peer"])) for step in steps if step["kind"] == "send"]
+    return tuple(edges)
 
 
 @dataclass(frozen=True)
@@ -228,12 +249,12 @@ class Case:
 
     @property
     def bound(self) -> float | None:
-        """The speedup that the hardware allows: each byte into a node once; in one node, all links of the busiest GCD."""
+        """The speedup that the hardware allows: each byte into a node once; in one node, any ways between the GCDs."""
         direct, limit = self.seconds("mpi"), number(self.records[0], "limit_s")
         if self.nodes == 1:
             machine = next(cluster.machine for cluster in _CLUSTERS if cluster.name == self.cluster)
-            sent = (number(self.records[0], "node_messages_max") or 0) * self.bytes
-            limit = sent / max(Platform(machines.read(machine), 1, _GCDS).device_bytes_per_second())
+            rates = Platform(machines.read(machine), 1, _GCDS).device_rates()
+            limit = flows.least_seconds(_edges(str(self.records[0]["pattern"]), _GCDS), rates, self.bytes)
         return direct / limit if direct and limit else None
 
     def row(self) -> dict[str, object]:
@@ -346,6 +367,10 @@ def run(figure: str, output: Path, *, quick: bool = False) -> None:
         from laneway import multigrid
 
         multigrid.hypre(output, console, quick=quick)
+    elif figure == "lassen":
+        from laneway import heterogeneous
+
+        heterogeneous.lassen(output, console, quick=quick)
     elif figure == "scale":
         from laneway import scale
 

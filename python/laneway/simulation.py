@@ -211,10 +211,10 @@ class Platform:
         one = 1 / min(p.beta for p in self.machine.link("core" if name == "core" else "socket") if p.beta > 0)
         return one if name == "core" else one * self.machine.device_links[a][b]
 
-    def device_bytes_per_second(self) -> list[float]:
-        """What each device can send over all its links together."""
+    def device_rates(self) -> dict[tuple[int, int], float]:
+        """Bytes per second from each device to each that it is linked with."""
         devices = self.machine.device_links or ()
-        return [sum(self._bundle(a, b) for b, count in enumerate(row) if count) for a, row in enumerate(devices)]
+        return {(a, b): self._bundle(a, b) for a, row in enumerate(devices) for b, count in enumerate(row) if count}
 
     def _device_routes(self, n: str) -> Iterator[str]:
         """Bundles of links between devices are shared by whatever passes them; routes have the fewest hops."""

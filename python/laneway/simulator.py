@@ -18,6 +18,7 @@ from laneway.simulation import Platform
 
 PRESET = "sim"
 PRECISION = "LANEWAY_SIMULATION_PRECISION"  # events that are less seconds apart are one
+PROBE = "LANEWAY_SIMULATION_PROBE"  # seconds that a look for a message takes, which only setup does
 _STOP_SECONDS = 6.0
 # Time passes only as the platform says. Testing a request takes ten nanoseconds, as in real MPI libraries; so programs that
 # poll end.
@@ -91,9 +92,9 @@ def run(
             "smpi/async-small-thresh": "0",
             "smpi/send-is-detached-thresh": str(platform.eager_bytes),
         }
-        precision = environment.get(PRECISION)
-        if precision:
-            settings["surf/precision"] = precision
+        for variable, key in ((PRECISION, "surf/precision"), (PROBE, "smpi/iprobe")):
+            if environment.get(variable):
+                settings[key] = environment[variable]
         argv = [_smpimain(), program, *(f"--cfg={key}:{value}" for key, value in settings.items())]
         argv += ["--log=root.thresh:warning", str(protocols()), *command[1:]]
         process = subprocess.Popen(

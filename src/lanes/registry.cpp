@@ -10,7 +10,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<StrategyRow, 9> rows = {{
+constexpr std::array<StrategyRow, 10> rows = {{
     {"direct", "each edge is one message from its source to its destination",
      "MPI: A Message-Passing Interface Standard 4.0, section 8.6", "all", "any", make_direct},
     {"spread", "as direct, but each rank starts with the destinations after itself",
@@ -48,6 +48,12 @@ constexpr std::array<StrategyRow, 9> rows = {{
      "after Träff, Carpen-Amarie, Hunold, Rougier: Message-Combining Algorithms for Isomorphic, Sparse Collective "
      "Communication, 2016; Träff, Hunold: Cartesian Collective Communication, 2019 (known by title)",
      "all, small messages", "the dimensions of a grid (lnw_grid)", make_cartesian_combining},
+    {"multi_path",
+     "inside a node messages are cut over other devices, so that all links between devices are busy; else as two_step",
+     "after Sojoodi, Temuçin, Barati Sedeh, Sharifian, Afsahi: Accelerating Intra-Node GPU-to-GPU Communication "
+     "Through "
+     "Multi-Path Transfers with CUDA Graphs, 2026 (arXiv:2604.22228, abstract)",
+     "all, large messages", "node with described links between its devices", make_multi_path},
 }};
 
 constexpr std::string_view no_deduplication = "_nodedup";
@@ -84,7 +90,8 @@ std::vector<const StrategyRow*> StrategyChoice::rows() const {
   std::vector<const StrategyRow*> all;
   for (const StrategyRow& candidate : strategies()) {
     const std::unique_ptr<Strategy> strategy = candidate.make();
-    if (strategy->levels() == 1 && !strategy->on_grid() && strategy->deduplicates() && !strategy->spreads())
+    if (strategy->levels() == 1 && !strategy->on_grid() && strategy->deduplicates() && !strategy->spreads() &&
+        !strategy->goes_by_fabric())
       all.push_back(&candidate);
   }
   return all;

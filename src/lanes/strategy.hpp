@@ -55,6 +55,13 @@ class Strategy {
   /// lanes chosen for one size of messages serve any other. False where cuts fall on multiples of some size.
   [[nodiscard]] virtual bool scales() const { return true; }
 
+  /// True: edges inside a region, but for those of a rank to itself, are carried by lanes too. The views then have a
+  /// link from the region to itself, and no lane of it may have its sender for its receiver.
+  [[nodiscard]] virtual bool relays_inside() const { return false; }
+
+  /// True: it goes by the links between devices, which the models do not know, so `auto` does not choose it.
+  [[nodiscard]] virtual bool goes_by_fabric() const { return false; }
+
   /// How many levels of the machine the strategy itself needs; more than one if the two functions below return any.
   [[nodiscard]] virtual int levels() const { return 1; }
   /// The strategy of the next level for edges inside a region, and the one for what lanes have brought to it; null:
@@ -75,9 +82,10 @@ class Strategy {
 
 /// What strategies may be told besides the view. All ranks use equal ones.
 struct StrategySettings {
-  /// split: no lane is longer, unless few regions send so much that there would be many more lanes than ranks. Bytes.
+  /// split: no lane is longer, unless few regions send so much that there would be many more lanes than ranks.
+  /// multi_path: no chunk is shorter, but those of shorter blocks. Bytes.
   std::int64_t message_cap = 65536;
-  /// leader_scatter: the links between devices of a node; null if nothing is known of them.
+  /// leader_scatter, multi_path: the links between devices of a node; null if nothing is known of them.
   std::shared_ptr<const Fabric> fabric = nullptr;
 };
 
@@ -147,5 +155,6 @@ struct Levels {
 [[nodiscard]] std::unique_ptr<Strategy> make_split(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_load_aware(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_common_neighborhood(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_multi_path(const StrategySettings& settings = {});
 
 }  // namespace laneway

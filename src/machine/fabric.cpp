@@ -1,11 +1,50 @@
 #include "machine/fabric.hpp"
 
+#include <algorithm>
 #include <deque>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 
 namespace laneway {
+
+namespace {
+
+struct Ways {
+  std::vector<int> hops;
+  std::vector<std::vector<int>> devices;
+};
+
+/// Breadth first: all ways to a device are known before any way that goes on from it.
+Ways ways_from(std::size_t from, const std::vector<std::vector<int>>& links) {
+  const std::size_t n = links.size();
+  Ways ways{std::vector<int>(n, -1), std::vector<std::vector<int>>(n)};
+  std::vector<int> width(n, 0);
+  ways.hops[from] = 0;
+  ways.devices[from] = {static_cast<int>(from)};
+  width[from] = std::numeric_limits<int>::max();
+  std::deque<std::size_t> next = {from};
+  for (; !next.empty(); next.pop_front()) {
+    const std::size_t at = next.front();
+    for (std::size_t to = 0; to < n; ++to) {
+      if (links[at][to] == 0 || (ways.hops[to] >= 0 && ways.hops[to] <= ways.hops[at])) continue;
+      if (ways.hops[to] < 0) {
+        ways.hops[to] = ways.hops[at] + 1;
+        next.push_back(to);
+      }
+      const int narrowest = std::min(width[at], links[at][to]);
+      if (narrowest <= width[to]) continue;
+      width[to] = narrowest;
+      ways.devices[to] = ways.devices[at];
+      ways.devices[to].push_back(static_cast<int>(to));
+    }
+  }
+  return ways;
+}
+
+}  // namespace
 
 DeviceLinks with_hops(std::vector<std::vector<int>> links) {
   const std::size_t n = links.size();
@@ -18,21 +57,16 @@ DeviceLinks with_hops(std::vector<std::vector<int>> links) {
               "the links between devices " + std::to_string(b) + " and " + std::to_string(a) + " are " +
                   std::to_string(links[b][a]) + " and " + std::to_string(links[a][b]));
   }
-  std::vector<std::vector<int>> hops(n, std::vector<int>(n, -1));
+  DeviceLinks result{std::move(links), {}, {}};
   for (std::size_t from = 0; from < n; ++from) {
-    hops[from][from] = 0;
-    std::deque<std::size_t> next = {from};
-    for (; !next.empty(); next.pop_front())
-      for (std::size_t to = 0; to < n; ++to)
-        if (links[next.front()][to] > 0 && hops[from][to] < 0) {
-          hops[from][to] = hops[from][next.front()] + 1;
-          next.push_back(to);
-        }
+    Ways ways = ways_from(from, result.links);
     for (std::size_t to = 0; to < n; ++to)
-      require(hops[from][to] >= 0, ErrorKind::info,
+      require(ways.hops[to] >= 0, ErrorKind::info,
               "no links join devices " + std::to_string(from) + " and " + std::to_string(to));
+    result.hops.push_back(std::move(ways.hops));
+    result.ways.push_back(std::move(ways.devices));
   }
-  return {std::move(links), std::move(hops)};
+  return result;
 }
 
 std::shared_ptr<const Fabric> Fabric::of(const Machine& machine) {

@@ -16,10 +16,15 @@ namespace laneway {
 struct DeviceLinks {
   std::vector<std::vector<int>> links;  ///< number of links between two devices
   std::vector<std::vector<int>> hops;   ///< links on the shortest way between them
+  /// The devices on the way between two, both ends included: one of fewest hops, of those the one whose narrowest
+  /// bundle of links is widest.
+  std::vector<std::vector<std::vector<int>>> ways;
+
+  [[nodiscard]] std::size_t size() const { return links.size(); }
 };
 
-/// Fills `hops` from `links`. Throws Error(info) if the matrix is not square and symmetric, or some devices are not
-/// connected.
+/// Fills `hops` and `ways` from `links`. Throws Error(info) if the matrix is not square and symmetric, or some devices
+/// are not connected.
 [[nodiscard]] DeviceLinks with_hops(std::vector<std::vector<int>> links);
 
 /// The links between ranks, by the devices they are on.
@@ -38,6 +43,9 @@ class Fabric {
   [[nodiscard]] bool joins(Rank a, Rank b) const;
   [[nodiscard]] int links(Rank a, Rank b) const { return links_->links[device(a)][device(b)]; }
   [[nodiscard]] int hops(Rank a, Rank b) const { return links_->hops[device(a)][device(b)]; }
+  /// The devices on the way from one rank to the other; one device if they share it.
+  [[nodiscard]] const std::vector<int>& way(Rank a, Rank b) const { return links_->ways[device(a)][device(b)]; }
+  [[nodiscard]] const DeviceLinks& devices() const { return *links_; }
 
  private:
   [[nodiscard]] std::size_t device(Rank rank) const { return static_cast<std::size_t>(places_.at(rank).second); }

@@ -64,8 +64,8 @@ ClosedForms::ClosedForms(const Parameters& machine, const NodeShape& node) : mac
   need(machine.injection_beta.has_value(), "injection.beta");
 }
 
-double ClosedForms::seconds(const ClosedForm& form, const Scenario& scenario) const {
-  const Volumes sent = volumes(form.rule, scenario);
+double ClosedForms::seconds(const ClosedForm& form, const Crossings& crossings) const {
+  const Volumes sent = volumes(form.rule, crossings);
   const double off = off_node(form.path, sent, sent.messages * sent.message_bytes);
   const double copies =
       form.path == MemoryPath::staged ? copy(sent.proc_bytes, sent.node_pair_bytes, host_processes(form.rule)) : 0;
@@ -86,27 +86,33 @@ double ClosedForms::seconds(const ClosedForm& form, const Scenario& scenario) co
   return 0;
 }
 
-Volumes ClosedForms::volumes(Rule rule, const Scenario& scenario) const {
-  const double kept = rule == Rule::standard ? 1 : 1 - scenario.duplicates;
-  const double gpus = node_.gpus();
+Crossings ClosedForms::crossings(const Scenario& scenario) const {
+  const auto most = [&](double node) { return MostBytes{node / node_.gpus(), node, node / scenario.nodes}; };
   const double nodes = scenario.nodes;
+  const double bytes = scenario.messages * scenario.bytes;
+  return {std::ceil(static_cast<double>(scenario.messages) / node_.gpus()), nodes, nodes, most(bytes),
+          most(bytes * (1 - scenario.duplicates))};
+}
+
+Volumes ClosedForms::volumes(Rule rule, const Crossings& crossings) const {
+  const MostBytes& most = rule == Rule::standard ? crossings.standard : crossings.unique;
   Volumes result;
-  result.node_bytes = scenario.messages * scenario.bytes * kept;
-  result.proc_bytes = result.node_bytes / gpus;
-  result.node_pair_bytes = result.node_bytes / nodes;
+  result.node_bytes = most.node;
+  result.proc_bytes = most.proc;
+  result.node_pair_bytes = most.node_pair;
   // The processes of GPUs share the nodes that data is sent to.
-  const double nodes_of_process = std::ceil(nodes / gpus);
+  const double nodes_of_process = std::ceil(crossings.nodes / node_.gpus());
   switch (rule) {
     case Rule::standard:
-      result.messages = std::ceil(scenario.messages / gpus);
-      result.message_bytes = scenario.bytes;
+      result.messages = crossings.messages;
+      result.message_bytes = result.proc_bytes / result.messages;
       break;
     case Rule::three_step:
       result.messages = nodes_of_process;
       result.message_bytes = result.node_pair_bytes;
       break;
     case Rule::two_step_all:
-      result.messages = nodes;
+      result.messages = crossings.proc_nodes;
       result.message_bytes = result.proc_bytes / result.messages;
       break;
     case Rule::two_step_one:
@@ -115,7 +121,7 @@ Volumes ClosedForms::volumes(Rule rule, const Scenario& scenario) const {
       break;
     case Rule::split_md:
     case Rule::split_dd:
-      result.messages = std::ceil(split_messages(scenario, result) / node_.processes());
+      result.messages = std::ceil(split_messages(crossings, result) / node_.processes());
       result.message_bytes = result.node_bytes / node_.processes() / result.messages;
       break;
   }
@@ -123,12 +129,12 @@ Volumes ClosedForms::volumes(Rule rule, const Scenario& scenario) const {
 }
 
 /// Algorithm 1, lines 12 to 17: messages that a node sends.
-double ClosedForms::split_messages(const Scenario& scenario, const Volumes& volumes) const {
+double ClosedForms::split_messages(const Crossings& crossings, const Volumes& volumes) const {
   double cap = static_cast<double>(message_cap());
-  if (volumes.node_pair_bytes < cap) return scenario.nodes;
-  if (volumes.node_bytes / cap > node_.processes() && scenario.nodes < node_.processes())
+  if (volumes.node_pair_bytes < cap) return crossings.nodes;
+  if (volumes.node_bytes / cap > node_.processes() && crossings.nodes < node_.processes())
     cap = std::ceil(volumes.node_bytes / node_.processes());
-  return scenario.nodes * std::ceil(volumes.node_pair_bytes / cap);
+  return crossings.nodes * std::ceil(volumes.node_pair_bytes / cap);
 }
 
 double ClosedForms::on_node(MemoryPath path, double bytes) const {

@@ -44,6 +44,22 @@ struct Scenario {
   double duplicates = 0;  ///< share of the bytes that strategies other than standard need not send
 };
 
+/// Bytes of Table 7, each of the process, node or pair of nodes where they are most.
+struct MostBytes {
+  double proc = 0;       ///< s_proc
+  double node = 0;       ///< s_node
+  double node_pair = 0;  ///< s_node->node
+};
+
+/// What goes between nodes in any exchange. Counts are those of the process, or node, where they are most.
+struct Crossings {
+  double messages = 1;    ///< that a process sends to other nodes
+  double nodes = 1;       ///< that a node sends to
+  double proc_nodes = 1;  ///< m_proc->node: that a process sends to
+  MostBytes standard;
+  MostBytes unique;  ///< without what is sent to a node more than once
+};
+
 /// Table 7, and what one process sends in the step between nodes.
 struct Volumes {
   double proc_bytes = 0;       ///< s_proc
@@ -59,10 +75,14 @@ class ClosedForms {
   /// network for host and device memory, copies by one process and by four, and the injection limit.
   explicit ClosedForms(const Parameters& machine, const NodeShape& node = {});
 
+  [[nodiscard]] Crossings crossings(const Scenario& scenario) const;
   /// Table 6, in seconds.
-  [[nodiscard]] double seconds(const ClosedForm& form, const Scenario& scenario) const;
+  [[nodiscard]] double seconds(const ClosedForm& form, const Crossings& crossings) const;
+  [[nodiscard]] double seconds(const ClosedForm& form, const Scenario& scenario) const {
+    return seconds(form, crossings(scenario));
+  }
   /// What a row of Table 6 is applied to.
-  [[nodiscard]] Volumes volumes(Rule rule, const Scenario& scenario) const;
+  [[nodiscard]] Volumes volumes(Rule rule, const Crossings& crossings) const;
 
   /// Equation 4.1: inside the node, 3-Step and 2-Step, on `links`.
   [[nodiscard]] double on_node(MemoryPath path, double bytes) const;
@@ -79,7 +99,7 @@ class ClosedForms {
 
  private:
   [[nodiscard]] const LinkCost& link(MemoryPath path, LinkClass link) const;
-  [[nodiscard]] double split_messages(const Scenario& scenario, const Volumes& volumes) const;
+  [[nodiscard]] double split_messages(const Crossings& crossings, const Volumes& volumes) const;
 
   const Parameters& machine_;
   NodeShape node_;

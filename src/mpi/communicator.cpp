@@ -227,6 +227,18 @@ Communicator& Communicator::derive(MPI_Comm comm, const std::shared_ptr<PrivateC
   return single_threaded() ? attach(comm, parent, parent->take_tags()) : of(comm);
 }
 
+Communicator& Communicator::among(MPI_Comm comm, MPI_Comm members, Topology topology) {
+  Communicator& made = attach(comm, std::make_shared<PrivateComm>(members), PrivateComm::nonblocking_tag);
+  made.set_topology(std::move(topology));
+  return made;
+}
+
+Communicator& Communicator::without_neighbors(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent) {
+  Communicator& made = attach(comm, parent, PrivateComm::nonblocking_tag);
+  made.idle = true;
+  return made;
+}
+
 std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, Topology topology) {
   const std::shared_ptr<PrivateComm> parent = of(comm).private_comm();
   const bool share = single_threaded();

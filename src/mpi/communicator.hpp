@@ -138,6 +138,12 @@ class Communicator {
   /// duplicate, which saves creating one.
   static Communicator& derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent);
 
+  /// For a communicator that was just made, whose topology has neighbours at some ranks only: these alone take part in
+  /// operations, in the order of `members`, in whose ranks `topology` is. Collective over `members`.
+  static Communicator& among(MPI_Comm comm, MPI_Comm members, Topology topology);
+  /// For the others: there is nothing to do, and they need not call.
+  static Communicator& without_neighbors(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent);
+
   /// For a communicator that MPI knows no topology of.
   void set_topology(Topology topology) { topology_ = std::make_unique<Topology>(std::move(topology)); }
 
@@ -176,6 +182,11 @@ class Communicator {
 
   /// Under the hint lnw_shared_staging, by its bytes and the ranks that share memory.
   std::map<std::pair<std::int64_t, std::vector<Rank>>, std::shared_ptr<StagingArena>> arenas;
+
+  /// Whether any rank has a neighbour more than once; known of communicators that were adopted.
+  bool repeated_edges = false;
+  /// Made by without_neighbors.
+  bool idle = false;
 
   /// If it was created with reordered ranks.
   std::optional<Reordering> reordering;

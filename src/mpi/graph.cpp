@@ -1,5 +1,7 @@
 #include "mpi/graph.hpp"
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include "core/simulated.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check_edges.hpp"
+#include "mpi/mailbox.hpp"
 #include "mpi/reorder.hpp"
 #include "mpi/routes.hpp"
 #include "transport/p2p.hpp"
@@ -129,6 +132,49 @@ void prepare_plans(Communicator& communicator, const Hints& hints) {
   communicator.fixed_counts = hints.fixed_counts;
 }
 
+/// The ranks that have neighbours, in their old order. Collective over all ranks.
+class Members {
+ public:
+  Members(const PrivateComm& all, bool member) : all_(all.get()) {
+    check_mpi(MPI_Comm_split(all_, member ? 0 : MPI_UNDEFINED, all.rank(), &comm_), "MPI_Comm_split");
+  }
+  ~Members() {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+  /// To ranks of this communicator.
+  void translate(Topology& topology) const {
+    MPI_Group from = MPI_GROUP_NULL;
+    MPI_Group to = MPI_GROUP_NULL;
+    check_mpi(MPI_Comm_group(all_, &from), "MPI_Comm_group");
+    check_mpi(MPI_Comm_group(comm_, &to), "MPI_Comm_group");
+    for (std::vector<Neighbor>* neighbors : {&topology.sources, &topology.destinations})
+      for (Neighbor& neighbor : *neighbors) {
+        const int rank = neighbor.rank;
+        check_mpi(MPI_Group_translate_ranks(from, 1, &rank, to, &neighbor.rank), "MPI_Group_translate_ranks");
+      }
+    MPI_Group_free(&from);
+    MPI_Group_free(&to);
+  }
+
+ private:
+  MPI_Comm all_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+bool has_repeated_edges(const Topology& topology) {
+  const auto repeats = [](const std::vector<Neighbor>& neighbors) {
+    std::vector<Rank> ranks;
+    for (const Neighbor& neighbor : neighbors) ranks.push_back(neighbor.rank);
+    std::sort(ranks.begin(), ranks.end());
+    return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+  };
+  return repeats(topology.sources) || repeats(topology.destinations);
+}
+
 }  // namespace
 
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
@@ -153,6 +199,49 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
   prepare_plans(fresh, agreed.hints);
+}
+
+void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
+  int same = MPI_UNEQUAL;
+  check_mpi(MPI_Comm_compare(comm_old, comm, &same), "MPI_Comm_compare");
+  // The new communicator's own where ranks were reordered; its attribute is replaced below.
+  const std::shared_ptr<PrivateComm> priv = Communicator::of(same == MPI_CONGRUENT ? comm_old : comm).private_comm();
+  HintTexts texts;
+  Hints hints;
+  hints.strategy.row = &strategies().front();
+  std::exception_ptr failure;
+  try {
+    texts = hints_in(info);
+    hints = resolve_hints(texts, {});
+    Communicator::of(same == MPI_CONGRUENT ? comm_old : comm).read_descriptions(hints);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  agree(*priv, failure, hints, true);
+  Topology topology = read_topology(comm);
+  const bool has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
+  const std::array<int, 2> mine = {!has_repeated_edges(topology), has_neighbors};
+  std::array<int, 2> least{};
+  reduce_progressing(mine.data(), least.data(), 2, MPI_INT, MPI_MIN, priv->get());
+  const auto make = [&]() -> Communicator& {
+    if (least[1]) return same == MPI_CONGRUENT ? Communicator::derive(comm, priv) : Communicator::of(comm);
+    const Members members(*priv, has_neighbors);
+    if (!has_neighbors) return Communicator::without_neighbors(comm, priv);
+    members.translate(topology);
+    return Communicator::among(comm, members.get(), std::move(topology));
+  };
+  Communicator& fresh = make();
+  fresh.repeated_edges = !least[0];
+  fresh.hints = std::move(texts);
+  if (!fresh.idle) prepare_plans(fresh, hints);
+  if (least[1]) return;
+  // Those without neighbours know what the others do with operations on this communicator.
+  const int has_routes = fresh.routes != nullptr;
+  int any_routes = 0;
+  reduce_progressing(&has_routes, &any_routes, 1, MPI_INT, MPI_MAX, priv->get());
+  if (!fresh.idle) return;
+  fresh.fixed_counts = hints.fixed_counts;
+  if (any_routes) fresh.routes = std::make_shared<Routes>();
 }
 
 const Reordering& reordering_of(MPI_Comm comm) {

@@ -27,6 +27,11 @@ struct GraphArguments {
 /// are bad, all ranks throw. Ranks are reordered if `reorder` is set on all of them.
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new);
 
+/// Gives `comm`, a graph communicator that MPI has just made from `comm_old`, what create_graph would have given it.
+/// Collective; if the hints of any rank are bad, all ranks throw, and operations on `comm` go without plans. Ranks
+/// without neighbours take no part in operations: there are programs in which they do not call them (PETSc).
+void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info);
+
 /// What reordering has brought when `comm` was created. Local. Throws Error(topology) if it was created otherwise.
 [[nodiscard]] const Reordering& reordering_of(MPI_Comm comm);
 /// A topology object; errors as for create_graph. If `wanted` is false on any rank, all ranks throw.

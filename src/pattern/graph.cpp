@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -110,7 +111,38 @@ Neighborhood local(const Spec& spec, Rank rank, Rank ranks) {
   return result;
 }
 
-constexpr std::array<GraphGenerator, 4> generators = {{
+/// Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular point-to-point
+/// communication on heterogeneous architectures, section 4.6. A node's messages go to the nodes after it in turn; those
+/// for one node go from each of its ranks to each there in turn, starting with another pair for each node.
+Neighborhood between_nodes(const Spec& spec, Rank rank, Rank ranks) {
+  constexpr std::array<std::string_view, 4> keys = {"size", "to", "messages", "single"};
+  spec.allow_only(keys);
+  const std::int64_t size = spec.integer("size", 4);
+  require(size >= 1 && ranks % size == 0, ErrorKind::argument,
+          "nodes: size is " + std::to_string(size) + ", which does not divide the " + std::to_string(ranks) + " ranks");
+  const std::int64_t nodes = ranks / size;
+  const std::int64_t to = spec.integer("to", nodes - 1);
+  const std::int64_t messages = spec.integer("messages", size * to);
+  require(to >= 0 && to < nodes, ErrorKind::argument,
+          "nodes: to is " + std::to_string(to) + ", there are " + std::to_string(nodes - 1) + " other nodes");
+  require(messages >= 0 && messages <= std::numeric_limits<Rank>::max(), ErrorKind::argument,
+          "nodes: messages is " + std::to_string(messages));
+  const bool single = spec.integer("single", 0) != 0;
+  const std::int64_t node = rank / size;
+  Neighborhood result;
+  for (std::int64_t k = 0; k < to; ++k)
+    for (std::int64_t j = 0; j * to + k < messages; ++j) {
+      const std::int64_t sender = (single ? k : j + k) % size;
+      const std::int64_t receiver = (j + j / size + k) % size;
+      if (sender == rank % size)
+        result.destinations.push_back(static_cast<Rank>((node + 1 + k) % nodes * size + receiver));
+      if (receiver == rank % size)
+        result.sources.push_back(static_cast<Rank>((node + nodes - 1 - k) % nodes * size + sender));
+    }
+  return result;
+}
+
+constexpr std::array<GraphGenerator, 5> generators = {{
     {"rsg", "density=0.3,seed=1", "Erdos-Renyi random sparse graph: each directed edge with probability density",
      random_sparse},
     {"local", "degree=24,d=3,r=2,dims=4x4x4,periodic=0,seed=1",
@@ -121,6 +153,11 @@ constexpr std::array<GraphGenerator, 4> generators = {{
     {"moore", "d=2,r=1,dims=4x4,periodic=1", "Moore neighborhood: all ranks of a d-dimensional grid within distance r",
      moore},
     {"stencil", "points=9,dims=4x4,periodic=0", "halo of a 5- or 9-point (2-D), 7- or 27-point (3-D) stencil", stencil},
+    {"nodes", "size=4,to=4,messages=32,single=0",
+     "each node of size ranks sends so many messages to the nodes after it, evenly from and to their ranks (single=1: "
+     "all "
+     "for a node from one rank); several between two ranks are edges of their own",
+     between_nodes},
 }};
 
 }  // namespace

@@ -127,7 +127,8 @@ bool Planner::relays() const {
 }
 
 bool Planner::crosses(const Edge& edge) const {
-  return !edge.ranges.empty() && region_of(edge.peer) != region_.id;
+  return !edge.ranges.empty() &&
+         (region_of(edge.peer) != region_.id || (strategy_->relays_inside() && edge.peer != rank_));
 }
 
 /// Without deduplication every edge has bytes of its own, as if the send buffer were its edges one after another, by
@@ -502,8 +503,9 @@ Round Planner::plan_inside() {
     return {};
   }
   itinerary_.rank = rank_;
-  for (const Edge& edge : pattern_.out) itinerary_.out_inside.push_back(region_of(edge.peer) == region_.id);
-  for (const Edge& edge : pattern_.in) itinerary_.in_inside.push_back(region_of(edge.peer) == region_.id);
+  const auto stays = [this](const Edge& edge) { return region_of(edge.peer) == region_.id && !crosses(edge); };
+  for (const Edge& edge : pattern_.out) itinerary_.out_inside.push_back(stays(edge));
+  for (const Edge& edge : pattern_.in) itinerary_.in_inside.push_back(stays(edge));
   const bool relays = strategy_->relays();
   itinerary_.out_direct = relays ? itinerary_.out_inside : std::vector<bool>(pattern_.out.size(), true);
   itinerary_.in_direct = relays ? itinerary_.in_inside : std::vector<bool>(pattern_.in.size(), true);

@@ -56,6 +56,29 @@ TEST_F(HaloFile, IsAPattern) {
   EXPECT_THROW(workload.check(), Error);
 }
 
+/// Whatever single word of the part of rank 0 is wrong, it is refused or read, and never indices of elements that the
+/// rank does not have.
+TEST_F(HaloFile, RefusesNumbersThatCannotBe) {
+  const std::vector<Exchange> written = exchanges();
+  constexpr std::int64_t head = 3 + 5;
+  constexpr std::int64_t elements = 7;
+  for (std::int64_t word = 3; word < head + 2 + 2 * (1 + 2 * 2); ++word)
+    for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{1} << 50}) {
+      write_halos(path_, written);
+      {
+        std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(word * 8);
+        file.write(reinterpret_cast<const char*>(&wrong), 8);
+      }
+      try {
+        const Exchange read = read_halo(path_, 0, 4, 8);
+        for (const std::int64_t index : read.send.indices) EXPECT_TRUE(0 <= index && index < elements) << word;
+      } catch (const Error&) {
+        SUCCEED();
+      }
+    }
+}
+
 TEST_F(HaloFile, RefusesOthers) {
   EXPECT_THROW(static_cast<void>(read_halo(path_, 0, 4, 8)), Error);
   write_halos(path_, exchanges());

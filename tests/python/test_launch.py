@@ -38,6 +38,26 @@ def test_local_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert command_line(Job(["true"], Local(), 2, "mpich"))[:3] == ["mpirun.mpich", "-n", "2"]
 
 
+def test_preload_reaches_only_the_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = parse_place("sim:lassen:2x2")
+    (tmp_path / "liblaneway_mpi.so").write_text("")
+    (tmp_path / "CMakePresets.json").write_text("{}")
+    monkeypatch.setenv("LANEWAY_ROOT", str(tmp_path))
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    with pytest.raises(UserError, match="builds it"):
+        command_line(Job(["true"], Local(), 2, preload=True))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{tmp_path}")
+    ours = str(tmp_path / "liblaneway_mpi.so")
+    argv = command_line(Job(["true"], Local(), 2, preload=True))
+    assert argv[argv.index(f"LD_PRELOAD={ours}") - 1] == "-x"
+    argv = command_line(Job(["true"], Local(), 2, "mpich", preload=True))
+    assert argv[argv.index("LD_PRELOAD") - 1 : argv.index("LD_PRELOAD") + 2] == ["-genv", "LD_PRELOAD", ours]
+    argv = command_line(Job(["true"], Local(), 2, variables={"LD_PRELOAD": "/tool.so"}, preload=True))
+    assert f"LD_PRELOAD=/tool.so:{ours}" in argv and "LD_PRELOAD" not in argv
+    with pytest.raises(UserError, match="simulated"):
+        Job(["true"], simulated, preload=True)
+
+
 def test_cluster_command_lines_use_only_the_cluster_network() -> None:
     place = parse_place("cluster:5,3@1gbit")
     openmpi = command_line(Job(["true"], place))

@@ -2,16 +2,17 @@ from pathlib import Path
 
 import pytest
 
-from laneway import points, reproduce
+from laneway import flows, machines, points, reproduce
 from laneway.errors import UserError
 from laneway.places import Simulated
 from laneway.points import Point
 from laneway.reproduce import Case, Pair, order, pairs_of
 from laneway.results import Record
+from laneway.simulation import Platform
 
 
 def test_unknown_figures_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected one of simulator, rocm, hypre, scale"):
+    with pytest.raises(UserError, match="expected one of simulator, rocm, hypre, lassen, scale"):
         reproduce.run("tables", tmp_path)
 
 
@@ -39,10 +40,26 @@ def test_cases_compare_with_direct() -> None:
     assert case.row()["gcds"] == 16
 
 
-def test_one_node_is_bound_by_the_links_of_a_device() -> None:
-    record: Record = {"candidate": "mpi", "median_s": 1.0, "bytes": 10**9, "node_messages_max": 7, "limit_s": None}
-    case = Case("8", "B", 1, "p", [record])
-    assert case.bound == pytest.approx(2.74888e11 / 7e9, rel=1e-4)
+def test_one_node_is_bound_by_any_ways_between_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reproduce, "_edges", lambda pattern, ranks: ((0, 2),))
+    record: Record = {"candidate": "mpi", "median_s": 1.0, "bytes": 10**9, "limit_s": None, "pattern": "p"}
+    case = Case("7", "A", 1, "p", [record])
+    rates = Platform(machines.read("mi250-ib"), 1, 8).device_rates()
+    # From 0 to 2: over 4 (one link at the end), 6 (one at the beginning), and 1 and 3; 3 and 2 are one GPU.
+    assert case.bound == pytest.approx((rates[4, 2] + rates[0, 6] + rates[1, 3] + rates[1, 5]) / 1e9, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("edges", "seconds"),
+    [
+        ([(0, 1)], 10 / 3),  # straight, and over 2
+        ([(0, 1), (0, 2)], 10 / 2),  # 0's links: half goes to each, which hands it on
+        ([(0, 1), (1, 0)], 10 / 3),
+    ],
+)
+def test_least_seconds_of_three_devices(edges: list[tuple[int, int]], seconds: float) -> None:
+    rates = {(0, 1): 2.0, (1, 0): 2.0, (0, 2): 1.0, (2, 0): 1.0, (1, 2): 1.0, (2, 1): 1.0}
+    assert flows.least_seconds(edges, rates, 10) == pytest.approx(seconds)
 
 
 def test_records_are_kept_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

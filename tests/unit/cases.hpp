@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -14,6 +15,7 @@
 
 #include "exec/reference.hpp"
 #include "lanes/strategy.hpp"
+#include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"
 #include "setup/planner.hpp"
@@ -68,6 +70,7 @@ class RandomCuts final : public Strategy {
   explicit RandomCuts(std::uint64_t seed) : seed_(seed) {}
 
   [[nodiscard]] bool scales() const override { return false; }
+  [[nodiscard]] bool relays_inside() const override { return seed_ % 3 == 0; }
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
@@ -98,7 +101,9 @@ class RandomCuts final : public Strategy {
 
   void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
     Random random(seed_ + 77 + static_cast<std::uint64_t>(view.region.id));
-    for (Lane& lane : lanes) lane.sender = random.pick(view.region.members);
+    for (Lane& lane : lanes) do {
+        lane.sender = random.pick(view.region.members);
+      } while (lane.sender == lane.receiver);
   }
 
  private:
@@ -111,11 +116,27 @@ struct Candidate {
   bool deduplicate = true;
 };
 
+/// A few devices with random links, and up to 64 ranks on them.
+inline std::shared_ptr<const Fabric> random_fabric(Random& random) {
+  const auto devices = static_cast<std::size_t>(random.between(1, 5));
+  std::vector<std::vector<int>> links(devices, std::vector<int>(devices, 0));
+  for (std::size_t a = 1; a < devices; ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      links[a][b] = links[b][a] = static_cast<int>(random.between(b + 1 == a ? 1 : 0, 4));
+  std::map<Rank, std::pair<Rank, int>> places;
+  for (Rank rank = 0; rank < 64; ++rank)
+    places[rank] = {0, static_cast<int>(random.between(0, static_cast<std::int64_t>(devices) - 1))};
+  return std::make_shared<const Fabric>(std::make_shared<const DeviceLinks>(with_hops(std::move(links))),
+                                        std::move(places));
+}
+
 /// Every registered strategy and RandomCuts, with deduplication and, where that makes a difference, without.
 inline std::vector<Candidate> candidates(std::uint64_t seed) {
   std::vector<Candidate> result;
   StrategySettings settings;
   settings.message_cap = Random(seed + 5).one_of<std::int64_t>({1, 8, 40, 200, 65536});
+  Random random(seed + 6);
+  if (random.chance(50)) settings.fabric = random_fabric(random);
   for (bool deduplicate : {true, false}) {
     const std::string suffix = deduplicate ? "" : "_nodedup";
     for (const StrategyRow& row : strategies()) {

@@ -106,6 +106,21 @@ TEST_F(ClosedFormsTest, Table6) {
                                                      copy_by_four(s_proc, s_node_node));
 }
 
+TEST_F(ClosedFormsTest, AnyExchange) {
+  // A process sends 5 messages to 3 nodes, its node to 6; half of what is sent is duplicates.
+  const Crossings uneven{5, 6, 3, {5e6, 8e6, 2e6}, {2.5e6, 4e6, 1e6}};
+  const auto seconds = [&](const char* name) {
+    const auto forms = closed_forms();
+    return model_.seconds(
+        *std::find_if(forms.begin(), forms.end(), [&](const ClosedForm& row) { return row.name == name; }), uneven);
+  };
+  EXPECT_DOUBLE_EQ(seconds("standard, staged"), 5 * off_node_alpha + 5e6 * off_node_beta + copy_by_one(5e6, 2e6));
+  EXPECT_DOUBLE_EQ(seconds("2-step all, staged"),
+                   3 * off_node_alpha + 2.5e6 * off_node_beta + on_node(2.5e6) + copy_by_one(2.5e6, 1e6));
+  EXPECT_DOUBLE_EQ(seconds("3-step, staged"),
+                   2 * off_node_alpha + 4e6 * injection + 2 * on_node(1e6) + copy_by_one(2.5e6, 1e6));
+}
+
 TEST_F(ClosedFormsTest, DuplicatesAreOnlySentByStandard) {
   Scenario half = large;
   half.duplicates = 0.5;
@@ -119,13 +134,13 @@ TEST_F(ClosedFormsTest, DuplicatesAreOnlySentByStandard) {
 }
 
 TEST_F(ClosedFormsTest, SplitSendsAMessageForEachNodeWhileTheyAreSmall) {
-  const Volumes small = model_.volumes(Rule::split_md, {4, 32, 8});
+  const Volumes small = model_.volumes(Rule::split_md, model_.crossings({4, 32, 8}));
   EXPECT_EQ(small.messages, 1);
   EXPECT_DOUBLE_EQ(small.message_bytes, 32 * 8 / 40.0);
   // 100 nodes are more than the 40 processes.
-  EXPECT_EQ(model_.volumes(Rule::split_md, {100, 100, 8}).messages, 3);
+  EXPECT_EQ(model_.volumes(Rule::split_md, model_.crossings({100, 100, 8})).messages, 3);
   // Two messages for each of 16 nodes, with a cap that still holds all.
-  EXPECT_EQ(model_.volumes(Rule::split_md, {16, 16, 20000}).messages, 1);
+  EXPECT_EQ(model_.volumes(Rule::split_md, model_.crossings({16, 16, 20000})).messages, 1);
 }
 
 TEST(ClosedForms, MissingParametersAreNamed) {

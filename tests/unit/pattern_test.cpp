@@ -135,6 +135,51 @@ TEST(Graph, MooreNeighborhoodsHaveTheirSize) {
   EXPECT_EQ(neighborhood("moore:d=1,r=4,dims=3", 0, 3).sources, (std::vector<Rank>{1, 2}));  // wraps onto itself
 }
 
+/// Edges of all ranks: (source, destination), as often as there are messages.
+using Edges = std::multiset<std::pair<Rank, Rank>>;
+
+Edges edges_of(const std::string& spec, Rank ranks) {
+  Edges told_by_sources, told_by_destinations;
+  const auto all = graph(spec, ranks);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (Rank d : all[i].destinations) told_by_sources.emplace(static_cast<Rank>(i), d);
+    for (Rank s : all[i].sources) told_by_destinations.emplace(s, static_cast<Rank>(i));
+  }
+  EXPECT_EQ(told_by_sources, told_by_destinations) << spec;
+  return told_by_sources;
+}
+
+TEST(Graph, MessagesOfNodesAreEven) {
+  for (const auto& [to, messages] : {std::pair<Rank, int>{4, 32}, {4, 256}, {16, 32}, {16, 256}})
+    for (const bool single : {false, true}) {
+      const Rank nodes = to + 1;
+      const std::string spec = "nodes:size=4,to=" + std::to_string(to) + ",messages=" + std::to_string(messages) +
+                               ",single=" + std::to_string(single);
+      std::map<Rank, int> sent, received;
+      std::map<std::pair<Rank, Rank>, int> between;
+      std::map<std::pair<Rank, Rank>, std::set<Rank>> senders;
+      for (const auto& [source, destination] : edges_of(spec, 4 * nodes)) {
+        ++sent[source];
+        ++received[destination];
+        ++between[{source / 4, destination / 4}];
+        senders[{source / 4, destination / 4}].insert(source);
+      }
+      for (Rank rank = 0; rank < 4 * nodes; ++rank) {
+        EXPECT_EQ(sent[rank], messages / 4) << spec;
+        EXPECT_EQ(received[rank], messages / 4) << spec;
+      }
+      EXPECT_EQ(between.size(), static_cast<std::size_t>(nodes * to)) << spec;
+      for (const auto& [pair, count] : between) {
+        EXPECT_NE(pair.first, pair.second) << spec;
+        EXPECT_EQ(count, messages / to) << spec;
+        EXPECT_EQ(senders[pair].size(), single ? 1U : static_cast<std::size_t>(std::min(4, count))) << spec;
+      }
+    }
+  // Sixteen messages between two nodes of four are one for each pair.
+  const Edges complete = edges_of("nodes:size=4,to=1,messages=16", 8);
+  EXPECT_EQ(std::set(complete.begin(), complete.end()).size(), 32U);
+}
+
 TEST(Graph, StencilsEndAtTheBoundary) {
   EXPECT_EQ(neighborhood("stencil:points=5,dims=3x3", 4, 9).sources, (std::vector<Rank>{1, 3, 5, 7}));
   EXPECT_EQ(neighborhood("stencil:points=5,dims=3x3", 0, 9).sources, (std::vector<Rank>{1, 3}));
@@ -146,7 +191,7 @@ TEST(Graph, StencilsEndAtTheBoundary) {
 
 TEST(Graph, ErrorsSayWhatIsValid) {
   auto error = [](const char* spec, Rank ranks) { return error_of([&] { (void)neighborhood(spec, 0, ranks); }); };
-  EXPECT_EQ(error("ring", 4), "unknown graph 'ring'; valid are rsg, local, moore, stencil");
+  EXPECT_EQ(error("ring", 4), "unknown graph 'ring'; valid are rsg, local, moore, stencil, nodes");
   EXPECT_EQ(error("rsg:degree=3", 4), "rsg: unknown parameter 'degree'; valid are density, seed");
   EXPECT_EQ(error("rsg:density=1.5", 4), "rsg: density must be between 0 and 1");
   EXPECT_EQ(error("local:d=2,r=1,degree=9", 4), "local: degree must be between 0 and (2r + 1)^d - 1, which is 8");
@@ -154,6 +199,8 @@ TEST(Graph, ErrorsSayWhatIsValid) {
   EXPECT_EQ(error("rsg:density", 4), "'rsg:density': expected key=value, found 'density'");
   EXPECT_EQ(error("rsg:seed=1,seed=2", 4), "'rsg:seed=1,seed=2': parameter 'seed' given twice");
   EXPECT_EQ(error(":seed=1", 4), "':seed=1': no name before the parameters");
+  EXPECT_EQ(error("nodes:size=4", 10), "nodes: size is 4, which does not divide the 10 ranks");
+  EXPECT_EQ(error("nodes:size=5,to=2", 10), "nodes: to is 2, there are 1 other nodes");
   EXPECT_EQ(error("moore:d=2,dims=3x3", 10), "moore: the product of dims is 9, there are 10 ranks");
   EXPECT_EQ(error("moore:d=2,dims=3x3x1", 9), "moore: dims has 3 entries, expected 2");
   EXPECT_EQ(error("moore:d=2,dims=-2x-5", 10), "moore: dims must be between 1 and the number of ranks");

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <laneway/hypre.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace laneway::hypre {
+
+/// What became of an exchange. All but the first: hypre's own code ran.
+enum class Outcome : std::uint8_t {
+  taken_over,
+  one_rank,        ///< nothing to communicate
+  other_caller,    ///< not one of the functions of which it is known that all ranks call them (docs/hypre.md)
+  not_yet,         ///< of the first few exchanges of its kind
+  unknown_origin,  ///< the package was not seen being made, so nobody would say that it is freed
+  in_use,          ///< an exchange of the same kind is active
+  not_on_host,
+  unknown_job,
+  no_plan,  ///< planning has failed, with an error on all ranks
+  count_    // how many there are
+};
+
+/// The exchanges of hypre's communication packages that run on plans.
+///
+/// Plans are kept by package and kind of exchange. Whether there is one follows only from how often exchanges of this
+/// kind were started and from what happened to the package since it was made, which is the same on all ranks.
+class Takeover {
+ public:
+  /// Never destroyed: freed by MPI_Finalize.
+  static Takeover& instance();
+  Takeover(const Takeover&) = delete;
+  Takeover& operator=(const Takeover&) = delete;
+
+  /// The package was made, or made anew in the same place: its plans are freed.
+  void made(const hypre_ParCSRCommPkg* package);
+  /// Its lists have changed: its plans are freed.
+  void changed(const hypre_ParCSRCommPkg* package);
+  void destroyed(const hypre_ParCSRCommPkg* package);
+
+  struct Exchange {
+    HYPRE_Int job;
+    HYPRE_Int block_size;  ///< values in an element
+    const hypre_ParCSRCommPkg* package;
+    bool on_host;
+    const void* send;
+    void* receive;
+    /// Called by a function that all ranks of the communicator call, and that packs a vector by the send map.
+    bool known_caller;
+  };
+  /// Starts the exchange, where it is taken over; otherwise null. Collective and synchronising when a plan is made.
+  hypre_ParCSRCommHandle* start(const Exchange& exchange);
+  /// Completes and frees a handle of `start`; false for others.
+  bool finish(hypre_ParCSRCommHandle* handle);
+
+  /// All exchanges are left to hypre from now on; `reason` is said at the end. Before the first exchange.
+  void give_up(std::string reason);
+
+  /// Called by MPI_Finalize: frees all plans and, under LANEWAY_VERBOSE=1, reports.
+  void end();
+
+ private:
+  struct Plan;
+  struct Active;
+  struct Kind {
+    bool transpose;
+    bool deduplicates;
+    std::size_t element_bytes;
+    bool operator==(const Kind&) const = default;
+  };
+  /// What a plan was made from, to compare.
+  struct Lists;
+  struct Package {
+    std::vector<std::pair<Kind, std::shared_ptr<Plan>>> plans;
+  };
+
+  Takeover();
+  Package* find(const hypre_ParCSRCommPkg* package);
+  Plan& plan_of(Package& package, Kind kind);
+  Outcome prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan);
+  void make(const Exchange& exchange, Kind kind, Plan& plan);
+  void end_with_mpi();
+
+  std::mutex mutex_;  // of what follows up to the empty line; never held while communicating
+  std::unordered_map<const hypre_ParCSRCommPkg*, Package> packages_;
+  std::map<std::string, std::int64_t> strategies_;  // of all plans that were ever made
+  std::string last_error_;
+
+  std::atomic<bool> on_ = true;
+  std::string off_because_;
+  bool any_caller_ = false;
+  std::int64_t after_;
+  std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(Outcome::count_)> outcomes_{};
+  std::atomic<bool> ends_with_mpi_ = false;
+};
+
+}  // namespace laneway::hypre

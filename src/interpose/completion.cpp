@@ -1,0 +1,91 @@
+// Calls that complete requests. While operations that were taken over are active they advance these, so that also a
+// waiting call is a loop of tests; otherwise they cost one more jump.
+#include <mpi.h>
+
+#include "core/relax.hpp"
+#include "exec/progress.hpp"
+#include "interpose/next.hpp"
+#include "interpose/requests.hpp"
+
+using namespace laneway::interpose;
+
+namespace {
+
+bool none_active() {
+  return active_operations.load(std::memory_order_relaxed) == 0;
+}
+
+/// Repeats `test(flag)` until it sets the flag or fails.
+template <class Test>
+int repeat(const Test& test) {
+  const laneway::Attendance attendance;
+  for (int turns = 0;; laneway::relax(turns)) {
+    advance();
+    int flag = 0;
+    if (const int code = test(&flag); code != MPI_SUCCESS) return code;
+    if (flag) return take_failure();
+  }
+}
+
+/// One test. A failure is returned once something is complete.
+template <class Test>
+int once(const int* flag, const Test& test) {
+  advance();
+  const int code = test();
+  return code == MPI_SUCCESS && *flag ? take_failure() : code;
+}
+
+}  // namespace
+
+#define REQUESTS int count, MPI_Request requests[]
+
+INTERPOSE(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
+  if (none_active()) return laneway_next_MPI_Test(request, flag, status);
+  return once(flag, [&] { return laneway_next_MPI_Test(request, flag, status); });
+}
+
+INTERPOSE(MPI_Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
+  if (none_active()) return laneway_next_MPI_Wait(request, status);
+  return repeat([&](int* flag) { return laneway_next_MPI_Test(request, flag, status); });
+}
+
+INTERPOSE(MPI_Testall, (REQUESTS, int* flag, MPI_Status statuses[]), (count, requests, flag, statuses)) {
+  if (none_active()) return laneway_next_MPI_Testall(count, requests, flag, statuses);
+  return once(flag, [&] { return laneway_next_MPI_Testall(count, requests, flag, statuses); });
+}
+
+INTERPOSE(MPI_Waitall, (REQUESTS, MPI_Status statuses[]), (count, requests, statuses)) {
+  if (none_active()) return laneway_next_MPI_Waitall(count, requests, statuses);
+  return repeat([&](int* flag) { return laneway_next_MPI_Testall(count, requests, flag, statuses); });
+}
+
+INTERPOSE(MPI_Testany, (REQUESTS, int* index, int* flag, MPI_Status* status), (count, requests, index, flag, status)) {
+  if (none_active()) return laneway_next_MPI_Testany(count, requests, index, flag, status);
+  return once(flag, [&] { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
+}
+
+INTERPOSE(MPI_Waitany, (REQUESTS, int* index, MPI_Status* status), (count, requests, index, status)) {
+  if (none_active()) return laneway_next_MPI_Waitany(count, requests, index, status);
+  return repeat([&](int* flag) { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
+}
+
+INTERPOSE(MPI_Testsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
+          (count, requests, outcount, indices, statuses)) {
+  if (none_active()) return laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses);
+  return once(outcount, [&] { return laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses); });
+}
+
+INTERPOSE(MPI_Waitsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
+          (count, requests, outcount, indices, statuses)) {
+  if (none_active()) return laneway_next_MPI_Waitsome(count, requests, outcount, indices, statuses);
+  return repeat([&](int* flag) {
+    const int code = laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses);
+    *flag = *outcount != 0;  // also MPI_UNDEFINED
+    return code;
+  });
+}
+
+INTERPOSE(MPI_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), (request, flag, status)) {
+  advance();
+  return laneway_next_MPI_Request_get_status(request, flag, status);
+}

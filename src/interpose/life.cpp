@@ -1,0 +1,53 @@
+// The beginning and the end of the program.
+#include <mpi.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "interpose/next.hpp"
+#include "interpose/report.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/settings.hpp"
+
+namespace laneway::interpose {
+
+namespace {
+
+bool is(const char* variable, std::string_view value) {
+  const char* const found = std::getenv(variable);
+  return found != nullptr && value == found;
+}
+
+/// The progress thread calls MPI beside the program.
+bool needs_threads() {
+  return enabled() && is("LANEWAY_PROGRESS", "thread");
+}
+
+}  // namespace
+
+bool enabled() {
+  static const bool disabled = is("LANEWAY_DISABLE", "1") || is("LANEWAY_DISABLE", "true");
+  return !disabled;
+}
+
+}  // namespace laneway::interpose
+
+using namespace laneway::interpose;
+
+INTERPOSE(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided)) {
+  return laneway_next_MPI_Init_thread(argc, argv, needs_threads() ? MPI_THREAD_MULTIPLE : required, provided);
+}
+
+INTERPOSE(MPI_Init, (int* argc, char*** argv), (argc, argv)) {
+  int provided = MPI_THREAD_SINGLE;
+  return needs_threads() ? laneway_next_MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)
+                         : laneway_next_MPI_Init(argc, argv);
+}
+
+INTERPOSE(MPI_Finalize, (void), ()) {
+  if (enabled()) {
+    tell_counts();
+    free_all();
+  }
+  return laneway_next_MPI_Finalize();
+}

@@ -1,0 +1,57 @@
+#include "interpose/report.hpp"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "core/tell.hpp"
+
+namespace laneway::interpose {
+
+namespace {
+
+struct Counts {
+  std::int64_t taken = 0;
+  std::map<std::string, std::int64_t> passed;  // by reason
+};
+
+std::mutex mutex;
+std::map<std::string, Counts> calls;
+
+bool counts() {
+  static const bool wanted = is_verbose();
+  return wanted;
+}
+
+}  // namespace
+
+void count_taken(const char* call) {
+  if (!counts()) return;
+  const std::lock_guard lock(mutex);
+  ++calls[call].taken;
+}
+
+void count_passed(const char* call, const char* reason) {
+  if (!counts()) return;
+  const std::lock_guard lock(mutex);
+  ++calls[call].passed[reason];
+}
+
+void tell_counts() {
+  if (!counts()) return;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0) return;
+  const std::lock_guard lock(mutex);
+  if (calls.empty()) tell("preload: the program has called no neighborhood operation, so there was nothing to do");
+  for (const auto& [name, found] : calls) {
+    if (found.taken > 0) tell("preload: " + name + ": " + std::to_string(found.taken) + " taken over (rank 0)");
+    for (const auto& [reason, count] : found.passed)
+      tell("preload: " + name + ": " + std::to_string(count) + " left to the MPI library (rank 0): " + reason);
+  }
+}
+
+}  // namespace laneway::interpose

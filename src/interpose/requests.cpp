@@ -1,0 +1,273 @@
+#include "interpose/requests.hpp"
+
+#include <dlfcn.h>
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "c/barrier.hpp"
+#include "core/relax.hpp"
+#include "exec/progress.hpp"
+#include "interpose/next.hpp"
+#include "interpose/settings.hpp"
+
+namespace laneway::interpose {
+
+namespace {
+
+struct Taken {
+  std::unique_ptr<Request> work;  // null if there is nothing to do
+  MPI_Request handle;
+  int tag;
+  bool persistent;
+};
+
+/// Held for short times only, and never while calling what may block: any thread may wait for it.
+class Hold {
+ public:
+  Hold() {
+    for (int turns = 0; held_.exchange(true, std::memory_order_acquire);) relax(turns);
+  }
+  explicit Hold(std::try_to_lock_t) : owns_(!held_.exchange(true, std::memory_order_acquire)) {}
+  ~Hold() {
+    if (owns_) held_.store(false, std::memory_order_release);
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  [[nodiscard]] bool owns() const { return owns_; }
+
+ private:
+  static inline std::atomic<bool> held_{false};
+  bool owns_ = true;
+};
+
+std::unordered_map<MPI_Request, std::shared_ptr<Taken>> taken;
+std::vector<std::shared_ptr<Taken>> active;
+std::vector<int> free_tags;
+int next_tag = 0;
+MPI_Comm self = MPI_COMM_NULL;
+std::atomic<int> failure{MPI_SUCCESS};
+
+#ifdef OPEN_MPI
+using Hook = int (*)(int (*)());
+
+Hook hook_function(const char* name) {
+  return reinterpret_cast<Hook>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// Open MPI calls what is registered whenever one of its calls waits.
+void set_hook(bool wanted) {
+  static bool set = false;
+  if (set == wanted) return;
+  set = wanted;
+  hook_function(wanted ? "opal_progress_register" : "opal_progress_unregister")(advance);
+}
+#else
+void set_hook(bool) {}
+#endif
+
+int make_handle(Taken& made) {
+  if (self == MPI_COMM_NULL) {
+    // Not a duplicate: that would copy the program's attributes.
+    if (const int code = PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &self); code != MPI_SUCCESS) return code;
+  }
+  if (free_tags.empty()) free_tags.push_back(next_tag++);
+  made.tag = free_tags.back();
+  free_tags.pop_back();
+  return made.persistent ? PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle)
+                         : PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle);
+}
+
+/// Null if `handle` is not ours.
+std::shared_ptr<Taken> find(MPI_Request handle) {
+  if (known_operations.load(std::memory_order_relaxed) == 0) return nullptr;
+  const Hold hold;
+  const auto it = taken.find(handle);
+  return it == taken.end() ? nullptr : it->second;
+}
+
+/// Must be held.
+void forget(const Taken& operation) {
+  free_tags.push_back(operation.tag);
+  known_operations.fetch_sub(1, std::memory_order_relaxed);
+  taken.erase(operation.handle);
+}
+
+/// Must be held.
+void activate(const std::shared_ptr<Taken>& operation) {
+  active.push_back(operation);
+  active_operations.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Calls the error handler of the communicator that the operation is of.
+int fail(const Taken& operation, int code) {
+  if (operation.work)
+    operation.work->call_error_handler(code);
+  else
+    call_error_handler(MPI_COMM_WORLD, code);
+  return code;
+}
+
+int rank_of(const Taken& operation) {
+  return operation.work ? operation.work->rank() : 0;
+}
+
+int misuse(const Taken& operation, const char* call, const char* what) {
+  try {
+    throw Error(ErrorKind::request, what);
+  } catch (...) {
+    return fail(operation, error_code(call, rank_of(operation)));
+  }
+}
+
+/// Nothing if it is still active.
+std::optional<int> test(Taken& operation) {
+  try {
+    if (operation.work && !operation.work->test()) return std::nullopt;
+    return MPI_SUCCESS;
+  } catch (...) {
+    return error_code(
+        operation.persistent ? "a persistent neighborhood operation" : "a nonblocking neighborhood operation",
+        operation.work->rank());
+  }
+}
+
+bool is_startable(const std::shared_ptr<Taken>& operation) {
+  return !operation || (operation->persistent && (!operation->work || operation->work->startable()));
+}
+
+constexpr const char* not_startable =
+    "the request is not persistent, or active, or shares its staging memory with one that is active";
+
+int start(const std::shared_ptr<Taken>& operation, const char* call) {
+  try {
+    if (operation->work) operation->work->start();
+  } catch (...) {
+    return fail(*operation, error_code(call, operation->work->rank()));
+  }
+  const Hold hold;
+  activate(operation);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+SplitPhase split_phase() {
+#ifdef OPEN_MPI
+  static const bool has_hook = hook_function("opal_progress_register") && hook_function("opal_progress_unregister");
+  if (has_hook) return SplitPhase::hooked;
+#endif
+  static const bool promised = [] {
+    const char* const progress = std::getenv("LANEWAY_PROGRESS");
+    if (progress == nullptr) return false;
+    return std::string_view(progress) == "wait" || (std::string_view(progress) == "thread" && !single_threaded());
+  }();
+  return promised ? SplitPhase::promised : SplitPhase::unsafe;
+}
+
+int give_handle(LNW_Request operation, bool persistent, MPI_Request* handle) {
+  const auto made = std::make_shared<Taken>(
+      Taken{std::unique_ptr<Request>(reinterpret_cast<Request*>(operation)), MPI_REQUEST_NULL, 0, persistent});
+  const Hold hold;
+  if (const int code = make_handle(*made); code != MPI_SUCCESS) return code;
+  *handle = made->handle;
+  taken.emplace(made->handle, made);
+  known_operations.fetch_add(1, std::memory_order_relaxed);
+  if (!persistent) activate(made);
+  if (split_phase() == SplitPhase::hooked) set_hook(true);
+  return MPI_SUCCESS;
+}
+
+int advance() {
+  if (active_operations.load(std::memory_order_relaxed) == 0) return 0;
+  std::vector<std::pair<std::shared_ptr<Taken>, int>> failed;
+  int completed = 0;
+  {
+    const Hold hold(std::try_to_lock);
+    if (!hold.owns()) return 0;
+    progress_all();
+    for (std::size_t i = 0; i < active.size();) {
+      const std::shared_ptr<Taken> operation = active[i];
+      const std::optional<int> code = test(*operation);
+      if (!code) {
+        ++i;
+        continue;
+      }
+      active[i] = std::move(active.back());
+      active.pop_back();
+      active_operations.fetch_sub(1, std::memory_order_relaxed);
+      ++completed;
+      PMPI_Send(nullptr, 0, MPI_BYTE, 0, operation->tag, self);
+      if (!operation->persistent) forget(*operation);
+      if (*code != MPI_SUCCESS) failed.emplace_back(operation, *code);
+    }
+  }
+  for (const auto& [operation, code] : failed) failure.store(fail(*operation, code), std::memory_order_relaxed);
+  return completed;
+}
+
+int take_failure() {
+  if (failure.load(std::memory_order_relaxed) == MPI_SUCCESS) [[likely]]
+    return MPI_SUCCESS;
+  return failure.exchange(MPI_SUCCESS);
+}
+
+void free_all() {
+  set_hook(false);
+  decltype(taken) left;
+  {
+    const Hold hold;
+    active.clear();
+    active_operations.store(0);
+    known_operations.store(0);
+    left.swap(taken);
+  }
+  for (auto& [handle, operation] : left) PMPI_Request_free(&operation->handle);
+  if (self != MPI_COMM_NULL) PMPI_Comm_free(&self);
+}
+
+}  // namespace laneway::interpose
+
+using namespace laneway::interpose;
+
+INTERPOSE(MPI_Start, (MPI_Request * request), (request)) {
+  const auto operation = request != nullptr ? find(*request) : nullptr;
+  if (!operation) return laneway_next_MPI_Start(request);
+  if (!is_startable(operation)) return misuse(*operation, "MPI_Start", not_startable);
+  const int code = laneway_next_MPI_Start(request);
+  return code != MPI_SUCCESS ? code : start(operation, "MPI_Start");
+}
+
+INTERPOSE(MPI_Startall, (int count, MPI_Request requests[]), (count, requests)) {
+  if (known_operations.load(std::memory_order_relaxed) == 0) return laneway_next_MPI_Startall(count, requests);
+  std::vector<std::shared_ptr<Taken>> ours;
+  for (int i = 0; i < count; ++i)
+    if (auto operation = find(requests[i])) ours.push_back(std::move(operation));
+  for (const auto& operation : ours)
+    if (!is_startable(operation)) return misuse(*operation, "MPI_Startall", not_startable);
+  if (const int code = laneway_next_MPI_Startall(count, requests); code != MPI_SUCCESS) return code;
+  for (const auto& operation : ours)
+    if (const int code = start(operation, "MPI_Startall"); code != MPI_SUCCESS) return code;
+  return MPI_SUCCESS;
+}
+
+INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
+  const auto operation = request != nullptr ? find(*request) : nullptr;
+  if (!operation) return laneway_next_MPI_Request_free(request);
+  if (operation->work && operation->work->active())
+    return misuse(*operation, "MPI_Request_free", "the request is active");
+  {
+    const Hold hold;
+    forget(*operation);
+  }
+  return laneway_next_MPI_Request_free(request);
+}
+
+INTERPOSE(MPI_Cancel, (MPI_Request * request), (request)) {
+  const auto operation = request != nullptr ? find(*request) : nullptr;
+  if (!operation) return laneway_next_MPI_Cancel(request);
+  return misuse(*operation, "MPI_Cancel", "the request is of a neighborhood operation, which cannot be cancelled");
+}

@@ -1,0 +1,329 @@
+// What the MPI standard says about requests, communicators and errors, and programs rely on. With the argument `taken`
+// the operations are known to be taken over, and what MPI libraries forgive is an error; with `at_once` no persistent
+// operation is used (MPICH 4.0 waits for ever for its own inactive ones).
+#include <cstring>
+
+#include "check.hpp"
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+#ifdef LANEWAY_HAS_PERSISTENT
+#define ALLTOALL_INIT MPI_Neighbor_alltoall_init
+#elif defined(LANEWAY_HAS_EXTENSION_PERSISTENT)
+#define ALLTOALL_INIT MPIX_Neighbor_alltoall_init
+#endif
+
+namespace {
+
+bool taken = false;
+bool has_persistent = true;
+
+/// Everybody sends everybody one number.
+struct AllToAll {
+  explicit AllToAll(int size) : send(static_cast<std::size_t>(size)), receive(send.size()) {
+    for (int s = 0; s < size; ++s)
+      for (int d = 0; d < size; ++d) graph.edges.push_back({s, d});
+    comm = graph.create_adjacent(MPI_COMM_WORLD);
+  }
+  void fill(int number) {
+    for (std::size_t i = 0; i < send.size(); ++i)
+      send[i] = 100 * number + 10 * rank_in(MPI_COMM_WORLD) + static_cast<int>(i);
+    std::fill(receive.begin(), receive.end(), -1);
+    round = number;
+  }
+  void check() const {
+    for (std::size_t i = 0; i < receive.size(); ++i)
+      CHECK(receive[i] == 100 * round + 10 * static_cast<int>(i) + rank_in(MPI_COMM_WORLD));
+  }
+  MPI_Request start() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK(MPI_Ineighbor_alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm, &request) == MPI_SUCCESS);
+    return request;
+  }
+#ifdef ALLTOALL_INIT
+  MPI_Request init() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK(ALLTOALL_INIT(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm, MPI_INFO_NULL, &request) ==
+          MPI_SUCCESS);
+    return request;
+  }
+#endif
+
+  Graph graph;
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::vector<int> send, receive;
+  int round = 0;
+};
+
+int class_of(int code) {
+  int found = MPI_SUCCESS;
+  MPI_Error_class(code, &found);
+  return found;
+}
+
+void test_nothing() {
+  int index = 0, flag = 0, count = 0;
+  MPI_Request null[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[2];
+  CHECK(MPI_Waitall(0, nullptr, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Startall(0, null) == MPI_SUCCESS);
+  CHECK(MPI_Waitany(0, null, &index, MPI_STATUS_IGNORE) == MPI_SUCCESS && index == MPI_UNDEFINED);
+  CHECK(MPI_Testall(0, null, &flag, MPI_STATUSES_IGNORE) == MPI_SUCCESS && flag);
+  CHECK(MPI_Waitall(2, null, statuses) == MPI_SUCCESS);
+  CHECK(MPI_Wait(null, statuses) == MPI_SUCCESS && statuses[0].MPI_TAG == MPI_ANY_TAG);
+  CHECK(MPI_Waitsome(2, null, &count, &index, statuses) == MPI_SUCCESS && count == MPI_UNDEFINED);
+  CHECK(MPI_Testany(2, null, &index, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag && index == MPI_UNDEFINED);
+}
+
+/// `request` is a persistent one that is not active.
+void test_inactive(MPI_Request request) {
+  MPI_Request before = request;
+  MPI_Status status;
+  int flag = 0, index = 0, count = 0, elements = -1;
+  CHECK(MPI_Wait(&request, &status) == MPI_SUCCESS && request == before);
+  CHECK(status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG);
+  CHECK(MPI_Get_count(&status, MPI_INT, &elements) == MPI_SUCCESS && elements == 0);
+  CHECK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag && request == before);
+  CHECK(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag);
+  MPI_Request list[3] = {request, MPI_REQUEST_NULL, request};
+  int indices[3];
+  CHECK(MPI_Waitall(3, list, MPI_STATUSES_IGNORE) == MPI_SUCCESS && list[0] == before && list[2] == before);
+  CHECK(MPI_Waitany(3, list, &index, MPI_STATUS_IGNORE) == MPI_SUCCESS && index == MPI_UNDEFINED);
+  CHECK(MPI_Testsome(3, list, &count, indices, MPI_STATUSES_IGNORE) == MPI_SUCCESS && count == MPI_UNDEFINED);
+}
+
+/// The handle stays valid, and the operation completes.
+void test_misuse(AllToAll& exchange) {
+  if (!taken) return;
+  MPI_Comm_set_errhandler(exchange.comm, MPI_ERRORS_RETURN);
+  exchange.fill(1);
+  // Nobody can complete before the barrier.
+  MPI_Request gate = MPI_REQUEST_NULL;
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    MPI_Request request = exchange.start();
+    const MPI_Request before = request;
+    CHECK(class_of(MPI_Request_free(&request)) != MPI_SUCCESS && request == before);
+    CHECK(class_of(MPI_Cancel(&request)) != MPI_SUCCESS);
+    CHECK(class_of(MPI_Start(&request)) != MPI_SUCCESS);
+    CHECK(class_of(MPI_Startall(1, &request)) != MPI_SUCCESS);
+    MPI_Ibarrier(MPI_COMM_WORLD, &gate);
+    MPI_Wait(&gate, MPI_STATUS_IGNORE);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
+  } else {
+    MPI_Ibarrier(MPI_COMM_WORLD, &gate);
+    MPI_Wait(&gate, MPI_STATUS_IGNORE);
+    MPI_Request request = exchange.start();
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  }
+  exchange.check();
+  MPI_Comm_set_errhandler(exchange.comm, MPI_ERRORS_ARE_FATAL);
+}
+
+int handled = 0;
+MPI_Comm handled_comm = MPI_COMM_NULL;
+
+void count_error(MPI_Comm* comm, int*, ...) {
+  ++handled;
+  handled_comm = *comm;
+}
+
+void test_errors(AllToAll& exchange) {
+  MPI_Comm_set_errhandler(exchange.comm, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Neighbor_alltoall(exchange.send.data(), -1, MPI_INT, exchange.receive.data(), 1, MPI_INT,
+                                       exchange.comm)) == MPI_ERR_COUNT ||
+        taken);
+  CHECK(MPI_Neighbor_alltoall(exchange.send.data(), 1, MPI_DATATYPE_NULL, exchange.receive.data(), 1, MPI_INT,
+                              exchange.comm) != MPI_SUCCESS);
+  MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(count_error, &counting);
+  MPI_Comm_set_errhandler(exchange.comm, counting);
+  handled = 0;
+  CHECK(MPI_Neighbor_alltoall(exchange.send.data(), -1, MPI_INT, exchange.receive.data(), 1, MPI_INT, exchange.comm) !=
+        MPI_SUCCESS);
+  CHECK(handled == 1 && handled_comm == exchange.comm);
+  MPI_Errhandler kept = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(exchange.comm, &kept);
+  CHECK(kept == counting);
+  MPI_Errhandler_free(&kept);
+  MPI_Errhandler_free(&counting);
+  // As if nothing had happened.
+  exchange.fill(2);
+  CHECK(MPI_Neighbor_alltoall(exchange.send.data(), 1, MPI_INT, exchange.receive.data(), 1, MPI_INT, exchange.comm) ==
+        MPI_SUCCESS);
+  exchange.check();
+  MPI_Comm_set_errhandler(exchange.comm, MPI_ERRORS_ARE_FATAL);
+}
+
+int copies = 0;
+int deletions = 0;
+
+void test_attributes() {
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(
+      [](MPI_Comm, int, void*, void* value, void* copy, int* flag) {
+        ++copies;
+        std::memcpy(copy, &value, sizeof value);
+        *flag = 1;
+        return int{MPI_SUCCESS};
+      },
+      [](MPI_Comm, int, void*, void*) {
+        ++deletions;
+        return int{MPI_SUCCESS};
+      },
+      &key, nullptr);
+  static int value = 42;
+  MPI_Comm base = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &base);
+  MPI_Comm_set_attr(base, key, &value);
+  Graph ring = ring_graph(size_of(base));
+  MPI_Comm graph = ring.create_adjacent(base);
+  void* found = nullptr;
+  int flag = 1;
+  MPI_Comm_get_attr(graph, key, &found, &flag);
+  CHECK(!flag && copies == 0);
+  MPI_Comm_set_attr(graph, key, &value);
+  const int rank = rank_in(graph);
+  std::vector<int> received(ring.edges.size() + 1);
+  CHECK(MPI_Neighbor_allgather(&rank, 1, MPI_INT, received.data(), 1, MPI_INT, graph) == MPI_SUCCESS);
+  CHECK(copies == 0);
+
+  MPI_Comm copy = MPI_COMM_NULL;
+  CHECK(MPI_Comm_dup(graph, &copy) == MPI_SUCCESS);
+  CHECK(copies == 1);
+  MPI_Comm_get_attr(copy, key, &found, &flag);
+  CHECK(flag && found == &value);
+  int kind = MPI_UNDEFINED, in = 0, out = 0, weighted = 1;
+  MPI_Topo_test(copy, &kind);
+  CHECK(kind == MPI_DIST_GRAPH);
+  MPI_Dist_graph_neighbors_count(copy, &in, &out, &weighted);
+  CHECK(in == static_cast<int>(ring.in(rank).size()) && out == static_cast<int>(ring.out(rank).size()) && !weighted);
+  std::vector<int> sources(static_cast<std::size_t>(in) + 1), destinations(static_cast<std::size_t>(out) + 1);
+  MPI_Dist_graph_neighbors(copy, in, sources.data(), MPI_UNWEIGHTED, out, destinations.data(), MPI_UNWEIGHTED);
+  for (int i = 0; i < in; ++i)
+    CHECK(sources[static_cast<std::size_t>(i)] ==
+          ring.edges[static_cast<std::size_t>(ring.in(rank)[static_cast<std::size_t>(i)])].source);
+  std::fill(received.begin(), received.end(), -1);
+  MPI_Comm_free(&graph);
+  CHECK(deletions == 1);
+  CHECK(MPI_Neighbor_allgather(&rank, 1, MPI_INT, received.data(), 1, MPI_INT, copy) == MPI_SUCCESS);
+  for (int i = 0; i < in; ++i) CHECK(received[static_cast<std::size_t>(i)] == sources[static_cast<std::size_t>(i)]);
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(copy, rank % 2, 0, &part);
+  MPI_Topo_test(part, &kind);
+  CHECK(kind == MPI_UNDEFINED);
+  MPI_Comm_get_attr(part, key, &found, &flag);
+  CHECK(!flag);
+  MPI_Comm_free(&part);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&base);
+  CHECK(deletions == 3 && copies == 1);
+  MPI_Comm_free_keyval(&key);
+}
+
+/// Weights, names of neighbours and the general constructor are the MPI library's.
+void test_graph_create() {
+  const int size = size_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  // Each rank gives the edges of the next one.
+  const int source = (rank + 1) % size;
+  const int degree = 1, destination = (rank + 2) % size, weight = 7 + source;
+  MPI_Comm graph = MPI_COMM_NULL;
+  CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, &destination, &weight, MPI_INFO_NULL, 0, &graph) ==
+        MPI_SUCCESS);
+  int in = 0, out = 0, weighted = 0;
+  MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
+  CHECK(in == 1 && out == 1 && weighted);
+  int from = -1, from_weight = 0, to = -1, to_weight = 0;
+  MPI_Dist_graph_neighbors(graph, 1, &from, &from_weight, 1, &to, &to_weight);
+  CHECK(to == (rank + 1) % size && to_weight == 7 + rank && from == (rank + size - 1) % size &&
+        from_weight == 7 + from);
+  int received = -1;
+  CHECK(MPI_Neighbor_alltoall(&rank, 1, MPI_INT, &received, 1, MPI_INT, graph) == MPI_SUCCESS && received == from);
+  MPI_Comm_free(&graph);
+}
+
+void test_free_with_pending(AllToAll exchange) {
+  exchange.comm = exchange.graph.create_adjacent(MPI_COMM_WORLD);
+  exchange.fill(3);
+  MPI_Request request = exchange.start();
+  MPI_Comm_free(&exchange.comm);
+  CHECK(exchange.comm == MPI_COMM_NULL);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  exchange.check();
+#ifdef ALLTOALL_INIT
+  if (!has_persistent) return;
+  exchange.comm = exchange.graph.create_adjacent(MPI_COMM_WORLD);
+  request = exchange.init();
+  exchange.fill(4);
+  MPI_Start(&request);
+  MPI_Comm_free(&exchange.comm);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  exchange.check();
+  CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+#endif
+}
+
+#ifdef ALLTOALL_INIT
+/// In a dimension of two ranks, both neighbours are the same rank.
+void test_cartesian() {
+  const int size = size_of(MPI_COMM_WORLD);
+  const int periodic = 1;
+  MPI_Comm line = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &line);
+  const int rank = rank_in(line);
+  const int send[2] = {10 * rank, 10 * rank + 1};
+  int receive[2] = {-1, -1}, blocking[2] = {-1, -1};
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK(ALLTOALL_INIT(send, 1, MPI_INT, receive, 1, MPI_INT, line, MPI_INFO_NULL, &request) == MPI_SUCCESS);
+  MPI_Start(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  CHECK(receive[0] == 10 * left + 1 && receive[1] == 10 * right);
+  MPI_Neighbor_alltoall(send, 1, MPI_INT, blocking, 1, MPI_INT, line);
+  CHECK(blocking[0] == receive[0] && blocking[1] == receive[1]);
+  MPI_Comm_free(&line);
+}
+
+/// Leaves the request.
+void test_persistent(AllToAll& exchange) {
+  MPI_Request request = exchange.init();
+  test_inactive(request);
+  for (int round = 5; round < 8; ++round) {
+    exchange.fill(round);
+    MPI_Start(&request);
+    MPI_Status status;
+    CHECK(MPI_Wait(&request, &status) == MPI_SUCCESS);
+    int cancelled = 1;
+    CHECK(MPI_Test_cancelled(&status, &cancelled) == MPI_SUCCESS && !cancelled);
+    exchange.check();
+    test_inactive(request);
+  }
+}
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  taken = argc > 1 && std::strcmp(argv[1], "taken") == 0;
+  has_persistent = argc < 2 || std::strcmp(argv[1], "at_once") != 0;
+  AllToAll exchange(size_of(MPI_COMM_WORLD));
+  test_nothing();
+  test_graph_create();
+  test_attributes();
+  test_errors(exchange);
+  test_misuse(exchange);
+  test_free_with_pending(exchange);
+#ifdef ALLTOALL_INIT
+  if (has_persistent) {
+    test_cartesian();
+    test_persistent(exchange);
+  }
+#endif
+  test_nothing();
+  const int status = verdict();
+  MPI_Finalize();  // with a persistent request and its communicator alive
+  return status;
+}

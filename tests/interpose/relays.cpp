@@ -1,0 +1,248 @@
+// Legal programs in which a rank that relays for others sits in another MPI call: whatever it calls, the others
+// complete. Each case: the first rank starts an operation and blocks in a call that ends only after another rank has
+// completed its own part of the operation.
+#include <cstdlib>
+#include <functional>
+
+#include "check.hpp"
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+namespace {
+
+#ifdef LANEWAY_HAS_PERSISTENT
+#define ALLTOALL_INIT MPI_Neighbor_alltoall_init
+#elif defined(LANEWAY_HAS_EXTENSION_PERSISTENT)
+#define ALLTOALL_INIT MPIX_Neighbor_alltoall_init
+#endif
+
+constexpr int elements = 500;
+
+struct Case {
+  const char* name;
+  /// Called by the rank that blocks, and by the others once they have completed the operation.
+  std::function<void(int blocker)> block;
+};
+
+/// What another rank sends to the one that blocks.
+void release(int blocker, const std::function<void()>& blocked, const std::function<void()>& others) {
+  if (rank_in(MPI_COMM_WORLD) == blocker)
+    blocked();
+  else
+    others();
+}
+
+std::vector<Case> cases() {
+  static std::vector<int> large(1 << 20, 7);
+  const int size = size_of(MPI_COMM_WORLD);
+  const auto other = [size](int blocker) { return (blocker + 1) % size; };
+  const auto only = [other](int blocker, const std::function<void()>& action) {
+    if (rank_in(MPI_COMM_WORLD) == other(blocker)) action();
+  };
+  return {
+      {"Recv",
+       [=](int blocker) {
+         int word = 0;
+         release(
+             blocker, [&] { MPI_Recv(&word, 1, MPI_INT, other(blocker), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); },
+             [&] { only(blocker, [&] { MPI_Send(&word, 1, MPI_INT, blocker, 1, MPI_COMM_WORLD); }); });
+       }},
+      {"Send",
+       [=](int blocker) {
+         const int count = static_cast<int>(large.size());
+         release(
+             blocker, [&] { MPI_Send(large.data(), count, MPI_INT, other(blocker), 1, MPI_COMM_WORLD); },
+             [&] {
+               only(blocker,
+                    [&] { MPI_Recv(large.data(), count, MPI_INT, blocker, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
+             });
+       }},
+      {"Ssend",
+       [=](int blocker) {
+         int word = 0;
+         release(
+             blocker, [&] { MPI_Ssend(&word, 1, MPI_INT, other(blocker), 1, MPI_COMM_WORLD); },
+             [&] {
+               only(blocker, [&] { MPI_Recv(&word, 1, MPI_INT, blocker, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
+             });
+       }},
+      {"Sendrecv",
+       [=](int blocker) {
+         int words[2] = {1, 0};
+         const auto swap = [&](int peer) {
+           MPI_Sendrecv(&words[0], 1, MPI_INT, peer, 1, &words[1], 1, MPI_INT, peer, 1, MPI_COMM_WORLD,
+                        MPI_STATUS_IGNORE);
+         };
+         release(
+             blocker, [&] { swap(other(blocker)); }, [&] { only(blocker, [&] { swap(blocker); }); });
+       }},
+      {"Sendrecv_replace",
+       [=](int blocker) {
+         int word = 1;
+         const auto swap = [&](int peer) {
+           MPI_Sendrecv_replace(&word, 1, MPI_INT, peer, 1, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         };
+         release(
+             blocker, [&] { swap(other(blocker)); }, [&] { only(blocker, [&] { swap(blocker); }); });
+       }},
+      {"Probe",
+       [=](int blocker) {
+         int word = 0;
+         release(
+             blocker,
+             [&] {
+               MPI_Status status;
+               MPI_Probe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+               MPI_Recv(&word, 1, MPI_INT, status.MPI_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+             },
+             [&] { only(blocker, [&] { MPI_Send(&word, 1, MPI_INT, blocker, 1, MPI_COMM_WORLD); }); });
+       }},
+      {"Mprobe",
+       [=](int blocker) {
+         int word = 0;
+         release(
+             blocker,
+             [&] {
+               MPI_Message message = MPI_MESSAGE_NULL;
+               MPI_Mprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+               MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+             },
+             [&] { only(blocker, [&] { MPI_Send(&word, 1, MPI_INT, blocker, 1, MPI_COMM_WORLD); }); });
+       }},
+      {"Wait",
+       [=](int blocker) {
+         int word = 0;
+         release(
+             blocker,
+             [&] {
+               MPI_Request request = MPI_REQUEST_NULL;
+               MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+               MPI_Wait(&request, MPI_STATUS_IGNORE);
+             },
+             [&] { only(blocker, [&] { MPI_Send(&word, 1, MPI_INT, blocker, 1, MPI_COMM_WORLD); }); });
+       }},
+      {"Barrier", [](int) { MPI_Barrier(MPI_COMM_WORLD); }},
+      {"Bcast",
+       [=](int blocker) {
+         int word = 3;
+         MPI_Bcast(&word, 1, MPI_INT, other(blocker), MPI_COMM_WORLD);
+       }},
+      {"Allreduce",
+       [](int) {
+         int one = 1, sum = 0;
+         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+         CHECK(sum == size_of(MPI_COMM_WORLD));
+       }},
+      {"Reduce",
+       [](int blocker) {
+         int one = 1, sum = 0;
+         MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, blocker, MPI_COMM_WORLD);
+       }},
+      {"Alltoall",
+       [=](int) {
+         std::vector<int> send(static_cast<std::size_t>(size)), receive(static_cast<std::size_t>(size));
+         MPI_Alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, MPI_COMM_WORLD);
+       }},
+      {"Comm_dup",
+       [](int) {
+         MPI_Comm copy = MPI_COMM_NULL;
+         MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+         MPI_Comm_free(&copy);
+       }},
+      {"Comm_split",
+       [](int) {
+         MPI_Comm part = MPI_COMM_NULL;
+         MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &part);
+         MPI_Comm_free(&part);
+       }},
+      {"Dist_graph_create_adjacent",
+       [](int) {
+         MPI_Comm ring = ring_graph(size_of(MPI_COMM_WORLD)).create_adjacent(MPI_COMM_WORLD);
+         MPI_Comm_free(&ring);
+       }},
+      {"Win_fence",
+       [](int) {
+         int word = 0;
+         MPI_Win window = MPI_WIN_NULL;
+         MPI_Win_create(&word, sizeof word, sizeof word, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+         MPI_Win_fence(0, window);
+         MPI_Win_free(&window);
+       }},
+      {"a blocking neighborhood operation", nullptr},
+  };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int size = size_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  Graph complete;
+  for (int s = 0; s < size; ++s)
+    for (int d = 0; d < size; ++d) complete.edges.push_back({s, d});
+  MPI_Comm graph = complete.create_adjacent(MPI_COMM_WORLD);
+  MPI_Comm another = complete.create_adjacent(MPI_COMM_WORLD);
+  const auto total = static_cast<std::size_t>(elements) * static_cast<std::size_t>(size);
+  std::vector<int> send(total), receive(total), counts(static_cast<std::size_t>(size), elements);
+  std::vector<int> places(static_cast<std::size_t>(size));
+  for (int r = 0; r < size; ++r) places[static_cast<std::size_t>(r)] = r * elements;
+
+  std::vector<std::pair<const char*, std::function<void(MPI_Request*)>>> forms;
+#ifdef ALLTOALL_INIT
+  MPI_Request persistent = MPI_REQUEST_NULL;
+  ALLTOALL_INIT(send.data(), elements, MPI_INT, receive.data(), elements, MPI_INT, graph, MPI_INFO_NULL, &persistent);
+  forms.emplace_back("persistent", [&](MPI_Request* request) {
+    MPI_Start(&persistent);
+    *request = persistent;
+  });
+#endif
+  forms.emplace_back("nonblocking", [&](MPI_Request* request) {
+    MPI_Ineighbor_alltoall(send.data(), elements, MPI_INT, receive.data(), elements, MPI_INT, graph, request);
+  });
+  forms.emplace_back("nonblocking v", [&](MPI_Request* request) {
+    MPI_Ineighbor_alltoallv(send.data(), counts.data(), places.data(), MPI_INT, receive.data(), counts.data(),
+                            places.data(), MPI_INT, graph, request);
+  });
+  // What must be agreed on is, before the cases.
+  for (auto& [form, start] : forms) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+
+  int round = 0;
+  for (auto& [form, start] : forms)
+    for (const Case& tested : cases())
+      for (int blocker = 0; blocker < size; ++blocker) {
+        if (rank == 0 && std::getenv("LANEWAY_TEST_TRACE"))
+          std::printf("%s, %s, %d\n", form, tested.name, blocker), std::fflush(stdout);
+        ++round;
+        for (std::size_t i = 0; i < total; ++i) send[i] = rank * 1000 + static_cast<int>(i) / elements + 100000 * round;
+        MPI_Request request = MPI_REQUEST_NULL;
+        start(&request);
+        const auto block = [&] {
+          if (tested.block) return tested.block(blocker);
+          std::vector<int> all(static_cast<std::size_t>(size));
+          MPI_Neighbor_allgather(&rank, 1, MPI_INT, all.data(), 1, MPI_INT, another);
+          for (int r = 0; r < size; ++r) CHECK(all[static_cast<std::size_t>(r)] == r);
+        };
+        if (rank == blocker) block();
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        if (rank != blocker) block();
+        bool right = true;
+        for (std::size_t i = 0; i < total; ++i)
+          right = right && receive[i] == static_cast<int>(i) / elements * 1000 + rank + 100000 * round;
+        CHECK(right);
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+#ifdef ALLTOALL_INIT
+  MPI_Request_free(&persistent);
+#endif
+  MPI_Comm_free(&graph);
+  MPI_Comm_free(&another);
+  const int status = verdict();
+  MPI_Finalize();
+  return status;
+}
