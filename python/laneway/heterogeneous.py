@@ -6,10 +6,8 @@ point-to-point communication on heterogeneous architectures, Figures 2.6, 4.2, 4
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,14 +35,13 @@ CORES = 40
 
 @dataclass(frozen=True)
 class Way:
-    """A row of Table 5: how it is run."""
+    """A row of Table 5, staged through the host: how it is run."""
 
     name: str  #: as the closed forms call it
     candidate: str
     ranks: int  #: of a node
     processes: int = 1  #: host processes of a GPU
     single: bool = False  #: all messages for a node are from one GPU
-    device_aware: bool = False  #: GPUs are ranks themselves
 
     @property
     def label(self) -> str:
@@ -52,9 +49,9 @@ class Way:
         return self.name.split(",")[0]
 
     @property
-    def run(self) -> tuple[int, int, bool, bool]:
+    def run(self) -> tuple[int, int, bool]:
         """Equal for ways that one run can have together."""
-        return (self.ranks, self.processes, self.single, self.device_aware)
+        return (self.ranks, self.processes, self.single)
 
 
 WAYS = (
@@ -64,10 +61,6 @@ WAYS = (
     Way("2-step 1, staged", "two_step", GPUS, single=True),
     Way("split + MD", "split", CORES),
     Way("split + DD", "split", CORES, processes=4),
-    Way("standard, device-aware", "mpi", GPUS, device_aware=True),
-    Way("3-step, device-aware", "three_step", GPUS, device_aware=True),
-    Way("2-step all, device-aware", "two_step", GPUS, device_aware=True),
-    Way("2-step 1, device-aware", "two_step", GPUS, single=True, device_aware=True),
 )
 STANDARD = WAYS[0].name
 SPMV_WAYS = tuple(way for way in WAYS if not way.single)
@@ -90,31 +83,7 @@ MATRICES = {
     "unordered 2-D mesh": "delaunay:n=131072,seed=1,curve=0",
 }
 VALIDATED = "plate, 27 points"
-COUNTS = (8, 16, 40, 80)
-
-
-_TABLE = re.compile(r"^\[+([^]]+)\]+$", re.MULTILINE)
-_HOST_TABLES = ("links.", "staged_device_links.", "device_copies", "copies")
-_HOST_KEY = re.compile(r"^pack = .*\n", re.MULTILINE)
-
-
-def device_machine() -> Path:
-    """A machine file whose ranks are the GPUs, with messages between their memories (inter-GPU, GDR of Table 2).
-
-    Everything else is as for the hosts, but that copies inside a GPU take no time.
-    """
-    text = machines.read(MACHINE).path.read_text(encoding="utf-8")
-    begins = [match.start() for match in _TABLE.finditer(text)]
-    kept = []
-    for begin, end in itertools.pairwise([*begins, len(text)]):
-        table = text[begin:end]
-        name = table.strip("[").split("]")[0]
-        if not name.startswith(_HOST_TABLES):
-            kept.append(_HOST_KEY.sub("", table).replace("[device_links.", "[links.", 1))
-    head = [f'name = "{MACHINE}-device"', f'provenance = "{MACHINE}.toml"', f'description = "node:* socket:2 rank:{GPUS // 2}"\n']
-    path = points.folder() / f"{MACHINE}-device.toml"
-    path.write_text("\n".join([*head, *kept]), encoding="utf-8")
-    return path
+COUNTS = (8, 16, 40)
 
 
 def _point(nodes: int, way: Way, candidates: Iterable[str], pattern: str, sizes: Sequence[int], file: Path | None = None) -> Point:
@@ -122,14 +91,12 @@ def _point(nodes: int, way: Way, candidates: Iterable[str], pattern: str, sizes:
     # The cap of Split is where rendezvous begins (section 4.6).
     cap = int(machine.link("network")[-2].up_to)
     arguments = ("neighbor", "--op", "alltoallv", "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
-    if not way.device_aware:
-        arguments += ("--devices", str(GPUS), "--host-processes", str(way.processes), "--staged")
+    arguments += ("--devices", str(GPUS), "--host-processes", str(way.processes), "--staged")
     arguments += ("--strategy", ",".join(candidates), "--baseline", "mpi", "--iterations", "1")
     arguments += ("--goodput", f"{1 / machine.injection_beta:g}")
     # Setup is not shown here, so looking for its messages may take long.
     variables = (("LANEWAY_MESSAGE_CAP", str(cap)), (simulator.PROBE, "1e-6"))
-    place = Simulated(str(device_machine()) if way.device_aware else MACHINE, nodes, way.ranks)
-    return Point(place, arguments, variables, () if file is None else (file,))
+    return Point(Simulated(MACHINE, nodes, way.ranks), arguments, variables, () if file is None else (file,))
 
 
 def _closed_forms(pattern: str, gpus: int, size: int) -> Record:
@@ -188,7 +155,7 @@ def _as_seconds(value: object) -> dict[str, float]:
 
 def _grouped(ways: Sequence[Way]) -> list[tuple[Way, list[str]]]:
     """Ways that one run can have together, each as one of them with the strategies of all."""
-    groups: dict[tuple[int, int, bool, bool], tuple[Way, list[str]]] = {}
+    groups: dict[tuple[int, int, bool], tuple[Way, list[str]]] = {}
     for way in ways:
         _, names = groups.setdefault(way.run, (way, []))
         if way.candidate != "mpi":
@@ -325,7 +292,7 @@ def senders(counts: Sequence[int], volumes: Sequence[int]) -> list[Case]:
             protocol = next(p for p in machine.link("network") if size <= p.up_to)
             modelled = protocol.alpha + max(size * protocol.beta, count * size * machine.injection_beta)
             cases.append(
-                Case("2.6", f"{count} processes", 2 * count, 1, count, volume, "standard", _seconds(records, "mpi", size), modelled)
+                Case("2.6", "1 process" if count == 1 else f"{count} processes", 2 * count, 1, count, volume, "standard", _seconds(records, "mpi", size), modelled)
             )
     return cases
 
@@ -376,14 +343,12 @@ def _print_senders(console: Console, cases: Sequence[Case]) -> None:
     console.print(table)
 
 
-def _print_scenarios(console: Console, cases: Sequence[Case], *, device_aware: bool) -> None:
-    ways = [way for way in WAYS if way.device_aware == device_aware]
-    kind = "device-aware" if device_aware else "staged"
-    table = Table("nodes", "messages", "bytes", *(way.label for way in ways), "fastest", title=f"Figure 4.3, {kind}: µs, simulated")
+def _print_scenarios(console: Console, cases: Sequence[Case]) -> None:
+    labels = (way.label for way in WAYS)
+    table = Table("nodes", "messages", "bytes", *labels, "fastest", "by the closed forms", title="Figure 4.3, staged: µs, simulated")
     for (nodes, messages, size), own in _by(cases, "nodes", "messages", "size").items():
-        some = [case for case in own if any(case.way == way.name for way in ways)]
-        times = (_microseconds(_find(own, way.name)) for way in ways)
-        table.add_row(str(nodes), str(messages), model.size_text(int(str(size))), *times, fastest(some).way.split(",")[0])
+        times = (_microseconds(_find(own, way.name)) for way in WAYS)
+        table.add_row(str(nodes), str(messages), model.size_text(int(str(size))), *times, fastest(own).way, expected(own).way)
     console.print(table)
 
 
@@ -391,12 +356,11 @@ def _ratio(above: float | None, below: float | None) -> str:
     return f"{above / below:.2f}" if above and below else "-"
 
 
-def _print_products(console: Console, cases: Sequence[Case], *, device_aware: bool) -> None:
-    ways = [way for way in SPMV_WAYS if way.device_aware == device_aware and way.name != STANDARD]
-    kind = "device-aware" if device_aware else "staged"
+def _print_products(console: Console, cases: Sequence[Case]) -> None:
+    ways = [way for way in SPMV_WAYS if way.name != STANDARD]
     table = Table(
-        "matrix", "GPUs", "Recv Nodes", "messages", "node sends", "standard staged, µs", *(way.label for way in ways),
-        title=f"Figure 5.1, {kind}: speedup over standard staged, simulated",
+        "matrix", "GPUs", "Recv Nodes", "messages", "node sends", "standard, µs", *(way.label for way in ways),
+        title="Figure 5.1, staged: speedup over standard, simulated",
     )  # fmt: skip
     for (what, gpus), own in _by(cases, "what", "gpus").items():
         standard = _find(own, STANDARD)
@@ -409,10 +373,10 @@ def _print_products(console: Console, cases: Sequence[Case], *, device_aware: bo
 
 
 def _print_validation(console: Console, cases: Sequence[Case]) -> None:
-    ways = [way for way in SPMV_WAYS if not way.device_aware]
-    table = Table("matrix", "GPUs", *(way.label for way in ways), "fastest", "by the closed forms", title="Figure 4.2: closed forms ÷ simulated")
+    labels = (way.label for way in SPMV_WAYS)
+    table = Table("matrix", "GPUs", *labels, "fastest", "by the closed forms", title="Figure 4.2: closed forms ÷ simulated")
     for (what, gpus), own in _by(cases, "what", "gpus").items():
-        found = [_find(own, way.name) for way in ways]
+        found = [_find(own, way.name) for way in SPMV_WAYS]
         ratios = [_ratio(case.modelled, case.simulated) if case else "-" for case in found]
         table.add_row(str(what), str(gpus), *ratios, fastest(own).way, expected(own).way)
     console.print(table)
@@ -440,13 +404,11 @@ def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
     split = senders(SENDERS, VOLUMES)
     _print_senders(console, split)
     modelled = scenarios(shapes, SIZES)
-    for device_aware in (False, True):
-        _print_scenarios(console, modelled, device_aware=device_aware)
+    _print_scenarios(console, modelled)
     claims = [claim for claim in model.CLAIMS if (claim.nodes, claim.messages) in shapes]
-    model.print_verdicts(console, model.compare(as_scenarios(modelled, simulated=True), claims), "simulated")
+    model.print_verdicts(console, model.compare(as_scenarios(modelled, simulated=True), claims), "staged simulated, device-aware modelled")
     spmv = products(MATRICES, counts)
-    for device_aware in (False, True):
-        _print_products(console, spmv, device_aware=device_aware)
+    _print_products(console, spmv)
     _print_validation(console, spmv)
     results.write_csv(output / "lassen.csv", [case.row() for case in (*split, *modelled, *spmv)])
     values = _values("Figure 2.6: two nodes", split, "size", "what", modelled=False)
@@ -454,7 +416,7 @@ def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
         if what == VALIDATED:
             values += _values(f"Figure 4.2: {what}, over GPUs", [case for case in own if case.simulated], "gpus")
     for (nodes, messages), own in _by(modelled, "nodes", "messages").items():
-        values += _values(f"Figure 4.3: {messages} messages to {nodes} nodes", own, "size")
+        values += _values(f"Figure 4.3: {messages} messages to {nodes} nodes", own, "size", modelled=False)
     for (what,), own in _by(spmv, "what").items():
         staged = [case for case in own if case.simulated]
         values += _values(f"Figure 5.1: {what}, over GPUs", staged, "gpus", modelled=False)

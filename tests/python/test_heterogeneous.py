@@ -1,11 +1,10 @@
 import json
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from laneway import heterogeneous, machines, model, points, simulator
+from laneway import heterogeneous, model, points, simulator
 from laneway.heterogeneous import Case
 from laneway.launch import Job, run
 from laneway.paths import root
@@ -35,19 +34,7 @@ def test_ways_of_one_run_are_together() -> None:
         (4, 1, True, ["two_step"]),
         (40, 1, False, ["split"]),
         (40, 4, False, ["split"]),
-    ] + [(4, 1, False, ["three_step", "two_step"]), (4, 1, True, ["two_step"])]
-
-
-def test_gpus_are_ranks_of_a_machine_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(points, "folder", lambda: tmp_path)
-    gpus, hosts = machines.read(str(heterogeneous.device_machine())), machines.read("lassen")
-    tables = tomllib.loads(hosts.path.read_text(encoding="utf-8"))["device_links"]
-    for name, link in tables.items():
-        assert [(protocol.alpha, protocol.beta) for protocol in gpus.links[name]] == [
-            (protocol["alpha"], protocol["beta"]) for protocol in link["protocols"]
-        ]
-    assert (gpus.injection_beta, gpus.overheads, gpus.fabric) == (hosts.injection_beta, hosts.overheads, hosts.fabric)
-    assert (gpus.pack, gpus.copies, gpus.node_ranks) == (0.0, (), 4)
+    ]
 
 
 def test_statements_are_compared_with_what_was_simulated() -> None:
