@@ -3,6 +3,7 @@
 
 #include <_hypre_parcsr_ls.h>
 #include <dlfcn.h>
+#include <krylov.h>
 
 #include <cstdlib>
 #include <string>
@@ -60,8 +61,20 @@ class AtWork {
   hypre_ParCSRCommPkg* const* before_;
 };
 
-bool is_at_work(const hypre_ParCSRCommPkg* package) {
-  return package_at_work != nullptr && *package_at_work == package;
+/// Solvers that this thread is in, one calling the other.
+thread_local int solvers = 0;
+
+class InSolver {
+ public:
+  InSolver() { ++solvers; }
+  ~InSolver() { --solvers; }
+  InSolver(const InSolver&) = delete;
+  InSolver& operator=(const InSolver&) = delete;
+};
+
+Caller caller(const hypre_ParCSRCommPkg* package) {
+  if (package_at_work == nullptr || *package_at_work != package) return Caller::other;
+  return solvers > 0 ? Caller::solver : Caller::product;
 }
 
 bool on_host(HYPRE_MemoryLocation location) {
@@ -77,8 +90,9 @@ bool on_host(HYPRE_MemoryLocation location) {
 }  // namespace laneway::hypre
 
 using laneway::hypre::AtWork;
+using laneway::hypre::caller;
 using laneway::hypre::find_next;
-using laneway::hypre::is_at_work;
+using laneway::hypre::InSolver;
 using laneway::hypre::on_host;
 using laneway::hypre::takeover;
 
@@ -91,7 +105,7 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate_v2(HYPRE_Int job
                                                                    void* recv_data_in) {
   if (auto* const ours = takeover(); ours != nullptr) {
     const bool host = on_host(send_memory_location) && on_host(recv_memory_location);
-    auto* const handle = ours->start({job, 1, comm_pkg, host, send_data_in, recv_data_in, is_at_work(comm_pkg)});
+    auto* const handle = ours->start({job, 1, comm_pkg, host, send_data_in, recv_data_in, caller(comm_pkg)});
     if (handle != nullptr) return handle;
   }
   return LANEWAY_NEXT(hypre_ParCSRCommHandleCreate_v2)(job, comm_pkg, send_memory_location, send_data_in,
@@ -112,7 +126,7 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRBlockCommHandleCreate(HYPRE_Int j
                                                                      hypre_ParCSRCommPkg* comm_pkg, void* send_data,
                                                                      void* recv_data) {
   if (auto* const ours = takeover(); ours != nullptr) {
-    auto* const handle = ours->start({job, bnnz, comm_pkg, true, send_data, recv_data, is_at_work(comm_pkg)});
+    auto* const handle = ours->start({job, bnnz, comm_pkg, true, send_data, recv_data, caller(comm_pkg)});
     if (handle != nullptr) return handle;
   }
   return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleCreate)(job, bnnz, comm_pkg, send_data, recv_data);
@@ -227,5 +241,20 @@ LNW_PUBLIC HYPRE_Int hypre_BoomerAMGBlockRelax(hypre_ParCSRBlockMatrix* A, hypre
   return LANEWAY_NEXT(hypre_BoomerAMGBlockRelax)(A, f, cf_marker, relax_type, relax_points, relax_weight, omega, u,
                                                  Vtemp);
 }
+
+#define LANEWAY_SOLVER(name, Matrix, Vector)                                 \
+  LNW_PUBLIC HYPRE_Int name(void* solver, Matrix* A, Vector* b, Vector* x) { \
+    const InSolver in_solver;                                                \
+    return LANEWAY_NEXT(name)(solver, A, b, x);                              \
+  }
+LANEWAY_SOLVER(hypre_BoomerAMGSolve, hypre_ParCSRMatrix, hypre_ParVector)
+LANEWAY_SOLVER(hypre_BoomerAMGSolveT, hypre_ParCSRMatrix, hypre_ParVector)
+LANEWAY_SOLVER(hypre_PCGSolve, void, void)
+LANEWAY_SOLVER(hypre_CGNRSolve, void, void)
+LANEWAY_SOLVER(hypre_GMRESSolve, void, void)
+LANEWAY_SOLVER(hypre_COGMRESSolve, void, void)
+LANEWAY_SOLVER(hypre_FlexGMRESSolve, void, void)
+LANEWAY_SOLVER(hypre_LGMRESSolve, void, void)
+LANEWAY_SOLVER(hypre_BiCGSTABSolve, void, void)
 
 }  // extern "C"

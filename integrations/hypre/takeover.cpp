@@ -29,7 +29,7 @@ std::string_view reason(Outcome outcome) {
     case Outcome::one_rank:
       return "of one rank";
     case Outcome::other_caller:
-      return "outside the matrix-vector products and smoothers of the solve phase";
+      return "outside the products and smoothers of solvers (LANEWAY_HYPRE_CALLERS)";
     case Outcome::not_yet:
       return "among the first of their package (LANEWAY_HYPRE_AFTER)";
     case Outcome::unknown_origin:
@@ -150,10 +150,12 @@ Takeover& Takeover::instance() {
 Takeover::Takeover() : after_(default_after) {
   if (const std::string_view disable = environment("LANEWAY_DISABLE"); !disable.empty() && disable != "0")
     give_up("LANEWAY_DISABLE is set");
-  const std::string_view callers = environment("LANEWAY_HYPRE_CALLERS");
-  any_caller_ = callers == "all";
-  if (!any_caller_ && !callers.empty() && callers != "solve")
-    give_up("LANEWAY_HYPRE_CALLERS is " + std::string(callers) + ", not solve or all");
+  if (const std::string_view callers = environment("LANEWAY_HYPRE_CALLERS"); callers == "all")
+    least_caller_ = Caller::other;
+  else if (callers == "products")
+    least_caller_ = Caller::product;
+  else if (!callers.empty() && callers != "solvers")
+    give_up("LANEWAY_HYPRE_CALLERS is " + std::string(callers) + ", not solvers, products or all");
   if (const std::string_view after = environment("LANEWAY_HYPRE_AFTER"); !after.empty()) {
     const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), after_);
     if (error != std::errc() || end != after.data() + after.size() || after_ < 0)
@@ -193,7 +195,7 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
   if (ranks < 2) return Outcome::one_rank;
-  if (!exchange.known_caller && !any_caller_) return Outcome::other_caller;
+  if (exchange.caller < least_caller_) return Outcome::other_caller;
   const std::size_t bytes = LNW_Hypre_value_bytes(exchange.job) * static_cast<std::size_t>(exchange.block_size);
   if (bytes == 0) return Outcome::unknown_job;
   if (!exchange.on_host) return Outcome::not_on_host;
@@ -201,7 +203,7 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
   if (package == nullptr) return Outcome::unknown_origin;
 
   const bool transpose = LNW_Hypre_is_transpose(exchange.job) != 0;
-  const Kind kind{transpose, !transpose && exchange.known_caller, bytes};
+  const Kind kind{transpose, !transpose && exchange.caller != Caller::other, bytes};
   for (const auto& [known, its_plan] : package->plans)
     if (known == kind) plan = its_plan;
   if (!plan) plan = package->plans.emplace_back(kind, std::make_shared<Plan>()).second;

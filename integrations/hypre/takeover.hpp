@@ -18,7 +18,7 @@ namespace laneway::hypre {
 enum class Outcome : std::uint8_t {
   taken_over,
   one_rank,        ///< nothing to communicate
-  other_caller,    ///< not one of the functions of which it is known that all ranks call them (docs/hypre.md)
+  other_caller,    ///< docs/hypre.md says who is known to be called by all ranks
   not_yet,         ///< of the first few exchanges of its kind
   unknown_origin,  ///< the package was not seen being made, so nobody would say that it is freed
   in_use,          ///< an exchange of the same kind is active
@@ -26,6 +26,14 @@ enum class Outcome : std::uint8_t {
   unknown_job,
   no_plan,  ///< planning has failed, with an error on all ranks
   count_    // how many there are
+};
+
+/// Who starts an exchange.
+enum class Caller : std::uint8_t {
+  other,
+  product,  ///< a matrix-vector product or smoother: all ranks of the communicator call it, and it packs by the send
+            ///< map
+  solver    ///< the same inside a solver, whose result depends on all ranks anyway
 };
 
 /// The exchanges of hypre's communication packages that run on plans.
@@ -52,8 +60,7 @@ class Takeover {
     bool on_host;
     const void* send;
     void* receive;
-    /// Called by a function that all ranks of the communicator call, and that packs a vector by the send map.
-    bool known_caller;
+    Caller caller;
   };
   /// Starts the exchange, where it is taken over; otherwise null. Collective and synchronising when a plan is made.
   hypre_ParCSRCommHandle* start(const Exchange& exchange);
@@ -95,7 +102,7 @@ class Takeover {
 
   std::atomic<bool> on_ = true;
   std::string off_because_;
-  bool any_caller_ = false;
+  Caller least_caller_ = Caller::solver;
   std::int64_t after_;
   std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(Outcome::count_)> outcomes_{};
   std::atomic<bool> ends_with_mpi_ = false;

@@ -1,8 +1,9 @@
 // hypre's exchanges, taken over: linked before hypre, which is the same as preloaded. The environment has
-// LANEWAY_HYPRE_CALLERS=all and LANEWAY_HYPRE_AFTER=2.
+// LANEWAY_HYPRE_CALLERS=all and LANEWAY_HYPRE_AFTER=2; some tests also run with other callers.
 #include <_hypre_parcsr_ls.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -359,6 +360,33 @@ TEST_F(HypreExchange, BlockProductsAndSmoothers) {
       hypre_BoomerAMGBlockRelax(a, x, marker.data(), type, 0, 0.9, 1.1, y, v.get());
     });
   hypre_ParCSRBlockMatrixDestroy(a);
+}
+
+TEST_F(HypreExchange, ProductsOutsideSolversNeedNotSynchronise) {
+  if (std::getenv("LANEWAY_HYPRE_CALLERS") != nullptr)
+    GTEST_SKIP() << "SKIP: LANEWAY_HYPRE_CALLERS promises that this does not happen";
+  if (size() < 3) GTEST_SKIP() << "SKIP: needs 3 ranks, of which two are no neighbours";
+  // Slices: neighbours are the ranks before and after.
+  double value[] = {26.5, -1};
+  hypre_ParCSRMatrix* const a =
+      GenerateLaplacian27pt(MPI_COMM_WORLD, 2 * size(), 3, 3, size(), 1, 1, rank(), 0, 0, value);
+  if (a->comm_pkg == nullptr) hypre_MatvecCommPkgCreate(a);
+  hypre_ParVector* const x = hypre_ParVectorInDomainOf(a);
+  hypre_ParVector* const y = hypre_ParVectorInRangeOf(a);
+  hypre_ParVectorInitialize(x);
+  hypre_ParVectorInitialize(y);
+  hypre_ParVectorSetConstantValues(x, 1);
+  for (int round = 0; round < after + 4; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    // The last rank comes when the first is done.
+    int token = round;
+    if (rank() + 1 == size()) MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    hypre_ParCSRMatrixMatvec(1, a, x, 0, y);
+    if (rank() == 0) MPI_Send(&token, 1, MPI_INT, size() - 1, 0, MPI_COMM_WORLD);
+  }
+  hypre_ParVectorDestroy(y);
+  hypre_ParVectorDestroy(x);
+  hypre_ParCSRMatrixDestroy(a);
 }
 
 TEST_F(HypreExchange, PackagesThatFollowTheNumberOfColumns) {
