@@ -46,8 +46,8 @@ INTERPOSE(MPI_Init, (int* argc, char*** argv), (argc, argv)) {
 
 INTERPOSE(MPI_Finalize, (void), ()) {
   if (enabled()) {
-    tell_counts();
     free_all();
+    tell_counts();
   }
   return laneway_next_MPI_Finalize();
 }

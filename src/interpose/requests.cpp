@@ -12,6 +12,7 @@
 #include "core/relax.hpp"
 #include "exec/progress.hpp"
 #include "interpose/next.hpp"
+#include "interpose/report.hpp"
 #include "interpose/settings.hpp"
 
 namespace laneway::interpose {
@@ -23,6 +24,7 @@ struct Taken {
   MPI_Request handle;
   int tag;
   bool persistent;
+  std::int64_t starts = 0;
 };
 
 /// Held for short times only, and never while calling what may block: any thread may wait for it.
@@ -44,9 +46,10 @@ class Hold {
   bool owns_ = true;
 };
 
-std::unordered_map<MPI_Request, std::shared_ptr<Taken>> taken;
-std::vector<std::shared_ptr<Taken>> active;
-std::vector<int> free_tags;
+// Never destroyed: a program may end without MPI_Finalize, and MPI is gone before.
+auto& taken = *new std::unordered_map<MPI_Request, std::shared_ptr<Taken>>;
+auto& active = *new std::vector<std::shared_ptr<Taken>>;
+auto& free_tags = *new std::vector<int>;
 int next_tag = 0;
 MPI_Comm self = MPI_COMM_NULL;
 std::atomic<int> failure{MPI_SUCCESS};
@@ -87,6 +90,19 @@ std::shared_ptr<Taken> find(MPI_Request handle) {
   const Hold hold;
   const auto it = taken.find(handle);
   return it == taken.end() ? nullptr : it->second;
+}
+
+/// Tells the report what has been saved against direct messages, where both were timed (lnw_tune=measure).
+void report_savings(const Taken& operation) {
+  if (!operation.work || operation.starts == 0) return;
+  const Reasons& reasons = operation.work->reasons();
+  std::optional<double> chosen;
+  std::optional<double> direct;
+  for (const Reasons::Measured& measured : reasons.measured) {
+    if (measured.strategy == reasons.strategy) chosen = measured.seconds;
+    if (measured.strategy == "direct") direct = measured.seconds;
+  }
+  if (chosen && direct) count_saved(operation.starts, *direct - *chosen);
 }
 
 /// Must be held.
@@ -148,6 +164,7 @@ int start(const std::shared_ptr<Taken>& operation, const char* call) {
   } catch (...) {
     return fail(*operation, error_code(call, operation->work->rank()));
   }
+  ++operation->starts;
   const Hold hold;
   activate(operation);
   return MPI_SUCCESS;
@@ -217,7 +234,7 @@ int take_failure() {
 
 void free_all() {
   set_hook(false);
-  decltype(taken) left;
+  std::unordered_map<MPI_Request, std::shared_ptr<Taken>> left;
   {
     const Hold hold;
     active.clear();
@@ -225,7 +242,10 @@ void free_all() {
     known_operations.store(0);
     left.swap(taken);
   }
-  for (auto& [handle, operation] : left) PMPI_Request_free(&operation->handle);
+  for (auto& [handle, operation] : left) {
+    report_savings(*operation);
+    PMPI_Request_free(&operation->handle);
+  }
   if (self != MPI_COMM_NULL) PMPI_Comm_free(&self);
 }
 
@@ -259,6 +279,7 @@ INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
   if (!operation) return laneway_next_MPI_Request_free(request);
   if (operation->work && operation->work->active())
     return misuse(*operation, "MPI_Request_free", "the request is active");
+  report_savings(*operation);
   {
     const Hold hold;
     forget(*operation);

@@ -230,11 +230,13 @@ Communicator& Communicator::derive(MPI_Comm comm, const std::shared_ptr<PrivateC
 Communicator& Communicator::among(MPI_Comm comm, MPI_Comm members, Topology topology) {
   Communicator& made = attach(comm, std::make_shared<PrivateComm>(members), PrivateComm::nonblocking_tag);
   made.set_topology(std::move(topology));
+  made.partial = true;
   return made;
 }
 
 Communicator& Communicator::without_neighbors(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent) {
   Communicator& made = attach(comm, parent, PrivateComm::nonblocking_tag);
+  made.partial = true;
   made.idle = true;
   return made;
 }

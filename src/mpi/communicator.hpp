@@ -185,7 +185,9 @@ class Communicator {
 
   /// Whether any rank has a neighbour more than once; known of communicators that were adopted.
   bool repeated_edges = false;
-  /// Made by without_neighbors.
+  /// Made by `among` or `without_neighbors`: the private duplicate is not of all ranks.
+  bool partial = false;
+  /// Made by `without_neighbors`.
   bool idle = false;
 
   /// If it was created with reordered ranks.

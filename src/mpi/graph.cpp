@@ -204,8 +204,11 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
 void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
   int same = MPI_UNEQUAL;
   check_mpi(MPI_Comm_compare(comm_old, comm, &same), "MPI_Comm_compare");
-  // The new communicator's own where ranks were reordered; its attribute is replaced below.
-  const std::shared_ptr<PrivateComm> priv = Communicator::of(same == MPI_CONGRUENT ? comm_old : comm).private_comm();
+  const Communicator* const known = Communicator::find(comm_old);
+  // Otherwise the new communicator's own, of which the attribute is replaced below.
+  const bool shares = same == MPI_CONGRUENT && !(known && known->partial);
+  Communicator& all = Communicator::of(shares ? comm_old : comm);
+  const std::shared_ptr<PrivateComm> priv = all.private_comm();
   HintTexts texts;
   Hints hints;
   hints.strategy.row = &strategies().front();
@@ -213,7 +216,7 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
   try {
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
-    Communicator::of(same == MPI_CONGRUENT ? comm_old : comm).read_descriptions(hints);
+    all.read_descriptions(hints);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -224,7 +227,7 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
   std::array<int, 2> least{};
   reduce_progressing(mine.data(), least.data(), 2, MPI_INT, MPI_MIN, priv->get());
   const auto make = [&]() -> Communicator& {
-    if (least[1]) return same == MPI_CONGRUENT ? Communicator::derive(comm, priv) : Communicator::of(comm);
+    if (least[1]) return shares ? Communicator::derive(comm, priv) : all;
     const Members members(*priv, has_neighbors);
     if (!has_neighbors) return Communicator::without_neighbors(comm, priv);
     members.translate(topology);

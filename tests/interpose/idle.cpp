@@ -27,6 +27,16 @@ int main(int argc, char** argv) {
     MPI_Neighbor_allgather(&rank, 1, MPI_INT, receive.data(), 1, MPI_INT, comm);
     check();
   }
+  // From a communicator in which some ranks have no neighbours, one in which all have, and another of the first kind.
+  const MPI_Comm untouched = graph.create_adjacent(MPI_COMM_WORLD);
+  for (const Graph& next : {ring_graph(size_of(comm)), graph}) {
+    const MPI_Comm made = next.create_adjacent(untouched);
+    const std::vector<int> sources = next.in(rank);
+    std::vector<int> all(sources.size() + 1);
+    MPI_Neighbor_allgather(&rank, 1, MPI_INT, all.data(), 1, MPI_INT, made);
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      CHECK(all[i] == next.edges[static_cast<std::size_t>(sources[i])].source);
+  }
   const int status = verdict();
   MPI_Finalize();
   return status;
