@@ -278,6 +278,10 @@ def _draw_panel(axes: Axes, values: Sequence[Value]) -> None:
                 axes.plot([at for at, _ in chosen], [height for _, height in chosen], style, ms=3, color=colour, label=label)
 
 
+# With more lines than that, a legend in each panel would hide them; there is one for all.
+_LINES_OF_A_PANEL = 6
+
+
 def draw_lines(
     values: Sequence[Value],
     x: str,
@@ -307,7 +311,13 @@ def draw_lines(
         axis.set_xlabel(x, fontsize=8)
         axis.set_ylabel(y, fontsize=8)
         axis.tick_params(labelsize=7)
-        axis.legend(fontsize=6)
-    figure.tight_layout()
+    lines = [tuple(dict.fromkeys(value.line for value in values if value.panel == panel)) for panel in panels]
+    if len(set(lines)) == 1 and len(lines[0]) > _LINES_OF_A_PANEL:
+        figure.tight_layout(rect=(0, 0.4 / figure.get_figheight(), 1, 1))
+        figure.legend(*axes.flat[0].get_legend_handles_labels(), fontsize=7, loc="lower center", ncols=len(lines[0]))
+    else:
+        for axis in axes.flat[: len(panels)]:
+            axis.legend(fontsize=6)
+        figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)
