@@ -227,8 +227,11 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
   MPI_Info_free(&info);
   if (code != MPI_SUCCESS) {
     const std::string text = error_text(code);
+    int rank = 0;
+    MPI_Comm_rank(exchange.package->comm, &rank);
     const std::lock_guard lock(mutex_);
-    if (text != last_error_) tell("hypre: an exchange is left to hypre, because it cannot be planned: " + text);
+    if (rank == 0 && text != last_error_)
+      tell("hypre: an exchange is left to hypre, because it cannot be planned: " + text);
     last_error_ = text;
     return;
   }
