@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from laneway import cluster, simulator, supervisor
 from laneway.errors import UserError
-from laneway.paths import MPIS, find_preload, find_program
+from laneway.paths import MPIS, find_preloads, find_program
 from laneway.places import Cluster, Local, Place, Simulated
 from laneway.processes import wait_bounded
 
@@ -63,7 +63,8 @@ def _preloaded(job: Job) -> list[tuple[str, str]]:
     if not job.preload:
         return []
     given = job.variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
-    return [("LD_PRELOAD", ":".join(filter(None, [given, find_preload(job.mpi)])))]
+    libraries = find_preloads(find_program(job.command[0], job.mpi), job.mpi)
+    return [("LD_PRELOAD", ":".join(filter(None, [given, *libraries])))]
 
 
 def _exported(job: Job) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 from laneway.errors import UserError
@@ -38,15 +39,27 @@ def find_program(name: str, mpi: str) -> str:
     raise UserError(f"{name} was not found{hint}", 127)
 
 
-def find_preload(mpi: str) -> str:
-    """The path of the library that takes over MPI's calls: of this build, or in a folder of LD_LIBRARY_PATH."""
-    name = "liblaneway_mpi.so"
-    built = [root() / "build" / preset / "src" / "interpose" / name for preset in (mpi, f"install-{mpi}")]
+def _find_library(name: str, folder: str, mpi: str) -> str | None:
+    """The path of a library: of this build, where it is in ``folder``, or in a folder of LD_LIBRARY_PATH."""
+    built = [root() / "build" / preset / folder / name for preset in (mpi, f"install-{mpi}")]
     installed = [Path(folder) / name for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
-    for path in (*built, *installed):
-        if path.is_file():
-            return str(path)
-    raise UserError(f"{name} was not found; './dev build --mpi {mpi}' builds it", 127)
+    return next((str(path) for path in (*built, *installed) if path.is_file()), None)
+
+
+def _uses_hypre(program: str) -> bool:
+    if shutil.which("ldd") is None:
+        return False
+    return "libHYPRE" in subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+
+
+def find_preloads(program: str, mpi: str) -> list[str]:
+    """The paths of the libraries that take over MPI's calls and, in a program that links a shared hypre, hypre's."""
+    name = "liblaneway_mpi.so"
+    library = _find_library(name, "src/interpose", mpi)
+    if library is None:
+        raise UserError(f"{name} was not found; './dev build --mpi {mpi}' builds it", 127)
+    hypre = _find_library("liblaneway_hypre.so", "integrations/hypre", mpi) if _uses_hypre(program) else None
+    return [library] if hypre is None else [library, hypre]
 
 
 def find_local_tool(name: str) -> str:
