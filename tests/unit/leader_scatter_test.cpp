@@ -15,10 +15,6 @@ namespace {
 /// Bytes that each rank sends to each other one.
 using Traffic = std::map<std::pair<Rank, Rank>, std::int64_t>;
 
-Machine described(const std::string& node, Rank ranks) {
-  return Machine::parse("file:" LANEWAY_MACHINES "/" + node + ".toml", ranks);
-}
-
 /// `bytes` bytes from `source` to all `destinations`, on a machine of one or more nodes of eight GCDs.
 Traffic allgather(const std::string& node, Rank ranks, Rank source, const std::vector<Rank>& destinations,
                   std::int64_t bytes, const std::string& outer = "leader_scatter") {
@@ -27,7 +23,7 @@ Traffic allgather(const std::string& node, Rank ranks, Rank source, const std::v
     pattern[static_cast<std::size_t>(source)].out.push_back({destination, {{0, bytes}}});
     pattern[static_cast<std::size_t>(destination)].in.push_back({source, {{0, bytes}}});
   }
-  const Machine machine = described(node, ranks);
+  const Machine machine = cases::described(node, ranks);
   StrategySettings settings;
   settings.fabric = Fabric::of(machine);
   const auto strategy = find_strategy(outer).make(settings);
@@ -46,13 +42,13 @@ Traffic allgather(const std::string& node, Rank ranks, Rank source, const std::v
 constexpr std::int64_t m = 4096;
 
 TEST(LeaderScatter, MachinesAgreeWithTheText) {
-  const auto mi250 = Fabric::of(described("mi250-ib", 8));
+  const auto mi250 = Fabric::of(cases::described("mi250-ib", 8));
   EXPECT_EQ(mi250->hops(0, 4), 1);
   EXPECT_EQ(mi250->hops(0, 2), 2);
   EXPECT_GT(mi250->links(1, 3), 0);
   EXPECT_EQ(mi250->links(1, 2), 0);
   EXPECT_EQ(mi250->links(6, 4) + mi250->links(6, 5), 0);
-  const auto mi250x = Fabric::of(described("frontier-like", 16));
+  const auto mi250x = Fabric::of(cases::described("frontier-like", 16));
   EXPECT_EQ(mi250x->links(0, 6), 2);
   EXPECT_EQ(mi250x->links(8, 14), 2);
   EXPECT_TRUE(mi250x->joins(8, 15));
@@ -133,7 +129,7 @@ TEST(LeaderScatter, AllToAll) {
         pattern[static_cast<std::size_t>(r)].out.push_back({peer, {{0, 200}}});
         pattern[static_cast<std::size_t>(r)].in.push_back({peer, {{peer * 200, 200}}});
       }
-    const Machine machine = described(node, 16);
+    const Machine machine = cases::described(node, 16);
     StrategySettings settings;
     settings.fabric = Fabric::of(machine);
     const auto strategy = make_leader_scatter(settings);

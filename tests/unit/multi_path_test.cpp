@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
 
-Machine described(const std::string& node, Rank ranks) {
-  return Machine::parse("file:" LANEWAY_MACHINES "/" + node + ".toml", ranks);
-}
-
 void add_edge(Pattern& pattern, Rank source, Rank destination, std::int64_t offset, std::int64_t bytes) {
   pattern[static_cast<std::size_t>(source)].out.push_back({destination, {{offset, bytes}}});
   pattern[static_cast<std::size_t>(destination)].in.push_back({source, {{source * bytes, bytes}}});
@@ -56,7 +52,7 @@ TEST(Fabric, WaysHaveTheFewestHopsAndAmongTheseTheWidestBundles) {
 
 /// From 0 to 2 there are three ways without common links: over 4, over 6, and over 1 and 3.
 TEST(MultiPath, OneMessageTakesAllWays) {
-  const Machine machine = described("mi250-ib", 8);
+  const Machine machine = cases::described("mi250-ib", 8);
   Pattern pattern(8);
   add_edge(pattern, 0, 2, 0, 3 * mebibyte);
   EXPECT_EQ(busiest_link("direct", pattern, machine), 3 * mebibyte);
@@ -78,7 +74,7 @@ TEST(MultiPath, BusiestLinkCarriesLess) {
           for (Rank a = 0; a < 8; ++a)
             for (Rank b = 0; b < 8; ++b)
               if (a != b && random.chance(percent)) add_edge(pattern, a, b, same ? 0 : b * 2 * mebibyte, 2 * mebibyte);
-          const Machine machine = described(node, 8);
+          const Machine machine = cases::described(node, 8);
           const double direct = busiest_link("direct", pattern, machine);
           const double own = busiest_link("multi_path", pattern, machine);
           EXPECT_LE(own, direct);
@@ -94,7 +90,7 @@ TEST(MultiPath, IsTwoStepBetweenNodes) {
   for (Rank a = 0; a < 8; ++a)
     for (Rank b = 8; b < 16; b += 3) add_edge(pattern, a, b, 0, 1000);
   StrategySettings settings;
-  const Machine machine = described("mi250-ib", 16);
+  const Machine machine = cases::described("mi250-ib", 16);
   settings.fabric = Fabric::of(machine);
   const auto two_step = plan_virtual_ranks(pattern, machine, *make_two_step());
   EXPECT_EQ(plan_virtual_ranks(pattern, machine, *make_multi_path()).plans, two_step.plans);

@@ -136,10 +136,10 @@ TEST(Graph, MooreNeighborhoodsHaveTheirSize) {
 }
 
 /// Edges of all ranks: (source, destination), as often as there are messages.
-using Edges = std::multiset<std::pair<Rank, Rank>>;
+using RankPairs = std::multiset<std::pair<Rank, Rank>>;
 
-Edges edges_of(const std::string& spec, Rank ranks) {
-  Edges told_by_sources, told_by_destinations;
+RankPairs edges_of(const std::string& spec, Rank ranks) {
+  RankPairs told_by_sources, told_by_destinations;
   const auto all = graph(spec, ranks);
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (Rank d : all[i].destinations) told_by_sources.emplace(static_cast<Rank>(i), d);
@@ -176,7 +176,7 @@ TEST(Graph, MessagesOfNodesAreEven) {
       }
     }
   // Sixteen messages between two nodes of four are one for each pair.
-  const Edges complete = edges_of("nodes:size=4,to=1,messages=16", 8);
+  const RankPairs complete = edges_of("nodes:size=4,to=1,messages=16", 8);
   EXPECT_EQ(std::set(complete.begin(), complete.end()).size(), 32U);
 }
 
