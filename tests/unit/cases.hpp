@@ -116,11 +116,6 @@ struct Candidate {
   bool deduplicate = true;
 };
 
-/// The machine of a file of `machines/`.
-inline Machine described(const std::string& file, Rank ranks) {
-  return Machine::parse("file:" LANEWAY_MACHINES "/" + file + ".toml", ranks);
-}
-
 /// A few devices with random links, and up to 64 ranks on them.
 inline std::shared_ptr<const Fabric> random_fabric(Random& random) {
   const auto devices = static_cast<std::size_t>(random.between(1, 5));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "described.hpp"
 #include "machine/fabric.hpp"
 #include "setup/virtual_ranks.hpp"
 #include "verify/verify.hpp"
