@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
 
+
 class _Rows:
     """Rows of a sparse matrix with right-hand sides, one after another."""
 

@@ -87,13 +87,11 @@ COUNTS = (8, 16, 40)
 
 
 def _point(nodes: int, way: Way, candidates: Iterable[str], pattern: str, sizes: Sequence[int], file: Path | None = None) -> Point:
-    machine = machines.read(MACHINE)
     # The cap of Split is where rendezvous begins (section 4.6).
-    cap = int(machine.link("network")[-2].up_to)
+    cap = int(machines.read(MACHINE).link("network")[-2].up_to)
     arguments = ("neighbor", "--op", "alltoallv", "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
     arguments += ("--devices", str(GPUS), "--host-processes", str(way.processes), "--staged")
-    arguments += ("--strategy", ",".join(candidates), "--baseline", "mpi", "--iterations", "1")
-    arguments += ("--goodput", f"{1 / machine.injection_beta:g}")
+    arguments += ("--strategy", ",".join(candidates), *points.once(MACHINE))
     # Setup is not shown here, so looking for its messages may take long.
     variables = (("LANEWAY_MESSAGE_CAP", str(cap)), (simulator.PROBE, "1e-6"))
     return Point(Simulated(MACHINE, nodes, way.ranks), arguments, variables, () if file is None else (file,))
@@ -283,7 +281,7 @@ def senders(counts: Sequence[int], volumes: Sequence[int]) -> list[Case]:
         sizes = [max(1, volume // count) for volume in volumes]
         arguments = ("neighbor", "--op", "alltoallv", "--pattern", f"nodes:size={count},to=1,messages={count}")
         arguments += ("--bytes", ",".join(map(str, sizes)), "--devices", str(count), "--strategy", "direct")
-        arguments += ("--baseline", "mpi", "--iterations", "1", "--goodput", f"{1 / machine.injection_beta:g}")
+        arguments += points.once(MACHINE)
         wanted.append(Point(Simulated(MACHINE, 2, CORES), arguments, ((simulator.PROBE, "1e-6"),)))
     cases = []
     for count, records in zip(counts, points.run_all(wanted), strict=True):

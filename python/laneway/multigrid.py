@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from laneway import launch, machines, points, results
+from laneway import launch, points, results
 from laneway.errors import UserError
 from laneway.paths import find_program
 from laneway.places import Local, Simulated
@@ -103,9 +103,8 @@ def _plans(problem: Problem, files: Sequence[Path]) -> Plans:
 
 
 def _point(problem: Problem, file: Path) -> Point:
-    goodput = 1 / machines.read(MACHINE).injection_beta
     arguments = ("neighbor", "--op", "alltoallv", "--bytes", "8", "--pattern", f"halo:{file}")
-    arguments += ("--strategy", ",".join(STRATEGIES), "--baseline", "mpi", "--iterations", "1", "--goodput", f"{goodput:g}")
+    arguments += ("--strategy", ",".join(STRATEGIES), *points.once(MACHINE))
     return Point(Simulated(MACHINE, problem.nodes, RANKS_OF_NODE), arguments, files=(file,))
 
 

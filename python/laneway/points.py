@@ -71,6 +71,11 @@ class Plans:
         return results.read(kept)
 
 
+def once(machine: str) -> tuple[str, ...]:
+    """The options of ``laneway-bench`` for one exchange of each candidate and of MPI's loop: virtual times do not vary."""
+    return ("--baseline", "mpi", "--iterations", "1", "--goodput", f"{1 / machines.read(machine).injection_beta:g}")
+
+
 @dataclass(frozen=True)
 class Point:
     """One run of laneway-bench on a simulated cluster."""

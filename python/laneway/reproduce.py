@@ -193,10 +193,8 @@ def _rocm_sizes(gcds: int) -> tuple[int, ...]:
 def _rocm_point(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> Point:
     gcds = nodes * _GCDS
     strategies = _ONE_NODE_STRATEGIES if nodes == 1 else _STRATEGIES if gcds < _MANY_GCDS else _FEW_STRATEGIES
-    goodput = 1 / machines.read(cluster.machine).injection_beta
     arguments = ("neighbor", "--op", operation, "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
-    arguments += ("--strategy", ",".join(strategies), "--baseline", "mpi", "--iterations", "1")
-    arguments += ("--goodput", f"{goodput:g}")
+    arguments += ("--strategy", ",".join(strategies), *points.once(cluster.machine))
     # Between nodes exchanges take milliseconds: events that are less than a microsecond apart are one. In one node a
     # message takes no longer than that.
     precision = (("LANEWAY_SIMULATION_PRECISION", "1e-6"),) if nodes > 1 else ()

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from laneway import machines, points, results
+from laneway import points, results
 from laneway.places import Simulated
 from laneway.points import Plans, Point
 from laneway.results import Record, number, rounded
@@ -76,10 +76,9 @@ class Case:
         return Plans(self.machine, arguments)
 
     def simulation(self) -> Point:
-        goodput = 1 / machines.read(self.machine).injection_beta
         arguments = ("neighbor", "--op", self.pattern.operation, "--bytes", str(self.pattern.bytes))
-        arguments += ("--pattern", self.pattern.spec, "--strategy", ",".join(_SIMULATED_STRATEGIES), "--baseline", "mpi")
-        arguments += ("--iterations", "1", "--goodput", f"{goodput:g}")
+        arguments += ("--pattern", self.pattern.spec, "--strategy", ",".join(_SIMULATED_STRATEGIES))
+        arguments += points.once(self.machine)
         return Point(Simulated(self.machine, self.nodes, self.ranks_of_node), arguments)
 
 

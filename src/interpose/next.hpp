@@ -16,8 +16,6 @@ void* find_next(const char* symbol);
 
 }  // namespace laneway::interpose
 
-#define LANEWAY_UNWRAP(...) __VA_ARGS__
-
 /// INTERPOSE(MPI_X, (parameters), (arguments)) { body }: defines MPI_X, PMPI_X and laneway_next_MPI_X.
 #define INTERPOSE(NAME, PARAMETERS, ARGUMENTS)                                                               \
   extern "C" int laneway_next_##NAME PARAMETERS {                                                            \
