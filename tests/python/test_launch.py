@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from laneway import supervisor
+from laneway import cluster, supervisor
 from laneway.errors import UserError
 from laneway.launch import Job, command_line
 from laneway.paths import find_program, root
@@ -82,5 +82,5 @@ def test_tools_are_found_in_the_build(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("bits", [1e8, 2e8, 1e9, 1e10])
 def test_burst_hides_at_most_a_frame_and_a_moment(bits: float) -> None:
-    mtu = 3000
+    mtu = cluster.frame_bytes(bits)
     assert mtu + 18 <= supervisor.burst_bytes(bits, mtu) <= mtu + 18 + bits / 8 * 60e-6
