@@ -26,9 +26,10 @@ _HELP = (
 )
 
 
-def frame_bytes(bits_per_second: float) -> int:
-    """The largest packet of a link: every packet costs processor time, at 1 Gbit/s as much as the ranks have."""
-    return 3000 if bits_per_second < 1e9 else 9000
+def frame_bytes(cluster: Cluster) -> int:
+    """The largest packet of a link. The more all links carry, the larger: packets cost processor time that ranks need."""
+    bits_per_second = len(cluster.ranks_by_node) * cluster.bits_per_second
+    return 3000 if bits_per_second <= 4e8 else 6000 if bits_per_second <= 1e9 else 9000
 
 
 def _has_capabilities() -> bool:
@@ -76,7 +77,7 @@ def run(
         "id": str(os.getpid()),
         "ranks_by_node": list(cluster.ranks_by_node),
         "bits_per_second": cluster.bits_per_second,
-        "mtu": frame_bytes(cluster.bits_per_second),
+        "mtu": frame_bytes(cluster),
         "lifeline": lifeline,
         "command": list(command),
     }
