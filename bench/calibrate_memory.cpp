@@ -133,7 +133,7 @@ std::vector<CopyRun> gather_runs(bool indexed, std::int64_t elements) {
 
 void add_packs(std::vector<Measurement>& list) {
   for (const bool indexed : {false, true})
-    for (const std::int64_t bytes : {8 << 10, 32 << 10, 128 << 10, 512 << 10})
+    for (const std::int64_t bytes : {16 << 10, 32 << 10, 64 << 10, 128 << 10})
       list.push_back({.what = {{"measure", "pack"}, {"kind", indexed ? "indexed" : "strided"}, {"bytes", bytes}},
                       .ranks = {0},
                       .prepare = [indexed, bytes](MPI_Comm) -> std::function<void()> {
