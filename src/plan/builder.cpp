@@ -9,6 +9,12 @@ namespace laneway {
 
 namespace {
 
+constexpr int stages_of_pair = 4;
+
+/// Of the messages of one stage between two ranks in different regions so many are under way at a time. They would share
+/// the link and all arrive at the end together; so the first ones are handed on while the last are on their way.
+constexpr int network_window = 4;
+
 /// Splits [0, n) into message groups and calls f(begin, end) for each.
 template <class Size, class F>
 void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
@@ -104,10 +110,10 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   reads(step, step.span.buffer, {{step.span.offset, step.span.bytes}});
   const int n = next_channel(sent_, peer, stage);
   step.channel = n % own_channels;
-  const auto last = last_send_.find({peer, step.channel});
+  const std::pair turn{peer, stage == Stage::network ? n % (stages_of_pair * network_window) : step.channel};
+  const auto last = last_send_.find(turn);
   if (last != last_send_.end()) step.after.push_back(last->second);
-  const int channel = step.channel;
-  last_send_[{peer, channel}] = add(std::move(step));
+  last_send_[turn] = add(std::move(step));
 }
 
 void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
@@ -143,8 +149,7 @@ void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> 
 }
 
 int PlanBuilder::next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage) {
-  constexpr int stages = 4;
-  return counters[{peer, stage}]++ * stages + static_cast<int>(stage);
+  return counters[{peer, stage}]++ * stages_of_pair + static_cast<int>(stage);
 }
 
 int PlanBuilder::add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, std::vector<int> after) {

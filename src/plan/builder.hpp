@@ -69,7 +69,7 @@ class PlanBuilder {
   std::map<std::int64_t, std::pair<std::int64_t, int>> writer_;  // staging offset -> (end, step)
   std::map<std::pair<Rank, Stage>, int> sent_;
   std::map<std::pair<Rank, Stage>, int> received_;
-  std::map<std::pair<Rank, int>, int> last_send_;
+  std::map<std::pair<Rank, int>, int> last_send_;  // by peer, and turn of its messages
 };
 
 }  // namespace laneway
