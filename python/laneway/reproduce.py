@@ -201,7 +201,7 @@ def _rocm_point(cluster: Cluster, nodes: int, operation: str, pattern: str, size
 
 def _precision(gcds: int) -> str:
     """Seconds: events less far apart are one. A tenth of each changes times by 0.5% at most (docs/reproduction.md)."""
-    return "1e-9" if gcds <= _GCDS else "1e-8" if gcds < _MANY_GCDS else "1e-7"
+    return "1e-9" if gcds <= _GCDS else "1e-7"
 
 
 @cache

@@ -9,11 +9,7 @@ namespace laneway {
 
 namespace {
 
-constexpr int stages_of_pair = 4;
-
-/// Of the messages of one stage between two ranks in different regions so many are under way at a time. They would share
-/// the link and all arrive at the end together; so the first ones are handed on while the last are on their way.
-constexpr int network_window = 4;
+constexpr int stages_of_pair = own_channels / most_under_way;
 
 /// Splits [0, n) into message groups and calls f(begin, end) for each.
 template <class Size, class F>
@@ -70,10 +66,13 @@ void PlanBuilder::copy(Stage stage, const Segment& from, Buffer to, const RangeL
   writes(add(std::move(step)), to, place);
 }
 
-void PlanBuilder::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping) {
+void PlanBuilder::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window) {
+  LANEWAY_ASSERT(1, window > 0 && most_under_way % window == 0);
   group(
       segments.size(), grouping, [&](std::size_t i) { return segments[i].ranges.bytes(); },
-      [&](std::size_t begin, std::size_t end) { send_message(stage, peer, segments.subspan(begin, end - begin)); });
+      [&](std::size_t begin, std::size_t end) {
+        send_message(stage, peer, segments.subspan(begin, end - begin), window);
+      });
 }
 
 void PlanBuilder::receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping) {
@@ -82,7 +81,7 @@ void PlanBuilder::receive(Stage stage, Rank peer, std::span<const Sink> sinks, G
       [&](std::size_t begin, std::size_t end) { receive_message(stage, peer, sinks.subspan(begin, end - begin)); });
 }
 
-void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> segments) {
+void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window) {
   RangeList ranges;
   bool one_buffer = true;
   std::int64_t bytes = 0;
@@ -110,7 +109,7 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   reads(step, step.span.buffer, {{step.span.offset, step.span.bytes}});
   const int n = next_channel(sent_, peer, stage);
   step.channel = n % own_channels;
-  const std::pair turn{peer, stage == Stage::network ? n % (stages_of_pair * network_window) : step.channel};
+  const std::pair turn{peer, n % (stages_of_pair * window)};
   const auto last = last_send_.find(turn);
   if (last != last_send_.end()) step.after.push_back(last->second);
   last_send_[turn] = add(std::move(step));
