@@ -114,8 +114,8 @@ class Blocks {
  public:
   explicit Blocks(const Task& task);
 
-  /// Before each exchange; does nothing if the edges are blocks of the send buffer already. Simulated, it takes the time
-  /// that the library's own packing would.
+  /// Before each exchange; does nothing if the edges are blocks of the send buffer already. Simulated, it takes the
+  /// time that the library's own packing would.
   void pack();
 
   std::vector<int> send_counts;

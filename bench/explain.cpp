@@ -255,7 +255,8 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--svg", options->svg, "Draw that plan to this file");
   command->add_option("--messages-svg", options->messages_svg, "Draw the messages of all ranks to this file");
   command->add_option("--json", options->json, "Write that plan to this file");
-  command->add_option("--edges", options->edges, "Write what all ranks send, [source, destination, bytes], to this file");
+  command->add_option("--edges", options->edges,
+                      "Write what all ranks send, [source, destination, bytes], to this file");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }
 

@@ -198,7 +198,8 @@ int forecast_all(const Options& options) {
     }
     std::cout << workload.description() << ", " << options.ranks << " ranks, " << nodes.description << ", parameters "
               << parameters.name << "; planned: " << planned.nodes << " of " << nodes.count << " nodes\n"
-              << (least.overlap ? "no plan is predicted to take less than " + format_seconds(*least.overlap) + "\n" : "")
+              << (least.overlap ? "no plan is predicted to take less than " + format_seconds(*least.overlap) + "\n"
+                                : "")
               << table.text() << "\n"
               << std::flush;
   }

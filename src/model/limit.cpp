@@ -108,7 +108,8 @@ class Limit {
     prediction.latency = least.alpha + parameters_.flag;
     prediction.injection = injection;
     prediction.link = link;
-    prediction.processor = work(node, sends, receives, (out + in) * std::min(parameters_.network_overhead.byte, least.beta));
+    prediction.processor =
+        work(node, sends, receives, (out + in) * std::min(parameters_.network_overhead.byte, least.beta));
     return overlapped(prediction);
   }
 
@@ -129,9 +130,9 @@ class Limit {
     }
     const double handed = std::max(0.0, senders - sends) + std::max(0.0, receivers - receives);
     const double wait = std::min(network.wait, shared.wait);
-    const double together =
-        (sends + receives) * network.message / 2 + byte_seconds / 2 +
-        std::max(inside * shared.message, handed * std::min(network.message / 2, shared.message)) + waits * wait;
+    const double together = (sends + receives) * network.message / 2 + byte_seconds / 2 +
+                            std::max(inside * shared.message, handed * std::min(network.message / 2, shared.message)) +
+                            waits * wait;
     double result = std::max(together / static_cast<double>(node.members.size()),
                              waits > 0 ? wait + std::min(network.message, shared.message) / 2 : 0);
     if (parameters_.cores > 0)

@@ -7,8 +7,8 @@
 
 namespace laneway {
 
-/// Seconds that no plan for the pattern can beat by the model, on nodes whose ranks share memory: of the node where they
-/// are most. What is counted:
+/// Seconds that no plan for the pattern can beat by the model, on nodes whose ranks share memory: of the node where
+/// they are most. What is counted:
 ///
 /// - different bytes of a source cross to a node once, and no node injects or receives faster than its limit;
 /// - a message goes to each other node that needs anything, and takes the least latency of any protocol;

@@ -35,7 +35,8 @@ struct Grouping {
   static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
-/// Of the messages of one stage between two ranks so many at most are under way at a time: each has a channel of its own.
+/// Of the messages of one stage between two ranks so many at most are under way at a time: each has a channel of its
+/// own.
 inline constexpr int most_under_way = own_channels / 4;
 
 /// Pairs the bytes of two lists of equal length.
@@ -49,8 +50,8 @@ class PlanBuilder {
 
   [[nodiscard]] Span stage(std::int64_t bytes);
   void copy(Stage stage, const Segment& from, Buffer to, const RangeList& place);
-  /// `window`, a divisor of most_under_way: of the messages of a stage to `peer`, each comes after the one so many before
-  /// it. It is the same for all of them.
+  /// `window`, a divisor of most_under_way: of the messages of a stage to `peer`, each comes after the one so many
+  /// before it. It is the same for all of them.
   void send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window = most_under_way);
   void receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping);
 
