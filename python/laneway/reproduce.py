@@ -200,7 +200,7 @@ def _rocm_point(cluster: Cluster, nodes: int, operation: str, pattern: str, size
 
 
 def _precision(gcds: int) -> str:
-    """Seconds: events less far apart are one. A tenth of each changes times by 0.5% at most (docs/reproduction.md)."""
+    """Seconds: events less far apart are one. A tenth of each changes times by 2% at most (docs/reproduction.md)."""
     return "1e-9" if gcds <= _GCDS else "1e-7"
 
 
@@ -265,9 +265,9 @@ class Case:
         return (number(record, "setup_s") or 0.0) - init, init
 
     def payback(self, candidate: str) -> float | None:
-        """Exchanges that make up for creation and init, of which direct has none."""
+        """Exchanges that make up for creation and init, of which direct has none; None where none do."""
         seconds, direct = self.seconds(candidate), self.seconds("mpi")
-        return sum(self.setup(candidate)) / (direct - seconds) if seconds and direct and seconds < direct else None
+        return sum(self.setup(candidate)) / (direct - seconds) if seconds and direct and seconds < 0.999 * direct else None
 
     def best_with_setup(self, exchanges: int) -> float:
         """The largest speedup of so many exchanges together with creation and init."""
