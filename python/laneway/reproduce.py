@@ -346,10 +346,11 @@ def _print_setups(console: Console, cases: Sequence[Case]) -> None:
         for name in dict.fromkeys(str(record["candidate"]) for case in group for record in case.records):
             if name == "mpi":
                 continue
-            creation, init = (max(1e6 * case.setup(name)[part] for case in group) for part in (0, 1))
+            own = [case for case in group if case.seconds(name) is not None]
+            creation, init = (max(1e6 * case.setup(name)[part] for case in own) for part in (0, 1))
             row = [cluster, str(nodes * _GCDS), name, f"{creation:.0f}", f"{init:.0f}"]
             for size in (262144, 1048576):
-                some = [case.payback(name) for case in group if case.bytes == size]
+                some = [case.payback(name) for case in own if case.bytes == size]
                 known = [payback for payback in some if payback is not None]
                 row.append(f"{min(known):.2f} to {max(known):.2f}, {len(some) - len(known)} never" if known else "-")
             table.add_row(*row)
