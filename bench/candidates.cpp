@@ -5,7 +5,10 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
+#include "exec/copy.hpp"
 #include "lanes/strategy.hpp"
+#include "plan/builder.hpp"
 
 namespace laneway::bench {
 
@@ -82,6 +85,18 @@ void check_strategy(const std::string& name) {
   static_cast<void>(parse_levels(name));
 }
 
+namespace {
+
+/// By the same costs as what the library packs. Devices pack what is staged.
+double pack_seconds(const Exchange& exchange) {
+  double seconds = 0;
+  for (const Edge& edge : to_pattern(exchange).out)
+    seconds += simulated_seconds(copy_runs(edge.ranges, {{0, edge.ranges.bytes()}}));
+  return seconds;
+}
+
+}  // namespace
+
 Blocks::Blocks(const Task& task)
     : send(task.buffers.send.data()), receive(task.buffers.receive.data()), exchange_(task.exchange), from_(send) {
   const std::int64_t element_bytes = exchange_.element_bytes;
@@ -106,10 +121,13 @@ Blocks::Blocks(const Task& task)
     packed_.resize(static_cast<std::size_t>(packed * element_bytes));
     send = packed_.data();
   }
+  if constexpr (simulated)
+    if (exchange_.indexed && !task.devices.staged) pack_seconds_ = pack_seconds(exchange_);
 }
 
 void Blocks::pack() {
   if (!exchange_.indexed) return;
+  pass(pack_seconds_);
   std::byte* to = packed_.data();
   if (exchange_.element_bytes == sizeof(double)) {
     for (std::int64_t index : exchange_.send.indices) {

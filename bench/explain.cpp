@@ -3,6 +3,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "core/error.hpp"
@@ -37,6 +38,7 @@ struct Options {
   std::string svg;
   std::string messages_svg;
   std::string json;
+  std::string edges;
 };
 
 Workload make_workload(const Options& options) {
@@ -182,6 +184,14 @@ void print_plan(const Plan& plan) {
   table.print();
 }
 
+/// `[[source, destination, bytes], …]`, in the order of the ranks and of their arguments.
+std::string edges_json(const Pattern& pattern) {
+  nlohmann::json edges = nlohmann::json::array();
+  for (std::size_t rank = 0; rank < pattern.size(); ++rank)
+    for (const Edge& edge : pattern[rank].out) edges.push_back({rank, edge.peer, edge.ranges.bytes()});
+  return edges.dump();
+}
+
 int explain(const Options& options) {
   const Workload workload = make_workload(options);
   require(options.rank >= 0 && options.rank < options.ranks, ErrorKind::argument,
@@ -210,6 +220,7 @@ int explain(const Options& options) {
     write_file(options.svg, to_svg(plan, "Plan of rank " + std::to_string(plan.rank) + ": " + what));
   if (!options.messages_svg.empty()) write_file(options.messages_svg, to_svg(setup.plans, nodes.of, what));
   if (!options.json.empty()) write_file(options.json, laneway::to_json(plan));
+  if (!options.edges.empty()) write_file(options.edges, edges_json(pattern));
   return EXIT_SUCCESS;
 }
 
@@ -244,6 +255,8 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--svg", options->svg, "Draw that plan to this file");
   command->add_option("--messages-svg", options->messages_svg, "Draw the messages of all ranks to this file");
   command->add_option("--json", options->json, "Write that plan to this file");
+  command->add_option("--edges", options->edges,
+                      "Write what all ranks send, [source, destination, bytes], to this file");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }
 

@@ -2,8 +2,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.hpp"
 #include "core/error.hpp"
@@ -12,6 +14,7 @@
 #include "format.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
+#include "model/limit.hpp"
 #include "model/load.hpp"
 #include "sample.hpp"
 #include "setup/virtual_ranks.hpp"
@@ -31,6 +34,7 @@ struct Options {
   std::string parameters = "default-hpc";
   std::string grid;
   std::vector<std::string> strategies{"direct", "three_step", "auto"};
+  ModelKind model = ModelKind::overlap;
   int sample = 0;
   std::uint64_t seed = 1;
   std::string json;
@@ -51,6 +55,12 @@ struct SetupMost {
   std::int64_t staging_bytes = 0;
   std::int64_t metadata_bytes = 0;
   double mean_seconds = 0;  ///< of processor time for a rank's planner
+};
+
+/// What no plan can beat, by two models; known where all nodes are planned.
+struct Least {
+  std::optional<double> overlap;
+  std::optional<double> max_rate;
 };
 
 /// What a strategy does for an exchange, by the plans of all ranks or of those of some nodes.
@@ -91,13 +101,13 @@ void check_regions(const std::string& strategy, const Machine& machine, const Le
 }
 
 Forecast forecast(const std::string& strategy, const Planned& planned, const Machine& machine, const Nodes& nodes,
-                  const Parameters& parameters, const std::string& grid) {
+                  const Parameters& parameters, const std::string& grid, ModelKind model) {
   const auto begin = std::chrono::steady_clock::now();
   const Levels levels = choose_levels(strategy, grid);
   const Machine planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, machine.ranks());
   check_regions(strategy, planned_for, levels);
   const VirtualSetup setup =
-      plan_some_virtual_ranks(planned.pattern, planned_for, levels, planned.ranks, {}, {}, &parameters);
+      plan_some_virtual_ranks(planned.pattern, planned_for, levels, planned.ranks, {}, {}, &parameters, model);
   Forecast result;
   result.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.strategy = strategy;
@@ -111,7 +121,8 @@ Forecast forecast(const std::string& strategy, const Planned& planned, const Mac
 }
 
 nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workload, const Planned& planned,
-                               const Nodes& nodes) {
+                               const Nodes& nodes, const Least& least) {
+  const auto or_null = [](const std::optional<double>& x) { return x ? nlohmann::json(*x) : nlohmann::json(); };
   const TotalTraffic& traffic = forecast.traffic;
   const SetupMost& setup = forecast.setup;
   return {{"benchmark", "predict"},
@@ -125,6 +136,8 @@ nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workloa
           {"chosen", forecast.chosen},
           {"predicted_s", forecast.prediction.seconds},
           {"max_rate_s", forecast.max_rate},
+          {"least_s", or_null(least.overlap)},
+          {"least_max_rate_s", or_null(least.max_rate)},
           {"net_messages_max", traffic.net_messages_max},
           {"net_messages_total", traffic.net_messages_total},
           {"net_bytes_max", traffic.net_bytes_max},
@@ -162,10 +175,16 @@ int forecast_all(const Options& options) {
   for (const std::string& spec : split_specs(options.patterns)) {
     const Workload workload = load_workload(spec, parse_op(options.op), options.bytes, options.ranks);
     const Planned planned = plan_what(options, workload, nodes);
+    Least least;
+    if (options.sample == 0) {
+      const Pattern all = to_pattern(workload.exchanges());
+      least = {least_seconds(all, machine, parameters, ModelKind::overlap),
+               least_seconds(all, machine, parameters, ModelKind::max_rate)};
+    }
     Table table({"strategy", "predicted", "net msgs max/all", "net bytes max/all", "node msgs max", "node bytes",
                  "setup letters", "gathered", "staging", "metadata", "a rank's planner", "planned in"});
     for (const std::string& strategy : split_strategies(options.strategies)) {
-      const Forecast f = forecast(strategy, planned, machine, nodes, parameters, options.grid);
+      const Forecast f = forecast(strategy, planned, machine, nodes, parameters, options.grid, options.model);
       table.add({f.chosen.empty() ? f.strategy : f.strategy + " (" + f.chosen + ")",
                  format_seconds(f.prediction.seconds),
                  std::to_string(f.traffic.net_messages_max) + " / " + std::to_string(f.traffic.net_messages_total),
@@ -175,10 +194,12 @@ int forecast_all(const Options& options) {
                  readable_bytes(f.setup.gather_bytes), readable_bytes(f.setup.staging_bytes),
                  readable_bytes(f.setup.metadata_bytes), format_seconds(f.setup.mean_seconds),
                  format_seconds(f.planning_seconds)});
-      if (!options.json.empty()) append_line(options.json, to_json(f, workload, planned, nodes).dump());
+      if (!options.json.empty()) append_line(options.json, to_json(f, workload, planned, nodes, least).dump());
     }
     std::cout << workload.description() << ", " << options.ranks << " ranks, " << nodes.description << ", parameters "
               << parameters.name << "; planned: " << planned.nodes << " of " << nodes.count << " nodes\n"
+              << (least.overlap ? "no plan is predicted to take less than " + format_seconds(*least.overlap) + "\n"
+                                : "")
               << table.text() << "\n"
               << std::flush;
   }
@@ -207,6 +228,9 @@ void add_predict(CLI::App& app, Action& action) {
   command->add_option("--parameters", options->parameters, "What messages cost: a name or PATH.toml")
       ->capture_default_str();
   command->add_option("--strategy", options->strategies, "Strategies, auto among them")->capture_default_str();
+  command->add_option("--model", options->model, "By which auto chooses: overlap, max-rate or postal")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ModelKind>{
+          {"overlap", ModelKind::overlap}, {"max-rate", ModelKind::max_rate}, {"postal", ModelKind::postal}}));
   command->add_option("--grid", options->grid, "For cartesian_combining: the grid of ranks, e.g. 4x4");
   command
       ->add_option(

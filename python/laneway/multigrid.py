@@ -30,7 +30,7 @@ STRATEGIES = ("direct", "three_step_nodedup", "three_step", "auto")
 NAMES = {"direct": "standard", "three_step_nodedup": "partial", "three_step": "full", "auto": "auto"}
 _STRONG_GRID = (1024, 512)
 _QUICK_RANKS = 256
-_SIMULATED_RANKS = 128
+_SIMULATED_RANKS = 256
 # Speedups over standard on 2,048 ranks, as the text states them.
 _PUBLISHED = {("strong", "three_step_nodedup"): 1.32, ("strong", "three_step"): 1.39, ("weak", "three_step_nodedup"): 1.96,
               ("weak", "three_step"): 2.17}  # fmt: skip
@@ -102,6 +102,13 @@ def _plans(problem: Problem, files: Sequence[Path]) -> Plans:
     return Plans(MACHINE, arguments, tuple(files))
 
 
+def _max_rate(problem: Problem, files: Sequence[Path]) -> Plans:
+    """What ``auto`` is if it chooses by the max-rate model."""
+    plans = _plans(problem, files)
+    others = plans.arguments[: plans.arguments.index("--strategy")]
+    return Plans(MACHINE, (*others, "--strategy", "auto", "--model", "max-rate"), plans.files)
+
+
 def _point(problem: Problem, file: Path) -> Point:
     arguments = ("neighbor", "--op", "alltoallv", "--bytes", "8", "--pattern", f"halo:{file}")
     arguments += ("--strategy", ",".join(STRATEGIES), *points.once(MACHINE))
@@ -116,6 +123,7 @@ class LevelOf:
     level: int
     planned: dict[str, Record]
     simulated: dict[str, Record]
+    by_max_rate: Record | None = None  #: of ``auto`` that chooses by this model
 
     def predicted(self, strategy: str) -> float:
         return number(self.planned[strategy], "predicted_s") or 0.0
@@ -126,8 +134,22 @@ class LevelOf:
         return number(record, "median_s") if record else None
 
     def max_rate(self, strategy: str) -> float:
-        """By the max-rate model, in which a rank's messages take their latencies one after another."""
-        return number(self.planned[strategy], "max_rate_s") or 0.0
+        """By the max-rate model, in which a rank's messages take their latencies one after another; ``auto`` goes by it, too."""
+        record = self.by_max_rate if strategy == "auto" and self.by_max_rate else self.planned[strategy]
+        return number(record, "max_rate_s") or 0.0
+
+    def least(self, kind: str) -> float | None:
+        """What no plan can beat, by a model."""
+        keys = {"predicted": "least_s", "max-rate": "least_max_rate_s"}
+        return number(next(iter(self.planned.values())), keys[kind]) if kind in keys else None
+
+    def setup(self, strategy: str) -> tuple[float, float] | None:
+        """Virtual seconds of creating the topology, and of init."""
+        record = self.simulated.get(strategy)
+        if record is None:
+            return None
+        init = number(record, "init_s") or 0.0
+        return (number(record, "setup_s") or 0.0) - init, init
 
     def count(self, strategy: str, key: str) -> int:
         return int(number(self.planned[strategy], key) or 0)
@@ -137,6 +159,7 @@ class LevelOf:
         table = []
         for strategy, record in self.planned.items():
             seconds = self.seconds(strategy)
+            setup = self.setup(strategy) or ("", "")
             table.append(
                 {
                     "scaling": self.problem.scaling,
@@ -149,7 +172,13 @@ class LevelOf:
                     "staging_bytes_max": record["staging_bytes_max"],
                     "predicted_s": rounded(self.predicted(strategy)),
                     "max_rate_s": rounded(self.max_rate(strategy)),
+                    "least_s": rounded(self.least("predicted") or 0.0),
+                    "least_max_rate_s": rounded(self.least("max-rate") or 0.0),
                     "simulated_s": "" if seconds is None else rounded(seconds),
+                    **{
+                        key: rounded(part) if isinstance(part, float) else part
+                        for key, part in zip(("creation_s", "init_s"), setup, strict=True)
+                    },
                 }
             )
         return table
@@ -167,16 +196,17 @@ def find(wanted: Sequence[Problem], console: Console) -> list[LevelOf]:
         own[problem] = levels(problem, same)
         console.print(f"{problem.scaling}, {problem.ranks} ranks: {len(own[problem])} levels of {problem.nx} x {problem.ny} points")
     planned = points.run_all([_plans(problem, files) for problem, files in own.items()])
+    by_max_rate = points.run_all([_max_rate(problem, files) for problem, files in own.items()])
     files = [
-        (problem, file, records[i * len(STRATEGIES) : (i + 1) * len(STRATEGIES)])
-        for (problem, paths), records in zip(own.items(), planned, strict=True)
+        (problem, file, records[i * len(STRATEGIES) : (i + 1) * len(STRATEGIES)], automatic[i])
+        for (problem, paths), records, automatic in zip(own.items(), planned, by_max_rate, strict=True)
         for i, file in enumerate(paths)
     ]
-    simulated = [(problem, file) for problem, file, _ in files if problem.ranks <= _SIMULATED_RANKS]
+    simulated = [(problem, file) for problem, file, *_ in files if problem.ranks <= _SIMULATED_RANKS]
     times = dict(zip(simulated, points.run_all([_point(*one) for one in simulated]), strict=True))
     return [
-        LevelOf(problem, _level_of(file), _by_candidate(records), _by_candidate(times.get((problem, file), [])))
-        for problem, file, records in files
+        LevelOf(problem, _level_of(file), _by_candidate(records), _by_candidate(times.get((problem, file), [])), automatic)
+        for problem, file, records, automatic in files
     ]
 
 
@@ -197,6 +227,78 @@ def _total(some: Sequence[LevelOf], strategy: str, kind: str) -> float | None:
 def _ratio(some: Sequence[LevelOf], strategy: str, kind: str) -> str:
     standard, own = (_total(some, name, kind) for name in ("direct", strategy))
     return f"{standard / own:.2f}" if standard and own else "-"
+
+
+def _least(some: Sequence[LevelOf], strategy: str, kind: str) -> str:
+    """The part of a strategy's time that no plan can do without."""
+    least = [level.least(kind) for level in some]
+    own = _total(some, strategy, kind)
+    return f"{sum(value or 0.0 for value in least) / own:.2f}" if own and None not in least else "-"
+
+
+def _setup_total(some: Sequence[LevelOf], strategy: str) -> tuple[float, float] | None:
+    """Virtual seconds of creation and of init, once for each level."""
+    known = [setup for level in some if (setup := level.setup(strategy)) is not None]
+    return (sum(s[0] for s in known), sum(s[1] for s in known)) if known and len(known) == len(some) else None
+
+
+def payback(extra: float, some: Sequence[LevelOf], strategy: str, kind: str) -> float | None:
+    """Exchanges of all levels after which ``extra`` seconds of setup are earned, against standard; None for never."""
+    standard, own = (_total(some, name, kind) for name in ("direct", strategy))
+    return extra / (standard - own) if standard and own and own < standard else None
+
+
+def _print_setups(console: Console, by_problem: dict[Problem, list[LevelOf]]) -> None:
+    """Figures 6 and 7. Beyond what is simulated, init is that of the most ranks that are."""
+    table = Table(title="creation of topologies and init, all levels, virtual ms; exchanges that earn what init takes longer than that of standard")
+    for column in ("scaling", "ranks", "creation", "init: " + " / ".join(NAMES.values())):
+        table.add_column(column, justify="right")
+    for kind in _SECONDS:
+        table.add_column(f"payback, {kind}", justify="right")
+    last: dict[str, list[LevelOf]] = {}
+    for problem, own in by_problem.items():
+        if _setup_total(own, "direct"):
+            last[problem.scaling] = own
+        setups = {s: _setup_total(last.get(problem.scaling, []), s) for s in STRATEGIES}
+        if not all(setups.values()):
+            continue
+        init = {s: setup[1] for s, setup in setups.items() if setup}
+        creation = setups["direct"][0] if setups["direct"] else 0.0
+        measured = last[problem.scaling] is own
+        row = [problem.scaling, str(problem.ranks), f"{1e3 * creation:.2f}" if measured else ""]
+        row.append(" / ".join(f"{1e3 * init[s]:.2f}" for s in STRATEGIES) if measured else "")
+        for kind in _SECONDS:
+            found = [payback(init[s] - init["direct"], own, s, kind) for s in STRATEGIES[1:]]
+            known = _total(own, "direct", kind) is not None
+            row.append(" / ".join("never" if x is None else f"{x:.0f}" for x in found) if known else "-")
+        table.add_row(*row)
+    console.print(table)
+
+
+def _setup_lines(by_problem: dict[Problem, list[LevelOf]]) -> list[tuple[str, str, float, float]]:
+    """Panels, lines, x and ms: creation by ranks, and what so many exchanges take on the most ranks, init included."""
+    lines = []
+    last: dict[str, list[LevelOf]] = {}
+    for problem, own in by_problem.items():
+        setups = {s: _setup_total(own, s) for s in STRATEGIES}
+        if all(setups.values()):
+            last[problem.scaling] = own
+            for s, setup in setups.items():
+                if setup:
+                    lines.append((f"{problem.scaling}: init of all levels", NAMES[s], float(problem.ranks), 1e3 * setup[1]))
+            if setups["direct"]:
+                lines.append((f"{problem.scaling}: init of all levels", "creation", float(problem.ranks), 1e3 * setups["direct"][0]))
+    largest = max(problem.ranks for problem in by_problem)
+    for problem, own in by_problem.items():
+        if problem.ranks != largest or problem.scaling not in last:
+            continue
+        for s in STRATEGIES:
+            setup, seconds = _setup_total(last[problem.scaling], s), _total(own, s, "max-rate")
+            for exchanges in (1, 2, 4, 8, 16, 32, 64, 128):
+                if setup and seconds:
+                    panel = f"{problem.scaling}, {largest} ranks: init and exchanges"
+                    lines.append((panel, NAMES[s], float(exchanges), 1e3 * (setup[1] + exchanges * seconds)))
+    return lines
 
 
 def _print_levels(console: Console, some: Sequence[LevelOf]) -> None:
@@ -226,13 +328,15 @@ def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
         if problem.ranks == largest:
             _print_levels(console, own)
     names = " / ".join(NAMES[strategy] for strategy in STRATEGIES[1:])
-    table = Table(title=f"speedup over standard, sum of all levels (Figures 12 and 13): {names}")
-    for column in ("scaling", "ranks", *_SECONDS):
+    table = Table(title=f"speedup over standard, sum of all levels (Figures 12 and 13): {names}; least / auto")
+    for column in ("scaling", "ranks", *_SECONDS, "least / auto", "by max-rate"):
         table.add_column(column, justify="right")
     for problem, own in by_problem.items():
         ratios = [" / ".join(_ratio(own, s, kind) for s in STRATEGIES[1:]) for kind in _SECONDS]
-        table.add_row(problem.scaling, str(problem.ranks), *ratios)
+        parts = [_least(own, "auto", kind) for kind in ("predicted", "max-rate")]
+        table.add_row(problem.scaling, str(problem.ranks), *ratios, *parts)
     console.print(table)
+    _print_setups(console, by_problem)
     for (scaling, strategy), published in _PUBLISHED.items():
         console.print(f"published on 2,048 ranks: {scaling}, {NAMES[strategy]}: {published}")
     results.write_csv(output / "hypre.csv", [row for level in found for row in level.rows()])
@@ -248,4 +352,7 @@ def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
         "ms, sum of all levels",
         output / "hypre.svg",
     )
-    console.print(f"{output / 'hypre.csv'}, {output / 'hypre.svg'}")
+    setups = [figures.Value(*line) for line in _setup_lines(by_problem)]
+    if setups:
+        figures.draw_lines(setups, "ranks; exchanges", "ms", output / "hypre-setup.svg", logarithmic=True, columns=2)
+    console.print(f"{output / 'hypre.csv'}, {output / 'hypre.svg'}, {output / 'hypre-setup.svg'}")

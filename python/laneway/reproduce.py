@@ -19,11 +19,12 @@ from rich.table import Table
 
 from laneway import flows, machines, points, results, validate
 from laneway.errors import UserError
-from laneway.paths import find_program, root
+from laneway.paths import find_local_tool, root
 from laneway.places import Simulated
 from laneway.points import Point
 from laneway.results import Record, number, rounded
 from laneway.simulation import Platform
+from laneway.simulator import PRECISION
 
 FIGURES = ("simulator", "rocm", "hypre", "lassen", "scale")
 
@@ -155,8 +156,8 @@ class Cluster:
 _CLUSTERS = (Cluster("A", "mi250-ib", (1, 2, 4)), Cluster("B", "frontier-like", (1, 2, 4, 8, 16)))
 _GCDS = 8
 _DENSITIES = (0.05, 0.2, 0.4, 0.6, 0.8)
-_STRATEGIES = ("direct", "three_step", "two_step", "split", "leader_scatter", "auto")
-_FEW_STRATEGIES = ("three_step", "split", "leader_scatter")
+_STRATEGIES = ("three_step", "two_step", "split", "load_aware", "leader_scatter", "auto")
+_FEW_STRATEGIES = ("two_step", "load_aware", "leader_scatter")
 _ONE_NODE_STRATEGIES = ("direct", "leader_scatter", "multi_path", "auto")
 _MANY_GCDS = 64
 # (figure, its nodes): largest speedup that the text states.
@@ -195,26 +196,23 @@ def _rocm_point(cluster: Cluster, nodes: int, operation: str, pattern: str, size
     strategies = _ONE_NODE_STRATEGIES if nodes == 1 else _STRATEGIES if gcds < _MANY_GCDS else _FEW_STRATEGIES
     arguments = ("neighbor", "--op", operation, "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
     arguments += ("--strategy", ",".join(strategies), *points.once(cluster.machine))
-    # Between nodes exchanges take milliseconds: events that are less than a microsecond apart are one. In one node a
-    # message takes no longer than that.
-    precision = (("LANEWAY_SIMULATION_PRECISION", "1e-6"),) if nodes > 1 else ()
-    return Point(Simulated(cluster.machine, nodes, _GCDS), arguments, precision)
+    return Point(Simulated(cluster.machine, nodes, _GCDS), arguments, ((PRECISION, _precision(gcds)),))
+
+
+def _precision(gcds: int) -> str:
+    """Seconds: events less far apart are one. A tenth of each changes times by 2% at most (docs/reproduction.md)."""
+    return "1e-9" if gcds <= _GCDS else "1e-7"
 
 
 @cache
 def _edges(pattern: str, ranks: int) -> tuple[tuple[int, int], ...]:
     """Of a graph, as ``laneway-bench explain`` plans it."""
-    program = find_program("laneway-bench", "openmpi")
-    edges = []
     with tempfile.TemporaryDirectory() as directory:
-        plan = Path(directory) / "plan.json"
-        for rank in range(ranks):
-            command = [program, "explain", "--pattern", pattern, "--machine", f"node:1 rank:{ranks}", "--ranks", str(ranks)]
-            command += ["--strategy", "direct", "--rank", str(rank), "--json", str(plan)]
-            subprocess.run(command, check=True, capture_output=True)
-            steps = json.loads(plan.read_text())["steps"]
-            edges += [(rank, int(step["peer"])) for step in steps if step["kind"] == "send"]
-    return tuple(edges)
+        file = Path(directory) / "edges.json"
+        command = [find_local_tool("laneway-bench"), "explain", "--pattern", pattern, "--machine", f"node:1 rank:{ranks}"]
+        command += ["--ranks", str(ranks), "--strategy", "direct", "--edges", str(file)]
+        subprocess.run(command, check=True, capture_output=True)
+        return tuple((source, destination) for source, destination, _ in json.loads(file.read_text()))
 
 
 @dataclass(frozen=True)
@@ -257,9 +255,31 @@ class Case:
             limit = flows.least_seconds(_edges(str(self.records[0]["pattern"]), _GCDS), rates, self.bytes)
         return direct / limit if direct and limit else None
 
+    def _record(self, candidate: str) -> Record:
+        return next(record for record in self.records if str(record["candidate"]) == candidate)
+
+    def setup(self, candidate: str) -> tuple[float, float]:
+        """Virtual seconds of creating the topology, and of init."""
+        record = self._record(candidate)
+        init = number(record, "init_s") or 0.0
+        return (number(record, "setup_s") or 0.0) - init, init
+
+    def payback(self, candidate: str) -> float | None:
+        """Exchanges that make up for creation and init, of which direct has none; None where none do."""
+        seconds, direct = self.seconds(candidate), self.seconds("mpi")
+        return sum(self.setup(candidate)) / (direct - seconds) if seconds and direct and seconds < 0.999 * direct else None
+
+    def best_with_setup(self, exchanges: int) -> float:
+        """The largest speedup of so many exchanges together with creation and init."""
+        direct = self.seconds("mpi")
+        seconds = {name: self.seconds(name) for name in (str(r["candidate"]) for r in self.records) if name != "mpi"}
+        return max(exchanges * direct / (sum(self.setup(n)) + exchanges * s) for n, s in seconds.items() if s and direct)
+
     def row(self) -> dict[str, object]:
         name, speedup = self.best
         leader, auto, bound = self.speedup("leader_scatter"), self.speedup("auto"), self.bound
+        creation, init = self.setup(name)
+        payback = self.payback(name)
         return {
             "figure": self.figure,
             "cluster": self.cluster,
@@ -272,6 +292,9 @@ class Case:
             "leader_scatter": "" if leader is None else f"{leader:.3f}",
             "auto": "" if auto is None else f"{auto:.3f}",
             "bound": "" if bound is None else f"{bound:.3f}",
+            "creation_s": rounded(creation),
+            "init_s": rounded(init),
+            "payback_exchanges": "" if payback is None else f"{payback:.2f}",
         }
 
 
@@ -313,6 +336,27 @@ def _spmm_bytes(matrix: str) -> int:
     return rows // 32 * _DENSE_COLUMNS * 8
 
 
+def _print_setups(console: Console, cases: Sequence[Case]) -> None:
+    """Section VI-B: the published creation of a topology takes 11 ms, with the paper's designs 22 ms, on 128 GCDs."""
+    table = Table(title="creation of topologies and init in virtual time, the most of any case, and exchanges that earn them back")
+    for column in ("cluster", "GCDs", "strategy", "creation µs", "init µs", "exchanges, 256 KiB", "1 MiB"):
+        table.add_column(column, no_wrap=True)
+    for cluster, nodes in dict.fromkeys((case.cluster, case.nodes) for case in cases):
+        group = [case for case in cases if (case.cluster, case.nodes) == (cluster, nodes) and case.figure != "11"]
+        for name in dict.fromkeys(str(record["candidate"]) for case in group for record in case.records):
+            if name == "mpi":
+                continue
+            own = [case for case in group if case.seconds(name) is not None]
+            creation, init = (max(1e6 * case.setup(name)[part] for case in own) for part in (0, 1))
+            row = [cluster, str(nodes * _GCDS), name, f"{creation:.0f}", f"{init:.0f}"]
+            for size in (262144, 1048576):
+                some = [case.payback(name) for case in own if case.bytes == size]
+                known = [payback for payback in some if payback is not None]
+                row.append(f"{min(known):.2f} to {max(known):.2f}, {len(some) - len(known)} never" if known else "-")
+            table.add_row(*row)
+    console.print(table)
+
+
 def rocm(output: Path, console: Console, *, quick: bool = False) -> None:
     """Random sparse graphs, Moore neighborhoods and SpMM on the two clusters of the paper."""
     from laneway import figures
@@ -340,6 +384,7 @@ def rocm(output: Path, console: Console, *, quick: bool = False) -> None:
             f"{auto:.2f}" if auto else "-",
         )
     console.print(table)
+    _print_setups(console, cases)
     results.write_csv(output / "rocm.csv", [case.row() for case in cases])
     figures.draw_lines(
         [

@@ -14,8 +14,9 @@ from laneway.places import Simulated
 from laneway.points import Plans, Point
 from laneway.results import Record, number, rounded
 
-MACHINES = ("lassen",)
-RANKS_OF_NODE = 16
+#: Ranks of a node.
+MACHINES = {"lassen": 16, "frontier-like": 8}
+_FIRST = "lassen"
 RANKS = (1024, 16384, 100_000, 1_000_000)
 _QUICK_RANKS = 16384
 # On more ranks, the plans of so many nodes stand for all.
@@ -85,8 +86,8 @@ class Case:
 def cases(ranks: Sequence[int]) -> list[Case]:
     """All patterns on all machines."""
     return [
-        Case(machine, pattern, count // RANKS_OF_NODE, RANKS_OF_NODE)
-        for machine in MACHINES
+        Case(machine, pattern, count // ranks_of_node, ranks_of_node)
+        for machine, ranks_of_node in MACHINES.items()
         for pattern in PATTERNS
         for count in ranks
     ]
@@ -176,7 +177,7 @@ def _print_setups(console: Console, found: Sequence[Found]) -> None:
     for column in ("pattern", "strategy", "letters", "their bytes", "gathered", "staging", "plan", "planned in µs"):
         table.add_column(column, justify="left" if column in ("pattern", "strategy") else "right")
     for one in found:
-        if one.case.ranks != largest or one.case.machine != MACHINES[0]:
+        if one.case.ranks != largest or one.case.machine != _FIRST:
             continue
         keys = ("setup_letters_max", "setup_letter_bytes_max", "setup_gather_bytes_max", "staging_bytes_max", "metadata_bytes_max")
         seconds = number(one.planned, "rank_planning_s") or 0
@@ -218,7 +219,7 @@ def scale(output: Path, console: Console, *, quick: bool = False) -> None:
     _print_setups(console, found)
     ratios = sorted(sampling_ratios(RANKS[0]))
     console.print(
-        f"{SAMPLE} of {RANKS[0] // RANKS_OF_NODE} nodes for all: predicted times are {ratios[0]:.2f} to {ratios[-1]:.2f} of those by all, "
+        f"{SAMPLE} nodes of {RANKS[0]} ranks for all: predicted times are {ratios[0]:.2f} to {ratios[-1]:.2f} of those by all, "
         f"half of them from {ratios[len(ratios) // 2]:.2f}"
     )
     simulated = simulate(_SIMULATED[:1] if quick else _SIMULATED)
@@ -237,7 +238,7 @@ def scale(output: Path, console: Console, *, quick: bool = False) -> None:
         [
             figures.Value(f"{one.case.pattern.name}: {what}", one.strategy, one.case.ranks, amount)
             for one in found
-            if one.case.machine == MACHINES[0]
+            if one.case.machine == _FIRST
             for what, amount in one.needs().items()
         ],
         "ranks",

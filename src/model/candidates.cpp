@@ -45,7 +45,7 @@ Prediction CostModel::of_edges(const RegionView& view) const {
   for (const Link& link : view.in)
     for (const CrossEdge& edge : link.edges)
       load.receive(edge.destination, across(Stage::direct, edge.source, edge.bytes), parameters_);
-  return load.predict(parameters_);
+  return load.predict(parameters_, options_.model);
 }
 
 void CostModel::add_gather(const Lane& lane, NodeLoad& load) const {
@@ -93,7 +93,7 @@ Prediction CostModel::of_lanes(const RegionView& view, std::span<const Lane> in,
     load.receive(lane.receiver, across(Stage::network, lane.pieces.front().source, lane.bytes()), parameters_);
     add_scatter(*link, lane, load);
   }
-  return load.predict(parameters_);
+  return load.predict(parameters_, options_.model);
 }
 
 }  // namespace laneway

@@ -48,6 +48,14 @@ void Prediction::merge(const Prediction& other) {
   for_each_number(*this, [&](double& number) { number = std::max(number, *next++); });
 }
 
+/// Nearly the largest of them, a little more where several are large: they overlap, but not perfectly.
+double overlapped(const Prediction& prediction) {
+  constexpr double sharpness = 6;
+  double sum = 0;
+  for (double bound : {prediction.injection, prediction.link, prediction.processor}) sum += std::pow(bound, sharpness);
+  return prediction.latency + std::pow(sum, 1 / sharpness);
+}
+
 const char* name(ModelKind kind) {
   switch (kind) {
     case ModelKind::postal:
@@ -144,11 +152,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
     result.latency += latency_[s] + turn;
   }
   if (kind == ModelKind::overlap) {
-    // Nearly the largest of them, a little more where several are large: they overlap, but not perfectly.
-    constexpr double sharpness = 6;
-    double sum = 0;
-    for (double bound : {result.injection, result.link, result.processor}) sum += std::pow(bound, sharpness);
-    result.seconds = result.latency + std::pow(sum, 1 / sharpness);
+    result.seconds = overlapped(result);
     return result;
   }
   for (std::size_t s = 0; s < stages; ++s) {

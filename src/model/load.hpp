@@ -52,6 +52,9 @@ inline constexpr std::array<Bound, 4> bounds = {{{"latency", &Prediction::latenc
                                                  {"link", &Prediction::link},
                                                  {"processor", &Prediction::processor}}};
 
+/// What the overlap model says of the four bounds together.
+[[nodiscard]] double overlapped(const Prediction& prediction);
+
 /// Calls f with each number of a prediction, always in the same order.
 template <class P, class F>
 void for_each_number(P& prediction, F&& f) {

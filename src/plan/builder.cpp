@@ -9,6 +9,8 @@ namespace laneway {
 
 namespace {
 
+constexpr int stages_of_pair = own_channels / most_under_way;
+
 /// Splits [0, n) into message groups and calls f(begin, end) for each.
 template <class Size, class F>
 void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
@@ -64,10 +66,13 @@ void PlanBuilder::copy(Stage stage, const Segment& from, Buffer to, const RangeL
   writes(add(std::move(step)), to, place);
 }
 
-void PlanBuilder::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping) {
+void PlanBuilder::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window) {
+  LANEWAY_ASSERT(1, window > 0 && most_under_way % window == 0);
   group(
       segments.size(), grouping, [&](std::size_t i) { return segments[i].ranges.bytes(); },
-      [&](std::size_t begin, std::size_t end) { send_message(stage, peer, segments.subspan(begin, end - begin)); });
+      [&](std::size_t begin, std::size_t end) {
+        send_message(stage, peer, segments.subspan(begin, end - begin), window);
+      });
 }
 
 void PlanBuilder::receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping) {
@@ -76,7 +81,7 @@ void PlanBuilder::receive(Stage stage, Rank peer, std::span<const Sink> sinks, G
       [&](std::size_t begin, std::size_t end) { receive_message(stage, peer, sinks.subspan(begin, end - begin)); });
 }
 
-void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> segments) {
+void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window) {
   RangeList ranges;
   bool one_buffer = true;
   std::int64_t bytes = 0;
@@ -104,10 +109,10 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   reads(step, step.span.buffer, {{step.span.offset, step.span.bytes}});
   const int n = next_channel(sent_, peer, stage);
   step.channel = n % own_channels;
-  const auto last = last_send_.find({peer, step.channel});
+  const std::pair turn{peer, n % (stages_of_pair * window)};
+  const auto last = last_send_.find(turn);
   if (last != last_send_.end()) step.after.push_back(last->second);
-  const int channel = step.channel;
-  last_send_[{peer, channel}] = add(std::move(step));
+  last_send_[turn] = add(std::move(step));
 }
 
 void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
@@ -143,8 +148,7 @@ void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> 
 }
 
 int PlanBuilder::next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage) {
-  constexpr int stages = 4;
-  return counters[{peer, stage}]++ * stages + static_cast<int>(stage);
+  return counters[{peer, stage}]++ * stages_of_pair + static_cast<int>(stage);
 }
 
 int PlanBuilder::add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, std::vector<int> after) {

@@ -35,6 +35,10 @@ struct Grouping {
   static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
+/// Of the messages of one stage between two ranks so many at most are under way at a time: each has a channel of its
+/// own.
+inline constexpr int most_under_way = own_channels / 4;
+
 /// Pairs the bytes of two lists of equal length.
 [[nodiscard]] std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to);
 
@@ -46,7 +50,9 @@ class PlanBuilder {
 
   [[nodiscard]] Span stage(std::int64_t bytes);
   void copy(Stage stage, const Segment& from, Buffer to, const RangeList& place);
-  void send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping);
+  /// `window`, a divisor of most_under_way: of the messages of a stage to `peer`, each comes after the one so many
+  /// before it. It is the same for all of them.
+  void send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window = most_under_way);
   void receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping);
 
   /// Appends the plan of a level inside. Its send buffer is this plan's, where offsets from `window` on stand for this
@@ -57,7 +63,7 @@ class PlanBuilder {
   [[nodiscard]] Plan take() { return std::move(plan_); }
 
  private:
-  void send_message(Stage stage, Rank peer, std::span<const Segment> segments);
+  void send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window);
   void receive_message(Stage stage, Rank peer, std::span<const Sink> sinks);
   int next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage);
   int add(Step step);
@@ -69,7 +75,7 @@ class PlanBuilder {
   std::map<std::int64_t, std::pair<std::int64_t, int>> writer_;  // staging offset -> (end, step)
   std::map<std::pair<Rank, Stage>, int> sent_;
   std::map<std::pair<Rank, Stage>, int> received_;
-  std::map<std::pair<Rank, int>, int> last_send_;
+  std::map<std::pair<Rank, int>, int> last_send_;  // by peer, and turn of its messages
 };
 
 }  // namespace laneway

@@ -272,7 +272,18 @@ void Lowering::send_lane(std::size_t l) {
       builder_.copy(Stage::gather, {Buffer::send, own_piece(lane, piece)}, Buffer::staging, {{at, piece.bytes()}});
     at += piece.bytes();
   }
-  builder_.send(Stage::network, lane.receiver, segments, between_regions());
+  builder_.send(Stage::network, lane.receiver, segments, between_regions(), window(lane));
+}
+
+/// How many of the lane's messages are under way at a time. All that are share the region's link and arrive at the end
+/// together; the fewer, the sooner the first ones can be handed on, but there must be enough to fill the link.
+int Lowering::window(const Lane& lane) const {
+  constexpr std::size_t fill = 32;
+  constexpr int least = 4;
+  if (lane.from_region == lane.to_region) return most_under_way;
+  int messages = most_under_way;
+  while (messages > least && static_cast<std::size_t>(messages) * it_.out_lanes.size() > fill) messages /= 2;
+  return messages;
 }
 
 std::vector<const Forward*> Lowering::forwards_of(int lane) const {

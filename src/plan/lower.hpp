@@ -105,6 +105,7 @@ class Lowering {
   void copy_self_edges();
   void gather_messages(std::size_t lane);
   void send_lane(std::size_t lane);
+  [[nodiscard]] int window(const Lane& lane) const;
   void keep(const Forward& forward, const Piece& piece, Sink* parts) const;
   void receive_lane(int lane);
   void scatter_messages(int lane);

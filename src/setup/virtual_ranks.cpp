@@ -150,8 +150,13 @@ struct VirtualRank {
 class Setup {
  public:
   Setup(const PatternOf& pattern, const Machine& machine, std::span<const LevelOf> levels,
-        const LoweringOptions& lowering, const Parameters* parameters)
-      : pattern_(pattern), machine_(machine), levels_(levels), lowering_(lowering), parameters_(parameters) {}
+        const LoweringOptions& lowering, const Parameters* parameters, ModelKind model = ModelKind::overlap)
+      : pattern_(pattern),
+        machine_(machine),
+        levels_(levels),
+        lowering_(lowering),
+        parameters_(parameters),
+        model_(model) {}
 
   VirtualSetup plan(std::span<const Rank> ascending) {
     std::set<Rank> regions;
@@ -202,6 +207,7 @@ class Setup {
     PlanOptions options{levels_.front().deduplicate, lowering_};
     if (parameters_) {
       CostOptions cost;
+      cost.model = model_;
       cost.network_message_bytes = lowering_.network_message_bytes;
       cost.sharing = machine_.region(0, rank).members;
       virtual_rank.costs = std::make_unique<CostModel>(*parameters_, std::move(cost));
@@ -262,6 +268,7 @@ class Setup {
   const std::span<const LevelOf> levels_;
   const LoweringOptions& lowering_;
   const Parameters* parameters_;
+  const ModelKind model_;
   const Outside outside_ = [this](Rank from, Rank to, int exchange) { return letter(from, to, exchange); };
   std::vector<double> agreed_;
   std::map<std::pair<Rank, int>, Letters> kept_;  // by region and exchange
@@ -313,7 +320,7 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
 
 VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine, const Levels& levels,
                                      std::span<const Rank> ranks, const StrategySettings& settings,
-                                     const LoweringOptions& lowering, const Parameters* parameters) {
+                                     const LoweringOptions& lowering, const Parameters* parameters, ModelKind model) {
   StrategySettings known = settings;
   known.fabric = Fabric::of(machine);
   const std::vector<int> positions = machine.find_levels(levels.names());
@@ -324,7 +331,7 @@ VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& ma
     candidates.emplace_back(choice, known);
     all.push_back({positions[i], candidates.back().get(), choice.deduplicate});
   }
-  return Setup(pattern, machine, all, lowering, parameters).plan(ranks);
+  return Setup(pattern, machine, all, lowering, parameters, model).plan(ranks);
 }
 
 }  // namespace laneway

@@ -53,12 +53,13 @@ using PatternOf = std::function<RankPattern(Rank)>;
 /// The same plans and costs of `ranks` (ascending) only. Planned are their regions, and others as far as these hear of
 /// them: with lanes, the regions that send to them; of what all these send to, the lanes; and of what sends to those,
 /// the sizes. Nothing grows with the number of ranks. Where a strategy is to be chosen, the regions of `ranks` choose
-/// for all.
+/// for all, by `model`.
 [[nodiscard]] VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine,
                                                    const Levels& levels, std::span<const Rank> ranks,
                                                    const StrategySettings& settings = {},
                                                    const LoweringOptions& lowering = {},
-                                                   const Parameters* parameters = nullptr);
+                                                   const Parameters* parameters = nullptr,
+                                                   ModelKind model = ModelKind::overlap);
 
 /// Lets what moves inside nodes go through their memory. `nodes[r]`: the ranks that share memory with rank r.
 [[nodiscard]] std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from laneway import multigrid
 from laneway.multigrid import LevelOf, Problem
 from laneway.results import Record
@@ -28,6 +30,24 @@ def test_levels_have_predicted_and_simulated_times() -> None:
     assert level.seconds("three_step") is None
     assert [row["simulated_s"] for row in level.rows()] == ["6e-06", "3e-06"]
     assert LevelOf(level.problem, 3, planned, {}).rows()[0]["simulated_s"] == ""
+
+
+def test_setup_pays_back_where_exchanges_gain() -> None:
+    planned = {
+        name: _record(name, predicted_s=seconds, max_rate_s=2 * seconds, least_s=1e-6, least_max_rate_s=2e-6)
+        for name, seconds in (("direct", 4e-6), ("three_step", 8e-6), ("auto", 2e-6))
+    }
+    simulated = {"mpi": _record("mpi", median_s=6e-6), "auto": _record("auto", median_s=3e-6, setup_s=5e-6, init_s=4e-6)}
+    by_max_rate = _record("auto", max_rate_s=3e-6)
+    levels = [LevelOf(Problem("strong", 8, 8, 64), level, planned, simulated, by_max_rate) for level in (0, 1)]
+    assert levels[0].setup("auto") == (pytest.approx(1e-6), 4e-6)
+    assert levels[0].setup("three_step") is None
+    assert levels[0].max_rate("auto") == 3e-6  # of the one that goes by it
+    assert levels[0].max_rate("three_step") == 16e-6
+    assert multigrid.payback(8e-6, levels, "auto", "predicted") == pytest.approx(2)
+    assert multigrid.payback(8e-6, levels, "three_step", "predicted") is None
+    assert multigrid._least(levels, "auto", "predicted") == "0.50"
+    assert multigrid._least(levels, "auto", "max-rate") == "0.67"
 
 
 def test_levels_are_in_order(tmp_path: Path, monkeypatch: object) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from laneway import flows, machines, points, reproduce
 from laneway.errors import UserError
+from laneway.paths import find_local_tool
 from laneway.places import Simulated
 from laneway.points import Point
 from laneway.reproduce import Case, Pair, order, pairs_of
@@ -38,6 +39,27 @@ def test_cases_compare_with_direct() -> None:
     assert case.speedup("three_step") == 2.0
     assert case.bound == 8.0
     assert case.row()["gcds"] == 16
+
+
+def test_setups_are_earned_back() -> None:
+    direct: Record = {"candidate": "mpi", "median_s": 4.0, "bytes": 8, "setup_s": 0.5, "init_s": None}
+    split: Record = {"candidate": "split", "median_s": 2.0, "bytes": 8, "setup_s": 5.0, "init_s": 4.0}
+    slow: Record = {"candidate": "two_step", "median_s": 5.0, "bytes": 8, "setup_s": 5.0, "init_s": 4.0}
+    case = Case("7", "A", 2, "p", [direct, split, slow])
+    assert case.setup("split") == (1.0, 4.0)
+    assert case.payback("split") == 2.5
+    assert case.payback("two_step") is None
+    assert case.best_with_setup(1) == 4.0 / 7.0
+    assert case.best_with_setup(5) == 20.0 / 15.0
+
+
+def test_edges_are_those_that_explain_plans() -> None:
+    try:
+        find_local_tool("laneway-bench")
+    except UserError as error:
+        pytest.skip(str(error))
+    ring = reproduce._edges("moore:d=1,r=1,dims=4", 4)
+    assert sorted(ring) == [(0, 1), (0, 3), (1, 0), (1, 2), (2, 1), (2, 3), (3, 0), (3, 2)]
 
 
 def test_one_node_is_bound_by_any_ways_between_devices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,30 @@ TEST(Plan, DirectEdgesOfContiguousDataNeedNoCopy) {
   }
 }
 
+/// How many messages before the one that each comes after; 0 if it comes after none.
+std::set<int> distances(const Plan& plan) {
+  std::set<int> result;
+  for (int i = 0; i < static_cast<int>(plan.steps.size()); ++i)
+    for (int before : plan.steps[static_cast<std::size_t>(i)].after) result.insert(i - before);
+  return result;
+}
+
+/// One lane fills the link with 16 messages under way, of eight lanes each has four. Receives wait for nothing.
+TEST(Plan, FewMessagesOfALaneAreUnderWay) {
+  constexpr std::int64_t bytes = 1 << 20;
+  for (const Rank ranks : {1, 8}) {
+    Pattern pattern(static_cast<std::size_t>(2 * ranks));
+    for (Rank r = 0; r < ranks; ++r) {
+      pattern[static_cast<std::size_t>(r)] = allgather_pattern({{}, {ranks + r}}, bytes);
+      pattern[static_cast<std::size_t>(ranks + r)] = allgather_pattern({{r}, {}}, bytes);
+    }
+    const Machine machine = Machine::parse("node:2 rank:" + std::to_string(ranks), 2 * ranks);
+    const auto plans = plan_virtual_ranks(pattern, machine, *make_two_step()).plans;
+    EXPECT_EQ(distances(plans.front()), std::set<int>{ranks == 1 ? 16 : 4});
+    EXPECT_EQ(distances(plans.back()), std::set<int>{});
+  }
+}
+
 TEST(Plan, EveryFieldEntersTheFingerprint) {
   Plan plan{3, 128, {}};
   Step copy;

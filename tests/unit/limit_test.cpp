@@ -1,0 +1,64 @@
+#include "model/limit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cases.hpp"
+#include "setup/virtual_ranks.hpp"
+
+namespace laneway {
+namespace {
+
+Parameters drawn_parameters(cases::Random& random) {
+  Parameters parameters = Parameters::read(random.one_of<const char*>({"lassen", "default-ethernet", "mi250-ib"}));
+  parameters.network_overhead.message = 1e-7 * static_cast<double>(random.between(1, 100));
+  parameters.injection_beta = 1e-11 * static_cast<double>(random.between(1, 10000));
+  return parameters;
+}
+
+TEST(Limit, NoPlanIsPredictedToTakeLess) {
+  for (std::uint64_t seed = 0; seed < cases::effort(300); ++seed) {
+    cases::Random random(seed);
+    const cases::Case c = cases::make_case(seed);
+    const Parameters parameters = drawn_parameters(random);
+    for (const StrategyRow& row : strategies()) {
+      const auto strategy = row.make();
+      if (strategy->on_grid() || strategy->levels() > 1) continue;
+      const VirtualSetup setup = plan_virtual_ranks(c.pattern, c.machine, *strategy);
+      for (const ModelKind kind : {ModelKind::overlap, ModelKind::max_rate, ModelKind::postal})
+        EXPECT_GE(predict(setup.plans, c.machine, parameters, kind).seconds,
+                  least_seconds(c.pattern, c.machine, parameters, kind) * (1 - 1e-9))
+            << "seed " << seed << ", " << row.name << ", " << name(kind);
+    }
+  }
+}
+
+TEST(Limit, IsReachedByOneMessage) {
+  const Machine machine = Machine::parse("node:2 rank:2", 4);
+  const Parameters parameters = Parameters::read("lassen");
+  Pattern pattern(4);
+  pattern[0].out.push_back({2, {{0, 64}}});
+  pattern[2].in.push_back({0, {{0, 64}}});
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_direct());
+  // 64 bytes at the rate of large messages, which the bound takes, are 50 ns less than at that of small ones.
+  for (const ModelKind kind : {ModelKind::overlap, ModelKind::max_rate})
+    EXPECT_NEAR(least_seconds(pattern, machine, parameters, kind),
+                predict(setup.plans, machine, parameters, kind).seconds, 1e-7);
+}
+
+/// What two ranks of a node need of one source is injected once.
+TEST(Limit, CountsDifferentBytesOnce) {
+  const Machine machine = Machine::parse("node:2 rank:2", 4);
+  Parameters parameters = Parameters::read("lassen");
+  parameters.injection_beta = 1e-6;
+  Pattern pattern(4);
+  for (const Rank to : {2, 3}) {
+    pattern[0].out.push_back({to, {{0, 1000}}});
+    pattern[static_cast<std::size_t>(to)].in.push_back({0, {{0, 1000}}});
+  }
+  EXPECT_NEAR(least_seconds(pattern, machine, parameters, ModelKind::max_rate), 1e-3, 1e-5);
+}
+
+}  // namespace
+}  // namespace laneway
