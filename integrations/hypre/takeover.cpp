@@ -1,8 +1,12 @@
 #include "takeover.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +19,10 @@ namespace {
 /// Exchanges of a kind that a package has before its plan is made. Making one takes about as long as so many exchanges,
 /// and what has been used so often is expected to be used as often again.
 constexpr std::int64_t default_after = 20;
+
+/// A plan and hypre have so many exchanges each to show which is faster. What is hardly faster is not worth the plan.
+constexpr std::int64_t default_trial = 16;
+constexpr double worthwhile = 0.97;
 
 /// Marks handles as ours: no request of hypre is here.
 hypre_MPI_Request mark;
@@ -32,6 +40,10 @@ std::string_view reason(Outcome outcome) {
       return "outside the products and smoothers of solvers (LANEWAY_HYPRE_CALLERS)";
     case Outcome::not_yet:
       return "among the first of their package (LANEWAY_HYPRE_AFTER)";
+    case Outcome::on_trial:
+      return "to be compared with plans (LANEWAY_HYPRE_TRIAL)";
+    case Outcome::slower:
+      return "of packages whose plans were no faster (LANEWAY_HYPRE_TRIAL)";
     case Outcome::unknown_origin:
       return "of packages that were not seen being made";
     case Outcome::in_use:
@@ -121,10 +133,44 @@ struct Takeover::Lists {
   }
 };
 
+/// Exchanges on the plan and by hypre in turns, each timed from the call that starts it to its return, and again in the
+/// call that completes it. That is the time which ranks lose to the exchange, the processor time that it takes from
+/// ranks on the same core included. No model knows what the program does meanwhile.
+class Takeover::Trial {
+ public:
+  explicit Trial(std::int64_t exchanges_each) : turns_(2 * exchanges_each) {}
+
+  [[nodiscard]] bool over() const { return turn_ == turns_; }
+  /// Whether the next exchange is the plan's. The order (Thue-Morse) shares out the places in a solver's cycle evenly.
+  [[nodiscard]] bool next() { return std::popcount(static_cast<std::uint64_t>(turn_++)) % 2 == 1; }
+  void add(bool planned, double seconds) { samples_[planned ? 1 : 0].push_back(seconds); }
+  /// Collective: whether the plan has been faster, over all ranks.
+  [[nodiscard]] bool won(MPI_Comm comm) {
+    double seconds[2] = {typical(samples_[0]), typical(samples_[1])};
+    MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_SUM, comm);
+    return seconds[1] < worthwhile * seconds[0];
+  }
+
+ private:
+  /// The mean without the largest quarter, where accidents are.
+  static double typical(std::vector<double>& samples) {
+    if (samples.empty()) return 0;
+    std::sort(samples.begin(), samples.end());
+    const auto kept = static_cast<std::ptrdiff_t>((3 * samples.size() + 3) / 4);
+    return std::accumulate(samples.begin(), samples.begin() + kept, 0.0) / static_cast<double>(kept);
+  }
+
+  std::int64_t turns_;
+  std::int64_t turn_ = 0;
+  std::array<std::vector<double>, 2> samples_;  // hypre's, the plan's
+};
+
 struct Takeover::Plan {
   std::int64_t exchanges = 0;
   bool made = false;  // or tried to
   bool active = false;
+  bool lost = false;  // its trial
+  std::optional<Trial> trial;
   std::unique_ptr<const Lists> lists;
   LNW_Hypre_exchange exchange = LNW_HYPRE_EXCHANGE_NULL;
 
@@ -134,6 +180,16 @@ struct Takeover::Plan {
   Plan& operator=(const Plan&) = delete;
   [[nodiscard]] bool usable() const { return exchange.request != LNW_REQUEST_NULL; }
 };
+
+/// The exchange on trial that a thread has started.
+struct Takeover::Watched {
+  hypre_ParCSRCommHandle* handle = nullptr;
+  std::shared_ptr<Plan> plan;
+  bool planned = false;
+  double seconds = 0;  // that starting it has taken
+};
+
+thread_local Takeover::Watched Takeover::watched;
 
 /// What a handle of ours points to. It keeps the plan, since hypre lets a package be destroyed before the handle.
 struct Takeover::Active {
@@ -147,7 +203,7 @@ Takeover& Takeover::instance() {
   return *takeover;
 }
 
-Takeover::Takeover() : after_(default_after) {
+Takeover::Takeover() : after_(default_after), trial_(default_trial) {
   if (const std::string_view disable = environment("LANEWAY_DISABLE"); !disable.empty() && disable != "0")
     give_up("LANEWAY_DISABLE is set");
   if (const std::string_view callers = environment("LANEWAY_HYPRE_CALLERS"); callers == "all")
@@ -156,11 +212,19 @@ Takeover::Takeover() : after_(default_after) {
     least_caller_ = Caller::product;
   else if (!callers.empty() && callers != "solvers")
     give_up("LANEWAY_HYPRE_CALLERS is " + std::string(callers) + ", not solvers, products or all");
-  if (const std::string_view after = environment("LANEWAY_HYPRE_AFTER"); !after.empty()) {
-    const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), after_);
-    if (error != std::errc() || end != after.data() + after.size() || after_ < 0)
-      give_up("LANEWAY_HYPRE_AFTER is " + std::string(after) + ", not a number of exchanges");
-  }
+  read_count("LANEWAY_HYPRE_AFTER", after_);
+  // Whoever names a strategy has chosen.
+  if (const std::string_view strategy = environment("LANEWAY_STRATEGY"); !strategy.empty() && strategy != "auto")
+    trial_ = 0;
+  read_count("LANEWAY_HYPRE_TRIAL", trial_);
+}
+
+void Takeover::read_count(const char* variable, std::int64_t& count) {
+  const std::string_view text = environment(variable);
+  if (text.empty()) return;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 0)
+    give_up(std::string(variable) + " is " + std::string(text) + ", not a number of exchanges");
 }
 
 void Takeover::give_up(std::string reason) {
@@ -208,11 +272,19 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
     if (known == kind) plan = its_plan;
   if (!plan) plan = package->plans.emplace_back(kind, std::make_shared<Plan>()).second;
   if (plan->exchanges++ < after_) return Outcome::not_yet;
+  if (plan->lost) return Outcome::slower;
   if (!plan->made) make(exchange, kind, *plan);
   if (!plan->usable()) return Outcome::no_plan;
   if (!plan->lists->matches(*exchange.package))
     abort_job(comm, "a communication package was changed in place by a function that is not known to do so");
-  return plan->active ? Outcome::in_use : Outcome::taken_over;
+  if (plan->active) return Outcome::in_use;
+  if (!plan->trial) return Outcome::taken_over;
+  if (!plan->trial->over()) return plan->trial->next() ? Outcome::taken_over : Outcome::on_trial;
+  plan->lost = !plan->trial->won(comm);
+  plan->trial.reset();
+  if (!plan->lost) return Outcome::taken_over;
+  LNW_Hypre_exchange_free(&plan->exchange);
+  return Outcome::slower;
 }
 
 void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
@@ -238,20 +310,15 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
   plan.lists = std::make_unique<const Lists>(*exchange.package);
   const char* strategy = nullptr;
   LNW_Request_get_strategy(plan.exchange.request, &strategy);
+  if (trial_ > 0) plan.trial.emplace(trial_);
   const std::lock_guard lock(mutex_);
   ++strategies_[strategy];
 }
 
-hypre_ParCSRCommHandle* Takeover::start(const Exchange& exchange) {
-  end_with_mpi();
-  if (!on_) return nullptr;
-  std::shared_ptr<Plan> plan;
-  const Outcome outcome = prepare(exchange, plan);
-  ++outcomes_[static_cast<std::size_t>(outcome)];
-  if (outcome != Outcome::taken_over) return nullptr;
+hypre_ParCSRCommHandle* Takeover::start_plan(const Exchange& exchange, const std::shared_ptr<Plan>& plan) {
   auto* const active = new Active;
   active->comm = exchange.package->comm;
-  active->plan = std::move(plan);
+  active->plan = plan;
   active->plan->active = true;
   hypre_ParCSRCommHandle& handle = active->handle;
   handle.comm_pkg = const_cast<hypre_ParCSRCommPkg*>(exchange.package);
@@ -264,13 +331,37 @@ hypre_ParCSRCommHandle* Takeover::start(const Exchange& exchange) {
   return &handle;
 }
 
-bool Takeover::finish(hypre_ParCSRCommHandle* handle) {
+bool Takeover::finish_plan(hypre_ParCSRCommHandle* handle) {
   if (handle == nullptr || handle->requests != &mark) return false;
   const std::unique_ptr<Active> active(static_cast<Active*>(handle->send_data_buffer));
   if (const int code = LNW_Hypre_exchange_wait(&active->plan->exchange, handle->recv_data); code != MPI_SUCCESS)
     abort_job(active->comm, error_text(code));
   active->plan->active = false;
   return true;
+}
+
+hypre_ParCSRCommHandle* Takeover::start(const Exchange& exchange,
+                                        const std::function<hypre_ParCSRCommHandle*()>& by_hypre) {
+  end_with_mpi();
+  if (!on_) return by_hypre();
+  std::shared_ptr<Plan> plan;
+  const Outcome outcome = prepare(exchange, plan);
+  ++outcomes_[static_cast<std::size_t>(outcome)];
+  const bool planned = outcome == Outcome::taken_over;
+  const double begin = MPI_Wtime();
+  hypre_ParCSRCommHandle* const handle = planned ? start_plan(exchange, plan) : by_hypre();
+  if (plan && plan->trial && (planned || outcome == Outcome::on_trial))
+    watched = {handle, std::move(plan), planned, MPI_Wtime() - begin};
+  return handle;
+}
+
+HYPRE_Int Takeover::finish(hypre_ParCSRCommHandle* handle, const std::function<HYPRE_Int()>& by_hypre) {
+  const double begin = MPI_Wtime();
+  const HYPRE_Int error = finish_plan(handle) ? hypre_error_flag : by_hypre();
+  if (handle == nullptr || handle != watched.handle) return error;
+  if (watched.plan->trial) watched.plan->trial->add(watched.planned, watched.seconds + MPI_Wtime() - begin);
+  watched = {};
+  return error;
 }
 
 void Takeover::end_with_mpi() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,8 @@ enum class Outcome : std::uint8_t {
   one_rank,        ///< nothing to communicate
   other_caller,    ///< docs/hypre.md says who is known to be called by all ranks
   not_yet,         ///< of the first few exchanges of its kind
+  on_trial,        ///< run by hypre to compare
+  slower,          ///< the plan has been slower, or hardly faster, than hypre
   unknown_origin,  ///< the package was not seen being made, so nobody would say that it is freed
   in_use,          ///< an exchange of the same kind is active
   not_on_host,
@@ -62,10 +65,10 @@ class Takeover {
     void* receive;
     Caller caller;
   };
-  /// Starts the exchange, where it is taken over; otherwise null. Collective and synchronising when a plan is made.
-  hypre_ParCSRCommHandle* start(const Exchange& exchange);
-  /// Completes and frees a handle of `start`; false for others.
-  bool finish(hypre_ParCSRCommHandle* handle);
+  /// Starts the exchange, or lets hypre do so. Collective and synchronising when a plan is made or its trial ends.
+  hypre_ParCSRCommHandle* start(const Exchange& exchange, const std::function<hypre_ParCSRCommHandle*()>& by_hypre);
+  /// Completes and frees a handle, or lets hypre do so.
+  HYPRE_Int finish(hypre_ParCSRCommHandle* handle, const std::function<HYPRE_Int()>& by_hypre);
 
   /// All exchanges are left to hypre from now on; `reason` is said at the end. Before the first exchange.
   void give_up(std::string reason);
@@ -76,6 +79,7 @@ class Takeover {
  private:
   struct Plan;
   struct Active;
+  struct Watched;
   struct Kind {
     bool transpose;
     bool deduplicates;
@@ -84,6 +88,7 @@ class Takeover {
   };
   /// What a plan was made from, to compare.
   struct Lists;
+  class Trial;
   struct Package {
     std::vector<std::pair<Kind, std::shared_ptr<Plan>>> plans;
   };
@@ -93,7 +98,12 @@ class Takeover {
   Plan& plan_of(Package& package, Kind kind);
   Outcome prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan);
   void make(const Exchange& exchange, Kind kind, Plan& plan);
+  hypre_ParCSRCommHandle* start_plan(const Exchange& exchange, const std::shared_ptr<Plan>& plan);
+  static bool finish_plan(hypre_ParCSRCommHandle* handle);
+  void read_count(const char* variable, std::int64_t& count);
   void end_with_mpi();
+
+  static thread_local Watched watched;
 
   std::mutex mutex_;  // of what follows up to the empty line; never held while communicating
   std::unordered_map<const hypre_ParCSRCommPkg*, Package> packages_;
@@ -104,6 +114,7 @@ class Takeover {
   std::string off_because_;
   Caller least_caller_ = Caller::solver;
   std::int64_t after_;
+  std::int64_t trial_;
   std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(Outcome::count_)> outcomes_{};
   std::atomic<bool> ends_with_mpi_ = false;
 };
