@@ -6,7 +6,6 @@
 #include <krylov.h>
 
 #include <cstdlib>
-#include <functional>
 #include <string>
 
 #include "core/tell.hpp"
@@ -78,18 +77,6 @@ Caller caller(const hypre_ParCSRCommPkg* package) {
   return solvers > 0 ? Caller::solver : Caller::product;
 }
 
-template <class ByHypre>
-hypre_ParCSRCommHandle* start(const Takeover::Exchange& exchange, const ByHypre& by_hypre) {
-  auto* const ours = takeover();
-  return ours == nullptr ? by_hypre() : ours->start(exchange, std::cref(by_hypre));
-}
-
-template <class ByHypre>
-HYPRE_Int finish(hypre_ParCSRCommHandle* handle, const ByHypre& by_hypre) {
-  auto* const ours = takeover();
-  return ours == nullptr ? by_hypre() : ours->finish(handle, std::cref(by_hypre));
-}
-
 bool on_host(HYPRE_MemoryLocation location) {
 #if defined(HYPRE_USING_GPU)
   return location == HYPRE_MEMORY_HOST;
@@ -105,10 +92,8 @@ bool on_host(HYPRE_MemoryLocation location) {
 using laneway::hypre::AtWork;
 using laneway::hypre::caller;
 using laneway::hypre::find_next;
-using laneway::hypre::finish;
 using laneway::hypre::InSolver;
 using laneway::hypre::on_host;
-using laneway::hypre::start;
 using laneway::hypre::takeover;
 
 extern "C" {
@@ -118,11 +103,13 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate_v2(HYPRE_Int job
                                                                    void* send_data_in,
                                                                    HYPRE_MemoryLocation recv_memory_location,
                                                                    void* recv_data_in) {
-  const bool host = on_host(send_memory_location) && on_host(recv_memory_location);
-  return start({job, 1, comm_pkg, host, send_data_in, recv_data_in, caller(comm_pkg)}, [&] {
-    return LANEWAY_NEXT(hypre_ParCSRCommHandleCreate_v2)(job, comm_pkg, send_memory_location, send_data_in,
-                                                         recv_memory_location, recv_data_in);
-  });
+  if (auto* const ours = takeover(); ours != nullptr) {
+    const bool host = on_host(send_memory_location) && on_host(recv_memory_location);
+    auto* const handle = ours->start({job, 1, comm_pkg, host, send_data_in, recv_data_in, caller(comm_pkg)});
+    if (handle != nullptr) return handle;
+  }
+  return LANEWAY_NEXT(hypre_ParCSRCommHandleCreate_v2)(job, comm_pkg, send_memory_location, send_data_in,
+                                                       recv_memory_location, recv_data_in);
 }
 
 LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate(HYPRE_Int job, hypre_ParCSRCommPkg* comm_pkg,
@@ -131,19 +118,23 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate(HYPRE_Int job, h
 }
 
 LNW_PUBLIC HYPRE_Int hypre_ParCSRCommHandleDestroy(hypre_ParCSRCommHandle* comm_handle) {
-  return finish(comm_handle, [&] { return LANEWAY_NEXT(hypre_ParCSRCommHandleDestroy)(comm_handle); });
+  if (auto* const ours = takeover(); ours != nullptr && ours->finish(comm_handle)) return hypre_error_flag;
+  return LANEWAY_NEXT(hypre_ParCSRCommHandleDestroy)(comm_handle);
 }
 
 LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRBlockCommHandleCreate(HYPRE_Int job, HYPRE_Int bnnz,
                                                                      hypre_ParCSRCommPkg* comm_pkg, void* send_data,
                                                                      void* recv_data) {
-  return start({job, bnnz, comm_pkg, true, send_data, recv_data, caller(comm_pkg)}, [&] {
-    return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleCreate)(job, bnnz, comm_pkg, send_data, recv_data);
-  });
+  if (auto* const ours = takeover(); ours != nullptr) {
+    auto* const handle = ours->start({job, bnnz, comm_pkg, true, send_data, recv_data, caller(comm_pkg)});
+    if (handle != nullptr) return handle;
+  }
+  return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleCreate)(job, bnnz, comm_pkg, send_data, recv_data);
 }
 
 LNW_PUBLIC HYPRE_Int hypre_ParCSRBlockCommHandleDestroy(hypre_ParCSRCommHandle* comm_handle) {
-  return finish(comm_handle, [&] { return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleDestroy)(comm_handle); });
+  if (auto* const ours = takeover(); ours != nullptr && ours->finish(comm_handle)) return hypre_error_flag;
+  return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleDestroy)(comm_handle);
 }
 
 LNW_PUBLIC HYPRE_Int hypre_ParCSRCommPkgCreateAndFill(MPI_Comm comm, HYPRE_Int num_recvs, HYPRE_Int* recv_procs,
@@ -251,12 +242,31 @@ LNW_PUBLIC HYPRE_Int hypre_BoomerAMGBlockRelax(hypre_ParCSRBlockMatrix* A, hypre
                                                  Vtemp);
 }
 
+LNW_PUBLIC HYPRE_Int hypre_BoomerAMGSetup(void* solver, hypre_ParCSRMatrix* A, hypre_ParVector* f, hypre_ParVector* u) {
+  if (auto* const ours = takeover(); ours != nullptr) ours->forget(solver);
+  return LANEWAY_NEXT(hypre_BoomerAMGSetup)(solver, A, f, u);
+}
+
+LNW_PUBLIC HYPRE_Int hypre_BoomerAMGDestroy(void* solver) {
+  if (auto* const ours = takeover(); ours != nullptr) ours->forget(solver);
+  return LANEWAY_NEXT(hypre_BoomerAMGDestroy)(solver);
+}
+
+LNW_PUBLIC HYPRE_Int hypre_BoomerAMGSolve(void* solver, hypre_ParCSRMatrix* A, hypre_ParVector* f, hypre_ParVector* u) {
+  const InSolver in_solver;
+  auto* const ours = takeover();
+  const auto trial = ours == nullptr ? nullptr : ours->trial_of(solver);
+  if (trial) trial->begin();
+  const HYPRE_Int error = LANEWAY_NEXT(hypre_BoomerAMGSolve)(solver, A, f, u);
+  if (trial) trial->end(hypre_ParCSRMatrixComm(A), hypre_ParAMGDataNumIterations(static_cast<hypre_ParAMGData*>(solver)));
+  return error;
+}
+
 #define LANEWAY_SOLVER(name, Matrix, Vector)                                 \
   LNW_PUBLIC HYPRE_Int name(void* solver, Matrix* A, Vector* b, Vector* x) { \
     const InSolver in_solver;                                                \
     return LANEWAY_NEXT(name)(solver, A, b, x);                              \
   }
-LANEWAY_SOLVER(hypre_BoomerAMGSolve, hypre_ParCSRMatrix, hypre_ParVector)
 LANEWAY_SOLVER(hypre_BoomerAMGSolveT, hypre_ParCSRMatrix, hypre_ParVector)
 LANEWAY_SOLVER(hypre_PCGSolve, void, void)
 LANEWAY_SOLVER(hypre_CGNRSolve, void, void)

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -20,9 +19,17 @@ namespace {
 /// and what has been used so often is expected to be used as often again.
 constexpr std::int64_t default_after = 20;
 
-/// A plan and hypre have so many exchanges each to show which is faster. What is hardly faster is not worth the plan.
+/// Cycles that a multigrid solver runs with plans, and as many by hypre alone, to show which are faster.
 constexpr std::int64_t default_trial = 16;
-constexpr double worthwhile = 0.97;
+constexpr double worthwhile = 0.99;
+
+/// The mean without the largest quarter, where accidents are.
+double typical(std::vector<double>& samples) {
+  if (samples.empty()) return 0;
+  std::sort(samples.begin(), samples.end());
+  const auto kept = static_cast<std::ptrdiff_t>((3 * samples.size() + 3) / 4);
+  return std::accumulate(samples.begin(), samples.begin() + kept, 0.0) / static_cast<double>(kept);
+}
 
 /// Marks handles as ours: no request of hypre is here.
 hypre_MPI_Request mark;
@@ -41,9 +48,9 @@ std::string_view reason(Outcome outcome) {
     case Outcome::not_yet:
       return "among the first of their package (LANEWAY_HYPRE_AFTER)";
     case Outcome::on_trial:
-      return "to be compared with plans (LANEWAY_HYPRE_TRIAL)";
+      return "to compare hypre alone with plans (LANEWAY_HYPRE_TRIAL)";
     case Outcome::slower:
-      return "of packages whose plans were no faster (LANEWAY_HYPRE_TRIAL)";
+      return "of solvers that were no faster with plans (LANEWAY_HYPRE_TRIAL)";
     case Outcome::unknown_origin:
       return "of packages that were not seen being made";
     case Outcome::in_use:
@@ -133,44 +140,12 @@ struct Takeover::Lists {
   }
 };
 
-/// Exchanges on the plan and by hypre in turns, each timed from the call that starts it to its return, and again in the
-/// call that completes it. That is the time which ranks lose to the exchange, the processor time that it takes from
-/// ranks on the same core included. No model knows what the program does meanwhile.
-class Takeover::Trial {
- public:
-  explicit Trial(std::int64_t exchanges_each) : turns_(2 * exchanges_each) {}
-
-  [[nodiscard]] bool over() const { return turn_ == turns_; }
-  /// Whether the next exchange is the plan's. The order (Thue-Morse) shares out the places in a solver's cycle evenly.
-  [[nodiscard]] bool next() { return std::popcount(static_cast<std::uint64_t>(turn_++)) % 2 == 1; }
-  void add(bool planned, double seconds) { samples_[planned ? 1 : 0].push_back(seconds); }
-  /// Collective: whether the plan has been faster, over all ranks.
-  [[nodiscard]] bool won(MPI_Comm comm) {
-    double seconds[2] = {typical(samples_[0]), typical(samples_[1])};
-    MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_SUM, comm);
-    return seconds[1] < worthwhile * seconds[0];
-  }
-
- private:
-  /// The mean without the largest quarter, where accidents are.
-  static double typical(std::vector<double>& samples) {
-    if (samples.empty()) return 0;
-    std::sort(samples.begin(), samples.end());
-    const auto kept = static_cast<std::ptrdiff_t>((3 * samples.size() + 3) / 4);
-    return std::accumulate(samples.begin(), samples.begin() + kept, 0.0) / static_cast<double>(kept);
-  }
-
-  std::int64_t turns_;
-  std::int64_t turn_ = 0;
-  std::array<std::vector<double>, 2> samples_;  // hypre's, the plan's
-};
-
 struct Takeover::Plan {
   std::int64_t exchanges = 0;
   bool made = false;  // or tried to
   bool active = false;
-  bool lost = false;  // its trial
-  std::optional<Trial> trial;
+  bool on_trial = false;
+  bool lost = false;
   std::unique_ptr<const Lists> lists;
   LNW_Hypre_exchange exchange = LNW_HYPRE_EXCHANGE_NULL;
 
@@ -179,17 +154,58 @@ struct Takeover::Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   [[nodiscard]] bool usable() const { return exchange.request != LNW_REQUEST_NULL; }
+  void lose() {
+    lost = true;
+    if (!active) LNW_Hypre_exchange_free(&exchange);
+  }
 };
 
-/// The exchange on trial that a thread has started.
-struct Takeover::Watched {
-  hypre_ParCSRCommHandle* handle = nullptr;
-  std::shared_ptr<Plan> plan;
-  bool planned = false;
-  double seconds = 0;  // that starting it has taken
-};
+thread_local Takeover::Trial* Takeover::Trial::current = nullptr;
 
-thread_local Takeover::Watched Takeover::watched;
+void Takeover::Trial::begin() {
+  current = this;
+  if (state_ == State::waits_for_plans) ready_ = true;
+  // This order (Thue-Morse) treats both alike whatever changes slowly.
+  uses_plans_ = state_ != State::runs || std::popcount(static_cast<std::uint64_t>(turn_)) % 2 == 1;
+  start_ = MPI_Wtime();
+}
+
+void Takeover::Trial::end(MPI_Comm comm, HYPRE_Int iterations) {
+  const double seconds = (MPI_Wtime() - start_) / std::max<HYPRE_Int>(1, iterations);
+  current = nullptr;
+  if (state_ == State::waits_for_plans && ready_ && !plans_.empty()) {
+    state_ = State::runs;
+    return;
+  }
+  if (state_ != State::runs) return;
+  seconds_[uses_plans_ ? 1 : 0].push_back(seconds);
+  if (++turn_ < turns_) return;
+  state_ = State::over;
+  double both[2] = {typical(seconds_[0]), typical(seconds_[1])};
+  MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_DOUBLE, MPI_SUM, comm);
+  lost_ = both[1] >= worthwhile * both[0];
+  if (!lost_) return;
+  for (const std::weak_ptr<Plan>& weak : plans_)
+    if (const std::shared_ptr<Plan> plan = weak.lock()) plan->lose();
+}
+
+void Takeover::Trial::add(const std::shared_ptr<Plan>& plan) {
+  if (state_ == State::over || std::exchange(plan->on_trial, true)) return;
+  plans_.push_back(plan);
+}
+
+std::shared_ptr<Takeover::Trial> Takeover::trial_of(const void* solver) {
+  if (!on_ || trial_ == 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Trial>& trial = trials_[solver];
+  if (!trial) trial = std::make_shared<Trial>(trial_);
+  return trial;
+}
+
+void Takeover::forget(const void* solver) {
+  const std::lock_guard lock(mutex_);
+  trials_.erase(solver);
+}
 
 /// What a handle of ours points to. It keeps the plan, since hypre lets a package be destroyed before the handle.
 struct Takeover::Active {
@@ -271,20 +287,19 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
   for (const auto& [known, its_plan] : package->plans)
     if (known == kind) plan = its_plan;
   if (!plan) plan = package->plans.emplace_back(kind, std::make_shared<Plan>()).second;
-  if (plan->exchanges++ < after_) return Outcome::not_yet;
+  if (plan->exchanges++ < after_) {
+    if (Trial::current != nullptr) Trial::current->not_ready();
+    return Outcome::not_yet;
+  }
   if (plan->lost) return Outcome::slower;
   if (!plan->made) make(exchange, kind, *plan);
   if (!plan->usable()) return Outcome::no_plan;
   if (!plan->lists->matches(*exchange.package))
     abort_job(comm, "a communication package was changed in place by a function that is not known to do so");
   if (plan->active) return Outcome::in_use;
-  if (!plan->trial) return Outcome::taken_over;
-  if (!plan->trial->over()) return plan->trial->next() ? Outcome::taken_over : Outcome::on_trial;
-  plan->lost = !plan->trial->won(comm);
-  plan->trial.reset();
-  if (!plan->lost) return Outcome::taken_over;
-  LNW_Hypre_exchange_free(&plan->exchange);
-  return Outcome::slower;
+  if (Trial::current == nullptr) return Outcome::taken_over;
+  Trial::current->add(plan);
+  return Trial::current->uses_plans() ? Outcome::taken_over : Outcome::on_trial;
 }
 
 void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
@@ -310,15 +325,21 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
   plan.lists = std::make_unique<const Lists>(*exchange.package);
   const char* strategy = nullptr;
   LNW_Request_get_strategy(plan.exchange.request, &strategy);
-  if (trial_ > 0) plan.trial.emplace(trial_);
   const std::lock_guard lock(mutex_);
   ++strategies_[strategy];
 }
 
-hypre_ParCSRCommHandle* Takeover::start_plan(const Exchange& exchange, const std::shared_ptr<Plan>& plan) {
+hypre_ParCSRCommHandle* Takeover::start(const Exchange& exchange) {
+  end_with_mpi();
+  if (!on_) return nullptr;
+  std::shared_ptr<Plan> plan;
+  const bool lost = Trial::current != nullptr && Trial::current->lost();
+  const Outcome outcome = lost ? Outcome::slower : prepare(exchange, plan);
+  ++outcomes_[static_cast<std::size_t>(outcome)];
+  if (outcome != Outcome::taken_over) return nullptr;
   auto* const active = new Active;
   active->comm = exchange.package->comm;
-  active->plan = plan;
+  active->plan = std::move(plan);
   active->plan->active = true;
   hypre_ParCSRCommHandle& handle = active->handle;
   handle.comm_pkg = const_cast<hypre_ParCSRCommPkg*>(exchange.package);
@@ -331,7 +352,7 @@ hypre_ParCSRCommHandle* Takeover::start_plan(const Exchange& exchange, const std
   return &handle;
 }
 
-bool Takeover::finish_plan(hypre_ParCSRCommHandle* handle) {
+bool Takeover::finish(hypre_ParCSRCommHandle* handle) {
   if (handle == nullptr || handle->requests != &mark) return false;
   const std::unique_ptr<Active> active(static_cast<Active*>(handle->send_data_buffer));
   if (const int code = LNW_Hypre_exchange_wait(&active->plan->exchange, handle->recv_data); code != MPI_SUCCESS)
@@ -340,32 +361,8 @@ bool Takeover::finish_plan(hypre_ParCSRCommHandle* handle) {
   return true;
 }
 
-hypre_ParCSRCommHandle* Takeover::start(const Exchange& exchange,
-                                        const std::function<hypre_ParCSRCommHandle*()>& by_hypre) {
-  end_with_mpi();
-  if (!on_) return by_hypre();
-  std::shared_ptr<Plan> plan;
-  const Outcome outcome = prepare(exchange, plan);
-  ++outcomes_[static_cast<std::size_t>(outcome)];
-  const bool planned = outcome == Outcome::taken_over;
-  const double begin = MPI_Wtime();
-  hypre_ParCSRCommHandle* const handle = planned ? start_plan(exchange, plan) : by_hypre();
-  if (plan && plan->trial && (planned || outcome == Outcome::on_trial))
-    watched = {handle, std::move(plan), planned, MPI_Wtime() - begin};
-  return handle;
-}
-
-HYPRE_Int Takeover::finish(hypre_ParCSRCommHandle* handle, const std::function<HYPRE_Int()>& by_hypre) {
-  const double begin = MPI_Wtime();
-  const HYPRE_Int error = finish_plan(handle) ? hypre_error_flag : by_hypre();
-  if (handle == nullptr || handle != watched.handle) return error;
-  if (watched.plan->trial) watched.plan->trial->add(watched.planned, watched.seconds + MPI_Wtime() - begin);
-  watched = {};
-  return error;
-}
-
 void Takeover::end_with_mpi() {
-  if (ends_with_mpi_.exchange(true)) return;
+  if (ends_with_mpi_.load(std::memory_order_relaxed) || ends_with_mpi_.exchange(true)) return;
   int key = MPI_KEYVAL_INVALID;
   const auto at_end = [](MPI_Comm, int, void*, void*) {
     instance().end();
@@ -379,6 +376,7 @@ void Takeover::end_with_mpi() {
 void Takeover::end() {
   const std::lock_guard lock(mutex_);
   packages_.clear();
+  trials_.clear();
   on_ = false;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
