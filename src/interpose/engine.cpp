@@ -80,6 +80,8 @@ int count_turn() {
 
 /// On a communicator of its own a probe finds nothing, and then the engine turns.
 bool try_engine() {
+  int level = MPI_THREAD_SINGLE;
+  if (PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE) return false;
   MPI_Comm empty = MPI_COMM_NULL;
   if (PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &empty) != MPI_SUCCESS) return false;
   int flag = 0;
