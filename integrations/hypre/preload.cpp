@@ -258,7 +258,8 @@ LNW_PUBLIC HYPRE_Int hypre_BoomerAMGSolve(void* solver, hypre_ParCSRMatrix* A, h
   const auto trial = ours == nullptr ? nullptr : ours->trial_of(solver);
   if (trial) trial->begin();
   const HYPRE_Int error = LANEWAY_NEXT(hypre_BoomerAMGSolve)(solver, A, f, u);
-  if (trial) trial->end(hypre_ParCSRMatrixComm(A), hypre_ParAMGDataNumIterations(static_cast<hypre_ParAMGData*>(solver)));
+  if (trial)
+    trial->end(hypre_ParCSRMatrixComm(A), hypre_ParAMGDataNumIterations(static_cast<hypre_ParAMGData*>(solver)));
   return error;
 }
 

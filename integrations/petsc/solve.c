@@ -107,9 +107,8 @@ static PetscErrorCode solve(const Options* options, Mat matrix, Vec right_side, 
     if (options->history) PetscCall(print_history(solver));
     PetscCall(KSPGetIterationNumber(solver, &iterations));
     PetscCall(VecNorm(solution, NORM_2, &norm));
-    PetscCall(
-        PetscPrintf(PETSC_COMM_WORLD, "%d iterations, solution %a\ntime: solve %.6f s\n", (int)iterations, (double)norm,
-                    seconds));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d iterations, solution %a\ntime: solve %.6f s\n", (int)iterations,
+                          (double)norm, seconds));
   }
   PetscCall(KSPDestroy(&solver));
   PetscFunctionReturn(0);
