@@ -242,12 +242,32 @@ LNW_PUBLIC HYPRE_Int hypre_BoomerAMGBlockRelax(hypre_ParCSRBlockMatrix* A, hypre
                                                  Vtemp);
 }
 
+LNW_PUBLIC HYPRE_Int hypre_BoomerAMGSetup(void* solver, hypre_ParCSRMatrix* A, hypre_ParVector* f, hypre_ParVector* u) {
+  if (auto* const ours = takeover(); ours != nullptr) ours->forget(solver);
+  return LANEWAY_NEXT(hypre_BoomerAMGSetup)(solver, A, f, u);
+}
+
+LNW_PUBLIC HYPRE_Int hypre_BoomerAMGDestroy(void* solver) {
+  if (auto* const ours = takeover(); ours != nullptr) ours->forget(solver);
+  return LANEWAY_NEXT(hypre_BoomerAMGDestroy)(solver);
+}
+
+LNW_PUBLIC HYPRE_Int hypre_BoomerAMGSolve(void* solver, hypre_ParCSRMatrix* A, hypre_ParVector* f, hypre_ParVector* u) {
+  const InSolver in_solver;
+  auto* const ours = takeover();
+  const auto trial = ours == nullptr ? nullptr : ours->trial_of(solver);
+  if (trial) trial->begin();
+  const HYPRE_Int error = LANEWAY_NEXT(hypre_BoomerAMGSolve)(solver, A, f, u);
+  if (trial)
+    trial->end(hypre_ParCSRMatrixComm(A), hypre_ParAMGDataNumIterations(static_cast<hypre_ParAMGData*>(solver)));
+  return error;
+}
+
 #define LANEWAY_SOLVER(name, Matrix, Vector)                                 \
   LNW_PUBLIC HYPRE_Int name(void* solver, Matrix* A, Vector* b, Vector* x) { \
     const InSolver in_solver;                                                \
     return LANEWAY_NEXT(name)(solver, A, b, x);                              \
   }
-LANEWAY_SOLVER(hypre_BoomerAMGSolve, hypre_ParCSRMatrix, hypre_ParVector)
 LANEWAY_SOLVER(hypre_BoomerAMGSolveT, hypre_ParCSRMatrix, hypre_ParVector)
 LANEWAY_SOLVER(hypre_PCGSolve, void, void)
 LANEWAY_SOLVER(hypre_CGNRSolve, void, void)

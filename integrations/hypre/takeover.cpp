@@ -1,8 +1,11 @@
 #include "takeover.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +18,18 @@ namespace {
 /// Exchanges of a kind that a package has before its plan is made. Making one takes about as long as so many exchanges,
 /// and what has been used so often is expected to be used as often again.
 constexpr std::int64_t default_after = 20;
+
+/// Cycles that a multigrid solver runs with plans, and as many by hypre alone, to show which are faster.
+constexpr std::int64_t default_trial = 16;
+constexpr double worthwhile = 0.99;
+
+/// The mean without the largest quarter, where accidents are.
+double typical(std::vector<double>& samples) {
+  if (samples.empty()) return 0;
+  std::sort(samples.begin(), samples.end());
+  const auto kept = static_cast<std::ptrdiff_t>((3 * samples.size() + 3) / 4);
+  return std::accumulate(samples.begin(), samples.begin() + kept, 0.0) / static_cast<double>(kept);
+}
 
 /// Marks handles as ours: no request of hypre is here.
 hypre_MPI_Request mark;
@@ -32,6 +47,10 @@ std::string_view reason(Outcome outcome) {
       return "outside the products and smoothers of solvers (LANEWAY_HYPRE_CALLERS)";
     case Outcome::not_yet:
       return "among the first of their package (LANEWAY_HYPRE_AFTER)";
+    case Outcome::on_trial:
+      return "to compare hypre alone with plans (LANEWAY_HYPRE_TRIAL)";
+    case Outcome::slower:
+      return "of solvers that were no faster with plans (LANEWAY_HYPRE_TRIAL)";
     case Outcome::unknown_origin:
       return "of packages that were not seen being made";
     case Outcome::in_use:
@@ -125,6 +144,8 @@ struct Takeover::Plan {
   std::int64_t exchanges = 0;
   bool made = false;  // or tried to
   bool active = false;
+  bool on_trial = false;
+  bool lost = false;
   std::unique_ptr<const Lists> lists;
   LNW_Hypre_exchange exchange = LNW_HYPRE_EXCHANGE_NULL;
 
@@ -133,7 +154,58 @@ struct Takeover::Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   [[nodiscard]] bool usable() const { return exchange.request != LNW_REQUEST_NULL; }
+  void lose() {
+    lost = true;
+    if (!active) LNW_Hypre_exchange_free(&exchange);
+  }
 };
+
+thread_local Takeover::Trial* Takeover::Trial::current = nullptr;
+
+void Takeover::Trial::begin() {
+  current = this;
+  if (state_ == State::waits_for_plans) ready_ = true;
+  // This order (Thue-Morse) treats both alike whatever changes slowly.
+  uses_plans_ = state_ != State::runs || std::popcount(static_cast<std::uint64_t>(turn_)) % 2 == 1;
+  start_ = MPI_Wtime();
+}
+
+void Takeover::Trial::end(MPI_Comm comm, HYPRE_Int iterations) {
+  const double seconds = (MPI_Wtime() - start_) / std::max<HYPRE_Int>(1, iterations);
+  current = nullptr;
+  if (state_ == State::waits_for_plans && ready_ && !plans_.empty()) {
+    state_ = State::runs;
+    return;
+  }
+  if (state_ != State::runs) return;
+  seconds_[uses_plans_ ? 1 : 0].push_back(seconds);
+  if (++turn_ < turns_) return;
+  state_ = State::over;
+  double both[2] = {typical(seconds_[0]), typical(seconds_[1])};
+  MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_DOUBLE, MPI_SUM, comm);
+  lost_ = both[1] >= worthwhile * both[0];
+  if (!lost_) return;
+  for (const std::weak_ptr<Plan>& weak : plans_)
+    if (const std::shared_ptr<Plan> plan = weak.lock()) plan->lose();
+}
+
+void Takeover::Trial::add(const std::shared_ptr<Plan>& plan) {
+  if (state_ == State::over || std::exchange(plan->on_trial, true)) return;
+  plans_.push_back(plan);
+}
+
+std::shared_ptr<Takeover::Trial> Takeover::trial_of(const void* solver) {
+  if (!on_ || trial_ == 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Trial>& trial = trials_[solver];
+  if (!trial) trial = std::make_shared<Trial>(trial_);
+  return trial;
+}
+
+void Takeover::forget(const void* solver) {
+  const std::lock_guard lock(mutex_);
+  trials_.erase(solver);
+}
 
 /// What a handle of ours points to. It keeps the plan, since hypre lets a package be destroyed before the handle.
 struct Takeover::Active {
@@ -147,7 +219,7 @@ Takeover& Takeover::instance() {
   return *takeover;
 }
 
-Takeover::Takeover() : after_(default_after) {
+Takeover::Takeover() : after_(default_after), trial_(default_trial) {
   if (const std::string_view disable = environment("LANEWAY_DISABLE"); !disable.empty() && disable != "0")
     give_up("LANEWAY_DISABLE is set");
   if (const std::string_view callers = environment("LANEWAY_HYPRE_CALLERS"); callers == "all")
@@ -156,11 +228,19 @@ Takeover::Takeover() : after_(default_after) {
     least_caller_ = Caller::product;
   else if (!callers.empty() && callers != "solvers")
     give_up("LANEWAY_HYPRE_CALLERS is " + std::string(callers) + ", not solvers, products or all");
-  if (const std::string_view after = environment("LANEWAY_HYPRE_AFTER"); !after.empty()) {
-    const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), after_);
-    if (error != std::errc() || end != after.data() + after.size() || after_ < 0)
-      give_up("LANEWAY_HYPRE_AFTER is " + std::string(after) + ", not a number of exchanges");
-  }
+  read_count("LANEWAY_HYPRE_AFTER", after_);
+  // Whoever names a strategy has chosen.
+  if (const std::string_view strategy = environment("LANEWAY_STRATEGY"); !strategy.empty() && strategy != "auto")
+    trial_ = 0;
+  read_count("LANEWAY_HYPRE_TRIAL", trial_);
+}
+
+void Takeover::read_count(const char* variable, std::int64_t& count) {
+  const std::string_view text = environment(variable);
+  if (text.empty()) return;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 0)
+    give_up(std::string(variable) + " is " + std::string(text) + ", not a number of exchanges");
 }
 
 void Takeover::give_up(std::string reason) {
@@ -207,12 +287,19 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
   for (const auto& [known, its_plan] : package->plans)
     if (known == kind) plan = its_plan;
   if (!plan) plan = package->plans.emplace_back(kind, std::make_shared<Plan>()).second;
-  if (plan->exchanges++ < after_) return Outcome::not_yet;
+  if (plan->exchanges++ < after_) {
+    if (Trial::current != nullptr) Trial::current->not_ready();
+    return Outcome::not_yet;
+  }
+  if (plan->lost) return Outcome::slower;
   if (!plan->made) make(exchange, kind, *plan);
   if (!plan->usable()) return Outcome::no_plan;
   if (!plan->lists->matches(*exchange.package))
     abort_job(comm, "a communication package was changed in place by a function that is not known to do so");
-  return plan->active ? Outcome::in_use : Outcome::taken_over;
+  if (plan->active) return Outcome::in_use;
+  if (Trial::current == nullptr) return Outcome::taken_over;
+  Trial::current->add(plan);
+  return Trial::current->uses_plans() ? Outcome::taken_over : Outcome::on_trial;
 }
 
 void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
@@ -246,7 +333,8 @@ hypre_ParCSRCommHandle* Takeover::start(const Exchange& exchange) {
   end_with_mpi();
   if (!on_) return nullptr;
   std::shared_ptr<Plan> plan;
-  const Outcome outcome = prepare(exchange, plan);
+  const bool lost = Trial::current != nullptr && Trial::current->lost();
+  const Outcome outcome = lost ? Outcome::slower : prepare(exchange, plan);
   ++outcomes_[static_cast<std::size_t>(outcome)];
   if (outcome != Outcome::taken_over) return nullptr;
   auto* const active = new Active;
@@ -274,7 +362,7 @@ bool Takeover::finish(hypre_ParCSRCommHandle* handle) {
 }
 
 void Takeover::end_with_mpi() {
-  if (ends_with_mpi_.exchange(true)) return;
+  if (ends_with_mpi_.load(std::memory_order_relaxed) || ends_with_mpi_.exchange(true)) return;
   int key = MPI_KEYVAL_INVALID;
   const auto at_end = [](MPI_Comm, int, void*, void*) {
     instance().end();
@@ -288,6 +376,7 @@ void Takeover::end_with_mpi() {
 void Takeover::end() {
   const std::lock_guard lock(mutex_);
   packages_.clear();
+  trials_.clear();
   on_ = false;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -20,6 +20,8 @@ enum class Outcome : std::uint8_t {
   one_rank,        ///< nothing to communicate
   other_caller,    ///< docs/hypre.md says who is known to be called by all ranks
   not_yet,         ///< of the first few exchanges of its kind
+  on_trial,        ///< run by hypre to compare
+  slower,          ///< the solver has been no faster with plans
   unknown_origin,  ///< the package was not seen being made, so nobody would say that it is freed
   in_use,          ///< an exchange of the same kind is active
   not_on_host,
@@ -67,6 +69,12 @@ class Takeover {
   /// Completes and frees a handle of `start`; false for others.
   bool finish(hypre_ParCSRCommHandle* handle);
 
+  class Trial;
+  /// What has been found out about a multigrid solver; null if nothing is to be.
+  std::shared_ptr<Trial> trial_of(const void* solver);
+  /// The solver was set up anew, or destroyed.
+  void forget(const void* solver);
+
   /// All exchanges are left to hypre from now on; `reason` is said at the end. Before the first exchange.
   void give_up(std::string reason);
 
@@ -93,19 +101,58 @@ class Takeover {
   Plan& plan_of(Package& package, Kind kind);
   Outcome prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan);
   void make(const Exchange& exchange, Kind kind, Plan& plan);
+  void read_count(const char* variable, std::int64_t& count);
   void end_with_mpi();
 
   std::mutex mutex_;  // of what follows up to the empty line; never held while communicating
   std::unordered_map<const hypre_ParCSRCommPkg*, Package> packages_;
   std::map<std::string, std::int64_t> strategies_;  // of all plans that were ever made
   std::string last_error_;
+  std::unordered_map<const void*, std::shared_ptr<Trial>> trials_;
 
   std::atomic<bool> on_ = true;
   std::string off_because_;
   Caller least_caller_ = Caller::solver;
   std::int64_t after_;
+  std::int64_t trial_;
   std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(Outcome::count_)> outcomes_{};
   std::atomic<bool> ends_with_mpi_ = false;
+};
+
+/// Cycles of a multigrid solver, with plans and by hypre alone in turns, each timed as a whole: what an exchange costs
+/// those who do not wait for it, such as processor time of ranks on the same core, is in no exchange's own time, and
+/// unknown to any model.
+class Takeover::Trial {
+ public:
+  explicit Trial(std::int64_t cycles_each) : turns_(2 * cycles_each) {}
+
+  /// Around each cycle. Collective when the last one of the trial has ended.
+  void begin();
+  void end(MPI_Comm comm, HYPRE_Int iterations);
+
+  /// Whether plans are to be used in the present cycle.
+  [[nodiscard]] bool uses_plans() const { return uses_plans_; }
+  /// The solver has been no faster with plans: all its exchanges are hypre's.
+  [[nodiscard]] bool lost() const { return lost_; }
+  /// Not all exchanges of this cycle have plans yet.
+  void not_ready() { ready_ = false; }
+  void add(const std::shared_ptr<Plan>& plan);
+
+  /// The trial of the solver that this thread is in.
+  static thread_local Trial* current;
+
+ private:
+  enum class State : std::uint8_t { waits_for_plans, runs, over };
+
+  State state_ = State::waits_for_plans;
+  bool ready_ = true;
+  bool uses_plans_ = true;
+  bool lost_ = false;
+  std::int64_t turn_ = 0;
+  std::int64_t turns_;
+  double start_ = 0;
+  std::array<std::vector<double>, 2> seconds_;  // by hypre, with plans
+  std::vector<std::weak_ptr<Plan>> plans_;
 };
 
 }  // namespace laneway::hypre

@@ -41,7 +41,7 @@ void ProgressSlot::activate() {
 }
 
 void ProgressSlot::advance() {
-  if (!change(State::active, State::busy)) return;
+  if (state() != State::active || !change(State::active, State::busy)) return;
   bool complete = true;  // also if it fails
   try {
     complete = work_->progress();
@@ -83,7 +83,17 @@ bool Activity::done(Executor* executor) {
 void Activity::wait_with_others(Executor* executor) {
   if constexpr (simulated)
     if (executor != nullptr && progress_list(Progress::in_calls).active() == 1 && slot_ != nullptr) executor->wait();
-  progress_until([&] { return test(executor); });
+  if (test(executor)) return;
+  const Attendance attendance;
+  int turns = 0;
+  do {
+    // Usually nothing else is active. The slots of all others would be far away in memory.
+    if (slot_ != nullptr && active_work() == 1)
+      slot_->advance();
+    else
+      progress_all();
+    relax(turns);
+  } while (!test(executor));
 }
 
 }  // namespace laneway

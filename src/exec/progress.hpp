@@ -81,6 +81,7 @@ class ProgressSlot {
 
  private:
   friend class ProgressList;
+  friend class Activity;
   enum class State : std::uint8_t { free, idle, active, busy, complete };
 
   explicit ProgressSlot(ProgressList& list) : list_(list) {}
@@ -98,9 +99,12 @@ class ProgressSlot {
   ProgressSlot* next_ = nullptr;
 };
 
-/// Whether work is active that somebody besides its owner advances.
+/// How much work is active that somebody besides its owner advances.
+[[nodiscard]] inline int active_work() {
+  return progress_lists[0].active() + progress_lists[1].active();
+}
 [[nodiscard]] inline bool any_active() {
-  return (progress_lists[0].active() | progress_lists[1].active()) != 0;
+  return active_work() != 0;
 }
 
 /// Advances it.

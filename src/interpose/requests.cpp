@@ -1,7 +1,5 @@
 #include "interpose/requests.hpp"
 
-#include <dlfcn.h>
-
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -11,6 +9,7 @@
 #include "c/barrier.hpp"
 #include "core/relax.hpp"
 #include "exec/progress.hpp"
+#include "interpose/engine.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report.hpp"
 #include "interpose/settings.hpp"
@@ -53,24 +52,6 @@ auto& free_tags = *new std::vector<int>;
 int next_tag = 0;
 MPI_Comm self = MPI_COMM_NULL;
 std::atomic<int> failure{MPI_SUCCESS};
-
-#ifdef OPEN_MPI
-using Hook = int (*)(int (*)());
-
-Hook hook_function(const char* name) {
-  return reinterpret_cast<Hook>(dlsym(RTLD_DEFAULT, name));
-}
-
-/// Open MPI calls what is registered whenever one of its calls waits.
-void set_hook(bool wanted) {
-  static bool set = false;
-  if (set == wanted) return;
-  set = wanted;
-  hook_function(wanted ? "opal_progress_register" : "opal_progress_unregister")(advance);
-}
-#else
-void set_hook(bool) {}
-#endif
 
 int make_handle(Taken& made) {
   if (self == MPI_COMM_NULL) {
@@ -173,10 +154,7 @@ int start(const std::shared_ptr<Taken>& operation, const char* call) {
 }  // namespace
 
 SplitPhase split_phase() {
-#ifdef OPEN_MPI
-  static const bool has_hook = hook_function("opal_progress_register") && hook_function("opal_progress_unregister");
-  if (has_hook) return SplitPhase::hooked;
-#endif
+  if (has_engine()) return SplitPhase::hooked;
   static const bool promised = [] {
     const char* const progress = std::getenv("LANEWAY_PROGRESS");
     if (progress == nullptr) return false;
@@ -194,7 +172,7 @@ int give_handle(LNW_Request operation, bool persistent, MPI_Request* handle) {
   taken.emplace(made->handle, made);
   known_operations.fetch_add(1, std::memory_order_relaxed);
   if (!persistent) activate(made);
-  if (split_phase() == SplitPhase::hooked) set_hook(true);
+  if (split_phase() == SplitPhase::hooked) call_in_engine(advance);
   return MPI_SUCCESS;
 }
 
@@ -233,7 +211,7 @@ int take_failure() {
 }
 
 void free_all() {
-  set_hook(false);
+  call_in_engine(nullptr);
   std::unordered_map<MPI_Request, std::shared_ptr<Taken>> left;
   {
     const Hold hold;
