@@ -14,6 +14,8 @@
 #include <random>
 #include <string>
 
+#include "node.hpp"
+
 namespace laneway::sim {
 
 namespace {
@@ -72,16 +74,6 @@ int open_shared(std::int64_t process, std::int64_t descriptor, std::uint64_t tok
 
 std::byte* map_shared(int descriptor, std::size_t bytes) {
   return map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(shared_header_bytes));
-}
-
-std::uint64_t process_began_at() {
-  std::ifstream file("/proc/self/stat");
-  const std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::size_t at = name_end + 1;
-  for (int field = 2; field < 21; ++field) at = line.find(' ', at + 1);
-  return std::strtoull(line.c_str() + at, nullptr, 10);
 }
 
 void write_uuid(int device, unsigned char uuid[16]) {
@@ -240,7 +232,7 @@ void Memory::share(const void* pointer, lnw_ipc_memory* memory) const {
   memory->bytes = found->bytes;
   memory->offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(pointer) - found->base);
   memory->process = getpid();
-  memory->process_began_at = process_began_at();
+  memory->process_began_at = plugin::process_began_at();
 }
 
 std::byte* Memory::open(const lnw_ipc_memory& memory) {

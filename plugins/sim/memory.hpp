@@ -75,8 +75,6 @@ class Memory {
 /// Bytes at the beginning of shared memory that are not its user's: the token.
 inline constexpr std::size_t shared_header_bytes = 4096;
 
-/// When this process began, by the system's clock: tells it from others of the same number.
-[[nodiscard]] std::uint64_t process_began_at();
 /// Of a device of this machine, and of this host name.
 void write_uuid(int device, unsigned char uuid[16]);
 

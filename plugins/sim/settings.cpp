@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <deque>
 #include <functional>
+
+#include "node.hpp"
 
 namespace laneway::sim {
 
@@ -56,25 +57,6 @@ std::vector<std::vector<int>> read_links(std::string_view setting, std::string_v
         times == std::string_view::npos ? 1 : static_cast<int>(number(setting, link.substr(times + 1), 1, expected));
   }
   return links;
-}
-
-std::vector<std::vector<int>> count_hops(const std::vector<std::vector<int>>& links) {
-  const std::size_t size = links.size();
-  std::vector<std::vector<int>> hops(size, std::vector<int>(size, -1));
-  for (std::size_t from = 0; from < size; ++from) {
-    std::deque<std::size_t> next = {from};
-    hops[from][from] = 0;
-    while (!next.empty()) {
-      const std::size_t here = next.front();
-      next.pop_front();
-      for (std::size_t there = 0; there < size; ++there)
-        if (links[here][there] > 0 && hops[from][there] < 0) {
-          hops[from][there] = hops[from][here] + 1;
-          next.push_back(there);
-        }
-    }
-  }
-  return hops;
 }
 
 }  // namespace
@@ -137,7 +119,7 @@ void Settings::read(std::string_view text, bool running) {
   const auto size = static_cast<std::size_t>(devices);
   if (links.empty()) links.assign(size, std::vector<int>(size, 0));
   if (links.size() != size) reject("links", "devices= before them");
-  hops = count_hops(links);
+  hops = plugin::count_hops(links);
 }
 
 }  // namespace laneway::sim

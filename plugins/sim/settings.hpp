@@ -3,18 +3,15 @@
 #include <laneway/device.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "failure.hpp"
+
 namespace laneway::sim {
 
-/// What a table function returns instead of LNW_DEVICE_OK.
-struct Failure : std::runtime_error {
-  Failure(int failure_status, const std::string& what) : std::runtime_error(what), status(failure_status) {}
-  int status;
-};
+using plugin::Failure;
 
 /// The time that moving bytes takes. Without one, as long as the host's copy takes.
 struct Rate {

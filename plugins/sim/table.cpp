@@ -96,46 +96,21 @@ Sim& sim() {
   return *one;
 }
 
-std::string& last_failure() {
-  thread_local std::string text;
-  return text;
-}
-
-int& last_status() {
-  thread_local int status = LNW_DEVICE_OK;
-  return status;
-}
-
 int& chosen_device() {
   thread_local int device = sim().settings.device;
   return device;
 }
 
-/// Runs a table function's body, which returns nothing or a status, and makes a status of what it throws.
+/// For what works even once earlier work has failed.
 template <class Body>
 int try_anyway(Body&& body) noexcept {
-  int status = LNW_DEVICE_FAILED;
-  try {
+  return plugin::attempt([&] {
     if (in_host_call()) throw Failure(LNW_DEVICE_INVALID, "a function of host_call must not call the device");
-    if constexpr (std::is_void_v<decltype(body())>) {
-      body();
-      return LNW_DEVICE_OK;
-    } else {
-      return body();
-    }
-  } catch (const Failure& failure) {
-    status = failure.status;
-    last_failure() = failure.what();
-  } catch (const std::bad_alloc&) {
-    status = LNW_DEVICE_OUT_OF_MEMORY;
-    last_failure() = "out of memory";
-  } catch (const std::exception& error) {
-    last_failure() = error.what();
-  }
-  return last_status() = status;
+    return body();
+  });
 }
 
-/// The same, for whatever fails once earlier work has.
+/// For all else.
 template <class Body>
 int attempt(Body&& body) noexcept {
   return try_anyway([&] {
@@ -391,28 +366,7 @@ std::uint64_t& accessible_word(std::uint64_t* word) {
 
 int probe() {
   if (sim().wrong_settings.empty()) return LNW_DEVICE_OK;
-  last_failure() = sim().wrong_settings;
-  return last_status() = LNW_DEVICE_FAILED;
-}
-
-const char* message(int status) {
-  if (status == last_status() && !last_failure().empty()) return last_failure().c_str();
-  switch (status) {
-    case LNW_DEVICE_OK:
-      return "no error";
-    case LNW_DEVICE_NOT_READY:
-      return "not complete yet";
-    case LNW_DEVICE_ABSENT:
-      return "no such device";
-    case LNW_DEVICE_INVALID:
-      return "invalid argument";
-    case LNW_DEVICE_OUT_OF_MEMORY:
-      return "out of memory";
-    case LNW_DEVICE_UNSUPPORTED:
-      return "not supported";
-    default:
-      return "the device failed";
-  }
+  return plugin::fail(LNW_DEVICE_FAILED, sim().wrong_settings.c_str());
 }
 
 int device_info(int device, lnw_device_info* info) {
@@ -803,7 +757,7 @@ constexpr lnw_device_table table = {
     .bytes = sizeof(lnw_device_table),
     .vendor = "sim",
     .probe = probe,
-    .message = message,
+    .message = plugin::message,
     .device_count = [](int* count) { return attempt([&] { *count = sim().settings.devices; }); },
     .device_info = device_info,
     .current_device = [](int* device) { return attempt([&] { *device = chosen_device(); }); },

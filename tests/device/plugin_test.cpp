@@ -45,6 +45,29 @@ TEST(DevicePluginDeathTest, ByDefaultNothingIsSaidWhereThereIsNoDriver) {
   EXPECT_EXIT(load_only(fake("NO_DRIVER"), 0), ExitedWithCode(0), only(""));
 }
 
+#ifdef PLUGIN_cuda
+constexpr const char* cuda_plugin = PLUGIN_cuda;
+#else
+constexpr const char* cuda_plugin = nullptr;
+#endif
+#ifdef PLUGIN_hip
+constexpr const char* hip_plugin = PLUGIN_hip;
+#else
+constexpr const char* hip_plugin = nullptr;
+#endif
+
+TEST(DevicePluginDeathTest, OfNvidiaIsSilentWithoutADriver) {
+  if (cuda_plugin == nullptr) GTEST_SKIP() << "the CUDA plugin is not built: there is no nvcc";
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a CUDA driver";
+  EXPECT_EXIT(load_only(cuda_plugin, 0), ExitedWithCode(0), only(""));
+}
+
+TEST(DevicePluginDeathTest, OfAmdIsSilentWithoutADriver) {
+  if (hip_plugin == nullptr) GTEST_SKIP() << "the HIP plugin is not built: there is no hipcc";
+  if (access("/dev/kfd", F_OK) == 0) GTEST_SKIP() << "there is an AMD driver";
+  EXPECT_EXIT(load_only(hip_plugin, 0), ExitedWithCode(0), only(""));
+}
+
 TEST(DevicePluginDeathTest, NoneIsAskedFor) {
   EXPECT_EXIT(load_only("", 0), ExitedWithCode(0), only(""));
 }
