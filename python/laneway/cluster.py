@@ -14,8 +14,6 @@ from laneway.errors import UserError
 from laneway.places import Cluster
 from laneway.processes import wait_bounded
 
-MTU = 3000
-
 _CAP_NET_ADMIN = 12
 _CAP_SYS_ADMIN = 21
 _STOP_SECONDS = 6.0
@@ -26,6 +24,12 @@ _HELP = (
     "  - as an ordinary user, allow it:     sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000\n"
     "Without that right, '--on local' runs the same program on this machine alone."
 )
+
+
+def frame_bytes(cluster: Cluster) -> int:
+    """The largest packet of a link. The more all links carry, the larger: packets cost processor time that ranks need."""
+    bits_per_second = len(cluster.ranks_by_node) * cluster.bits_per_second
+    return 3000 if bits_per_second <= 4e8 else 6000 if bits_per_second <= 1e9 else 9000
 
 
 def _has_capabilities() -> bool:
@@ -73,7 +77,7 @@ def run(
         "id": str(os.getpid()),
         "ranks_by_node": list(cluster.ranks_by_node),
         "bits_per_second": cluster.bits_per_second,
-        "mtu": MTU,
+        "mtu": frame_bytes(cluster),
         "lifeline": lifeline,
         "command": list(command),
     }

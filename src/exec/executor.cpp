@@ -76,12 +76,14 @@ void Executor::bind(Buffers buffers, Transport& transport) {
   const std::vector<Step>& steps = plan_->steps;
   step_message_.assign(steps.size(), -1);
   std::vector<Message> messages;
+  bool uses_staging = false;
   auto add_messages = [&](StepKind kind, bool initial) {
     for (std::size_t s = 0; s < steps.size(); ++s) {
       const Step& step = steps[s];
       if (step.kind != kind || step.after.empty() != initial) continue;
       step_message_[s] = static_cast<int>(messages.size());
       message_step_.push_back(static_cast<int>(s));
+      uses_staging = uses_staging || step.span.buffer == Buffer::staging;
       messages.push_back({kind == StepKind::send, step.peer, step.channel,
                           at(bases_[static_cast<std::size_t>(step.span.buffer)], step.span.offset), step.span.bytes});
     }
@@ -94,7 +96,13 @@ void Executor::bind(Buffers buffers, Transport& transport) {
   initial_messages_ = static_cast<int>(messages.size());
   add_messages(StepKind::receive, false);
   add_messages(StepKind::send, false);
-  endpoint_ = transport.bind(messages);
+  endpoints_[0] = transport.bind(messages);
+  endpoint_ = endpoints_[0].get();
+  if (plan_->staging_alternate == 0 || !uses_staging) return;
+  for (std::size_t m = 0; m < messages.size(); ++m)
+    if (steps[static_cast<std::size_t>(message_step_[m])].span.buffer == Buffer::staging)
+      messages[m].data += plan_->staging_alternate;
+  endpoints_[1] = transport.bind(messages);
 }
 
 void Executor::place(std::size_t s) {
@@ -103,6 +111,8 @@ void Executor::place(std::size_t s) {
   if (copies(step.kind)) {
     place.from = bases_[static_cast<std::size_t>(step.from)];
     place.to = bases_[static_cast<std::size_t>(step.to)];
+    if (step.from == Buffer::staging) place.alternate_from = plan_->staging_alternate;
+    if (step.to == Buffer::staging) place.alternate_to = plan_->staging_alternate;
   }
   if (!signals(step.kind)) return;
   const NodeMemory::Part& peer = memory_->peers.at(step.peer);
@@ -110,13 +120,14 @@ void Executor::place(std::size_t s) {
   place.word = (step.kind == StepKind::take ? memory_->own.window : words) + step.flag;
   place.is_own_ready = step.kind == StepKind::gate && step.peer == plan_->rank && step.flag == ready_word;
   place.lag = static_cast<std::uint64_t>(step.lag);
-  place.alternate_word = step.alternate;
   if (step.kind == StepKind::put) {
     place.to = step.to == Buffer::staging ? peer.staging : peer.window;
     place.alternate_to = step.alternate;
+    if (step.to == Buffer::window) place.alternate_word = step.alternate;
   } else if (step.kind == StepKind::take) {
     if (step.from == Buffer::staging) place.from = peer.staging;
     place.alternate_from = step.alternate;
+    if (step.from == Buffer::window) place.alternate_word = step.alternate;
   }
 }
 
@@ -174,12 +185,14 @@ void Executor::drain() {
   }
 }
 
+void Executor::begin_exchange() {
+  memory_->begin_exchange();
+  second_slot_ = memory_->second_slot();
+  endpoint_ = endpoints_[second_slot_ && endpoints_[1] ? 1 : 0].get();
+}
+
 void Executor::start_rest() {
-  if (memory_) {
-    memory_->begin_exchange();
-    second_slot_ = memory_->second_slot();
-    raise(memory_->own.words + started_word, memory_->exchange);
-  }
+  if (memory_) raise(memory_->own.words + started_word, memory_->exchange);
   remaining_ = static_cast<int>(plan_->steps.size());
   waiting_.clear();
   if (!independent_) std::copy(unmet_at_start_.begin(), unmet_at_start_.end(), unmet_.begin());

@@ -37,6 +37,7 @@ class Executor final : public Progressive {
 
   /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
   void start() {
+    if (memory_) begin_exchange();
     if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
     remaining_ = initial_messages_;
     messages_complete_ = remaining_ == 0;
@@ -73,6 +74,7 @@ class Executor final : public Progressive {
 
   void bind(Buffers buffers, Transport& transport);
   void place(std::size_t step);
+  void begin_exchange();
   void start_rest();
   void wait_for_steps();
   void move(int step);
@@ -86,7 +88,8 @@ class Executor final : public Progressive {
   void drain();
   void finish();
 
-  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<Endpoint> endpoints_[2];  // for every second exchange, if staging memory has two places
+  Endpoint* endpoint_ = nullptr;
   int initial_messages_ = 0;
   int remaining_ = 0;
   bool independent_ = false;

@@ -64,6 +64,7 @@ std::uint64_t fingerprint(const Plan& plan) {
   mix(plan.rank);
   mix(plan.staging_bytes);
   mix(plan.window_bytes);
+  mix(plan.staging_alternate);
   for (const Step& step : plan.steps) {
     for (std::int64_t v : {static_cast<std::int64_t>(step.kind), static_cast<std::int64_t>(step.stage),
                            static_cast<std::int64_t>(step.peer), static_cast<std::int64_t>(step.channel),

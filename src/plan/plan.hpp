@@ -70,7 +70,8 @@ struct Step {
   std::vector<CopyRun> runs;
   // put, gate: a word of the peer's window; take: of the own one
   std::int64_t flag = 0;
-  /// put, take: what is added to places in windows in every second exchange; 0 where there is only one place.
+  /// put, take: what is added to places in windows, or in the peer's staging memory, in every second exchange; 0 where
+  /// there is only one place.
   std::int64_t alternate = 0;
   /// gate: the word must not be less than the number of this exchange minus this.
   std::int64_t lag = 0;
@@ -103,6 +104,8 @@ struct Plan {
   std::int64_t staging_bytes = 0;
   std::vector<Step> steps;
   std::int64_t window_bytes = 0;
+  /// What is added to places in the own staging memory in every second exchange; 0 where there is only one place.
+  std::int64_t staging_alternate = 0;
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

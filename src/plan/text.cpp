@@ -70,7 +70,9 @@ Step step_from_json(const json& j) {
 std::string to_json(const Plan& plan) {
   std::string text =
       "{\"rank\": " + std::to_string(plan.rank) + ", \"staging_bytes\": " + std::to_string(plan.staging_bytes) +
-      (plan.window_bytes > 0 ? ", \"window_bytes\": " + std::to_string(plan.window_bytes) : "") + ", \"steps\": [";
+      (plan.window_bytes > 0 ? ", \"window_bytes\": " + std::to_string(plan.window_bytes) : "") +
+      (plan.staging_alternate > 0 ? ", \"staging_alternate\": " + std::to_string(plan.staging_alternate) : "") +
+      ", \"steps\": [";
   const char* separator = "\n  ";
   for (const Step& step : plan.steps) {
     text += separator + step_to_json(step).dump();
@@ -82,7 +84,8 @@ std::string to_json(const Plan& plan) {
 Plan plan_from_json(const std::string& text) {
   try {
     const json j = json::parse(text);
-    Plan plan{j.at("rank"), j.at("staging_bytes"), {}, j.value("window_bytes", std::int64_t{0})};
+    Plan plan{j.at("rank"), j.at("staging_bytes"), {}, j.value("window_bytes", std::int64_t{0}),
+              j.value("staging_alternate", std::int64_t{0})};
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;
   } catch (const json::exception& error) {

@@ -77,6 +77,8 @@ std::int64_t slot_bytes(std::int64_t bytes) {
 
 Localizer::Localizer(Plan plan, const Region& node, const LocalOptions& options)
     : plan_(std::move(plan)), node_(node), options_(options), readers_(plan_.steps.size()) {
+  if (!options.shares_staging && plan_.staging_bytes <= options.doubled_staging_bytes)
+    alternate_ = rounded_up(plan_.staging_bytes, cache_line);
   for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s)
     for (int before : step(s).after) readers_[static_cast<std::size_t>(before)].push_back(s);
   for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
@@ -206,7 +208,9 @@ Round Localizer::begin() {
       letter.put(step(side.step).span.bytes);
       const bool offered = can_be_pulled(side);
       letter.put(offered);
-      if (offered) letter.put(side.place);
+      if (!offered) continue;
+      letter.put(side.place);
+      letter.put(alternate_);
     }
     round.letters.push_back({peer, letter.take()});
   }
@@ -232,12 +236,18 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
       const auto bytes = letter.get<std::int64_t>();
       const auto offered = letter.get<bool>();
       RangeList place;
-      if (offered) place = letter.get_ranges();
+      std::int64_t alternate = 0;
+      if (offered) {
+        place = letter.get_ranges();
+        alternate = letter.get<std::int64_t>();
+      }
       if (m >= sides.size()) continue;
       Side& side = sides[m];
       agrees = agrees && step(side.step).channel == channel && step(side.step).span.bytes == bytes;
       side.mode = choose(side, offered);
-      if (side.mode == Mode::pull) side.peer_place = std::move(place);
+      if (side.mode != Mode::pull) continue;
+      side.peer_place = std::move(place);
+      side.alternate = alternate;
     }
     // What the sides see differently, they leave to the MPI library, which reports it.
     if (!agrees)
@@ -267,8 +277,9 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
       letter.put(side.mode);
       letter.put(side.flag);
       letter.put(side.slot);
-      letter.put(side.alternate);
+      if (side.mode == Mode::mailbox) letter.put(side.alternate);
       if (side.mode != Mode::push) continue;
+      letter.put(alternate_);
       letter.put(side.stream);
       letter.put(side.place);
     }
@@ -288,7 +299,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       side.mode = letter.get<Mode>();
       side.flag = letter.get<std::int64_t>();
       side.slot = letter.get<std::int64_t>();
-      side.alternate = letter.get<std::int64_t>();
+      if (side.mode == Mode::mailbox || side.mode == Mode::push) side.alternate = letter.get<std::int64_t>();
       if (side.mode != Mode::push) continue;
       side.peer_stream = letter.get_ranges();
       side.peer_place = letter.get_ranges();
@@ -298,7 +309,8 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   std::vector<const Side*> side_of(plan_.steps.size(), nullptr);
   std::vector<bool> replaced(plan_.steps.size(), false);
   std::map<Rank, RangeSet> pulled;  // from this rank's staging memory, by reader
-  std::set<Rank> pushed_to;
+  std::map<Rank, std::int64_t> pushed_to;  // and the distance of the two places there
+  bool pushed_here = false;
   std::set<Rank> mailed_to;
   std::set<Rank> taken_from;
   for (const auto* all : {&out_, &in_})
@@ -309,9 +321,10 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
         for (int copy : side.packing) replaced[static_cast<std::size_t>(copy)] = true;
         if (all == &in_) {
           taken_from.insert(peer);
+          pushed_here = pushed_here || side.mode == Mode::push;
           continue;
         }
-        if (side.mode == Mode::push) pushed_to.insert(peer);
+        if (side.mode == Mode::push) pushed_to[peer] = side.alternate;
         if (side.mode == Mode::mailbox) mailed_to.insert(peer);
         if (side.mode == Mode::pull) pulled[peer] = unite(pulled[peer], RangeSet(side.place));
       }
@@ -320,6 +333,10 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
     if (!options_.shares_staging) return {};
   }
   for (const auto& [reader, bytes] : pulled) takers_.push_back(reader);
+  if (alternate_ > 0 && (pushed_here || !pulled.empty())) {
+    plan_.staging_alternate = alternate_;
+    plan_.staging_bytes = 2 * alternate_;
+  }
 
   std::vector<Step> steps;
   const auto add_gate = [&](Rank peer, std::int64_t word, std::int64_t lag) {
@@ -332,11 +349,16 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
     return static_cast<int>(steps.size()) - 1;
   };
   const bool shares = options_.shares_staging;
-  std::map<Rank, int> may_write;  // to the staging memory of a peer, or to what the peer takes from
+  std::map<Rank, int> may_push;  // into the staging memory of a peer
+  std::map<Rank, int> has_pulled;
   for (Rank peer : node_.members) {
-    if (shares && pushed_to.contains(peer)) may_write[peer] = add_gate(peer, ready_word, 0);
-    if (!shares && (pushed_to.contains(peer) || pulled.contains(peer)))
-      may_write[peer] = add_gate(peer, completed_word, 1);
+    if (const auto pushed = pushed_to.find(peer); pushed != pushed_to.end())
+      may_push[peer] =
+          shares ? add_gate(peer, ready_word, 0) : add_gate(peer, completed_word, lag(pushed->second));
+    if (shares || !pulled.contains(peer)) continue;
+    has_pulled[peer] = may_push.contains(peer) && lag(pushed_to.at(peer)) == lag(alternate_)
+                           ? may_push.at(peer)
+                           : add_gate(peer, completed_word, lag(alternate_));
   }
   bool fills_staging = false;
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -380,7 +402,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
         now.to = side->mode == Mode::push ? Buffer::staging : Buffer::window;
         if (side->mode == Mode::push) {
           now.runs = copy_runs(pick(side->place, side->peer_stream), side->peer_place);
-          now.after.push_back(may_write.at(now.peer));
+          now.after.push_back(may_push.at(now.peer));
         } else if (side->mode == Mode::mailbox) {
           now.runs = copy_runs(side->place, {{side->slot, bytes}});
         }
@@ -407,7 +429,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
         gates.push_back(own_ready);
       } else if (!written.empty()) {
         for (const auto& [reader, bytes] : pulled)
-          if (!intersect(bytes, RangeSet(written)).empty()) gates.push_back(may_write.at(reader));
+          if (!intersect(bytes, RangeSet(written)).empty()) gates.push_back(has_pulled.at(reader));
       }
       if (now.kind == StepKind::receive) {  // those of one channel must begin in plan order
         std::vector<int>& earlier = gates_of[{now.peer, now.channel}];

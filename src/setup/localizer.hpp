@@ -18,6 +18,9 @@ struct LocalOptions {
   std::int64_t mailbox_bytes = 65536;
   /// All mailboxes of a rank together; the largest messages go without.
   std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;
+  /// Staging memory of up to this size has two places, used in turn. Short exchanges then do not wait for ranks that have
+  /// yet to complete the one before; long ones gain nothing, and would need much memory.
+  std::int64_t doubled_staging_bytes = 65536;
   /// Staging memory is shared with other plans that are never active at the same time.
   bool shares_staging = false;
 };
@@ -36,6 +39,7 @@ struct LocalOptions {
 ///   is none, a gate does.
 /// - A put into staging memory waits until its rank has completed the exchange before.
 /// - A step that writes staging memory from which others take waits until these have completed the exchange before.
+/// - Where that memory has two places, both wait for the exchange before the one before only.
 ///
 /// With shared staging memory exchanges are counted over all plans that share it, and who took from a rank's memory in
 /// the exchange before may be unknown to this plan. So what writes a rank's staging memory, by itself or from a peer,
@@ -81,6 +85,7 @@ class Localizer {
   [[nodiscard]] bool is_local(Rank peer) const;
   [[nodiscard]] const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
   void drop_mailboxes();
+  [[nodiscard]] static std::int64_t lag(std::int64_t alternate) { return alternate > 0 ? 2 : 1; }
   Round answer(const std::vector<Bytes>& inbox);
   Round rewrite(const std::vector<Bytes>& inbox);
 
@@ -91,6 +96,7 @@ class Localizer {
   std::map<Rank, std::vector<Side>> out_;  // ascending (channel, place in the plan), as `in_` of the peer
   std::map<Rank, std::vector<Side>> in_;
   std::vector<Rank> takers_;
+  std::int64_t alternate_ = 0;  // between the two places of the own staging memory
   bool answered_ = false;
 };
 

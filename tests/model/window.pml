@@ -1,6 +1,7 @@
 /* How ranks of one node exchange messages through shared memory, for the model checker Spin. docs/verify.md tells the
    protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory and Wait waits for
-   its readers, or READY if they share it and the next exchange does, and what makes ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
+   its readers, or READY if they share it and the next exchange does, TWO_PLACES if staging memory has a place for every
+   second exchange, and what makes ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
 
 #ifndef ITERATIONS
 #define ITERATIONS 3
@@ -165,8 +166,13 @@ byte order;
 
 /* The bytes of an area are two halves that tell request and exchange. `unread` counts who has yet to read what is being
    or has been written. */
-byte memory[2 * AREAS];
-byte unread[AREAS];
+#ifdef TWO_PLACES
+#define PLACES (2 * AREAS)
+#else
+#define PLACES AREAS
+#endif
+byte memory[2 * PLACES];
+byte unread[PLACES];
 
 /* With READY, exchanges are counted over all requests. */
 #ifdef READY
@@ -186,7 +192,11 @@ byte unread[AREAS];
 #define SLOT(m) (kind[m] == MAILBOX && k % 2 == 1)
 #endif
 #define FLAG(m) flag[2 * (m) + SLOT(m)]
+#ifdef TWO_PLACES
+#define PLACE(m) (area[m] + (kind[m] == MAILBOX -> SLOT(m) : AREAS * (k % 2)))
+#else
 #define PLACE(m) (area[m] + SLOT(m))
+#endif
 
 inline write_half(m) {
 #ifndef ONLY_BYTES
@@ -206,8 +216,15 @@ inline read_rest(m) {
   unread[PLACE(m)]--
 }
 
-/* The rules, for rank r in exchange k of request q. */
-#define HAS_PULLED(set, i) (!IN(set, i) || completed[AT(i)] + 1 >= k)
+/* The rules, for rank r in exchange k of request q: memory is written again after so many exchanges. */
+#ifndef LAG
+#ifdef TWO_PLACES
+#define LAG 2
+#else
+#define LAG 1
+#endif
+#endif
+#define HAS_PULLED(set, i) (!IN(set, i) || completed[AT(i)] + LAG >= k)
 #if defined(READY) && !defined(PRIVATE_PUSH_RULE)
 #define MAY_PUSH(m) (ready[to[m]] >= k)
 #elif defined(SHARED) && !defined(PRIVATE_PUSH_RULE)
@@ -215,9 +232,9 @@ inline read_rest(m) {
 #elif defined(NO_PUSH_RULE)
 #define MAY_PUSH(m) true
 #elif defined(RELAY_RULE)
-#define MAY_PUSH(m) (completed[AT(to[m])] + 1 >= k && EACH_RANK(HAS_PULLED, pulling[m]))
+#define MAY_PUSH(m) (completed[AT(to[m])] + LAG >= k && EACH_RANK(HAS_PULLED, pulling[m]))
 #else
-#define MAY_PUSH(m) (completed[AT(to[m])] + 1 >= k)
+#define MAY_PUSH(m) (completed[AT(to[m])] + LAG >= k)
 #endif
 #if defined(READY) && !defined(NO_PULL_RULE)
 #define MAY_RECEIVE(m) (ready[r] >= k)
@@ -238,14 +255,14 @@ inline read_rest(m) {
 
 #define SENDS(what, m) (kind[m] == what && request[m] == q && from[m] == r)
 #define TAKES(what, m) (kind[m] == what && request[m] == q && to[m] == r)
-#define HAS_COME(set, i) (!IN(set, i) || flag[2 * (i)] == k)
+#define HAS_COME(set, i) (!IN(set, i) || flag[2 * (i)] >= k)
 
 #define CAN_MAIL(m) (SENDS(MAILBOX, m) && FLAG(m) < k)
 #define CAN_PUSH(m) (SENDS(PUSH, m) && flag[2 * (m)] < k && MAY_PUSH(m))
 #define CAN_SEND(m) (SENDS(NETWORK, m) && sending[m] < k && EACH_MESSAGE(HAS_COME, after[m]))
 #define CAN_TELL(m) (SENDS(PULL, m) && flag[2 * (m)] < k && EACH_MESSAGE(HAS_COME, after[m]))
 #define CAN_RECEIVE(m) (TAKES(NETWORK, m) && receiving[m] < k && MAY_RECEIVE(m))
-#define CAN_TAKE(m) ((TAKES(PULL, m) || TAKES(MAILBOX, m)) && taken[m] < k && FLAG(m) == k)
+#define CAN_TAKE(m) ((TAKES(PULL, m) || TAKES(MAILBOX, m)) && taken[m] < k && FLAG(m) >= k)
 
 #define HAS_SENT(m) \
   ((!SENDS(PUSH, m) && !SENDS(PULL, m) || flag[2 * (m)] == k) && (!SENDS(NETWORK, m) || sent[m] == k))

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from laneway import supervisor
+from laneway import cluster, supervisor
 from laneway.errors import UserError
 from laneway.launch import Job, command_line
 from laneway.paths import find_program, root
-from laneway.places import Local, parse_place
+from laneway.places import Cluster, Local, parse_place
 
 
 def test_ranks_default_to_what_the_place_holds() -> None:
@@ -80,7 +80,10 @@ def test_tools_are_found_in_the_build(tmp_path: Path, monkeypatch: pytest.Monkey
         find_program("laneway-tool", "openmpi")
 
 
-@pytest.mark.parametrize("bits", [1e8, 2e8, 1e9, 1e10])
-def test_burst_hides_at_most_a_frame_and_a_moment(bits: float) -> None:
-    mtu = 3000
+@pytest.mark.parametrize("where", ["2x8@100mbit", "2x8@200mbit", "4x4@200mbit", "2x8@1gbit", "4x4@10gbit"])
+def test_burst_hides_at_most_a_frame_and_a_moment(where: str) -> None:
+    place = parse_place(f"cluster:{where}")
+    assert isinstance(place, Cluster)
+    bits = place.bits_per_second
+    mtu = cluster.frame_bytes(place)
     assert mtu + 18 <= supervisor.burst_bytes(bits, mtu) <= mtu + 18 + bits / 8 * 60e-6

@@ -121,6 +121,16 @@ TEST(Localizer, TheScheduleFindsMutatedRules) {
          Step& step = plans[rank].steps[s];
          return step.kind == StepKind::put && std::exchange(step.alternate, 0) != 0;
        }},
+      {"one place of staging memory",
+       [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
+         if (s != 0 || std::exchange(plans[rank].staging_alternate, 0) == 0) return false;
+         for (Plan& plan : plans)
+           for (Step& step : plan.steps)
+             if (step.peer == static_cast<Rank>(rank) && ((step.kind == StepKind::put && step.to == Buffer::staging) ||
+                                                          (step.kind == StepKind::take && step.from == Buffer::staging)))
+               step.alternate = 0;
+         return true;
+       }},
       {"one slot",
        [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          const Step& put = plans[rank].steps[s];

@@ -116,7 +116,8 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
   const Machine memory = random.chance(70) ? c.machine : random_machine(random, ranks);
   for (Rank r = 0; r < ranks; ++r) result.nodes.push_back(memory.region(0, r));
   const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096, 65536}),
-                           random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23})};
+                           random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23}),
+                           random.one_of<std::int64_t>({0, 64, 65536})};
   result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, local);
   return result;
 }
