@@ -21,6 +21,7 @@ inline constexpr bool has_stream_values = true;
 inline constexpr int most_devices = 64;
 
 // The header renames functions to their newest versions, and so do these names, and the texts made of them.
+// clang-format off
 #define LANEWAY_CUDA_FUNCTIONS(F)                                                                                  \
   F(cuInit)                                                                                                        \
   F(cuGetErrorString) F(cuDeviceGetCount) F(cuDeviceGetName) F(cuDeviceGetUuid) F(cuDeviceTotalMem)                \
@@ -35,6 +36,7 @@ inline constexpr int most_devices = 64;
                                       F(cuLaunchKernel) F(cuIpcGetMemHandle) F(cuIpcOpenMemHandle)                 \
                                           F(cuIpcCloseMemHandle) F(cuIpcGetEventHandle) F(cuIpcOpenEventHandle)    \
                                               F(cuStreamWriteValue64) F(cuStreamWaitValue64)
+// clang-format on
 #define LANEWAY_NAME(name) #name
 
 struct Driver {

@@ -21,6 +21,7 @@ inline constexpr int most_devices = 64;
 /// Streams wait for words in signal memory only, which has one word an allocation and cannot be shared: kernels wait.
 inline constexpr bool has_stream_values = false;
 
+// clang-format off
 #define LANEWAY_HIP_FUNCTIONS(F)                                                                                       \
   F(hipInit)                                                                                                           \
   F(hipRuntimeGetVersion) F(hipGetErrorString) F(hipPeekAtLastError) F(hipGetLastError) F(hipGetDeviceCount)           \
@@ -36,6 +37,7 @@ inline constexpr bool has_stream_values = false;
                                           F(hipModuleGetFunction) F(hipModuleLaunchKernel) F(hipIpcGetMemHandle)       \
                                               F(hipIpcOpenMemHandle) F(hipIpcCloseMemHandle) F(hipIpcGetEventHandle)   \
                                                   F(hipIpcOpenEventHandle)
+// clang-format on
 
 inline constexpr std::array libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 

@@ -84,7 +84,10 @@ std::string to_json(const Plan& plan) {
 Plan plan_from_json(const std::string& text) {
   try {
     const json j = json::parse(text);
-    Plan plan{j.at("rank"), j.at("staging_bytes"), {}, j.value("window_bytes", std::int64_t{0}),
+    Plan plan{j.at("rank"),
+              j.at("staging_bytes"),
+              {},
+              j.value("window_bytes", std::int64_t{0}),
               j.value("staging_alternate", std::int64_t{0})};
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;

@@ -308,7 +308,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
 
   std::vector<const Side*> side_of(plan_.steps.size(), nullptr);
   std::vector<bool> replaced(plan_.steps.size(), false);
-  std::map<Rank, RangeSet> pulled;  // from this rank's staging memory, by reader
+  std::map<Rank, RangeSet> pulled;         // from this rank's staging memory, by reader
   std::map<Rank, std::int64_t> pushed_to;  // and the distance of the two places there
   bool pushed_here = false;
   std::set<Rank> mailed_to;
@@ -353,8 +353,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   std::map<Rank, int> has_pulled;
   for (Rank peer : node_.members) {
     if (const auto pushed = pushed_to.find(peer); pushed != pushed_to.end())
-      may_push[peer] =
-          shares ? add_gate(peer, ready_word, 0) : add_gate(peer, completed_word, lag(pushed->second));
+      may_push[peer] = shares ? add_gate(peer, ready_word, 0) : add_gate(peer, completed_word, lag(pushed->second));
     if (shares || !pulled.contains(peer)) continue;
     has_pulled[peer] = may_push.contains(peer) && lag(pushed_to.at(peer)) == lag(alternate_)
                            ? may_push.at(peer)

@@ -18,8 +18,8 @@ struct LocalOptions {
   std::int64_t mailbox_bytes = 65536;
   /// All mailboxes of a rank together; the largest messages go without.
   std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;
-  /// Staging memory of up to this size has two places, used in turn. Short exchanges then do not wait for ranks that have
-  /// yet to complete the one before; long ones gain nothing, and would need much memory.
+  /// Staging memory of up to this size has two places, used in turn. Short exchanges then do not wait for ranks that
+  /// have yet to complete the one before; long ones gain nothing, and would need much memory.
   std::int64_t doubled_staging_bytes = 65536;
   /// Staging memory is shared with other plans that are never active at the same time.
   bool shares_staging = false;

@@ -126,8 +126,9 @@ TEST(Localizer, TheScheduleFindsMutatedRules) {
          if (s != 0 || std::exchange(plans[rank].staging_alternate, 0) == 0) return false;
          for (Plan& plan : plans)
            for (Step& step : plan.steps)
-             if (step.peer == static_cast<Rank>(rank) && ((step.kind == StepKind::put && step.to == Buffer::staging) ||
-                                                          (step.kind == StepKind::take && step.from == Buffer::staging)))
+             if (step.peer == static_cast<Rank>(rank) &&
+                 ((step.kind == StepKind::put && step.to == Buffer::staging) ||
+                  (step.kind == StepKind::take && step.from == Buffer::staging)))
                step.alternate = 0;
          return true;
        }},
