@@ -14,7 +14,7 @@ __device__ void move_row(const char* __restrict__ from, char* __restrict__ to, u
                          unsigned lanes) {
   const T* const source = reinterpret_cast<const T*>(from);
   T* const target = reinterpret_cast<T*>(to);
-  const unsigned units = bytes / sizeof(T);
+  const auto units = static_cast<unsigned>(bytes / sizeof(T));
   unsigned unit = lane;
   for (; unit + 3 * lanes < units; unit += 4 * lanes) {
     const T a = source[unit];
@@ -49,7 +49,7 @@ __device__ void move_rows(const Tile& tile, const char* __restrict__ from, char*
   const T* const source = reinterpret_cast<const T*>(from);
   T* const target = reinterpret_cast<T*>(to);
   constexpr int64_t size = sizeof(T);
-  const unsigned row_units = tile.row_bytes / sizeof(T);
+  const auto row_units = static_cast<unsigned>(tile.row_bytes / sizeof(T));
   const Place<T> read{tile.from_stride / size, tile.from_index == not_indexed ? nullptr : index + tile.from_index,
                       row_units};
   const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index, row_units};
