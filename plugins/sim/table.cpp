@@ -150,10 +150,14 @@ std::shared_ptr<Event> find_event(lnw_device_event handle) {
   return found->second;
 }
 
+void check_records_no_graph(const Stream& stream) {
+  if (stream.capturing)
+    throw Failure(LNW_DEVICE_UNSUPPORTED, "the stream is being captured, and the sim device records no graphs");
+}
+
 void put(int device, lnw_device_stream handle, Stream::Work work) {
   const auto stream = find_stream(device, handle);
-  if (stream->capturing)
-    throw Failure(LNW_DEVICE_UNSUPPORTED, "the stream is being captured, and the sim device records no graphs");
+  check_records_no_graph(*stream);
   stream->put(std::move(work));
 }
 
@@ -584,8 +588,10 @@ int event_record(int device, lnw_device_event handle, lnw_device_stream stream) 
     const auto event = find_event(handle);
     (void)find_stream(device, stream);
     if (drops_dependency()) return;
+    const auto target = find_stream(device, stream);
+    check_records_no_graph(*target);
     const std::uint64_t number = ++event->words->recorded;
-    put(device, stream, [event, number](Stream&) {
+    target->put([event, number](Stream&) {
       event->completed_at = Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
       std::uint64_t before = event->words->completed;
       while (before < number && !event->words->completed.compare_exchange_weak(before, number)) {

@@ -33,8 +33,9 @@ std::pair<void*, std::string> open_plugin(const std::string& name) {
     places = {name};
   } else {
     const std::string file = "liblaneway_" + name + ".so";
-    if (const std::string beside = directory_of_this_library() + "/" + file; std::filesystem::exists(beside))
-      places.push_back(beside);
+    const std::string here = directory_of_this_library();
+    for (const std::string& beside : {here + "/" + file, here + "/../" LANEWAY_LIBDIR "/" + file})
+      if (std::filesystem::exists(beside)) places.push_back(beside);
     places.push_back(file);
   }
   std::string why;
