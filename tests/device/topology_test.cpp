@@ -13,7 +13,7 @@ TEST(DeviceTopology, HasLinksHopsAndBandwidths) {
   EXPECT_EQ(topology.links, (Matrix{{0, 1, 0, 0}, {1, 0, 4, 0}, {0, 4, 0, 2}, {0, 0, 2, 0}}));
   EXPECT_EQ(topology.hops, (Matrix{{0, 1, 2, 3}, {1, 0, 1, 2}, {2, 1, 0, 1}, {3, 2, 1, 0}}));
   EXPECT_EQ(topology.bytes_per_second[1][2], 200e9);
-  EXPECT_EQ(topology.toml().substr(0, 73),
+  EXPECT_EQ(topology.toml().substr(0, 75),
             "[devices]\nlinks = [\n  [0, 1, 0, 0],\n  [1, 0, 4, 0],\n  [0, 4, 0, 2],\n  [0, 0");
 }
 
