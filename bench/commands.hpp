@@ -12,6 +12,7 @@ using Action = std::function<int()>;
 void add_amg(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_copy(CLI::App& app, Action& action);
+void add_device(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_halos(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);

@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   add_amg(app, action);
 #endif
   add_copy(app, action);
+  add_device(app, action);
   add_explain(app, action);
   add_halos(app, action);
   add_model(app, action);

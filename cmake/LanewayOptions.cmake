@@ -6,6 +6,9 @@ option(LANEWAY_SIMULATED "Build for SimGrid's SMPI, by its compilers: a static l
 option(LANEWAY_REORDER "Reorder ranks with Scotch, if it is found" ON)
 set(LANEWAY_FORTRAN AUTO CACHE STRING "Build the Fortran module: ON, OFF, or AUTO if compiler and MPI library can")
 set_property(CACHE LANEWAY_FORTRAN PROPERTY STRINGS AUTO ON OFF)
+set(LANEWAY_CUDA AUTO CACHE STRING "Build the device plugin for NVIDIA: ON, OFF, or AUTO if there is nvcc")
+set(LANEWAY_HIP AUTO CACHE STRING "Build the device plugin for AMD: ON, OFF, or AUTO if there is hipcc")
+set_property(CACHE LANEWAY_CUDA LANEWAY_HIP PROPERTY STRINGS AUTO ON OFF)
 option(LANEWAY_WERROR "Treat warnings as errors" OFF)
 set(LANEWAY_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, e.g. address,undefined")
 
