@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,8 +11,9 @@ namespace laneway {
 
 /// The memory that a step touches: the two buffer arguments of the operation, or the plan's own. The ranks of a node
 /// may touch each other's staging memory and windows; a window has mailboxes for their messages, and words that they
-/// wait for.
-enum class Buffer : std::uint8_t { send, receive, staging, window };
+/// wait for. The shadow holds in the host's memory what messages move from and to buffers of a device.
+enum class Buffer : std::uint8_t { send, receive, staging, window, shadow };
+inline constexpr std::size_t buffer_kinds = 5;
 
 /// Messages through the memory of a node are a put and a take, of which one may move no bytes: the sender puts into the
 /// peer's window or staging memory, or only raises the flag; the peer takes out of its window, or straight out of the
@@ -103,6 +105,7 @@ struct Plan {
   std::int64_t staging_bytes = 0;
   std::vector<Step> steps;
   std::int64_t window_bytes = 0;
+  std::int64_t shadow_bytes = 0;
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -17,7 +17,8 @@ Enum named(const std::string& text, const std::array<Enum, N>& values) {
   throw Error(ErrorKind::argument, "plan: unknown name '" + text + "'");
 }
 
-constexpr std::array buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window};
+constexpr std::array buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window,
+                                Buffer::shadow};
 constexpr std::array kinds = {StepKind::copy, StepKind::send, StepKind::receive,
                               StepKind::put,  StepKind::take, StepKind::gate};
 constexpr std::array stages = {Stage::direct, Stage::gather, Stage::network, Stage::scatter};
@@ -70,7 +71,8 @@ Step step_from_json(const json& j) {
 std::string to_json(const Plan& plan) {
   std::string text =
       "{\"rank\": " + std::to_string(plan.rank) + ", \"staging_bytes\": " + std::to_string(plan.staging_bytes) +
-      (plan.window_bytes > 0 ? ", \"window_bytes\": " + std::to_string(plan.window_bytes) : "") + ", \"steps\": [";
+      (plan.window_bytes > 0 ? ", \"window_bytes\": " + std::to_string(plan.window_bytes) : "") +
+      (plan.shadow_bytes > 0 ? ", \"shadow_bytes\": " + std::to_string(plan.shadow_bytes) : "") + ", \"steps\": [";
   const char* separator = "\n  ";
   for (const Step& step : plan.steps) {
     text += separator + step_to_json(step).dump();
@@ -82,7 +84,8 @@ std::string to_json(const Plan& plan) {
 Plan plan_from_json(const std::string& text) {
   try {
     const json j = json::parse(text);
-    Plan plan{j.at("rank"), j.at("staging_bytes"), {}, j.value("window_bytes", std::int64_t{0})};
+    Plan plan{j.at("rank"), j.at("staging_bytes"), {}, j.value("window_bytes", std::int64_t{0}),
+              j.value("shadow_bytes", std::int64_t{0})};
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;
   } catch (const json::exception& error) {
