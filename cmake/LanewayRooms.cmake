@@ -2,7 +2,7 @@
 #
 # One room of src/, as the object library laneway_NAME. DEPENDS names the only rooms whose headers it may include;
 # `./dev lint` compares this list with the #include lines and with the order of LANEWAY_ROOM_ORDER.
-set(LANEWAY_ROOM_ORDER core pattern matrix machine placement lanes plan model setup verify transport exec mpi c interpose)
+set(LANEWAY_ROOM_ORDER core pattern matrix machine placement lanes plan model setup verify device transport exec mpi c interpose)
 set_property(GLOBAL PROPERTY LANEWAY_ROOMS "")
 
 function(laneway_room name)

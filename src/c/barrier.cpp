@@ -36,6 +36,7 @@ int error_class(ErrorKind kind) {
       return MPI_ERR_IO;
     case ErrorKind::unsupported:
       return MPI_ERR_UNSUPPORTED_OPERATION;
+    case ErrorKind::device:
     case ErrorKind::mpi:
     case ErrorKind::internal:
       return MPI_ERR_OTHER;

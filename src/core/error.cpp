@@ -26,6 +26,8 @@ const char* name(ErrorKind kind) {
       return "input/output error";
     case ErrorKind::mpi:
       return "MPI error";
+    case ErrorKind::device:
+      return "device error";
     case ErrorKind::internal:
       return "internal error";
     case ErrorKind::unsupported:

@@ -19,6 +19,7 @@ enum class ErrorKind {
   info,
   io,
   mpi,
+  device,
   internal,
   unsupported
 };
