@@ -76,11 +76,19 @@ Chosen choose_plan(Communicator& communicator, const Describe& describe, const S
 std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  Agreed agreed = agree_on(communicator, *priv, info, describe);
+  BufferMemory where;
+  const Describe looking = [&](const Topology& topology) {
+    RankPattern pattern = describe(topology);
+    if (buffers) where = look_at(*buffers, extents_of(pattern));
+    return pattern;
+  };
+  Agreed agreed = agree_on(communicator, *priv, info, looking);
+  agreed.on_device = where.on_device();
   Planned planned = make_tuned_plan(communicator, *priv, agreed);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),
                                                std::move(planned.reasons), std::move(agreed.regions.front())));
   request->progress_ = provide_progress(agreed.hints.progress);
+  request->stream_ = agreed.hints.stream;
   tell_reasons(request->reasons_, priv->rank());
   request->memory_ = std::move(planned.memory);
   if (request->memory_) request->arena_ = request->memory_->arena.get();
@@ -116,7 +124,15 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  exchange_ = std::make_unique<Exchange>(plan_, buffers, transport, progress_, memory_);
+  const BufferMemory where = look_at(buffers, extents_of(*plan_));
+  auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_, memory_);
+  if (stream_) exchange->set_stream(stream_);
+  exchange_ = std::move(exchange);
+}
+
+void Request::set_stream(std::optional<lnw_device_stream> stream) {
+  if (exchange_) exchange_->set_stream(stream);
+  stream_ = stream;
 }
 
 namespace {
@@ -157,15 +173,16 @@ void Request::wait_sharing() {
 
 Statistics Request::statistics() const {
   Statistics total;
-  total.staging_bytes = plan_->staging_bytes;
+  const Plan& plan = this->plan();
+  total.staging_bytes = plan.staging_bytes + plan.shadow_bytes;
   if (arena_ != nullptr) total.arena_bytes = arena_->bytes();
-  total.window_bytes = plan_->window_bytes;
-  total.metadata_bytes = static_cast<std::int64_t>(sizeof *this) + metadata_bytes(*plan_);
+  total.window_bytes = plan.window_bytes;
+  total.metadata_bytes = static_cast<std::int64_t>(sizeof *this) + metadata_bytes(plan);
   if (memory_)
     total.metadata_bytes +=
         static_cast<std::int64_t>(sizeof *memory_ + memory_->peers.size() * sizeof *memory_->peers.begin());
-  if (exchange_) total.metadata_bytes += exchange_->metadata_bytes();
-  for (const Step& step : plan_->steps) {
+  if (exchange_) total.metadata_bytes += exchange_->executor().metadata_bytes();
+  for (const Step& step : plan.steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
     if (!sends(step.kind)) continue;
     ++total.messages;

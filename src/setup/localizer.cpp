@@ -106,7 +106,8 @@ Localizer::Side Localizer::sending(int s) const {
     const bool only_for_this = std::all_of(copies.begin(), copies.end(), [&](int copy) {
       return readers_[static_cast<std::size_t>(copy)].size() == 1 && step(copy).from == step(copies.front()).from;
     });
-    if (only_for_this && !copies.empty()) {
+    const bool stays = options_.send_on_device && span.bytes > options_.mailbox_bytes;
+    if (only_for_this && !copies.empty() && !(stays && step(copies.front()).from == Buffer::send)) {
       RangeList place;
       std::int64_t at = span.offset;
       for (const Moved& block : moved(plan_, copies, to_of, from_of)) {

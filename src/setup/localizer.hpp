@@ -20,6 +20,9 @@ struct LocalOptions {
   std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;
   /// Staging memory is shared with other plans that are never active at the same time.
   bool shares_staging = false;
+  /// What the plan copies from the send buffer crosses a bus. Larger messages than mailboxes hold are then taken from where
+  /// it has been copied to.
+  bool send_on_device = false;
 };
 
 /// Turns messages of a plan between ranks that share memory into puts and takes, by agreement of both sides:
