@@ -161,15 +161,12 @@ void DeviceCopies::set_stream(std::optional<lnw_device_stream> stream) {
           "the stream is recording a graph, which cannot hold what the host does in an exchange");
   user_ = std::move(user);
   started_ = Event(device);
-  for (std::size_t q = 0; q < queues_.size(); ++q)
-    if (queues_[q].device) ended_[q] = Event(queues_[q].device);
+  if (queues_[writing].device) ended_ = Event(queues_[writing].device);
   for (Unit& unit : units_) unit.waited_for = !unit.trailing;
 }
 
 void DeviceCopies::begin_exchange() {
-  if (std::exchange(trails_, false))
-    for (const Event& event : ended_)
-      if (event) event.synchronize();
+  if (std::exchange(trails_, false)) ended_.synchronize();
   for (Queue& queue : queues_) queue.first = queue.last = 0;
   for (Unit& unit : units_) unit.ready = 0;
   if (!user_) return;
@@ -179,13 +176,11 @@ void DeviceCopies::begin_exchange() {
   if (host_waits_) started_.synchronize();
 }
 
+/// Only what writes a device may still be under way.
 void DeviceCopies::end_exchange() {
-  if (!user_ || !trails_) return;
-  for (std::size_t q = 0; q < queues_.size(); ++q) {
-    if (!queues_[q].stream) continue;
-    ended_[q].record(queues_[q].stream);
-    user_.wait(ended_[q]);
-  }
+  if (!trails_) return;
+  ended_.record(queues_[writing].stream);
+  user_.wait(ended_);
 }
 
 void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {

@@ -145,7 +145,7 @@ class DeviceCopies {
   bool trails_ = false;      // in the last exchange, the end of some units was not waited for
   Stream user_;              // if given
   Event started_;
-  std::array<Event, 2> ended_;
+  Event ended_;
 };
 
 }  // namespace laneway

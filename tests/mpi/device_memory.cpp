@@ -61,6 +61,21 @@ void* device_stream() {
   return stream;
 }
 
+void synchronize_stream() {
+  check(table()->stream_synchronize(device(), device_stream()));
+}
+
+void* stream_of_other_device() {
+  static void* const stream = [] {
+    int count = 0;
+    check(table()->device_count(&count));
+    void* made = nullptr;
+    if (count > 1) check(table()->stream_create((device() + 1) % count, 0, &made));
+    return made;
+  }();
+  return stream;
+}
+
 Mirror::Kind Mirror::kind_of(std::uint64_t number) {
   if (!uses_devices()) return Kind::none;
   static constexpr Kind kinds[] = {Kind::device, Kind::device, Kind::device, Kind::managed, Kind::pinned, Kind::none};
@@ -96,6 +111,10 @@ void Mirror::read(std::vector<unsigned char>& bytes) const {
 
 void Mirror::write_in_stream(const std::vector<unsigned char>& bytes) const {
   check(table()->copy(device(), device_stream(), data_, bytes.data(), bytes.size()));
+}
+
+void Mirror::read_in_stream(std::vector<unsigned char>& bytes) const {
+  check(table()->copy(device(), device_stream(), bytes.data(), data_, bytes.size()));
 }
 
 }  // namespace laneway::test

@@ -13,6 +13,9 @@ namespace laneway::test {
 
 /// A stream of the device of this rank; null without devices.
 [[nodiscard]] void* device_stream();
+void synchronize_stream();
+/// Null if there is one device only.
+[[nodiscard]] void* stream_of_other_device();
 
 /// A copy of an array in some kind of memory.
 class Mirror {
@@ -36,8 +39,9 @@ class Mirror {
   /// Both are complete when they return.
   void write(const std::vector<unsigned char>& bytes) const;
   void read(std::vector<unsigned char>& bytes) const;
-  /// In the stream of this rank, as a kernel would write, after `delay` that a device takes; `bytes` must stay.
+  /// In the stream of this rank; the arrays must stay.
   void write_in_stream(const std::vector<unsigned char>& bytes) const;
+  void read_in_stream(std::vector<unsigned char>& bytes) const;
 
  private:
   void swap(Mirror& other) noexcept;
