@@ -72,7 +72,8 @@ class Cache {
 
  private:
   void make_room() {
-    for (auto entry = entries_.end(); entries_.size() >= limit_ && entry != entries_.begin();) {
+    const std::size_t limit = read_limit();
+    for (auto entry = entries_.end(); entries_.size() >= limit && entry != entries_.begin();) {
       --entry;
       if (entry->use_count() == 1) entry = entries_.erase(entry);
     }
@@ -91,7 +92,6 @@ class Cache {
 
   std::mutex mutex_;
   std::list<std::shared_ptr<Mapping>> entries_;
-  std::size_t limit_ = read_limit();
 };
 
 /// Never destroyed: when the process ends, the driver may be gone before.

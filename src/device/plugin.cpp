@@ -71,7 +71,8 @@ void load(const std::string& name, bool named_by_user, Loaded& loaded) {
     return refuse(path + " is older than the library: its table has " + std::to_string(table->bytes) + " bytes, and " +
                       std::to_string(sizeof(lnw_device_table)) + " are needed",
                   true);
-  if (table->probe() != LNW_DEVICE_OK) return refuse(table->message(LNW_DEVICE_ABSENT), false);
+  if (const int status = table->probe(); status != LNW_DEVICE_OK)
+    return refuse(path + " does not work: " + table->message(status), status != LNW_DEVICE_ABSENT);
   loaded.plugins.emplace_back(table, path);
 }
 
