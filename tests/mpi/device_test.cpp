@@ -27,12 +27,12 @@ class DeviceTest : public MpiTest {
       data[i] = static_cast<unsigned char>(static_cast<std::size_t>(from) * 37 + static_cast<std::size_t>(exchange) * 11 + i % 101);
     return data;
   }
-  /// What is received then: the left neighbour's second block and the right neighbour's first.
+  /// What is received then: the left neighbour's first block, and the right neighbour's second.
   static Bytes received(int exchange) {
     const Bytes left = sent((rank() + size() - 1) % size(), exchange);
     const Bytes right = sent((rank() + 1) % size(), exchange);
-    Bytes data(left.begin() + bytes, left.end());
-    data.insert(data.end(), right.begin(), right.begin() + bytes);
+    Bytes data(left.begin(), left.begin() + bytes);
+    data.insert(data.end(), right.begin() + bytes, right.end());
     if (size() <= 2) data = sent((rank() + 1) % size(), exchange);  // edges to one rank match in order
     return data;
   }
@@ -183,9 +183,9 @@ TEST_F(DeviceTest, MistakesAreNamed) {
   expect_error(init(send.data(), foreign), {here.c_str(), "the receive buffer", "no device plugin"});
   munmap(foreign, 1 << 20);
 
-  const Info bad({{"lnw_stream", "the blue one"}});
+  const Info bad(Hints{{"lnw_stream", "the blue one"}});
   expect_error(init(send.data(), receive.data(), bad.get()), {"lnw_stream=the blue one", "not an address"});
-  const Info path({{"lnw_memory_path", "teleport"}});
+  const Info path(Hints{{"lnw_memory_path", "teleport"}});
   expect_error(init(send.data(), receive.data(), path.get()), {"lnw_memory_path=teleport", "auto, staged"});
 
   EXPECT_MPI(init(send.data(), receive.data()));
