@@ -40,15 +40,12 @@ MemoryInfo look_at(const void* buffer, const Range& extent, const char* what) {
   return checked_memory_at(address(buffer, extent.offset), address(buffer, extent.end()), what);
 }
 
-bool reads_device_only(const Step& step, const OnDevice& buffers) {
-  return buffers.send && step.from == Buffer::send && !(buffers.receive && step.to == Buffer::receive);
-}
-
 }  // namespace
 
 Extents extents_of(const Plan& plan) {
   Extent send;
   Extent receive;
+  if (plan.lent_bytes > 0) send.add(plan.lent_offset, plan.lent_bytes);
   for (const Step& step : plan.steps) {
     if (!copies(step.kind)) {
       if (step.span.buffer == Buffer::send) send.add(step.span.offset, step.span.bytes);
@@ -94,6 +91,7 @@ DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* cons
   std::copy(bases.begin(), bases.end(), bases_.begin());
   const OnDevice buffers = memory.on_device();
   host_waits_ = !buffers.send || !buffers.receive;
+  receive_is_pageable_ = memory.receive.kind == MemoryKind::host;
   if (buffers.send) queues_[reading].device = Device(memory.send);
   if (buffers.receive) queues_[writing].device = Device(memory.receive);
   for (const MemoryInfo* known : {&memory.receive, &memory.send})
@@ -101,6 +99,13 @@ DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* cons
   if (buffers.any()) device_ = buffers.send ? queues_[reading].device : queues_[writing].device;
   for (Queue& queue : queues_)
     if (queue.device) queue.stream = Stream(queue.device);
+}
+
+void DeviceCopies::use(const Device& reader) {
+  if (queues_[reading].device) return;
+  if (!device_) device_ = reader;
+  queues_[reading].device = reader;
+  queues_[reading].stream = Stream(reader);
 }
 
 DeviceCopies::~DeviceCopies() {
@@ -111,8 +116,9 @@ DeviceCopies::~DeviceCopies() {
 void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) {
   Unit unit;
   const bool together = steps.size() > 1;
-  const OnDevice buffers{static_cast<bool>(queues_[reading].device), static_cast<bool>(queues_[writing].device)};
-  unit.queue = reads_device_only(plan.steps[static_cast<std::size_t>(steps.front())], buffers) ? reading : writing;
+  const bool writes = queues_[writing].device && plan.steps[static_cast<std::size_t>(steps.front())].to == Buffer::receive;
+  unit.queue = writes ? writing : reading;
+  unit.by_buffer = together;
   unit.trailing = trailing;
   std::int64_t rows = 0;
   for (int s : steps) {
@@ -125,7 +131,8 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
     const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from) : 0;
     const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to) : 1;
     for (const CopyRun& run : step.runs) {
-      if (rows > few_rows && run.bytes < engine_row_bytes) {
+      const bool reaches = step.to != Buffer::receive || !receive_is_pageable_;
+      if (reaches && rows > few_rows && run.bytes < engine_row_bytes) {
         moved.push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, from, to});
         continue;
       }
@@ -136,6 +143,19 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
   const Device device = queues_[unit.queue].device;
   if (!moved.empty()) unit.moves = Moves(device, moved);
   unit.event = Event(device);
+  unit.steps = std::move(steps);
+  units_.push_back(std::move(unit));
+}
+
+void DeviceCopies::add_lending(std::vector<int> steps, const std::byte* from, std::byte* to, std::int64_t bytes) {
+  Unit unit;
+  unit.queue = reading;
+  unit.by_buffer = steps.size() > 1;
+  for (int s : steps) unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());
+  unit.lent_from = from;
+  unit.lent_to = to;
+  unit.lent_bytes = bytes;
+  unit.event = Event(queues_[reading].device);
   unit.steps = std::move(steps);
   units_.push_back(std::move(unit));
 }
@@ -188,6 +208,7 @@ void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
   for (const Row& row : unit.rows)
     queue.stream.copy(const_cast<std::byte*>(address(bases[row.to_base], row.to)),
                       address(bases[row.from_base], row.from), static_cast<std::size_t>(row.bytes));
+  if (unit.lent_bytes > 0) queue.stream.copy(unit.lent_to, unit.lent_from, static_cast<std::size_t>(unit.lent_bytes));
   if (unit.moves) unit.moves.launch(queue.stream, bases);
   if (!unit.waited_for) {
     trails_ = true;

@@ -57,6 +57,8 @@ class DeviceCopies {
  public:
   /// `bases`: where the rank's own buffers begin, by Buffer.
   DeviceCopies(const BufferMemory& memory, std::span<std::byte* const, buffer_kinds> bases, std::size_t steps);
+  /// For a rank whose own buffers are on no device: `reader` copies from those of others.
+  void use(const Device& reader);
   ~DeviceCopies();
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
@@ -64,6 +66,9 @@ class DeviceCopies {
   /// Steps that are always launched together. More than one must be copies between the rank's own buffers. Nobody waits
   /// for the end of those that are `trailing` if there is a user's stream.
   void add(const Plan& plan, std::vector<int> steps, bool trailing);
+  /// Steps that copy nothing, and are done when all that the user's stream held at the start is; or else `bytes` bytes of
+  /// `from` are copied to `to` before.
+  void add_lending(std::vector<int> steps, const std::byte* from, std::byte* to, std::int64_t bytes);
   void prepare();
 
   [[nodiscard]] bool has(int step) const { return unit_of_[static_cast<std::size_t>(step)] >= 0; }
@@ -81,7 +86,7 @@ class DeviceCopies {
     Unit& unit = units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])];
     if (++unit.ready < unit.steps.size()) return;
     unit.ready = 0;
-    if (unit.steps.size() == 1)
+    if (!unit.by_buffer)
       launch(unit, std::array<void*, 2>{from, to});
     else
       launch(unit, bases_);
@@ -116,9 +121,13 @@ class DeviceCopies {
     std::vector<int> steps;
     std::vector<Row> rows;
     Moves moves;
+    const std::byte* lent_from = nullptr;
+    std::byte* lent_to = nullptr;
+    std::int64_t lent_bytes = 0;
     Event event;
     std::size_t ready = 0;
     std::uint8_t queue = 0;
+    bool by_buffer = false;  // bases are the rank's own buffers; otherwise those of its one step
     bool trailing = false;
     bool waited_for = true;
   };
@@ -142,6 +151,7 @@ class DeviceCopies {
   std::vector<int> unit_of_;  // by step; -1: the host's
   Device device_;            // of the buffers, or any
   bool host_waits_ = false;  // for the user's stream at the start, because the host touches a buffer itself
+  bool receive_is_pageable_ = false;  // so that no kernel can write it
   bool trails_ = false;      // in the last exchange, the end of some units was not waited for
   Stream user_;              // if given
   Event started_;

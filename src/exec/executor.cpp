@@ -1,6 +1,7 @@
 #include "exec/executor.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -17,6 +18,14 @@ namespace {
 /// only begin to move when both are there.
 constexpr std::int64_t eager_send_bytes = 4096;
 
+/// Where a rank's send buffer is, in its window.
+struct LentRecord {
+  std::uint64_t generation = 0;  ///< counts bindings
+  std::int64_t offset = 0;       ///< of the memory in the send buffer
+  SharedDeviceMemory memory;
+};
+static_assert(sizeof(LentRecord) <= lent_record_bytes);
+
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
@@ -30,6 +39,9 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
       where_(where) {
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
+  uses_device_ = where_.on_device().any() || std::any_of(plan_->steps.begin(), plan_->steps.end(), [](const Step& step) {
+                   return lends(step) || borrows(step);
+                 });
   bind(buffers, transport);
 
   const std::vector<Step>& steps = plan_->steps;
@@ -44,7 +56,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
     words += step.kind == StepKind::take || step.kind == StepKind::gate;
   }
   // Peers wait for the end of this exchange before they write shared staging memory in the next one.
-  independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !where_.on_device().any();
+  independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !uses_device_;
   only_messages_wait_ = independent_ && words == 0 && !memory_;
   has_more_than_messages_ = !independent_ || run_here + words > 0;
   unmet_ = unmet_at_start_;
@@ -64,7 +76,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
     place(s);
     if (step_message_[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
   }
-  if (where_.on_device().any()) add_device_copies();
+  if (uses_device_) add_device_copies();
   ready_.reserve(run_here);
   waiting_.reserve(words);
   completed_.resize(message_step_.size());
@@ -74,11 +86,13 @@ void Executor::allocate(Buffers buffers) {
   const bool shares = memory_ != nullptr;
   const OnDevice on_device = where_.on_device();
   const auto staging_bytes = static_cast<std::size_t>(shares ? 0 : plan_->staging_bytes);
-  if (on_device.any()) {
-    const Device device(on_device.send ? where_.send : where_.receive);
-    if (shares) memory_->pin(device);
-    pinned_staging_ = DeviceMemory(device, staging_bytes, MemoryKind::pinned);
-    shadow_ = DeviceMemory(device, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
+  if (uses_device_) {
+    worker_ = on_device.send      ? Device(where_.send)
+              : on_device.receive ? Device(where_.receive)
+                                  : all_devices().at(0);
+    if (shares) memory_->pin(worker_);
+    pinned_staging_ = DeviceMemory(worker_, staging_bytes, MemoryKind::pinned);
+    shadow_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
   } else if (staging_bytes > 0) {
     staging_.reset(new std::byte[staging_bytes]);
   }
@@ -144,9 +158,14 @@ void Executor::add_device_copies() {
   const OnDevice on_device = where_.on_device();
   std::array<std::vector<int>, 2> together;  // by whether they write to a device
   std::array<std::int64_t, 2> bytes{};
+  if (std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                  [](const Step& step) { return lends(step) || borrows(step); }))
+    device_->use(worker_);
+  lend();
   const auto touches_device = [&](const Step& step) {
-    return copies(step.kind) && ((on_device.send && step.from == Buffer::send) ||
-                                 (on_device.receive && step.to == Buffer::receive));
+    return copies(step.kind) && !lends(step) &&
+           ((on_device.send && step.from == Buffer::send) || (on_device.receive && step.to == Buffer::receive) ||
+            borrows(step));
   };
   const auto flush = [&](std::size_t writes) {
     if (!together[writes].empty()) device_->add(*plan_, std::exchange(together[writes], {}), false);
@@ -174,6 +193,39 @@ void Executor::add_device_copies() {
   device_->prepare();
 }
 
+/// Writes where the send buffer is, for peers that take from it once they have been told that they may.
+void Executor::lend() {
+  std::vector<int> together;
+  std::vector<int> later;
+  for (int s = 0; s < static_cast<int>(plan_->steps.size()); ++s) {
+    const Step& step = plan_->steps[static_cast<std::size_t>(s)];
+    if (borrows(step)) borrowed_.try_emplace(step.peer);
+    if (lends(step)) (step.after.empty() ? together : later).push_back(s);
+  }
+  if (together.empty()) return;
+  std::byte* const begin = at(bases_[static_cast<std::size_t>(Buffer::send)], plan_->lent_offset);
+  const bool mirrors = !where_.on_device().send;
+  if (mirrors) mirror_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->lent_bytes));
+  device_->add_lending(std::move(together), begin, mirror_.data(), mirrors ? plan_->lent_bytes : 0);
+  for (int s : later) device_->add_lending({s}, nullptr, nullptr, 0);
+  const LentRecord record{++memory_->lent_generation, plan_->lent_offset,
+                          share_device_memory(mirrors ? mirror_.data() : begin)};
+  std::memcpy(memory_->own.window + lent_record, &record, sizeof record);
+}
+
+/// Opening another process's memory allocates. That is done once for each binding of the peer.
+std::byte* Executor::borrowed_from(Rank peer) {
+  Borrowed& borrowed = borrowed_.at(peer);
+  LentRecord record;
+  std::memcpy(&record, memory_->peers.at(peer).window + lent_record, sizeof record);
+  if (record.generation != borrowed.generation) {
+    borrowed.mapping = IpcMapping(worker_, record.memory);
+    borrowed.base = at(borrowed.mapping.data(), -record.offset);
+    borrowed.generation = record.generation;
+  }
+  return borrowed.base;
+}
+
 void Executor::set_stream(std::optional<lnw_device_stream> stream) {
   if (!device_ && stream) device_ = std::make_unique<DeviceCopies>(where_, bases_, plan_->steps.size());
   if (device_) device_->set_stream(stream);
@@ -187,7 +239,9 @@ void Executor::move(int step) {
 
 void Executor::begin_on_device(int step) {
   const Place& place = places_[static_cast<std::size_t>(step)];
-  device_->begin(step, from_of(place), to_of(place), [this](int each) { complete(each); });
+  const Step& what = plan_->steps[static_cast<std::size_t>(step)];
+  std::byte* const from = borrows(what) ? borrowed_from(what.peer) : from_of(place);
+  device_->begin(step, from, to_of(place), [this](int each) { complete(each); });
 }
 
 void Executor::complete_on_device(int step) {

@@ -3,11 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/address.hpp"
+#include "device/ipc.hpp"
 #include "exec/copy.hpp"
 #include "exec/device_copies.hpp"
 #include "plan/plan.hpp"
@@ -83,6 +85,8 @@ class Executor final : public Progressive {
 
   void bind(Buffers buffers, Transport& transport);
   void allocate(Buffers buffers);
+  void lend();
+  [[nodiscard]] std::byte* borrowed_from(Rank peer);
   void add_device_copies();
   void place(std::size_t step);
   void start_rest();
@@ -121,6 +125,16 @@ class Executor final : public Progressive {
   std::unique_ptr<std::byte[]> staging_;
   DeviceMemory pinned_staging_;
   DeviceMemory shadow_;
+  bool uses_device_ = false;
+  Device worker_;        // copies what is borrowed, and pins
+  DeviceMemory mirror_;  // what is lent, if that is not on a device
+  /// The send buffers of peers that this rank takes from, opened when a record is new.
+  struct Borrowed {
+    std::uint64_t generation = 0;
+    IpcMapping mapping;
+    std::byte* base = nullptr;
+  };
+  std::map<Rank, Borrowed> borrowed_;
   std::array<std::byte*, buffer_kinds> bases_{};
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
   std::vector<Place> places_;          // by step, of those that copy or have a word

@@ -56,9 +56,9 @@ constexpr std::array<HintRow, 20> rows = {{
      "inside a node, messages that are not relayed go through its memory up to this size"},
     {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608", "bytes",
      "for such messages a request takes at most this much memory a rank; the largest go without"},
-    {"lnw_memory_path", "LANEWAY_MEMORY_PATH", "auto", "auto, staged, md",
+    {"lnw_memory_path", "LANEWAY_MEMORY_PATH", "auto", "auto, staged, md, dd",
      "how data in buffers on devices gets to other ranks: staged, or md: each rank copies its own through the host's "
-     "memory"},
+     "memory; dd: ranks of a node copy straight from each other's devices"},
     {"lnw_stream", "", "", "the address of a stream, as a number: 0x7f10aa00",
      "persistent operations with buffers on a device: what is in the stream at the start comes before an exchange, what "
      "is put into it after the end comes after it"},

@@ -6,8 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/address.hpp"
 #include "core/error.hpp"
+#include "core/mix.hpp"
 #include "core/tell.hpp"
+#include "device/ipc.hpp"
 #include "mpi/background.hpp"
 #include "mpi/costs.hpp"
 #include "mpi/planning.hpp"
@@ -73,6 +76,36 @@ Chosen choose_plan(Communicator& communicator, const Describe& describe, const S
 
 }  // namespace
 
+namespace {
+
+std::uint64_t kind_of(const DevicePlugin& plugin) {
+  std::uint64_t hash = 0;
+  for (const char* c = plugin.vendor(); *c != '\0'; ++c) hash = mix(hash ^ static_cast<unsigned char>(*c));
+  return hash;
+}
+
+/// Of the devices that the send buffer is on, if other processes can open it; 0 if not.
+std::uint64_t lent_kind(const MemoryInfo& memory, const Buffers& buffers, const Extents& extents) {
+  if (memory.host_may_touch() || !Device(memory).has(LNW_DEVICE_HAS_IPC_MEMORY)) return 0;
+  try {
+    std::byte* const base = static_cast<std::byte*>(const_cast<void*>(buffers.send));
+    (void)share_device_memory(at(base, extents.send.offset));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported) return 0;
+    throw;
+  }
+  return kind_of(*memory.plugin);
+}
+
+/// Of the devices with which this rank can open others' memory; 0 if it has none.
+std::uint64_t borrowed_kind(const MemoryInfo& memory) {
+  if (!memory.host_may_touch()) return kind_of(*memory.plugin);
+  const std::vector<Device> all = all_devices();
+  return all.empty() ? 0 : kind_of(all.front().plugin());
+}
+
+}  // namespace
+
 std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
@@ -84,6 +117,10 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
   };
   Agreed agreed = agree_on(communicator, *priv, info, looking);
   agreed.on_device = where.on_device();
+  if (agreed.hints.path == MemoryPath::borrowed) {
+    agreed.lends = lent_kind(where.send, buffers ? *buffers : Buffers{}, extents_of(agreed.pattern));
+    agreed.borrows = borrowed_kind(where.receive);
+  }
   Planned planned = make_tuned_plan(communicator, *priv, agreed);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),
                                                std::move(planned.reasons), std::move(agreed.regions.front())));
@@ -184,7 +221,7 @@ Statistics Request::statistics() const {
   if (exchange_) total.metadata_bytes += exchange_->executor().metadata_bytes();
   for (const Step& step : plan.steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
-    if (!sends(step.kind)) continue;
+    if (!sends(step.kind) || step.span.bytes == 0) continue;
     ++total.messages;
     total.bytes += step.span.bytes;
     if (std::binary_search(node_.members.begin(), node_.members.end(), step.peer)) continue;

@@ -10,6 +10,7 @@ constexpr std::array rows = {
     MemoryPathRow{"auto", MemoryPath::automatic},
     MemoryPathRow{"staged", MemoryPath::staged},
     MemoryPathRow{"md", MemoryPath::staged},
+    MemoryPathRow{"dd", MemoryPath::borrowed},
 };
 
 }  // namespace

@@ -94,10 +94,23 @@ inline constexpr std::int64_t started_word = 0;
 inline constexpr std::int64_t completed_word = cache_line;
 inline constexpr std::int64_t window_header_bytes = 2 * cache_line;
 
+/// In windows of ranks that lend their send buffer, the next bytes say where it is.
+inline constexpr std::int64_t lent_record = window_header_bytes;
+inline constexpr std::int64_t lent_record_bytes = 4 * cache_line;
+
 /// Of plans that share their staging memory, these words and one more are at the beginning of that instead: the number
 /// of the exchange in which all who took from the memory before are done, so that it may be written.
 inline constexpr std::int64_t ready_word = 2 * cache_line;
 inline constexpr std::int64_t arena_header_bytes = 3 * cache_line;
+
+/// Tells the peer that it may take from this rank's send buffer.
+[[nodiscard]] inline bool lends(const Step& step) {
+  return step.kind == StepKind::put && step.from == Buffer::send && step.runs.empty();
+}
+/// Takes from the send buffer of the peer.
+[[nodiscard]] inline bool borrows(const Step& step) {
+  return step.kind == StepKind::take && step.from == Buffer::send;
+}
 
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
 struct Plan {
@@ -106,6 +119,9 @@ struct Plan {
   std::vector<Step> steps;
   std::int64_t window_bytes = 0;
   std::int64_t shadow_bytes = 0;
+  /// What peers may take from, of the send buffer.
+  std::int64_t lent_offset = 0;
+  std::int64_t lent_bytes = 0;
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -72,7 +72,11 @@ std::string to_json(const Plan& plan) {
   std::string text =
       "{\"rank\": " + std::to_string(plan.rank) + ", \"staging_bytes\": " + std::to_string(plan.staging_bytes) +
       (plan.window_bytes > 0 ? ", \"window_bytes\": " + std::to_string(plan.window_bytes) : "") +
-      (plan.shadow_bytes > 0 ? ", \"shadow_bytes\": " + std::to_string(plan.shadow_bytes) : "") + ", \"steps\": [";
+      (plan.shadow_bytes > 0 ? ", \"shadow_bytes\": " + std::to_string(plan.shadow_bytes) : "") +
+      (plan.lent_bytes > 0
+           ? ", \"lent\": [" + std::to_string(plan.lent_offset) + ", " + std::to_string(plan.lent_bytes) + "]"
+           : "") +
+      ", \"steps\": [";
   const char* separator = "\n  ";
   for (const Step& step : plan.steps) {
     text += separator + step_to_json(step).dump();
@@ -84,8 +88,9 @@ std::string to_json(const Plan& plan) {
 Plan plan_from_json(const std::string& text) {
   try {
     const json j = json::parse(text);
+    const json lent = j.value("lent", json::array({0, 0}));
     Plan plan{j.at("rank"), j.at("staging_bytes"), {}, j.value("window_bytes", std::int64_t{0}),
-              j.value("shadow_bytes", std::int64_t{0})};
+              j.value("shadow_bytes", std::int64_t{0}), lent.at(0), lent.at(1)};
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;
   } catch (const json::exception& error) {

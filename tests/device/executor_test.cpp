@@ -57,9 +57,38 @@ MemoryKind any_kind(cases::Random& random) {
                         MemoryKind::pinned});
 }
 
+struct Kinds {
+  MemoryKind send = MemoryKind::host;
+  MemoryKind receive = MemoryKind::host;
+};
+
+/// As ranks of a node do, with buffers of these kinds when they make the plan.
+cases::Localized localize(cases::Random& random, const cases::Case& c, const cases::Candidate& candidate,
+                          const std::vector<Kinds>& kinds, MemoryPath path) {
+  PlanOptions plan_options = c.options;
+  plan_options.deduplicate = candidate.deduplicate;
+  cases::Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, plan_options).plans, {}};
+  std::vector<LocalOptions> options;
+  const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096, 65536}),
+                           random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23})};
+  for (std::size_t r = 0; r < kinds.size(); ++r) {
+    result.nodes.push_back(c.machine.region(0, static_cast<Rank>(r)));
+    const OnDevice on_device{kinds[r].send == MemoryKind::device, kinds[r].receive == MemoryKind::device};
+    const bool lends = path == MemoryPath::borrowed && on_device.send;
+    if (!lends) result.plans[r] = fetch_sent(std::move(result.plans[r]), on_device, Buffer::staging);
+    LocalOptions& mine = options.emplace_back(local);
+    mine.send_on_device = on_device.send && !lends;
+    mine.receive_on_device = on_device.receive;
+    mine.lends = lends ? 1 : 0;
+    mine.borrows = path == MemoryPath::borrowed ? 1 : 0;
+    mine.lend_bytes = random.one_of<std::int64_t>({0, 0, 100});
+  }
+  result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, options);
+  return result;
+}
+
 /// Runs exchanges; false if one ends with wrong bytes.
-bool run(std::uint64_t seed, const cases::Localized& localized, const cases::Exchanges& data) {
-  cases::Random random(seed);
+bool run(const cases::Localized& localized, const std::vector<Kinds>& kinds, const cases::Exchanges& data) {
   const std::size_t ranks = localized.plans.size();
   cases::SharedByAll shared(localized.plans);
   const std::vector<HostRegistration> pinned = shared.pin(sim_device());
@@ -67,8 +96,8 @@ bool run(std::uint64_t seed, const cases::Localized& localized, const cases::Exc
   std::vector<std::unique_ptr<AnyMemory>> send, receive;
   std::vector<std::unique_ptr<Executor>> executors;
   for (std::size_t r = 0; r < ranks; ++r) {
-    send.push_back(std::make_unique<AnyMemory>(any_kind(random), data.send[0][r]));
-    receive.push_back(std::make_unique<AnyMemory>(any_kind(random), data.before[r]));
+    send.push_back(std::make_unique<AnyMemory>(kinds[r].send, data.send[0][r]));
+    receive.push_back(std::make_unique<AnyMemory>(kinds[r].receive, data.before[r]));
     executors.push_back(std::make_unique<Executor>(
         std::make_shared<const Plan>(localized.plans[r]), Buffers{send[r]->base(), receive[r]->base()},
         *network.transport(static_cast<Rank>(r)), shared.seen_by(r, localized.nodes[r])));
@@ -92,18 +121,28 @@ bool run(std::uint64_t seed, const cases::Localized& localized, const cases::Exc
 TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
   const std::uint64_t seeds = cases::effort(30);
   int count = 0;
+  std::ptrdiff_t borrowed = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     configure(seed % 2 == 0 ? "reorder=off" : "reorder=" + std::to_string(seed) + ",delay=20e-6");
     const cases::Case c = cases::make_case(seed, {.most_ranks = 6});
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       cases::Random random(seed);
-      const cases::Localized localized = cases::localize(random, c, candidate);
+      const MemoryPathRow& path = memory_paths()[static_cast<std::size_t>(count) % memory_paths().size()];
+      std::vector<Kinds> kinds(c.pattern.size());
+      for (Kinds& rank : kinds) rank = {any_kind(random), any_kind(random)};
+      const cases::Localized localized = localize(random, c, candidate, kinds, path.path);
+      for (const Plan& plan : localized.plans)
+        borrowed += std::ranges::count_if(plan.steps, [](const Step& step) { return borrows(step); });
       const cases::Exchanges data(random, c.pattern, 2);
-      ASSERT_TRUE(run(seed, localized, data)) << "seed " << seed << " " << candidate.name;
+      ASSERT_TRUE(run(localized, kinds, data)) << "seed " << seed << " " << candidate.name << " " << path.name;
+      // Other buffers than those that the plan was made for.
+      for (Kinds& rank : kinds) rank = {any_kind(random), any_kind(random)};
+      ASSERT_TRUE(run(localized, kinds, data)) << "seed " << seed << " " << candidate.name << " " << path.name << ", rebound";
       ++count;
     }
   }
-  std::printf("%d cases (pattern, machine, strategy, memory)\n", count);
+  EXPECT_GT(borrowed, 50);
+  std::printf("%d cases (pattern, machine, strategy, memory), in which %td messages are borrowed\n", count, borrowed);
 }
 
 /// Two ranks that exchange blocks with each other, and each with itself, all in streams: what is sent, the buffers before
