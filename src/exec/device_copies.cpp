@@ -110,13 +110,15 @@ void DeviceCopies::use(const Device& reader) {
 
 DeviceCopies::~DeviceCopies() {
   for (const Queue& queue : queues_)
-    if (queue.stream && !units_.empty()) queue.device.table().stream_synchronize(queue.device.number(), queue.stream.handle());
+    if (queue.stream && !units_.empty())
+      queue.device.table().stream_synchronize(queue.device.number(), queue.stream.handle());
 }
 
 void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) {
   Unit unit;
   const bool together = steps.size() > 1;
-  const bool writes = queues_[writing].device && plan.steps[static_cast<std::size_t>(steps.front())].to == Buffer::receive;
+  const bool writes =
+      queues_[writing].device && plan.steps[static_cast<std::size_t>(steps.front())].to == Buffer::receive;
   unit.queue = writes ? writing : reading;
   unit.by_buffer = together;
   unit.trailing = trailing;
@@ -221,8 +223,7 @@ void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
 std::int64_t DeviceCopies::metadata_bytes() const {
   std::size_t bytes = sizeof *this + units_.capacity() * sizeof(Unit) + unit_of_.capacity() * sizeof(int);
   for (const Queue& queue : queues_) bytes += queue.units.capacity() * sizeof(std::size_t);
-  for (const Unit& unit : units_)
-    bytes += unit.steps.capacity() * sizeof(int) + unit.rows.capacity() * sizeof(Row);
+  for (const Unit& unit : units_) bytes += unit.steps.capacity() * sizeof(int) + unit.rows.capacity() * sizeof(Row);
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -39,18 +39,18 @@ struct Extents {
 [[nodiscard]] Extents extents_of(const Plan& plan);
 [[nodiscard]] Extents extents_of(const RankPattern& pattern);
 
-/// Looks at both ends of what is touched. Throws Error(buffer) that names the argument: memory of a device whose plugin is
-/// not loaded, that was freed or is too small, or buffers on devices of different vendors.
+/// Looks at both ends of what is touched. Throws Error(buffer) that names the argument: memory of a device whose plugin
+/// is not loaded, that was freed or is too small, or buffers on devices of different vendors.
 [[nodiscard]] BufferMemory look_at(const Buffers& buffers, const Extents& extents);
 
-/// The same for buffers that are probably not on a device: where no plugin is loaded it costs nothing, and finds nothing
-/// wrong.
+/// The same for buffers that are probably not on a device: where no plugin is loaded it costs nothing, and finds
+/// nothing wrong.
 [[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan);
 
 /// The steps of one plan that copy from or to memory of devices. They are put into streams of their own, one that reads
-/// the devices and one that writes them, and are complete when the streams say so. A user's stream can be given: what is
-/// in it at the start comes before all copies, and what is put into it after the end comes after them, so that the last
-/// copies to the device need not be waited for.
+/// the devices and one that writes them, and are complete when the streams say so. A user's stream can be given: what
+/// is in it at the start comes before all copies, and what is put into it after the end comes after them, so that the
+/// last copies to the device need not be waited for.
 ///
 /// Allocates only in its constructor, in `add` and in `prepare`.
 class DeviceCopies {
@@ -66,8 +66,8 @@ class DeviceCopies {
   /// Steps that are always launched together. More than one must be copies between the rank's own buffers. Nobody waits
   /// for the end of those that are `trailing` if there is a user's stream.
   void add(const Plan& plan, std::vector<int> steps, bool trailing);
-  /// Steps that copy nothing, and are done when all that the user's stream held at the start is; or else `bytes` bytes of
-  /// `from` are copied to `to` before.
+  /// Steps that copy nothing, and are done when all that the user's stream held at the start is; or else `bytes` bytes
+  /// of `from` are copied to `to` before.
   void add_lending(std::vector<int> steps, const std::byte* from, std::byte* to, std::int64_t bytes);
   void prepare();
 
@@ -148,12 +148,12 @@ class DeviceCopies {
   std::array<Queue, 2> queues_;
   std::array<void*, buffer_kinds> bases_{};
   std::vector<Unit> units_;
-  std::vector<int> unit_of_;  // by step; -1: the host's
-  Device device_;            // of the buffers, or any
-  bool host_waits_ = false;  // for the user's stream at the start, because the host touches a buffer itself
+  std::vector<int> unit_of_;          // by step; -1: the host's
+  Device device_;                     // of the buffers, or any
+  bool host_waits_ = false;           // for the user's stream at the start, because the host touches a buffer itself
   bool receive_is_pageable_ = false;  // so that no kernel can write it
-  bool trails_ = false;      // in the last exchange, the end of some units was not waited for
-  Stream user_;              // if given
+  bool trails_ = false;               // in the last exchange, the end of some units was not waited for
+  Stream user_;                       // if given
   Event started_;
   Event ended_;
 };

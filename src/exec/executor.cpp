@@ -39,9 +39,8 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
       where_(where) {
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
-  uses_device_ = where_.on_device().any() || std::any_of(plan_->steps.begin(), plan_->steps.end(), [](const Step& step) {
-                   return lends(step) || borrows(step);
-                 });
+  uses_device_ = where_.on_device().any() || std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                                                         [](const Step& step) { return lends(step) || borrows(step); });
   bind(buffers, transport);
 
   const std::vector<Step>& steps = plan_->steps;
@@ -87,9 +86,7 @@ void Executor::allocate(Buffers buffers) {
   const OnDevice on_device = where_.on_device();
   const auto staging_bytes = static_cast<std::size_t>(shares ? 0 : plan_->staging_bytes);
   if (uses_device_) {
-    worker_ = on_device.send      ? Device(where_.send)
-              : on_device.receive ? Device(where_.receive)
-                                  : all_devices().at(0);
+    worker_ = on_device.send ? Device(where_.send) : on_device.receive ? Device(where_.receive) : all_devices().at(0);
     if (shares) memory_->pin(worker_);
     pinned_staging_ = DeviceMemory(worker_, staging_bytes, MemoryKind::pinned);
     shadow_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
@@ -97,7 +94,7 @@ void Executor::allocate(Buffers buffers) {
     staging_.reset(new std::byte[staging_bytes]);
   }
   bases_ = {static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
-            shares   ? memory_->own.staging
+            shares     ? memory_->own.staging
             : staging_ ? staging_.get()
                        : pinned_staging_.data(),
             shares ? memory_->own.window : nullptr, shadow_.data()};

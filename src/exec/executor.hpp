@@ -46,7 +46,8 @@ class Executor final : public Progressive {
 
   /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
   void start() {
-    if (device_) [[unlikely]] device_->begin_exchange();
+    if (device_) [[unlikely]]
+      device_->begin_exchange();
     if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
     remaining_ = initial_messages_;
     messages_complete_ = remaining_ == 0;
@@ -137,12 +138,12 @@ class Executor final : public Progressive {
   std::map<Rank, Borrowed> borrowed_;
   std::array<std::byte*, buffer_kinds> bases_{};
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
-  std::vector<Place> places_;          // by step, of those that copy or have a word
-  std::vector<CopyProgram> programs_;  // the same
-  std::vector<int> message_step_;      // message index -> step; messages that can start at once come first
-  std::vector<int> step_message_;      // step -> message index, or -1
-  std::vector<int> initial_steps_;     // that are no messages
-  std::vector<int> unmet_at_start_;    // step -> number of dependencies
+  std::vector<Place> places_;             // by step, of those that copy or have a word
+  std::vector<CopyProgram> programs_;     // the same
+  std::vector<int> message_step_;         // message index -> step; messages that can start at once come first
+  std::vector<int> step_message_;         // step -> message index, or -1
+  std::vector<int> initial_steps_;        // that are no messages
+  std::vector<int> unmet_at_start_;       // step -> number of dependencies
   std::vector<int> unmet_;
   std::vector<int> next_begin_;  // successors of step s: next_[next_begin_[s] .. next_begin_[s + 1])
   std::vector<int> next_;

@@ -60,7 +60,8 @@ constexpr std::array<HintRow, 20> rows = {{
      "how data in buffers on devices gets to other ranks: staged, or md: each rank copies its own through the host's "
      "memory; dd: ranks of a node copy straight from each other's devices"},
     {"lnw_stream", "", "", "the address of a stream, as a number: 0x7f10aa00",
-     "persistent operations with buffers on a device: what is in the stream at the start comes before an exchange, what "
+     "persistent operations with buffers on a device: what is in the stream at the start comes before an exchange, "
+     "what "
      "is put into it after the end comes after it"},
     {"lnw_shared_staging", "LANEWAY_SHARED_STAGING", "0", "bytes",
      "promise: persistent operations whose staging memory is no larger are never active together, and started in the "
@@ -139,8 +140,8 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
       std::to_string(local.mailbox_bytes) + '\n' + std::to_string(local.all_mailboxes_bytes) + '\n' +
-      std::to_string(shared_staging) + std::to_string(static_cast<int>(path)) + '\n' + std::to_string(static_cast<int>(tuning)) + parameters + '\n' +
-      std::to_string(exchanges);
+      std::to_string(shared_staging) + std::to_string(static_cast<int>(path)) + '\n' +
+      std::to_string(static_cast<int>(tuning)) + parameters + '\n' + std::to_string(exchanges);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;

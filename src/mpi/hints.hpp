@@ -69,8 +69,8 @@ struct Hints {
   Sharing sharing = Sharing::all;
   LocalOptions local;
   Tuning tuning = Tuning::model;
-  std::string parameters;           ///< empty: those for this kind of machine
-  double exchanges = 20;            ///< in which a strategy that is chosen makes up for its setup
+  std::string parameters;  ///< empty: those for this kind of machine
+  double exchanges = 20;   ///< in which a strategy that is chosen makes up for its setup
   MemoryPath path = MemoryPath::automatic;
   std::optional<void*> stream;      ///< of this rank alone
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory

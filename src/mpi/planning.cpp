@@ -96,8 +96,7 @@ Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agr
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {
   if (agreed.on_device.send && agreed.lends == 0)
-    planned.plan =
-        std::make_shared<const Plan>(fetch_sent(*planned.plan, agreed.on_device, Buffer::staging));
+    planned.plan = std::make_shared<const Plan>(fetch_sent(*planned.plan, agreed.on_device, Buffer::staging));
   const std::shared_ptr<StagingArena> arena = find_arena(communicator, comm, agreed, *planned.plan);
   if (agreed.sharing.members.size() < 2 || (arena && arena->is_private())) {
     if (!arena) return;

@@ -17,8 +17,7 @@ Enum named(const std::string& text, const std::array<Enum, N>& values) {
   throw Error(ErrorKind::argument, "plan: unknown name '" + text + "'");
 }
 
-constexpr std::array buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window,
-                                Buffer::shadow};
+constexpr std::array buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window, Buffer::shadow};
 constexpr std::array kinds = {StepKind::copy, StepKind::send, StepKind::receive,
                               StepKind::put,  StepKind::take, StepKind::gate};
 constexpr std::array stages = {Stage::direct, Stage::gather, Stage::network, Stage::scatter};
@@ -89,8 +88,13 @@ Plan plan_from_json(const std::string& text) {
   try {
     const json j = json::parse(text);
     const json lent = j.value("lent", json::array({0, 0}));
-    Plan plan{j.at("rank"), j.at("staging_bytes"), {}, j.value("window_bytes", std::int64_t{0}),
-              j.value("shadow_bytes", std::int64_t{0}), lent.at(0), lent.at(1)};
+    Plan plan{j.at("rank"),
+              j.at("staging_bytes"),
+              {},
+              j.value("window_bytes", std::int64_t{0}),
+              j.value("shadow_bytes", std::int64_t{0}),
+              lent.at(0),
+              lent.at(1)};
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;
   } catch (const json::exception& error) {

@@ -164,8 +164,7 @@ class ThroughHost {
       chunks_[chunk].step = add(std::move(copy));
     };
     for (std::size_t s = 0; s < fetched_.size(); ++s)
-      if (fetched_[s])
-        for_each_chunk(block_.locate(read_by(steps[s])), add_chunk);
+      if (fetched_[s]) for_each_chunk(block_.locate(read_by(steps[s])), add_chunk);
   }
 
   /// Equally spaced runs of one size as one.
@@ -182,10 +181,10 @@ class ThroughHost {
   template <class F>
   void for_each_chunk(const RangeList& located, F&& f) const {
     located.for_each([&](Range range) {
-      auto c = static_cast<std::size_t>(
-          std::partition_point(chunks_.begin(), chunks_.end(),
-                               [&](const Chunk& chunk) { return chunk.end <= range.offset; }) -
-          chunks_.begin());
+      auto c =
+          static_cast<std::size_t>(std::partition_point(chunks_.begin(), chunks_.end(),
+                                                        [&](const Chunk& chunk) { return chunk.end <= range.offset; }) -
+                                   chunks_.begin());
       for (; c < chunks_.size() && chunks_[c].begin < range.end(); ++c) f(c);
     });
   }

@@ -20,8 +20,8 @@ struct LocalOptions {
   std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;
   /// Staging memory is shared with other plans that are never active at the same time.
   bool shares_staging = false;
-  /// What the plan copies from the send buffer crosses a bus. Larger messages than mailboxes hold are then taken from where
-  /// it has been copied to.
+  /// What the plan copies from the send buffer crosses a bus. Larger messages than mailboxes hold are then taken from
+  /// where it has been copied to.
   bool send_on_device = false;
   bool receive_on_device = false;
   /// Which kind of devices this rank's send buffer is on, if peers may take straight out of it, and the kind of devices
@@ -36,7 +36,8 @@ struct LocalOptions {
 ///
 /// - **push**: what the receiver has in its staging memory, the sender copies there, straight from where it is;
 /// - **pull**: what the sender has in its staging memory, the receiver copies from there, straight to where it goes;
-/// - **borrow**: what the sender has in its send buffer on a device, the receiver copies from there, through another way to
+/// - **borrow**: what the sender has in its send buffer on a device, the receiver copies from there, through another
+/// way to
 ///   the same memory; then it tells the sender, which completes no exchange before;
 /// - **mailbox**: anything else is copied into the receiver's window and out of it.
 ///
@@ -83,7 +84,7 @@ class Localizer {
     std::int64_t slot = 0;
     std::int64_t alternate = 0;
     std::int64_t reply = 0;  ///< of what is lent: the word of the sender that says that it has been taken
-    RangeList peer_stream;  ///< of a push, the receiver's side; of a pull or borrow, the sender's
+    RangeList peer_stream;   ///< of a push, the receiver's side; of a pull or borrow, the sender's
     RangeList peer_place;
   };
 

@@ -143,8 +143,8 @@ class SymbolicRun {
       parts_.push_back(part);
     });
     if (!whole)
-      complain(undefined, program_.describe(step) + " reads " + name(buffer) + " bytes [" + std::to_string(offset) + ", " +
-                              std::to_string(offset + bytes) + "), not all of which have been written");
+      complain(undefined, program_.describe(step) + " reads " + name(buffer) + " bytes [" + std::to_string(offset) +
+                              ", " + std::to_string(offset + bytes) + "), not all of which have been written");
   }
 
   void copy(int id, Report& undefined) {

@@ -1,5 +1,5 @@
-// Executors whose buffers are on the sim device, against the oracle: every strategy, every memory path, and what happens
-// when the device forgets one of the dependencies that it was told.
+// Executors whose buffers are on the sim device, against the oracle: every strategy, every memory path, and what
+// happens when the device forgets one of the dependencies that it was told.
 #include "exec/executor.hpp"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ class Reordering : public testing::Test {
 class AnyMemory {
  public:
   AnyMemory(MemoryKind kind, const Memory& contents) : kind_(kind), host_(contents) {
-    if (kind != MemoryKind::host && !contents.bytes.empty()) memory_ = DeviceMemory(sim_device(), contents.bytes.size(), kind);
+    if (kind != MemoryKind::host && !contents.bytes.empty())
+      memory_ = DeviceMemory(sim_device(), contents.bytes.size(), kind);
   }
   [[nodiscard]] void* base() {
     std::byte* const begin = kind_ == MemoryKind::host ? host_.bytes.data() : memory_.data();
@@ -53,8 +54,8 @@ class AnyMemory {
 };
 
 MemoryKind any_kind(cases::Random& random) {
-  return random.one_of({MemoryKind::device, MemoryKind::device, MemoryKind::device, MemoryKind::host, MemoryKind::managed,
-                        MemoryKind::pinned});
+  return random.one_of({MemoryKind::device, MemoryKind::device, MemoryKind::device, MemoryKind::host,
+                        MemoryKind::managed, MemoryKind::pinned});
 }
 
 struct Kinds {
@@ -137,7 +138,8 @@ TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
       ASSERT_TRUE(run(localized, kinds, data)) << "seed " << seed << " " << candidate.name << " " << path.name;
       // Other buffers than those that the plan was made for.
       for (Kinds& rank : kinds) rank = {any_kind(random), any_kind(random)};
-      ASSERT_TRUE(run(localized, kinds, data)) << "seed " << seed << " " << candidate.name << " " << path.name << ", rebound";
+      ASSERT_TRUE(run(localized, kinds, data))
+          << "seed " << seed << " " << candidate.name << " " << path.name << ", rebound";
       ++count;
     }
   }
@@ -145,13 +147,14 @@ TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
   std::printf("%d cases (pattern, machine, strategy, memory), in which %td messages are borrowed\n", count, borrowed);
 }
 
-/// Two ranks that exchange blocks with each other, and each with itself, all in streams: what is sent, the buffers before
-/// the exchange, and what is done with the result. Nothing else tells the device or the host to wait.
+/// Two ranks that exchange blocks with each other, and each with itself, all in streams: what is sent, the buffers
+/// before the exchange, and what is done with the result. Nothing else tells the device or the host to wait.
 bool run_in_streams() {
   constexpr std::int64_t bytes = 5000;
-  const Pattern pattern = {
-      {{{1, {{0, bytes}}}, {1, {{bytes, 7}, {20, 4}}}, {0, {{100, 50}}}}, {{1, {{0, bytes}}}, {1, {{bytes, 11}}}, {0, {{8000, 50}}}}},
-      {{{0, {{0, bytes}}}, {0, {{bytes, 7}, {20, 4}}}, {1, {{100, 50}}}}, {{0, {{0, bytes}}}, {0, {{bytes, 11}}}, {1, {{8000, 50}}}}}};
+  const Pattern pattern = {{{{1, {{0, bytes}}}, {1, {{bytes, 7}, {20, 4}}}, {0, {{100, 50}}}},
+                            {{1, {{0, bytes}}}, {1, {{bytes, 11}}}, {0, {{8000, 50}}}}},
+                           {{{0, {{0, bytes}}}, {0, {{bytes, 7}, {20, 4}}}, {1, {{100, 50}}}},
+                            {{0, {{0, bytes}}}, {0, {{bytes, 11}}}, {1, {{8000, 50}}}}}};
   cases::Random random(1);
   const cases::Exchanges data(random, pattern, 3);
   const VirtualSetup setup =
@@ -202,8 +205,8 @@ TEST_F(Reordering, EveryStreamDependencyIsNeeded) {
   for (std::uint64_t k = 1; k <= count; ++k) {
     bool noticed = false;  // delays are random: whoever does not wait may be lucky
     for (int attempt = 1; attempt <= 10 && !noticed; ++attempt) {
-      configure("reorder=" + std::to_string(attempt) + ",delay=3e-3,drop=" +
-                std::to_string(sim_counters().dependencies + k));
+      configure("reorder=" + std::to_string(attempt) +
+                ",delay=3e-3,drop=" + std::to_string(sim_counters().dependencies + k));
       noticed = !run_in_streams();
     }
     if (!noticed) unnoticed.push_back(k);

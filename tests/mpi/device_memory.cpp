@@ -16,9 +16,8 @@ const lnw_device_table* load_table() {
   const char* const wanted = std::getenv("LANEWAY_TEST_MEMORY");
   const char* const plugins = std::getenv("LANEWAY_DEVICE_PLUGINS");
   if (wanted == nullptr || plugins == nullptr) return nullptr;
-  const std::string path(plugins, std::string(plugins).find(':') == std::string::npos
-                                      ? std::string(plugins).size()
-                                      : std::string(plugins).find(':'));
+  const std::string path(plugins, std::string(plugins).find(':') == std::string::npos ? std::string(plugins).size()
+                                                                                      : std::string(plugins).find(':'));
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) ADD_FAILURE() << dlerror();
   if (library == nullptr) return nullptr;

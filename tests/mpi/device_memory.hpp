@@ -7,8 +7,8 @@
 
 namespace laneway::test {
 
-/// LANEWAY_TEST_MEMORY: `mixed` if buffers shall be in memory of any kind that the first plugin of LANEWAY_DEVICE_PLUGINS
-/// has, unset if all shall be in the host's.
+/// LANEWAY_TEST_MEMORY: `mixed` if buffers shall be in memory of any kind that the first plugin of
+/// LANEWAY_DEVICE_PLUGINS has, unset if all shall be in the host's.
 [[nodiscard]] bool uses_devices();
 
 /// A stream of the device of this rank; null without devices.

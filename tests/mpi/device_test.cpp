@@ -1,7 +1,6 @@
 // Buffers on devices beyond what exchange_test does with them: how the host's memory is used, streams, and mistakes.
 #include <sys/mman.h>
 
-
 #include "device_memory.hpp"
 #include "support.hpp"
 
@@ -24,7 +23,8 @@ class DeviceTest : public MpiTest {
   static Bytes sent(int from, int exchange) {
     Bytes data(2 * bytes);
     for (std::size_t i = 0; i < data.size(); ++i)
-      data[i] = static_cast<unsigned char>(static_cast<std::size_t>(from) * 37 + static_cast<std::size_t>(exchange) * 11 + i % 101);
+      data[i] = static_cast<unsigned char>(static_cast<std::size_t>(from) * 37 +
+                                           static_cast<std::size_t>(exchange) * 11 + i % 101);
     return data;
   }
   /// What is received then: the left neighbour's first block, and the right neighbour's second.
@@ -40,7 +40,8 @@ class DeviceTest : public MpiTest {
   LNW_Request make(const void* send, void* receive, const Hints& hints = {}) {
     LNW_Request request = LNW_REQUEST_NULL;
     const Info info(hints);
-    EXPECT_MPI(LNW_Neighbor_alltoall_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, ring_.get(), info.get(), &request));
+    EXPECT_MPI(
+        LNW_Neighbor_alltoall_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, ring_.get(), info.get(), &request));
     return request;
   }
 
@@ -141,9 +142,8 @@ TEST_F(DeviceTest, EachByteLeavesTheDeviceOnce) {
                                          info.get(), &request));
   LNW_Request_statistics statistics;
   EXPECT_MPI(LNW_Request_get_statistics(request, &statistics));
-  const std::string plan = plan_text(request);
-  EXPECT_NE(plan.find("shadow"), std::string::npos);
   if (size() > 1) {
+    EXPECT_NE(plan_text(request).find("shadow"), std::string::npos);
     EXPECT_EQ(statistics.bytes, 2 * bytes);
     EXPECT_EQ(statistics.copied_bytes, 3 * bytes);  // once from the device, twice to it
   }
@@ -189,7 +189,8 @@ TEST_F(DeviceTest, MistakesAreNamed) {
   expect_error(init(send.data(), receive.data(), path.get()), {"lnw_memory_path=teleport", "auto, staged"});
 
   EXPECT_MPI(init(send.data(), receive.data()));
-  expect_error(LNW_Request_set_buffers(request, gone, receive.data()), {"LNW_Request_set_buffers", "the send buffer", "freed"});
+  expect_error(LNW_Request_set_buffers(request, gone, receive.data()),
+               {"LNW_Request_set_buffers", "the send buffer", "freed"});
   int not_a_stream = 0;
   expect_error(LNW_Request_set_stream(request, &not_a_stream), {"LNW_Request_set_stream"});
   if (void* const other = stream_of_other_device())

@@ -104,7 +104,10 @@ static std::string grid(int ranks) {
 }
 
 Hints Choice::hints(MPI_Comm comm) const {
-  Hints result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}, {"lnw_transport", transport}, {"lnw_memory_path", path}};
+  Hints result{{"lnw_strategy", strategy},
+               {"lnw_deduplicate", deduplicate},
+               {"lnw_transport", transport},
+               {"lnw_memory_path", path}};
   if (!machine.empty()) result.emplace_back("lnw_machine", machine);
   if (on_grid) {
     int ranks = 0;
@@ -133,8 +136,7 @@ std::vector<Choice> choices(const std::string& machine) {
   static const char* const transports[] = {"auto", "node", "p2p"};
   for (std::size_t i = 0; i < result.size(); ++i) result[i].transport = transports[(i + machine.size()) % 3];
   const std::span<const MemoryPathRow> paths = memory_paths();
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i].path = paths[(i / 3 + machine.size()) % paths.size()].name;
+  for (std::size_t i = 0; i < result.size(); ++i) result[i].path = paths[(i / 3 + machine.size()) % paths.size()].name;
   return result;
 }
 

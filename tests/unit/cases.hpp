@@ -150,8 +150,8 @@ inline std::vector<Candidate> candidates(std::uint64_t seed) {
   return result;
 }
 
-/// A plan of a rank whose buffers are, or are not, in memory of a device. What is sent may be fetched before the rest is
-/// decided.
+/// A plan of a rank whose buffers are, or are not, in memory of a device. What is sent may be fetched before the rest
+/// is decided.
 inline Plan through_host(Random& random, Plan plan) {
   const OnDevice buffers{random.chance(70), random.chance(70)};
   if (random.chance(50)) plan = fetch_sent(std::move(plan), buffers, Buffer::staging);
