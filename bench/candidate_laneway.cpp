@@ -54,7 +54,7 @@ class Laneway final : public Candidate {
 
   void init(const std::string& strategy, const Task& task) {
     const Exchange& exchange = task.exchange;
-    const Hints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}};
+    const Hints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}, {"lnw_memory_path", task.path}};
     std::byte* send = task.buffers.send.data();
     std::byte* receive = task.buffers.receive.data();
     if (exchange.indexed) {

@@ -58,6 +58,8 @@ std::unique_ptr<Candidate> make_by_name(const std::string& name, const Task& tas
 }  // namespace
 
 std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task) {
+  if (task.memory != "host")
+    return make_on_device(name, find_baseline(name) == nullptr, task, [&] { return make_by_name(name, task); });
   std::unique_ptr<Candidate> candidate = make_by_name(name, task);
   return task.devices.staged ? make_staged(std::move(candidate), task) : std::move(candidate);
 }

@@ -223,7 +223,9 @@ std::string Workload::description() const {
   const std::string text =
       std::string(name(op)) + ", " + pattern + ", " + readable_bytes(bytes) + (is_halo() ? " an element" : " an edge");
   const std::string of_devices = devices.any() ? ", " + devices.description() : "";
-  return (heavy.ranks.empty() ? text : text + ", " + heavy.description()) + of_devices;
+  const std::string where = memory == "host" ? "" : ", buffers in " + memory + " memory";
+  const std::string by = path.empty() ? "" : ", path " + path;
+  return (heavy.ranks.empty() ? text : text + ", " + heavy.description()) + of_devices + where + by;
 }
 
 std::optional<std::string> matrix_spec(const std::string& pattern) {

@@ -88,8 +88,10 @@ struct Workload {
   Rank ranks = 0;
   std::shared_ptr<const matrix::Csr> matrix = nullptr;  ///< if the pattern is one of a matrix
   Heavy heavy = {};
-  Devices devices = {};      ///< if there are any, the pattern is one of devices, not of ranks
-  bool distributed = false;  ///< the halo of a matrix of which each rank has its rows only, and so its part only
+  Devices devices = {};         ///< if there are any, the pattern is one of devices, not of ranks
+  bool distributed = false;     ///< the halo of a matrix of which each rank has its rows only, and so its part only
+  std::string memory = "host";  ///< where buffers are
+  std::string path = {};        ///< how data in them gets to other ranks, if that was chosen
 
   /// The values of a matrix's vector that each rank needs; otherwise blocks along the edges of a graph.
   [[nodiscard]] bool is_halo() const;

@@ -78,6 +78,8 @@ Json to_json(const CaseReport& report, const Result& result) {
       {"heavy_bytes", has_heavy ? Json(heavy.bytes) : Json(nullptr)},
       {"devices", devices.any() ? Json(devices.of_node) : Json(nullptr)},
       {"host_processes", devices.any() ? Json(devices.processes) : Json(nullptr)},
+      {"memory", report.workload.memory},
+      {"path", report.workload.path.empty() ? Json(nullptr) : Json(report.workload.path)},
       {"staged", devices.any() ? Json(devices.staged) : Json(nullptr)},
       {"ranks", report.ranks},
       {"machine", report.nodes.description},

@@ -62,8 +62,8 @@ module laneway
             lnw_neighbor_alltoallv_init, lnw_neighbor_alltoallw_init, lnw_neighbor_alltoallv_init_indexed
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
             lnw_waitany, lnw_waitsome, lnw_request_free
-  public :: lnw_request_set_buffers, lnw_request_get_statistics, lnw_request_get_strategy, lnw_request_get_plan, &
-            lnw_request_get_info
+  public :: lnw_request_set_buffers, lnw_request_set_stream, lnw_request_get_statistics, lnw_request_get_strategy, &
+            lnw_request_get_plan, lnw_request_get_info
 
 ! Preprocessed as Fortran, what a macro expands to is joined with the letters that follow it.
 #define SAME(name) name
@@ -212,6 +212,12 @@ module laneway
       type(LNW_Request), intent(in) :: request
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_request_set_stream(request, stream, ierror) bind(C, name="lnwf_request_set_stream")
+      import
+      type(LNW_Request), intent(in) :: request
+      type(c_ptr), value :: stream
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_request_get_statistics(request, statistics, ierror) &

@@ -288,6 +288,10 @@ void lnwf_request_set_buffers(const LNW_Request* request, const CFI_cdesc_t* sen
   finish(LNW_Request_set_buffers(*request, buffer(sendbuf), buffer(recvbuf)), ierror);
 }
 
+void lnwf_request_set_stream(const LNW_Request* request, void* stream, MPI_Fint* ierror) {
+  finish(LNW_Request_set_stream(*request, stream), ierror);
+}
+
 void lnwf_request_get_statistics(const LNW_Request* request, LNW_Request_statistics* statistics, MPI_Fint* ierror) {
   finish(LNW_Request_get_statistics(*request, statistics), ierror);
 }

@@ -384,6 +384,18 @@ LNW_PUBLIC int LNW_Request_free(LNW_Request* request);
 /** Binds an inactive persistent request to other buffers of the same layout: offsets, counts and types stay. */
 LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf);
 
+/** In place of a stream: none. */
+#define LNW_STREAM_NONE ((void*)-1)
+
+/** Orders all exchanges of an inactive persistent request from now on by a stream (cudaStream_t, hipStream_t; NULL is
+ * the vendor's default stream; LNW_STREAM_NONE undoes it): what is in it when LNW_Start is called comes before the
+ * exchange, and what is put into it after LNW_Wait or a successful LNW_Test comes after it. Without a stream, what is
+ * to be sent is there when LNW_Start is called, and what was received is there when LNW_Wait returns. Where a buffer is
+ * in the host's memory, LNW_Start waits for the stream itself. Local. MPI_ERR_ARG if the stream is of another device
+ * than the buffers, or is recording a graph.
+ */
+LNW_PUBLIC int LNW_Request_set_stream(LNW_Request request, void* stream);
+
 /** What one rank does in one exchange of a request. */
 typedef struct LNW_Request_statistics {
   MPI_Count messages;     /**< messages sent */

@@ -182,6 +182,8 @@ class Persistent {
   }
 
   void set_buffers(const void* send, void* receive) { check(LNW_Request_set_buffers(request_, send, receive)); }
+  /// A vendor's stream, or LNW_STREAM_NONE.
+  void set_stream(void* stream) { check(LNW_Request_set_stream(request_, stream)); }
   [[nodiscard]] std::string_view strategy() const {
     const char* name = "";
     check(LNW_Request_get_strategy(request_, &name));

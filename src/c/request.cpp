@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "c/barrier.hpp"
@@ -261,6 +262,13 @@ int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recv
     Request& idle = inactive(request);
     check_buffers(sendbuf, recvbuf);
     idle.set_buffers({sendbuf, recvbuf});
+  });
+}
+
+int LNW_Request_set_stream(LNW_Request request, void* stream) {
+  return guarded(__func__, request, [&] {
+    (void)persistent(request);
+    inactive(request).set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
   });
 }
 

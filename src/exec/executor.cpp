@@ -1,10 +1,10 @@
 #include "exec/executor.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
-#include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
@@ -18,13 +18,29 @@ namespace {
 /// only begin to move when both are there.
 constexpr std::int64_t eager_send_bytes = 4096;
 
+/// Where a rank's send buffer is, in its window.
+struct LentRecord {
+  std::uint64_t generation = 0;  ///< counts bindings
+  std::int64_t offset = 0;       ///< of the memory in the send buffer
+  SharedDeviceMemory memory;
+};
+static_assert(sizeof(LentRecord) <= lent_record_bytes);
+
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
                    std::shared_ptr<NodeMemory> memory)
-    : plan_(std::move(plan)),
-      memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr) {
+    : Executor(plan, buffers, glance_at(buffers, *plan), transport, std::move(memory)) {}
+
+Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
+                   std::shared_ptr<NodeMemory> memory)
+    : plan_(where.on_device().any() ? std::make_shared<const Plan>(through_host(*plan, where.on_device()))
+                                    : std::move(plan)),
+      memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
+      where_(where) {
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
+  uses_device_ = where_.on_device().any() || std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                                                         [](const Step& step) { return lends(step) || borrows(step); });
   bind(buffers, transport);
 
   const std::vector<Step>& steps = plan_->steps;
@@ -39,7 +55,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
     words += step.kind == StepKind::take || step.kind == StepKind::gate;
   }
   // Peers wait for the end of this exchange before they write shared staging memory in the next one.
-  independent_ = dependencies == 0 && !(memory_ && memory_->arena);
+  independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !uses_device_;
   only_messages_wait_ = independent_ && words == 0 && !memory_;
   has_more_than_messages_ = !independent_ || run_here + words > 0;
   unmet_ = unmet_at_start_;
@@ -59,20 +75,33 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
     place(s);
     if (step_message_[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
   }
+  if (uses_device_) add_device_copies();
   ready_.reserve(run_here);
   waiting_.reserve(words);
   completed_.resize(message_step_.size());
 }
 
-void Executor::bind(Buffers buffers, Transport& transport) {
+void Executor::allocate(Buffers buffers) {
   const bool shares = memory_ != nullptr;
-  if (!shares && plan_->staging_bytes > 0)
-    staging_.reset(new std::byte[static_cast<std::size_t>(plan_->staging_bytes)]);
-  bases_[static_cast<std::size_t>(Buffer::send)] = static_cast<std::byte*>(const_cast<void*>(buffers.send));
-  bases_[static_cast<std::size_t>(Buffer::receive)] = static_cast<std::byte*>(buffers.receive);
-  bases_[static_cast<std::size_t>(Buffer::staging)] = shares ? memory_->own.staging : staging_.get();
-  bases_[static_cast<std::size_t>(Buffer::window)] = shares ? memory_->own.window : nullptr;
+  const OnDevice on_device = where_.on_device();
+  const auto staging_bytes = static_cast<std::size_t>(shares ? 0 : plan_->staging_bytes);
+  if (uses_device_) {
+    worker_ = on_device.send ? Device(where_.send) : on_device.receive ? Device(where_.receive) : all_devices().at(0);
+    if (shares) memory_->pin(worker_);
+    pinned_staging_ = DeviceMemory(worker_, staging_bytes, MemoryKind::pinned);
+    shadow_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
+  } else if (staging_bytes > 0) {
+    staging_.reset(new std::byte[staging_bytes]);
+  }
+  bases_ = {static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
+            shares     ? memory_->own.staging
+            : staging_ ? staging_.get()
+                       : pinned_staging_.data(),
+            shares ? memory_->own.window : nullptr, shadow_.data()};
+}
 
+void Executor::bind(Buffers buffers, Transport& transport) {
+  allocate(buffers);
   const std::vector<Step>& steps = plan_->steps;
   step_message_.assign(steps.size(), -1);
   std::vector<Message> messages;
@@ -131,13 +160,102 @@ void Executor::place(std::size_t s) {
   }
 }
 
+/// Those of a few bytes that can all begin at once share a kernel.
+void Executor::add_device_copies() {
+  device_ = std::make_unique<DeviceCopies>(where_, bases_, plan_->steps.size());
+  const OnDevice on_device = where_.on_device();
+  std::array<std::vector<int>, 2> together;  // by whether they write to a device
+  std::array<std::int64_t, 2> bytes{};
+  if (std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                  [](const Step& step) { return lends(step) || borrows(step); }))
+    device_->use(worker_);
+  lend();
+  const auto touches_device = [&](const Step& step) {
+    return copies(step.kind) && !lends(step) &&
+           ((on_device.send && step.from == Buffer::send) || (on_device.receive && step.to == Buffer::receive) ||
+            borrows(step));
+  };
+  const auto flush = [&](std::size_t writes) {
+    if (!together[writes].empty()) device_->add(*plan_, std::exchange(together[writes], {}), false);
+    bytes[writes] = 0;
+  };
+  for (int s = 0; s < static_cast<int>(plan_->steps.size()); ++s) {
+    const Step& step = plan_->steps[static_cast<std::size_t>(s)];
+    if (!touches_device(step)) continue;
+    const auto at = static_cast<std::size_t>(s);
+    const bool is_last = next_begin_[at] == next_begin_[at + 1];
+    const bool from_own = step.from == Buffer::send || step.from == Buffer::shadow;
+    const bool may_trail = step.kind == StepKind::copy && step.to == Buffer::receive && is_last && from_own;
+    if (step.kind != StepKind::copy || !step.after.empty() || may_trail) {
+      device_->add(*plan_, {s}, may_trail);
+      continue;
+    }
+    const std::size_t writes = step.to == Buffer::receive ? 1 : 0;
+    const std::int64_t moved = programs_[at].bytes();
+    if (bytes[writes] + moved > device_copy_bytes) flush(writes);
+    together[writes].push_back(s);
+    bytes[writes] += moved;
+  }
+  flush(0);
+  flush(1);
+  device_->prepare();
+}
+
+/// Writes where the send buffer is, for peers that take from it once they have been told that they may.
+void Executor::lend() {
+  std::vector<int> together;
+  std::vector<int> later;
+  for (int s = 0; s < static_cast<int>(plan_->steps.size()); ++s) {
+    const Step& step = plan_->steps[static_cast<std::size_t>(s)];
+    if (borrows(step)) borrowed_.try_emplace(step.peer);
+    if (lends(step)) (step.after.empty() ? together : later).push_back(s);
+  }
+  if (together.empty()) return;
+  std::byte* const begin = at(bases_[static_cast<std::size_t>(Buffer::send)], plan_->lent_offset);
+  const bool mirrors = !where_.on_device().send;
+  if (mirrors) mirror_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->lent_bytes));
+  device_->add_lending(std::move(together), begin, mirror_.data(), mirrors ? plan_->lent_bytes : 0);
+  for (int s : later) device_->add_lending({s}, nullptr, nullptr, 0);
+  const LentRecord record{++memory_->lent_generation, plan_->lent_offset,
+                          share_device_memory(mirrors ? mirror_.data() : begin)};
+  std::memcpy(memory_->own.window + lent_record, &record, sizeof record);
+}
+
+/// Opening another process's memory allocates. That is done once for each binding of the peer.
+std::byte* Executor::borrowed_from(Rank peer) {
+  Borrowed& borrowed = borrowed_.at(peer);
+  LentRecord record;
+  std::memcpy(&record, memory_->peers.at(peer).window + lent_record, sizeof record);
+  if (record.generation != borrowed.generation) {
+    borrowed.mapping = IpcMapping(worker_, record.memory);
+    borrowed.base = at(borrowed.mapping.data(), -record.offset);
+    borrowed.generation = record.generation;
+  }
+  return borrowed.base;
+}
+
+void Executor::set_stream(std::optional<lnw_device_stream> stream) {
+  if (!device_ && stream) device_ = std::make_unique<DeviceCopies>(where_, bases_, plan_->steps.size());
+  if (device_) device_->set_stream(stream);
+}
+
 void Executor::move(int step) {
   const auto s = static_cast<std::size_t>(step);
-  const Place& place = places_[s];
-  std::byte* const from_base = second_slot_ ? at(place.from, place.alternate_from) : place.from;
-  std::byte* const to_base = second_slot_ ? at(place.to, place.alternate_to) : place.to;
-  programs_[s].run(from_base, to_base);
+  programs_[s].run(from_of(places_[s]), to_of(places_[s]));
   if constexpr (simulated) pass(simulated_seconds(plan_->steps[s].runs));
+}
+
+void Executor::begin_on_device(int step) {
+  const Place& place = places_[static_cast<std::size_t>(step)];
+  const Step& what = plan_->steps[static_cast<std::size_t>(step)];
+  std::byte* const from = borrows(what) ? borrowed_from(what.peer) : from_of(place);
+  device_->begin(step, from, to_of(place), [this](int each) { complete(each); });
+}
+
+void Executor::complete_on_device(int step) {
+  if (plan_->steps[static_cast<std::size_t>(step)].kind == StepKind::put) raise_flag(step);
+  complete(step);
+  drain();
 }
 
 void Executor::raise_flag(int step) {
@@ -158,7 +276,12 @@ bool Executor::passes(int step) const {
 /// A step that is no message, when all that it depends on is complete.
 void Executor::begin(int step) {
   const StepKind kind = plan_->steps[static_cast<std::size_t>(step)].kind;
-  (kind == StepKind::copy || kind == StepKind::put ? ready_ : waiting_).push_back(step);
+  if (kind != StepKind::copy && kind != StepKind::put)
+    waiting_.push_back(step);
+  else if (device_ && device_->has(step))
+    begin_on_device(step);
+  else
+    ready_.push_back(step);
 }
 
 void Executor::complete(int step) {
@@ -213,10 +336,14 @@ void Executor::poll_words() {
     }
     waiting_[i] = waiting_.back();
     waiting_.pop_back();
+    fruitless_ = 0;
+    if (device_ && device_->has(step)) {
+      begin_on_device(step);
+      continue;
+    }
     move(step);
     complete(step);
     drain();
-    fruitless_ = 0;
   }
 }
 
@@ -238,6 +365,7 @@ bool Executor::poll_messages(Patience patience) {
 bool Executor::progress() {
   if (remaining_ == 0) return true;
   if (!waiting_.empty()) poll_words();
+  if (device_) device_->poll([this](int step) { complete_on_device(step); });
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.
   constexpr unsigned turns_before_advance = 64;
   if (poll_messages() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0) endpoint_->advance();
@@ -247,6 +375,7 @@ bool Executor::progress() {
 }
 
 void Executor::finish() {
+  if (device_) device_->end_exchange();
   if (memory_) raise(memory_->own.words + completed_word, memory_->exchange);
 }
 
@@ -257,6 +386,7 @@ std::int64_t Executor::metadata_bytes() const {
     bytes += table->capacity() * sizeof(int);
   auto total = static_cast<std::int64_t>(bytes);
   for (const CopyProgram& program : programs_) total += program.metadata_bytes();
+  if (device_) total += device_->metadata_bytes();
   return total;
 }
 

@@ -1,22 +1,22 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/address.hpp"
+#include "device/ipc.hpp"
 #include "exec/copy.hpp"
+#include "exec/device_copies.hpp"
 #include "plan/plan.hpp"
 #include "transport/node_memory.hpp"
 #include "transport/transport.hpp"
 
 namespace laneway {
-
-/// The two buffer arguments of an operation. Plans address them by offsets, which may be negative.
-struct Buffers {
-  const void* send = nullptr;
-  void* receive = nullptr;
-};
 
 /// Started work that is advanced by calling `progress` until it returns true.
 class Progressive {
@@ -30,14 +30,25 @@ class Progressive {
 /// A plan bound to buffers, a transport and, where it has puts and takes, the memory of the node. To be run again and
 /// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
 /// here, none in start, progress and wait.
+///
+/// Buffers may be on devices: the plan is changed so that messages go through the host, and what touches a device is
+/// put into its streams.
 class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
            std::shared_ptr<NodeMemory> memory = nullptr);
+  Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& places, Transport& transport,
+           std::shared_ptr<NodeMemory> memory);
+
+  /// What is in the user's stream at each start comes before the exchange, and what is put into it after the end comes
+  /// after it. Must not be active. Throws Error(argument) if the stream is of another device than the buffers.
+  void set_stream(std::optional<lnw_device_stream> stream);
 
   /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
   void start() {
     if (memory_) begin_exchange();
+    if (device_) [[unlikely]]
+      device_->begin_exchange(staging());
     if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
     remaining_ = initial_messages_;
     messages_complete_ = remaining_ == 0;
@@ -55,7 +66,9 @@ class Executor final : public Progressive {
   /// Whether no step depends on another that has to be waited for: completion then needs no progress by this executor.
   [[nodiscard]] bool independent() const { return independent_; }
 
+  /// As it is run with these buffers.
   [[nodiscard]] const Plan& plan() const { return *plan_; }
+  [[nodiscard]] bool uses_device() const { return device_ != nullptr; }
   /// The memory that the executor takes besides the plan and staging memory.
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
@@ -73,11 +86,27 @@ class Executor final : public Progressive {
   };
 
   void bind(Buffers buffers, Transport& transport);
+  void allocate(Buffers buffers);
+  void lend();
+  [[nodiscard]] std::byte* borrowed_from(Rank peer);
+  void add_device_copies();
   void place(std::size_t step);
   void begin_exchange();
+  /// The place of staging memory that this exchange uses.
+  [[nodiscard]] std::byte* staging() const {
+    return at(bases_[static_cast<std::size_t>(Buffer::staging)], second_slot_ ? plan_->staging_alternate : 0);
+  }
   void start_rest();
   void wait_for_steps();
   void move(int step);
+  [[nodiscard]] std::byte* from_of(const Place& place) const {
+    return second_slot_ ? at(place.from, place.alternate_from) : place.from;
+  }
+  [[nodiscard]] std::byte* to_of(const Place& place) const {
+    return second_slot_ ? at(place.to, place.alternate_to) : place.to;
+  }
+  void begin_on_device(int step);
+  void complete_on_device(int step);
   void raise_flag(int step);
   [[nodiscard]] bool passes(int step) const;
   void poll_words();
@@ -100,14 +129,28 @@ class Executor final : public Progressive {
   unsigned fruitless_ = 0;
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
+  BufferMemory where_;
   std::unique_ptr<std::byte[]> staging_;
-  std::byte* bases_[4];
-  std::vector<Place> places_;          // by step, of those that copy or have a word
-  std::vector<CopyProgram> programs_;  // the same
-  std::vector<int> message_step_;      // message index -> step; messages that can start at once come first
-  std::vector<int> step_message_;      // step -> message index, or -1
-  std::vector<int> initial_steps_;     // that are no messages
-  std::vector<int> unmet_at_start_;    // step -> number of dependencies
+  DeviceMemory pinned_staging_;
+  DeviceMemory shadow_;
+  bool uses_device_ = false;
+  Device worker_;        // copies what is borrowed, and pins
+  DeviceMemory mirror_;  // what is lent, if that is not on a device
+  /// The send buffers of peers that this rank takes from, opened when a record is new.
+  struct Borrowed {
+    std::uint64_t generation = 0;
+    IpcMapping mapping;
+    std::byte* base = nullptr;
+  };
+  std::map<Rank, Borrowed> borrowed_;
+  std::array<std::byte*, buffer_kinds> bases_{};
+  std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
+  std::vector<Place> places_;             // by step, of those that copy or have a word
+  std::vector<CopyProgram> programs_;     // the same
+  std::vector<int> message_step_;         // message index -> step; messages that can start at once come first
+  std::vector<int> step_message_;         // step -> message index, or -1
+  std::vector<int> initial_steps_;        // that are no messages
+  std::vector<int> unmet_at_start_;       // step -> number of dependencies
   std::vector<int> unmet_;
   std::vector<int> next_begin_;  // successors of step s: next_[next_begin_[s] .. next_begin_[s + 1])
   std::vector<int> next_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/relax.hpp"
@@ -179,7 +180,10 @@ class Exchange {
  public:
   Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
            Progress progress = Progress::in_calls, std::shared_ptr<NodeMemory> memory = nullptr)
-      : executor_(std::move(plan), buffers, transport, std::move(memory)) {
+      : Exchange(plan, buffers, glance_at(buffers, *plan), transport, progress, std::move(memory)) {}
+  Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
+           Progress progress, std::shared_ptr<NodeMemory> memory)
+      : executor_(std::move(plan), buffers, where, transport, std::move(memory)) {
     if (progress == Progress::by_thread || !executor_.independent()) activity_.list(executor_, progress);
   }
 
@@ -192,7 +196,9 @@ class Exchange {
   [[nodiscard]] bool test() { return activity_.test(&executor_); }
   [[nodiscard]] bool done() { return activity_.done(&executor_); }
   void wait() { activity_.wait(&executor_); }
-  [[nodiscard]] std::int64_t metadata_bytes() const { return executor_.metadata_bytes(); }
+  [[nodiscard]] const Executor& executor() const { return executor_; }
+  /// Must not be active; see Executor.
+  void set_stream(std::optional<lnw_device_stream> stream) { executor_.set_stream(stream); }
 
  private:
   Executor executor_;

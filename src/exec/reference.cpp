@@ -65,6 +65,7 @@ class Reference {
     for (const Plan& plan : plans_) {
       staging_.push_back({0, std::vector<std::byte>(static_cast<std::size_t>(plan.staging_bytes))});
       for (std::byte& byte : staging_.back().bytes) byte = static_cast<std::byte>(random_());
+      shadow_.push_back({0, std::vector<std::byte>(static_cast<std::size_t>(plan.shadow_bytes))});
       missing_.emplace_back();
       dependents_.emplace_back(plan.steps.size());
       done_.emplace_back(plan.steps.size(), false);
@@ -141,12 +142,14 @@ class Reference {
   [[nodiscard]] std::span<const std::byte> readable(std::size_t rank, Buffer buffer, std::int64_t offset,
                                                     std::int64_t n) const {
     require(buffer != Buffer::receive, ErrorKind::internal, "a step reads the receive buffer");
-    return buffer == Buffer::send ? send_[rank].at(offset, n) : std::as_const(staging_[rank]).at(offset, n);
+    if (buffer == Buffer::send) return send_[rank].at(offset, n);
+    return std::as_const(buffer == Buffer::shadow ? shadow_ : staging_)[rank].at(offset, n);
   }
 
   [[nodiscard]] std::span<std::byte> writable(std::size_t rank, Buffer buffer, std::int64_t offset, std::int64_t n) {
     require(buffer != Buffer::send, ErrorKind::internal, "a step writes the send buffer");
-    return buffer == Buffer::receive ? receive_[rank].at(offset, n) : staging_[rank].at(offset, n);
+    if (buffer == Buffer::receive) return receive_[rank].at(offset, n);
+    return (buffer == Buffer::shadow ? shadow_ : staging_)[rank].at(offset, n);
   }
 
   void begin_first(std::size_t rank) {
@@ -221,6 +224,7 @@ class Reference {
   const ReferenceOptions options_;
   std::mt19937_64 random_;
   std::vector<Memory> staging_;
+  std::vector<Memory> shadow_;
   std::vector<std::vector<std::size_t>> missing_;
   std::vector<std::vector<std::vector<std::size_t>>> dependents_;
   std::vector<std::vector<bool>> done_;

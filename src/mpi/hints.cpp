@@ -12,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<HintRow, 18> rows = {{
+constexpr std::array<HintRow, 20> rows = {{
     {"lnw_strategy", "LANEWAY_STRATEGY", "auto",
      "auto: by the costs that the parameters of the machine give; a name that `laneway strategies` lists, or one for "
      "each level as in `node:three_step,socket:two_step`; the "
@@ -56,6 +56,13 @@ constexpr std::array<HintRow, 18> rows = {{
      "inside a node, messages that are not relayed go through its memory up to this size"},
     {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608", "bytes",
      "for such messages a request takes at most this much memory a rank; the largest go without"},
+    {"lnw_memory_path", "LANEWAY_MEMORY_PATH", "auto", "auto, staged, md, dd",
+     "how data in buffers on devices gets to other ranks: staged, or md: each rank copies its own through the host's "
+     "memory; dd: ranks of a node copy straight from each other's devices"},
+    {"lnw_stream", "", "", "the address of a stream, as a number: 0x7f10aa00",
+     "persistent operations with buffers on a device: what is in the stream at the start comes before an exchange, "
+     "what "
+     "is put into it after the end comes after it"},
     {"lnw_shared_staging", "LANEWAY_SHARED_STAGING", "0", "bytes",
      "promise: persistent operations whose staging memory is no larger are never active together, and started in the "
      "same order on all ranks; they share it"},
@@ -85,7 +92,7 @@ std::string text_of(std::string_view key, const HintTexts& call, const HintTexts
     if (const auto it = texts->find(std::string(key)); it != texts->end()) return it->second;
   for (const HintRow& row : rows) {
     if (row.key != key) continue;
-    const char* value = std::getenv(std::string(row.environment).c_str());
+    const char* value = row.environment.empty() ? nullptr : std::getenv(std::string(row.environment).c_str());
     return value ? value : std::string(row.fallback);
   }
   internal_error("hint without a row", __FILE__, __LINE__);
@@ -133,14 +140,33 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
       std::to_string(local.mailbox_bytes) + '\n' + std::to_string(local.all_mailboxes_bytes) + '\n' +
-      std::to_string(shared_staging) + '\n' + std::to_string(static_cast<int>(tuning)) + parameters + '\n' +
-      std::to_string(exchanges);
+      std::to_string(shared_staging) + std::to_string(static_cast<int>(path)) + '\n' +
+      std::to_string(static_cast<int>(tuning)) + parameters + '\n' + std::to_string(exchanges);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
 }
 
 namespace {
+
+std::optional<void*> stream_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const bool hexadecimal = text.starts_with("0x");
+  std::uintptr_t address = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, code] = std::from_chars(text.data() + (hexadecimal ? 2 : 0), end, address, hexadecimal ? 16 : 10);
+  require(code == std::errc() && at == end, ErrorKind::info, "lnw_stream=" + text + ": not an address");
+  return reinterpret_cast<void*>(address);
+}
+
+MemoryPath path_of(const std::string& text) {
+  std::string valid;
+  for (const MemoryPathRow& row : memory_paths()) {
+    if (row.name == text) return row.path;
+    valid += (valid.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error(ErrorKind::info, "lnw_memory_path=" + text + ": valid are " + valid);
+}
 
 Levels read_levels(const std::string& strategy, const std::string& grid, bool deduplicate) {
   try {
@@ -194,6 +220,8 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.local.mailbox_bytes = bytes("lnw_local_message", text("lnw_local_message"));
   hints.local.all_mailboxes_bytes = bytes("lnw_local_memory", text("lnw_local_memory"));
   hints.shared_staging = bytes("lnw_shared_staging", text("lnw_shared_staging"));
+  hints.path = path_of(text("lnw_memory_path"));
+  hints.stream = stream_of(text("lnw_stream"));
   if (hints.strict_progress) {
     const std::vector<const StrategyRow*> rows = hints.strategy.rows();
     if (rows.size() > 1 || rows.front()->make()->relays()) hints.strategy.row = &find_strategy("direct");

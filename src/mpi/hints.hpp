@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "exec/progress.hpp"
 #include "lanes/strategy.hpp"
 #include "plan/lower.hpp"
+#include "plan/memory_path.hpp"
 #include "setup/localizer.hpp"
 
 namespace laneway {
@@ -18,7 +20,7 @@ namespace laneway {
 /// One setting that users can give: as info key, or in the environment.
 struct HintRow {
   std::string_view key;
-  std::string_view environment;
+  std::string_view environment;  ///< empty: in an info argument only
   std::string_view fallback;
   std::string_view values;
   std::string_view description;
@@ -67,8 +69,10 @@ struct Hints {
   Sharing sharing = Sharing::all;
   LocalOptions local;
   Tuning tuning = Tuning::model;
-  std::string parameters;           ///< empty: those for this kind of machine
-  double exchanges = 20;            ///< in which a strategy that is chosen makes up for its setup
+  std::string parameters;  ///< empty: those for this kind of machine
+  double exchanges = 20;   ///< in which a strategy that is chosen makes up for its setup
+  MemoryPath path = MemoryPath::automatic;
+  std::optional<void*> stream;      ///< of this rank alone
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
 
   /// Equal on two ranks exactly if all settings that must agree are equal.

@@ -9,7 +9,9 @@ namespace laneway {
 namespace {
 
 /// Whether every message has been started when Executor::start returns.
-bool starts_all_messages(const Plan& plan) {
+bool starts_all_messages(const Executor& executor) {
+  if (executor.uses_device()) return false;
+  const Plan& plan = executor.plan();
   const auto runs_in_start = [&](int s) {
     const Step& step = plan.steps[static_cast<std::size_t>(s)];
     return step.kind == StepKind::copy && step.after.empty();
@@ -38,7 +40,7 @@ void NonblockingExchange::start() {
     order_->end_turn();
     throw;
   }
-  holds_turn_ = !starts_all_messages(*plan_);
+  holds_turn_ = !starts_all_messages(*executor_);
   if (!holds_turn_) order_->end_turn();
 }
 

@@ -95,6 +95,8 @@ Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agr
 }
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {
+  if (agreed.on_device.send && agreed.lends == 0)
+    planned.plan = std::make_shared<const Plan>(fetch_sent(*planned.plan, agreed.on_device, Buffer::staging));
   const std::shared_ptr<StagingArena> arena = find_arena(communicator, comm, agreed, *planned.plan);
   if (agreed.sharing.members.size() < 2 || (arena && arena->is_private())) {
     if (!arena) return;
@@ -104,6 +106,10 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
   }
   LocalOptions options = agreed.hints.local;
   options.shares_staging = arena != nullptr;
+  options.send_on_device = agreed.on_device.send && agreed.lends == 0;
+  options.receive_on_device = agreed.on_device.receive;
+  options.lends = agreed.lends;
+  options.borrows = agreed.borrows;
   Localizer localizer(*planned.plan, agreed.sharing, options);
   Mailbox mailbox(comm);
   for (Round round = localizer.begin(); round.kind != Round::Kind::done;)

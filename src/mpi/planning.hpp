@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "mpi/reasons.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/plan.hpp"
+#include "plan/through_host.hpp"
 #include "transport/node_memory.hpp"
 
 namespace laneway {
@@ -25,6 +27,9 @@ struct Agreed {
   std::vector<Region> regions;  ///< this rank's, outermost first
   Region sharing;               ///< the ranks that use the same memory as this one
   int tag = 0;
+  OnDevice on_device;         ///< this rank's buffers, as far as they are known
+  std::uint64_t lends = 0;    ///< see LocalOptions
+  std::uint64_t borrows = 0;  ///< see LocalOptions
 };
 
 /// Collective: agrees on hints and arguments. If the arguments of any rank are bad, all ranks throw.

@@ -6,8 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/address.hpp"
 #include "core/error.hpp"
+#include "core/mix.hpp"
 #include "core/tell.hpp"
+#include "device/ipc.hpp"
 #include "mpi/background.hpp"
 #include "mpi/costs.hpp"
 #include "mpi/planning.hpp"
@@ -73,14 +76,56 @@ Chosen choose_plan(Communicator& communicator, const Describe& describe, const S
 
 }  // namespace
 
+namespace {
+
+std::uint64_t kind_of(const DevicePlugin& plugin) {
+  std::uint64_t hash = 0;
+  for (const char* c = plugin.vendor(); *c != '\0'; ++c) hash = mix(hash ^ static_cast<unsigned char>(*c));
+  return hash;
+}
+
+/// Of the devices that the send buffer is on, if other processes can open it; 0 if not.
+std::uint64_t lent_kind(const MemoryInfo& memory, const Buffers& buffers, const Extents& extents) {
+  if (memory.host_may_touch() || !Device(memory).has(LNW_DEVICE_HAS_IPC_MEMORY)) return 0;
+  try {
+    std::byte* const base = static_cast<std::byte*>(const_cast<void*>(buffers.send));
+    (void)share_device_memory(at(base, extents.send.offset));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported) return 0;
+    throw;
+  }
+  return kind_of(*memory.plugin);
+}
+
+/// Of the devices with which this rank can open others' memory; 0 if it has none.
+std::uint64_t borrowed_kind(const MemoryInfo& memory) {
+  if (!memory.host_may_touch()) return kind_of(*memory.plugin);
+  const std::vector<Device> all = all_devices();
+  return all.empty() ? 0 : kind_of(all.front().plugin());
+}
+
+}  // namespace
+
 std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  Agreed agreed = agree_on(communicator, *priv, info, describe);
+  BufferMemory where;
+  const Describe looking = [&](const Topology& topology) {
+    RankPattern pattern = describe(topology);
+    if (buffers) where = look_at(*buffers, extents_of(pattern));
+    return pattern;
+  };
+  Agreed agreed = agree_on(communicator, *priv, info, looking);
+  agreed.on_device = where.on_device();
+  if (agreed.hints.path == MemoryPath::borrowed) {
+    agreed.lends = lent_kind(where.send, buffers ? *buffers : Buffers{}, extents_of(agreed.pattern));
+    agreed.borrows = borrowed_kind(where.receive);
+  }
   Planned planned = make_tuned_plan(communicator, *priv, agreed);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),
                                                std::move(planned.reasons), std::move(agreed.regions.front())));
   request->progress_ = provide_progress(agreed.hints.progress);
+  request->stream_ = agreed.hints.stream;
   tell_reasons(request->reasons_, priv->rank());
   request->memory_ = std::move(planned.memory);
   if (request->memory_) request->arena_ = request->memory_->arena.get();
@@ -116,7 +161,15 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  exchange_ = std::make_unique<Exchange>(plan_, buffers, transport, progress_, memory_);
+  const BufferMemory where = look_at(buffers, extents_of(*plan_));
+  auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_, memory_);
+  if (stream_) exchange->set_stream(stream_);
+  exchange_ = std::move(exchange);
+}
+
+void Request::set_stream(std::optional<lnw_device_stream> stream) {
+  if (exchange_) exchange_->set_stream(stream);
+  stream_ = stream;
 }
 
 namespace {
@@ -157,17 +210,18 @@ void Request::wait_sharing() {
 
 Statistics Request::statistics() const {
   Statistics total;
-  total.staging_bytes = plan_->staging_bytes;
+  const Plan& plan = this->plan();
+  total.staging_bytes = plan.staging_bytes + plan.shadow_bytes;
   if (arena_ != nullptr) total.arena_bytes = arena_->bytes();
-  total.window_bytes = plan_->window_bytes;
-  total.metadata_bytes = static_cast<std::int64_t>(sizeof *this) + metadata_bytes(*plan_);
+  total.window_bytes = plan.window_bytes;
+  total.metadata_bytes = static_cast<std::int64_t>(sizeof *this) + metadata_bytes(plan);
   if (memory_)
     total.metadata_bytes +=
         static_cast<std::int64_t>(sizeof *memory_ + memory_->peers.size() * sizeof *memory_->peers.begin());
-  if (exchange_) total.metadata_bytes += exchange_->metadata_bytes();
-  for (const Step& step : plan_->steps) {
+  if (exchange_) total.metadata_bytes += exchange_->executor().metadata_bytes();
+  for (const Step& step : plan.steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
-    if (!sends(step.kind)) continue;
+    if (!sends(step.kind) || step.span.bytes == 0) continue;
     ++total.messages;
     total.bytes += step.span.bytes;
     if (std::binary_search(node_.members.begin(), node_.members.end(), step.peer)) continue;

@@ -78,11 +78,14 @@ class Request {
   [[nodiscard]] bool shares_staging_with(const Request& other) const { return arena_ && arena_ == other.arena_; }
   [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
   void set_buffers(Buffers buffers);
+  /// For all exchanges from now on; none: without a stream again. Must be inactive.
+  void set_stream(std::optional<lnw_device_stream> stream);
 
   [[nodiscard]] Rank rank() const { return comm_->rank(); }
   [[nodiscard]] const std::string& strategy() const { return reasons_.strategy; }
   [[nodiscard]] const Reasons& reasons() const { return reasons_; }
-  [[nodiscard]] const Plan& plan() const { return *plan_; }
+  /// As it is run with the buffers that it has now.
+  [[nodiscard]] const Plan& plan() const { return exchange_ ? exchange_->executor().plan() : *plan_; }
   [[nodiscard]] Statistics statistics() const;
 
   /// Calls the error handler that the user's communicator had when the request was made.
@@ -106,6 +109,7 @@ class Request {
   StagingArena* arena_ = nullptr;  // of memory_
   Reasons reasons_;
   Region node_;
+  std::optional<lnw_device_stream> stream_;
 };
 
 /// Runs the operation once.

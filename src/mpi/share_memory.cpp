@@ -112,7 +112,7 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
       if (node.members[i] == comm.rank()) memory->own = part;
       at = part.staging + pages(all[i].staging_bytes);
     }
-    memory->mapping = base;
+    memory->mapping = std::make_shared<SharedMemory>(base, total);
   } catch (const std::exception& error) {
     refusal = error.what();
     memory = nullptr;
@@ -131,9 +131,11 @@ std::shared_ptr<StagingArena> make_arena(const PrivateComm& comm, const Region& 
       for (const auto& [rank, part] : shared->peers) parts[rank] = {part.window, part.staging};
       return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts), shared->mapping);
     }
-  const std::shared_ptr<std::byte[]> memory(new std::byte[static_cast<std::size_t>(arena_header_bytes + bytes)]);
+  const auto total = static_cast<std::size_t>(arena_header_bytes + bytes);
+  const std::shared_ptr<std::byte[]> memory(new std::byte[total]);
   parts[comm.rank()] = {memory.get(), memory.get() + arena_header_bytes};
-  return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts), memory);
+  return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts),
+                                        std::make_shared<SharedMemory>(memory, total));
 }
 
 std::int64_t largest(const PrivateComm& comm, const Region& node, std::int64_t value) {

@@ -12,6 +12,8 @@ const char* name(Buffer buffer) {
       return "staging";
     case Buffer::window:
       return "window";
+    case Buffer::shadow:
+      return "shadow";
   }
   return "?";
 }
@@ -65,6 +67,9 @@ std::uint64_t fingerprint(const Plan& plan) {
   mix(plan.staging_bytes);
   mix(plan.window_bytes);
   mix(plan.staging_alternate);
+  mix(plan.shadow_bytes);
+  mix(plan.lent_offset);
+  mix(plan.lent_bytes);
   for (const Step& step : plan.steps) {
     for (std::int64_t v : {static_cast<std::int64_t>(step.kind), static_cast<std::int64_t>(step.stage),
                            static_cast<std::int64_t>(step.peer), static_cast<std::int64_t>(step.channel),

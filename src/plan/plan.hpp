@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,8 +11,9 @@ namespace laneway {
 
 /// The memory that a step touches: the two buffer arguments of the operation, or the plan's own. The ranks of a node
 /// may touch each other's staging memory and windows; a window has mailboxes for their messages, and words that they
-/// wait for.
-enum class Buffer : std::uint8_t { send, receive, staging, window };
+/// wait for. The shadow holds in the host's memory what messages move from and to buffers of a device.
+enum class Buffer : std::uint8_t { send, receive, staging, window, shadow };
+inline constexpr std::size_t buffer_kinds = 5;
 
 /// Messages through the memory of a node are a put and a take, of which one may move no bytes: the sender puts into the
 /// peer's window or staging memory, or only raises the flag; the peer takes out of its window, or straight out of the
@@ -93,10 +95,23 @@ inline constexpr std::int64_t started_word = 0;
 inline constexpr std::int64_t completed_word = cache_line;
 inline constexpr std::int64_t window_header_bytes = 2 * cache_line;
 
+/// In windows of ranks that lend their send buffer, the next bytes say where it is.
+inline constexpr std::int64_t lent_record = window_header_bytes;
+inline constexpr std::int64_t lent_record_bytes = 4 * cache_line;
+
 /// Of plans that share their staging memory, these words and one more are at the beginning of that instead: the number
 /// of the exchange in which all who took from the memory before are done, so that it may be written.
 inline constexpr std::int64_t ready_word = 2 * cache_line;
 inline constexpr std::int64_t arena_header_bytes = 3 * cache_line;
+
+/// Tells the peer that it may take from this rank's send buffer.
+[[nodiscard]] inline bool lends(const Step& step) {
+  return step.kind == StepKind::put && step.from == Buffer::send && step.runs.empty();
+}
+/// Takes from the send buffer of the peer.
+[[nodiscard]] inline bool borrows(const Step& step) {
+  return step.kind == StepKind::take && step.from == Buffer::send;
+}
 
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
 struct Plan {
@@ -104,6 +119,10 @@ struct Plan {
   std::int64_t staging_bytes = 0;
   std::vector<Step> steps;
   std::int64_t window_bytes = 0;
+  std::int64_t shadow_bytes = 0;
+  /// What peers may take from, of the send buffer.
+  std::int64_t lent_offset = 0;
+  std::int64_t lent_bytes = 0;
   /// What is added to places in the own staging memory in every second exchange; 0 where there is only one place.
   std::int64_t staging_alternate = 0;
 

@@ -17,7 +17,7 @@ Enum named(const std::string& text, const std::array<Enum, N>& values) {
   throw Error(ErrorKind::argument, "plan: unknown name '" + text + "'");
 }
 
-constexpr std::array buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window};
+constexpr std::array buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window, Buffer::shadow};
 constexpr std::array kinds = {StepKind::copy, StepKind::send, StepKind::receive,
                               StepKind::put,  StepKind::take, StepKind::gate};
 constexpr std::array stages = {Stage::direct, Stage::gather, Stage::network, Stage::scatter};
@@ -72,6 +72,10 @@ std::string to_json(const Plan& plan) {
       "{\"rank\": " + std::to_string(plan.rank) + ", \"staging_bytes\": " + std::to_string(plan.staging_bytes) +
       (plan.window_bytes > 0 ? ", \"window_bytes\": " + std::to_string(plan.window_bytes) : "") +
       (plan.staging_alternate > 0 ? ", \"staging_alternate\": " + std::to_string(plan.staging_alternate) : "") +
+      (plan.shadow_bytes > 0 ? ", \"shadow_bytes\": " + std::to_string(plan.shadow_bytes) : "") +
+      (plan.lent_bytes > 0
+           ? ", \"lent\": [" + std::to_string(plan.lent_offset) + ", " + std::to_string(plan.lent_bytes) + "]"
+           : "") +
       ", \"steps\": [";
   const char* separator = "\n  ";
   for (const Step& step : plan.steps) {
@@ -84,10 +88,14 @@ std::string to_json(const Plan& plan) {
 Plan plan_from_json(const std::string& text) {
   try {
     const json j = json::parse(text);
+    const json lent = j.value("lent", json::array({0, 0}));
     Plan plan{j.at("rank"),
               j.at("staging_bytes"),
               {},
               j.value("window_bytes", std::int64_t{0}),
+              j.value("shadow_bytes", std::int64_t{0}),
+              lent.at(0),
+              lent.at(1),
               j.value("staging_alternate", std::int64_t{0})};
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;

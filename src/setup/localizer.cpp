@@ -108,7 +108,8 @@ Localizer::Side Localizer::sending(int s) const {
     const bool only_for_this = std::all_of(copies.begin(), copies.end(), [&](int copy) {
       return readers_[static_cast<std::size_t>(copy)].size() == 1 && step(copy).from == step(copies.front()).from;
     });
-    if (only_for_this && !copies.empty()) {
+    const bool stays = options_.send_on_device && span.bytes > options_.mailbox_bytes;
+    if (only_for_this && !copies.empty() && !(stays && step(copies.front()).from == Buffer::send)) {
       RangeList place;
       std::int64_t at = span.offset;
       for (const Moved& block : moved(plan_, copies, to_of, from_of)) {
@@ -177,7 +178,13 @@ bool Localizer::can_be_pulled(const Side& side) const {
   });
 }
 
-Localizer::Mode Localizer::choose(const Side& side, bool offered) const {
+bool Localizer::is_lent(const Side& side) const {
+  return options_.lends != 0 && side.buffer == Buffer::send && step(side.step).span.bytes > options_.lend_bytes;
+}
+
+Localizer::Mode Localizer::choose(const Side& side, bool offered, std::uint64_t lent) const {
+  const bool reaches = side.buffer == Buffer::staging || options_.receive_on_device;
+  if (lent != 0 && lent == options_.borrows && reaches) return Mode::borrow;
   if (side.buffer == Buffer::staging) return Mode::push;
   if (offered) return Mode::pull;
   return step(side.step).span.bytes <= options_.mailbox_bytes ? Mode::mailbox : Mode::message;
@@ -199,6 +206,14 @@ void Localizer::drop_mailboxes() {
 }
 
 Round Localizer::begin() {
+  plan_.window_bytes = window_header_bytes;
+  for (auto& [peer, sides] : out_)
+    for (Side& side : sides) {
+      if (!is_lent(side)) continue;
+      if (plan_.window_bytes == window_header_bytes) plan_.window_bytes += lent_record_bytes;
+      side.reply = plan_.window_bytes;
+      plan_.window_bytes += cache_line;
+    }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (const auto& [peer, sides] : out_) {
     Writer letter;
@@ -208,9 +223,10 @@ Round Localizer::begin() {
       letter.put(step(side.step).span.bytes);
       const bool offered = can_be_pulled(side);
       letter.put(offered);
-      if (!offered) continue;
-      letter.put(side.place);
-      letter.put(alternate_);
+      letter.put(is_lent(side) ? options_.lends : std::uint64_t{0});
+      letter.put(side.reply);
+      if (offered || is_lent(side)) letter.put(side.place);
+      if (offered) letter.put(alternate_);
     }
     round.letters.push_back({peer, letter.take()});
   }
@@ -224,7 +240,6 @@ Round Localizer::resume(const std::vector<Bytes>& inbox) {
 }
 
 Round Localizer::answer(const std::vector<Bytes>& inbox) {
-  plan_.window_bytes = window_header_bytes;
   std::int64_t mailboxes = 0;
   std::size_t i = 0;
   for (auto& [peer, sides] : in_) {
@@ -235,19 +250,19 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
       const auto channel = letter.get<int>();
       const auto bytes = letter.get<std::int64_t>();
       const auto offered = letter.get<bool>();
+      const auto lent = letter.get<std::uint64_t>();
+      const auto reply = letter.get<std::int64_t>();
       RangeList place;
       std::int64_t alternate = 0;
-      if (offered) {
-        place = letter.get_ranges();
-        alternate = letter.get<std::int64_t>();
-      }
+      if (offered || lent != 0) place = letter.get_ranges();
+      if (offered) alternate = letter.get<std::int64_t>();
       if (m >= sides.size()) continue;
       Side& side = sides[m];
       agrees = agrees && step(side.step).channel == channel && step(side.step).span.bytes == bytes;
-      side.mode = choose(side, offered);
-      if (side.mode != Mode::pull) continue;
-      side.peer_place = std::move(place);
-      side.alternate = alternate;
+      side.mode = choose(side, offered, lent);
+      side.reply = reply;
+      if (side.mode == Mode::pull) side.alternate = alternate;
+      if (side.mode == Mode::pull || side.mode == Mode::borrow) side.peer_place = std::move(place);
     }
     // What the sides see differently, they leave to the MPI library, which reports it.
     if (!agrees)
@@ -256,7 +271,7 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
   drop_mailboxes();
   for (auto& [peer, sides] : in_)
     for (Side& side : sides) {
-      if (side.mode == Mode::push || side.mode == Mode::pull) {
+      if (side.mode == Mode::push || side.mode == Mode::pull || side.mode == Mode::borrow) {
         side.flag = plan_.window_bytes;
         plan_.window_bytes += cache_line;
       } else if (side.mode == Mode::mailbox) {
@@ -313,6 +328,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   bool pushed_here = false;
   std::set<Rank> mailed_to;
   std::set<Rank> taken_from;
+  std::vector<Range> lent;
   for (const auto* all : {&out_, &in_})
     for (const auto& [peer, sides] : *all)
       for (const Side& side : sides) {
@@ -324,6 +340,10 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
           pushed_here = pushed_here || side.mode == Mode::push;
           continue;
         }
+        if (side.mode == Mode::borrow) {
+          taken_from.insert(peer);  // its reply
+          side.place.for_each([&](Range range) { lent.push_back(range); });
+        }
         if (side.mode == Mode::push) pushed_to[peer] = side.alternate;
         if (side.mode == Mode::mailbox) mailed_to.insert(peer);
         if (side.mode == Mode::pull) pulled[peer] = unite(pulled[peer], RangeSet(side.place));
@@ -331,6 +351,10 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   if (mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty()) {
     plan_.window_bytes = 0;
     if (!options_.shares_staging) return {};
+  }
+  if (const RangeSet all(std::move(lent)); !all.empty()) {
+    plan_.lent_offset = all.ranges().front().offset;
+    plan_.lent_bytes = all.ranges().back().end() - plan_.lent_offset;
   }
   for (const auto& [reader, bytes] : pulled) takers_.push_back(reader);
   if (alternate_ > 0 && (pushed_here || !pulled.empty())) {
@@ -363,7 +387,8 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const Step& now = plan_.steps[s];
     if (side_of[s])
-      fills_staging = fills_staging || (now.kind == StepKind::receive && side_of[s]->mode == Mode::push);
+      fills_staging = fills_staging || (now.kind == StepKind::receive && side_of[s]->buffer == Buffer::staging &&
+                                        (side_of[s]->mode == Mode::push || side_of[s]->mode == Mode::borrow));
     else if (!replaced[s])
       fills_staging = fills_staging || (now.kind == StepKind::receive && now.span.buffer == Buffer::staging) ||
                       (now.kind == StepKind::copy && now.to == Buffer::staging);
@@ -408,8 +433,9 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       } else {
         now.from = side->mode == Mode::pull ? Buffer::staging : Buffer::window;
         now.to = side->buffer;
-        if (side->mode == Mode::push && shares) now.after.push_back(own_ready);
-        if (side->mode == Mode::pull) {
+        if (shares && side->buffer == Buffer::staging) now.after.push_back(own_ready);
+        if (side->mode == Mode::borrow) now.from = Buffer::send;
+        if (side->mode == Mode::pull || side->mode == Mode::borrow) {
           now.runs = copy_runs(pick(side->peer_place, side->stream), side->place);
         } else if (side->mode == Mode::mailbox) {
           RangeList from;
@@ -441,6 +467,18 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
     now.after.erase(std::unique(now.after.begin(), now.after.end()), now.after.end());
     here[s] = {static_cast<int>(steps.size())};
     steps.push_back(std::move(now));
+    if (side && side->mode == Mode::borrow) {
+      Step reply;
+      reply.kind = steps.back().kind == StepKind::put ? StepKind::take : StepKind::put;
+      reply.stage = steps.back().stage;
+      reply.peer = steps.back().peer;
+      reply.channel = steps.back().channel;
+      reply.span = {Buffer::window, side->reply, 0};
+      reply.from = reply.to = Buffer::window;
+      reply.flag = side->reply;
+      reply.after = here[s];
+      steps.push_back(std::move(reply));
+    }
   }
   for (Rank peer : mailed_to)
     if (!taken_from.contains(peer)) add_gate(peer, started_word, 0);

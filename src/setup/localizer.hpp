@@ -23,12 +23,25 @@ struct LocalOptions {
   std::int64_t doubled_staging_bytes = 65536;
   /// Staging memory is shared with other plans that are never active at the same time.
   bool shares_staging = false;
+  /// What the plan copies from the send buffer crosses a bus. Larger messages than mailboxes hold are then taken from
+  /// where it has been copied to.
+  bool send_on_device = false;
+  bool receive_on_device = false;
+  /// Which kind of devices this rank's send buffer is on, if peers may take straight out of it, and the kind of devices
+  /// that this rank can take from; 0: none.
+  std::uint64_t lends = 0;
+  std::uint64_t borrows = 0;
+  /// Messages of up to this size are not lent.
+  std::int64_t lend_bytes = 0;
 };
 
 /// Turns messages of a plan between ranks that share memory into puts and takes, by agreement of both sides:
 ///
 /// - **push**: what the receiver has in its staging memory, the sender copies there, straight from where it is;
 /// - **pull**: what the sender has in its staging memory, the receiver copies from there, straight to where it goes;
+/// - **borrow**: what the sender has in its send buffer on a device, the receiver copies from there, through another
+/// way to
+///   the same memory; then it tells the sender, which completes no exchange before;
 /// - **mailbox**: anything else is copied into the receiver's window and out of it.
 ///
 /// Packing and unpacking become part of that copy. With exchanges counted from 1, a word of a window holds the last
@@ -61,7 +74,7 @@ class Localizer {
   [[nodiscard]] const std::vector<Rank>& takers() const { return takers_; }
 
  private:
-  enum class Mode : std::uint8_t { message, push, pull, mailbox };
+  enum class Mode : std::uint8_t { message, push, pull, mailbox, borrow };
 
   /// One side of a message inside the node.
   struct Side {
@@ -74,14 +87,16 @@ class Localizer {
     std::int64_t flag = 0;
     std::int64_t slot = 0;
     std::int64_t alternate = 0;
-    RangeList peer_stream;  ///< of a push, the receiver's side; of a pull, the sender's
+    std::int64_t reply = 0;  ///< of what is lent: the word of the sender that says that it has been taken
+    RangeList peer_stream;   ///< of a push, the receiver's side; of a pull or borrow, the sender's
     RangeList peer_place;
   };
 
   [[nodiscard]] Side sending(int step) const;
   [[nodiscard]] Side receiving(int step) const;
   [[nodiscard]] bool can_be_pulled(const Side& side) const;
-  [[nodiscard]] Mode choose(const Side& side, bool offered) const;
+  [[nodiscard]] bool is_lent(const Side& side) const;
+  [[nodiscard]] Mode choose(const Side& side, bool offered, std::uint64_t lent) const;
   [[nodiscard]] bool is_local(Rank peer) const;
   [[nodiscard]] const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
   void drop_mailboxes();

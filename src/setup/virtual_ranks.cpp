@@ -289,11 +289,17 @@ PatternOf one_of(const Pattern& pattern) {
 
 std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,
                                          const LocalOptions& options) {
+  const std::vector<LocalOptions> all(plans.size(), options);
+  return localize_virtual_ranks(std::move(plans), nodes, all);
+}
+
+std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,
+                                         std::span<const LocalOptions> options) {
   std::vector<std::unique_ptr<Localizer>> localizers;
   Group<Localizer> group(all_ranks(plans.size()));
   for (std::size_t r = 0; r < plans.size(); ++r) {
     Localizer& localizer =
-        *localizers.emplace_back(std::make_unique<Localizer>(std::move(plans[r]), nodes[r], options));
+        *localizers.emplace_back(std::make_unique<Localizer>(std::move(plans[r]), nodes[r], options[r]));
     group.add(localizer, [&] { return localizer.begin(); });
   }
   std::vector<double> none;

@@ -64,5 +64,8 @@ using PatternOf = std::function<RankPattern(Rank)>;
 /// Lets what moves inside nodes go through their memory. `nodes[r]`: the ranks that share memory with rank r.
 [[nodiscard]] std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,
                                                        const LocalOptions& options = {});
+/// With options of each rank's own.
+[[nodiscard]] std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<const Region> nodes,
+                                                       std::span<const LocalOptions> options);
 
 }  // namespace laneway

@@ -6,6 +6,11 @@
 
 namespace laneway {
 
+void SharedMemory::pin(const Device& device) {
+  if (pinned_.contains(&device.plugin())) return;
+  pinned_.try_emplace(&device.plugin(), HostRegistration(device, memory_.get(), bytes_));
+}
+
 void StagingArena::add_readers(const std::vector<Rank>& ranks) {
   std::size_t count = count_.load(std::memory_order_relaxed);
   for (Rank rank : ranks) {

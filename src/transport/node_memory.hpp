@@ -9,8 +9,21 @@
 #include <vector>
 
 #include "core/types.hpp"
+#include "device/device.hpp"
 
 namespace laneway {
+
+/// Memory that several objects hold, and that devices can address once it is pinned. Pinning is for init calls.
+class SharedMemory {
+ public:
+  SharedMemory(std::shared_ptr<void> memory, std::size_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
+  void pin(const Device& device);
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t bytes_;
+  std::map<const DevicePlugin*, HostRegistration> pinned_;
+};
 
 /// Staging memory that plans of one rank share, which are never active together, and how far the ranks of the node have
 /// come with them. All ranks of the node run these plans in the same order, also those that have nothing to do.
@@ -22,7 +35,7 @@ class StagingArena {
   };
 
   /// `parts`: of all ranks of the node, or of this one alone, whose memory nobody else sees then.
-  StagingArena(Rank rank, std::int64_t bytes, std::map<Rank, Part> parts, std::shared_ptr<void> mapping)
+  StagingArena(Rank rank, std::int64_t bytes, std::map<Rank, Part> parts, std::shared_ptr<SharedMemory> mapping)
       : own_(parts.at(rank)),
         bytes_(bytes),
         parts_(std::move(parts)),
@@ -32,6 +45,9 @@ class StagingArena {
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] const Part& own() const { return own_; }
   [[nodiscard]] const std::map<Rank, Part>& parts() const { return parts_; }
+  void pin(const Device& device) {
+    if (mapping_) mapping_->pin(device);
+  }
   [[nodiscard]] bool is_private() const { return parts_.size() == 1; }
 
   /// The number of the next exchange. The first is 1.
@@ -57,7 +73,7 @@ class StagingArena {
   Part own_;
   std::int64_t bytes_;
   std::map<Rank, Part> parts_;
-  std::shared_ptr<void> mapping_;
+  std::shared_ptr<SharedMemory> mapping_;
   std::vector<std::byte*> readers_;  // their words; the first count_ are valid
   std::atomic<std::size_t> count_{0};
   std::uint64_t exchange_ = 0;
@@ -81,11 +97,18 @@ struct NodeMemory {
   /// Which of a mailbox's slots that exchange uses.
   [[nodiscard]] bool second_slot() const { return (turn & 1) != 0; }
 
+  /// Lets devices address what the ranks share.
+  void pin(const Device& device) {
+    if (mapping) mapping->pin(device);
+    if (arena) arena->pin(device);
+  }
+
   Part own;
   std::map<Rank, Part> peers;
-  std::uint64_t turn = 0;      ///< exchanges of this plan
-  std::uint64_t exchange = 0;  ///< the number of the last one among all that share the memory; the first is 1
-  std::shared_ptr<void> mapping;
+  std::uint64_t turn = 0;             ///< exchanges of this plan
+  std::uint64_t exchange = 0;         ///< the number of the last one among all that share the memory; the first is 1
+  std::uint64_t lent_generation = 0;  ///< how often the send buffer that is lent has been another
+  std::shared_ptr<SharedMemory> mapping;
   std::shared_ptr<StagingArena> arena;  ///< if staging memory is shared with other plans
 };
 

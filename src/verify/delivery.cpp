@@ -101,6 +101,7 @@ class SymbolicRun {
   explicit SymbolicRun(const Program& program)
       : program_(program),
         staging_(static_cast<std::size_t>(program.ranks())),
+        shadow_(static_cast<std::size_t>(program.ranks())),
         receive_(static_cast<std::size_t>(program.ranks())) {}
 
   /// Calls sent(from, to, parts) for each message. `undefined` gets the reads of bytes that nothing wrote.
@@ -124,7 +125,9 @@ class SymbolicRun {
 
  private:
   Contents& contents(Rank rank, Buffer buffer) {
-    return (buffer == Buffer::receive ? receive_ : staging_)[static_cast<std::size_t>(rank)];
+    return (buffer == Buffer::receive  ? receive_
+            : buffer == Buffer::shadow ? shadow_
+                                       : staging_)[static_cast<std::size_t>(rank)];
   }
 
   /// Appends to `parts_` what `bytes` bytes at `offset` hold, as it will be at `to`.
@@ -140,8 +143,8 @@ class SymbolicRun {
       parts_.push_back(part);
     });
     if (!whole)
-      complain(undefined, program_.describe(step) + " reads staging bytes [" + std::to_string(offset) + ", " +
-                              std::to_string(offset + bytes) + "), not all of which have been written");
+      complain(undefined, program_.describe(step) + " reads " + name(buffer) + " bytes [" + std::to_string(offset) +
+                              ", " + std::to_string(offset + bytes) + "), not all of which have been written");
   }
 
   void copy(int id, Report& undefined) {
@@ -155,6 +158,7 @@ class SymbolicRun {
 
   const Program& program_;
   std::vector<Contents> staging_;
+  std::vector<Contents> shadow_;
   std::vector<Contents> receive_;
   std::vector<Origin> parts_;
 };

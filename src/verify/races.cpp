@@ -43,7 +43,7 @@ class Races {
   explicit Races(Report& report) : report_(report) {}
 
   void prove(const Plan& plan) {
-    for (Buffer buffer : {Buffer::receive, Buffer::staging}) {
+    for (Buffer buffer : {Buffer::receive, Buffer::staging, Buffer::shadow}) {
       accesses_.clear();
       conflicts_.clear();
       for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s)

@@ -62,9 +62,11 @@ class Check {
   }
 
   void inside(Buffer buffer, std::int64_t begin, std::int64_t end) {
-    if (buffer != Buffer::staging || (begin >= 0 && end <= plan_.staging_bytes)) return;
-    problem("touches staging bytes [" + std::to_string(begin) + ", " + std::to_string(end) + ") of " +
-            std::to_string(plan_.staging_bytes));
+    if (buffer != Buffer::staging && buffer != Buffer::shadow) return;
+    const std::int64_t size = buffer == Buffer::staging ? plan_.staging_bytes : plan_.shadow_bytes;
+    if (begin >= 0 && end <= size) return;
+    problem("touches " + std::string(name(buffer)) + " bytes [" + std::to_string(begin) + ", " + std::to_string(end) +
+            ") of " + std::to_string(size));
   }
 
   const Plan& plan_;

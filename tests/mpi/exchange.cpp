@@ -212,18 +212,25 @@ Exchange::Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed)
   prepare(send_, neighbors_.destinations, true);
   prepare(receive_, neighbors_.sources, false);
   expected_ = receive_.memory;
+  std::uint64_t kind = mix({seed, 105, static_cast<std::uint64_t>(rank_)});
+  for (Side* side : {&send_, &receive_}) {
+    side->mirror = Mirror(Mirror::kind_of(kind), side->memory.bytes().size());
+    kind /= 6;
+  }
 }
 
 void Exchange::fill(int iteration) {
   Random random(static_cast<unsigned>(
       mix({seed_, 104, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(iteration)})));
   for (unsigned char& byte : send_.memory.bytes()) byte = static_cast<unsigned char>(random() % 251);
+  if (send_.mirror) send_.mirror.write(send_.memory.bytes());
   clear();
   expected_.bytes() = receive_.memory.bytes();
 }
 
 void Exchange::clear() {
   std::fill(receive_.memory.bytes().begin(), receive_.memory.bytes().end(), static_cast<unsigned char>(0xab));
+  if (receive_.mirror) receive_.mirror.write(receive_.memory.bytes());
 }
 
 Exchange::Block Exchange::block(Side& side, std::size_t slot, bool sends) {
@@ -311,8 +318,8 @@ bool Exchange::mpi_agrees() {
                      : call(arguments(), comm_ __VA_OPT__(, ) __VA_ARGS__)))
 
 int Exchange::blocking(const Form& form) {
-  void* const from = send_.memory.base();
-  void* const to = receive_.memory.base();
+  void* const from = send_.base();
+  void* const to = receive_.base();
   switch (op_) {
     case Op::allgather:
       return IN_FORM(LNW_Neighbor_allgather, ALLGATHER);
@@ -329,8 +336,8 @@ int Exchange::blocking(const Form& form) {
 }
 
 int Exchange::nonblocking(LNW_Request* request, const Form& form) {
-  void* const from = send_.memory.base();
-  void* const to = receive_.memory.base();
+  void* const from = send_.base();
+  void* const to = receive_.base();
   switch (op_) {
     case Op::allgather:
       return IN_FORM(LNW_Ineighbor_allgather, ALLGATHER, request);
@@ -347,8 +354,8 @@ int Exchange::nonblocking(LNW_Request* request, const Form& form) {
 }
 
 int Exchange::init(MPI_Info info, LNW_Request* request, const Form& form) {
-  void* const from = send_.memory.base();
-  void* const to = receive_.memory.base();
+  void* const from = send_.base();
+  void* const to = receive_.base();
   switch (op_) {
     case Op::allgather:
       return IN_FORM(LNW_Neighbor_allgather_init, ALLGATHER, info, request);
@@ -372,6 +379,7 @@ int Exchange::init(MPI_Info info, LNW_Request* request, const Form& form) {
 #undef IN_FORM
 
 testing::AssertionResult Exchange::arrived() {
+  if (receive_.mirror) receive_.mirror.read(receive_.memory.bytes());
   const std::vector<unsigned char>& got = receive_.memory.bytes();
   const std::vector<unsigned char>& wanted = expected_.bytes();
   if (got == wanted) return testing::AssertionSuccess();

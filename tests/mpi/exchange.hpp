@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "device_memory.hpp"
 #include "support.hpp"
 
 namespace laneway::test {
@@ -40,6 +41,7 @@ class Memory {
   Memory() = default;
   Memory(std::int64_t lower, std::int64_t upper) : lower_(lower), bytes_(static_cast<std::size_t>(upper - lower)) {}
   [[nodiscard]] unsigned char* base() { return bytes_.data() - lower_; }
+  [[nodiscard]] unsigned char* base(const Mirror& mirror) const { return mirror.data() - lower_; }
   [[nodiscard]] std::vector<unsigned char>& bytes() { return bytes_; }
 
  private:
@@ -85,6 +87,9 @@ class Exchange {
     std::vector<MPI_Aint> byte_displacements;
     std::vector<MPI_Datatype> types;
     Memory memory;
+    Mirror mirror;  ///< what the library is given instead, if there is one
+
+    [[nodiscard]] unsigned char* base() { return mirror ? memory.base(mirror) : memory.base(); }
   };
 
   struct Block {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lanes/strategy.hpp"
+#include "plan/memory_path.hpp"
 
 namespace laneway::test {
 
@@ -103,7 +104,10 @@ static std::string grid(int ranks) {
 }
 
 Hints Choice::hints(MPI_Comm comm) const {
-  Hints result{{"lnw_strategy", strategy}, {"lnw_deduplicate", deduplicate}, {"lnw_transport", transport}};
+  Hints result{{"lnw_strategy", strategy},
+               {"lnw_deduplicate", deduplicate},
+               {"lnw_transport", transport},
+               {"lnw_memory_path", path}};
   if (!machine.empty()) result.emplace_back("lnw_machine", machine);
   if (on_grid) {
     int ranks = 0;
@@ -131,6 +135,8 @@ std::vector<Choice> choices(const std::string& machine) {
     result.push_back({levels, "true", machine, false});
   static const char* const transports[] = {"auto", "node", "p2p"};
   for (std::size_t i = 0; i < result.size(); ++i) result[i].transport = transports[(i + machine.size()) % 3];
+  const std::span<const MemoryPathRow> paths = memory_paths();
+  for (std::size_t i = 0; i < result.size(); ++i) result[i].path = paths[(i / 3 + machine.size()) % paths.size()].name;
   return result;
 }
 

@@ -83,6 +83,7 @@ struct Choice {
   std::string machine;
   bool on_grid = false;
   std::string transport = "auto";
+  std::string path = "auto";
 
   /// For operations on `comm`, whose ranks form the grid where the strategy needs one.
   [[nodiscard]] Hints hints(MPI_Comm comm = MPI_COMM_WORLD) const;

@@ -18,6 +18,7 @@
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"
+#include "plan/through_host.hpp"
 #include "setup/planner.hpp"
 
 /// Seeded random patterns, machines and strategies: the same seed always gives the same case.
@@ -147,6 +148,14 @@ inline std::vector<Candidate> candidates(std::uint64_t seed) {
     result.push_back({"random_cuts" + suffix, std::make_unique<RandomCuts>(seed), deduplicate});
   }
   return result;
+}
+
+/// A plan of a rank whose buffers are, or are not, in memory of a device. What is sent may be fetched before the rest
+/// is decided.
+inline Plan through_host(Random& random, Plan plan) {
+  const OnDevice buffers{random.chance(70), random.chance(70)};
+  if (random.chance(50)) plan = fetch_sent(std::move(plan), buffers, Buffer::staging);
+  return laneway::through_host(std::move(plan), buffers);
 }
 
 struct Shape {

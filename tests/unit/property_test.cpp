@@ -24,7 +24,7 @@ std::int64_t crossing_bytes(const cases::Case& c) {
 std::string check(std::uint64_t seed, const cases::Case& c, const cases::Candidate& candidate) {
   PlanOptions options = c.options;
   options.deduplicate = candidate.deduplicate;
-  const VirtualSetup setup = plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options);
+  VirtualSetup setup = plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options);
   if (const Report report = verify(setup.plans, c.pattern); !report.ok) return to_string(report);
 
   const Crossing crossing = crosses_once(setup.plans, c.pattern, c.region_of);
@@ -37,6 +37,11 @@ std::string check(std::uint64_t seed, const cases::Case& c, const cases::Candida
   }
 
   cases::Random random(seed ^ 0x5bd1e995);
+  if (seed % 4 == 0) {  // the same plans where some buffers are on devices
+    for (Plan& plan : setup.plans) plan = cases::through_host(random, std::move(plan));
+    if (const Report report = verify(setup.plans, c.pattern); !report.ok)
+      return "through the host: " + to_string(report);
+  }
   const std::vector<Memory> send = cases::buffers(random, c.pattern, &RankPattern::out);
   std::vector<Memory> expected = cases::buffers(random, c.pattern, &RankPattern::in);
   std::vector<Memory> received = expected;

@@ -32,6 +32,14 @@ class SharedByAll {
       staging_.emplace_back(static_cast<std::size_t>(plan.staging_bytes / 8 + 1));
     }
   }
+  /// For as long as the result lives.
+  std::vector<HostRegistration> pin(const Device& device) {
+    std::vector<HostRegistration> pinned;
+    for (auto* all : {&windows_, &staging_})
+      for (std::vector<std::uint64_t>& words : *all)
+        pinned.emplace_back(device, words.data(), words.size() * sizeof(std::uint64_t));
+    return pinned;
+  }
   std::shared_ptr<NodeMemory> seen_by(std::size_t rank, const Region& node) {
     auto memory = std::make_shared<NodeMemory>();
     memory->own = part(rank);

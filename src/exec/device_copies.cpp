@@ -1,0 +1,231 @@
+#include "exec/device_copies.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// A copy engine takes rows from this size on; a kernel moves smaller ones, all of them at once.
+constexpr std::int64_t engine_row_bytes = 65536;
+/// So few rows are not worth a kernel.
+constexpr std::int64_t few_rows = 2;
+
+class Extent {
+ public:
+  void add(std::int64_t offset, std::int64_t bytes) {
+    begin_ = std::min(begin_, offset);
+    end_ = std::max(end_, offset + bytes);
+  }
+  void add(std::int64_t offset, std::int64_t bytes, std::int64_t stride, std::int64_t count) {
+    add(offset, bytes);
+    add(offset + (count - 1) * stride, bytes);
+  }
+  [[nodiscard]] Range get() const { return begin_ < end_ ? Range{begin_, end_ - begin_} : Range{}; }
+
+ private:
+  std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end_ = std::numeric_limits<std::int64_t>::min();
+};
+
+const std::byte* address(const void* base, std::int64_t offset) {
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
+                                            static_cast<std::uintptr_t>(offset));
+}
+
+MemoryInfo look_at(const void* buffer, const Range& extent, const char* what) {
+  return checked_memory_at(address(buffer, extent.offset), address(buffer, extent.end()), what);
+}
+
+}  // namespace
+
+Extents extents_of(const Plan& plan) {
+  Extent send;
+  Extent receive;
+  if (plan.lent_bytes > 0) send.add(plan.lent_offset, plan.lent_bytes);
+  for (const Step& step : plan.steps) {
+    if (!copies(step.kind)) {
+      if (step.span.buffer == Buffer::send) send.add(step.span.offset, step.span.bytes);
+      if (step.span.buffer == Buffer::receive) receive.add(step.span.offset, step.span.bytes);
+      continue;
+    }
+    for (const CopyRun& run : step.runs) {
+      if (step.from == Buffer::send && step.kind != StepKind::take)
+        send.add(run.from, run.bytes, run.from_stride, run.count);
+      if (step.to == Buffer::receive) receive.add(run.to, run.bytes, run.to_stride, run.count);
+    }
+  }
+  return {send.get(), receive.get()};
+}
+
+Extents extents_of(const RankPattern& pattern) {
+  const auto extent_of = [](const std::vector<Edge>& edges) {
+    Extent extent;
+    for (const Edge& edge : edges)
+      for (const Run& run : edge.ranges.runs()) extent.add(run.offset, run.bytes, run.stride, run.count);
+    return extent.get();
+  };
+  return {extent_of(pattern.out), extent_of(pattern.in)};
+}
+
+BufferMemory look_at(const Buffers& buffers, const Extents& extents) {
+  BufferMemory memory{look_at(buffers.send, extents.send, "the send buffer"),
+                      look_at(buffers.receive, extents.receive, "the receive buffer")};
+  if (memory.on_device().send && memory.on_device().receive)
+    require_same_vendor(memory.send, "the send buffer", memory.receive, "the receive buffer");
+  return memory;
+}
+
+BufferMemory glance_at(const Buffers& buffers, const Plan& plan) {
+  (void)memory_at(nullptr);
+  if (memory_detail::plugins.load(std::memory_order_relaxed) == memory_detail::Plugins::none) return {};
+  return look_at(buffers, extents_of(plan));
+}
+
+DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* const, buffer_kinds> bases,
+                           std::size_t steps)
+    : unit_of_(steps, -1) {
+  std::copy(bases.begin(), bases.end(), bases_.begin());
+  const OnDevice buffers = memory.on_device();
+  host_waits_ = !buffers.send || !buffers.receive;
+  receive_is_pageable_ = memory.receive.kind == MemoryKind::host;
+  if (buffers.send) queues_[reading].device = Device(memory.send);
+  if (buffers.receive) queues_[writing].device = Device(memory.receive);
+  for (const MemoryInfo* known : {&memory.receive, &memory.send})
+    if (known->plugin != nullptr) device_ = Device(*known);
+  if (buffers.any()) device_ = buffers.send ? queues_[reading].device : queues_[writing].device;
+  for (Queue& queue : queues_)
+    if (queue.device) queue.stream = Stream(queue.device);
+}
+
+void DeviceCopies::use(const Device& reader) {
+  if (queues_[reading].device) return;
+  if (!device_) device_ = reader;
+  queues_[reading].device = reader;
+  queues_[reading].stream = Stream(reader);
+}
+
+DeviceCopies::~DeviceCopies() {
+  for (const Queue& queue : queues_)
+    if (queue.stream && !units_.empty())
+      queue.device.table().stream_synchronize(queue.device.number(), queue.stream.handle());
+}
+
+void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) {
+  Unit unit;
+  const bool together = steps.size() > 1;
+  const bool writes =
+      queues_[writing].device && plan.steps[static_cast<std::size_t>(steps.front())].to == Buffer::receive;
+  unit.queue = writes ? writing : reading;
+  unit.by_buffer = together;
+  unit.trailing = trailing;
+  std::int64_t rows = 0;
+  for (int s : steps) {
+    unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());
+    for (const CopyRun& run : plan.steps[static_cast<std::size_t>(s)].runs) rows += run.count;
+  }
+  std::vector<lnw_device_run> moved;
+  for (int s : steps) {
+    const Step& step = plan.steps[static_cast<std::size_t>(s)];
+    const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from) : 0;
+    const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to) : 1;
+    for (const CopyRun& run : step.runs) {
+      const bool reaches = step.to != Buffer::receive || !receive_is_pageable_;
+      if (reaches && rows > few_rows && run.bytes < engine_row_bytes) {
+        moved.push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, from, to});
+        continue;
+      }
+      for (std::int64_t i = 0; i < run.count; ++i)
+        unit.rows.push_back({from, to, run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes});
+    }
+  }
+  const Device device = queues_[unit.queue].device;
+  if (!moved.empty()) unit.moves = Moves(device, moved);
+  unit.event = Event(device);
+  unit.steps = std::move(steps);
+  units_.push_back(std::move(unit));
+}
+
+void DeviceCopies::add_lending(std::vector<int> steps, const std::byte* from, std::byte* to, std::int64_t bytes) {
+  Unit unit;
+  unit.queue = reading;
+  unit.by_buffer = steps.size() > 1;
+  for (int s : steps) unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());
+  unit.lent_from = from;
+  unit.lent_to = to;
+  unit.lent_bytes = bytes;
+  unit.event = Event(queues_[reading].device);
+  unit.steps = std::move(steps);
+  units_.push_back(std::move(unit));
+}
+
+void DeviceCopies::prepare() {
+  for (Queue& queue : queues_) queue.units.resize(units_.size());
+}
+
+void DeviceCopies::set_stream(std::optional<lnw_device_stream> stream) {
+  user_ = Stream();
+  for (Unit& unit : units_) unit.waited_for = true;
+  if (!stream) return;
+  Device device = device_;
+  if (!device) {
+    const std::vector<Device> all = all_devices();
+    require(!all.empty(), ErrorKind::argument, "a stream is given, but no device plugin is loaded that knows a device");
+    int number = 0;
+    all.front().check(all.front().table().stream_device(*stream, &number), "find the device of a stream");
+    device = Device(&all.front().plugin(), number);
+  }
+  Stream user = Stream::of_user(device, *stream);
+  require(!user.is_capturing(), ErrorKind::argument,
+          "the stream is recording a graph, which cannot hold what the host does in an exchange");
+  user_ = std::move(user);
+  started_ = Event(device);
+  if (queues_[writing].device) ended_ = Event(queues_[writing].device);
+  for (Unit& unit : units_) unit.waited_for = !unit.trailing;
+}
+
+void DeviceCopies::begin_exchange(std::byte* staging) {
+  bases_[static_cast<std::size_t>(Buffer::staging)] = staging;
+  if (std::exchange(trails_, false)) ended_.synchronize();
+  for (Queue& queue : queues_) queue.first = queue.last = 0;
+  for (Unit& unit : units_) unit.ready = 0;
+  if (!user_) return;
+  started_.record(user_);
+  for (const Queue& queue : queues_)
+    if (queue.stream) queue.stream.wait(started_);
+  if (host_waits_) started_.synchronize();
+}
+
+/// Only what writes a device may still be under way.
+void DeviceCopies::end_exchange() {
+  if (!trails_) return;
+  ended_.record(queues_[writing].stream);
+  user_.wait(ended_);
+}
+
+void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
+  Queue& queue = queues_[unit.queue];
+  for (const Row& row : unit.rows)
+    queue.stream.copy(const_cast<std::byte*>(address(bases[row.to_base], row.to)),
+                      address(bases[row.from_base], row.from), static_cast<std::size_t>(row.bytes));
+  if (unit.lent_bytes > 0) queue.stream.copy(unit.lent_to, unit.lent_from, static_cast<std::size_t>(unit.lent_bytes));
+  if (unit.moves) unit.moves.launch(queue.stream, bases);
+  if (!unit.waited_for) {
+    trails_ = true;
+    return;
+  }
+  unit.event.record(queue.stream);
+  queue.units[queue.last++ % queue.units.size()] = static_cast<std::size_t>(&unit - units_.data());
+}
+
+std::int64_t DeviceCopies::metadata_bytes() const {
+  std::size_t bytes = sizeof *this + units_.capacity() * sizeof(Unit) + unit_of_.capacity() * sizeof(int);
+  for (const Queue& queue : queues_) bytes += queue.units.capacity() * sizeof(std::size_t);
+  for (const Unit& unit : units_) bytes += unit.steps.capacity() * sizeof(int) + unit.rows.capacity() * sizeof(Row);
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace laneway

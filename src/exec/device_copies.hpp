@@ -1,0 +1,161 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/ranges.hpp"
+#include "device/device.hpp"
+#include "device/memory.hpp"
+#include "pattern/pattern.hpp"
+#include "plan/plan.hpp"
+#include "plan/through_host.hpp"
+
+namespace laneway {
+
+/// The two buffer arguments of an operation. Plans address them by offsets, which may be negative.
+struct Buffers {
+  const void* send = nullptr;
+  void* receive = nullptr;
+};
+
+/// The memory that an operation's buffers are in.
+struct BufferMemory {
+  MemoryInfo send;
+  MemoryInfo receive;
+
+  [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
+};
+
+/// The bytes of the buffers that an operation touches.
+struct Extents {
+  Range send;
+  Range receive;
+};
+[[nodiscard]] Extents extents_of(const Plan& plan);
+[[nodiscard]] Extents extents_of(const RankPattern& pattern);
+
+/// Looks at both ends of what is touched. Throws Error(buffer) that names the argument: memory of a device whose plugin
+/// is not loaded, that was freed or is too small, or buffers on devices of different vendors.
+[[nodiscard]] BufferMemory look_at(const Buffers& buffers, const Extents& extents);
+
+/// The same for buffers that are probably not on a device: where no plugin is loaded it costs nothing, and finds
+/// nothing wrong.
+[[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan);
+
+/// The steps of one plan that copy from or to memory of devices. They are put into streams of their own, one that reads
+/// the devices and one that writes them, and are complete when the streams say so. A user's stream can be given: what
+/// is in it at the start comes before all copies, and what is put into it after the end comes after them, so that the
+/// last copies to the device need not be waited for.
+///
+/// Allocates only in its constructor, in `add` and in `prepare`.
+class DeviceCopies {
+ public:
+  /// `bases`: where the rank's own buffers begin, by Buffer.
+  DeviceCopies(const BufferMemory& memory, std::span<std::byte* const, buffer_kinds> bases, std::size_t steps);
+  /// For a rank whose own buffers are on no device: `reader` copies from those of others.
+  void use(const Device& reader);
+  ~DeviceCopies();
+  DeviceCopies(const DeviceCopies&) = delete;
+  DeviceCopies& operator=(const DeviceCopies&) = delete;
+
+  /// Steps that are always launched together. More than one must be copies between the rank's own buffers. Nobody waits
+  /// for the end of those that are `trailing` if there is a user's stream.
+  void add(const Plan& plan, std::vector<int> steps, bool trailing);
+  /// Steps that copy nothing, and are done when all that the user's stream held at the start is; or else `bytes` bytes
+  /// of `from` are copied to `to` before.
+  void add_lending(std::vector<int> steps, const std::byte* from, std::byte* to, std::int64_t bytes);
+  void prepare();
+
+  [[nodiscard]] bool has(int step) const { return unit_of_[static_cast<std::size_t>(step)] >= 0; }
+  [[nodiscard]] bool empty() const { return units_.empty(); }
+
+  /// From now on; no copy must be under way. Throws Error(argument) if the stream is of another device.
+  void set_stream(std::optional<lnw_device_stream> stream);
+  void begin_exchange(std::byte* staging);
+  void end_exchange();
+
+  /// The step may be done now. Launches it, unless that waits for others of its unit. `complete(step)` is called for
+  /// steps whose end nobody waits for.
+  template <class F>
+  void begin(int step, std::byte* from, std::byte* to, F&& complete) {
+    Unit& unit = units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])];
+    if (++unit.ready < unit.steps.size()) return;
+    unit.ready = 0;
+    if (!unit.by_buffer)
+      launch(unit, std::array<void*, 2>{from, to});
+    else
+      launch(unit, bases_);
+    if (!unit.waited_for)
+      for (int each : unit.steps) complete(each);
+  }
+
+  /// Calls complete(step) for what has been done since; that may begin more.
+  template <class F>
+  void poll(F&& complete) {
+    for (Queue& queue : queues_)
+      while (queue.first != queue.last) {
+        const Unit& unit = units_[queue.units[queue.first % queue.units.size()]];
+        if (!unit.event.complete()) break;
+        ++queue.first;
+        for (int step : unit.steps) complete(step);
+      }
+  }
+
+  [[nodiscard]] std::int64_t metadata_bytes() const;
+
+ private:
+  /// A row that a copy engine moves.
+  struct Row {
+    std::uint32_t from_base;
+    std::uint32_t to_base;
+    std::int64_t from;
+    std::int64_t to;
+    std::int64_t bytes;
+  };
+  struct Unit {
+    std::vector<int> steps;
+    std::vector<Row> rows;
+    Moves moves;
+    const std::byte* lent_from = nullptr;
+    std::byte* lent_to = nullptr;
+    std::int64_t lent_bytes = 0;
+    Event event;
+    std::size_t ready = 0;
+    std::uint8_t queue = 0;
+    bool by_buffer = false;  // bases are the rank's own buffers; otherwise those of its one step
+    bool trailing = false;
+    bool waited_for = true;
+  };
+  /// A stream, and what is under way in it, by unit.
+  struct Queue {
+    Device device;
+    Stream stream;
+    std::vector<std::size_t> units;
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
+
+  void launch(Unit& unit, std::span<void* const> bases);
+
+  static constexpr std::uint8_t reading = 0;
+  static constexpr std::uint8_t writing = 1;
+
+  std::array<Queue, 2> queues_;
+  std::array<void*, buffer_kinds> bases_{};
+  std::vector<Unit> units_;
+  std::vector<int> unit_of_;          // by step; -1: the host's
+  Device device_;                     // of the buffers, or any
+  bool host_waits_ = false;           // for the user's stream at the start, because the host touches a buffer itself
+  bool receive_is_pageable_ = false;  // so that no kernel can write it
+  bool trails_ = false;               // in the last exchange, the end of some units was not waited for
+  Stream user_;                       // if given
+  Event started_;
+  Event ended_;
+};
+
+}  // namespace laneway

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace laneway {
+
+/// How data in buffers on devices gets to other ranks. Independent of strategies and transports.
+enum class MemoryPath : std::uint8_t {
+  automatic,
+  staged,    ///< each rank copies its own through the host's memory
+  borrowed,  ///< and ranks of a node copy straight from each other's devices
+};
+
+struct MemoryPathRow {
+  std::string_view name;  ///< as the hint lnw_memory_path has it
+  MemoryPath path;
+};
+
+[[nodiscard]] std::span<const MemoryPathRow> memory_paths();
+
+}  // namespace laneway

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "plan/plan.hpp"
+
+namespace laneway {
+
+/// Which of the operation's buffers are in memory of a device. Only that rank's: its peers need not know.
+struct OnDevice {
+  bool send = false;
+  bool receive = false;
+
+  [[nodiscard]] bool any() const { return send || receive; }
+  friend bool operator==(const OnDevice&, const OnDevice&) = default;
+};
+
+/// Copies of up to this size wait for each other only if one message needs both: below it, starting a copy takes as
+/// long as the copy itself.
+inline constexpr std::int64_t device_copy_bytes = 262144;
+
+/// Lets messages, which only the host can send and receive, go through its memory. What they need of the send buffer
+/// is copied into the plan's shadow, each byte once and in chunks for which sends wait one by one; what they bring is
+/// copied from the shadow to the receive buffer. Copies, puts and takes between a device's buffer and memory of the
+/// plan, or between two buffers on the device, are left as they are, unless that would move a byte from the device
+/// twice.
+///
+/// Messages keep their sizes and channels. Changes nothing in a plan that it has changed for the same buffers.
+[[nodiscard]] Plan through_host(Plan plan, const OnDevice& buffers);
+
+/// The part of it for the send buffer, with staging memory, which peers may read, or the shadow as `image`.
+[[nodiscard]] Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image);
+
+}  // namespace laneway

@@ -1,0 +1,218 @@
+// Executors whose buffers are on the sim device, against the oracle: every strategy, every memory path, and what
+// happens when the device forgets one of the dependencies that it was told.
+#include "exec/executor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "../unit/virtual_node.hpp"
+#include "plan/memory_path.hpp"
+#include "sim.hpp"
+#include "transport/in_process.hpp"
+
+namespace laneway {
+namespace {
+
+class Reordering : public testing::Test {
+ protected:
+  void TearDown() override { configure("reorder=off,drop=0,h2d=0:0,d2h=0:0,d2d=0:0,kernel=0:0"); }
+};
+
+/// An array that is in some kind of memory.
+class AnyMemory {
+ public:
+  AnyMemory(MemoryKind kind, const Memory& contents) : kind_(kind), host_(contents) {
+    if (kind != MemoryKind::host && !contents.bytes.empty())
+      memory_ = DeviceMemory(sim_device(), contents.bytes.size(), kind);
+  }
+  [[nodiscard]] void* base() {
+    std::byte* const begin = kind_ == MemoryKind::host ? host_.bytes.data() : memory_.data();
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(begin) - static_cast<std::uintptr_t>(host_.first));
+  }
+  void set(const Memory& contents) {
+    host_.bytes = contents.bytes;
+    if (kind_ != MemoryKind::host) write(memory_.data(), host_.bytes);
+  }
+  [[nodiscard]] const Memory& get() {
+    if (kind_ != MemoryKind::host) host_.bytes = read<std::byte>(memory_.data(), host_.bytes.size());
+    return host_;
+  }
+  /// Both in a stream; `contents` must stay.
+  void set(const Stream& stream, const Memory& contents) const {
+    stream.copy(memory_.data(), contents.bytes.data(), contents.bytes.size());
+  }
+  void get(const Stream& stream, Memory& contents) const {
+    stream.copy(contents.bytes.data(), memory_.data(), contents.bytes.size());
+  }
+
+ private:
+  MemoryKind kind_;
+  Memory host_;
+  DeviceMemory memory_;
+};
+
+MemoryKind any_kind(cases::Random& random) {
+  return random.one_of({MemoryKind::device, MemoryKind::device, MemoryKind::device, MemoryKind::host,
+                        MemoryKind::managed, MemoryKind::pinned});
+}
+
+struct Kinds {
+  MemoryKind send = MemoryKind::host;
+  MemoryKind receive = MemoryKind::host;
+};
+
+/// As ranks of a node do, with buffers of these kinds when they make the plan.
+cases::Localized localize(cases::Random& random, const cases::Case& c, const cases::Candidate& candidate,
+                          const std::vector<Kinds>& kinds, MemoryPath path) {
+  PlanOptions plan_options = c.options;
+  plan_options.deduplicate = candidate.deduplicate;
+  cases::Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, plan_options).plans, {}};
+  std::vector<LocalOptions> options;
+  const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096, 65536}),
+                           random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23})};
+  for (std::size_t r = 0; r < kinds.size(); ++r) {
+    result.nodes.push_back(c.machine.region(0, static_cast<Rank>(r)));
+    const OnDevice on_device{kinds[r].send == MemoryKind::device, kinds[r].receive == MemoryKind::device};
+    const bool lends = path == MemoryPath::borrowed && on_device.send;
+    if (!lends) result.plans[r] = fetch_sent(std::move(result.plans[r]), on_device, Buffer::staging);
+    LocalOptions& mine = options.emplace_back(local);
+    mine.send_on_device = on_device.send && !lends;
+    mine.receive_on_device = on_device.receive;
+    mine.lends = lends ? 1 : 0;
+    mine.borrows = path == MemoryPath::borrowed ? 1 : 0;
+    mine.lend_bytes = random.one_of<std::int64_t>({0, 0, 100});
+  }
+  result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, options);
+  return result;
+}
+
+/// Runs exchanges; false if one ends with wrong bytes.
+bool run(const cases::Localized& localized, const std::vector<Kinds>& kinds, const cases::Exchanges& data) {
+  const std::size_t ranks = localized.plans.size();
+  cases::SharedByAll shared(localized.plans);
+  const std::vector<HostRegistration> pinned = shared.pin(sim_device());
+  InProcessNetwork network;
+  std::vector<std::unique_ptr<AnyMemory>> send, receive;
+  std::vector<std::unique_ptr<Executor>> executors;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    send.push_back(std::make_unique<AnyMemory>(kinds[r].send, data.send[0][r]));
+    receive.push_back(std::make_unique<AnyMemory>(kinds[r].receive, data.before[r]));
+    executors.push_back(std::make_unique<Executor>(
+        std::make_shared<const Plan>(localized.plans[r]), Buffers{send[r]->base(), receive[r]->base()},
+        *network.transport(static_cast<Rank>(r)), shared.seen_by(r, localized.nodes[r])));
+  }
+  for (std::size_t k = 0; k < data.send.size(); ++k) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      send[r]->set(data.send[k][r]);
+      receive[r]->set(data.before[r]);
+    }
+    for (const auto& executor : executors) executor->start();
+    std::vector<bool> done(ranks, false);
+    while (std::ranges::find(done, false) != done.end())
+      for (std::size_t r = 0; r < ranks; ++r)
+        if (!done[r]) done[r] = executors[r]->progress();
+    for (std::size_t r = 0; r < ranks; ++r)
+      if (receive[r]->get() != data.expected[k][r]) return false;
+  }
+  return true;
+}
+
+TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
+  const std::uint64_t seeds = cases::effort(30);
+  int count = 0;
+  std::ptrdiff_t borrowed = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    configure(seed % 2 == 0 ? "reorder=off" : "reorder=" + std::to_string(seed) + ",delay=20e-6");
+    const cases::Case c = cases::make_case(seed, {.most_ranks = 6});
+    for (const cases::Candidate& candidate : cases::candidates(seed)) {
+      cases::Random random(seed);
+      const MemoryPathRow& path = memory_paths()[static_cast<std::size_t>(count) % memory_paths().size()];
+      std::vector<Kinds> kinds(c.pattern.size());
+      for (Kinds& rank : kinds) rank = {any_kind(random), any_kind(random)};
+      const cases::Localized localized = localize(random, c, candidate, kinds, path.path);
+      for (const Plan& plan : localized.plans)
+        borrowed += std::ranges::count_if(plan.steps, [](const Step& step) { return borrows(step); });
+      const cases::Exchanges data(random, c.pattern, 2);
+      ASSERT_TRUE(run(localized, kinds, data)) << "seed " << seed << " " << candidate.name << " " << path.name;
+      // Other buffers than those that the plan was made for.
+      for (Kinds& rank : kinds) rank = {any_kind(random), any_kind(random)};
+      ASSERT_TRUE(run(localized, kinds, data))
+          << "seed " << seed << " " << candidate.name << " " << path.name << ", rebound";
+      ++count;
+    }
+  }
+  EXPECT_GT(borrowed, 50);
+  std::printf("%d cases (pattern, machine, strategy, memory), in which %td messages are borrowed\n", count, borrowed);
+}
+
+/// Two ranks that exchange blocks with each other, and each with itself, all in streams: what is sent, the buffers
+/// before the exchange, and what is done with the result. Nothing else tells the device or the host to wait.
+bool run_in_streams() {
+  constexpr std::int64_t bytes = 5000;
+  const Pattern pattern = {{{{1, {{0, bytes}}}, {1, {{bytes, 7}, {20, 4}}}, {0, {{100, 50}}}},
+                            {{1, {{0, bytes}}}, {1, {{bytes, 11}}}, {0, {{8000, 50}}}}},
+                           {{{0, {{0, bytes}}}, {0, {{bytes, 7}, {20, 4}}}, {1, {{100, 50}}}},
+                            {{0, {{0, bytes}}}, {0, {{bytes, 11}}}, {1, {{8000, 50}}}}}};
+  cases::Random random(1);
+  const cases::Exchanges data(random, pattern, 3);
+  const VirtualSetup setup =
+      plan_virtual_ranks(pattern, Machine::parse("node:* rank:1", 2), *find_strategy("direct").make({}), {});
+  InProcessNetwork network;
+  std::vector<AnyMemory> send, receive;
+  std::vector<std::unique_ptr<Executor>> executors;
+  std::vector<Stream> streams;
+  for (std::size_t r = 0; r < 2; ++r) {
+    send.emplace_back(MemoryKind::device, data.send[0][r]);
+    receive.emplace_back(MemoryKind::device, data.before[r]);
+    send[r].set(data.send[1][r]);
+    receive[r].set(data.before[r]);
+    streams.emplace_back(sim_device());
+  }
+  for (std::size_t r = 0; r < 2; ++r) {
+    executors.push_back(std::make_unique<Executor>(std::make_shared<const Plan>(setup.plans[r]),
+                                                   Buffers{send[r].base(), receive[r].base()},
+                                                   *network.transport(static_cast<Rank>(r))));
+    executors[r]->set_stream(streams[r].handle());
+  }
+  std::vector<std::vector<Memory>> results(data.send.size(), data.before);
+  for (std::size_t k = 0; k < data.send.size(); ++k) {
+    for (std::size_t r = 0; r < 2; ++r) {
+      streams[r].call([](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }, nullptr);
+      send[r].set(streams[r], data.send[k][r]);
+      receive[r].set(streams[r], data.before[r]);
+      executors[r]->start();
+    }
+    for (bool done = false; !done;) {
+      done = executors[0]->progress();
+      done = executors[1]->progress() && done;
+    }
+    for (std::size_t r = 0; r < 2; ++r) receive[r].get(streams[r], results[k][r]);
+  }
+  for (const Stream& stream : streams) stream.synchronize();
+  return results == data.expected;
+}
+
+/// Each time the device keeps one dependency less: the wait of a stream for another, or what an event was recorded for.
+TEST_F(Reordering, EveryStreamDependencyIsNeeded) {
+  configure("reorder=off,drop=0");
+  const std::uint64_t before = sim_counters().dependencies;
+  ASSERT_TRUE(run_in_streams());
+  const std::uint64_t count = sim_counters().dependencies - before;
+  ASSERT_GT(count, 10U);
+  std::vector<std::uint64_t> unnoticed;
+  for (std::uint64_t k = 1; k <= count; ++k) {
+    bool noticed = false;  // delays are random: whoever does not wait may be lucky
+    for (int attempt = 1; attempt <= 10 && !noticed; ++attempt) {
+      configure("reorder=" + std::to_string(attempt) +
+                ",delay=3e-3,drop=" + std::to_string(sim_counters().dependencies + k));
+      noticed = !run_in_streams();
+    }
+    if (!noticed) unnoticed.push_back(k);
+  }
+  EXPECT_EQ(unnoticed, std::vector<std::uint64_t>{}) << "of " << count;
+}
+
+}  // namespace
+}  // namespace laneway

@@ -1,0 +1,53 @@
+/// Buffers in memory of devices, where the environment asks for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace laneway::test {
+
+/// LANEWAY_TEST_MEMORY: `mixed` if buffers shall be in memory of any kind that the first plugin of
+/// LANEWAY_DEVICE_PLUGINS has, unset if all shall be in the host's.
+[[nodiscard]] bool uses_devices();
+
+/// A stream of the device of this rank; null without devices.
+[[nodiscard]] void* device_stream();
+void synchronize_stream();
+/// Null if there is one device only.
+[[nodiscard]] void* stream_of_other_device();
+
+/// A copy of an array in some kind of memory.
+class Mirror {
+ public:
+  enum class Kind { none, pinned, managed, device };
+
+  Mirror() = default;
+  Mirror(Kind kind, std::size_t bytes);
+  ~Mirror();
+  Mirror(Mirror&& other) noexcept { swap(other); }
+  Mirror& operator=(Mirror&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  /// Any kind, the same for the same number.
+  [[nodiscard]] static Kind kind_of(std::uint64_t number);
+
+  [[nodiscard]] explicit operator bool() const { return data_ != nullptr; }
+  [[nodiscard]] unsigned char* data() const { return data_; }
+  /// Both are complete when they return.
+  void write(const std::vector<unsigned char>& bytes) const;
+  void read(std::vector<unsigned char>& bytes) const;
+  /// In the stream of this rank; the arrays must stay.
+  void write_in_stream(const std::vector<unsigned char>& bytes) const;
+  void read_in_stream(std::vector<unsigned char>& bytes) const;
+
+ private:
+  void swap(Mirror& other) noexcept;
+
+  Kind kind_ = Kind::none;
+  unsigned char* data_ = nullptr;
+};
+
+}  // namespace laneway::test

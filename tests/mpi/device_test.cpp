@@ -1,0 +1,212 @@
+// Buffers on devices beyond what exchange_test does with them: how the host's memory is used, streams, and mistakes.
+#include <sys/mman.h>
+
+#include "device_memory.hpp"
+#include "support.hpp"
+
+namespace laneway::test {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+class DeviceTest : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    if (!uses_devices()) GTEST_SKIP() << "SKIP: no device plugin is loaded";
+    ring_ = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+  }
+
+  static constexpr int bytes = 3000;
+
+  /// What rank `from` sends in an exchange, one block for each neighbour.
+  static Bytes sent(int from, int exchange) {
+    Bytes data(2 * bytes);
+    for (std::size_t i = 0; i < data.size(); ++i)
+      data[i] = static_cast<unsigned char>(static_cast<std::size_t>(from) * 37 +
+                                           static_cast<std::size_t>(exchange) * 11 + i % 101);
+    return data;
+  }
+  /// What is received then: the left neighbour's first block, and the right neighbour's second.
+  static Bytes received(int exchange) {
+    const Bytes left = sent((rank() + size() - 1) % size(), exchange);
+    const Bytes right = sent((rank() + 1) % size(), exchange);
+    Bytes data(left.begin(), left.begin() + bytes);
+    data.insert(data.end(), right.begin() + bytes, right.end());
+    if (size() <= 2) data = sent((rank() + 1) % size(), exchange);  // edges to one rank match in order
+    return data;
+  }
+
+  LNW_Request make(const void* send, void* receive, const Hints& hints = {}) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    const Info info(hints);
+    EXPECT_MPI(
+        LNW_Neighbor_alltoall_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, ring_.get(), info.get(), &request));
+    return request;
+  }
+
+  Comm ring_;
+};
+
+TEST_F(DeviceTest, EveryKindOfMemoryInTurn) {
+  Bytes host_send(2 * bytes), host_receive(2 * bytes);
+  std::vector<Mirror> mirrors;
+  for (Mirror::Kind kind : {Mirror::Kind::device, Mirror::Kind::managed, Mirror::Kind::pinned})
+    mirrors.emplace_back(kind, host_send.size());
+  std::vector<Mirror> targets;
+  for (Mirror::Kind kind : {Mirror::Kind::device, Mirror::Kind::managed, Mirror::Kind::pinned})
+    targets.emplace_back(kind, host_send.size());
+  LNW_Request request = make(mirrors[static_cast<std::size_t>(rank() % 3)].data(), host_receive.data());
+  int exchange = 0;
+  for (std::size_t from = 0; from < 4; ++from)
+    for (std::size_t to = 0; to < 4; ++to) {
+      const std::size_t mine = (from + static_cast<std::size_t>(rank())) % 4;
+      host_send = sent(rank(), ++exchange);
+      if (mine < 3) mirrors[mine].write(host_send);
+      EXPECT_MPI(LNW_Request_set_buffers(request, mine < 3 ? mirrors[mine].data() : host_send.data(),
+                                         to < 3 ? targets[to].data() : host_receive.data()));
+      EXPECT_MPI(LNW_Start(&request));
+      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      if (to < 3) targets[to].read(host_receive);
+      EXPECT_EQ(host_receive, received(exchange)) << mine << " " << to;
+    }
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Work before an exchange and after it is in a stream only; the host waits for nothing but the exchange.
+TEST_F(DeviceTest, StreamsOrderWhatComesBeforeAndAfter) {
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  const Mirror first_result(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data());
+  EXPECT_MPI(LNW_Request_set_stream(request, device_stream()));
+  std::vector<Bytes> data;
+  for (int exchange = 0; exchange < 6; ++exchange) data.push_back(sent(rank(), exchange));
+  std::vector<Bytes> results(data.size(), Bytes(2 * bytes));
+  const Bytes nothing(2 * bytes, 0xee);
+  for (std::size_t exchange = 0; exchange < data.size(); ++exchange) {
+    send.write_in_stream(data[exchange]);
+    receive.write_in_stream(nothing);  // must not come after what is received
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    receive.read_in_stream(results[exchange]);
+  }
+  synchronize_stream();
+  for (std::size_t exchange = 0; exchange < data.size(); ++exchange)
+    EXPECT_EQ(results[exchange], received(static_cast<int>(exchange))) << exchange;
+  EXPECT_MPI(LNW_Request_set_stream(request, LNW_STREAM_NONE));
+  send.write(data[2]);
+  EXPECT_MPI(LNW_Start(&request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  receive.read(results[0]);
+  EXPECT_EQ(results[0], received(2));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(DeviceTest, AStreamMayBeAHint) {
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", device_stream());
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_stream", address}});
+  const Bytes data = sent(rank(), 7);
+  Bytes result(2 * bytes);
+  send.write_in_stream(data);
+  EXPECT_MPI(LNW_Start(&request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  receive.read_in_stream(result);
+  synchronize_stream();
+  EXPECT_EQ(result, received(7));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Host buffers, which the stream fills and reads: the host waits for it.
+TEST_F(DeviceTest, AStreamOrdersBuffersOfTheHost) {
+  const Mirror send(Mirror::Kind::pinned, 2 * bytes), receive(Mirror::Kind::pinned, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data());
+  EXPECT_MPI(LNW_Request_set_stream(request, device_stream()));
+  const Bytes data = sent(rank(), 3);
+  Bytes result(2 * bytes);
+  send.write_in_stream(data);
+  EXPECT_MPI(LNW_Start(&request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  receive.read(result);
+  EXPECT_EQ(result, received(3));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// An allgather to both neighbours needs each byte from the device once.
+TEST_F(DeviceTest, EachByteLeavesTheDeviceOnce) {
+  const Mirror send(Mirror::Kind::device, bytes), receive(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = LNW_REQUEST_NULL;
+  const Info info({{"lnw_memory_path", "staged"}, {"lnw_transport", "p2p"}, {"lnw_strategy", "direct"}});
+  EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), bytes, MPI_BYTE, receive.data(), bytes, MPI_BYTE, ring_.get(),
+                                         info.get(), &request));
+  LNW_Request_statistics statistics;
+  EXPECT_MPI(LNW_Request_get_statistics(request, &statistics));
+  if (size() > 1) {
+    EXPECT_NE(plan_text(request).find("shadow"), std::string::npos);
+    EXPECT_EQ(statistics.bytes, 2 * bytes);
+    EXPECT_EQ(statistics.copied_bytes, 3 * bytes);  // once from the device, twice to it
+  }
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+void expect_error(int code, std::initializer_list<const char*> parts) {
+  EXPECT_NE(code, MPI_SUCCESS);
+  if (is_mpich()) return;
+  for (const char* part : parts) EXPECT_NE(error_text(code).find(part), std::string::npos) << error_text(code);
+}
+
+TEST_F(DeviceTest, MistakesAreNamed) {
+  const Handler handler(ring_.get(), MPI_ERRORS_RETURN);
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = LNW_REQUEST_NULL;
+  const auto init = [&](const void* from, void* to, MPI_Info info = MPI_INFO_NULL) {
+    return LNW_Neighbor_alltoall_init(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, ring_.get(), info, &request);
+  };
+  const std::string here = "LNW_Neighbor_alltoall_init on rank " + std::to_string(rank());
+  // Too short on one rank: all ranks learn it.
+  const int short_by = rank() == 0 ? 100 : 0;
+  const int code = init(send.data() + short_by, receive.data());
+  if (rank() == 0)
+    expect_error(code, {here.c_str(), "the send buffer", "leaves the 6000 bytes"});
+  else
+    EXPECT_NE(code, MPI_SUCCESS);
+  // Freed.
+  unsigned char* gone = nullptr;
+  {
+    const Mirror freed(Mirror::Kind::device, 1 << 20);
+    gone = freed.data();
+  }
+  expect_error(init(gone, receive.data()), {here.c_str(), "the send buffer", "freed"});
+  // As a device's memory without its plugin looks to the host.
+  void* const foreign = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  expect_error(init(send.data(), foreign), {here.c_str(), "the receive buffer", "no device plugin"});
+  munmap(foreign, 1 << 20);
+
+  const Info bad(Hints{{"lnw_stream", "the blue one"}});
+  expect_error(init(send.data(), receive.data(), bad.get()), {"lnw_stream=the blue one", "not an address"});
+  const Info path(Hints{{"lnw_memory_path", "teleport"}});
+  expect_error(init(send.data(), receive.data(), path.get()), {"lnw_memory_path=teleport", "auto, staged"});
+
+  EXPECT_MPI(init(send.data(), receive.data()));
+  expect_error(LNW_Request_set_buffers(request, gone, receive.data()),
+               {"LNW_Request_set_buffers", "the send buffer", "freed"});
+  int not_a_stream = 0;
+  expect_error(LNW_Request_set_stream(request, &not_a_stream), {"LNW_Request_set_stream"});
+  if (void* const other = stream_of_other_device())
+    expect_error(LNW_Request_set_stream(request, other), {"LNW_Request_set_stream", "of device 1", "on device 0"});
+  else if (rank() == 0)
+    std::printf("SKIP: a stream of another device needs two devices\n");
+  // Nothing of all that has harmed the request.
+  const Bytes data = sent(rank(), 4);
+  Bytes result(2 * bytes);
+  send.write(data);
+  EXPECT_MPI(LNW_Start(&request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  receive.read(result);
+  EXPECT_EQ(result, received(4));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+}  // namespace
+}  // namespace laneway::test
