@@ -39,9 +39,8 @@ struct LocalOptions {
 ///
 /// - **push**: what the receiver has in its staging memory, the sender copies there, straight from where it is;
 /// - **pull**: what the sender has in its staging memory, the receiver copies from there, straight to where it goes;
-/// - **borrow**: what the sender has in its send buffer on a device, the receiver copies from there, through another
-/// way to
-///   the same memory; then it tells the sender, which completes no exchange before;
+/// - **borrow**: what the sender has in its send buffer on a device, the receiver copies from there, and then tells the
+///   sender, which completes no exchange before;
 /// - **mailbox**: anything else is copied into the receiver's window and out of it.
 ///
 /// Packing and unpacking become part of that copy. With exchanges counted from 1, a word of a window holds the last
