@@ -17,7 +17,7 @@ Enum named(const std::string& text, const std::array<Enum, N>& values) {
   throw Error(ErrorKind::argument, "plan: unknown name '" + text + "'");
 }
 
-constexpr std::array buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window, Buffer::shadow};
+constexpr std::array all_buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window, Buffer::shadow};
 constexpr std::array kinds = {StepKind::copy, StepKind::send, StepKind::receive,
                               StepKind::put,  StepKind::take, StepKind::gate};
 constexpr std::array stages = {Stage::direct, Stage::gather, Stage::network, Stage::scatter};
@@ -45,15 +45,15 @@ Step step_from_json(const json& j) {
   step.kind = named(j.at("kind").get<std::string>(), kinds);
   step.stage = named(j.at("stage").get<std::string>(), stages);
   if (copies(step.kind)) {
-    step.from = named(j.at("from").get<std::string>(), buffers);
-    step.to = named(j.at("to").get<std::string>(), buffers);
+    step.from = named(j.at("from").get<std::string>(), all_buffers);
+    step.to = named(j.at("to").get<std::string>(), all_buffers);
     for (const json& r : j.at("runs")) step.runs.push_back({r.at(0), r.at(1), r.at(2), r.at(3), r.at(4), r.at(5)});
   }
   if (step.kind != StepKind::copy) {
     step.peer = j.at("peer");
     step.channel = j.at("channel");
     const json& span = j.at("span");
-    step.span = {named(span.at(0).get<std::string>(), buffers), span.at(1), span.at(2)};
+    step.span = {named(span.at(0).get<std::string>(), all_buffers), span.at(1), span.at(2)};
   }
   if (signals(step.kind)) {
     const json& flag = j.at("flag");
