@@ -143,7 +143,7 @@ TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
       ++count;
     }
   }
-  EXPECT_GT(borrowed, 50);
+  if (!cases::sanitized) EXPECT_GT(borrowed, 50);  // which has a tenth of the cases
   std::printf("%d cases (pattern, machine, strategy, memory), in which %td messages are borrowed\n", count, borrowed);
 }
 
