@@ -143,7 +143,9 @@ TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
       ++count;
     }
   }
-  if (!cases::sanitized) EXPECT_GT(borrowed, 50);  // which has a tenth of the cases
+  if (!cases::sanitized) {  // which has a tenth of the cases
+    EXPECT_GT(borrowed, 50);
+  }
   std::printf("%d cases (pattern, machine, strategy, memory), in which %td messages are borrowed\n", count, borrowed);
 }
 
