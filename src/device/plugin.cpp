@@ -1,7 +1,9 @@
 #include "device/plugin.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -110,14 +112,13 @@ const std::vector<std::string>& absent_device_plugins() {
 bool may_have_devices() {
   if constexpr (simulated) return false;
   if (!device_plugins().empty()) return true;
-  constexpr std::array drivers = {"libcuda.so.1", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7",
-                                  "liblaneway_simdevice.so"};
-  for (const char* const driver : drivers)
-    if (void* const library = dlopen(driver, RTLD_LAZY | RTLD_NOLOAD)) {
-      dlclose(library);
-      return true;
-    }
-  return false;
+  const auto is_driver = [](dl_phdr_info* library, std::size_t, void*) -> int {
+    const std::string_view path = library->dlpi_name;
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    constexpr std::array<std::string_view, 3> drivers = {"libcuda.so", "libamdhip64.so", "liblaneway_simdevice.so"};
+    return std::any_of(drivers.begin(), drivers.end(), [&](std::string_view driver) { return file.starts_with(driver); });
+  };
+  return dl_iterate_phdr(is_driver, nullptr) != 0;
 }
 
 void DevicePlugin::fail(int status, const char* call) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/address.hpp"
 #include "core/error.hpp"
 
 namespace laneway {
@@ -31,13 +32,9 @@ class Extent {
   std::int64_t end_ = std::numeric_limits<std::int64_t>::min();
 };
 
-const std::byte* address(const void* base, std::int64_t offset) {
-  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
-                                            static_cast<std::uintptr_t>(offset));
-}
-
 MemoryInfo look_at(const void* buffer, const Range& extent, const char* what) {
-  return checked_memory_at(address(buffer, extent.offset), address(buffer, extent.end()), what);
+  auto* const base = static_cast<std::byte*>(const_cast<void*>(buffer));
+  return checked_memory_at(at(base, extent.offset), at(base, extent.end()), what);
 }
 
 }  // namespace
@@ -209,8 +206,8 @@ void DeviceCopies::end_exchange() {
 void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
   Queue& queue = queues_[unit.queue];
   for (const Row& row : unit.rows)
-    queue.stream.copy(const_cast<std::byte*>(address(bases[row.to_base], row.to)),
-                      address(bases[row.from_base], row.from), static_cast<std::size_t>(row.bytes));
+    queue.stream.copy(at(static_cast<std::byte*>(bases[row.to_base]), row.to),
+                      at(static_cast<std::byte*>(bases[row.from_base]), row.from), static_cast<std::size_t>(row.bytes));
   if (unit.lent_bytes > 0) queue.stream.copy(unit.lent_to, unit.lent_from, static_cast<std::size_t>(unit.lent_bytes));
   if (unit.moves) unit.moves.launch(queue.stream, bases);
   if (!unit.waited_for) {
