@@ -116,7 +116,8 @@ bool may_have_devices() {
     const std::string_view path = library->dlpi_name;
     const std::string_view file = path.substr(path.rfind('/') + 1);
     constexpr std::array<std::string_view, 3> drivers = {"libcuda.so", "libamdhip64.so", "liblaneway_simdevice.so"};
-    return std::any_of(drivers.begin(), drivers.end(), [&](std::string_view driver) { return file.starts_with(driver); });
+    return std::any_of(drivers.begin(), drivers.end(),
+                       [&](std::string_view driver) { return file.starts_with(driver); });
   };
   return dl_iterate_phdr(is_driver, nullptr) != 0;
 }

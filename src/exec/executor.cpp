@@ -26,6 +26,11 @@ struct LentRecord {
 };
 static_assert(sizeof(LentRecord) <= lent_record_bytes);
 
+bool lends_or_borrows(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) { return lends(step) || borrows(step); });
+}
+
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
@@ -39,8 +44,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
       where_(where) {
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
-  uses_device_ = where_.on_device().any() || std::any_of(plan_->steps.begin(), plan_->steps.end(),
-                                                         [](const Step& step) { return lends(step) || borrows(step); });
+  uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
   bind(buffers, transport);
 
   const std::vector<Step>& steps = plan_->steps;
@@ -166,9 +170,7 @@ void Executor::add_device_copies() {
   const OnDevice on_device = where_.on_device();
   std::array<std::vector<int>, 2> together;  // by whether they write to a device
   std::array<std::int64_t, 2> bytes{};
-  if (std::any_of(plan_->steps.begin(), plan_->steps.end(),
-                  [](const Step& step) { return lends(step) || borrows(step); }))
-    device_->use(worker_);
+  if (lends_or_borrows(*plan_)) device_->use(worker_);
   lend();
   const auto touches_device = [&](const Step& step) {
     return copies(step.kind) && !lends(step) &&
