@@ -93,7 +93,7 @@ namespace {
 double pack_seconds(const Exchange& exchange) {
   double seconds = 0;
   for (const Edge& edge : to_pattern(exchange).out)
-    seconds += simulated_seconds(copy_runs(edge.ranges, {{0, edge.ranges.bytes()}}));
+    seconds += simulated_seconds(copy_runs(edge.ranges, {{0, edge.ranges.bytes()}}), simulated_costs().copy);
   return seconds;
 }
 

@@ -45,7 +45,9 @@ class Machine:
     links: Mapping[str, tuple[Protocol, ...]]
     injection_beta: float
     overheads: Mapping[str, float]
-    wait: float
+    waits: Mapping[str, float]
+    flag: float
+    shared_byte: float
     cores: int
     host_nodes: int
     copies: tuple[tuple[int, float], ...]
@@ -131,8 +133,10 @@ def read(name: str) -> Machine:
             levels=_levels(data.get("description", "node:*")),
             links={key: _protocols(links[key]) for key in (*_INNER, NETWORK) if key in links},
             injection_beta=data.get("injection", {}).get("beta", 0.0),
-            overheads={key: overhead.get(key, {}).get("message", 0.0) for key in ("node", NETWORK)},
-            wait=overhead.get("shared", {}).get("wait", 0.0),
+            overheads={key: overhead.get(key, {}).get("message", 0.0) for key in ("node", "shared", NETWORK)},
+            waits={key: overhead.get(key, {}).get("wait", 0.0) for key in ("shared", NETWORK)},
+            flag=overhead.get("flag", 0.0),
+            shared_byte=overhead.get("shared", {}).get("byte", 0.0),
             cores=data.get("host", {}).get("cores", 0),
             host_nodes=data.get("host", {}).get("nodes", 1),
             copies=tuple((row["active"], row["beta"]) for row in data.get("copies", [])),

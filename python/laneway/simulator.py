@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from laneway import machines
+from laneway.machines import NETWORK
 from laneway.errors import UserError
 from laneway.paths import find_program, root
 from laneway.places import Simulated
@@ -60,12 +61,17 @@ def variables(place: Simulated) -> dict[str, str]:
     """What programs are told of the machine that they are simulated on."""
     machine = machines.read(place.machine)
     busy = Platform(machine, place.nodes, place.ranks_of_node).busy
+    shares = machine.device_links is None  # otherwise a rank's memory is that of its device
     return {
         "LANEWAY_MACHINE": machine.description(place.nodes, place.ranks_of_node),
         "LANEWAY_PARAMETERS": str(machine.path),
         "LANEWAY_COPY_COST": f"{machine.copy_beta(place.ranks_of_node):g}",
         "LANEWAY_PACK_COST": f"{machine.pack:g}",
-        "LANEWAY_TURN_COST": f"{machine.wait * busy if busy > 1 else 0:g}",
+        "LANEWAY_FLAG_COST": f"{machine.flag if shares else 0:g}",
+        "LANEWAY_SHARED_COST": f"{machine.overheads['shared'] / 2 * busy:g}",
+        "LANEWAY_SHARED_BYTE_COST": f"{machine.shared_byte / 2:g}",
+        "LANEWAY_TURN_COST": f"{machine.waits['shared'] * busy if busy > 1 else 0:g}",
+        "LANEWAY_MPI_TURN_COST": f"{machine.waits[NETWORK] * busy if busy > 1 else 0:g}",
     }
 
 

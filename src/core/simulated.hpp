@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 
 #ifdef LANEWAY_SIMULATED
@@ -14,13 +15,14 @@ namespace laneway {
 ///
 ///  | elsewhere                                  | simulated                                                    |
 ///  | ------------------------------------------ | ------------------------------------------------------------ |
-///  | a rank that waits polls                    | it blocks in MPI, or lets a microsecond pass between polls   |
-///  | ranks of a node share memory               | messages carry everything, over the platform's on-node links |
+///  | a rank that waits for messages polls       | it blocks in MPI, or lets a microsecond pass between polls   |
+///  | it looks at words in shared memory         | the same, but time passes between looks (SimulatedWait)      |
+///  | ranks that MPI says share a node do so     | those of a described node do, where flags have a cost        |
 ///  | a thread makes progress                    | never: MPI is taken to be single-threaded                    |
 ///  | MPI's graph topologies, and its attributes | a communicator of the same ranks that remembers its topology |
 ///  | sends are persistent                       | they are nonblocking: SMPI charges only these to the sender  |
-///  | errors have codes of their own with a text | they have MPI's codes, and the text goes to standard error      |
-///  | copies, packing and sharing cores take time | the time that the machine file gives for them passes         |
+///  | errors have codes of their own with a text | they have MPI's codes, and the text goes to standard error   |
+///  | copies, packing and sharing cores take time | the time that the machine file gives for them passes        |
 #ifdef LANEWAY_SIMULATED
 inline constexpr bool simulated = true;
 
@@ -34,11 +36,49 @@ inline constexpr bool simulated = false;
 inline void pass(double) {}
 #endif
 
-/// Seconds that the launcher takes from the machine file: LANEWAY_COPY_COST and LANEWAY_PACK_COST, for a byte of large
-/// and of small pieces; LANEWAY_TURN_COST, until a rank that has waited gets its core back from the others.
-inline double simulated_cost(const char* variable) {
-  const char* const text = std::getenv(variable);
-  return text != nullptr ? std::atof(text) : 0;
+/// What the launcher takes from the machine file, in seconds.
+struct SimulatedCosts {
+  double copy = read("LANEWAY_COPY_COST");                ///< of a byte in large pieces
+  double pack = read("LANEWAY_PACK_COST");                ///< of a byte in small pieces
+  double shared = read("LANEWAY_SHARED_COST");            ///< of each end of what is handed over in shared memory
+  double shared_byte = read("LANEWAY_SHARED_BYTE_COST");  ///< and of each of its bytes that an end copies
+  double flag = read("LANEWAY_FLAG_COST");  ///< until a rank sees what another has raised; 0: they share no memory
+  double turn = read("LANEWAY_TURN_COST");  ///< until a rank that has waited for words gets its core back from others
+  double mpi_turn = read("LANEWAY_MPI_TURN_COST");  ///< the same where it has also waited for messages
+
+ private:
+  static double read(const char* variable) {
+    const char* const text = std::getenv(variable);
+    return text != nullptr ? std::atof(text) : 0;
+  }
+};
+
+inline const SimulatedCosts& simulated_costs() {
+  static const SimulatedCosts costs;
+  return costs;
 }
+
+/// Waiting for words in shared memory, in virtual time. A rank that looks in vain lets as much pass as a flag takes, or
+/// a fiftieth of what it has waited for already, so that long waits are few events.
+class SimulatedWait {
+ public:
+  void pause() {
+    constexpr double part = 0.02;
+    const double seconds = std::max(simulated_costs().flag, part * waited_);
+    pass(seconds);
+    waited_ += seconds;
+  }
+  /// Looks find a word half a pause after it has been raised, on average, and the flag takes the other half.
+  void end_by_word(bool with_messages) { end(simulated_costs().flag / 2, with_messages); }
+  void end_by_message() { end(0, true); }
+
+ private:
+  void end(double seconds, bool with_messages) {
+    if (waited_ > 0) pass(seconds + (with_messages ? simulated_costs().mpi_turn : simulated_costs().turn));
+    waited_ = 0;
+  }
+
+  double waited_ = 0;
+};
 
 }  // namespace laneway

@@ -307,13 +307,12 @@ std::int64_t CopyProgram::metadata_bytes() const {
   return static_cast<std::int64_t>(operations_.size() * sizeof(CopyOperation) + table_.size());
 }
 
-double simulated_seconds(std::span<const CopyRun> runs) {
-  static const double copy = simulated_cost("LANEWAY_COPY_COST");
-  static const double pack = simulated_cost("LANEWAY_PACK_COST");
+double simulated_seconds(std::span<const CopyRun> runs, double per_byte) {
+  const double pack = simulated_costs().pack;
   constexpr std::int64_t small = 256;
   double seconds = 0;
   for (const CopyRun& run : runs)
-    seconds += static_cast<double>(run.bytes * run.count) * (run.bytes < small ? pack : copy);
+    seconds += static_cast<double>(run.bytes * run.count) * (run.bytes < small ? pack : per_byte);
   return seconds;
 }
 

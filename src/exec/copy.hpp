@@ -50,7 +50,7 @@ class CopyProgram {
   std::int64_t bytes_ = 0;
 };
 
-/// What such copies take in a simulation.
-[[nodiscard]] double simulated_seconds(std::span<const CopyRun> runs);
+/// What such copies take in a simulation: `per_byte` where pieces are large.
+[[nodiscard]] double simulated_seconds(std::span<const CopyRun> runs, double per_byte);
 
 }  // namespace laneway

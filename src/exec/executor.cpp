@@ -244,7 +244,12 @@ void Executor::set_stream(std::optional<lnw_device_stream> stream) {
 void Executor::move(int step) {
   const auto s = static_cast<std::size_t>(step);
   programs_[s].run(from_of(places_[s]), to_of(places_[s]));
-  if constexpr (simulated) pass(simulated_seconds(plan_->steps[s].runs));
+  if constexpr (simulated) {
+    const SimulatedCosts& costs = simulated_costs();
+    const Step& what = plan_->steps[s];
+    pass(what.kind == StepKind::copy ? simulated_seconds(what.runs, costs.copy)
+                                     : costs.shared + simulated_seconds(what.runs, costs.shared_byte));
+  }
 }
 
 void Executor::begin_on_device(int step) {
@@ -336,6 +341,7 @@ void Executor::poll_words() {
       ++i;
       continue;
     }
+    if constexpr (simulated) simulated_wait_.end_by_word(!independent_ && !completed_.empty());
     waiting_[i] = waiting_.back();
     waiting_.pop_back();
     fruitless_ = 0;
@@ -351,12 +357,17 @@ void Executor::poll_words() {
 
 bool Executor::poll_messages(Patience patience) {
   if (independent_) {
-    if (messages_complete_ || !endpoint_->test_all()) return messages_complete_;
+    if (messages_complete_) return true;
+    if (patience == Patience::some)
+      endpoint_->wait_all();
+    else if (!endpoint_->test_all())
+      return false;
     messages_complete_ = true;
     remaining_ -= initial_messages_;
     return true;
   }
   const int n = patience == Patience::some ? endpoint_->wait_some(completed_) : endpoint_->poll(completed_);
+  if (simulated && n > 0) simulated_wait_.end_by_message();
   for (int i = 0; i < n; ++i) {
     complete(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
     drain();
@@ -371,7 +382,10 @@ bool Executor::progress() {
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.
   constexpr unsigned turns_before_advance = 64;
   if (poll_messages() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0) endpoint_->advance();
-  if (remaining_ > 0) return false;
+  if (remaining_ > 0) {
+    if constexpr (simulated) pass(simulated_costs().flag);
+    return false;
+  }
   finish();
   return true;
 }
@@ -392,9 +406,19 @@ std::int64_t Executor::metadata_bytes() const {
   return total;
 }
 
+/// What comes by messages alone is waited for in MPI, where no time is lost between looks.
+void Executor::wait_in_virtual_time() {
+  while (remaining_ > 0) {
+    const int before = remaining_;
+    if (!waiting_.empty()) poll_words();
+    if (remaining_ == before) poll_messages(waiting_.empty() ? Patience::some : Patience::none);
+    if (remaining_ == before) simulated_wait_.pause();
+  }
+  finish();
+}
+
 void Executor::wait_for_steps() {
-  if constexpr (simulated)
-    while (remaining_ > 0) poll_messages(Patience::some);
+  if constexpr (simulated) return wait_in_virtual_time();
   for (int turns = 0; !progress();) relax(turns);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/address.hpp"
+#include "core/simulated.hpp"
 #include "device/ipc.hpp"
 #include "exec/copy.hpp"
 #include "exec/device_copies.hpp"
@@ -98,6 +99,7 @@ class Executor final : public Progressive {
   }
   void start_rest();
   void wait_for_steps();
+  void wait_in_virtual_time();
   void move(int step);
   [[nodiscard]] std::byte* from_of(const Place& place) const {
     return second_slot_ ? at(place.from, place.alternate_from) : place.from;
@@ -127,6 +129,7 @@ class Executor final : public Progressive {
   bool messages_complete_ = false;  // of an independent plan
   bool second_slot_ = false;
   unsigned fruitless_ = 0;
+  SimulatedWait simulated_wait_;
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
   BufferMemory where_;

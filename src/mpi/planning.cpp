@@ -20,7 +20,9 @@ namespace laneway {
 namespace {
 
 Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
-  if (simulated || hints.sharing == Sharing::none) return {};
+  if (hints.sharing == Sharing::none) return {};
+  if constexpr (simulated)
+    return simulated_costs().flag > 0 && !hints.machine.empty() ? communicator.node(hints.machine) : Region{};
   Region sharing = communicator.regions({}, translate).front();
   if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
   const Region& described = communicator.node(hints.machine);

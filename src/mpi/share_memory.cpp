@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/relax.hpp"
+#include "core/simulated.hpp"
 #include "core/tell.hpp"
 #include "core/wire.hpp"
 #include "mpi/discovery.hpp"
@@ -40,7 +41,7 @@ cpu_set_t own_cores() {
 /// with ranks that look far away; their launcher says so. What some of the ranks have shown is not taken back where
 /// others, who are fewer, cannot show it.
 void learn_patience(const std::vector<Contribution>& all) {
-  if (std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr) return;
+  if (simulated || std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr) return;
   cpu_set_t cores;
   CPU_ZERO(&cores);
   for (const Contribution& one : all) CPU_OR(&cores, &cores, &one.cores);
@@ -105,6 +106,7 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
     std::size_t total = SharedSegment::header_bytes;
     for (const Contribution& c : all) total += pages(c.window_bytes) + pages(c.staging_bytes);
     const std::shared_ptr<std::byte> base = segment->map(total);
+    if (!leads) segment.reset();
     std::byte* at = base.get() + SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const NodeMemory::Part part{at, at + pages(all[i].window_bytes), at};

@@ -112,6 +112,26 @@ def test_regions_follow_the_description(small: Path) -> None:
     assert gpus.description(16, 8) == f"file:{gpus.path}"
 
 
+def test_programs_are_told_what_shared_memory_costs() -> None:
+    def costs(place: str) -> dict[str, float]:
+        simulated = parse_place(place)
+        assert isinstance(simulated, Simulated)
+        told = simulator.variables(simulated)
+        return {name: float(value) for name, value in told.items() if name.endswith("_COST")}
+
+    lassen = costs("sim:lassen:2x16")
+    assert lassen["LANEWAY_FLAG_COST"] == 2e-7
+    assert lassen["LANEWAY_SHARED_COST"] == pytest.approx(1.5e-7)
+    assert lassen["LANEWAY_TURN_COST"] == lassen["LANEWAY_MPI_TURN_COST"] == 0
+    # Devices share no memory.
+    assert costs("sim:frontier-like:2x8")["LANEWAY_FLAG_COST"] == 0
+    # Sixteen ranks on two cores.
+    machine = machines.read("cluster-4x4-200mbit")
+    cluster = costs("sim:cluster-4x4-200mbit:4x4")
+    assert cluster["LANEWAY_SHARED_COST"] == pytest.approx(8 * machine.overheads["shared"] / 2, rel=1e-5)
+    assert cluster["LANEWAY_MPI_TURN_COST"] == pytest.approx(8 * machine.waits["network"], rel=1e-5)
+
+
 def test_costs_of_a_small_platform(small: Path) -> None:
     machine = machines.read(str(small))
     zone = _root_zone(Platform(machine, 3, 4))
@@ -238,6 +258,22 @@ def _simulated_times(tmp_path: Path, name: str) -> dict[str, float]:
     records = [json.loads(line) for line in results.read_text().splitlines()]
     assert all(record["verified"] for record in records)
     return {f"{record['candidate']} {record['bytes']}": record["median_s"] for record in records}
+
+
+@needs_build
+def test_without_a_cost_of_flags_messages_carry_everything(tmp_path: Path) -> None:
+    """Then the library's own direct exchange is the loop of messages that it is compared with."""
+    times = {}
+    for flag in ("2e-7", "0"):
+        results = tmp_path / f"{flag}.jsonl"
+        command = ["laneway-bench", "neighbor", "--pattern", "moore:d=1,r=2", "--bytes", "64", "--strategy", "direct"]
+        command += ["--baseline", "mpi", "--iterations", "1", "--json", str(results)]
+        job = Job(command, parse_place("sim:lassen:2x8"), variables={"LANEWAY_FLAG_COST": flag}, timeout_seconds=60)
+        with (tmp_path / "log").open("wb") as log:
+            assert run(job, log) == 0
+        times[flag] = {record["candidate"]: record["median_s"] for record in map(json.loads, results.read_text().splitlines())}
+    assert times["0"]["direct"] == pytest.approx(times["0"]["mpi"], rel=1e-6)
+    assert times["2e-7"]["direct"] < times["2e-7"]["mpi"] == times["0"]["mpi"]
 
 
 @needs_build
