@@ -45,7 +45,7 @@ class Machine:
     links: Mapping[str, tuple[Protocol, ...]]
     injection_beta: float
     overheads: Mapping[str, float]
-    waits: Mapping[str, float]
+    wait: float
     flag: float
     shared_byte: float
     cores: int
@@ -134,7 +134,7 @@ def read(name: str) -> Machine:
             links={key: _protocols(links[key]) for key in (*_INNER, NETWORK) if key in links},
             injection_beta=data.get("injection", {}).get("beta", 0.0),
             overheads={key: overhead.get(key, {}).get("message", 0.0) for key in ("node", "shared", NETWORK)},
-            waits={key: overhead.get(key, {}).get("wait", 0.0) for key in ("shared", NETWORK)},
+            wait=overhead.get("shared", {}).get("wait", 0.0),
             flag=overhead.get("flag", 0.0),
             shared_byte=overhead.get("shared", {}).get("byte", 0.0),
             cores=data.get("host", {}).get("cores", 0),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from laneway import machines
-from laneway.machines import NETWORK
 from laneway.errors import UserError
 from laneway.paths import find_program, root
 from laneway.places import Simulated
@@ -70,8 +69,7 @@ def variables(place: Simulated) -> dict[str, str]:
         "LANEWAY_FLAG_COST": f"{machine.flag if shares else 0:g}",
         "LANEWAY_SHARED_COST": f"{machine.overheads['shared'] / 2 * busy:g}",
         "LANEWAY_SHARED_BYTE_COST": f"{machine.shared_byte / 2:g}",
-        "LANEWAY_TURN_COST": f"{machine.waits['shared'] * busy if busy > 1 else 0:g}",
-        "LANEWAY_MPI_TURN_COST": f"{machine.waits[NETWORK] * busy if busy > 1 else 0:g}",
+        "LANEWAY_TURN_COST": f"{machine.wait * busy if busy > 1 else 0:g}",
     }
 
 

@@ -43,8 +43,7 @@ struct SimulatedCosts {
   double shared = read("LANEWAY_SHARED_COST");            ///< of each end of what is handed over in shared memory
   double shared_byte = read("LANEWAY_SHARED_BYTE_COST");  ///< and of each of its bytes that an end copies
   double flag = read("LANEWAY_FLAG_COST");  ///< until a rank sees what another has raised; 0: they share no memory
-  double turn = read("LANEWAY_TURN_COST");  ///< until a rank that has waited for words gets its core back from others
-  double mpi_turn = read("LANEWAY_MPI_TURN_COST");  ///< the same where it has also waited for messages
+  double turn = read("LANEWAY_TURN_COST");  ///< until a rank that has waited gets its core back from the others
 
  private:
   static double read(const char* variable) {
@@ -69,12 +68,12 @@ class SimulatedWait {
     waited_ += seconds;
   }
   /// Looks find a word half a pause after it has been raised, on average, and the flag takes the other half.
-  void end_by_word(bool with_messages) { end(simulated_costs().flag / 2, with_messages); }
-  void end_by_message() { end(0, true); }
+  void end_by_word() { end(simulated_costs().flag / 2); }
+  void end_by_message() { end(0); }
 
  private:
-  void end(double seconds, bool with_messages) {
-    if (waited_ > 0) pass(seconds + (with_messages ? simulated_costs().mpi_turn : simulated_costs().turn));
+  void end(double seconds) {
+    if (waited_ > 0) pass(seconds + simulated_costs().turn);
     waited_ = 0;
   }
 

@@ -341,7 +341,7 @@ void Executor::poll_words() {
       ++i;
       continue;
     }
-    if constexpr (simulated) simulated_wait_.end_by_word(!independent_ && !completed_.empty());
+    if constexpr (simulated) simulated_wait_.end_by_word();
     waiting_[i] = waiting_.back();
     waiting_.pop_back();
     fruitless_ = 0;

@@ -141,7 +141,7 @@ class P2PEndpoint final : public Endpoint {
     int index = MPI_UNDEFINED;
     const double begin = MPI_Wtime();
     check_mpi(MPI_Waitany(size(), requests_.data(), &index, MPI_STATUS_IGNORE), "MPI_Waitany");
-    if (simulated && MPI_Wtime() > begin) pass(simulated_costs().mpi_turn);
+    if (simulated && MPI_Wtime() > begin) pass(simulated_costs().turn);
     if (index == MPI_UNDEFINED) return 0;
     completed[0] = index;
     return 1;

@@ -122,14 +122,14 @@ def test_programs_are_told_what_shared_memory_costs() -> None:
     lassen = costs("sim:lassen:2x16")
     assert lassen["LANEWAY_FLAG_COST"] == 2e-7
     assert lassen["LANEWAY_SHARED_COST"] == pytest.approx(1.5e-7)
-    assert lassen["LANEWAY_TURN_COST"] == lassen["LANEWAY_MPI_TURN_COST"] == 0
+    assert lassen["LANEWAY_TURN_COST"] == 0
     # Devices share no memory.
     assert costs("sim:frontier-like:2x8")["LANEWAY_FLAG_COST"] == 0
     # Sixteen ranks on two cores.
     machine = machines.read("cluster-4x4-200mbit")
     cluster = costs("sim:cluster-4x4-200mbit:4x4")
     assert cluster["LANEWAY_SHARED_COST"] == pytest.approx(8 * machine.overheads["shared"] / 2, rel=1e-5)
-    assert cluster["LANEWAY_MPI_TURN_COST"] == pytest.approx(8 * machine.waits["network"], rel=1e-5)
+    assert cluster["LANEWAY_TURN_COST"] == pytest.approx(8 * machine.wait, rel=1e-5)
 
 
 def test_costs_of_a_small_platform(small: Path) -> None:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "cases.hpp"
@@ -58,6 +59,30 @@ TEST(Limit, CountsDifferentBytesOnce) {
     pattern[static_cast<std::size_t>(to)].in.push_back({0, {{0, 1000}}});
   }
   EXPECT_NEAR(least_seconds(pattern, machine, parameters, ModelKind::max_rate), 1e-3, 1e-5);
+}
+
+/// Small messages between nodes of 16 ranks: latencies, waits and messages that no plan can do without.
+TEST(Limit, IsNotFarFromWhatPlansTake) {
+  const Machine machine = Machine::parse("node:4 rank:16", 64);
+  const Parameters parameters = Parameters::read("lassen");
+  for (const int percent : {2, 5, 10, 30}) {
+    cases::Random random(7);
+    Pattern pattern(64);
+    for (Rank from = 0; from < 64; ++from)
+      for (Rank to = 0; to < 64; ++to) {
+        if (from == to || random.between(0, 99) >= percent) continue;
+        pattern[static_cast<std::size_t>(from)].out.push_back({to, {{0, 64}}});
+        pattern[static_cast<std::size_t>(to)].in.push_back({from, {{64 * from, 64}}});
+      }
+    double best = 1;
+    for (const StrategyRow& row : strategies()) {
+      const auto strategy = row.make();
+      if (strategy->on_grid() || strategy->levels() > 1) continue;
+      const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *strategy);
+      best = std::min(best, predict(setup.plans, machine, parameters, ModelKind::overlap).seconds);
+    }
+    EXPECT_GE(least_seconds(pattern, machine, parameters, ModelKind::overlap), 0.4 * best) << percent << "%";
+  }
 }
 
 }  // namespace
