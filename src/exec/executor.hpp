@@ -31,8 +31,8 @@ class Progressive {
 /// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
 /// here, none in start, progress and wait.
 ///
-/// Buffers may be on devices: the plan is changed so that messages go through the host, and what touches a device is
-/// put into its streams.
+/// Buffers may be on devices: the plan is changed so that messages go through the host, unless the transport takes
+/// addresses on devices, where staging memory then is, too. What touches a device is put into its streams.
 class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
@@ -131,9 +131,10 @@ class Executor final : public Progressive {
   std::shared_ptr<NodeMemory> memory_;
   BufferMemory where_;
   std::unique_ptr<std::byte[]> staging_;
-  DeviceMemory pinned_staging_;
+  DeviceMemory device_staging_;  // pinned, or on the device
   DeviceMemory shadow_;
   bool uses_device_ = false;
+  bool device_aware_ = false;  // messages begin and end on devices
   Device worker_;        // copies what is borrowed, and pins
   DeviceMemory mirror_;  // what is lent, if that is not on a device
   /// The send buffers of peers that this rank takes from, opened when a record is new.
