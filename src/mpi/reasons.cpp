@@ -29,6 +29,15 @@ MPI_Info info_of(const Reasons& reasons) {
     set("lnw_measured_" + measured.strategy, seconds.str());
   }
   if (!reasons.remembered.empty()) set("lnw_remembered", reasons.remembered);
+  if (!reasons.path_reason.empty()) {
+    set("lnw_memory_path", std::string(name(reasons.path)));
+    set("lnw_memory_path_reason", reasons.path_reason);
+  }
+  for (const auto& [path, predicted] : reasons.path_seconds) {
+    std::ostringstream seconds;
+    seconds << predicted;
+    set("lnw_path_cost_" + std::string(name(path)), seconds.str());
+  }
   return info;
 }
 

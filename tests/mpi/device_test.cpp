@@ -45,6 +45,19 @@ class DeviceTest : public MpiTest {
     return request;
   }
 
+  static void run(LNW_Request& request) {
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  /// Runs one exchange of what is put into `send` before.
+  static void expect_exchange(LNW_Request& request, const Mirror& send, const Mirror& receive, int exchange) {
+    send.write(sent(rank(), exchange));
+    run(request);
+    Bytes result(2 * bytes);
+    receive.read(result);
+    EXPECT_EQ(result, received(exchange));
+  }
+
   Comm ring_;
 };
 
@@ -65,8 +78,7 @@ TEST_F(DeviceTest, EveryKindOfMemoryInTurn) {
       if (mine < 3) mirrors[mine].write(host_send);
       EXPECT_MPI(LNW_Request_set_buffers(request, mine < 3 ? mirrors[mine].data() : host_send.data(),
                                          to < 3 ? targets[to].data() : host_receive.data()));
-      EXPECT_MPI(LNW_Start(&request));
-      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      run(request);
       if (to < 3) targets[to].read(host_receive);
       EXPECT_EQ(host_receive, received(exchange)) << mine << " " << to;
     }
@@ -86,19 +98,14 @@ TEST_F(DeviceTest, StreamsOrderWhatComesBeforeAndAfter) {
   for (std::size_t exchange = 0; exchange < data.size(); ++exchange) {
     send.write_in_stream(data[exchange]);
     receive.write_in_stream(nothing);  // must not come after what is received
-    EXPECT_MPI(LNW_Start(&request));
-    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    run(request);
     receive.read_in_stream(results[exchange]);
   }
   synchronize_stream();
   for (std::size_t exchange = 0; exchange < data.size(); ++exchange)
     EXPECT_EQ(results[exchange], received(static_cast<int>(exchange))) << exchange;
   EXPECT_MPI(LNW_Request_set_stream(request, LNW_STREAM_NONE));
-  send.write(data[2]);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-  receive.read(results[0]);
-  EXPECT_EQ(results[0], received(2));
+  expect_exchange(request, send, receive, 2);
   EXPECT_MPI(LNW_Request_free(&request));
 }
 
@@ -110,8 +117,7 @@ TEST_F(DeviceTest, AStreamMayBeAHint) {
   const Bytes data = sent(rank(), 7);
   Bytes result(2 * bytes);
   send.write_in_stream(data);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  run(request);
   receive.read_in_stream(result);
   synchronize_stream();
   EXPECT_EQ(result, received(7));
@@ -126,8 +132,7 @@ TEST_F(DeviceTest, AStreamOrdersBuffersOfTheHost) {
   const Bytes data = sent(rank(), 3);
   Bytes result(2 * bytes);
   send.write_in_stream(data);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  run(request);
   receive.read(result);
   EXPECT_EQ(result, received(3));
   EXPECT_MPI(LNW_Request_free(&request));
@@ -148,6 +153,66 @@ TEST_F(DeviceTest, EachByteLeavesTheDeviceOnce) {
     EXPECT_EQ(statistics.copied_bytes, 3 * bytes);  // once from the device, twice to it
   }
   EXPECT_MPI(LNW_Request_free(&request));
+}
+
+std::string value(MPI_Info info, const std::string& key) {
+  std::vector<char> text(MPI_MAX_INFO_VAL + 1);
+  int found = 0;
+  EXPECT_MPI(MPI_Info_get(info, key.c_str(), MPI_MAX_INFO_VAL, text.data(), &found));
+  return found != 0 ? text.data() : "";
+}
+
+std::string why(LNW_Request request, const std::string& key) {
+  MPI_Info info = MPI_INFO_NULL;
+  EXPECT_MPI(LNW_Request_get_info(request, &info));
+  std::string text = value(info, key);
+  MPI_Info_free(&info);
+  return text;
+}
+
+/// Where the host may touch the device's memory, so may the MPI library, and nothing is copied. Where it may not, the
+/// library is not even asked to try.
+TEST_F(DeviceTest, AddressesOnDevicesReachMpiOnlyIfItTakesThem) {
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", "device"}, {"lnw_strategy", "direct"}});
+  LNW_Request_statistics statistics;
+  EXPECT_MPI(LNW_Request_get_statistics(request, &statistics));
+  const bool takes = host_may_touch_devices();
+  EXPECT_EQ(why(request, "lnw_memory_path"), takes ? "device" : "staged") << why(request, "lnw_memory_path_reason");
+  if (size() > 1) {
+    EXPECT_EQ(statistics.copied_bytes, takes ? 0 : 4 * bytes);
+  }
+  expect_exchange(request, send, receive, 1);
+  Bytes host_send = sent(rank(), 2), host_receive(2 * bytes);
+  EXPECT_MPI(LNW_Request_set_buffers(request, host_send.data(), receive.data()));
+  run(request);
+  receive.read(host_receive);
+  EXPECT_EQ(host_receive, received(2));
+  EXPECT_MPI(LNW_Request_set_buffers(request, send.data(), host_receive.data()));
+  send.write(sent(rank(), 3));
+  run(request);
+  EXPECT_EQ(host_receive, received(3));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(DeviceTest, ThePathIsChosenByCosts) {
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  for (const char* parameters : {"lassen", "default-node"}) {
+    LNW_Request request = make(send.data(), receive.data(), {{"lnw_parameters", parameters}});
+    const std::string reason = why(request, "lnw_memory_path_reason");
+    const bool compared = host_may_touch_devices() && parameters == std::string("lassen");
+    EXPECT_EQ(why(request, "lnw_path_cost_staged").empty(), !compared) << reason;
+    if (compared) {
+      const double staged = std::stod(why(request, "lnw_path_cost_staged"));
+      const double device = std::stod(why(request, "lnw_path_cost_device"));
+      EXPECT_EQ(why(request, "lnw_memory_path"), device < staged ? "device" : "staged");
+      EXPECT_NE(reason.find("lassen"), std::string::npos) << reason;
+    } else {
+      EXPECT_EQ(why(request, "lnw_memory_path"), "staged");
+    }
+    expect_exchange(request, send, receive, 5);
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
 }
 
 void expect_error(int code, std::initializer_list<const char*> parts) {
@@ -198,13 +263,7 @@ TEST_F(DeviceTest, MistakesAreNamed) {
   else if (rank() == 0)
     std::printf("SKIP: a stream of another device needs two devices\n");
   // Nothing of all that has harmed the request.
-  const Bytes data = sent(rank(), 4);
-  Bytes result(2 * bytes);
-  send.write(data);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-  receive.read(result);
-  EXPECT_EQ(result, received(4));
+  expect_exchange(request, send, receive, 4);
   EXPECT_MPI(LNW_Request_free(&request));
 }
 
