@@ -34,7 +34,7 @@ struct Reasons {
 /// For LNW_Request_get_info; the caller frees it.
 [[nodiscard]] MPI_Info info_of(const Reasons& reasons);
 
-/// Under LANEWAY_VERBOSE=1, rank 0 writes which strategy was chosen and why to standard error.
+/// Under LANEWAY_VERBOSE=1, rank 0 writes which strategy and memory path were chosen and why to standard error.
 void tell_reasons(const Reasons& reasons, Rank rank);
 
 }  // namespace laneway
