@@ -87,6 +87,7 @@ DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* cons
     : unit_of_(steps, -1) {
   std::copy(bases.begin(), bases.end(), bases_.begin());
   const OnDevice buffers = memory.on_device();
+  device_aware_ = memory.device_aware && buffers.any();
   host_waits_ = !buffers.send || !buffers.receive;
   send_is_pageable_ = memory.send.kind == MemoryKind::host;
   receive_is_pageable_ = memory.receive.kind == MemoryKind::host;
@@ -148,10 +149,10 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
   units_.push_back(std::move(unit));
 }
 
-void DeviceCopies::add_empty(std::vector<int> steps) {
+void DeviceCopies::add_lending(std::vector<int> steps) {
   Unit unit;
   unit.queue = reading;
-  unit.empty = true;
+  unit.lends = true;
   for (int s : steps) unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());
   unit.event = Event(queues_[reading].device);
   unit.steps = std::move(steps);
@@ -191,8 +192,8 @@ void DeviceCopies::begin_exchange(std::byte* staging) {
   if (user_) {
     started_.record(user_);
     for (const Queue& queue : queues_)
-      if (queue.stream) queue.stream.wait(started_);
-    if (host_waits_) started_.synchronize();
+      if (queue.stream && !device_aware_) queue.stream.wait(started_);
+    if (host_waits_ && !device_aware_) started_.synchronize();
   }
   if (mirror_.bytes > 0)
     queues_[reading].stream.copy(mirror_.to, mirror_.from, static_cast<std::size_t>(mirror_.bytes));

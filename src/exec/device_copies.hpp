@@ -69,7 +69,7 @@ class DeviceCopies {
   /// for the end of those that are `trailing` if there is a user's stream.
   void add(const Plan& plan, std::vector<int> steps, bool trailing);
   /// Steps that copy nothing, and are done when all that the user's stream held at the start is, and the mirror too.
-  void add_empty(std::vector<int> steps);
+  void add_lending(std::vector<int> steps);
   /// From now on each exchange begins with a copy of `bytes` bytes to a device.
   void set_mirror(const std::byte* from, std::byte* to, std::int64_t bytes) { mirror_ = {from, to, bytes}; }
   void prepare();
@@ -80,16 +80,18 @@ class DeviceCopies {
   /// From now on; no copy must be under way. Throws Error(argument) if the stream is of another device.
   void set_stream(std::optional<lnw_device_stream> stream);
   void begin_exchange(std::byte* staging);
+  /// Whether all that was in the user's stream at the start is done.
+  [[nodiscard]] bool user_is_done() const { return !user_ || started_.complete(); }
   void end_exchange();
 
   /// The step may be done now. Launches it, unless that waits for others of its unit. `complete(step)` is called for
-  /// steps whose end nobody waits for, and for empty ones that need not wait.
+  /// steps whose end nobody waits for, and for lending ones that need not wait.
   template <class F>
   void begin(int step, std::byte* from, std::byte* to, F&& complete) {
     Unit& unit = units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])];
     if (++unit.ready < unit.steps.size()) return;
     unit.ready = 0;
-    const bool waits_for_nothing = unit.empty && !user_ && mirror_.bytes == 0;
+    const bool waits_for_nothing = unit.lends && !user_ && mirror_.bytes == 0;
     if (!waits_for_nothing) {
       if (!unit.by_buffer)
         launch(unit, std::array<void*, 2>{from, to});
@@ -130,7 +132,7 @@ class DeviceCopies {
     Event event;
     std::size_t ready = 0;
     std::uint8_t queue = 0;
-    bool empty = false;
+    bool lends = false;
     bool by_buffer = false;  // bases are the rank's own buffers; otherwise those of its one step
     bool trailing = false;
     bool waited_for = true;
@@ -161,6 +163,7 @@ class DeviceCopies {
   std::vector<Unit> units_;
   std::vector<int> unit_of_;          // by step; -1: the host's
   Device device_;                     // of the buffers, or any
+  bool device_aware_ = false;         // nobody begins anything before the user's stream is done
   bool host_waits_ = false;           // for the user's stream at the start, because the host touches a buffer itself
   bool send_is_pageable_ = false;     // so that no kernel can read it
   bool receive_is_pageable_ = false;  // or write it

@@ -8,7 +8,6 @@
 #include "core/error.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
-#include "plan/device_aware.hpp"
 
 namespace laneway {
 
@@ -32,10 +31,8 @@ bool is_device_aware(const BufferMemory& where) {
 }
 
 std::shared_ptr<const Plan> with_buffers(std::shared_ptr<const Plan> plan, const BufferMemory& where) {
-  const OnDevice on_device = where.on_device();
-  if (!on_device.any()) return plan;
-  return std::make_shared<const Plan>(is_device_aware(where) ? device_aware(*plan, on_device)
-                                                             : through_host(*plan, on_device));
+  if (!where.on_device().any() || is_device_aware(where)) return plan;
+  return std::make_shared<const Plan>(through_host(*plan, where.on_device()));
 }
 
 bool lends_or_borrows(const Plan& plan) {
@@ -199,10 +196,6 @@ void Executor::add_device_copies() {
     const Step& step = plan_->steps[static_cast<std::size_t>(s)];
     if (!touches_device(step)) continue;
     const auto at = static_cast<std::size_t>(s);
-    if (step.kind == StepKind::copy && step.runs.empty()) {
-      device_->add_empty({s});
-      continue;
-    }
     const bool is_last = next_begin_[at] == next_begin_[at + 1];
     const bool from_own =
         step.from == Buffer::send || step.from == Buffer::shadow || (step.from == Buffer::staging && !memory_);
@@ -239,8 +232,8 @@ void Executor::lend() {
     mirror_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->lent_bytes));
     device_->set_mirror(begin, mirror_.data(), plan_->lent_bytes);
   }
-  if (!together.empty()) device_->add_empty(std::move(together));
-  for (int s : later) device_->add_empty({s});
+  if (!together.empty()) device_->add_lending(std::move(together));
+  for (int s : later) device_->add_lending({s});
   const LentRecord record{++memory_->lent_generation, plan_->lent_offset,
                           share_device_memory(mirrors ? mirror_.data() : begin)};
   std::memcpy(memory_->own.window + lent_record, &record, sizeof record);
@@ -336,6 +329,17 @@ void Executor::drain() {
   }
 }
 
+/// Messages touch buffers that what is in the user's stream may still touch. Whoever advances the exchange sees when
+/// that is done.
+void Executor::start_on_device() {
+  device_->begin_exchange(staging());
+  deferred_ = device_aware_ && !device_->user_is_done();
+  if (deferred_)
+    remaining_ = 1;
+  else
+    start_steps();
+}
+
 void Executor::begin_exchange() {
   memory_->begin_exchange();
   second_slot_ = memory_->second_slot();
@@ -391,7 +395,12 @@ bool Executor::poll_messages(Patience patience) {
 }
 
 bool Executor::progress() {
+  if (deferred_ && device_->user_is_done()) {
+    deferred_ = false;
+    start_steps();
+  }
   if (remaining_ == 0) return true;
+  if (deferred_) return false;
   if (!waiting_.empty()) poll_words();
   if (device_) device_->poll([this](int step) { complete_on_device(step); });
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.

@@ -32,7 +32,7 @@ class Progressive {
 /// here, none in start, progress and wait.
 ///
 /// Buffers may be on devices: the plan is changed so that messages go through the host, unless the transport takes
-/// addresses on devices, where staging memory then is, too. What touches a device is put into its streams.
+/// addresses on devices; staging memory is then on one, too. What touches a device is put into its streams.
 class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
@@ -48,11 +48,8 @@ class Executor final : public Progressive {
   void start() {
     if (memory_) begin_exchange();
     if (device_) [[unlikely]]
-      device_->begin_exchange(staging());
-    if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
-    remaining_ = initial_messages_;
-    messages_complete_ = remaining_ == 0;
-    if (has_more_than_messages_) start_rest();
+      return start_on_device();
+    start_steps();
   }
   /// Advances without blocking; true when the exchange is complete.
   bool progress() override;
@@ -96,6 +93,13 @@ class Executor final : public Progressive {
   [[nodiscard]] std::byte* staging() const {
     return at(bases_[static_cast<std::size_t>(Buffer::staging)], second_slot_ ? plan_->staging_alternate : 0);
   }
+  void start_steps() {
+    if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
+    remaining_ = initial_messages_;
+    messages_complete_ = remaining_ == 0;
+    if (has_more_than_messages_) start_rest();
+  }
+  void start_on_device();
   void start_rest();
   void wait_for_steps();
   void move(int step);
@@ -135,6 +139,7 @@ class Executor final : public Progressive {
   DeviceMemory shadow_;
   bool uses_device_ = false;
   bool device_aware_ = false;  // messages begin and end on devices
+  bool deferred_ = false;      // nothing begins before what is in the user's stream is done
   Device worker_;        // copies what is borrowed, and pins
   DeviceMemory mirror_;  // what is lent, if that is not on a device
   /// The send buffers of peers that this rank takes from, opened when a record is new.

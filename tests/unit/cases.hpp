@@ -18,7 +18,6 @@
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"
-#include "plan/device_aware.hpp"
 #include "plan/through_host.hpp"
 #include "setup/planner.hpp"
 
@@ -152,12 +151,11 @@ inline std::vector<Candidate> candidates(std::uint64_t seed) {
 }
 
 /// A plan of a rank whose buffers are, or are not, in memory of a device. What is sent may be fetched before the rest
-/// is decided. Some ranks' messages need not go through the host.
-inline Plan with_buffers_on_devices(Random& random, Plan plan) {
+/// is decided.
+inline Plan through_host(Random& random, Plan plan) {
   const OnDevice buffers{random.chance(70), random.chance(70)};
-  if (random.chance(25)) return device_aware(std::move(plan), buffers);
   if (random.chance(50)) plan = fetch_sent(std::move(plan), buffers, Buffer::staging);
-  return through_host(std::move(plan), buffers);
+  return laneway::through_host(std::move(plan), buffers);
 }
 
 struct Shape {

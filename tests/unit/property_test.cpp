@@ -38,7 +38,7 @@ std::string check(std::uint64_t seed, const cases::Case& c, const cases::Candida
 
   cases::Random random(seed ^ 0x5bd1e995);
   if (seed % 4 == 0) {  // the same plans where some buffers are on devices
-    for (Plan& plan : setup.plans) plan = cases::with_buffers_on_devices(random, std::move(plan));
+    for (Plan& plan : setup.plans) plan = cases::through_host(random, std::move(plan));
     if (const Report report = verify(setup.plans, c.pattern); !report.ok)
       return "through the host: " + to_string(report);
   }
