@@ -78,7 +78,11 @@ struct Transfer {
 class Bench {
  public:
   Bench(Device device, std::size_t bytes, const std::vector<std::string>& wanted)
-      : wanted_(wanted), stream_(device), a_(device, 4 * bytes), b_(device, 4 * bytes), host_(device, bytes, MemoryKind::pinned) {
+      : wanted_(wanted),
+        stream_(device),
+        a_(device, 4 * bytes),
+        b_(device, 4 * bytes),
+        host_(device, bytes, MemoryKind::pinned) {
     add("h2d", [this, bytes](const Stream& s) { s.copy(a_.data(), host_.data(), bytes); });
     add("d2h", [this, bytes](const Stream& s) { s.copy(host_.data(), a_.data(), bytes); });
     add("d2d", [this, bytes](const Stream& s) { s.copy(b_.data(), a_.data(), bytes); });
@@ -156,7 +160,8 @@ void measure(const DeviceOptions& options, std::size_t bytes, int processes, int
       const auto begin = std::chrono::steady_clock::now();
       for (int i = 0; i < options.batch; ++i) bench.transfers()[turn].put(bench.stream());
       bench.stream().synchronize();
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / options.batch;
+      const double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / options.batch;
       if (iteration < 0) continue;
       const std::size_t sample = static_cast<std::size_t>(iteration) * count + turn;
       board.seconds[sample * static_cast<std::size_t>(processes) + static_cast<std::size_t>(process)] = seconds;

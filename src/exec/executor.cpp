@@ -239,7 +239,7 @@ void Executor::lend() {
   std::memcpy(memory_->own.window + lent_record, &record, sizeof record);
 }
 
-/// Opening another process's memory allocates. That is done once for each binding of the peer.
+/// Opening another process's memory allocates. That is done once for each binding of the peer, if it has one.
 std::byte* Executor::borrowed_from(Rank peer) {
   Borrowed& borrowed = borrowed_.at(peer);
   LentRecord record;
@@ -250,6 +250,10 @@ std::byte* Executor::borrowed_from(Rank peer) {
     borrowed.generation = record.generation;
   }
   return borrowed.base;
+}
+
+void Executor::open_lent() {
+  for (const auto& [peer, borrowed] : borrowed_) (void)borrowed_from(peer);
 }
 
 void Executor::set_stream(std::optional<lnw_device_stream> stream) {

@@ -44,6 +44,10 @@ class Executor final : public Progressive {
   /// after it. Must not be active. Throws Error(argument) if the stream is of another device than the buffers.
   void set_stream(std::optional<lnw_device_stream> stream);
 
+  /// Opens the devices' memory that this rank takes from, as far as peers have said where it is; otherwise that is done
+  /// in the first exchange that needs it, and allocates.
+  void open_lent();
+
   /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
   void start() {
     if (memory_) begin_exchange();
@@ -140,8 +144,8 @@ class Executor final : public Progressive {
   bool uses_device_ = false;
   bool device_aware_ = false;  // messages begin and end on devices
   bool deferred_ = false;      // nothing begins before what is in the user's stream is done
-  Device worker_;        // copies what is borrowed, and pins
-  DeviceMemory mirror_;  // what is lent, if that is not on a device
+  Device worker_;              // copies what is borrowed, and pins
+  DeviceMemory mirror_;        // what is lent, if that is not on a device
   /// The send buffers of peers that this rank takes from, opened when a record is new.
   struct Borrowed {
     std::uint64_t generation = 0;

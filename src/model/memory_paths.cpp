@@ -27,10 +27,9 @@ class PathLoad {
  private:
   [[nodiscard]] double message(const Step& step) const {
     const bool on_node = std::binary_search(conditions_.sharing.begin(), conditions_.sharing.end(), step.peer);
-    if (on_node && shares_)
-      return parameters_.flag + parameters_.copy_beta(1) * static_cast<double>(step.span.bytes);
-    const LinkCost* const link =
-        known_link(from_device_ ? parameters_.device_links : parameters_.links, on_node ? LinkClass::node : LinkClass::network);
+    if (on_node && shares_) return parameters_.flag + parameters_.copy_beta(1) * static_cast<double>(step.span.bytes);
+    const LinkCost* const link = known_link(from_device_ ? parameters_.device_links : parameters_.links,
+                                            on_node ? LinkClass::node : LinkClass::network);
     return link == nullptr ? 0 : link->seconds(step.span.bytes);
   }
 

@@ -62,8 +62,8 @@ Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& co
     const bool one_node = agreed.sharing.members.size() == static_cast<std::size_t>(comm.size());
     const std::shared_ptr<const Parameters> parameters = communicator.parameters(agreed.hints, one_node);
     parameters_name = parameters->name;
-    const bool comparable = std::all_of(open_paths.begin(), open_paths.end(),
-                                        [&](MemoryPath path) { return is_known(path, *parameters); });
+    const bool comparable =
+        std::all_of(open_paths.begin(), open_paths.end(), [&](MemoryPath path) { return is_known(path, *parameters); });
     agreed.path = MemoryPath::staged;
     agreed.path_reason = "the parameters '" + parameters_name + "' do not tell what messages between devices cost";
     if (comparable) {
@@ -75,7 +75,8 @@ Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& co
         seconds.push_back(path_seconds(path, *planned.plan, conditions, *parameters));
       }
       seconds = reduce_progressing(seconds, MPI_DOUBLE, MPI_MAX, comm.get());
-      agreed.path = open_paths[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin())];
+      agreed.path =
+          open_paths[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin())];
       agreed.path_reason = "chosen with the parameters '" + parameters_name + "'";
     }
   }

@@ -74,8 +74,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
     failure = std::current_exception();
   }
   const auto [translate, no_devices, all_support] =
-      agree(comm, failure, agreed.hints,
-            {world_node_is_known(), !agreed.where.on_device().any(), votes.support.takes});
+      agree(comm, failure, agreed.hints, {world_node_is_known(), !agreed.where.on_device().any(), votes.support.takes});
   votes.no_devices = no_devices;
   votes.all_support = all_support;
   resolve_path(agreed, votes);

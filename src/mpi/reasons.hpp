@@ -27,8 +27,9 @@ struct Reasons {
   std::string remembered = {};          ///< the file that did
 
   MemoryPath path = MemoryPath::staged;
-  std::string path_reason = {};                                  ///< for people
-  std::vector<std::pair<MemoryPath, double>> path_seconds = {};  ///< predicted, of those that there was a choice between
+  std::string path_reason = {};  ///< for people
+  std::vector<std::pair<MemoryPath, double>> path_seconds =
+      {};  ///< predicted, of those that there was a choice between
 };
 
 /// For LNW_Request_get_info; the caller frees it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "mpi/path_choice.hpp"
 #include "mpi/planning.hpp"
 #include "mpi/routes.hpp"
+#include "mpi/share_memory.hpp"
 #include "mpi/tuning.hpp"
 #include "setup/planner.hpp"
 #include "transport/p2p.hpp"
@@ -137,7 +139,17 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
   };
   if (!buffers && !touches(agreed.pattern.out) && !touches(agreed.pattern.in)) buffers = Buffers{};
-  if (buffers) request->set_buffers(*buffers);
+  std::exception_ptr failure;
+  try {
+    if (buffers) request->set_buffers(*buffers);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (agreed.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
+    (void)largest(*priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    if (request->exchange_) request->exchange_->open_lent();
+  }
+  if (failure) std::rethrow_exception(failure);
   return request;
 }
 
@@ -146,8 +158,8 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
   const std::shared_ptr<StartOrder>& order = communicator.start_order();
   Chosen chosen = choose_plan(communicator, describe, sizes_of, Call::nonblocking);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(),
-                                               std::move(chosen.plan),
-                                               Reasons{.strategy = std::move(chosen.strategy)}, Region{}));
+                                               std::move(chosen.plan), Reasons{.strategy = std::move(chosen.strategy)},
+                                               Region{}));
   request->nonblocking_ = std::make_unique<NonblockingExchange>(order, request->plan_, buffers,
                                                                 glance_at(communicator, buffers, *request->plan_),
                                                                 provide_progress(resolve_progress(communicator.hints)));

@@ -8,10 +8,8 @@ namespace laneway {
 namespace {
 
 constexpr std::array rows = {
-    MemoryPathRow{"auto", MemoryPath::automatic},
-    MemoryPathRow{"staged", MemoryPath::staged},
-    MemoryPathRow{"md", MemoryPath::staged},
-    MemoryPathRow{"dd", MemoryPath::borrowed},
+    MemoryPathRow{"auto", MemoryPath::automatic},      MemoryPathRow{"staged", MemoryPath::staged},
+    MemoryPathRow{"md", MemoryPath::staged},           MemoryPathRow{"dd", MemoryPath::borrowed},
     MemoryPathRow{"device", MemoryPath::device_aware},
 };
 

@@ -117,8 +117,8 @@ bool run(const cases::Localized& localized, const std::vector<Kinds>& kinds, con
     receive.push_back(std::make_unique<AnyMemory>(kinds[r].receive, data.before[r]));
     // Whether its own messages begin on the device is each rank's own business.
     executors.push_back(make_executor(localized.plans[r], {send[r]->base(), receive[r]->base()},
-                                      r % 4 == 3 ? MemoryPath::staged : path,
-                                      *network.transport(static_cast<Rank>(r)), shared.seen_by(r, localized.nodes[r])));
+                                      r % 4 == 3 ? MemoryPath::staged : path, *network.transport(static_cast<Rank>(r)),
+                                      shared.seen_by(r, localized.nodes[r])));
   }
   for (std::size_t k = 0; k < data.send.size(); ++k) {
     for (std::size_t r = 0; r < ranks; ++r) {

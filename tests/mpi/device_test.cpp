@@ -1,6 +1,10 @@
 // Buffers on devices beyond what exchange_test does with them: how the host's memory is used, streams, and mistakes.
 #include <sys/mman.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <laneway/laneway.hpp>
+
 #include "device_memory.hpp"
 #include "support.hpp"
 
@@ -170,6 +174,64 @@ std::string why(LNW_Request request, const std::string& key) {
   return text;
 }
 
+/// Freed and allocated again, a buffer may have the same address; who has opened the old one must not take from it.
+TEST_F(DeviceTest, LentMemoryMayBeFreedAndAllocatedAgain) {
+  const Mirror receive(Mirror::Kind::device, 2 * bytes);
+  Mirror send(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", "dd"}});
+  if (size() > 1) {
+    EXPECT_NE(plan_text(request).find("\"lent\""), std::string::npos);
+  }
+  for (int exchange = 0; exchange < 5; ++exchange) {
+    expect_exchange(request, send, receive, exchange);
+    send = Mirror();
+    send = Mirror(Mirror::Kind::device, 2 * bytes);
+    EXPECT_MPI(LNW_Request_set_buffers(request, send.data(), receive.data()));
+  }
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(DeviceTest, SpansInCxxMayBeOnDevices) {
+  const Mirror send(Mirror::Kind::device, bytes), receive(Mirror::Kind::device, 2 * bytes);
+  Bytes mine = sent(rank(), 1), result(2 * bytes);
+  mine.resize(bytes);
+  send.write(mine);
+  Persistent exchange = neighbor_allgather_init<unsigned char>(
+      ring_.get(), std::span<const unsigned char>(send.data(), bytes), std::span(receive.data(), 2 * bytes));
+  exchange.start();
+  exchange.wait();
+  receive.read(result);
+  for (int side = 0; side < 2; ++side) {
+    Bytes expected = sent((rank() + (side == 0 ? size() - 1 : 1)) % size(), 1);
+    expected.resize(bytes);
+    EXPECT_EQ(Bytes(result.begin() + side * bytes, result.begin() + (side + 1) * bytes), expected);
+  }
+
+  // A halo of one array: 100 elements for the rank on the right, 100 ghosts from the left.
+  const auto right = (rank() + 1) % size();
+  const auto left = (rank() + size() - 1) % size();
+  std::vector<MPI_Count> owned(100), ghosts(100);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    owned[static_cast<std::size_t>(i)] = i;
+    ghosts[static_cast<std::size_t>(i)] = 100 + i;
+  }
+  Halo<double> halo(MPI_COMM_WORLD, {{right}, {100}, owned}, {{left}, {100}, ghosts}, 200);
+  const Mirror array(Mirror::Kind::device, 200 * sizeof(double));
+  Bytes values(200 * sizeof(double));
+  for (std::size_t i = 0; i < 200; ++i) {
+    const double value = i < 100 ? 1000.0 * rank() + static_cast<double>(i) : -1;
+    std::memcpy(values.data() + i * sizeof value, &value, sizeof value);
+  }
+  array.write(values);
+  halo.exchange(std::span(reinterpret_cast<double*>(array.data()), 200));
+  array.read(values);
+  for (std::size_t i = 0; i < 100; ++i) {
+    double value = 0;
+    std::memcpy(&value, values.data() + (100 + i) * sizeof value, sizeof value);
+    EXPECT_EQ(value, 1000.0 * left + static_cast<double>(i));
+  }
+}
+
 /// Where the host may touch the device's memory, so may the MPI library, and nothing is copied. Where it may not, the
 /// library is not even asked to try.
 TEST_F(DeviceTest, AddressesOnDevicesReachMpiOnlyIfItTakesThem) {
@@ -247,6 +309,19 @@ TEST_F(DeviceTest, MistakesAreNamed) {
   void* const foreign = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   expect_error(init(send.data(), foreign), {here.c_str(), "the receive buffer", "no device plugin"});
   munmap(foreign, 1 << 20);
+
+  std::vector<unsigned char> of_another_vendor(8192);
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", static_cast<void*>(of_another_vendor.data()));
+  setenv("SECOND_VENDOR_MEMORY", address, 1);
+  const char* const plugins = std::getenv("LANEWAY_DEVICE_PLUGINS");
+  if (plugins != nullptr && std::strstr(plugins, "second_vendor") != nullptr)
+    expect_error(init(send.data(), of_another_vendor.data()),
+                 {here.c_str(), "the send buffer is device memory of sim device",
+                  "the receive buffer is device memory of second device 0", "two vendors"});
+  else if (rank() == 0)
+    std::printf("SKIP: devices of two vendors need a second plugin\n");
+  unsetenv("SECOND_VENDOR_MEMORY");
 
   const Info bad(Hints{{"lnw_stream", "the blue one"}});
   expect_error(init(send.data(), receive.data(), bad.get()), {"lnw_stream=the blue one", "not an address"});
