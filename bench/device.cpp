@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,8 +37,11 @@ struct DeviceOptions {
   int device = 0;
   std::vector<std::size_t> bytes = {64 << 10, 1 << 20, 16 << 20};
   std::vector<int> processes = {1};
+  std::vector<std::string> transfers;  ///< empty: all
   int iterations = 20;
+  int batch = 4;
   bool links = false;
+  bool if_any = false;
   std::string json;
 };
 
@@ -73,8 +77,12 @@ struct Transfer {
 /// Buffers of one process, and what can be done with them.
 class Bench {
  public:
-  Bench(Device device, std::size_t bytes)
-      : stream_(device), a_(device, 4 * bytes), b_(device, 4 * bytes), host_(device, bytes, MemoryKind::pinned) {
+  Bench(Device device, std::size_t bytes, const std::vector<std::string>& wanted)
+      : wanted_(wanted),
+        stream_(device),
+        a_(device, 4 * bytes),
+        b_(device, 4 * bytes),
+        host_(device, bytes, MemoryKind::pinned) {
     add("h2d", [this, bytes](const Stream& s) { s.copy(a_.data(), host_.data(), bytes); });
     add("d2h", [this, bytes](const Stream& s) { s.copy(host_.data(), a_.data(), bytes); });
     add("d2d", [this, bytes](const Stream& s) { s.copy(b_.data(), a_.data(), bytes); });
@@ -90,6 +98,7 @@ class Bench {
         add_moves("pack " + readable_bytes(run), {{0, 0, run, 2 * run, run, total / run, 0, 1}});
         add_moves("unpack " + readable_bytes(run), {{0, 0, run, run, 2 * run, total / run, 0, 1}});
       }
+    if (!is_wanted("gather 8 B") && !is_wanted("scatter 8 B")) return;
     std::vector<std::int64_t> places(bytes / 2);
     std::iota(places.begin(), places.end(), 0);
     std::shuffle(places.begin(), places.end(), std::mt19937_64(1));
@@ -105,29 +114,32 @@ class Bench {
   [[nodiscard]] const Stream& stream() const { return stream_; }
 
  private:
+  [[nodiscard]] bool is_wanted(const std::string& name) const {
+    return wanted_.empty() || std::find(wanted_.begin(), wanted_.end(), name) != wanted_.end();
+  }
   void add(std::string name, std::function<void(const Stream&)> put) {
-    transfers_.push_back({std::move(name), std::move(put)});
+    if (is_wanted(name)) transfers_.push_back({std::move(name), std::move(put)});
   }
   void add_moves(std::string name, const std::vector<lnw_device_run>& runs) {
+    if (!is_wanted(name)) return;
     auto moves = std::make_shared<Moves>(stream_.device(), runs);
     add(std::move(name), [this, moves = std::move(moves)](const Stream& s) {
       moves->launch(s, std::vector<void*>{a_.data(), b_.data()});
     });
   }
 
+  const std::vector<std::string>& wanted_;
   Stream stream_;
   DeviceMemory a_, b_, host_, peer_;
   std::vector<Transfer> transfers_;
 };
-
-constexpr int batch = 4;
 
 /// In each iteration every transfer has one turn, in an order drawn anew, the same in all processes.
 void measure(const DeviceOptions& options, std::size_t bytes, int processes, int process, Board& board) {
   const std::vector<Device> devices = all_devices();
   require(static_cast<std::size_t>(options.device) < devices.size(), ErrorKind::argument,
           "there are " + std::to_string(devices.size()) + " devices (LANEWAY_DEVICE_PLUGINS, docs/gpu.md)");
-  const Bench bench(devices[static_cast<std::size_t>(options.device)], bytes);
+  const Bench bench(devices[static_cast<std::size_t>(options.device)], bytes, options.transfers);
   const std::size_t count = bench.transfers().size();
   require(
       count * static_cast<std::size_t>(options.iterations) * static_cast<std::size_t>(processes) <= Board::most_samples,
@@ -146,9 +158,10 @@ void measure(const DeviceOptions& options, std::size_t bytes, int processes, int
     for (const std::size_t turn : order) {
       board.meet(processes, round++);
       const auto begin = std::chrono::steady_clock::now();
-      for (int i = 0; i < batch; ++i) bench.transfers()[turn].put(bench.stream());
+      for (int i = 0; i < options.batch; ++i) bench.transfers()[turn].put(bench.stream());
       bench.stream().synchronize();
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / batch;
+      const double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / options.batch;
       if (iteration < 0) continue;
       const std::size_t sample = static_cast<std::size_t>(iteration) * count + turn;
       board.seconds[sample * static_cast<std::size_t>(processes) + static_cast<std::size_t>(process)] = seconds;
@@ -184,6 +197,13 @@ bool in_processes(int processes, Board& board, const std::function<void(int)>& b
   return succeeded;
 }
 
+/// A driver must not be started before a fork, so another process looks.
+bool has_no_device() {
+  const std::shared_ptr<Board> board = make_board();
+  in_processes(1, *board, [&](int) { board->count = all_devices().size(); });
+  return board->count == 0;
+}
+
 int show_links() {
   std::vector<DeviceIdentity> devices;
   for (const Device& device : all_devices()) {
@@ -207,14 +227,22 @@ std::vector<double> longest(const Board& board, std::size_t transfer, const Devi
 
 int measure_device(const DeviceOptions& options) {
   if (options.links) return show_links();
+  if (options.if_any && has_no_device()) {
+    std::cout << "there is no device\n";
+    return EXIT_SUCCESS;
+  }
   Table table({"transfer", "bytes", "processes", "GB/s", "of d2d", "ci95"});
   for (const std::size_t bytes : options.bytes)
     for (const int processes : options.processes) {
       const std::shared_ptr<Board> board = make_board();
       if (!in_processes(processes, *board, [&](int process) { measure(options, bytes, processes, process, *board); }))
         return EXIT_FAILURE;
-      constexpr std::size_t device_to_device = 2;
-      const std::vector<double> copies = longest(*board, device_to_device, options, processes);
+      const auto names = std::span(board->names).first(board->count);
+      const auto device_to_device =
+          std::find_if(names.begin(), names.end(), [](const auto& name) { return name.data() == std::string("d2d"); });
+      // Without it the first takes its place.
+      const auto reference = device_to_device == names.end() ? 0 : device_to_device - names.begin();
+      const std::vector<double> copies = longest(*board, static_cast<std::size_t>(reference), options, processes);
       for (std::size_t transfer = 0; transfer < board->count; ++transfer) {
         const std::vector<double> seconds = longest(*board, transfer, options, processes);
         const std::vector<double> ratios = paired_ratios(copies, seconds);
@@ -236,7 +264,7 @@ int measure_device(const DeviceOptions& options) {
                                                {"d2d_fraction_median", median(ratios)},
                                                {"d2d_fraction_ci95", {interval.low, interval.high}},
                                                {"iterations", options.iterations},
-                                               {"batch", batch}};
+                                               {"batch", options.batch}};
         append_line(options.json, record.dump());
       }
     }
@@ -259,6 +287,12 @@ void add_device(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  command->add_option("--transfer", options->transfers, "Only these, as the table names them: h2d, d2h, d2d, …")
+      ->delimiter(',');
+  command->add_option("--batch", options->batch, "Transfers that are put into the stream before it is waited for")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--if-any", options->if_any, "Where there is no device, that is no error");
   command->add_option("--iterations", options->iterations, "Turns of each transfer")
       ->check(CLI::Range(2, 10000))
       ->capture_default_str();

@@ -11,6 +11,7 @@
 #include "exchange.hpp"
 #include "format.hpp"
 #include "machine/machine.hpp"
+#include "model/memory_paths.hpp"
 #include "plan/draw.hpp"
 #include "setup/virtual_ranks.hpp"
 #include "specs.hpp"
@@ -35,6 +36,7 @@ struct Options {
   Heavy heavy;
   std::int64_t message_cap = StrategySettings{}.message_cap;
   Rank rank = 0;
+  std::string memory = "host";
   std::string svg;
   std::string messages_svg;
   std::string json;
@@ -166,6 +168,41 @@ void print_choice(const Selection& selection, const StrategyChoice& choice, cons
   std::cout << table.text() << "\n";
 }
 
+/// Ranks that use the same device: those of a region called gpu or gcd, or each has one of its own.
+int processes_per_device(const Machine& machine, Rank rank) {
+  for (int level = 0; level < machine.levels(); ++level)
+    if (machine.level_name(level) == "gpu" || machine.level_name(level) == "gcd")
+      return static_cast<int>(machine.region(level, rank).members.size());
+  return 1;
+}
+
+/// What the memory paths should take if all buffers are on devices; returns the fastest.
+MemoryPath print_paths(const std::vector<Plan>& plans, const Machine& machine, const Parameters& parameters) {
+  std::vector<std::pair<double, MemoryPath>> paths;
+  for (const MemoryPath path : {MemoryPath::staged, MemoryPath::device_aware}) {
+    if (!is_known(path, parameters)) continue;
+    double seconds = 0;
+    for (const Plan& plan : plans) {
+      const Region node = machine.region(0, plan.rank);
+      const PathConditions conditions{{true, true}, node.members, processes_per_device(machine, plan.rank)};
+      seconds = std::max(seconds, path_seconds(path, plan, conditions, parameters));
+    }
+    paths.emplace_back(seconds, path);
+  }
+  if (paths.size() < 2) {
+    std::cout << "memory path staged: the parameters '" << parameters.name
+              << "' do not tell what copies from devices and messages between them cost\n\n";
+    return MemoryPath::staged;
+  }
+  const MemoryPath fastest = std::min_element(paths.begin(), paths.end())->second;
+  std::cout << "memory paths by the parameters '" << parameters.name << "', messages and copies one after another:\n";
+  Table table({"", "path", "time"});
+  for (const auto& [seconds, path] : paths)
+    table.add({path == fastest ? "*" : "", std::string(name(path)), format_seconds(seconds)});
+  std::cout << table.text() << "(device: if the MPI library takes addresses on devices)\n\n";
+  return fastest;
+}
+
 void print_plan(const Plan& plan) {
   ShortTable table({"step", "stage", "what", "bytes", "after"}, "steps");
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -206,7 +243,7 @@ int explain(const Options& options) {
   const Machine& planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, options.ranks);
   const Parameters parameters = Parameters::read(options.parameters);
   const VirtualSetup setup = plan_virtual_ranks(pattern, planned_for, levels, settings, {}, &parameters);
-  const Plan& plan = setup.plans[static_cast<std::size_t>(options.rank)];
+  Plan plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
   const std::string what = options.strategy + ", " + workload.description() + ", " + std::to_string(options.ranks) +
                            " ranks, " + nodes.description;
@@ -215,6 +252,8 @@ int explain(const Options& options) {
   print_lanes(setup, nodes);
   print_link_classes(setup.plans, machine);
   print_traffic(setup, nodes);
+  if (options.memory == "device" && print_paths(setup.plans, machine, parameters) == MemoryPath::staged)
+    plan = through_host(std::move(plan), {true, true});
   print_plan(plan);
   if (!options.svg.empty())
     write_file(options.svg, to_svg(plan, "Plan of rank " + std::to_string(plan.rank) + ": " + what));
@@ -252,6 +291,9 @@ void add_explain(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command->add_option("--rank", options->rank, "Whose plan to show")->capture_default_str();
+  command->add_option("--memory", options->memory, "Of all buffers: host or device")
+      ->check(CLI::IsMember({"host", "device"}))
+      ->capture_default_str();
   command->add_option("--svg", options->svg, "Draw that plan to this file");
   command->add_option("--messages-svg", options->messages_svg, "Draw the messages of all ranks to this file");
   command->add_option("--json", options->json, "Write that plan to this file");

@@ -421,7 +421,9 @@ LNW_PUBLIC int LNW_Request_get_statistics(LNW_Request request, LNW_Request_stati
  * - `lnw_cost_NAME` for each candidate: predicted seconds of an exchange, and of these latency, injection into the
  *   network, the busiest link, and processors, as five numbers;
  * - under `lnw_tune=measure`, `lnw_measured_NAME` for each strategy that was timed: seconds of an exchange; or
- *   `lnw_remembered`: the file that had the outcome.
+ *   `lnw_remembered`: the file that had the outcome;
+ * - `lnw_memory_path`: how data in buffers on devices gets to other ranks, and `lnw_memory_path_reason`, a text that
+ * says why; `lnw_path_cost_NAME` for each path that there was a choice between: predicted seconds of an exchange.
  */
 LNW_PUBLIC int LNW_Request_get_info(LNW_Request request, MPI_Info* info);
 

@@ -97,6 +97,14 @@ std::byte* Memory::take_view(std::size_t bytes) {
   return map(bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+/// Lets the host touch device memory where everybody knows it, if it may.
+void Memory::show(const Allocation& allocation) const {
+  if ((settings_.features & LNW_DEVICE_HAS_DIRECT_HOST) == 0) return;
+  if (mmap(allocation.base, allocation.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+           allocation.descriptor, static_cast<off_t>(shared_header_bytes)) == MAP_FAILED)
+    fail_by_system("mmap");
+}
+
 void Memory::add(Allocation allocation) {
   allocation.buffer_id = ++last_buffer_id_;
   const std::byte* const base = allocation.base;
@@ -125,6 +133,7 @@ std::byte* Memory::allocate(lnw_memory_kind kind, int device, std::size_t bytes)
   try {
     made.accessible = map_shared(made.descriptor, made.mapped_bytes);
     made.base = take_view(made.mapped_bytes);
+    show(made);
   } catch (...) {
     if (made.accessible != nullptr) munmap(made.accessible, made.mapped_bytes);
     ::close(made.descriptor);
@@ -139,6 +148,9 @@ void Memory::unmap(const Allocation& allocation) {
   munmap(allocation.accessible, allocation.mapped_bytes);
   if (allocation.base == allocation.accessible) return;
   ::close(allocation.descriptor);
+  if ((settings_.features & LNW_DEVICE_HAS_DIRECT_HOST) != 0)
+    mmap(allocation.base, allocation.mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0);
   freed_[allocation.base] = allocation.mapped_bytes;
   views_[allocation.mapped_bytes].push_back(allocation.base);
 }
@@ -262,6 +274,7 @@ std::byte* Memory::open(const lnw_ipc_memory& memory) {
   }
   made.accessible = map_shared(made.descriptor, made.mapped_bytes);
   made.base = take_view(made.mapped_bytes);
+  show(made);
   add(made);
   return made.base;
 }

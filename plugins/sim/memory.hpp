@@ -51,6 +51,7 @@ class Memory {
   [[nodiscard]] std::size_t allocations() const;
 
  private:
+  void show(const Allocation& allocation) const;
   std::byte* take_view(std::size_t bytes);
   void unmap(const Allocation& allocation);
   std::shared_ptr<Allocation> remove(void* pointer, const char* what);

@@ -81,7 +81,7 @@ void Settings::read(std::string_view text, bool running) {
   const auto speed = [](Rate& value) {
     return [&value](std::string_view setting, std::string_view is) { value = rate(setting, is); };
   };
-  const std::array<Row, 17> rows = {{
+  const std::array<Row, 18> rows = {{
       {"devices", false, count(devices, 1)},
       {"device", false, count(device, 0)},
       {"links", false, [this](auto setting, auto is) { links = read_links(setting, is, devices); }},
@@ -92,6 +92,7 @@ void Settings::read(std::string_view text, bool running) {
       {"managed", false, feature(LNW_DEVICE_HAS_MANAGED)},
       {"ipc", false, feature(LNW_DEVICE_HAS_IPC_MEMORY)},
       {"ipc_events", false, feature(LNW_DEVICE_HAS_IPC_EVENTS)},
+      {"direct_host", false, feature(LNW_DEVICE_HAS_DIRECT_HOST)},
       {"stream_values", false, feature(LNW_DEVICE_HAS_STREAM_VALUES)},
       {"reorder", true,
        [this](auto setting, auto is) {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import json
 import math
 import os
 import re
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +25,8 @@ from rich.table import Table
 from laneway import launch, results
 from laneway.errors import UserError
 from laneway.fits import Fit, Piece, Protocols, fit_protocols, fit_terms
+from laneway.paths import find_program
+from laneway.places import Simulated
 from laneway.results import Record
 
 BOUND = 0.25
@@ -89,10 +93,7 @@ class _Fitter:
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._records = records
-        run = next((record for record in records if record.get("measure") == "run"), None)
-        if run is None:
-            raise UserError("laneway-bench calibrate wrote no description of its run", 1)
-        self._made = Calibration(run)
+        self._made = Calibration(_described(records))
 
     def _series(self, measure: str, time: Callable[[Record], float] = _quiet, **what: object) -> Series:
         wanted = {"measure": measure, **what}
@@ -108,6 +109,7 @@ class _Fitter:
         self._match()
         self._pack()
         self._copies()
+        self._device_copies()
         return self._made
 
     def _links(self) -> None:
@@ -215,6 +217,20 @@ class _Fitter:
         self._made.parameters["copies"] = copies
 
 
+    def _device_copies(self) -> None:
+        copies = []
+        for processes in sorted({int(record["processes"]) for record in self._series("device").records}):
+            row: dict[str, object] = {"processes": processes}
+            for direction, transfer in (("to_device", "h2d"), ("to_host", "d2h")):
+                series = self._series("device", _busy, transfer=transfer, processes=processes)
+                fit = fit_terms((1.0, series.column("bytes")), series.seconds)
+                self._made.add(f"device_copies.{processes}.{direction}", fit, series)
+                row[direction] = {"alpha": fit.coefficients[0], "beta": fit.coefficients[1]}
+            copies.append(row)
+        if copies:
+            self._made.parameters["device_copies"] = copies
+
+
 def _protocol(piece: Piece) -> dict[str, object]:
     limit = {} if piece.up_to is None else {"up_to": piece.up_to}
     return {"name": piece.name, **limit, "alpha": piece.alpha, "beta": piece.beta}
@@ -253,7 +269,7 @@ def to_toml(calibration: Calibration, name: str, provenance: str) -> str:
         for part in key.split("."):
             table = table.setdefault(part, {})
         table |= {"residual": fit.residual, "samples": fit.samples, **calibration.notes.get(key, {})}
-    order = ("links", "injection", "host", "overhead", "copies")
+    order = ("links", "device_copies", "injection", "host", "overhead", "copies")
     known = {key: calibration.parameters[key] for key in order if key in calibration.parameters}
     return tomli_w.dumps(_rounded({"name": name, "provenance": provenance, **known, "fit": quality}))
 
@@ -278,7 +294,9 @@ def _describe(name: str, calibration: Calibration) -> str:
         if isinstance(value, Mapping):
             return f"{value['message'] * 1e6:.3g} µs a message, {value['byte'] * 1e9:.3g} ns/B"
         return f"{value * 1e9:.3g} ns/B" if rest == "pack" else f"{value * 1e6:.3g} µs"
-    beta = calibration.fits[name].coefficients[1]
+    alpha, beta = calibration.fits[name].coefficients
+    if top == "device_copies":
+        return f"{alpha * 1e6:.3g} µs + {beta * 1e9:.3g} ns/B"
     return f"{beta * 1e9:.3g} ns/B, {1e-6 / beta if beta > 0 else math.inf:,.0f} MB/s"
 
 
@@ -321,6 +339,34 @@ def _measure(job: launch.Job, console: Console) -> None:
         raise UserError("\n".join([f"laneway-bench calibrate ended with status {status}", *other[-25:]]), status)
 
 
+def _described(records: Sequence[Record]) -> Record:
+    """What the program says of its run."""
+    run = next((record for record in records if record.get("measure") == "run"), None)
+    if run is None:
+        raise UserError("laneway-bench calibrate wrote no description of its run", 1)
+    return run
+
+
+_DEVICE_BYTES = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
+
+
+def _measure_device(job: launch.Job, run: Record, quick: bool, raw: Path) -> list[Record]:
+    """Copies between host and device, one at a time in each of 1, 2, … processes of a node; none where there is no
+    device. Without MPI."""
+    processes = [count for count in (1, 2, 4, 8) if count <= max(1, int(run["ranks"]) // int(run["nodes"]))]
+    options = ["--transfer", "h2d,d2h", "--batch", "1", "--iterations", "10" if quick else "40", "--if-any"]
+    sizes = ",".join(_DEVICE_BYTES[1::2] if quick else _DEVICE_BYTES)
+    options += ["--bytes", sizes, "--processes", ",".join(map(str, processes)), "--json", str(raw)]
+    program = find_program("laneway-bench", job.mpi)
+    done = subprocess.run(
+        [program, "device", *options], env={**os.environ, **job.variables}, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise UserError(f"laneway-bench device: {done.stderr or done.stdout}", done.returncode)
+    records = results.parse(raw.read_text(encoding="utf-8"), "the samples") if raw.exists() else []
+    return [{**record, "measure": "device", "seconds": [record["median_s"]]} for record in records]
+
+
 def _provenance(job: launch.Job, calibration: Calibration, quick: bool, forced: bool) -> str:
     run = calibration.run
     said = [f"laneway calibrate --on {job.place} -n {job.rank_count()}" + (" --quick" if quick else "")]
@@ -342,9 +388,12 @@ def run(job: launch.Job, output: Path, *, quick: bool, plot: Path | None, keep_r
         options = ["--json", str(raw), *(["--quick"] if quick else [])]
         _measure(dataclasses.replace(job, command=[*job.command, *options]), console)
         text = raw.read_text(encoding="utf-8")
+        records = results.parse(text, "the samples")
+        if not isinstance(job.place, Simulated):
+            records += _measure_device(job, _described(records), quick, Path(folder) / "device.jsonl")
     if keep_raw:
-        keep_raw.write_text(text, encoding="utf-8")
-    calibration = fit_all(results.parse(text, "the samples"))
+        keep_raw.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    calibration = fit_all(records)
     console.print(table_of(calibration, f"{job.place}, {calibration.run['ranks']} ranks, {calibration.run['mpi']}"))
     picture = plot or output.with_suffix(".png")
     figures.draw_calibration(calibration, f"{job.place}, {calibration.run['mpi']}", picture)

@@ -167,6 +167,19 @@ def validate(
 
 
 @app.command()
+def hardware(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="all results, .json")],
+    plugin: Annotated[str, typer.Option("--plugin", help="cuda, hip, or simdevice to try the command")] = "cuda",
+    mpi: Mpi = "openmpi",
+    quick: Annotated[bool, typer.Option("--quick", help="fewer sizes and samples")] = False,
+) -> None:
+    """Measure and test everything on a machine with a GPU: laneway hardware -o hardware.json"""
+    from laneway import hardware as measuring
+
+    measuring.run(output, plugin=plugin, mpi=mpi, quick=quick)
+
+
+@app.command()
 def platform(
     machine: Annotated[str, typer.Argument(help="a machine that comes with Laneway, or a file .toml")],
     nodes: Annotated[int, typer.Option("--nodes", help="how many nodes")],

@@ -87,7 +87,9 @@ DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* cons
     : unit_of_(steps, -1) {
   std::copy(bases.begin(), bases.end(), bases_.begin());
   const OnDevice buffers = memory.on_device();
+  device_aware_ = memory.device_aware && buffers.any();
   host_waits_ = !buffers.send || !buffers.receive;
+  send_is_pageable_ = memory.send.kind == MemoryKind::host;
   receive_is_pageable_ = memory.receive.kind == MemoryKind::host;
   if (buffers.send) queues_[reading].device = Device(memory.send);
   if (buffers.receive) queues_[writing].device = Device(memory.receive);
@@ -130,7 +132,8 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
     const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from) : 0;
     const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to) : 1;
     for (const CopyRun& run : step.runs) {
-      const bool reaches = step.to != Buffer::receive || !receive_is_pageable_;
+      const bool reaches = (step.from != Buffer::send || !send_is_pageable_ || borrows(step)) &&
+                           (step.to != Buffer::receive || !receive_is_pageable_);
       if (reaches && rows > few_rows && run.bytes < engine_row_bytes) {
         moved.push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, from, to});
         continue;
@@ -146,14 +149,11 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
   units_.push_back(std::move(unit));
 }
 
-void DeviceCopies::add_lending(std::vector<int> steps, const std::byte* from, std::byte* to, std::int64_t bytes) {
+void DeviceCopies::add_lending(std::vector<int> steps) {
   Unit unit;
   unit.queue = reading;
-  unit.by_buffer = steps.size() > 1;
+  unit.lends = true;
   for (int s : steps) unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());
-  unit.lent_from = from;
-  unit.lent_to = to;
-  unit.lent_bytes = bytes;
   unit.event = Event(queues_[reading].device);
   unit.steps = std::move(steps);
   units_.push_back(std::move(unit));
@@ -189,11 +189,14 @@ void DeviceCopies::begin_exchange(std::byte* staging) {
   if (std::exchange(trails_, false)) ended_.synchronize();
   for (Queue& queue : queues_) queue.first = queue.last = 0;
   for (Unit& unit : units_) unit.ready = 0;
-  if (!user_) return;
-  started_.record(user_);
-  for (const Queue& queue : queues_)
-    if (queue.stream) queue.stream.wait(started_);
-  if (host_waits_) started_.synchronize();
+  if (user_) {
+    started_.record(user_);
+    for (const Queue& queue : queues_)
+      if (queue.stream && !device_aware_) queue.stream.wait(started_);
+    if (host_waits_ && !device_aware_) started_.synchronize();
+  }
+  if (mirror_.bytes > 0)
+    queues_[reading].stream.copy(mirror_.to, mirror_.from, static_cast<std::size_t>(mirror_.bytes));
 }
 
 /// Only what writes a device may still be under way.
@@ -208,7 +211,6 @@ void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
   for (const Row& row : unit.rows)
     queue.stream.copy(at(static_cast<std::byte*>(bases[row.to_base]), row.to),
                       at(static_cast<std::byte*>(bases[row.from_base]), row.from), static_cast<std::size_t>(row.bytes));
-  if (unit.lent_bytes > 0) queue.stream.copy(unit.lent_to, unit.lent_from, static_cast<std::size_t>(unit.lent_bytes));
   if (unit.moves) unit.moves.launch(queue.stream, bases);
   if (!unit.waited_for) {
     trails_ = true;

@@ -28,6 +28,8 @@ struct BufferMemory {
   MemoryInfo send;
   MemoryInfo receive;
 
+  bool device_aware = false;  ///< the transport takes addresses on these devices
+
   [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
 };
 
@@ -66,9 +68,10 @@ class DeviceCopies {
   /// Steps that are always launched together. More than one must be copies between the rank's own buffers. Nobody waits
   /// for the end of those that are `trailing` if there is a user's stream.
   void add(const Plan& plan, std::vector<int> steps, bool trailing);
-  /// Steps that copy nothing, and are done when all that the user's stream held at the start is; or else `bytes` bytes
-  /// of `from` are copied to `to` before.
-  void add_lending(std::vector<int> steps, const std::byte* from, std::byte* to, std::int64_t bytes);
+  /// Steps that copy nothing, and are done when all that the user's stream held at the start is, and the mirror too.
+  void add_lending(std::vector<int> steps);
+  /// From now on each exchange begins with a copy of `bytes` bytes to a device.
+  void set_mirror(const std::byte* from, std::byte* to, std::int64_t bytes) { mirror_ = {from, to, bytes}; }
   void prepare();
 
   [[nodiscard]] bool has(int step) const { return unit_of_[static_cast<std::size_t>(step)] >= 0; }
@@ -77,20 +80,25 @@ class DeviceCopies {
   /// From now on; no copy must be under way. Throws Error(argument) if the stream is of another device.
   void set_stream(std::optional<lnw_device_stream> stream);
   void begin_exchange(std::byte* staging);
+  /// Whether all that was in the user's stream at the start is done.
+  [[nodiscard]] bool user_is_done() const { return !user_ || started_.complete(); }
   void end_exchange();
 
   /// The step may be done now. Launches it, unless that waits for others of its unit. `complete(step)` is called for
-  /// steps whose end nobody waits for.
+  /// steps whose end nobody waits for, and for lending ones that need not wait.
   template <class F>
   void begin(int step, std::byte* from, std::byte* to, F&& complete) {
     Unit& unit = units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])];
     if (++unit.ready < unit.steps.size()) return;
     unit.ready = 0;
-    if (!unit.by_buffer)
-      launch(unit, std::array<void*, 2>{from, to});
-    else
-      launch(unit, bases_);
-    if (!unit.waited_for)
+    const bool waits_for_nothing = unit.lends && !user_ && mirror_.bytes == 0;
+    if (!waits_for_nothing) {
+      if (!unit.by_buffer)
+        launch(unit, std::array<void*, 2>{from, to});
+      else
+        launch(unit, bases_);
+    }
+    if (waits_for_nothing || !unit.waited_for)
       for (int each : unit.steps) complete(each);
   }
 
@@ -121,12 +129,10 @@ class DeviceCopies {
     std::vector<int> steps;
     std::vector<Row> rows;
     Moves moves;
-    const std::byte* lent_from = nullptr;
-    std::byte* lent_to = nullptr;
-    std::int64_t lent_bytes = 0;
     Event event;
     std::size_t ready = 0;
     std::uint8_t queue = 0;
+    bool lends = false;
     bool by_buffer = false;  // bases are the rank's own buffers; otherwise those of its one step
     bool trailing = false;
     bool waited_for = true;
@@ -140,6 +146,12 @@ class DeviceCopies {
     std::size_t last = 0;
   };
 
+  struct Mirror {
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::int64_t bytes = 0;
+  };
+
   void launch(Unit& unit, std::span<void* const> bases);
 
   static constexpr std::uint8_t reading = 0;
@@ -147,11 +159,14 @@ class DeviceCopies {
 
   std::array<Queue, 2> queues_;
   std::array<void*, buffer_kinds> bases_{};
+  Mirror mirror_;
   std::vector<Unit> units_;
   std::vector<int> unit_of_;          // by step; -1: the host's
   Device device_;                     // of the buffers, or any
+  bool device_aware_ = false;         // nobody begins anything before the user's stream is done
   bool host_waits_ = false;           // for the user's stream at the start, because the host touches a buffer itself
-  bool receive_is_pageable_ = false;  // so that no kernel can write it
+  bool send_is_pageable_ = false;     // so that no kernel can read it
+  bool receive_is_pageable_ = false;  // or write it
   bool trails_ = false;               // in the last exchange, the end of some units was not waited for
   Stream user_;                       // if given
   Event started_;

@@ -26,6 +26,15 @@ struct LentRecord {
 };
 static_assert(sizeof(LentRecord) <= lent_record_bytes);
 
+bool is_device_aware(const BufferMemory& where) {
+  return where.device_aware && where.on_device().any();
+}
+
+std::shared_ptr<const Plan> with_buffers(std::shared_ptr<const Plan> plan, const BufferMemory& where) {
+  if (!where.on_device().any() || is_device_aware(where)) return plan;
+  return std::make_shared<const Plan>(through_host(*plan, where.on_device()));
+}
+
 bool lends_or_borrows(const Plan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
                      [](const Step& step) { return lends(step) || borrows(step); });
@@ -39,11 +48,12 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
                    std::shared_ptr<NodeMemory> memory)
-    : plan_(where.on_device().any() ? std::make_shared<const Plan>(through_host(*plan, where.on_device()))
-                                    : std::move(plan)),
+    : plan_(with_buffers(std::move(plan), where)),
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
-      where_(where) {
+      where_(where),
+      device_aware_(is_device_aware(where)) {
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
+  LANEWAY_ASSERT(1, !memory_ || !device_aware_);
   uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
   bind(buffers, transport);
 
@@ -92,7 +102,7 @@ void Executor::allocate(Buffers buffers) {
   if (uses_device_) {
     worker_ = on_device.send ? Device(where_.send) : on_device.receive ? Device(where_.receive) : all_devices().at(0);
     if (shares) memory_->pin(worker_);
-    pinned_staging_ = DeviceMemory(worker_, staging_bytes, MemoryKind::pinned);
+    device_staging_ = DeviceMemory(worker_, staging_bytes, device_aware_ ? MemoryKind::device : MemoryKind::pinned);
     shadow_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
   } else if (staging_bytes > 0) {
     staging_.reset(new std::byte[staging_bytes]);
@@ -100,7 +110,7 @@ void Executor::allocate(Buffers buffers) {
   bases_ = {static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
             shares     ? memory_->own.staging
             : staging_ ? staging_.get()
-                       : pinned_staging_.data(),
+                       : device_staging_.data(),
             shares ? memory_->own.window : nullptr, shadow_.data()};
 }
 
@@ -170,12 +180,13 @@ void Executor::add_device_copies() {
   const OnDevice on_device = where_.on_device();
   std::array<std::vector<int>, 2> together;  // by whether they write to a device
   std::array<std::int64_t, 2> bytes{};
-  if (lends_or_borrows(*plan_)) device_->use(worker_);
+  if (device_aware_ || lends_or_borrows(*plan_)) device_->use(worker_);
   lend();
   const auto touches_device = [&](const Step& step) {
-    return copies(step.kind) && !lends(step) &&
-           ((on_device.send && step.from == Buffer::send) || (on_device.receive && step.to == Buffer::receive) ||
-            borrows(step));
+    if (!copies(step.kind) || lends(step)) return false;
+    const bool staged_there = device_aware_ && (step.from == Buffer::staging || step.to == Buffer::staging);
+    return (on_device.send && step.from == Buffer::send) || (on_device.receive && step.to == Buffer::receive) ||
+           staged_there || borrows(step);
   };
   const auto flush = [&](std::size_t writes) {
     if (!together[writes].empty()) device_->add(*plan_, std::exchange(together[writes], {}), false);
@@ -186,8 +197,10 @@ void Executor::add_device_copies() {
     if (!touches_device(step)) continue;
     const auto at = static_cast<std::size_t>(s);
     const bool is_last = next_begin_[at] == next_begin_[at + 1];
-    const bool from_own = step.from == Buffer::send || step.from == Buffer::shadow;
-    const bool may_trail = step.kind == StepKind::copy && step.to == Buffer::receive && is_last && from_own;
+    const bool from_own =
+        step.from == Buffer::send || step.from == Buffer::shadow || (step.from == Buffer::staging && !memory_);
+    const bool to_own = step.to == Buffer::receive && on_device.receive;
+    const bool may_trail = step.kind == StepKind::copy && to_own && is_last && from_own;
     if (step.kind != StepKind::copy || !step.after.empty() || may_trail) {
       device_->add(*plan_, {s}, may_trail);
       continue;
@@ -212,18 +225,21 @@ void Executor::lend() {
     if (borrows(step)) borrowed_.try_emplace(step.peer);
     if (lends(step)) (step.after.empty() ? together : later).push_back(s);
   }
-  if (together.empty()) return;
+  if (together.empty() && later.empty()) return;
   std::byte* const begin = at(bases_[static_cast<std::size_t>(Buffer::send)], plan_->lent_offset);
   const bool mirrors = !where_.on_device().send;
-  if (mirrors) mirror_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->lent_bytes));
-  device_->add_lending(std::move(together), begin, mirror_.data(), mirrors ? plan_->lent_bytes : 0);
-  for (int s : later) device_->add_lending({s}, nullptr, nullptr, 0);
+  if (mirrors) {
+    mirror_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->lent_bytes));
+    device_->set_mirror(begin, mirror_.data(), plan_->lent_bytes);
+  }
+  if (!together.empty()) device_->add_lending(std::move(together));
+  for (int s : later) device_->add_lending({s});
   const LentRecord record{++memory_->lent_generation, plan_->lent_offset,
                           share_device_memory(mirrors ? mirror_.data() : begin)};
   std::memcpy(memory_->own.window + lent_record, &record, sizeof record);
 }
 
-/// Opening another process's memory allocates. That is done once for each binding of the peer.
+/// Opening another process's memory allocates. That is done once for each binding of the peer, if it has one.
 std::byte* Executor::borrowed_from(Rank peer) {
   Borrowed& borrowed = borrowed_.at(peer);
   LentRecord record;
@@ -234,6 +250,10 @@ std::byte* Executor::borrowed_from(Rank peer) {
     borrowed.generation = record.generation;
   }
   return borrowed.base;
+}
+
+void Executor::open_lent() {
+  for (const auto& [peer, borrowed] : borrowed_) (void)borrowed_from(peer);
 }
 
 void Executor::set_stream(std::optional<lnw_device_stream> stream) {
@@ -256,7 +276,10 @@ void Executor::begin_on_device(int step) {
   const Place& place = places_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
   std::byte* const from = borrows(what) ? borrowed_from(what.peer) : from_of(place);
-  device_->begin(step, from, to_of(place), [this](int each) { complete(each); });
+  device_->begin(step, from, to_of(place), [this](int each) {
+    if (plan_->steps[static_cast<std::size_t>(each)].kind == StepKind::put) raise_flag(each);
+    complete(each);
+  });
 }
 
 void Executor::complete_on_device(int step) {
@@ -313,6 +336,17 @@ void Executor::drain() {
     if (plan_->steps[static_cast<std::size_t>(step)].kind == StepKind::put) raise_flag(step);
     complete(step);
   }
+}
+
+/// Messages touch buffers that what is in the user's stream may still touch. Whoever advances the exchange sees when
+/// that is done.
+void Executor::start_on_device() {
+  device_->begin_exchange(staging());
+  deferred_ = device_aware_ && !device_->user_is_done();
+  if (deferred_)
+    remaining_ = 1;
+  else
+    start_steps();
 }
 
 void Executor::begin_exchange() {
@@ -376,7 +410,12 @@ bool Executor::poll_messages(Patience patience) {
 }
 
 bool Executor::progress() {
+  if (deferred_ && device_->user_is_done()) {
+    deferred_ = false;
+    start_steps();
+  }
   if (remaining_ == 0) return true;
+  if (deferred_) return false;
   if (!waiting_.empty()) poll_words();
   if (device_) device_->poll([this](int step) { complete_on_device(step); });
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.

@@ -32,8 +32,8 @@ class Progressive {
 /// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
 /// here, none in start, progress and wait.
 ///
-/// Buffers may be on devices: the plan is changed so that messages go through the host, and what touches a device is
-/// put into its streams.
+/// Buffers may be on devices: the plan is changed so that messages go through the host, unless the transport takes
+/// addresses on devices; staging memory is then on one, too. What touches a device is put into its streams.
 class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
@@ -45,15 +45,16 @@ class Executor final : public Progressive {
   /// after it. Must not be active. Throws Error(argument) if the stream is of another device than the buffers.
   void set_stream(std::optional<lnw_device_stream> stream);
 
+  /// Opens the devices' memory that this rank takes from, as far as peers have said where it is; otherwise that is done
+  /// in the first exchange that needs it, and allocates.
+  void open_lent();
+
   /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
   void start() {
     if (memory_) begin_exchange();
     if (device_) [[unlikely]]
-      device_->begin_exchange(staging());
-    if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
-    remaining_ = initial_messages_;
-    messages_complete_ = remaining_ == 0;
-    if (has_more_than_messages_) start_rest();
+      return start_on_device();
+    start_steps();
   }
   /// Advances without blocking; true when the exchange is complete.
   bool progress() override;
@@ -97,6 +98,13 @@ class Executor final : public Progressive {
   [[nodiscard]] std::byte* staging() const {
     return at(bases_[static_cast<std::size_t>(Buffer::staging)], second_slot_ ? plan_->staging_alternate : 0);
   }
+  void start_steps() {
+    if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
+    remaining_ = initial_messages_;
+    messages_complete_ = remaining_ == 0;
+    if (has_more_than_messages_) start_rest();
+  }
+  void start_on_device();
   void start_rest();
   void wait_for_steps();
   void wait_in_virtual_time();
@@ -134,11 +142,13 @@ class Executor final : public Progressive {
   std::shared_ptr<NodeMemory> memory_;
   BufferMemory where_;
   std::unique_ptr<std::byte[]> staging_;
-  DeviceMemory pinned_staging_;
+  DeviceMemory device_staging_;  // pinned, or on the device
   DeviceMemory shadow_;
   bool uses_device_ = false;
-  Device worker_;        // copies what is borrowed, and pins
-  DeviceMemory mirror_;  // what is lent, if that is not on a device
+  bool device_aware_ = false;  // messages begin and end on devices
+  bool deferred_ = false;      // nothing begins before what is in the user's stream is done
+  Device worker_;              // copies what is borrowed, and pins
+  DeviceMemory mirror_;        // what is lent, if that is not on a device
   /// The send buffers of peers that this rank takes from, opened when a record is new.
   struct Borrowed {
     std::uint64_t generation = 0;

@@ -196,7 +196,8 @@ class Exchange {
   [[nodiscard]] bool done() { return activity_.done(&executor_); }
   void wait() { activity_.wait(&executor_); }
   [[nodiscard]] const Executor& executor() const { return executor_; }
-  /// Must not be active; see Executor.
+  /// Both must not be active; see Executor.
+  void open_lent() { executor_.open_lent(); }
   void set_stream(std::optional<lnw_device_stream> stream) { executor_.set_stream(stream); }
 
  private:

@@ -144,6 +144,29 @@ double LinkCost::seconds(std::int64_t bytes) const {
   return carrier.alpha + carrier.beta * static_cast<double>(bytes);
 }
 
+const LinkCost* known_link(const std::array<LinkCost, link_classes>& links, LinkClass link) {
+  const auto wanted = static_cast<std::size_t>(link);
+  for (std::size_t i = wanted; i < link_classes; ++i)
+    if (!links[i].protocols.empty()) return &links[i];
+  for (std::size_t i = wanted; i-- > 0;)
+    if (!links[i].protocols.empty()) return &links[i];
+  return nullptr;
+}
+
+DeviceCopy Parameters::device_copy(int processes) const {
+  if (device_copies.empty()) return {};
+  const auto above = std::find_if(device_copies.begin(), device_copies.end(),
+                                  [&](const DeviceCopy& copy) { return copy.processes > processes; });
+  return above == device_copies.begin() ? *above : *std::prev(above);
+}
+
+Parameters Parameters::between_devices() const {
+  Parameters result = *this;
+  for (std::size_t i = 0; i < link_classes; ++i)
+    if (!device_links[i].protocols.empty()) result.links[i] = device_links[i];
+  return result;
+}
+
 double Parameters::copy_beta(int active) const {
   if (copies.empty()) return 0;
   const auto above =

@@ -55,6 +55,9 @@ struct DeviceCopy {
   double to_host_beta = 0;
 };
 
+/// What is known of the link, or of the next one outside or inside; null if nothing is.
+[[nodiscard]] const LinkCost* known_link(const std::array<LinkCost, link_classes>& links, LinkClass link);
+
 /// Measured or published costs of a machine: what the models need. All in seconds, bytes, and seconds per byte.
 struct Parameters {
   std::string name;
@@ -80,6 +83,11 @@ struct Parameters {
   std::vector<CopyRate> copies;  ///< ascending number of active ranks
 
   [[nodiscard]] const LinkCost& link(LinkClass link) const { return links[static_cast<std::size_t>(link)]; }
+  /// With `processes` copying at a time: the row of the largest number that is not more, or the first; zeros if nothing
+  /// is known.
+  [[nodiscard]] DeviceCopy device_copy(int processes) const;
+  /// Of messages where the MPI library is given addresses on devices: those of device_links, as far as they are known.
+  [[nodiscard]] Parameters between_devices() const;
   /// Seconds per byte with `active` ranks copying: interpolated, constant outside of what is known, 0 if nothing is.
   [[nodiscard]] double copy_beta(int active) const;
 

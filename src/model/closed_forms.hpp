@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "machine/parameters.hpp"
+#include "plan/memory_path.hpp"
 
 namespace laneway {
 
@@ -16,7 +17,6 @@ namespace laneway {
 /// Table 5, where `two_step` is modelled for two distributions of the data (section 4.6): every GPU sends to every
 /// node, or all data for a node is in one GPU, which is the best case.
 enum class Rule : std::uint8_t { standard, three_step, two_step_all, two_step_one, split_md, split_dd };
-enum class MemoryPath : std::uint8_t { staged, device_aware };
 
 struct ClosedForm {
   std::string_view name;

@@ -19,15 +19,6 @@ std::size_t index(LinkClass link) {
   return static_cast<std::size_t>(link);
 }
 
-/// What is known of the link, or of the next one outside or inside.
-const LinkCost* known(const Parameters& parameters, LinkClass link) {
-  for (std::size_t i = index(link); i < link_classes; ++i)
-    if (!parameters.links[i].protocols.empty()) return &parameters.links[i];
-  for (std::size_t i = index(link); i-- > 0;)
-    if (!parameters.links[i].protocols.empty()) return &parameters.links[i];
-  return nullptr;
-}
-
 const Overhead& overhead(const Parameters& parameters, const Hop& hop) {
   if (hop.shared) return parameters.shared_overhead;
   return hop.link == LinkClass::network ? parameters.network_overhead : parameters.node_overhead;
@@ -89,7 +80,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   double alpha = parameters.flag;
   double beta = hop.shared ? parameters.copy_beta(1) : 0;
   if (!hop.shared) {
-    if (const LinkCost* link = known(parameters, hop.link)) {
+    if (const LinkCost* link = known_link(parameters.links, hop.link)) {
       const Protocol& protocol = link->protocol(hop.bytes / hop.messages);
       alpha = protocol.alpha;
       beta = protocol.beta;

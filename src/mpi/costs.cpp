@@ -26,14 +26,16 @@ StrategyChoice choose_from(const Hints& hints, const Region& outermost, const Pr
 }
 
 Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
-             const Region& sharing)
+             const Region& sharing, MemoryPath path)
     : hints_(hints), outermost_(outermost) {
   const bool chooses =
       outermost.is_automatic() || std::any_of(hints.inner.begin(), hints.inner.end(),
                                               [](const auto& level) { return level.choice.is_automatic(); });
   if (!chooses) return;
   parameters_ = communicator.parameters(hints, sharing.members.size() == static_cast<std::size_t>(comm.size()));
-  model_.emplace(*parameters_, cost_options(hints, sharing));
+  const bool between_devices = path == MemoryPath::device_aware;
+  if (between_devices) parameters_ = std::make_shared<const Parameters>(parameters_->between_devices());
+  model_.emplace(*parameters_, cost_options(hints, between_devices ? Region{} : sharing));
 }
 
 PlanOptions Costs::options() const {
@@ -46,7 +48,7 @@ PlanOptions Costs::options() const {
 }
 
 Reasons Costs::reasons(const Selection& selection) const {
-  Reasons reasons{hints_.strategy_name, {}, {}, selection, {}, {}};
+  Reasons reasons{.strategy = hints_.strategy_name, .selection = selection};
   if (!hints_.strategy.is_automatic()) return reasons;
   if (parameters_) reasons.parameters = parameters_->name;
   for (const StrategyRow* row : outermost_.rows()) reasons.candidates.emplace_back(row->name);

@@ -21,7 +21,7 @@ class Costs {
   /// `outermost`: as of choose_from. `sharing`: the ranks that share memory with this one; no members where messages
   /// carry everything. The hints must outlive the object.
   Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
-        const Region& sharing);
+        const Region& sharing, MemoryPath path = MemoryPath::staged);
 
   /// Valid as long as the object.
   [[nodiscard]] PlanOptions options() const;

@@ -121,7 +121,7 @@ Agreed agree_on_graph(Communicator& communicator, const PrivateComm& priv, const
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool all_reorder = agree(priv, failure, hints, reorder != 0);
+  const bool all_reorder = agree(priv, failure, hints, {reorder != 0}).front();
   if (hints.check) check_edges(priv, edges_of(arguments));
   return {std::move(texts), std::move(hints), all_reorder};
 }
@@ -220,7 +220,7 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, hints, true);
+  agree(*priv, failure, hints);
   Topology topology = read_topology(comm);
   const bool has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
   const std::array<int, 2> mine = {!has_repeated_edges(topology), has_neighbors};
@@ -279,7 +279,7 @@ std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, none, true);
+  agree(*priv, failure, none);
   auto made = Communicator::with_topology(comm, communicator.topology());
   made->hints = communicator.hints;
   // Of its own: what it plans from now on must not depend on the calls of the other, which have another order.

@@ -56,9 +56,10 @@ constexpr std::array<HintRow, 20> rows = {{
      "inside a node, messages that are not relayed go through its memory up to this size"},
     {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608", "bytes",
      "for such messages a request takes at most this much memory a rank; the largest go without"},
-    {"lnw_memory_path", "LANEWAY_MEMORY_PATH", "auto", "auto, staged, md, dd",
+    {"lnw_memory_path", "LANEWAY_MEMORY_PATH", "auto", "auto, staged, md, dd, device",
      "how data in buffers on devices gets to other ranks: staged, or md: each rank copies its own through the host's "
-     "memory; dd: ranks of a node copy straight from each other's devices"},
+     "memory; dd: ranks of a node copy straight from each other's devices; device: the MPI library gets addresses on "
+     "devices, if it takes them; auto: staged or device, by predicted costs"},
     {"lnw_stream", "", "", "the address of a stream, as a number: 0x7f10aa00",
      "persistent operations with buffers on a device: what is in the stream at the start comes before an exchange, "
      "what "
@@ -230,6 +231,10 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
     hints.grid.clear();
   }
   return hints;
+}
+
+MemoryPath resolve_memory_path(const HintTexts& communicator) {
+  return path_of(text_of("lnw_memory_path", {}, communicator));
 }
 
 Progress resolve_progress(const HintTexts& communicator) {

@@ -83,7 +83,8 @@ struct Hints {
 /// Throws Error(info) that names the key and the valid values.
 [[nodiscard]] Hints resolve_hints(const HintTexts& call, const HintTexts& communicator);
 
-/// lnw_progress alone, for calls that plan nothing.
+/// lnw_progress, or lnw_memory_path, alone, for calls that plan nothing.
 [[nodiscard]] Progress resolve_progress(const HintTexts& communicator);
+[[nodiscard]] MemoryPath resolve_memory_path(const HintTexts& communicator);
 
 }  // namespace laneway

@@ -24,8 +24,12 @@ bool starts_all_messages(const Executor& executor) {
 }  // namespace
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
-                                         Buffers buffers, Progress progress)
-    : order_(std::move(order)), ticket_(order_->take_ticket()), plan_(std::move(plan)), buffers_(buffers) {
+                                         Buffers buffers, const BufferMemory& where, Progress progress)
+    : order_(std::move(order)),
+      ticket_(order_->take_ticket()),
+      plan_(std::move(plan)),
+      buffers_(buffers),
+      where_(where) {
   if (order_->is_turn_of(ticket_)) start();
   if (progress == Progress::by_thread || !executor_ || !executor_->independent()) activity_.list(*this, progress);
   activity_.begin();
@@ -34,7 +38,7 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
 void NonblockingExchange::start() {
   try {
     P2PTransport transport(order_->comm()->get(), order_->tag());
-    executor_.emplace(plan_, buffers_, transport);
+    executor_.emplace(plan_, buffers_, where_, transport, nullptr);
     executor_->start();
   } catch (...) {
     order_->end_turn();

@@ -38,7 +38,7 @@ class StartOrder {
 class NonblockingExchange final : public Progressive {
  public:
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
-                      Progress progress = Progress::in_calls);
+                      const BufferMemory& where, Progress progress = Progress::in_calls);
 
   /// Until test or wait has found it complete, or failed.
   [[nodiscard]] bool active() const { return activity_.active(); }
@@ -56,6 +56,7 @@ class NonblockingExchange final : public Progressive {
   std::int64_t ticket_;
   std::shared_ptr<const Plan> plan_;
   Buffers buffers_;
+  BufferMemory where_;
   std::optional<Executor> executor_;  // once started
   bool holds_turn_ = false;           // messages are still to be started
   Activity activity_;                 // in the list where completion needs more than MPI's progress

@@ -10,6 +10,7 @@
 #include "mpi/costs.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
+#include "mpi/path_choice.hpp"
 #include "mpi/routes.hpp"
 #include "mpi/share_memory.hpp"
 #include "setup/localizer.hpp"
@@ -59,18 +60,26 @@ void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
 
 }  // namespace
 
-Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe) {
+Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe,
+                const std::optional<Buffers>& buffers) {
   Agreed agreed;
+  PathVotes votes;
   agreed.hints.strategy.row = &strategies().front();
   std::exception_ptr failure;
   try {
     agreed.pattern = describe(communicator.topology());
+    if (buffers) agreed.where = look_at(*buffers, extents_of(agreed.pattern));
     agreed.hints = resolve_hints(hints_in(info), communicator.hints);
     communicator.read_descriptions(agreed.hints);
+    if (asks_for_support(agreed.hints.path)) votes.support = device_support(agreed.where);
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool translate = agree(comm, failure, agreed.hints, world_node_is_known());
+  const auto [translate, no_devices, all_support] =
+      agree(comm, failure, agreed.hints, {world_node_is_known(), !agreed.where.on_device().any(), votes.support.takes});
+  votes.no_devices = no_devices;
+  votes.all_support = all_support;
+  resolve_path(agreed, votes);
   agreed.tag = comm.take_tags();
   if (agreed.hints.check) check_edges(comm, agreed.pattern);
   agreed.regions = communicator.regions(agreed.hints, translate);
@@ -90,15 +99,17 @@ Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agr
     inner_candidates.emplace_back(choice, settings);
     inner.push_back({agreed.regions[i + 1], inner_candidates.back().get(), choice.deduplicate});
   }
-  const Costs costs(communicator, comm, agreed.hints, outermost, agreed.sharing);
+  const Costs costs(communicator, comm, agreed.hints, outermost, agreed.sharing, agreed.path);
   Planner planner(comm.rank(), agreed.pattern, agreed.regions.front(), candidates.get(), costs.options(), inner);
   carry_out(planner, communicator, comm, agreed.hints);
   return {std::make_shared<const Plan>(planner.take_plan()), nullptr, costs.reasons(planner.selection())};
 }
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {
-  if (agreed.on_device.send && agreed.lends == 0)
-    planned.plan = std::make_shared<const Plan>(fetch_sent(*planned.plan, agreed.on_device, Buffer::staging));
+  if (agreed.path == MemoryPath::device_aware) return;
+  const OnDevice on_device = agreed.where.on_device();
+  if (on_device.send && agreed.lends == 0)
+    planned.plan = std::make_shared<const Plan>(fetch_sent(*planned.plan, on_device, Buffer::staging));
   const std::shared_ptr<StagingArena> arena = find_arena(communicator, comm, agreed, *planned.plan);
   if (agreed.sharing.members.size() < 2 || (arena && arena->is_private())) {
     if (!arena) return;
@@ -108,8 +119,8 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
   }
   LocalOptions options = agreed.hints.local;
   options.shares_staging = arena != nullptr;
-  options.send_on_device = agreed.on_device.send && agreed.lends == 0;
-  options.receive_on_device = agreed.on_device.receive;
+  options.send_on_device = on_device.send && agreed.lends == 0;
+  options.receive_on_device = on_device.receive;
   options.lends = agreed.lends;
   options.borrows = agreed.borrows;
   Localizer localizer(*planned.plan, agreed.sharing, options);

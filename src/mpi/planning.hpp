@@ -5,14 +5,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "exec/device_copies.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/device_support.hpp"
 #include "mpi/hints.hpp"
 #include "mpi/reasons.hpp"
 #include "pattern/pattern.hpp"
+#include "plan/memory_path.hpp"
 #include "plan/plan.hpp"
-#include "plan/through_host.hpp"
 #include "transport/node_memory.hpp"
 
 namespace laneway {
@@ -27,13 +31,17 @@ struct Agreed {
   std::vector<Region> regions;  ///< this rank's, outermost first
   Region sharing;               ///< the ranks that use the same memory as this one
   int tag = 0;
-  OnDevice on_device;         ///< this rank's buffers, as far as they are known
+  BufferMemory where;  ///< this rank's buffers, as far as they are known
+  MemoryPath path = MemoryPath::staged;
+  std::string path_reason;
   std::uint64_t lends = 0;    ///< see LocalOptions
   std::uint64_t borrows = 0;  ///< see LocalOptions
 };
 
-/// Collective: agrees on hints and arguments. If the arguments of any rank are bad, all ranks throw.
-[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe);
+/// Collective: agrees on hints and arguments, `buffers` among them if they are known. If the arguments of any rank are
+/// bad, all ranks throw. `path` is left open if there is a choice.
+[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe,
+                              const std::optional<Buffers>& buffers = std::nullopt);
 
 struct Planned {
   std::shared_ptr<const Plan> plan;

@@ -29,11 +29,34 @@ MPI_Info info_of(const Reasons& reasons) {
     set("lnw_measured_" + measured.strategy, seconds.str());
   }
   if (!reasons.remembered.empty()) set("lnw_remembered", reasons.remembered);
+  if (!reasons.path_reason.empty()) {
+    set("lnw_memory_path", std::string(name(reasons.path)));
+    set("lnw_memory_path_reason", reasons.path_reason);
+  }
+  for (const auto& [path, predicted] : reasons.path_seconds) {
+    std::ostringstream seconds;
+    seconds << predicted;
+    set("lnw_path_cost_" + std::string(name(path)), seconds.str());
+  }
   return info;
 }
 
+namespace {
+
+void tell_path(const Reasons& reasons) {
+  if (reasons.path_seconds.empty()) return;
+  std::string text = "memory path " + std::string(name(reasons.path)) + ", " + reasons.path_reason;
+  for (const auto& [path, seconds] : reasons.path_seconds)
+    text += "\n  " + std::string(name(path)) + ": " + readable_seconds(seconds);
+  tell(text);
+}
+
+}  // namespace
+
 void tell_reasons(const Reasons& reasons, Rank rank) {
-  if (rank != 0 || !is_verbose() || reasons.candidates.empty()) return;
+  if (rank != 0 || !is_verbose()) return;
+  tell_path(reasons);
+  if (reasons.candidates.empty()) return;
   std::ostringstream text;
   text << "strategy " << reasons.strategy;
   if (!reasons.remembered.empty())

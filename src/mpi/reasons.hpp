@@ -3,32 +3,39 @@
 #include <mpi.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/types.hpp"
+#include "plan/memory_path.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
 
 /// How the strategy of a request was chosen.
 struct Reasons {
-  std::string strategy;                 ///< that is used, with its level where levels were named
-  std::string parameters;               ///< name of those that gave the costs; empty if nothing was predicted
-  std::vector<std::string> candidates;  ///< of the outermost level
-  Selection selection;                  ///< predictions by candidate
+  std::string strategy = {};                 ///< that is used, with its level where levels were named
+  std::string parameters = {};               ///< name of those that gave the costs; empty if nothing was predicted
+  std::vector<std::string> candidates = {};  ///< of the outermost level
+  Selection selection = {};                  ///< predictions by candidate
 
   struct Measured {
     std::string strategy;
     double seconds = 0;
   };
-  std::vector<Measured> measured;  ///< exchanges under lnw_tune=measure, if the file remembered none
-  std::string remembered;          ///< the file that did
+  std::vector<Measured> measured = {};  ///< exchanges under lnw_tune=measure, if the file remembered none
+  std::string remembered = {};          ///< the file that did
+
+  MemoryPath path = MemoryPath::staged;
+  std::string path_reason = {};  ///< for people
+  std::vector<std::pair<MemoryPath, double>> path_seconds =
+      {};  ///< predicted, of those that there was a choice between
 };
 
 /// For LNW_Request_get_info; the caller frees it.
 [[nodiscard]] MPI_Info info_of(const Reasons& reasons);
 
-/// Under LANEWAY_VERBOSE=1, rank 0 writes which strategy was chosen and why to standard error.
+/// Under LANEWAY_VERBOSE=1, rank 0 writes which strategy and memory path were chosen and why to standard error.
 void tell_reasons(const Reasons& reasons, Rank rank);
 
 }  // namespace laneway

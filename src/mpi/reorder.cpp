@@ -89,7 +89,7 @@ Role find_role(const PrivateComm& comm, const Region& node, const GraphLists& li
       failure = std::current_exception();
     }
   }
-  agree(comm, failure, hints, true);
+  agree(comm, failure, hints);
   const std::vector<Bytes> answer = exchange(comm, std::move(letters), {root});
   Reader reader(answer.front());
   Role role;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +14,10 @@
 #include "device/ipc.hpp"
 #include "mpi/background.hpp"
 #include "mpi/costs.hpp"
+#include "mpi/path_choice.hpp"
 #include "mpi/planning.hpp"
 #include "mpi/routes.hpp"
+#include "mpi/share_memory.hpp"
 #include "mpi/tuning.hpp"
 #include "setup/planner.hpp"
 #include "transport/p2p.hpp"
@@ -78,6 +81,14 @@ Chosen choose_plan(Communicator& communicator, const Describe& describe, const S
 
 namespace {
 
+/// For calls that agree on nothing: whether the MPI library is given addresses on devices is each rank's own business.
+BufferMemory glance_at(const Communicator& communicator, const Buffers& buffers, const Plan& plan) {
+  BufferMemory where = laneway::glance_at(buffers, plan);
+  where.device_aware = where.on_device().any() && resolve_memory_path(communicator.hints) == MemoryPath::device_aware &&
+                       device_support(where).takes;
+  return where;
+}
+
 std::uint64_t kind_of(const DevicePlugin& plugin) {
   std::uint64_t hash = 0;
   for (const char* c = plugin.vendor(); *c != '\0'; ++c) hash = mix(hash ^ static_cast<unsigned char>(*c));
@@ -109,21 +120,15 @@ std::uint64_t borrowed_kind(const MemoryInfo& memory) {
 std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  BufferMemory where;
-  const Describe looking = [&](const Topology& topology) {
-    RankPattern pattern = describe(topology);
-    if (buffers) where = look_at(*buffers, extents_of(pattern));
-    return pattern;
-  };
-  Agreed agreed = agree_on(communicator, *priv, info, looking);
-  agreed.on_device = where.on_device();
-  if (agreed.hints.path == MemoryPath::borrowed) {
-    agreed.lends = lent_kind(where.send, buffers ? *buffers : Buffers{}, extents_of(agreed.pattern));
-    agreed.borrows = borrowed_kind(where.receive);
+  Agreed agreed = agree_on(communicator, *priv, info, describe, buffers);
+  if (agreed.path == MemoryPath::borrowed) {
+    agreed.lends = lent_kind(agreed.where.send, buffers ? *buffers : Buffers{}, extents_of(agreed.pattern));
+    agreed.borrows = borrowed_kind(agreed.where.receive);
   }
-  Planned planned = make_tuned_plan(communicator, *priv, agreed);
+  Planned planned = make_plan_on_best_path(communicator, *priv, agreed);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),
                                                std::move(planned.reasons), std::move(agreed.regions.front())));
+  request->path_ = agreed.path;
   request->progress_ = provide_progress(agreed.hints.progress);
   request->stream_ = agreed.hints.stream;
   tell_reasons(request->reasons_, priv->rank());
@@ -134,7 +139,17 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
   };
   if (!buffers && !touches(agreed.pattern.out) && !touches(agreed.pattern.in)) buffers = Buffers{};
-  if (buffers) request->set_buffers(*buffers);
+  std::exception_ptr failure;
+  try {
+    if (buffers) request->set_buffers(*buffers);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (agreed.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
+    (void)largest(*priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    if (request->exchange_) request->exchange_->open_lent();
+  }
+  if (failure) std::rethrow_exception(failure);
   return request;
 }
 
@@ -143,9 +158,10 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
   const std::shared_ptr<StartOrder>& order = communicator.start_order();
   Chosen chosen = choose_plan(communicator, describe, sizes_of, Call::nonblocking);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(),
-                                               std::move(chosen.plan),
-                                               Reasons{std::move(chosen.strategy), {}, {}, {}, {}, {}}, {}));
+                                               std::move(chosen.plan), Reasons{.strategy = std::move(chosen.strategy)},
+                                               Region{}));
   request->nonblocking_ = std::make_unique<NonblockingExchange>(order, request->plan_, buffers,
+                                                                glance_at(communicator, buffers, *request->plan_),
                                                                 provide_progress(resolve_progress(communicator.hints)));
   return request;
 }
@@ -161,7 +177,8 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = look_at(buffers, extents_of(*plan_));
+  BufferMemory where = look_at(buffers, extents_of(*plan_));
+  where.device_aware = path_ == MemoryPath::device_aware && device_support(where).takes;
   auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_, memory_);
   if (stream_) exchange->set_stream(stream_);
   exchange_ = std::move(exchange);
@@ -235,7 +252,8 @@ void run_blocking(Communicator& communicator, const Describe& describe, const Si
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   const Chosen chosen = choose_plan(communicator, describe, sizes_of, Call::blocking);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-  Exchange exchange(chosen.plan, buffers, transport);
+  const BufferMemory where = glance_at(communicator, buffers, *chosen.plan);
+  Exchange exchange(chosen.plan, buffers, where, transport, Progress::in_calls, nullptr);
   exchange.start();
   exchange.wait();
 }

@@ -54,7 +54,7 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
   if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
     return nullptr;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  const bool translate = agree(*priv, nullptr, hints, world_node_is_known());
+  const bool translate = agree(*priv, nullptr, hints, {world_node_is_known()}).front();
   const Region& region = communicator.regions(hints, translate).front();
   const bool chooses = hints.strategy.is_automatic();
   if (chooses && !choose_from(hints, region, *priv).is_automatic()) return nullptr;

@@ -1,6 +1,7 @@
 #include "transport/in_process.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.hpp"
 
@@ -18,8 +19,7 @@ class InProcessEndpoint final : public Endpoint {
       LANEWAY_ASSERT(1, !active_[m]);
       active_[m] = true;
       if (message.is_send)
-        network_.in_flight_[{rank_, message.peer, message.channel}].emplace_back(message.data,
-                                                                                 message.data + message.bytes);
+        send(message);
       else
         posted_.push_back(i);
     }
@@ -47,7 +47,7 @@ class InProcessEndpoint final : public Endpoint {
       }
       require(static_cast<std::int64_t>(queue.front().size()) == message.bytes, ErrorKind::internal,
               "a message of another size than expected");
-      std::copy(queue.front().begin(), queue.front().end(), message.data);
+      network_.copy_(message.data, queue.front().data(), queue.front().size());
       queue.pop_front();
       active_[m] = false;
       completed[static_cast<std::size_t>(n++)] = i;
@@ -65,6 +65,12 @@ class InProcessEndpoint final : public Endpoint {
   void wait_all() override { require(test_all(), ErrorKind::internal, "nothing can complete in process"); }
 
  private:
+  void send(const Message& message) {
+    std::vector<std::byte>& sent = network_.in_flight_[{rank_, message.peer, message.channel}].emplace_back(
+        static_cast<std::size_t>(message.bytes));
+    network_.copy_(sent.data(), message.data, sent.size());
+  }
+
   InProcessNetwork& network_;
   Rank rank_;
   std::vector<Message> messages_;
@@ -87,6 +93,10 @@ class InProcessTransport final : public Transport {
 };
 
 }  // namespace
+
+void InProcessNetwork::copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
 
 std::unique_ptr<Transport> InProcessNetwork::transport(Rank rank) {
   return std::make_unique<InProcessTransport>(*this, rank);

@@ -74,6 +74,7 @@ cases::Localized localize(cases::Random& random, const cases::Case& c, const cas
                            random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23})};
   for (std::size_t r = 0; r < kinds.size(); ++r) {
     result.nodes.push_back(c.machine.region(0, static_cast<Rank>(r)));
+    if (path == MemoryPath::device_aware) continue;
     const OnDevice on_device{kinds[r].send == MemoryKind::device, kinds[r].receive == MemoryKind::device};
     const bool lends = path == MemoryPath::borrowed && on_device.send;
     if (!lends) result.plans[r] = fetch_sent(std::move(result.plans[r]), on_device, Buffer::staging);
@@ -84,24 +85,40 @@ cases::Localized localize(cases::Random& random, const cases::Case& c, const cas
     mine.borrows = path == MemoryPath::borrowed ? 1 : 0;
     mine.lend_bytes = random.one_of<std::int64_t>({0, 0, 100});
   }
-  result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, options);
+  if (path != MemoryPath::device_aware)
+    result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, options);
   return result;
 }
 
+/// A network that takes addresses on devices.
+InProcessNetwork device_aware_network() {
+  return InProcessNetwork(
+      [](void* to, const void* from, std::size_t bytes) { (void)sim_extension().copy_now(to, from, bytes); });
+}
+
+std::unique_ptr<Executor> make_executor(const Plan& plan, const Buffers& buffers, MemoryPath path, Transport& transport,
+                                        std::shared_ptr<NodeMemory> memory = nullptr) {
+  BufferMemory where = glance_at(buffers, plan);
+  where.device_aware = path == MemoryPath::device_aware;
+  return std::make_unique<Executor>(std::make_shared<const Plan>(plan), buffers, where, transport, std::move(memory));
+}
+
 /// Runs exchanges; false if one ends with wrong bytes.
-bool run(const cases::Localized& localized, const std::vector<Kinds>& kinds, const cases::Exchanges& data) {
+bool run(const cases::Localized& localized, const std::vector<Kinds>& kinds, const cases::Exchanges& data,
+         MemoryPath path = MemoryPath::staged) {
   const std::size_t ranks = localized.plans.size();
   cases::SharedByAll shared(localized.plans);
   const std::vector<HostRegistration> pinned = shared.pin(sim_device());
-  InProcessNetwork network;
+  InProcessNetwork network = device_aware_network();
   std::vector<std::unique_ptr<AnyMemory>> send, receive;
   std::vector<std::unique_ptr<Executor>> executors;
   for (std::size_t r = 0; r < ranks; ++r) {
     send.push_back(std::make_unique<AnyMemory>(kinds[r].send, data.send[0][r]));
     receive.push_back(std::make_unique<AnyMemory>(kinds[r].receive, data.before[r]));
-    executors.push_back(std::make_unique<Executor>(
-        std::make_shared<const Plan>(localized.plans[r]), Buffers{send[r]->base(), receive[r]->base()},
-        *network.transport(static_cast<Rank>(r)), shared.seen_by(r, localized.nodes[r])));
+    // Whether its own messages begin on the device is each rank's own business.
+    executors.push_back(make_executor(localized.plans[r], {send[r]->base(), receive[r]->base()},
+                                      r % 4 == 3 ? MemoryPath::staged : path, *network.transport(static_cast<Rank>(r)),
+                                      shared.seen_by(r, localized.nodes[r])));
   }
   for (std::size_t k = 0; k < data.send.size(); ++k) {
     for (std::size_t r = 0; r < ranks; ++r) {
@@ -135,10 +152,11 @@ TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
       for (const Plan& plan : localized.plans)
         borrowed += std::ranges::count_if(plan.steps, [](const Step& step) { return borrows(step); });
       const cases::Exchanges data(random, c.pattern, 2);
-      ASSERT_TRUE(run(localized, kinds, data)) << "seed " << seed << " " << candidate.name << " " << path.name;
+      ASSERT_TRUE(run(localized, kinds, data, path.path))
+          << "seed " << seed << " " << candidate.name << " " << path.name;
       // Other buffers than those that the plan was made for.
       for (Kinds& rank : kinds) rank = {any_kind(random), any_kind(random)};
-      ASSERT_TRUE(run(localized, kinds, data))
+      ASSERT_TRUE(run(localized, kinds, data, path.path))
           << "seed " << seed << " " << candidate.name << " " << path.name << ", rebound";
       ++count;
     }
@@ -149,19 +167,65 @@ TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
   std::printf("%d cases (pattern, machine, strategy, memory), in which %td messages are borrowed\n", count, borrowed);
 }
 
+Step flag(StepKind kind, Rank peer, std::int64_t word, std::vector<int> after) {
+  Step step;
+  step.kind = kind;
+  step.peer = peer;
+  step.span.buffer = step.from = step.to = Buffer::window;
+  step.flag = word;
+  step.after = std::move(after);
+  return step;
+}
+
+/// Rank 0 lends its send buffer after a copy, rank 1 takes all of it to its device.
+std::vector<Plan> lending_late(std::int64_t bytes) {
+  constexpr std::int64_t reply = lent_record + lent_record_bytes;
+  constexpr std::int64_t may_take = window_header_bytes;
+  std::vector<Plan> plans(2);
+  Plan& lender = plans[0];
+  lender.staging_bytes = lender.lent_bytes = bytes;
+  lender.window_bytes = reply + cache_line;
+  Step copy;
+  copy.to = Buffer::staging;
+  copy.runs = {{0, 0, bytes}};
+  Step lend = flag(StepKind::put, 1, may_take, {0});
+  lend.from = Buffer::send;
+  lender.steps = {std::move(copy), std::move(lend), flag(StepKind::take, 1, reply, {1})};
+  Plan& borrower = plans[1];
+  borrower.rank = 1;
+  borrower.window_bytes = may_take + cache_line;
+  Step borrow = flag(StepKind::take, 0, may_take, {});
+  borrow.from = Buffer::send;
+  borrow.to = Buffer::receive;
+  borrow.runs = {{0, 0, bytes}};
+  borrower.steps = {std::move(borrow), flag(StepKind::put, 0, reply, {0})};
+  return plans;
+}
+
+TEST_F(Reordering, WhatIsLentAfterOtherStepsOnlyIsFound) {
+  constexpr std::int64_t bytes = 3000;
+  configure("reorder=5,delay=100e-6");
+  const Pattern pattern = {{{{1, {{0, bytes}}}}, {}}, {{}, {{0, {{0, bytes}}}}}};
+  cases::Random random(1);
+  const cases::Exchanges data(random, pattern, 3);
+  const cases::Localized localized{lending_late(bytes), {{0, {0, 1}}, {0, {0, 1}}}};
+  for (const MemoryKind lent : {MemoryKind::device, MemoryKind::pinned, MemoryKind::host})
+    EXPECT_TRUE(run(localized, {{lent, MemoryKind::host}, {MemoryKind::host, MemoryKind::device}}, data)) << name(lent);
+}
+
 /// Two ranks that exchange blocks with each other, and each with itself, all in streams: what is sent, the buffers
 /// before the exchange, and what is done with the result. Nothing else tells the device or the host to wait.
-bool run_in_streams() {
+bool run_in_streams(MemoryPath path) {
   constexpr std::int64_t bytes = 5000;
   const Pattern pattern = {{{{1, {{0, bytes}}}, {1, {{bytes, 7}, {20, 4}}}, {0, {{100, 50}}}},
-                            {{1, {{0, bytes}}}, {1, {{bytes, 11}}}, {0, {{8000, 50}}}}},
+                            {{1, {{0, bytes}}}, {1, {{bytes, 7}, {bytes + 20, 4}}}, {0, {{8000, 50}}}}},
                            {{{0, {{0, bytes}}}, {0, {{bytes, 7}, {20, 4}}}, {1, {{100, 50}}}},
-                            {{0, {{0, bytes}}}, {0, {{bytes, 11}}}, {1, {{8000, 50}}}}}};
+                            {{0, {{0, bytes}}}, {0, {{bytes, 7}, {bytes + 20, 4}}}, {1, {{8000, 50}}}}}};
   cases::Random random(1);
   const cases::Exchanges data(random, pattern, 3);
   const VirtualSetup setup =
       plan_virtual_ranks(pattern, Machine::parse("node:* rank:1", 2), *find_strategy("direct").make({}), {});
-  InProcessNetwork network;
+  InProcessNetwork network = device_aware_network();
   std::vector<AnyMemory> send, receive;
   std::vector<std::unique_ptr<Executor>> executors;
   std::vector<Stream> streams;
@@ -173,9 +237,8 @@ bool run_in_streams() {
     streams.emplace_back(sim_device());
   }
   for (std::size_t r = 0; r < 2; ++r) {
-    executors.push_back(std::make_unique<Executor>(std::make_shared<const Plan>(setup.plans[r]),
-                                                   Buffers{send[r].base(), receive[r].base()},
-                                                   *network.transport(static_cast<Rank>(r))));
+    executors.push_back(make_executor(setup.plans[r], {send[r].base(), receive[r].base()}, path,
+                                      *network.transport(static_cast<Rank>(r))));
     executors[r]->set_stream(streams[r].handle());
   }
   std::vector<std::vector<Memory>> results(data.send.size(), data.before);
@@ -197,23 +260,31 @@ bool run_in_streams() {
 }
 
 /// Each time the device keeps one dependency less: the wait of a stream for another, or what an event was recorded for.
-TEST_F(Reordering, EveryStreamDependencyIsNeeded) {
+void expect_every_dependency_to_be_needed(MemoryPath path) {
   configure("reorder=off,drop=0");
   const std::uint64_t before = sim_counters().dependencies;
-  ASSERT_TRUE(run_in_streams());
+  ASSERT_TRUE(run_in_streams(path));
   const std::uint64_t count = sim_counters().dependencies - before;
   ASSERT_GT(count, 10U);
   std::vector<std::uint64_t> unnoticed;
   for (std::uint64_t k = 1; k <= count; ++k) {
     bool noticed = false;  // delays are random: whoever does not wait may be lucky
-    for (int attempt = 1; attempt <= 10 && !noticed; ++attempt) {
+    for (int attempt = 1; attempt <= 100 && !noticed; ++attempt) {
       configure("reorder=" + std::to_string(attempt) +
                 ",delay=3e-3,drop=" + std::to_string(sim_counters().dependencies + k));
-      noticed = !run_in_streams();
+      noticed = !run_in_streams(path);
     }
     if (!noticed) unnoticed.push_back(k);
   }
   EXPECT_EQ(unnoticed, std::vector<std::uint64_t>{}) << "of " << count;
+}
+
+TEST_F(Reordering, EveryStreamDependencyIsNeeded) {
+  expect_every_dependency_to_be_needed(MemoryPath::staged);
+}
+
+TEST_F(Reordering, EveryStreamDependencyIsNeededByMessagesFromDevices) {
+  expect_every_dependency_to_be_needed(MemoryPath::device_aware);
 }
 
 }  // namespace

@@ -75,6 +75,12 @@ void* stream_of_other_device() {
   return stream;
 }
 
+bool host_may_touch_devices() {
+  lnw_device_info info{};
+  check(table()->device_info(device(), &info));
+  return (info.features & LNW_DEVICE_HAS_DIRECT_HOST) != 0;
+}
+
 Mirror::Kind Mirror::kind_of(std::uint64_t number) {
   if (!uses_devices()) return Kind::none;
   static constexpr Kind kinds[] = {Kind::device, Kind::device, Kind::device, Kind::managed, Kind::pinned, Kind::none};

@@ -17,6 +17,9 @@ void synchronize_stream();
 /// Null if there is one device only.
 [[nodiscard]] void* stream_of_other_device();
 
+/// Whether the host may read and write their memory.
+[[nodiscard]] bool host_may_touch_devices();
+
 /// A copy of an array in some kind of memory.
 class Mirror {
  public:

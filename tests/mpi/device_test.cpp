@@ -1,6 +1,10 @@
 // Buffers on devices beyond what exchange_test does with them: how the host's memory is used, streams, and mistakes.
 #include <sys/mman.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <laneway/laneway.hpp>
+
 #include "device_memory.hpp"
 #include "support.hpp"
 
@@ -45,6 +49,19 @@ class DeviceTest : public MpiTest {
     return request;
   }
 
+  static void run(LNW_Request& request) {
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  /// Runs one exchange of what is put into `send` before.
+  static void expect_exchange(LNW_Request& request, const Mirror& send, const Mirror& receive, int exchange) {
+    send.write(sent(rank(), exchange));
+    run(request);
+    Bytes result(2 * bytes);
+    receive.read(result);
+    EXPECT_EQ(result, received(exchange));
+  }
+
   Comm ring_;
 };
 
@@ -65,8 +82,7 @@ TEST_F(DeviceTest, EveryKindOfMemoryInTurn) {
       if (mine < 3) mirrors[mine].write(host_send);
       EXPECT_MPI(LNW_Request_set_buffers(request, mine < 3 ? mirrors[mine].data() : host_send.data(),
                                          to < 3 ? targets[to].data() : host_receive.data()));
-      EXPECT_MPI(LNW_Start(&request));
-      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      run(request);
       if (to < 3) targets[to].read(host_receive);
       EXPECT_EQ(host_receive, received(exchange)) << mine << " " << to;
     }
@@ -86,19 +102,14 @@ TEST_F(DeviceTest, StreamsOrderWhatComesBeforeAndAfter) {
   for (std::size_t exchange = 0; exchange < data.size(); ++exchange) {
     send.write_in_stream(data[exchange]);
     receive.write_in_stream(nothing);  // must not come after what is received
-    EXPECT_MPI(LNW_Start(&request));
-    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    run(request);
     receive.read_in_stream(results[exchange]);
   }
   synchronize_stream();
   for (std::size_t exchange = 0; exchange < data.size(); ++exchange)
     EXPECT_EQ(results[exchange], received(static_cast<int>(exchange))) << exchange;
   EXPECT_MPI(LNW_Request_set_stream(request, LNW_STREAM_NONE));
-  send.write(data[2]);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-  receive.read(results[0]);
-  EXPECT_EQ(results[0], received(2));
+  expect_exchange(request, send, receive, 2);
   EXPECT_MPI(LNW_Request_free(&request));
 }
 
@@ -110,8 +121,7 @@ TEST_F(DeviceTest, AStreamMayBeAHint) {
   const Bytes data = sent(rank(), 7);
   Bytes result(2 * bytes);
   send.write_in_stream(data);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  run(request);
   receive.read_in_stream(result);
   synchronize_stream();
   EXPECT_EQ(result, received(7));
@@ -126,8 +136,7 @@ TEST_F(DeviceTest, AStreamOrdersBuffersOfTheHost) {
   const Bytes data = sent(rank(), 3);
   Bytes result(2 * bytes);
   send.write_in_stream(data);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  run(request);
   receive.read(result);
   EXPECT_EQ(result, received(3));
   EXPECT_MPI(LNW_Request_free(&request));
@@ -148,6 +157,124 @@ TEST_F(DeviceTest, EachByteLeavesTheDeviceOnce) {
     EXPECT_EQ(statistics.copied_bytes, 3 * bytes);  // once from the device, twice to it
   }
   EXPECT_MPI(LNW_Request_free(&request));
+}
+
+std::string value(MPI_Info info, const std::string& key) {
+  std::vector<char> text(MPI_MAX_INFO_VAL + 1);
+  int found = 0;
+  EXPECT_MPI(MPI_Info_get(info, key.c_str(), MPI_MAX_INFO_VAL, text.data(), &found));
+  return found != 0 ? text.data() : "";
+}
+
+std::string why(LNW_Request request, const std::string& key) {
+  MPI_Info info = MPI_INFO_NULL;
+  EXPECT_MPI(LNW_Request_get_info(request, &info));
+  std::string text = value(info, key);
+  MPI_Info_free(&info);
+  return text;
+}
+
+/// Freed and allocated again, a buffer may have the same address; who has opened the old one must not take from it.
+TEST_F(DeviceTest, LentMemoryMayBeFreedAndAllocatedAgain) {
+  const Mirror receive(Mirror::Kind::device, 2 * bytes);
+  Mirror send(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", "dd"}});
+  if (size() > 1) {
+    EXPECT_NE(plan_text(request).find("\"lent\""), std::string::npos);
+  }
+  for (int exchange = 0; exchange < 5; ++exchange) {
+    expect_exchange(request, send, receive, exchange);
+    send = Mirror();
+    send = Mirror(Mirror::Kind::device, 2 * bytes);
+    EXPECT_MPI(LNW_Request_set_buffers(request, send.data(), receive.data()));
+  }
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(DeviceTest, SpansInCxxMayBeOnDevices) {
+  const Mirror send(Mirror::Kind::device, bytes), receive(Mirror::Kind::device, 2 * bytes);
+  Bytes mine = sent(rank(), 1), result(2 * bytes);
+  mine.resize(bytes);
+  send.write(mine);
+  Persistent exchange = neighbor_allgather_init<unsigned char>(
+      ring_.get(), std::span<const unsigned char>(send.data(), bytes), std::span(receive.data(), 2 * bytes));
+  exchange.start();
+  exchange.wait();
+  receive.read(result);
+  for (int side = 0; side < 2; ++side) {
+    Bytes expected = sent((rank() + (side == 0 ? size() - 1 : 1)) % size(), 1);
+    expected.resize(bytes);
+    EXPECT_EQ(Bytes(result.begin() + side * bytes, result.begin() + (side + 1) * bytes), expected);
+  }
+
+  // A halo of one array: 100 elements for the rank on the right, 100 ghosts from the left.
+  const auto right = (rank() + 1) % size();
+  const auto left = (rank() + size() - 1) % size();
+  std::vector<MPI_Count> owned(100), ghosts(100);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    owned[static_cast<std::size_t>(i)] = i;
+    ghosts[static_cast<std::size_t>(i)] = 100 + i;
+  }
+  Halo<double> halo(MPI_COMM_WORLD, {{right}, {100}, owned}, {{left}, {100}, ghosts}, 200);
+  const Mirror array(Mirror::Kind::device, 200 * sizeof(double));
+  Bytes values(200 * sizeof(double));
+  for (std::size_t i = 0; i < 200; ++i) {
+    const double value = i < 100 ? 1000.0 * rank() + static_cast<double>(i) : -1;
+    std::memcpy(values.data() + i * sizeof value, &value, sizeof value);
+  }
+  array.write(values);
+  halo.exchange(std::span(reinterpret_cast<double*>(array.data()), 200));
+  array.read(values);
+  for (std::size_t i = 0; i < 100; ++i) {
+    double value = 0;
+    std::memcpy(&value, values.data() + (100 + i) * sizeof value, sizeof value);
+    EXPECT_EQ(value, 1000.0 * left + static_cast<double>(i));
+  }
+}
+
+/// Where the host may touch the device's memory, so may the MPI library, and nothing is copied. Where it may not, the
+/// library is not even asked to try.
+TEST_F(DeviceTest, AddressesOnDevicesReachMpiOnlyIfItTakesThem) {
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", "device"}, {"lnw_strategy", "direct"}});
+  LNW_Request_statistics statistics;
+  EXPECT_MPI(LNW_Request_get_statistics(request, &statistics));
+  const bool takes = host_may_touch_devices();
+  EXPECT_EQ(why(request, "lnw_memory_path"), takes ? "device" : "staged") << why(request, "lnw_memory_path_reason");
+  if (size() > 1) {
+    EXPECT_EQ(statistics.copied_bytes, takes ? 0 : 4 * bytes);
+  }
+  expect_exchange(request, send, receive, 1);
+  Bytes host_send = sent(rank(), 2), host_receive(2 * bytes);
+  EXPECT_MPI(LNW_Request_set_buffers(request, host_send.data(), receive.data()));
+  run(request);
+  receive.read(host_receive);
+  EXPECT_EQ(host_receive, received(2));
+  EXPECT_MPI(LNW_Request_set_buffers(request, send.data(), host_receive.data()));
+  send.write(sent(rank(), 3));
+  run(request);
+  EXPECT_EQ(host_receive, received(3));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(DeviceTest, ThePathIsChosenByCosts) {
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  for (const char* parameters : {"lassen", "default-node"}) {
+    LNW_Request request = make(send.data(), receive.data(), {{"lnw_parameters", parameters}});
+    const std::string reason = why(request, "lnw_memory_path_reason");
+    const bool compared = host_may_touch_devices() && parameters == std::string("lassen");
+    EXPECT_EQ(why(request, "lnw_path_cost_staged").empty(), !compared) << reason;
+    if (compared) {
+      const double staged = std::stod(why(request, "lnw_path_cost_staged"));
+      const double device = std::stod(why(request, "lnw_path_cost_device"));
+      EXPECT_EQ(why(request, "lnw_memory_path"), device < staged ? "device" : "staged");
+      EXPECT_NE(reason.find("lassen"), std::string::npos) << reason;
+    } else {
+      EXPECT_EQ(why(request, "lnw_memory_path"), "staged");
+    }
+    expect_exchange(request, send, receive, 5);
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
 }
 
 void expect_error(int code, std::initializer_list<const char*> parts) {
@@ -183,6 +310,19 @@ TEST_F(DeviceTest, MistakesAreNamed) {
   expect_error(init(send.data(), foreign), {here.c_str(), "the receive buffer", "no device plugin"});
   munmap(foreign, 1 << 20);
 
+  std::vector<unsigned char> of_another_vendor(8192);
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", static_cast<void*>(of_another_vendor.data()));
+  setenv("SECOND_VENDOR_MEMORY", address, 1);
+  const char* const plugins = std::getenv("LANEWAY_DEVICE_PLUGINS");
+  if (plugins != nullptr && std::strstr(plugins, "second_vendor") != nullptr)
+    expect_error(init(send.data(), of_another_vendor.data()),
+                 {here.c_str(), "the send buffer is device memory of sim device",
+                  "the receive buffer is device memory of second device 0", "two vendors"});
+  else if (rank() == 0)
+    std::printf("SKIP: devices of two vendors need a second plugin\n");
+  unsetenv("SECOND_VENDOR_MEMORY");
+
   const Info bad(Hints{{"lnw_stream", "the blue one"}});
   expect_error(init(send.data(), receive.data(), bad.get()), {"lnw_stream=the blue one", "not an address"});
   const Info path(Hints{{"lnw_memory_path", "teleport"}});
@@ -198,13 +338,7 @@ TEST_F(DeviceTest, MistakesAreNamed) {
   else if (rank() == 0)
     std::printf("SKIP: a stream of another device needs two devices\n");
   // Nothing of all that has harmed the request.
-  const Bytes data = sent(rank(), 4);
-  Bytes result(2 * bytes);
-  send.write(data);
-  EXPECT_MPI(LNW_Start(&request));
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-  receive.read(result);
-  EXPECT_EQ(result, received(4));
+  expect_exchange(request, send, receive, 4);
   EXPECT_MPI(LNW_Request_free(&request));
 }
 

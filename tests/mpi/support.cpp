@@ -136,7 +136,9 @@ std::vector<Choice> choices(const std::string& machine) {
   static const char* const transports[] = {"auto", "node", "p2p"};
   for (std::size_t i = 0; i < result.size(); ++i) result[i].transport = transports[(i + machine.size()) % 3];
   const std::span<const MemoryPathRow> paths = memory_paths();
-  for (std::size_t i = 0; i < result.size(); ++i) result[i].path = paths[(i / 3 + machine.size()) % paths.size()].name;
+  const char* const only_path = std::getenv("LANEWAY_TEST_MEMORY_PATH");
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i].path = only_path != nullptr ? only_path : paths[(i / 3 + machine.size()) % paths.size()].name;
   return result;
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "exec/device_copies.hpp"
+
+namespace laneway {
+
+/// Whether the MPI library takes addresses of memory on a kind of devices.
+struct DeviceSupport {
+  bool takes = false;
+  std::string why;  ///< for people: "MPIX_Query_cuda_support says so, and a message to itself arrived"
+};
+
+/// Asks the MPI library, and lets it prove what it says: it is given two messages from a device to itself, a small and
+/// a large one. No address on a device reaches a library that says no, since that may end the process. Once for each
+/// plugin, then remembered; local.
+///
+/// LANEWAY_DEVICE_AWARE_MPI=0 or 1 answers in place of the MPI library, for those that cannot say.
+[[nodiscard]] const DeviceSupport& device_support(const Device& device);
+
+/// Of all devices that the buffers are on: takes, if they are on none.
+[[nodiscard]] DeviceSupport device_support(const BufferMemory& buffers);
+
+}  // namespace laneway

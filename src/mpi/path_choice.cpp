@@ -1,0 +1,90 @@
+#include "mpi/path_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include "core/tell.hpp"
+#include "model/memory_paths.hpp"
+#include "mpi/costs.hpp"
+#include "mpi/mailbox.hpp"
+#include "mpi/tuning.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::array open_paths = {MemoryPath::staged, MemoryPath::device_aware};
+
+void tell_refusal(const DeviceSupport& support) {
+  static std::atomic<bool> told{false};
+  if (!is_verbose() || told.exchange(true)) return;
+  tell("lnw_memory_path=device: " + support.why + "; what is on devices goes through the host's memory");
+}
+
+/// Ranks of the node that use one device at a time, if they share them equally.
+int processes_per_device(const Agreed& agreed) {
+  const MemoryInfo& memory = agreed.where.on_device().send ? agreed.where.send : agreed.where.receive;
+  if (memory.plugin == nullptr) return 1;
+  const std::size_t devices = std::max<std::size_t>(1, all_devices(*memory.plugin).size());
+  return static_cast<int>((std::max<std::size_t>(1, agreed.sharing.members.size()) + devices - 1) / devices);
+}
+
+}  // namespace
+
+bool asks_for_support(MemoryPath hint) {
+  return hint == MemoryPath::automatic || hint == MemoryPath::device_aware;
+}
+
+void resolve_path(Agreed& agreed, const PathVotes& votes) {
+  const MemoryPath hint = agreed.hints.path;
+  if (!asks_for_support(hint)) {
+    agreed.path = hint;
+    agreed.path_reason = "lnw_memory_path names it";
+  } else if (hint == MemoryPath::automatic && votes.no_devices) {
+    agreed.path = MemoryPath::staged;
+    agreed.path_reason = "no buffer is on a device";
+  } else if (!votes.all_support) {
+    agreed.path = MemoryPath::staged;
+    agreed.path_reason = votes.support.takes ? "another rank cannot give MPI its device memory" : votes.support.why;
+    if (hint == MemoryPath::device_aware && !votes.support.takes) tell_refusal(votes.support);
+  } else {
+    agreed.path = hint;
+    agreed.path_reason = votes.support.why;
+  }
+}
+
+Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
+  std::vector<double> seconds;
+  std::string parameters_name;
+  if (agreed.path == MemoryPath::automatic) {
+    const bool one_node = agreed.sharing.members.size() == static_cast<std::size_t>(comm.size());
+    const std::shared_ptr<const Parameters> parameters = communicator.parameters(agreed.hints, one_node);
+    parameters_name = parameters->name;
+    const bool comparable =
+        std::all_of(open_paths.begin(), open_paths.end(), [&](MemoryPath path) { return is_known(path, *parameters); });
+    agreed.path = MemoryPath::staged;
+    agreed.path_reason = "the parameters '" + parameters_name + "' do not tell what messages between devices cost";
+    if (comparable) {
+      const PathConditions conditions{agreed.where.on_device(), agreed.sharing.members, processes_per_device(agreed)};
+      const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
+      for (const MemoryPath path : open_paths) {
+        agreed.path = path;
+        const Planned planned = make_plan(communicator, comm, agreed, outermost);
+        seconds.push_back(path_seconds(path, *planned.plan, conditions, *parameters));
+      }
+      seconds = reduce_progressing(seconds, MPI_DOUBLE, MPI_MAX, comm.get());
+      agreed.path =
+          open_paths[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin())];
+      agreed.path_reason = "chosen with the parameters '" + parameters_name + "'";
+    }
+  }
+  Planned planned = make_tuned_plan(communicator, comm, agreed);
+  planned.reasons.path = agreed.path;
+  planned.reasons.path_reason = agreed.path_reason;
+  for (std::size_t p = 0; p < seconds.size(); ++p) planned.reasons.path_seconds.emplace_back(open_paths[p], seconds[p]);
+  return planned;
+}
+
+}  // namespace laneway
