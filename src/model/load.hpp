@@ -120,6 +120,6 @@ class NodeLoad {
 /// inside nodes are replaced; `shares_memory`: whether these go through memory of the node instead, as far as they are
 /// relayed or no larger than `mailbox_bytes`.
 [[nodiscard]] Prediction predict(std::span<const Plan> plans, const Machine& machine, const Parameters& parameters,
-                                 ModelKind kind, bool shares_memory = true, std::int64_t mailbox_bytes = 65536);
+                                 ModelKind kind, bool shares_memory = true, std::int64_t mailbox_bytes = 12288);
 
 }  // namespace laneway

@@ -15,7 +15,7 @@ namespace laneway {
 struct LocalOptions {
   /// Of those that need a mailbox, and so two copies, the largest. The MPI library copies larger ones once, which takes
   /// as long when they no longer fit into caches, and they would need much memory.
-  std::int64_t mailbox_bytes = 65536;
+  std::int64_t mailbox_bytes = 12288;
   /// All mailboxes of a rank together; the largest messages go without.
   std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;
   /// Staging memory of up to this size has two places, used in turn. Short exchanges then do not wait for ranks that
