@@ -1,0 +1,48 @@
+#include "mpi/fixed_operation.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+#include "core/tell.hpp"
+#include "mpi/tuning.hpp"
+
+namespace laneway {
+
+FixedOperation::FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) {
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe);
+  agreed.hints.shared_staging = 0;  // exchanges of several operations may be active
+  Planned planned = make_tuned_plan(communicator, *comm, agreed);
+  tell_reasons(planned.reasons, comm->rank());
+  const Topology& topology = communicator.topology();
+  arguments_ = KnownArguments(arguments, topology.outdegree, topology.indegree);
+  pattern_ = std::move(agreed.pattern);
+  plan_ = std::move(planned.plan);
+  reasons_ = std::move(planned.reasons);
+  order_ = std::make_shared<StartOrder>(comm, agreed.tag);
+  if (!is_direct() || planned.memory) bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory));
+}
+
+void FixedOperation::check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const {
+  if (arguments_.equal(arguments) || describe(communicator.topology()) == pattern_) return;
+  tell("rank " + std::to_string(communicator.rank()) +
+       ": lnw_fixed_counts=true promised that counts, displacements and layouts of datatypes on this communicator "
+       "never change, but they differ from those of the first call of this operation");
+  MPI_Abort(order_->comm()->get(), MPI_ERR_ARG);
+  std::abort();
+}
+
+std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Progress progress) const {
+  return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, progress)
+                : std::make_unique<NonblockingExchange>(order_, plan_, buffers, progress);
+}
+
+FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const Communicator::FixedKey& key,
+                                const ArgumentLists& arguments) {
+  const auto known = communicator.fixed_operations.find(key);
+  if (known != communicator.fixed_operations.end()) return *known->second;
+  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments);
+  return *communicator.fixed_operations.emplace(key, std::move(made)).first->second;
+}
+
+}  // namespace laneway
