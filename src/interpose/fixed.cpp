@@ -19,7 +19,7 @@ namespace laneway::interpose {
 namespace {
 
 constexpr std::int64_t default_after = 20;
-constexpr std::int64_t default_trial = 32;
+constexpr std::int64_t default_trial = 20;
 /// Trials are not exact. What a plan saves must be more than they err.
 constexpr double least_gain = 0.03;
 
@@ -62,7 +62,9 @@ class Kind {
 
  private:
   void plan(Communicator& adopted, const Operation& operation, const Sizes& sizes) {
-    const FixedOperation& made = fixed_operation(adopted, operation.describe, sizes.key, sizes.arguments);
+    const FixedOperation& made =
+        fixed_operation(adopted, operation.describe, sizes.key, sizes.arguments,
+                        trial_calls_ > 0 ? FixedOperation::Choice::to_try : FixedOperation::Choice::by_hints);
     planned_ = true;
     if (made.is_direct())
       against_ = nothing_relayed;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,8 +14,14 @@ namespace laneway {
 /// serves all later ones with datatypes of the same sizes, from and to any buffers.
 class FixedOperation {
  public:
+  enum class Choice : std::uint8_t {
+    by_hints,  ///< as for persistent operations
+    to_try  ///< where hints name no strategy, one that relays rather than `direct`, unless that is expected to be far
+            ///< slower
+  };
+
   /// Collective: agrees and plans as persistent operations do. If the arguments of any rank are bad, all ranks throw.
-  FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments);
+  FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments, Choice choice);
 
   /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
   void check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const;
@@ -39,6 +46,7 @@ class FixedOperation {
 
 /// That of a call, made in the first one.
 [[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe,
-                                              const Communicator::FixedKey& key, const ArgumentLists& arguments);
+                                              const Communicator::FixedKey& key, const ArgumentLists& arguments,
+                                              FixedOperation::Choice choice = FixedOperation::Choice::by_hints);
 
 }  // namespace laneway
