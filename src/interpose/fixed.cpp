@@ -53,14 +53,18 @@ class Kind {
     if (after_ > 0) return --after_, too_early;
     if (!planned_) plan(adopted, operation, sizes);
     if (trial_) {
-      if (!trial_->over(PMPI_Wtime())) return trial_->take() == Trial::Way::plan ? nullptr : compared;
+      if (!trial_->over(PMPI_Wtime())) return trial_->take() == Trial::Way::plan ? count(std::nullopt) : compared;
       end_trial(*adopted.private_comm());
     }
-    if (against_ == nullptr && saved_) count_saved(1, *saved_);
-    return against_;
+    return against_ == nullptr ? count(saved_) : against_;
   }
 
  private:
+  static const char* count(std::optional<double> saved) {
+    count_exchanges(1, saved);
+    return nullptr;
+  }
+
   void plan(Communicator& adopted, const Operation& operation, const Sizes& sizes) {
     const FixedOperation& made =
         fixed_operation(adopted, operation.describe, sizes.key, sizes.arguments,

@@ -84,7 +84,8 @@ const char* reason_against_nonblocking(MPI_Comm comm, Form form) {
 /// `reason`, or what speaks against this call of `operation()` alone.
 template <class MakeOperation>
 const char* or_against_call(const char* reason, MPI_Comm comm, Form form, const MakeOperation& operation) {
-  if (reason != nullptr || form.edges == Edges::equal) return reason;
+  if (reason != nullptr) return reason;
+  if (form.edges == Edges::equal) return count_exchanges(1, std::nullopt), nullptr;
   Communicator* const adopted = find_adopted(comm);
   return adopted->idle ? nullptr : reason_against_plan(*adopted, operation());
 }
