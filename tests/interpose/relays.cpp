@@ -29,7 +29,13 @@ struct Windows {
   std::vector<int> node;  // its ranks
 
   void make() {
-    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &word, &remote);
+    // Some networks have none: Open MPI 4.1 over TCP without shared memory.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &word, &remote) != MPI_SUCCESS) {
+      remote = MPI_WIN_NULL;
+      if (rank_in(MPI_COMM_WORLD) == 0) std::puts("SKIP of one-sided cases: the MPI library has no windows here");
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
     node.resize(static_cast<std::size_t>(size_of(comm)));
@@ -50,7 +56,7 @@ struct Windows {
       MPI_Win_unlock_all(shared);
       MPI_Win_free(&shared);
     }
-    MPI_Win_free(&remote);
+    if (remote != MPI_WIN_NULL) MPI_Win_free(&remote);
   }
 };
 Windows windows;
@@ -208,6 +214,7 @@ std::vector<Case> cases() {
        }},
       {"Win_fence",
        [](int) {
+         if (windows.remote == MPI_WIN_NULL) return;
          int word = 0;
          MPI_Win window = MPI_WIN_NULL;
          MPI_Win_create(&word, sizeof word, sizeof word, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
@@ -227,6 +234,7 @@ std::vector<Case> cases() {
        }},
       {"Win_start and Win_complete",
        [=](int blocker) {
+         if (windows.remote == MPI_WIN_NULL) return;
          if (rank_in(MPI_COMM_WORLD) != blocker && rank_in(MPI_COMM_WORLD) != other(blocker)) return;
          const int peer = rank_in(MPI_COMM_WORLD) == blocker ? other(blocker) : blocker;
          const MPI_Group one = group_of(peer);
@@ -248,6 +256,7 @@ std::vector<Case> cases() {
        }},
       {"Win_flush until a word has another value",
        [=](int blocker) {
+         if (windows.remote == MPI_WIN_NULL) return;
          const auto put = [&](int word) {
            MPI_Win_lock(MPI_LOCK_SHARED, blocker, 0, windows.remote);
            MPI_Accumulate(&word, 1, MPI_INT, blocker, 0, 1, MPI_INT, MPI_REPLACE, windows.remote);
