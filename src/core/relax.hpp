@@ -10,7 +10,7 @@ namespace laneway {
 
 /// Turns after which a waiting loop yields. Ranks that share cores wait for one that has none as likely as not;
 /// yielding costs more than a short exchange, so ranks that are known to have a core each wait for longer.
-inline constexpr int impatient_turns = 1;
+inline constexpr int impatient_turns = 4;
 inline constexpr int patient_turns = 1000;
 inline std::atomic<int> turns_before_yield{impatient_turns};
 

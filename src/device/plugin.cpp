@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -109,9 +110,9 @@ const std::vector<std::string>& absent_device_plugins() {
   return loaded_plugins().absent;
 }
 
-bool may_have_devices() {
-  if constexpr (simulated) return false;
-  if (!device_plugins().empty()) return true;
+namespace {
+
+bool driver_is_loaded() {
   const auto is_driver = [](dl_phdr_info* library, std::size_t, void*) -> int {
     const std::string_view path = library->dlpi_name;
     const std::string_view file = path.substr(path.rfind('/') + 1);
@@ -120,6 +121,33 @@ bool may_have_devices() {
                        [&](std::string_view driver) { return file.starts_with(driver); });
   };
   return dl_iterate_phdr(is_driver, nullptr) != 0;
+}
+
+/// How many libraries have been loaded since the process began.
+unsigned long long loaded_libraries() {
+  unsigned long long count = 0;
+  const auto first = [](dl_phdr_info* library, std::size_t, void* result) -> int {
+    *static_cast<unsigned long long*>(result) = library->dlpi_adds;
+    return 1;
+  };
+  dl_iterate_phdr(first, &count);
+  return count;
+}
+
+}  // namespace
+
+bool may_have_devices() {
+  if constexpr (simulated) return false;
+  if (!device_plugins().empty()) return true;
+  static std::mutex mutex;
+  static unsigned long long libraries = 0;
+  static bool found = false;
+  const std::lock_guard lock(mutex);
+  if (const unsigned long long now = loaded_libraries(); now != libraries) {
+    found = driver_is_loaded();
+    libraries = now;
+  }
+  return found;
 }
 
 void DevicePlugin::fail(int status, const char* call) const {

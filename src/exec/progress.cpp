@@ -85,15 +85,14 @@ void Activity::wait_with_others(Executor* executor) {
     if (executor != nullptr && progress_list(Progress::in_calls).active() == 1 && slot_ != nullptr) executor->wait();
   if (test(executor)) return;
   const Attendance attendance;
-  int turns = 0;
-  do {
+  for (int turns = 0;; relax(turns)) {
     // Usually nothing else is active. The slots of all others would be far away in memory.
     if (slot_ != nullptr && active_work() == 1)
       slot_->advance();
     else
       progress_all();
-    relax(turns);
-  } while (!test(executor));
+    if (test(executor)) return;
+  }
 }
 
 }  // namespace laneway

@@ -129,11 +129,10 @@ template <class F>
 void progress_until(F&& done) {
   if (done()) return;
   const Attendance attendance;
-  int turns = 0;
-  do {
+  for (int turns = 0;; relax(turns)) {
     progress_all();
-    relax(turns);
-  } while (!done());
+    if (done()) return;
+  }
 }
 
 /// Something that has been started and is to be completed by test or wait: an executor, or work in a list. Where it

@@ -1,5 +1,6 @@
 #include "mpi/mailbox.hpp"
 
+#include <algorithm>
 #include <climits>
 
 #include "core/error.hpp"
@@ -85,8 +86,11 @@ std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const s
   return inbox;
 }
 
-/// Gathered at the first member, which sends all to the others: two hops, and no communicator of its own to create.
+/// Few members send to each other: one hop, and messages too short for a rendezvous. Many gather at the first, which
+/// sends all to the others. Neither needs a communicator of its own, which would have to be created.
 std::vector<Bytes> Mailbox::region_gather(const Region& region, const Bytes& contribution) {
+  constexpr std::size_t few = 16;
+  if (region.members.size() <= few) return to_each_other(region, contribution);
   const Rank leader = region.members.front();
   if (comm_.rank() != leader) {
     (void)exchange({{leader, contribution}}, {}, PrivateComm::gather_tag);
@@ -105,6 +109,20 @@ std::vector<Bytes> Mailbox::region_gather(const Region& region, const Bytes& con
   std::vector<Letter> letters;
   for (Rank other : others) letters.push_back({other, all});
   (void)exchange(letters, {}, PrivateComm::share_tag);
+  return inbox;
+}
+
+std::vector<Bytes> Mailbox::to_each_other(const Region& region, const Bytes& contribution) {
+  std::vector<Rank> others;
+  std::vector<Letter> letters;
+  for (Rank member : region.members) {
+    if (member == comm_.rank()) continue;
+    others.push_back(member);
+    letters.push_back({member, contribution});
+  }
+  std::vector<Bytes> inbox = exchange(letters, others, PrivateComm::gather_tag);
+  const auto own = std::find(region.members.begin(), region.members.end(), comm_.rank());
+  inbox.insert(inbox.begin() + (own - region.members.begin()), contribution);
   return inbox;
 }
 

@@ -20,6 +20,7 @@ class Mailbox {
   [[nodiscard]] std::vector<Bytes> exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag);
   [[nodiscard]] std::vector<Bytes> largest(const std::vector<double>& numbers);
   [[nodiscard]] std::vector<Bytes> region_gather(const Region& region, const Bytes& contribution);
+  [[nodiscard]] std::vector<Bytes> to_each_other(const Region& region, const Bytes& contribution);
 
   const PrivateComm& comm_;
 };
