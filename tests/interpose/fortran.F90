@@ -124,7 +124,7 @@ contains
     call expect(ierror == MPI_SUCCESS .and. flag, 'no requests to test')
     requests = MPI_REQUEST_NULL
     call MPI_Waitany(4, requests, where, MPI_STATUS_IGNORE, ierror)
-    call expect(ierror == MPI_SUCCESS .and. where == MPI_UNDEFINED, 'Waitany of null requests')
+    call expect(ierror == MPI_SUCCESS .and. is_undefined(where), 'Waitany of null requests')
     call MPI_Waitsome(4, requests, count, indices, MPI_STATUSES_IGNORE, ierror)
     call expect(ierror == MPI_SUCCESS .and. count == MPI_UNDEFINED, 'Waitsome of null requests')
     call MPI_Waitall(4, requests, MPI_STATUSES_IGNORE, ierror)
@@ -212,7 +212,7 @@ contains
     call expect(ierror == MPI_SUCCESS .and. requests(1) == persistent .and. requests(4) == persistent, &
                 'Waitall of inactive requests')
     call MPI_Waitany(4, requests, where, MPI_STATUS_IGNORE, ierror)
-    call expect(ierror == MPI_SUCCESS .and. where == MPI_UNDEFINED, 'Waitany of inactive requests')
+    call expect(ierror == MPI_SUCCESS .and. is_undefined(where), 'Waitany of inactive requests')
     call MPI_Testsome(4, requests, count, indices, MPI_STATUSES_IGNORE, ierror)
     call expect(ierror == MPI_SUCCESS .and. count == MPI_UNDEFINED, 'Testsome of inactive requests')
     call MPI_Request_get_status(persistent, flag, status, ierror)
@@ -223,6 +223,12 @@ contains
     call check('a persistent operation at the end')
 #endif
   end subroutine
+
+  ! MPICH 4.0 adds one to it, as it does to the indices of C.
+  logical function is_undefined(index)
+    integer, intent(in) :: index
+    is_undefined = index == MPI_UNDEFINED .or. index == MPI_UNDEFINED + 1
+  end function
 
   subroutine expect(condition, what)
     logical, intent(in) :: condition
