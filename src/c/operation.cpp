@@ -48,8 +48,15 @@ int make_request(const char* call, Where where, LNW_Request* request, const Oper
 
 template <class Where>
 int make_nonblocking(const char* call, Where where, LNW_Request* request, const Operation& operation) noexcept {
+  const SizesOf unknown_arguments = [&] {
+    Sizes sizes = operation.sizes();
+    sizes.arguments = {};
+    return sizes;
+  };
+  // Without `request` the arguments must be looked at, whatever they are.
+  const SizesOf& sizes = request != nullptr ? operation.sizes : unknown_arguments;
   return make_request(call, where, request, operation, [&](const Describe& checked) {
-    return Request::make_nonblocking(communicator_of_nonblocking(where), checked, operation.sizes, operation.buffers);
+    return Request::make_nonblocking(communicator_of_nonblocking(where), checked, sizes, operation.buffers);
   });
 }
 
@@ -74,19 +81,21 @@ SizesOf uniform(Uniform operation, MPI_Count sendcount, MPI_Datatype sendtype) {
     std::int64_t bytes = 0;
     require(!__builtin_mul_overflow(sendcount, size_of(sendtype), &bytes), ErrorKind::count,
             [&] { return "sendcount is " + std::to_string(sendcount) + ": more than 2^63 bytes"; });
-    return Sizes{operation, bytes, {}};
+    return Sizes{operation, bytes, {}, {}};
   };
 }
 
 enum class Varying : std::int64_t { allgatherv, alltoallv, alltoallw };
 
-SizesOf varying(Varying operation, MPI_Datatype sendtype) {
-  return [=] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(operation), size_of(sendtype)}}; };
+SizesOf varying(Varying operation, const ArgumentLists& arguments) {
+  return [=] {
+    return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(operation), size_of(arguments.types[0])}, arguments};
+  };
 }
 
 /// alltoallw has a type for each edge: that they appear in the same call on all ranks is all that is promised of them.
 SizesOf varying_types() {
-  return [] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(Varying::alltoallw)}}; };
+  return [] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(Varying::alltoallw)}, {}}; };
 }
 
 }  // namespace
@@ -106,7 +115,7 @@ Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
           [=](const Topology& t) {
             return describe_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
           },
-          varying(Varying::allgatherv, sendtype)};
+          varying(Varying::allgatherv, {{sendtype, recvtype}, sendcount, {}, {recvcounts, displs}})};
 }
 
 Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
@@ -124,7 +133,7 @@ Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, 
           [=](const Topology& t) {
             return describe_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
           },
-          varying(Varying::alltoallv, sendtype)};
+          varying(Varying::alltoallv, {{sendtype, recvtype}, 0, {sendcounts, sdispls}, {recvcounts, rdispls}})};
 }
 
 Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],

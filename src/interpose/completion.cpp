@@ -6,6 +6,7 @@
 #include "exec/progress.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/settings.hpp"
 
 using namespace laneway::interpose;
 
@@ -15,9 +16,23 @@ bool none_active() {
   return active_operations.load(std::memory_order_relaxed) == 0;
 }
 
-/// Repeats `test(flag)` until it sets the flag or fails.
-template <class Test>
-int repeat(const Test& test) {
+/// Whether the MPI library's own waiting loops advance what is active, and give way to other processes besides.
+bool mpi_waits_well() {
+#ifdef OPEN_MPI
+  return split_phase() == SplitPhase::hooked;
+#else
+  return false;
+#endif
+}
+
+/// Repeats `test(flag)` until it sets the flag or fails, or lets `wait` do the same.
+template <class Wait, class Test>
+int complete(const Wait& wait, const Test& test) {
+  if (mpi_waits_well()) {
+    const laneway::Attendance attendance;
+    const int code = wait();
+    return code == MPI_SUCCESS ? take_failure() : code;
+  }
   const laneway::Attendance attendance;
   for (int turns = 0;; laneway::relax(turns)) {
     advance();
@@ -46,7 +61,8 @@ INTERPOSE(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status), (req
 
 INTERPOSE(MPI_Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
   if (none_active()) return laneway_next_MPI_Wait(request, status);
-  return repeat([&](int* flag) { return laneway_next_MPI_Test(request, flag, status); });
+  return complete([&] { return laneway_next_MPI_Wait(request, status); },
+                  [&](int* flag) { return laneway_next_MPI_Test(request, flag, status); });
 }
 
 INTERPOSE(MPI_Testall, (REQUESTS, int* flag, MPI_Status statuses[]), (count, requests, flag, statuses)) {
@@ -56,7 +72,8 @@ INTERPOSE(MPI_Testall, (REQUESTS, int* flag, MPI_Status statuses[]), (count, req
 
 INTERPOSE(MPI_Waitall, (REQUESTS, MPI_Status statuses[]), (count, requests, statuses)) {
   if (none_active()) return laneway_next_MPI_Waitall(count, requests, statuses);
-  return repeat([&](int* flag) { return laneway_next_MPI_Testall(count, requests, flag, statuses); });
+  return complete([&] { return laneway_next_MPI_Waitall(count, requests, statuses); },
+                  [&](int* flag) { return laneway_next_MPI_Testall(count, requests, flag, statuses); });
 }
 
 INTERPOSE(MPI_Testany, (REQUESTS, int* index, int* flag, MPI_Status* status), (count, requests, index, flag, status)) {
@@ -66,7 +83,8 @@ INTERPOSE(MPI_Testany, (REQUESTS, int* index, int* flag, MPI_Status* status), (c
 
 INTERPOSE(MPI_Waitany, (REQUESTS, int* index, MPI_Status* status), (count, requests, index, status)) {
   if (none_active()) return laneway_next_MPI_Waitany(count, requests, index, status);
-  return repeat([&](int* flag) { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
+  return complete([&] { return laneway_next_MPI_Waitany(count, requests, index, status); },
+                  [&](int* flag) { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
 }
 
 INTERPOSE(MPI_Testsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
@@ -78,14 +96,21 @@ INTERPOSE(MPI_Testsome, (REQUESTS, int* outcount, int indices[], MPI_Status stat
 INTERPOSE(MPI_Waitsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
           (count, requests, outcount, indices, statuses)) {
   if (none_active()) return laneway_next_MPI_Waitsome(count, requests, outcount, indices, statuses);
-  return repeat([&](int* flag) {
-    const int code = laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses);
-    *flag = *outcount != 0;  // also MPI_UNDEFINED
-    return code;
-  });
+  return complete([&] { return laneway_next_MPI_Waitsome(count, requests, outcount, indices, statuses); },
+                  [&](int* flag) {
+                    const int code = laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses);
+                    *flag = *outcount != 0;  // also MPI_UNDEFINED
+                    return code;
+                  });
 }
 
 INTERPOSE(MPI_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), (request, flag, status)) {
   advance();
   return laneway_next_MPI_Request_get_status(request, flag, status);
+}
+
+// Programs wait for a word in shared memory by calling this again and again. No engine runs in it.
+INTERPOSE(MPI_Win_sync, (MPI_Win window), (window)) {
+  advance();
+  return laneway_next_MPI_Win_sync(window);
 }

@@ -4,6 +4,7 @@
 
 #include "c/operation.hpp"
 #include "interpose/adopted.hpp"
+#include "interpose/fixed.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report.hpp"
 #include "interpose/requests.hpp"
@@ -80,6 +81,15 @@ const char* reason_against_nonblocking(MPI_Comm comm, Form form) {
   return split_phase() == SplitPhase::unsafe ? cannot_progress : nullptr;
 }
 
+/// `reason`, or what speaks against this call of `operation()` alone.
+template <class MakeOperation>
+const char* or_against_call(const char* reason, MPI_Comm comm, Form form, const MakeOperation& operation) {
+  if (reason != nullptr) return reason;
+  if (form.edges == Edges::equal) return count_exchanges(1, std::nullopt), nullptr;
+  Communicator* const adopted = find_adopted(comm);
+  return adopted->idle ? nullptr : reason_against_plan(*adopted, operation());
+}
+
 const char* reason_against_persistent(MPI_Comm comm, Form form) {
   if (!enabled()) return by_hand;
   int inter = 0;
@@ -145,20 +155,24 @@ using namespace laneway::interpose;
 
 #define UNWRAP(...) __VA_ARGS__
 
-#define BLOCKING(NAME, OPERATION, PARAMETERS, ARGUMENTS)                                                           \
-  INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm), (UNWRAP ARGUMENTS, comm)) {                                  \
-    if (!takes(#NAME, reason_against(comm, OPERATION##_form))) return laneway_next_##NAME(UNWRAP ARGUMENTS, comm); \
-    if (is_idle(comm)) return MPI_SUCCESS;                                                                         \
-    return laneway::blocking(#NAME, comm, laneway::OPERATION ARGUMENTS);                                           \
+#define BLOCKING(NAME, OPERATION, PARAMETERS, ARGUMENTS)                              \
+  INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm), (UNWRAP ARGUMENTS, comm)) {     \
+    const auto operation = [&] { return laneway::OPERATION ARGUMENTS; };              \
+    const char* const reason = reason_against(comm, OPERATION##_form);                \
+    if (!takes(#NAME, or_against_call(reason, comm, OPERATION##_form, operation)))    \
+      return laneway_next_##NAME(UNWRAP ARGUMENTS, comm);                             \
+    return is_idle(comm) ? MPI_SUCCESS : laneway::blocking(#NAME, comm, operation()); \
   }
 
 #define NONBLOCKING(NAME, OPERATION, PARAMETERS, ARGUMENTS)                                                       \
   INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm, MPI_Request * request), (UNWRAP ARGUMENTS, comm, request)) { \
-    if (!takes(#NAME, reason_against_nonblocking(comm, OPERATION##_form)))                                        \
+    const auto operation = [&] { return laneway::OPERATION ARGUMENTS; };                                          \
+    const char* const reason = reason_against_nonblocking(comm, OPERATION##_form);                                \
+    if (!takes(#NAME, or_against_call(reason, comm, OPERATION##_form, operation)))                                \
       return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, request);                                                \
     if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, false, request);                                      \
     LNW_Request made = LNW_REQUEST_NULL;                                                                          \
-    const int code = laneway::nonblocking(#NAME, comm, &made, laneway::OPERATION ARGUMENTS);                      \
+    const int code = laneway::nonblocking(#NAME, comm, &made, operation());                                       \
     return finish(code, made, false, request);                                                                    \
   }
 

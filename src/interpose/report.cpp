@@ -21,6 +21,7 @@ struct Counts {
 std::mutex mutex;
 std::map<std::string, Counts> calls;
 std::int64_t timed_exchanges = 0;
+std::int64_t untimed_exchanges = 0;
 double saved_seconds = 0;
 
 bool counts() {
@@ -42,11 +43,15 @@ void count_passed(const char* call, const char* reason) {
   ++calls[call].passed[reason];
 }
 
-void count_saved(std::int64_t exchanges, double seconds) {
+void count_exchanges(std::int64_t exchanges, std::optional<double> seconds_saved) {
   if (!counts()) return;
   const std::lock_guard lock(mutex);
+  if (!seconds_saved) {
+    untimed_exchanges += exchanges;
+    return;
+  }
   timed_exchanges += exchanges;
-  saved_seconds += static_cast<double>(exchanges) * seconds;
+  saved_seconds += static_cast<double>(exchanges) * *seconds_saved;
 }
 
 void tell_counts() {
@@ -62,8 +67,11 @@ void tell_counts() {
       tell("preload: " + name + ": " + std::to_string(count) + " left to the MPI library (rank 0): " + reason);
   }
   if (timed_exchanges > 0)
-    tell("preload: " + std::to_string(timed_exchanges) + " exchanges of strategies that were timed have saved " +
-         std::to_string(saved_seconds) + " s against direct messages (rank 0)");
+    tell("preload: " + std::to_string(timed_exchanges) + " exchanges have saved " + std::to_string(saved_seconds) +
+         " s, by what was timed before them (rank 0)");
+  if (untimed_exchanges > 0)
+    tell("preload: what " + std::to_string(untimed_exchanges) + (timed_exchanges > 0 ? " other" : "") +
+         " exchanges have saved is not measured (rank 0)");
 }
 
 }  // namespace laneway::interpose

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace laneway::interpose {
 
@@ -9,8 +10,8 @@ void count_taken(const char* call);
 /// `reason` is a constant.
 void count_passed(const char* call, const char* reason);
 
-/// `exchanges` of a persistent operation have each taken so many seconds less than direct messages would have.
-void count_saved(std::int64_t exchanges, double seconds);
+/// Exchanges that were taken over have each saved so many seconds against direct messages; nothing: not measured.
+void count_exchanges(std::int64_t exchanges, std::optional<double> seconds_saved);
 
 /// Writes what this rank has counted.
 void tell_counts();

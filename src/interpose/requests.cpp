@@ -75,7 +75,7 @@ std::shared_ptr<Taken> find(MPI_Request handle) {
 
 /// Tells the report what has been saved against direct messages, where both were timed (lnw_tune=measure).
 void report_savings(const Taken& operation) {
-  if (!operation.work || operation.starts == 0) return;
+  if (!operation.work || !operation.persistent) return;
   const Reasons& reasons = operation.work->reasons();
   std::optional<double> chosen;
   std::optional<double> direct;
@@ -83,7 +83,7 @@ void report_savings(const Taken& operation) {
     if (measured.strategy == reasons.strategy) chosen = measured.seconds;
     if (measured.strategy == "direct") direct = measured.seconds;
   }
-  if (chosen && direct) count_saved(operation.starts, *direct - *chosen);
+  count_exchanges(operation.starts, chosen && direct ? std::optional(*direct - *chosen) : std::nullopt);
 }
 
 /// Must be held.

@@ -12,6 +12,7 @@
 #include "exec/progress.hpp"
 #include "exec/progress_thread.hpp"
 #include "mpi/discovery.hpp"
+#include "mpi/fixed_operation.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/nonblocking.hpp"
 #include "mpi/quick_calibration.hpp"

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -116,7 +117,7 @@ class ErrorHandler {
 class Routes;
 class StagingArena;
 class StartOrder;
-struct FixedPlan;
+class FixedOperation;
 
 /// What operations run on: a topology, the private duplicate of the communicator that its ranks are of, and what is
 /// known of both. A user's communicator has one as an attribute, gone with it, for its own topology; topology objects
@@ -176,9 +177,16 @@ class Communicator {
 
   /// For operations whose edges have one size; null: each edge is one message.
   std::shared_ptr<Routes> routes;
-  /// The hint lnw_fixed_counts, and the plans that have been made under it, by operation and sizes of datatypes.
+  /// The hint lnw_fixed_counts, and the operations that have been planned under it, by kind and sizes of datatypes.
   bool fixed_counts = false;
-  std::map<std::vector<std::int64_t>, std::unique_ptr<FixedPlan>> fixed_plans;
+  using FixedKey = std::array<std::int64_t, 2>;
+  std::map<FixedKey, std::unique_ptr<FixedOperation>> fixed_operations;
+
+  /// What who adopted the communicator keeps with it.
+  struct Companion {
+    virtual ~Companion() = default;
+  };
+  std::unique_ptr<Companion> companion;
 
   /// Under the hint lnw_shared_staging, by its bytes and the ranks that share memory.
   std::map<std::pair<std::int64_t, std::vector<Rank>>, std::shared_ptr<StagingArena>> arenas;

@@ -23,6 +23,27 @@ bool starts_all_messages(const Executor& executor) {
 
 }  // namespace
 
+Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
+  const auto known = std::find_if(bindings_.begin(), bindings_.end(), [&](const Binding& binding) {
+    return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
+  });
+  const BufferMemory where = glance_at(buffers, *plan_);
+  const bool usable = known != bindings_.end() && !known->executor->uses_device() && !where.on_device().any();
+  if (known != bindings_.end())
+    std::rotate(bindings_.begin(), known, known + 1);
+  else if (bindings_.size() < most_bindings)
+    bindings_.emplace(bindings_.begin());
+  else
+    std::rotate(bindings_.begin(), bindings_.end() - 1, bindings_.end());
+  Binding& binding = bindings_.front();
+  if (!usable) {
+    binding.executor.reset();
+    binding.executor = std::make_unique<Executor>(plan_, buffers, where, transport, memory_);
+    binding.buffers = buffers;
+  }
+  return *binding.executor;
+}
+
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
                                          Buffers buffers, const BufferMemory& where, Progress progress)
     : order_(std::move(order)),
@@ -30,26 +51,39 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
       plan_(std::move(plan)),
       buffers_(buffers),
       where_(where) {
+  begin(progress);
+}
+
+NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
+                                         Buffers buffers, Progress progress)
+    : order_(std::move(order)), ticket_(order_->take_ticket()), bound_(std::move(bound)), buffers_(buffers) {
+  begin(progress);
+}
+
+void NonblockingExchange::begin(Progress progress) {
   if (order_->is_turn_of(ticket_)) start();
-  if (progress == Progress::by_thread || !executor_ || !executor_->independent()) activity_.list(*this, progress);
+  if (bound_ || progress == Progress::by_thread || executor_ == nullptr || !executor_->independent())
+    activity_.list(*this, progress);
   activity_.begin();
 }
 
 void NonblockingExchange::start() {
   try {
     P2PTransport transport(order_->comm()->get(), order_->tag());
-    executor_.emplace(plan_, buffers_, where_, transport, nullptr);
+    executor_ =
+        bound_ ? &bound_->bind(buffers_, transport) : &own_.emplace(plan_, buffers_, where_, transport, nullptr);
     executor_->start();
   } catch (...) {
+    if (bound_) bound_->forget();
     order_->end_turn();
     throw;
   }
-  holds_turn_ = !starts_all_messages(*executor_);
+  holds_turn_ = bound_ || !starts_all_messages(*executor_);
   if (!holds_turn_) order_->end_turn();
 }
 
 bool NonblockingExchange::progress() {
-  if (!executor_) {
+  if (executor_ == nullptr) {
     if (!order_->is_turn_of(ticket_)) return false;
     start();
   }
@@ -60,6 +94,7 @@ bool NonblockingExchange::progress() {
   try {
     complete = executor_->progress();
   } catch (...) {
+    if (bound_) bound_->forget();
     end_turn();
     throw;
   }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
@@ -34,11 +35,38 @@ class StartOrder {
   std::atomic<std::int64_t> turn_{0};
 };
 
+/// A plan that is bound to many buffers, one after another. Bindings are kept, since programs come back to the same
+/// buffers; they are addresses only, so it does not matter what becomes of these. One exchange at a time.
+class BoundPlan {
+ public:
+  BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory)
+      : plan_(std::move(plan)), memory_(std::move(memory)) {}
+
+  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  /// Valid until the next call.
+  [[nodiscard]] Executor& bind(Buffers buffers, Transport& transport);
+  /// After a failure.
+  void forget() { bindings_.clear(); }
+
+ private:
+  static constexpr std::size_t most_bindings = 8;
+  struct Binding {
+    Buffers buffers;
+    std::unique_ptr<Executor> executor;
+  };
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<NodeMemory> memory_;
+  std::vector<Binding> bindings_;  // the last used one first
+};
+
 /// An exchange that runs once. Started where it is made, unless its turn comes later.
 class NonblockingExchange final : public Progressive {
  public:
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
                       const BufferMemory& where, Progress progress = Progress::in_calls);
+  /// Exchanges of a bound plan come one after another.
+  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
+                      Progress progress = Progress::in_calls);
 
   /// Until test or wait has found it complete, or failed.
   [[nodiscard]] bool active() const { return activity_.active(); }
@@ -49,17 +77,20 @@ class NonblockingExchange final : public Progressive {
   bool progress() override;
 
  private:
+  void begin(Progress progress);
   void start();
-  [[nodiscard]] Executor* executor() { return executor_ ? &*executor_ : nullptr; }
+  [[nodiscard]] Executor* executor() { return executor_; }
 
   std::shared_ptr<StartOrder> order_;
   std::int64_t ticket_;
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<BoundPlan> bound_;  // or null
   Buffers buffers_;
-  BufferMemory where_;
-  std::optional<Executor> executor_;  // once started
-  bool holds_turn_ = false;           // messages are still to be started
-  Activity activity_;                 // in the list where completion needs more than MPI's progress
+  BufferMemory where_;  // of a plan that is not bound
+  std::optional<Executor> own_;
+  Executor* executor_ = nullptr;  // once started
+  bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use
+  Activity activity_;             // in the list where completion needs more than MPI's progress
 };
 
 }  // namespace laneway

@@ -1,5 +1,6 @@
 #include "mpi/operations.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -158,6 +159,38 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
 }
 
 }  // namespace
+
+KnownArguments::KnownArguments(const ArgumentLists& given, int outdegree, int indegree) {
+  const auto is_predefined = [](MPI_Datatype type) {
+    int numbers = 0, addresses = 0, types = 0, combiner = MPI_UNDEFINED;
+    return type != MPI_DATATYPE_NULL &&
+           MPI_Type_get_envelope(type, &numbers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+           combiner == MPI_COMBINER_NAMED;
+  };
+  if (!std::all_of(given.types.begin(), given.types.end(), is_predefined)) return;
+  const auto copy = [](const std::array<Integers, 2>& from, int degree, std::array<std::vector<std::int64_t>, 2>& to) {
+    for (std::size_t i = 0; i < to.size(); ++i)
+      for (int slot = 0; slot < degree && !from[i].null(); ++slot) to[i].push_back(from[i][slot]);
+  };
+  copy(given.of_destinations, outdegree, of_destinations_);
+  copy(given.of_sources, indegree, of_sources_);
+  sendcount_ = given.sendcount;
+  types_ = given.types;
+}
+
+bool KnownArguments::equal(const ArgumentLists& given) const {
+  const auto same = [](const std::array<std::vector<std::int64_t>, 2>& known, const std::array<Integers, 2>& lists) {
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i].empty()) continue;
+      if (lists[i].null()) return false;
+      for (std::size_t slot = 0; slot < known[i].size(); ++slot)
+        if (known[i][slot] != lists[i][static_cast<std::int64_t>(slot)]) return false;
+    }
+    return true;
+  };
+  return types_[0] != MPI_DATATYPE_NULL && types_ == given.types && sendcount_ == given.sendcount &&
+         same(of_destinations_, given.of_destinations) && same(of_sources_, given.of_sources);
+}
 
 RankPattern describe_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
   return {uniform_edges(topology.destinations, send, true, send_names),

@@ -2,10 +2,12 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "mpi/topology.hpp"
 #include "pattern/pattern.hpp"
@@ -34,6 +36,30 @@ class Integers {
  private:
   const void* values_ = nullptr;
   bool wide_ = false;
+};
+
+/// What a call of a v operation was given, apart from its buffers. Of other operations: nothing.
+struct ArgumentLists {
+  std::array<MPI_Datatype, 2> types{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};  ///< sent, received
+  MPI_Count sendcount = 0;                                                  ///< if all edges have the same
+  std::array<Integers, 2> of_destinations;
+  std::array<Integers, 2> of_sources;
+};
+
+/// Those of one call, to be compared with later ones without describing these.
+class KnownArguments {
+ public:
+  KnownArguments() = default;
+  KnownArguments(const ArgumentLists& given, int outdegree, int indegree);
+
+  /// Never true where a datatype is not predefined: its layout may have changed.
+  [[nodiscard]] bool equal(const ArgumentLists& given) const;
+
+ private:
+  std::array<MPI_Datatype, 2> types_{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  MPI_Count sendcount_ = 0;
+  std::array<std::vector<std::int64_t>, 2> of_destinations_;
+  std::array<std::vector<std::int64_t>, 2> of_sources_;
 };
 
 /// One side of an operation whose blocks all have one datatype.

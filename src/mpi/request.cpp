@@ -10,10 +10,10 @@
 #include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/mix.hpp"
-#include "core/tell.hpp"
 #include "device/ipc.hpp"
 #include "mpi/background.hpp"
 #include "mpi/costs.hpp"
+#include "mpi/fixed_operation.hpp"
 #include "mpi/path_choice.hpp"
 #include "mpi/planning.hpp"
 #include "mpi/routes.hpp"
@@ -32,37 +32,22 @@ struct Chosen {
   std::string strategy = "direct";
 };
 
-/// The peers of a rank that breaks the promise could only wait for ever.
-[[noreturn]] void broken_promise(const Communicator& communicator, MPI_Comm comm) {
-  tell("rank " + std::to_string(communicator.rank()) +
-       ": lnw_fixed_counts=true promised that counts, displacements and layouts of datatypes on this communicator "
-       "never change, but they differ from those of the first call of this operation");
-  MPI_Abort(comm, MPI_ERR_ARG);
-  std::abort();
-}
-
-Chosen under_promise(Communicator& communicator, const Describe& describe, const Sizes& sizes) {
-  std::unique_ptr<FixedPlan>& known = communicator.fixed_plans[sizes.key];
-  if (!known) {
-    const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-    Agreed agreed = agree_on(communicator, *priv, MPI_INFO_NULL, describe);
-    Planned planned = make_plan(communicator, *priv, agreed, choose_from(agreed.hints, agreed.regions.front(), *priv));
-    known = std::make_unique<FixedPlan>(
-        FixedPlan{std::move(agreed.pattern), std::move(planned.plan), std::move(planned.reasons.strategy)});
-  } else if (!(describe(communicator.topology()) == known->pattern)) {
-    broken_promise(communicator, communicator.private_comm()->get());
-  }
-  return {known->plan, known->strategy};
+/// Null if the operation is not under the promise of fixed counts.
+FixedOperation* find_fixed(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
+                           Buffers buffers) {
+  if (!communicator.fixed_counts) return nullptr;
+  const Sizes sizes = sizes_of();
+  if (sizes.uniform) return nullptr;
+  FixedOperation& found = fixed_operation(communicator, describe, sizes.key, sizes.arguments);
+  check_buffers(buffers.send, buffers.receive);
+  found.check(communicator, describe, sizes.arguments);
+  return &found;
 }
 
 enum class Call : std::uint8_t { blocking, nonblocking };
 
 /// What a call that has agreed on nothing may use.
 Chosen choose_plan(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of, Call call) {
-  if (communicator.fixed_counts) {
-    const Sizes sizes = sizes_of();
-    if (!sizes.uniform) return under_promise(communicator, describe, sizes);
-  }
   const RankPattern pattern = describe(communicator.topology());
   if (communicator.routes) {
     const Sizes sizes = sizes_of();
@@ -155,14 +140,20 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
 
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Describe& describe,
                                                    const SizesOf& sizes_of, Buffers buffers) {
+  const Progress progress = provide_progress(resolve_progress(communicator.hints));
+  if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers)) {
+    std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
+                                                 fixed->order()->tag(), fixed->plan(), fixed->reasons(), {}));
+    request->nonblocking_ = fixed->start(buffers, progress);
+    return request;
+  }
   const std::shared_ptr<StartOrder>& order = communicator.start_order();
   Chosen chosen = choose_plan(communicator, describe, sizes_of, Call::nonblocking);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(),
                                                std::move(chosen.plan), Reasons{.strategy = std::move(chosen.strategy)},
                                                Region{}));
-  request->nonblocking_ = std::make_unique<NonblockingExchange>(order, request->plan_, buffers,
-                                                                glance_at(communicator, buffers, *request->plan_),
-                                                                provide_progress(resolve_progress(communicator.hints)));
+  request->nonblocking_ = std::make_unique<NonblockingExchange>(
+      order, request->plan_, buffers, glance_at(communicator, buffers, *request->plan_), progress);
   return request;
 }
 
@@ -250,6 +241,8 @@ Statistics Request::statistics() const {
 
 void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers))
+    return fixed->start(buffers, Progress::in_calls)->wait();
   const Chosen chosen = choose_plan(communicator, describe, sizes_of, Call::blocking);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
   const BufferMemory where = glance_at(communicator, buffers, *chosen.plan);

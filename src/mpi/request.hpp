@@ -12,6 +12,7 @@
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/nonblocking.hpp"
+#include "mpi/operations.hpp"
 #include "mpi/planning.hpp"
 #include "mpi/reasons.hpp"
 #include "pattern/pattern.hpp"
@@ -23,7 +24,8 @@ namespace laneway {
 struct Sizes {
   std::optional<Uniform> uniform;  ///< if all edges have one size
   std::int64_t bytes = 0;          ///< that size, by the send side's arguments
-  std::vector<std::int64_t> key;   ///< otherwise: which operation, and the sizes of its datatypes
+  Communicator::FixedKey key{};    ///< otherwise: which operation, and the size of what is sent
+  ArgumentLists arguments;         ///< this rank's
 };
 using SizesOf = std::function<Sizes()>;
 

@@ -54,14 +54,6 @@ class Routes {
   std::map<Uniform, Recent> recent_;
 };
 
-/// What the hint lnw_fixed_counts promises for operations whose edges differ in size: the plans of first calls serve
-/// all later ones with datatypes of the same sizes.
-struct FixedPlan {
-  RankPattern pattern;
-  std::shared_ptr<const Plan> plan;
-  std::string strategy;
-};
-
 /// Runs a planner's rounds over `comm`, and remembers what it finds out about the communicator.
 void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& comm, const Hints& hints);
 

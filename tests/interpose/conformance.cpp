@@ -93,31 +93,120 @@ void test_inactive(MPI_Request request) {
   CHECK(MPI_Testsome(3, list, &count, indices, MPI_STATUSES_IGNORE) == MPI_SUCCESS && count == MPI_UNDEFINED);
 }
 
-/// The handle stays valid, and the operation completes.
+/// Rank 0 begins an exchange, and the others only after `look` has looked at the request there: it cannot complete
+/// before. The handle stays valid, and the operation completes.
+template <class Begin, class Look>
+MPI_Request while_active(AllToAll& exchange, const Begin& begin, const Look& look) {
+  MPI_Request gate = MPI_REQUEST_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const bool first = rank_in(MPI_COMM_WORLD) == 0 && size_of(MPI_COMM_WORLD) > 1;
+  if (first) {
+    request = begin();
+    const MPI_Request before = request;
+    look(request);
+    CHECK(request == before);
+  }
+  MPI_Ibarrier(MPI_COMM_WORLD, &gate);
+  MPI_Wait(&gate, MPI_STATUS_IGNORE);
+  if (!first) request = begin();
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  exchange.check();
+  return request;
+}
+
+void test_get_status(AllToAll& exchange) {
+  exchange.fill(11);
+  int flag = 1;
+  MPI_Request request = while_active(
+      exchange, [&] { return exchange.start(); },
+      [&](MPI_Request& active) {
+        CHECK(MPI_Request_get_status(active, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag);
+        CHECK(MPI_Test(&active, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag);
+        MPI_Request list[2] = {MPI_REQUEST_NULL, active};
+        int index = 0, count = -1;
+        CHECK(MPI_Testall(2, list, &flag, MPI_STATUSES_IGNORE) == MPI_SUCCESS && !flag);
+        CHECK(MPI_Testany(2, list, &index, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag);
+        CHECK(MPI_Testsome(2, list, &count, &index, MPI_STATUSES_IGNORE) == MPI_SUCCESS && count == 0);
+      });
+  CHECK(request == MPI_REQUEST_NULL);
+  // A request that is complete stays until it is waited for.
+  exchange.fill(12);
+  request = exchange.start();
+  for (flag = 0; !flag;) CHECK(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  exchange.check();
+  CHECK(request != MPI_REQUEST_NULL && MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+        flag);
+  MPI_Status status;
+  int elements = -1, cancelled = 1;
+  CHECK(MPI_Wait(&request, &status) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
+  CHECK(MPI_Test_cancelled(&status, &cancelled) == MPI_SUCCESS && !cancelled);
+  CHECK(MPI_Get_elements(&status, MPI_BYTE, &elements) == MPI_SUCCESS);
+}
+
+/// What MPI forbids, and MPI libraries forgive, or not.
 void test_misuse(AllToAll& exchange) {
   if (!taken) return;
   MPI_Comm_set_errhandler(exchange.comm, MPI_ERRORS_RETURN);
   exchange.fill(1);
-  // Nobody can complete before the barrier.
-  MPI_Request gate = MPI_REQUEST_NULL;
-  if (rank_in(MPI_COMM_WORLD) == 0) {
-    MPI_Request request = exchange.start();
-    const MPI_Request before = request;
-    CHECK(class_of(MPI_Request_free(&request)) != MPI_SUCCESS && request == before);
-    CHECK(class_of(MPI_Cancel(&request)) != MPI_SUCCESS);
-    CHECK(class_of(MPI_Start(&request)) != MPI_SUCCESS);
-    CHECK(class_of(MPI_Startall(1, &request)) != MPI_SUCCESS);
-    MPI_Ibarrier(MPI_COMM_WORLD, &gate);
-    MPI_Wait(&gate, MPI_STATUS_IGNORE);
-    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
-  } else {
-    MPI_Ibarrier(MPI_COMM_WORLD, &gate);
-    MPI_Wait(&gate, MPI_STATUS_IGNORE);
-    MPI_Request request = exchange.start();
-    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-  }
-  exchange.check();
+  while_active(
+      exchange, [&] { return exchange.start(); },
+      [](MPI_Request& active) {
+        CHECK(class_of(MPI_Request_free(&active)) != MPI_SUCCESS);
+        CHECK(class_of(MPI_Cancel(&active)) != MPI_SUCCESS);
+        CHECK(class_of(MPI_Start(&active)) != MPI_SUCCESS);
+        CHECK(class_of(MPI_Startall(1, &active)) != MPI_SUCCESS);
+      });
+#ifdef ALLTOALL_INIT
+  exchange.fill(10);
+  MPI_Request persistent = exchange.init();
+  while_active(
+      exchange,
+      [&] {
+        MPI_Start(&persistent);
+        return persistent;
+      },
+      [](MPI_Request& active) {
+        CHECK(class_of(MPI_Request_free(&active)) != MPI_SUCCESS);
+        CHECK(class_of(MPI_Cancel(&active)) != MPI_SUCCESS);
+        CHECK(class_of(MPI_Start(&active)) != MPI_SUCCESS);
+        CHECK(class_of(MPI_Startall(1, &active)) != MPI_SUCCESS);
+      });
+  CHECK(class_of(MPI_Cancel(&persistent)) != MPI_SUCCESS);
+  CHECK(MPI_Request_free(&persistent) == MPI_SUCCESS && persistent == MPI_REQUEST_NULL);
+#endif
   MPI_Comm_set_errhandler(exchange.comm, MPI_ERRORS_ARE_FATAL);
+}
+
+/// Nonblocking calls of one kind with many buffers, several at a time, completed in another order, between buffers that
+/// come back, also at the same addresses after they have been freed.
+void test_buffers(const AllToAll& exchange) {
+  const int rank = rank_in(exchange.comm);
+  const std::size_t size = exchange.send.size();
+  std::vector<int> counts(size, 3), places(size);
+  for (std::size_t i = 0; i < size; ++i) places[i] = 3 * static_cast<int>(i);
+  for (int round = 0; round < 6; ++round) {
+    constexpr int active = 11;
+    std::vector<std::vector<int>> send, receive(active, std::vector<int>(3 * size, -1));
+    std::vector<MPI_Request> requests(active);
+    for (int k = 0; k < active; ++k) {
+      std::vector<int>& mine = send.emplace_back(3 * size);
+      for (std::size_t i = 0; i < mine.size(); ++i)
+        mine[i] = 1000 * round + 100 * k + 10 * rank + static_cast<int>(i / 3);
+    }
+    for (std::size_t k = 0; k < requests.size(); ++k)
+      CHECK(MPI_Ineighbor_alltoallv(send[k].data(), counts.data(), places.data(), MPI_INT, receive[k].data(),
+                                    counts.data(), places.data(), MPI_INT, exchange.comm, &requests[k]) == MPI_SUCCESS);
+    for (std::size_t k = requests.size(); k-- > requests.size() / 2;)
+      CHECK(MPI_Wait(&requests[k], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Waitall(active, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    for (int k = 0; k < active; ++k)
+      for (std::size_t i = 0; i < 3 * size; ++i)
+        CHECK(receive[static_cast<std::size_t>(k)][i] == 1000 * round + 100 * k + 10 * static_cast<int>(i / 3) + rank);
+    std::vector<int> last(3 * size, -1);
+    CHECK(MPI_Neighbor_alltoallv(send[0].data(), counts.data(), places.data(), MPI_INT, last.data(), counts.data(),
+                                 places.data(), MPI_INT, exchange.comm) == MPI_SUCCESS);
+    CHECK(last == receive[0]);
+  }
 }
 
 int handled = 0;
@@ -215,9 +304,26 @@ void test_attributes() {
   MPI_Comm_get_attr(part, key, &found, &flag);
   CHECK(!flag);
   MPI_Comm_free(&part);
+  // Copies of copies, and while an operation is active.
+  std::fill(received.begin(), received.end(), -1);
+  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Comm with_info = MPI_COMM_NULL, later = MPI_COMM_NULL;
+  CHECK(MPI_Ineighbor_allgather(&rank, 1, MPI_INT, received.data(), 1, MPI_INT, copy, &requests[0]) == MPI_SUCCESS);
+  CHECK(MPI_Comm_dup_with_info(copy, MPI_INFO_NULL, &with_info) == MPI_SUCCESS && copies == 2);
+  CHECK(MPI_Comm_idup(copy, &later, &requests[1]) == MPI_SUCCESS);
+  CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS && copies == 3);
+  for (int i = 0; i < in; ++i) CHECK(received[static_cast<std::size_t>(i)] == sources[static_cast<std::size_t>(i)]);
+  for (MPI_Comm* each : {&with_info, &later}) {
+    MPI_Comm_get_attr(*each, key, &found, &flag);
+    CHECK(flag && found == &value);
+    MPI_Topo_test(*each, &kind);
+    CHECK(kind == MPI_DIST_GRAPH);
+    MPI_Comm_free(each);
+  }
+  CHECK(deletions == 3);
   MPI_Comm_free(&copy);
   MPI_Comm_free(&base);
-  CHECK(deletions == 3 && copies == 1);
+  CHECK(deletions == 5 && copies == 3);
   MPI_Comm_free_keyval(&key);
 }
 
@@ -314,7 +420,9 @@ int main(int argc, char** argv) {
   test_graph_create();
   test_attributes();
   test_errors(exchange);
+  test_get_status(exchange);
   test_misuse(exchange);
+  test_buffers(exchange);
   test_free_with_pending(exchange);
 #ifdef ALLTOALL_INIT
   if (has_persistent) {

@@ -1,11 +1,14 @@
 ! The same program with mpif.h, the module mpi and the module mpi_f08 (one of USE_MPIF_H, USE_MPI, USE_MPI_F08 is defined).
-! Everybody sends everybody one number, in all forms; numbers of the program's own are among the requests.
+! Everybody sends everybody one number, in all forms; numbers of the program's own are among the requests. Then what the
+! MPI standard says about requests, communicators, attributes and errors. With the argument `taken` the operations are
+! known to be taken over, and what MPI libraries forgive is an error.
 program fortran
 #if defined(USE_MPI_F08)
   use mpi_f08
   implicit none
 #define COMM_TYPE type(MPI_Comm)
 #define REQUEST_TYPE type(MPI_Request)
+#define STATUS_TYPE type(MPI_Status)
 #elif defined(USE_MPI)
   use mpi
   implicit none
@@ -16,6 +19,7 @@ program fortran
 #ifndef COMM_TYPE
 #define COMM_TYPE integer
 #define REQUEST_TYPE integer
+#define STATUS_TYPE integer, dimension(MPI_STATUS_SIZE)
 #endif
 
   integer :: ierror, rank, size, i, step, total, failures, done, where
@@ -96,6 +100,7 @@ program fortran
   call MPI_Request_free(persistent, ierror)
   if (persistent /= MPI_REQUEST_NULL) call fail('a freed request is not null')
 #endif
+  call conformance()
   call MPI_Comm_free(graph, ierror)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   if (rank == 0 .and. total == 0) print '(a)', 'all checks hold'
@@ -103,6 +108,133 @@ program fortran
   if (total /= 0) error stop 1
 
 contains
+
+  subroutine conformance()
+    integer, parameter :: address = MPI_ADDRESS_KIND
+    integer :: key, kind, count
+    integer(address) :: value
+    character(16) :: argument
+    COMM_TYPE :: copy, part, other
+    REQUEST_TYPE :: request, before
+    STATUS_TYPE :: status  ! without one, MPI_Request_get_status of Open MPI 4.1 always says false
+
+    call MPI_Waitall(0, requests, MPI_STATUSES_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS, 'no requests')
+    call MPI_Testall(0, requests, flag, MPI_STATUSES_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. flag, 'no requests to test')
+    requests = MPI_REQUEST_NULL
+    call MPI_Waitany(4, requests, where, MPI_STATUS_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. is_undefined(where), 'Waitany of null requests')
+    call MPI_Waitsome(4, requests, count, indices, MPI_STATUSES_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. count == MPI_UNDEFINED, 'Waitsome of null requests')
+    call MPI_Waitall(4, requests, MPI_STATUSES_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS, 'Waitall of null requests')
+
+    ! Attributes are copied with duplicates, and neither to parts nor to graphs made of the communicator.
+    call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, 0_address, ierror)
+    call MPI_Comm_set_attr(graph, key, 42_address, ierror)
+    call MPI_Comm_dup(graph, copy, ierror)
+    call MPI_Comm_get_attr(copy, key, value, flag, ierror)
+    call expect(flag .and. value == 42_address, 'the attribute of a duplicate')
+    call MPI_Topo_test(copy, kind, ierror)
+    call expect(kind == MPI_DIST_GRAPH, 'the topology of a duplicate')
+    call MPI_Comm_split(graph, modulo(rank, 2), rank, part, ierror)
+    call MPI_Comm_get_attr(part, key, value, flag, ierror)
+    call expect(.not. flag, 'the attribute of a part')
+    call MPI_Topo_test(part, kind, ierror)
+    call expect(kind == MPI_UNDEFINED, 'the topology of a part')
+    call MPI_Comm_free(part, ierror)
+    call MPI_Dist_graph_create_adjacent(graph, size, ranks, MPI_UNWEIGHTED, size, ranks, MPI_UNWEIGHTED, &
+                                        MPI_INFO_NULL, .false., other, ierror)
+    call MPI_Comm_get_attr(other, key, value, flag, ierror)
+    call expect(.not. flag, 'the attribute of a graph of a graph')
+    step = 5
+    call fill()
+    call MPI_Neighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, copy, ierror)
+    call check('alltoall on a duplicate')
+    call MPI_Comm_free(copy, ierror)
+    call MPI_Comm_delete_attr(graph, key, ierror)
+    call MPI_Comm_free_keyval(key, ierror)
+
+    ! A communicator is freed while an operation is active.
+    call fill()
+    call MPI_Ineighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, other, request, ierror)
+    call MPI_Comm_free(other, ierror)
+    call expect(other == MPI_COMM_NULL, 'a freed communicator')
+    flag = .false.
+    do while (.not. flag)
+      call MPI_Request_get_status(request, flag, status, ierror)
+    end do
+    call expect(request /= MPI_REQUEST_NULL, 'a complete request stays')
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+    call check('Ineighbor_alltoall on a freed communicator')
+
+    call MPI_Comm_set_errhandler(graph, MPI_ERRORS_RETURN, ierror)
+    call MPI_Neighbor_alltoall(send, 1, MPI_DATATYPE_NULL, receive, 1, MPI_INTEGER, graph, ierror)
+    call expect(ierror /= MPI_SUCCESS, 'an error is returned')
+    call fill()
+    call MPI_Neighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, graph, ierror)
+    call check('alltoall after an error')
+
+    ! Rank 0 is alone with the operation until the barrier.
+    argument = ''
+    if (command_argument_count() > 0) call get_command_argument(1, argument)
+    call fill()
+    if (rank == 0 .and. size > 1) then
+      call MPI_Ineighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, graph, request, ierror)
+      before = request
+      call MPI_Test(request, flag, MPI_STATUS_IGNORE, ierror)
+      call expect(.not. flag .and. request == before, 'an active request')
+      call MPI_Request_get_status(request, flag, status, ierror)
+      call expect(.not. flag, 'the status of an active request')
+      if (argument == 'taken') then
+        call MPI_Request_free(request, ierror)
+        call expect(ierror /= MPI_SUCCESS .and. request == before, 'freeing an active request')
+        call MPI_Cancel(request, ierror)
+        call expect(ierror /= MPI_SUCCESS, 'cancelling an active request')
+        call MPI_Start(request, ierror)
+        call expect(ierror /= MPI_SUCCESS, 'starting an active request')
+      end if
+    end if
+    call MPI_Barrier(MPI_COMM_WORLD, ierror)
+    if (rank > 0 .or. size == 1) &
+      call MPI_Ineighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, graph, request, ierror)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+    call check('Ineighbor_alltoall after misuse')
+    call MPI_Comm_set_errhandler(graph, MPI_ERRORS_ARE_FATAL, ierror)
+
+#ifdef INIT
+    ! Inactive requests among others; the last one is alive at the end.
+    call INIT(send, counts, places, MPI_INTEGER, receive, counts, places, MPI_INTEGER, graph, &
+              MPI_INFO_NULL, persistent, ierror)
+    requests = [persistent, MPI_REQUEST_NULL, MPI_REQUEST_NULL, persistent]
+    call MPI_Waitall(4, requests, MPI_STATUSES_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. requests(1) == persistent .and. requests(4) == persistent, &
+                'Waitall of inactive requests')
+    call MPI_Waitany(4, requests, where, MPI_STATUS_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. is_undefined(where), 'Waitany of inactive requests')
+    call MPI_Testsome(4, requests, count, indices, MPI_STATUSES_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. count == MPI_UNDEFINED, 'Testsome of inactive requests')
+    call MPI_Request_get_status(persistent, flag, status, ierror)
+    call expect(ierror == MPI_SUCCESS .and. flag, 'the status of an inactive request')
+    call fill()
+    call MPI_Start(persistent, ierror)
+    call MPI_Wait(persistent, MPI_STATUS_IGNORE, ierror)
+    call check('a persistent operation at the end')
+#endif
+  end subroutine
+
+  ! MPICH 4.0 adds one to it, as it does to the indices of C.
+  logical function is_undefined(index)
+    integer, intent(in) :: index
+    is_undefined = index == MPI_UNDEFINED .or. index == MPI_UNDEFINED + 1
+  end function
+
+  subroutine expect(condition, what)
+    logical, intent(in) :: condition
+    character(*), intent(in) :: what
+    if (.not. condition) call fail(what)
+  end subroutine
 
   subroutine fill()
     send = [(1000*step + 10*rank + i, i=1, size)]

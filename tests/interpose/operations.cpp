@@ -160,6 +160,39 @@ class Exchange {
   }
 #endif
 
+#ifdef LANEWAY_HAS_PERSISTENT_LARGE_COUNT
+  MPI_Request persistent_large() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = MPI_SUCCESS;
+    switch (kind_) {
+      case Kind::allgather:
+        code = MPI_Neighbor_allgather_init_c(send(), count_, MPI_INT, receive(), count_, MPI_INT, comm_, MPI_INFO_NULL,
+                                             &request);
+        break;
+      case Kind::alltoall:
+        code = MPI_Neighbor_alltoall_init_c(send(), count_, MPI_INT, receive(), count_, MPI_INT, comm_, MPI_INFO_NULL,
+                                            &request);
+        break;
+      case Kind::allgatherv:
+        code = MPI_Neighbor_allgatherv_init_c(send(), sendcount_, MPI_INT, receive(), large_recvcounts_.data(),
+                                              large_rdispls_.data(), MPI_INT, comm_, MPI_INFO_NULL, &request);
+        break;
+      case Kind::alltoallv:
+        code = MPI_Neighbor_alltoallv_init_c(send(), large_sendcounts_.data(), large_sdispls_.data(), MPI_INT,
+                                             receive(), large_recvcounts_.data(), large_rdispls_.data(), MPI_INT, comm_,
+                                             MPI_INFO_NULL, &request);
+        break;
+      case Kind::alltoallw:
+        code = MPI_Neighbor_alltoallw_init_c(send(), large_sendcounts_.data(), sbytes_.data(), sendtypes_.data(),
+                                             receive(), large_recvcounts_.data(), rbytes_.data(), recvtypes_.data(),
+                                             comm_, MPI_INFO_NULL, &request);
+        break;
+    }
+    CHECK(code == MPI_SUCCESS);
+    return request;
+  }
+#endif
+
 #ifdef LANEWAY_HAS_LARGE_COUNT
   void blocking_large() {
     switch (kind_) {
@@ -306,12 +339,14 @@ void test_nonblocking(std::vector<Exchange>& exchanges, MPI_Comm comm) {
 }
 
 #ifdef INIT
-void test_persistent(std::vector<Exchange>& exchanges, MPI_Comm comm) {
+using Init = MPI_Request (Exchange::*)();
+
+void test_persistent(std::vector<Exchange>& exchanges, MPI_Comm comm, Init init) {
   const int rank = rank_in(comm);
   const int size = size_of(comm);
   int received = -1;
   std::vector<MPI_Request> requests;
-  for (Exchange& exchange : exchanges) requests.push_back(exchange.persistent());
+  for (Exchange& exchange : exchanges) requests.push_back((exchange.*init)());
   MPI_Recv_init(&received, 1, MPI_INT, (rank + size - 1) % size, 5, comm, &requests.emplace_back());
   MPI_Send_init(&rank, 1, MPI_INT, (rank + 1) % size, 5, comm, &requests.emplace_back());
   const int count = static_cast<int>(requests.size());
@@ -365,7 +400,10 @@ void test(const Graph& graph, MPI_Comm comm) {
     test_at_once(exchanges);
     test_nonblocking(exchanges, mine);
 #ifdef INIT
-    if (has_persistent) test_persistent(exchanges, mine);
+    if (has_persistent) test_persistent(exchanges, mine, &Exchange::persistent);
+#ifdef LANEWAY_HAS_PERSISTENT_LARGE_COUNT
+    if (has_persistent) test_persistent(exchanges, mine, &Exchange::persistent_large);
+#endif
 #endif
     MPI_Comm free_me = mine;
     CHECK(MPI_Comm_free(&free_me) == MPI_SUCCESS);

@@ -1,6 +1,8 @@
 // Legal programs in which a rank that relays for others sits in another MPI call: whatever it calls, the others
 // complete. Each case: the first rank starts an operation and blocks in a call that ends only after another rank has
-// completed its own part of the operation.
+// completed its own part of the operation. With an argument, all operations are known to be taken over.
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 
@@ -18,6 +20,55 @@ namespace {
 #endif
 
 constexpr int elements = 500;
+
+/// One word of each rank; in memory that the node shares only where several ranks are on it.
+struct Windows {
+  int* word = nullptr;
+  MPI_Win remote = MPI_WIN_NULL;
+  MPI_Win shared = MPI_WIN_NULL;
+  std::vector<int> node;  // its ranks
+
+  void make() {
+    // Some networks have none: Open MPI 4.1 over TCP without shared memory.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &word, &remote) != MPI_SUCCESS) {
+      remote = MPI_WIN_NULL;
+      if (rank_in(MPI_COMM_WORLD) == 0) std::puts("SKIP of one-sided cases: the MPI library has no windows here");
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
+    node.resize(static_cast<std::size_t>(size_of(comm)));
+    const int rank = rank_in(MPI_COMM_WORLD);
+    MPI_Allgather(&rank, 1, MPI_INT, node.data(), 1, MPI_INT, comm);
+    if (node.size() > 1) {
+      int* own = nullptr;
+      MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &own, &shared);
+      MPI_Win_lock_all(MPI_MODE_NOCHECK, shared);
+      *own = 0;
+      MPI_Win_sync(shared);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  void free() {
+    if (shared != MPI_WIN_NULL) {
+      MPI_Win_unlock_all(shared);
+      MPI_Win_free(&shared);
+    }
+    if (remote != MPI_WIN_NULL) MPI_Win_free(&remote);
+  }
+};
+Windows windows;
+bool taken = false;
+
+MPI_Group group_of(int rank) {
+  MPI_Group all = MPI_GROUP_NULL, one = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, &rank, &one);
+  MPI_Group_free(&all);
+  return one;
+}
 
 struct Case {
   const char* name;
@@ -163,11 +214,90 @@ std::vector<Case> cases() {
        }},
       {"Win_fence",
        [](int) {
+         if (windows.remote == MPI_WIN_NULL) return;
          int word = 0;
          MPI_Win window = MPI_WIN_NULL;
          MPI_Win_create(&word, sizeof word, sizeof word, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
          MPI_Win_fence(0, window);
          MPI_Win_free(&window);
+       }},
+      {"Iprobe",
+       [=](int blocker) {
+         int word = 0;
+         release(
+             blocker,
+             [&] {
+               for (int flag = 0; !flag;) MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+               MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+             },
+             [&] { only(blocker, [&] { MPI_Send(&word, 1, MPI_INT, blocker, 1, MPI_COMM_WORLD); }); });
+       }},
+      {"Win_start and Win_complete",
+       [=](int blocker) {
+         if (windows.remote == MPI_WIN_NULL) return;
+         if (rank_in(MPI_COMM_WORLD) != blocker && rank_in(MPI_COMM_WORLD) != other(blocker)) return;
+         const int peer = rank_in(MPI_COMM_WORLD) == blocker ? other(blocker) : blocker;
+         const MPI_Group one = group_of(peer);
+         release(
+             blocker,
+             [&] {
+               const int word = 5;
+               MPI_Win_start(one, 0, windows.remote);
+               MPI_Put(&word, 1, MPI_INT, peer, 0, 1, MPI_INT, windows.remote);
+               MPI_Win_complete(windows.remote);
+             },
+             [&] {
+               MPI_Win_post(one, 0, windows.remote);
+               MPI_Win_wait(windows.remote);
+             });
+         MPI_Group free_me = one;
+         MPI_Group_free(&free_me);
+       }},
+      {"Win_flush until a word has another value",
+       [=](int blocker) {
+         if (windows.remote == MPI_WIN_NULL) return;
+         const auto put = [&](int word) {
+           MPI_Win_lock(MPI_LOCK_SHARED, blocker, 0, windows.remote);
+           MPI_Accumulate(&word, 1, MPI_INT, blocker, 0, 1, MPI_INT, MPI_REPLACE, windows.remote);
+           MPI_Win_unlock(blocker, windows.remote);
+         };
+         release(
+             blocker,
+             [&] {
+               int found = 0;
+               MPI_Win_lock(MPI_LOCK_SHARED, blocker, 0, windows.remote);
+               while (found != 100 + blocker) {
+                 MPI_Fetch_and_op(nullptr, &found, MPI_INT, blocker, 0, MPI_NO_OP, windows.remote);
+                 MPI_Win_flush(blocker, windows.remote);
+               }
+               MPI_Win_unlock(blocker, windows.remote);
+               put(0);
+             },
+             [&] { only(blocker, [&] { put(100 + blocker); }); });
+       }},
+      {"Win_sync until a shared word has another value",
+       [=](int blocker) {
+         // The first other rank of the node writes. Open MPI's own operations wait for ever here.
+         if (windows.shared == MPI_WIN_NULL || !taken) return;
+         const auto there = std::find(windows.node.begin(), windows.node.end(), blocker);
+         if (there == windows.node.end()) return;
+         const int writer = windows.node[there == windows.node.begin() ? 1 : 0];
+         MPI_Aint bytes = 0;
+         int unit = 0;
+         int* word = nullptr;
+         MPI_Win_shared_query(windows.shared, static_cast<int>(there - windows.node.begin()), &bytes, &unit, &word);
+         const std::atomic_ref<int> shared(*word);
+         release(
+             blocker,
+             [&] {
+               while (shared.load() != 100 + blocker) MPI_Win_sync(windows.shared);
+               shared.store(0);
+             },
+             [&] {
+               if (rank_in(MPI_COMM_WORLD) != writer) return;
+               shared.store(100 + blocker);
+               MPI_Win_sync(windows.shared);
+             });
        }},
       {"a blocking neighborhood operation", nullptr},
   };
@@ -179,6 +309,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int size = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);
+  taken = argc > 1;
+  windows.make();
   Graph complete;
   for (int s = 0; s < size; ++s)
     for (int d = 0; d < size; ++d) complete.edges.push_back({s, d});
@@ -240,6 +372,7 @@ int main(int argc, char** argv) {
 #ifdef ALLTOALL_INIT
   MPI_Request_free(&persistent);
 #endif
+  windows.free();
   MPI_Comm_free(&graph);
   MPI_Comm_free(&another);
   const int status = verdict();

@@ -1,0 +1,89 @@
+#include "mpi/fixed_operation.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+#include "core/tell.hpp"
+#include "mpi/costs.hpp"
+#include "mpi/tuning.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Predictions err by so much. Trials do not.
+constexpr double most_expected_loss = 1.25;
+
+/// The strategy that relays and is expected to take the least time, if it is worth trying.
+const StrategyRow* find_worth_trying(const Selection& selection, const std::vector<const StrategyRow*>& rows) {
+  const StrategyRow* best = nullptr;
+  double least = 0;
+  double direct = 0;
+  for (std::size_t c = 0; c < selection.predictions.size(); ++c) {
+    const double seconds = selection.predictions[c].seconds;
+    if (rows[c]->name == "direct") {
+      direct = seconds;
+    } else if (best == nullptr || seconds < least) {
+      best = rows[c];
+      least = seconds;
+    }
+  }
+  return least < most_expected_loss * direct ? best : nullptr;
+}
+
+Planned plan_to_try(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
+  const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
+  if (!outermost.is_automatic() || agreed.hints.tuning == Tuning::measure)
+    return make_tuned_plan(communicator, comm, agreed);
+  Planned planned = make_plan(communicator, comm, agreed, outermost);
+  if (planned.reasons.strategy == "direct") {
+    const StrategyRow* const row = find_worth_trying(planned.reasons.selection, outermost.rows());
+    if (row == nullptr) return planned;
+    planned = make_plan(communicator, comm, agreed, {row, outermost.deduplicate});
+  }
+  localize(communicator, comm, agreed, planned);
+  return planned;
+}
+
+}  // namespace
+
+FixedOperation::FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments,
+                               Choice choice) {
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe);
+  agreed.hints.shared_staging = 0;  // exchanges of several operations may be active
+  Planned planned = choice == Choice::to_try ? plan_to_try(communicator, *comm, agreed)
+                                             : make_tuned_plan(communicator, *comm, agreed);
+  tell_reasons(planned.reasons, comm->rank());
+  const Topology& topology = communicator.topology();
+  arguments_ = KnownArguments(arguments, topology.outdegree, topology.indegree);
+  pattern_ = std::move(agreed.pattern);
+  plan_ = std::move(planned.plan);
+  reasons_ = std::move(planned.reasons);
+  order_ = std::make_shared<StartOrder>(comm, agreed.tag);
+  if (!is_direct() || planned.memory) bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory));
+}
+
+void FixedOperation::check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const {
+  if (arguments_.equal(arguments) || describe(communicator.topology()) == pattern_) return;
+  tell("rank " + std::to_string(communicator.rank()) +
+       ": lnw_fixed_counts=true promised that counts, displacements and layouts of datatypes on this communicator "
+       "never change, but they differ from those of the first call of this operation");
+  MPI_Abort(order_->comm()->get(), MPI_ERR_ARG);
+  std::abort();
+}
+
+std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Progress progress) const {
+  return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, progress)
+                : std::make_unique<NonblockingExchange>(order_, plan_, buffers, glance_at(buffers, *plan_), progress);
+}
+
+FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const Communicator::FixedKey& key,
+                                const ArgumentLists& arguments, FixedOperation::Choice choice) {
+  const auto known = communicator.fixed_operations.find(key);
+  if (known != communicator.fixed_operations.end()) return *known->second;
+  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments, choice);
+  return *communicator.fixed_operations.emplace(key, std::move(made)).first->second;
+}
+
+}  // namespace laneway
