@@ -99,14 +99,14 @@ MPI_Comm create_reordered(MPI_Comm comm_old, const GraphLists& lists, MPI_Info i
 }
 
 /// What all ranks have found in `info` and agree on.
-struct Agreed {
+struct AgreedGraph {
   HintTexts texts;
   Hints hints;
   bool reorder = false;  ///< wanted on all ranks
 };
 
-Agreed agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
-                      MPI_Info info, int reorder, bool wanted, const char* wanted_name) {
+AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
+                           MPI_Info info, int reorder, bool wanted, const char* wanted_name) {
   HintTexts texts;
   Hints hints;
   hints.strategy.row = &strategies().front();
@@ -180,7 +180,7 @@ bool has_repeated_edges(const Topology& topology) {
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
   Communicator& old = Communicator::of(comm_old);
   const std::shared_ptr<PrivateComm> priv = old.private_comm();
-  Agreed agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
+  AgreedGraph agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
   std::optional<Reordering> reordering;
   GraphLists lists = lists_of(arguments);
   if (agreed.reorder) {
@@ -258,7 +258,7 @@ std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArgument
                                               bool wanted) {
   Communicator& communicator = Communicator::of(comm);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  Agreed agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
+  AgreedGraph agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
   const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
   auto made =
       Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)));
