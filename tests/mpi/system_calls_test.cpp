@@ -122,7 +122,7 @@ TEST_F(SystemCalls, NoneButYields) {
     std::vector<double> receive(elements * shape.sources.size() + 1);
     LNW_Request request = LNW_REQUEST_NULL;
     Hints hints = choice.hints();
-    hints["lnw_local_message"] = "1048576";
+    hints.emplace_back("lnw_local_message", "1048576");
     const Info info(hints);
     EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), elements, MPI_DOUBLE, receive.data(), elements, MPI_DOUBLE,
                                            graph.get(), info.get(), &request));
