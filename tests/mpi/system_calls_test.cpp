@@ -119,11 +119,10 @@ TEST_F(SystemCalls, NoneButYields) {
   std::map<std::size_t, long> total;
   for (Choice choice : choices("")) {
     choice.transport = "auto";
+    choice.path = "auto";
     std::vector<double> receive(elements * shape.sources.size() + 1);
     LNW_Request request = LNW_REQUEST_NULL;
-    Hints hints = choice.hints();
-    hints.emplace_back("lnw_local_message", "1048576");
-    const Info info(hints);
+    const Info info(choice.hints());
     EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), elements, MPI_DOUBLE, receive.data(), elements, MPI_DOUBLE,
                                            graph.get(), info.get(), &request));
     EXPECT_TRUE(is_local(request)) << choice.text();
