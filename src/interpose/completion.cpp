@@ -28,12 +28,11 @@ bool mpi_waits_well() {
 /// Repeats `test(flag)` until it sets the flag or fails, or lets `wait` do the same.
 template <class Wait, class Test>
 int complete(const Wait& wait, const Test& test) {
+  const laneway::Attendance attendance;
   if (mpi_waits_well()) {
-    const laneway::Attendance attendance;
     const int code = wait();
     return code == MPI_SUCCESS ? take_failure() : code;
   }
-  const laneway::Attendance attendance;
   for (int turns = 0;; laneway::relax(turns)) {
     advance();
     int flag = 0;

@@ -13,7 +13,7 @@ namespace laneway {
 
 /// What the cost of lanes depends on besides them.
 struct CostOptions {
-  std::int64_t mailbox_bytes = 12288;  ///< messages inside a node that nobody relays share memory up to this size
+  std::int64_t mailbox_bytes = default_mailbox_bytes;
   std::int64_t network_message_bytes = 57344;  ///< lanes are cut to messages of this size; 0: they are not
   ModelKind model = ModelKind::overlap;
   std::vector<Rank> sharing;  ///< ranks that share memory with this one, ascending; empty: messages carry everything

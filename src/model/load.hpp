@@ -116,10 +116,15 @@ class NodeLoad {
   std::array<double, 2> network_bytes_{};
 };
 
+/// Messages inside a node that nobody relays share memory up to this size, unless `lnw_local_message` says otherwise.
+/// The MPI library copies larger ones once, which is faster between cores with caches of their own.
+inline constexpr std::int64_t default_mailbox_bytes = 12288;
+
 /// Of the exchange that the plans of all ranks make together. The plans are those that verify checks, before messages
 /// inside nodes are replaced; `shares_memory`: whether these go through memory of the node instead, as far as they are
 /// relayed or no larger than `mailbox_bytes`.
 [[nodiscard]] Prediction predict(std::span<const Plan> plans, const Machine& machine, const Parameters& parameters,
-                                 ModelKind kind, bool shares_memory = true, std::int64_t mailbox_bytes = 12288);
+                                 ModelKind kind, bool shares_memory = true,
+                                 std::int64_t mailbox_bytes = default_mailbox_bytes);
 
 }  // namespace laneway

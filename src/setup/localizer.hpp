@@ -6,6 +6,7 @@
 
 #include "core/ranges.hpp"
 #include "machine/machine.hpp"
+#include "model/load.hpp"
 #include "plan/plan.hpp"
 #include "setup/planner.hpp"
 
@@ -13,9 +14,8 @@ namespace laneway {
 
 /// Which messages inside a node go through its memory.
 struct LocalOptions {
-  /// Of those that need a mailbox, and so two copies, the largest. The MPI library copies larger ones once, which takes
-  /// as long when they no longer fit into caches, and they would need much memory.
-  std::int64_t mailbox_bytes = 12288;
+  /// Of those that need a mailbox, and so two copies, the largest.
+  std::int64_t mailbox_bytes = default_mailbox_bytes;
   /// All mailboxes of a rank together; the largest messages go without.
   std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;
   /// Staging memory of up to this size has two places, used in turn. Short exchanges then do not wait for ranks that
