@@ -4,6 +4,12 @@
 
 namespace laneway {
 
+void Writer::put_compact(std::int64_t number) {
+  LANEWAY_ASSERT(1, number >= 0);
+  for (; number > 0x7f; number >>= 7) data_.push_back(static_cast<std::byte>(number | 0x80));
+  data_.push_back(static_cast<std::byte>(number));
+}
+
 void Writer::put(const RangeList& list) {
   put(static_cast<std::int64_t>(list.runs().size()));
   for (const Run& run : list.runs()) put(run);
@@ -12,6 +18,15 @@ void Writer::put(const RangeList& list) {
 void Writer::put(const Bytes& bytes) {
   put(static_cast<std::int64_t>(bytes.size()));
   data_.insert(data_.end(), bytes.begin(), bytes.end());
+}
+
+std::int64_t Reader::get_compact() {
+  std::int64_t number = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = get<std::uint8_t>();
+    number |= std::int64_t{byte & 0x7f} << shift;
+    if (byte < 0x80) return number;
+  }
 }
 
 RangeList Reader::get_ranges() {

@@ -23,6 +23,8 @@ class Writer {
     data_.resize(at + sizeof(T));
     std::memcpy(data_.data() + at, &value, sizeof(T));
   }
+  /// In as few bytes as it takes, seven bits in each (LEB128); not negative.
+  void put_compact(std::int64_t number);
   void put(const RangeList& list);
   void put(const Bytes& bytes);
 
@@ -44,6 +46,7 @@ class Reader {
     read(&value, sizeof(T));
     return value;
   }
+  std::int64_t get_compact();
   RangeList get_ranges();
   Bytes get_bytes();
 

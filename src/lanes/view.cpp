@@ -17,14 +17,22 @@ namespace {
 
 template <class T>
 void put_all(Writer& writer, const std::vector<T>& values) {
-  writer.put(static_cast<std::int64_t>(values.size()));
-  for (const T& value : values) writer.put(value);
+  writer.put_compact(static_cast<std::int64_t>(values.size()));
+  for (const auto& [first, second, bytes] : values) {
+    writer.put_compact(first);
+    writer.put_compact(second);
+    writer.put_compact(bytes);
+  }
 }
 
 template <class T>
 void get_all(Reader& reader, std::vector<T>& values) {
-  values.resize(static_cast<std::size_t>(reader.get<std::int64_t>()));
-  for (T& value : values) value = reader.get<T>();
+  values.resize(static_cast<std::size_t>(reader.get_compact()));
+  for (auto& [first, second, bytes] : values) {
+    first = static_cast<Rank>(reader.get_compact());
+    second = static_cast<Rank>(reader.get_compact());
+    bytes = reader.get_compact();
+  }
 }
 
 std::vector<Link> sorted_links(std::map<Rank, Link>&& by_region) {
@@ -47,8 +55,9 @@ Bytes ViewPart::to_bytes() const {
   put_all(writer, entering);
   put_all(writer, out_blocks);
   put_all(writer, in_blocks);
-  writer.put(inside);
-  writer.put(inner);
+  for (std::int64_t number : {inside.messages_out, inside.bytes_out, inside.messages_in, inside.bytes_in})
+    writer.put_compact(number);
+  writer.put_compact(inner);
   return writer.take();
 }
 
@@ -59,8 +68,10 @@ ViewPart ViewPart::from_bytes(const Bytes& bytes) {
   get_all(reader, part.entering);
   get_all(reader, part.out_blocks);
   get_all(reader, part.in_blocks);
-  part.inside = reader.get<InsideEdges>();
-  part.inner = reader.get<Rank>();
+  for (std::int64_t* number :
+       {&part.inside.messages_out, &part.inside.bytes_out, &part.inside.messages_in, &part.inside.bytes_in})
+    *number = reader.get_compact();
+  part.inner = static_cast<Rank>(reader.get_compact());
   return part;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanes/strategy.hpp"
@@ -24,6 +25,14 @@ class CostModel {
  public:
   CostModel(const Parameters& parameters, CostOptions options)
       : parameters_(parameters), options_(std::move(options)) {}
+
+  [[nodiscard]] const std::vector<Rank>& sharing() const { return options_.sharing; }
+  /// The same on other ranks. The parameters must outlive it, too.
+  [[nodiscard]] CostModel of_ranks_that_share(std::vector<Rank> memory) const {
+    CostOptions options = options_;
+    options.sharing = std::move(memory);
+    return {parameters_, std::move(options)};
+  }
 
   /// Each edge is one message.
   [[nodiscard]] Prediction of_edges(const RegionView& view) const;

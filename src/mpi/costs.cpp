@@ -27,7 +27,7 @@ StrategyChoice choose_from(const Hints& hints, const Region& outermost, const Pr
 
 Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
              const Region& sharing, MemoryPath path)
-    : hints_(hints), outermost_(outermost) {
+    : hints_(hints), ranks_(comm.size()), outermost_(outermost) {
   const bool chooses =
       outermost.is_automatic() || std::any_of(hints.inner.begin(), hints.inner.end(),
                                               [](const auto& level) { return level.choice.is_automatic(); });
@@ -39,8 +39,10 @@ Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& h
 }
 
 PlanOptions Costs::options() const {
-  PlanOptions options{
-      .deduplicate = outermost_.deduplicate, .lowering = hints_.lowering, .exchanges = hints_.exchanges};
+  PlanOptions options{.deduplicate = outermost_.deduplicate,
+                      .lowering = hints_.lowering,
+                      .exchanges = hints_.exchanges,
+                      .ranks = ranks_};
   if (!model_) return options;
   options.costs = &*model_;
   options.clock = [] { return MPI_Wtime(); };

@@ -29,6 +29,7 @@ class Costs {
 
  private:
   const Hints& hints_;
+  const Rank ranks_;
   const StrategyChoice outermost_;
   std::shared_ptr<const Parameters> parameters_;  ///< null: there is nothing to choose
   std::optional<CostModel> model_;

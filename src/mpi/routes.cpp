@@ -43,7 +43,11 @@ std::optional<std::size_t> class_of(std::int64_t bytes) {
 void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
   Mailbox mailbox(comm);
   const std::pair key(hints.grid.empty() ? hints.machine : hints.grid, hints.level);
-  const auto known = communicator.peer_regions.find(key);
+  auto known = communicator.peer_regions.find(key);
+  if (known == communicator.peer_regions.end() && hints.grid.empty() && !hints.machine.empty() &&
+      comm.size() <= few_ranks)
+    if (std::map<Rank, Rank> all = regions_of_all(comm.get(), hints.machine, hints.level); !all.empty())
+      known = communicator.peer_regions.emplace(key, std::move(all)).first;
   Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
   while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
   if (!planner.peer_regions().empty()) communicator.peer_regions.try_emplace(key, planner.peer_regions());

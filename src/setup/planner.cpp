@@ -1,11 +1,13 @@
 #include "setup/planner.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "core/error.hpp"
+#include "setup/overview.hpp"
 
 namespace laneway {
 
@@ -29,24 +31,120 @@ std::pair<RangeList, RangeList> within(const RangeList& offsets, const Piece& pi
 }
 
 void put_lanes(Writer& writer, const std::vector<Lane>& lanes) {
-  writer.put(static_cast<std::int64_t>(lanes.size()));
+  writer.put_compact(static_cast<std::int64_t>(lanes.size()));
   for (const Lane& lane : lanes) {
-    writer.put(lane.from_region);
-    writer.put(lane.to_region);
-    writer.put(lane.receiver);
-    writer.put(static_cast<std::int64_t>(lane.pieces.size()));
-    for (const Piece& piece : lane.pieces) writer.put(piece);
+    for (Rank rank : {lane.from_region, lane.to_region}) writer.put_compact(rank);
+    for (Rank rank : {lane.sender, lane.receiver}) writer.put_compact(rank + 1);
+    writer.put_compact(static_cast<std::int64_t>(lane.pieces.size()));
+    for (const Piece& piece : lane.pieces)
+      for (std::int64_t number : {std::int64_t{piece.source}, piece.begin, piece.end}) writer.put_compact(number);
   }
 }
 
 void get_lanes(Reader& reader, std::vector<Lane>& lanes) {
-  for (auto n = reader.get<std::int64_t>(); n > 0; --n) {
+  for (auto n = reader.get_compact(); n > 0; --n) {
     Lane& lane = lanes.emplace_back();
-    lane.from_region = reader.get<Rank>();
-    lane.to_region = reader.get<Rank>();
-    lane.receiver = reader.get<Rank>();
-    for (auto pieces = reader.get<std::int64_t>(); pieces > 0; --pieces) lane.pieces.push_back(reader.get<Piece>());
+    for (Rank* rank : {&lane.from_region, &lane.to_region}) *rank = static_cast<Rank>(reader.get_compact());
+    for (Rank* rank : {&lane.sender, &lane.receiver}) *rank = static_cast<Rank>(reader.get_compact()) - 1;
+    lane.pieces.resize(static_cast<std::size_t>(reader.get_compact()));
+    for (Piece& piece : lane.pieces) {
+      piece.source = static_cast<Rank>(reader.get_compact());
+      piece.begin = reader.get_compact();
+      piece.end = reader.get_compact();
+    }
   }
+}
+
+/// Most numbers of a prediction are 0.
+void put_prediction(Writer& writer, const Prediction& prediction) {
+  std::vector<std::pair<std::uint8_t, float>> some;
+  std::uint8_t index = 0;
+  for_each_number(prediction, [&](double number) {
+    if (number != 0) some.emplace_back(index, static_cast<float>(number));
+    ++index;
+  });
+  writer.put_compact(static_cast<std::int64_t>(some.size()));
+  for (const auto& [at, number] : some) {
+    writer.put(at);
+    writer.put(number);
+  }
+}
+
+Prediction get_prediction(Reader& reader) {
+  std::map<std::uint8_t, float> some;
+  for (auto n = reader.get_compact(); n > 0; --n) {
+    const auto at = reader.get<std::uint8_t>();
+    some[at] = reader.get<float>();
+  }
+  Prediction prediction;
+  std::uint8_t index = 0;
+  for_each_number(prediction, [&](double& number) {
+    const auto found = some.find(index++);
+    number = found == some.end() ? 0 : found->second;
+  });
+  return prediction;
+}
+
+void put_selection(Writer& writer, const Selection& selection) {
+  writer.put_compact(static_cast<std::int64_t>(selection.chosen));
+  writer.put(selection.setup_seconds);
+  writer.put_compact(static_cast<std::int64_t>(selection.predictions.size()));
+  for (const Prediction& prediction : selection.predictions) put_prediction(writer, prediction);
+}
+
+Selection get_selection(Reader& reader) {
+  Selection selection;
+  selection.chosen = static_cast<std::size_t>(reader.get_compact());
+  selection.setup_seconds = reader.get<double>();
+  for (auto n = reader.get_compact(); n > 0; --n) selection.predictions.push_back(get_prediction(reader));
+  return selection;
+}
+
+/// What is needed of links once lanes are chosen: the sizes of blocks, and of those that are cut the edges.
+void put_links(Writer& writer, const std::vector<Link>& links, const std::vector<Lane>& lanes) {
+  writer.put_compact(static_cast<std::int64_t>(links.size()));
+  for (const Link& link : links) {
+    const auto is_cut = [&](const SourceBytes& source) {
+      return std::any_of(lanes.begin(), lanes.end(), [&](const Lane& lane) {
+        return lane.from_region == link.region &&
+               std::any_of(lane.pieces.begin(), lane.pieces.end(), [&](const Piece& piece) {
+                 return piece.source == source.rank && (piece.begin != 0 || piece.end != source.bytes);
+               });
+      });
+    };
+    writer.put_compact(link.region);
+    writer.put_compact(static_cast<std::int64_t>(link.sources.size()));
+    for (const SourceBytes& source : link.sources) {
+      std::vector<CrossEdge> edges;
+      if (is_cut(source))
+        std::copy_if(link.edges.begin(), link.edges.end(), std::back_inserter(edges),
+                     [&](const CrossEdge& edge) { return edge.source == source.rank; });
+      writer.put_compact(source.rank);
+      writer.put_compact(source.bytes);
+      writer.put_compact(static_cast<std::int64_t>(edges.size()));
+      for (const CrossEdge& edge : edges) {
+        writer.put_compact(edge.destination);
+        writer.put_compact(edge.bytes);
+      }
+    }
+  }
+}
+
+std::vector<Link> get_links(Reader& reader) {
+  std::vector<Link> links(static_cast<std::size_t>(reader.get_compact()));
+  for (Link& link : links) {
+    link.region = static_cast<Rank>(reader.get_compact());
+    link.sources.resize(static_cast<std::size_t>(reader.get_compact()));
+    for (SourceBytes& source : link.sources) {
+      source.rank = static_cast<Rank>(reader.get_compact());
+      source.bytes = reader.get_compact();
+      for (auto n = reader.get_compact(); n > 0; --n) {
+        const auto destination = static_cast<Rank>(reader.get_compact());
+        link.edges.push_back({source.rank, destination, reader.get_compact()});
+      }
+    }
+  }
+  return links;
 }
 
 /// The lanes of all letters, by candidate.
@@ -170,7 +268,7 @@ Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   if (options_.clock) begun_ = options_.clock();
   if (peer_regions) {
     peer_regions_ = *peer_regions;
-    return tell_blocks();
+    return tell_sizes();
   }
   // Regions travel along the edges in both directions: a rank knows only its own.
   std::set<Rank> peers;
@@ -194,26 +292,39 @@ Round Planner::resume(const std::vector<Bytes>& inbox) {
 
 Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
   for (std::size_t i = 0; i < expected_.size(); ++i) peer_regions_[expected_[i]] = Reader(inbox[i]).get<Rank>();
-  return tell_blocks();
+  return tell_sizes();
+}
+
+/// Where strategies know more than the views, no rank can choose for others.
+Round Planner::tell_sizes() {
+  if (!relays()) return plan_inside();
+  find_blocks();
+  const bool views_are_all =
+      std::none_of(candidates_.begin(), candidates_.end(), [](const Strategy* s) { return s->goes_by_fabric(); });
+  return views_are_all && options_.ranks > 1 && options_.ranks <= few_ranks ? tell_first() : tell_blocks();
+}
+
+void Planner::find_blocks() {
+  std::map<Rank, std::vector<Range>> bytes_for;
+  for (std::size_t i = 0; i < pattern_.out.size(); ++i)
+    if (crosses(pattern_.out[i]))
+      source_ranges(i).for_each([&](Range range) { bytes_for[region_of(pattern_.out[i].peer)].push_back(range); });
+  for (auto& [region, ranges] : bytes_for) {
+    const Block& block = blocks_.emplace(region, Block(RangeSet(std::move(ranges)))).first->second;
+    itinerary_.out_blocks[region] = in_buffer(block.set().list());
+  }
 }
 
 /// Each source tells the first of its destinations in every other region the size of its block for that region.
 Round Planner::tell_blocks() {
-  if (!relays()) return plan_inside();
-  std::map<Rank, std::vector<Range>> bytes_for;
   std::map<Rank, Rank> first_destination;
-  for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
-    const Edge& edge = pattern_.out[i];
+  for (const Edge& edge : pattern_.out) {
     if (!crosses(edge)) continue;
-    const Rank region = region_of(edge.peer);
-    source_ranges(i).for_each([&](Range range) { bytes_for[region].push_back(range); });
-    const auto [it, fresh] = first_destination.emplace(region, edge.peer);
+    const auto [it, fresh] = first_destination.emplace(region_of(edge.peer), edge.peer);
     if (!fresh) it->second = std::min(it->second, edge.peer);
   }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
-  for (auto& [region, ranges] : bytes_for) {
-    const Block& block = blocks_.emplace(region, Block(RangeSet(std::move(ranges)))).first->second;
-    itinerary_.out_blocks[region] = in_buffer(block.set().list());
+  for (const auto& [region, block] : blocks_) {
     Writer writer;
     writer.put(block.bytes());
     round.letters.push_back({first_destination.at(region), writer.take()});
@@ -252,18 +363,23 @@ InsideEdges Planner::inside_edges() const {
   return inside;
 }
 
-Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
+ViewPart Planner::own_part() const {
   ViewPart part;
   part.inner = inner_.empty() ? rank_ : inner_.front().region.id;
   for (const Edge& edge : pattern_.out)
     if (crosses(edge)) part.leaving.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
+  for (const auto& [region, block] : blocks_) part.out_blocks.push_back({region, rank_, block.bytes()});
+  if (candidates_.size() > 1) part.inside = inside_edges();
+  return part;
+}
+
+Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
+  ViewPart part = own_part();
   for (const Edge& edge : pattern_.in)
     if (crosses(edge)) part.entering.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
-  for (const auto& [region, block] : blocks_) part.out_blocks.push_back({region, rank_, block.bytes()});
   for (std::size_t i = 0; i < expected_.size(); ++i)
     if (!inbox[i].empty())
       part.in_blocks.push_back({region_of(expected_[i]), expected_[i], Reader(inbox[i]).get<std::int64_t>()});
-  if (candidates_.size() > 1) part.inside = inside_edges();
   next_ = &Planner::answer_lanes;
   return {Round::Kind::region_gather, {}, {}, part.to_bytes(), &region_};
 }
@@ -348,11 +464,84 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
     }
   }
   selection_.chosen = best_of(selection_, candidates_, options_.exchanges);
-  strategy_ = candidates_[selection_.chosen];
-  if (!strategy_->relays()) return plan_inside();
   itinerary_.in_lanes = std::move(in_lanes_[selection_.chosen]);
   itinerary_.out_lanes = std::move(out_lanes_[selection_.chosen]);
-  return tell_receivers();
+  return go_on();
+}
+
+Round Planner::go_on() {
+  strategy_ = candidates_[selection_.chosen];
+  return strategy_->relays() ? tell_receivers() : plan_inside();
+}
+
+Round Planner::tell_first() {
+  Summary own{region_.id, std::nullopt, own_part()};
+  if (options_.costs != nullptr && !options_.costs->sharing().empty()) own.sharing = options_.costs->sharing().front();
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
+  if (rank_ == 0) {
+    own_summary_ = own.to_bytes();
+    for (Rank rank = 1; rank < options_.ranks; ++rank) round.from.push_back(rank);
+    next_ = &Planner::choose_for_all;
+  } else {
+    round.letters.push_back({0, own.to_bytes()});
+    next_ = &Planner::await_choice;
+  }
+  return round;
+}
+
+/// All ranks go on from what the letters say, also the one that writes them.
+Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
+  std::vector<Summary> ranks = {Summary::from_bytes(own_summary_)};
+  for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
+  const Overview overview(ranks);
+  std::vector<std::map<Rank, LanesOfRegion>> lanes;
+  for (const Strategy* candidate : candidates_)
+    lanes.push_back(candidate->relays() ? overview.assign(*candidate) : std::map<Rank, LanesOfRegion>{});
+  Selection selection;
+  if (candidates_.size() > 1) {
+    for (std::size_t c = 0; c < candidates_.size(); ++c)
+      selection.predictions.push_back(
+          overview.predict(*options_.costs, candidates_[c]->relays() ? &lanes[c] : nullptr));
+    if (options_.clock) selection.setup_seconds = options_.clock() - begun_;
+    selection.chosen = best_of(selection, candidates_, options_.exchanges);
+  }
+  std::map<Rank, Bytes> letters;  // by region
+  for (const Summary& rank : ranks) {
+    Bytes& letter = letters[rank.region];
+    if (!letter.empty()) continue;
+    Writer writer;
+    put_selection(writer, selection);
+    if (candidates_[selection.chosen]->relays()) {
+      const LanesOfRegion& there = lanes[selection.chosen].at(rank.region);
+      put_links(writer, overview.view(rank.region).in, there.in);
+      put_lanes(writer, there.in);
+      put_lanes(writer, there.out);
+    }
+    letter = writer.take();
+  }
+  own_choice_ = letters.at(region_.id);
+  Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
+  for (Rank rank = 1; rank < options_.ranks; ++rank)
+    round.letters.push_back({rank, letters.at(ranks[static_cast<std::size_t>(rank)].region)});
+  next_ = &Planner::follow_choice;
+  return round;
+}
+
+Round Planner::await_choice(const std::vector<Bytes>&) {
+  next_ = &Planner::follow_choice;
+  return {Round::Kind::exchange, {}, {0}, {}, nullptr};
+}
+
+Round Planner::follow_choice(const std::vector<Bytes>& inbox) {
+  Reader reader(rank_ == 0 ? own_choice_ : inbox.front());
+  selection_ = get_selection(reader);
+  if (candidates_[selection_.chosen]->relays()) {
+    view_.region = region_;
+    view_.in = get_links(reader);
+    get_lanes(reader, itinerary_.in_lanes);
+    get_lanes(reader, itinerary_.out_lanes);
+  }
+  return go_on();
 }
 
 /// Sources tell the receivers of their lanes the sender, and which bytes of their blocks go to whom.
@@ -516,6 +705,7 @@ Round Planner::plan_inside() {
   }
   // Inside a region messages are shared as on-node parts of lanes are.
   child_options_ = options_;
+  child_options_.ranks = 0;
   child_options_.deduplicate = inner_.front().deduplicate;
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
   ++child_options_.lowering.level;

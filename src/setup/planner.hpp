@@ -41,6 +41,10 @@ struct Round {
 /// Numbers as the answer to a round.
 [[nodiscard]] Bytes to_bytes(const std::vector<double>& numbers);
 
+/// Up to so many ranks let the first one choose for all of them. That takes two rounds, in which it has a letter from
+/// and to each of them, instead of four rounds and a reduction.
+inline constexpr Rank few_ranks = 32;
+
 /// What all ranks of a communicator agree on for one plan.
 struct PlanOptions {
   bool deduplicate = true;
@@ -49,6 +53,8 @@ struct PlanOptions {
   /// A strategy that relays is chosen if it makes up for its setup within so many exchanges.
   double exchanges = 20;
   double (*clock)() = nullptr;  ///< seconds; null: setup is taken to cost nothing
+  /// How many ranks there are, if they may let one of them choose for all; 0: each region chooses for itself.
+  Rank ranks = 0;
 };
 
 /// The strategies from which a planner may choose; with one there is nothing to choose.
@@ -127,7 +133,15 @@ class Planner {
  private:
   using Phase = Round (Planner::*)(const std::vector<Bytes>&);
 
+  void find_blocks();
+  [[nodiscard]] ViewPart own_part() const;
+  Round tell_sizes();
   Round tell_blocks();
+  Round tell_first();
+  Round choose_for_all(const std::vector<Bytes>& inbox);
+  Round await_choice(const std::vector<Bytes>& inbox);
+  Round follow_choice(const std::vector<Bytes>& inbox);
+  Round go_on();
   Round learn_regions(const std::vector<Bytes>& inbox);
   Round share_sizes(const std::vector<Bytes>& inbox);
   Round answer_lanes(const std::vector<Bytes>& inbox);
@@ -177,6 +191,8 @@ class Planner {
   std::map<Rank, Block> blocks_;
   std::vector<Rank> expected_;
   double begun_ = 0;
+  Bytes own_summary_;  ///< of the rank that chooses for all
+  Bytes own_choice_;
   RegionView view_;
   std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate
   std::vector<std::vector<Lane>> out_lanes_;
