@@ -134,17 +134,20 @@ std::vector<Shift> shifts_between_nodes(const Run& run, std::size_t count) {
   const auto crosses = [&](Rank from, Rank to) {
     return run.nodes.of[static_cast<std::size_t>(from)] != run.nodes.of[static_cast<std::size_t>(to)];
   };
-  std::map<std::ptrdiff_t, std::vector<Rank>> distances;  // by how many ranks they give a message
-  for (Rank distance = 1; distance < run.ranks; ++distance) {
-    const auto ranks = all_ranks(run);
-    distances[std::ranges::count_if(ranks, [&](Rank rank) { return crosses(rank, other(rank, distance)); })].push_back(
-        distance);
-  }
-  const std::vector<Rank>& best = distances.rbegin()->second;
+  const std::vector<Rank> ranks = all_ranks(run);
+  std::vector<std::pair<std::ptrdiff_t, Rank>> distances;  // and how many ranks they give no message
+  for (Rank distance = 1; distance < run.ranks; ++distance)
+    distances.emplace_back(
+        std::ranges::count_if(ranks, [&](Rank rank) { return !crosses(rank, other(rank, distance)); }), distance);
+  std::ranges::sort(distances);
+  std::erase_if(distances, [&](const auto& each) { return 2 * each.first > run.ranks + distances.front().first; });
+  constexpr std::size_t least = 4;
+  if (count > std::max(least, distances.size())) return {};
   std::vector<Shift> shifts(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const Rank to = other(run.rank, best[i % best.size()]);
-    const Rank from = other(run.rank, -best[i % best.size()]);
+    const Rank distance = distances[i % distances.size()].second;
+    const Rank to = other(run.rank, distance);
+    const Rank from = other(run.rank, -distance);
     if (crosses(run.rank, to)) shifts[i].destination = to;
     if (crosses(from, run.rank)) shifts[i].source = from;
   }

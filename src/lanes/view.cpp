@@ -49,14 +49,24 @@ std::vector<Link> sorted_links(std::map<Rank, Link>&& by_region) {
 
 }  // namespace
 
+void InsideEdges::put(Writer& writer) const {
+  for (std::int64_t number : {messages_out, bytes_out, messages_in, bytes_in}) writer.put_compact(number);
+}
+
+InsideEdges InsideEdges::get(Reader& reader) {
+  InsideEdges inside;
+  for (std::int64_t* number : {&inside.messages_out, &inside.bytes_out, &inside.messages_in, &inside.bytes_in})
+    *number = reader.get_compact();
+  return inside;
+}
+
 Bytes ViewPart::to_bytes() const {
   Writer writer;
   put_all(writer, leaving);
   put_all(writer, entering);
   put_all(writer, out_blocks);
   put_all(writer, in_blocks);
-  for (std::int64_t number : {inside.messages_out, inside.bytes_out, inside.messages_in, inside.bytes_in})
-    writer.put_compact(number);
+  inside.put(writer);
   writer.put_compact(inner);
   return writer.take();
 }
@@ -68,9 +78,7 @@ ViewPart ViewPart::from_bytes(const Bytes& bytes) {
   get_all(reader, part.entering);
   get_all(reader, part.out_blocks);
   get_all(reader, part.in_blocks);
-  for (std::int64_t* number :
-       {&part.inside.messages_out, &part.inside.bytes_out, &part.inside.messages_in, &part.inside.bytes_in})
-    *number = reader.get_compact();
+  part.inside = InsideEdges::get(reader);
   part.inner = static_cast<Rank>(reader.get_compact());
   return part;
 }

@@ -43,6 +43,8 @@ struct InsideEdges {
   std::int64_t messages_in = 0;
   std::int64_t bytes_in = 0;
 
+  void put(Writer& writer) const;
+  static InsideEdges get(Reader& reader);
   friend bool operator==(const InsideEdges&, const InsideEdges&) = default;
 };
 

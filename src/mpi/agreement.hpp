@@ -2,7 +2,10 @@
 
 #include <array>
 #include <exception>
+#include <map>
+#include <optional>
 
+#include "core/types.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/hints.hpp"
 
@@ -10,10 +13,16 @@ namespace laneway {
 
 using Flags = std::array<bool, 3>;
 
+struct Agreement {
+  Flags flags{};                 ///< which are true on all ranks
+  std::map<Rank, Rank> regions;  ///< of all ranks, if they are few and each knows its own; else none
+};
+
 /// One small reduction in which the ranks learn whether any of them failed and whether their hints agree. Rethrows
 /// `failure` where there is one; throws Error(argument) naming a rank that failed on the others, Error(info) on all
-/// where the hints differ. Returns which of the flags are true on all ranks. When it returns, all ranks have entered
+/// where the hints differ. `region`: the id of this rank's, if that is known. When it returns, all ranks have entered
 /// the call.
-Flags agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hints& hints, const Flags& flags = {});
+Agreement agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hints& hints, const Flags& flags = {},
+                std::optional<Rank> region = {});
 
 }  // namespace laneway

@@ -303,11 +303,40 @@ std::shared_ptr<const Fabric> Communicator::fabric(const std::string& machine) {
   return it->second;
 }
 
-const std::vector<Region>& Communicator::regions(const Hints& settings, bool translate) {
+namespace {
+
+const std::string& described(const Hints& settings) {
+  return settings.grid.empty() ? settings.machine : settings.grid;
+}
+
+std::vector<std::string> level_names(const Hints& settings) {
   std::vector<std::string> names = {settings.level};
   for (const LevelChoice& level : settings.inner) names.push_back(level.level);
+  return names;
+}
+
+}  // namespace
+
+std::optional<Rank> Communicator::known_region(const Hints& settings) {
+  if (!described(settings).empty()) return regions(settings).front().id;
+  const bool is_node = settings.inner.empty() && (settings.level.empty() || settings.level == "node");
+  if (!is_node || !world_node_is_known()) return std::nullopt;
+  return find_node(private_->get(), "", true).id;
+}
+
+const std::map<Rank, Rank>* Communicator::peer_regions(const Hints& settings) const {
+  const auto known = peer_regions_.find({described(settings), settings.level});
+  return known == peer_regions_.end() ? nullptr : &known->second;
+}
+
+void Communicator::learn_regions(const Hints& settings, const std::map<Rank, Rank>& regions) {
+  if (!regions.empty()) peer_regions_.try_emplace({described(settings), settings.level}, regions);
+}
+
+const std::vector<Region>& Communicator::regions(const Hints& settings, bool translate) {
+  const std::vector<std::string> names = level_names(settings);
   std::vector<std::string> key = names;
-  key.push_back(settings.grid.empty() ? settings.machine : settings.grid);
+  key.push_back(described(settings));
   const auto it = regions_.find(key);
   if (it != regions_.end()) return it->second;
   std::vector<Region> found;

@@ -217,8 +217,11 @@ class Communicator {
   /// read_descriptions has been called, but for `measured_parameters`, which are measured on the first call.
   std::shared_ptr<const Parameters> parameters(const Hints& settings, bool one_node);
 
-  /// The outermost regions of neighbours, by machine description and level, once a planner has found them.
-  std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions;
+  /// The id of this rank's outermost region, if it can be known without the others. Local.
+  [[nodiscard]] std::optional<Rank> known_region(const Hints& settings);
+  /// The outermost regions of all neighbours, or of more ranks; null until they have been learnt.
+  [[nodiscard]] const std::map<Rank, Rank>* peer_regions(const Hints& settings) const;
+  void learn_regions(const Hints& settings, const std::map<Rank, Rank>& regions);
 
  private:
   Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
@@ -232,6 +235,7 @@ class Communicator {
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
   std::map<std::string, std::shared_ptr<const Parameters>> parameters_;
   std::map<std::vector<std::string>, std::vector<Region>> regions_;  // by machine and names of levels
+  std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions_;  // by machine and level
 };
 
 }  // namespace laneway

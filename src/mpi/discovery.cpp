@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
-#include <numeric>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -130,24 +129,6 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
       return level.name == known[static_cast<std::size_t>(levels[i])];
     });
     regions.push_back(found != tree.end() ? found->region : regions.empty() ? tree.front().region : regions.back());
-  }
-  return regions;
-}
-
-std::map<Rank, Rank> regions_of_all(MPI_Comm comm, const std::string& description, const std::string& level) {
-  const Machine machine = described_world(description).first;
-  const int position = machine.find_levels({level}).front();
-  int size = 0;
-  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::map<Rank, Rank> first_of;  // by the region's id in the world
-  std::map<Rank, Rank> regions;
-  const std::vector<int> in_world = Group(comm).translate(ranks, Group(MPI_COMM_WORLD));
-  for (int rank : ranks) {
-    const int known = in_world[static_cast<std::size_t>(rank)];
-    if (known == MPI_UNDEFINED) return {};
-    regions[rank] = first_of.try_emplace(machine.region_id(position, known), rank).first->second;
   }
   return regions;
 }

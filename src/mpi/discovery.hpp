@@ -2,12 +2,10 @@
 
 #include <mpi.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/types.hpp"
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 
@@ -33,11 +31,6 @@ namespace laneway {
 /// the one around it is equal to it.
 [[nodiscard]] std::vector<Region> find_levels(MPI_Comm comm, const std::string& description,
                                               const std::vector<std::string>& names, bool translate);
-
-/// For each rank of `comm` the id of its region at that level, from a description; none if it is not of all of them.
-/// Local; takes memory for every rank.
-[[nodiscard]] std::map<Rank, Rank> regions_of_all(MPI_Comm comm, const std::string& description,
-                                                  const std::string& level);
 
 /// As hwloc names it; empty where it does not.
 [[nodiscard]] std::string processor_model();

@@ -121,7 +121,7 @@ AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, 
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool all_reorder = agree(priv, failure, hints, {reorder != 0}).front();
+  const bool all_reorder = agree(priv, failure, hints, {reorder != 0}).flags.front();
   if (hints.check) check_edges(priv, edges_of(arguments));
   return {std::move(texts), std::move(hints), all_reorder};
 }

@@ -66,17 +66,22 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   PathVotes votes;
   agreed.hints.strategy.row = &strategies().front();
   std::exception_ptr failure;
+  std::optional<Rank> region;
   try {
     agreed.pattern = describe(communicator.topology());
     if (buffers) agreed.where = look_at(*buffers, extents_of(agreed.pattern));
     agreed.hints = resolve_hints(hints_in(info), communicator.hints);
     communicator.read_descriptions(agreed.hints);
+    region = communicator.known_region(agreed.hints);
     if (asks_for_support(agreed.hints.path)) votes.support = device_support(agreed.where);
   } catch (...) {
     failure = std::current_exception();
   }
-  const auto [translate, no_devices, all_support] =
-      agree(comm, failure, agreed.hints, {world_node_is_known(), !agreed.where.on_device().any(), votes.support.takes});
+  const Agreement agreement =
+      agree(comm, failure, agreed.hints, {world_node_is_known(), !agreed.where.on_device().any(), votes.support.takes},
+            region);
+  const auto [translate, no_devices, all_support] = agreement.flags;
+  communicator.learn_regions(agreed.hints, agreement.regions);
   votes.no_devices = no_devices;
   votes.all_support = all_support;
   resolve_path(agreed, votes);

@@ -42,15 +42,9 @@ std::optional<std::size_t> class_of(std::int64_t bytes) {
 
 void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
   Mailbox mailbox(comm);
-  const std::pair key(hints.grid.empty() ? hints.machine : hints.grid, hints.level);
-  auto known = communicator.peer_regions.find(key);
-  if (known == communicator.peer_regions.end() && hints.grid.empty() && !hints.machine.empty() &&
-      comm.size() <= few_ranks)
-    if (std::map<Rank, Rank> all = regions_of_all(comm.get(), hints.machine, hints.level); !all.empty())
-      known = communicator.peer_regions.emplace(key, std::move(all)).first;
-  Round round = planner.begin(known == communicator.peer_regions.end() ? nullptr : &known->second);
+  Round round = planner.begin(communicator.peer_regions(hints));
   while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
-  if (!planner.peer_regions().empty()) communicator.peer_regions.try_emplace(key, planner.peer_regions());
+  communicator.learn_regions(hints, planner.peer_regions());
 }
 
 std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints) {
@@ -58,7 +52,10 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
   if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
     return nullptr;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  const bool translate = agree(*priv, nullptr, hints, {world_node_is_known()}).front();
+  const Agreement agreement =
+      agree(*priv, nullptr, hints, {world_node_is_known()}, communicator.known_region(hints));
+  const bool translate = agreement.flags.front();
+  communicator.learn_regions(hints, agreement.regions);
   const Region& region = communicator.regions(hints, translate).front();
   const bool chooses = hints.strategy.is_automatic();
   if (chooses && !choose_from(hints, region, *priv).is_automatic()) return nullptr;

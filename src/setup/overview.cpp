@@ -1,15 +1,42 @@
 #include "setup/overview.hpp"
 
 #include <algorithm>
-#include <utility>
+
+#include "core/error.hpp"
 
 namespace laneway {
+
+namespace {
+
+void put_optional(Writer& writer, std::optional<std::int64_t> number) {
+  writer.put_compact(number ? *number + 1 : 0);
+}
+
+std::optional<std::int64_t> get_optional(Reader& reader) {
+  const std::int64_t next = reader.get_compact();
+  return next > 0 ? std::optional(next - 1) : std::nullopt;
+}
+
+}  // namespace
 
 Bytes Summary::to_bytes() const {
   Writer writer;
   writer.put_compact(region);
-  writer.put_compact(sharing ? *sharing + 1 : 0);
-  writer.put(part.to_bytes());
+  writer.put_compact(inner);
+  put_optional(writer, sharing);
+  inside.put(writer);
+  writer.put_compact(static_cast<std::int64_t>(edges.size()));
+  for (const PlacedEdge& edge : edges) {
+    writer.put_compact(edge.region);
+    writer.put_compact(edge.destination);
+    writer.put_compact(edge.bytes);
+    put_optional(writer, edge.begin);
+  }
+  writer.put_compact(static_cast<std::int64_t>(block_bytes.size()));
+  for (const auto& [to, bytes] : block_bytes) {
+    writer.put_compact(to);
+    writer.put_compact(bytes);
+  }
   return writer.take();
 }
 
@@ -17,31 +44,49 @@ Summary Summary::from_bytes(const Bytes& bytes) {
   Reader reader(bytes);
   Summary summary;
   summary.region = static_cast<Rank>(reader.get_compact());
-  if (const auto first = static_cast<Rank>(reader.get_compact()); first > 0) summary.sharing = first - 1;
-  summary.part = ViewPart::from_bytes(reader.get_bytes());
+  summary.inner = static_cast<Rank>(reader.get_compact());
+  if (const auto first = get_optional(reader)) summary.sharing = static_cast<Rank>(*first);
+  summary.inside = InsideEdges::get(reader);
+  summary.edges.resize(static_cast<std::size_t>(reader.get_compact()));
+  for (PlacedEdge& edge : summary.edges) {
+    edge.region = static_cast<Rank>(reader.get_compact());
+    edge.destination = static_cast<Rank>(reader.get_compact());
+    edge.bytes = reader.get_compact();
+    edge.begin = get_optional(reader);
+  }
+  for (auto n = reader.get_compact(); n > 0; --n) {
+    const auto to = static_cast<Rank>(reader.get_compact());
+    summary.block_bytes[to] = reader.get_compact();
+  }
   return summary;
 }
 
-Overview::Overview(const std::vector<Summary>& ranks) {
-  const auto summary = [&](Rank rank) -> const Summary& { return ranks[static_cast<std::size_t>(rank)]; };
+Overview::Overview(std::vector<Summary> ranks) : ranks_(std::move(ranks)) {
   std::map<Rank, Region> regions;
-  std::map<std::optional<Rank>, std::vector<Rank>> sharing;
-  std::vector<ViewPart> parts;
-  for (Rank rank = 0; rank < static_cast<Rank>(ranks.size()); ++rank) {
-    Region& region = regions[summary(rank).region];
-    region.id = summary(rank).region;
+  std::map<Rank, std::vector<Rank>> sharing;
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
+    const Summary& summary = ranks_[static_cast<std::size_t>(rank)];
+    Region& region = regions[summary.region];
+    region.id = summary.region;
     region.members.push_back(rank);
-    if (summary(rank).sharing) sharing[summary(rank).sharing].push_back(rank);
-    parts.push_back(summary(rank).part);
+    if (summary.sharing) sharing[*summary.sharing].push_back(rank);
   }
+  std::vector<ViewPart> parts(ranks_.size());
   const auto part = [&](Rank rank) -> ViewPart& { return parts[static_cast<std::size_t>(rank)]; };
-  for (Rank rank = 0; rank < static_cast<Rank>(ranks.size()); ++rank) {
-    const Summary& from = summary(rank);
-    sharing_[{from.region, from.sharing}] = sharing[from.sharing];
-    for (const auto& edge : from.part.leaving)
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
+    const Summary& from = ranks_[static_cast<std::size_t>(rank)];
+    sharing_[{from.region, from.sharing}] = from.sharing ? sharing.at(*from.sharing) : std::vector<Rank>{};
+    part(rank).inner = from.inner;
+    part(rank).inside = from.inside;
+    for (const PlacedEdge& edge : from.edges) {
+      part(rank).leaving.push_back({edge.region, edge.destination, edge.bytes});
       part(edge.destination).entering.push_back({from.region, rank, edge.bytes});
-    for (const auto& block : from.part.out_blocks)
-      part(regions.at(block.region).members.front()).in_blocks.push_back({from.region, rank, block.bytes});
+      in_one_piece_ = in_one_piece_ && edge.begin;
+    }
+    for (const auto& [to, bytes] : from.block_bytes) {
+      part(rank).out_blocks.push_back({to, rank, bytes});
+      part(regions.at(to).members.front()).in_blocks.push_back({from.region, rank, bytes});
+    }
   }
   for (auto& [id, region] : regions) {
     std::vector<ViewPart> of_members;
@@ -57,21 +102,39 @@ std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
     std::stable_sort(lanes[id].in.begin(), lanes[id].in.end(),
                      [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
   }
-  for (const auto& [id, entering] : lanes)
-    for (const Lane& lane : entering.in) lanes.at(lane.from_region).out.push_back(lane);
-  for (auto& [id, of_region] : lanes) strategy.assign_senders(views_.at(id), of_region.out);
+  for (const auto& [id, there] : lanes)
+    for (const Lane& lane : there.in) lanes.at(lane.from_region).out.push_back(lane);
+  for (auto& [id, there] : lanes) strategy.assign_senders(views_.at(id), there.out);
+  for (auto& [id, there] : lanes)
+    for (Lane& lane : there.in) {
+      const std::vector<Lane>& out = lanes.at(lane.from_region).out;
+      const auto same = std::find_if(out.begin(), out.end(), [&](const Lane& other) {
+        return other.to_region == lane.to_region && other.pieces == lane.pieces;
+      });
+      LANEWAY_ASSERT(1, same != out.end());
+      lane.sender = same->sender;
+    }
   return lanes;
 }
 
 Prediction Overview::predict(const CostModel& costs, const std::map<Rank, LanesOfRegion>* lanes) const {
   Prediction all;
-  for (const auto& [key, ranks] : sharing_) {
+  for (const auto& [key, memory] : sharing_) {
     const RegionView& view = views_.at(key.first);
-    const CostModel there = costs.of_ranks_that_share(key.second ? ranks : std::vector<Rank>{});
+    const CostModel there = costs.of_ranks_that_share(memory);
     all.merge(lanes == nullptr ? there.of_edges(view)
                                : there.of_lanes(view, lanes->at(key.first).in, lanes->at(key.first).out));
   }
   return all;
+}
+
+std::optional<Places> Overview::places(Rank region) const {
+  if (!in_one_piece_) return std::nullopt;
+  Places places;
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank)
+    for (const PlacedEdge& edge : ranks_[static_cast<std::size_t>(rank)].edges)
+      if (edge.region == region) places[{rank, edge.destination}].push_back({*edge.begin, edge.bytes});
+  return places;
 }
 
 }  // namespace laneway

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "setup/overview.hpp"
 
 namespace laneway {
 
@@ -100,33 +99,17 @@ Selection get_selection(Reader& reader) {
   return selection;
 }
 
-/// What is needed of links once lanes are chosen: the sizes of blocks, and of those that are cut the edges.
-void put_links(Writer& writer, const std::vector<Link>& links, const std::vector<Lane>& lanes) {
+void put_links(Writer& writer, const std::vector<Link>& links) {
   writer.put_compact(static_cast<std::int64_t>(links.size()));
   for (const Link& link : links) {
-    const auto is_cut = [&](const SourceBytes& source) {
-      return std::any_of(lanes.begin(), lanes.end(), [&](const Lane& lane) {
-        return lane.from_region == link.region &&
-               std::any_of(lane.pieces.begin(), lane.pieces.end(), [&](const Piece& piece) {
-                 return piece.source == source.rank && (piece.begin != 0 || piece.end != source.bytes);
-               });
-      });
-    };
     writer.put_compact(link.region);
     writer.put_compact(static_cast<std::int64_t>(link.sources.size()));
-    for (const SourceBytes& source : link.sources) {
-      std::vector<CrossEdge> edges;
-      if (is_cut(source))
-        std::copy_if(link.edges.begin(), link.edges.end(), std::back_inserter(edges),
-                     [&](const CrossEdge& edge) { return edge.source == source.rank; });
-      writer.put_compact(source.rank);
-      writer.put_compact(source.bytes);
-      writer.put_compact(static_cast<std::int64_t>(edges.size()));
-      for (const CrossEdge& edge : edges) {
-        writer.put_compact(edge.destination);
-        writer.put_compact(edge.bytes);
-      }
-    }
+    for (const SourceBytes& source : link.sources)
+      for (std::int64_t number : {std::int64_t{source.rank}, source.bytes}) writer.put_compact(number);
+    writer.put_compact(static_cast<std::int64_t>(link.edges.size()));
+    for (const CrossEdge& edge : link.edges)
+      for (std::int64_t number : {std::int64_t{edge.source}, std::int64_t{edge.destination}, edge.bytes})
+        writer.put_compact(number);
   }
 }
 
@@ -138,13 +121,43 @@ std::vector<Link> get_links(Reader& reader) {
     for (SourceBytes& source : link.sources) {
       source.rank = static_cast<Rank>(reader.get_compact());
       source.bytes = reader.get_compact();
-      for (auto n = reader.get_compact(); n > 0; --n) {
-        const auto destination = static_cast<Rank>(reader.get_compact());
-        link.edges.push_back({source.rank, destination, reader.get_compact()});
-      }
+    }
+    link.edges.resize(static_cast<std::size_t>(reader.get_compact()));
+    for (CrossEdge& edge : link.edges) {
+      edge.source = static_cast<Rank>(reader.get_compact());
+      edge.destination = static_cast<Rank>(reader.get_compact());
+      edge.bytes = reader.get_compact();
     }
   }
   return links;
+}
+
+void put_places(Writer& writer, const std::optional<Places>& places) {
+  writer.put_compact(places ? static_cast<std::int64_t>(places->size()) + 1 : 0);
+  if (!places) return;
+  for (const auto& [edge, ranges] : *places) {
+    for (Rank rank : {edge.first, edge.second}) writer.put_compact(rank);
+    writer.put_compact(static_cast<std::int64_t>(ranges.size()));
+    for (const Range& range : ranges)
+      for (std::int64_t number : {range.offset, range.bytes}) writer.put_compact(number);
+  }
+}
+
+std::optional<Places> get_places(Reader& reader) {
+  std::int64_t n = reader.get_compact();
+  if (n == 0) return std::nullopt;
+  Places places;
+  for (; n > 1; --n) {
+    const auto source = static_cast<Rank>(reader.get_compact());
+    const auto destination = static_cast<Rank>(reader.get_compact());
+    std::vector<Range>& ranges = places[{source, destination}];
+    ranges.resize(static_cast<std::size_t>(reader.get_compact()));
+    for (Range& range : ranges) {
+      range.offset = reader.get_compact();
+      range.bytes = reader.get_compact();
+    }
+  }
+  return places;
 }
 
 /// The lanes of all letters, by candidate.
@@ -363,9 +376,13 @@ InsideEdges Planner::inside_edges() const {
   return inside;
 }
 
+Rank Planner::inner_id() const {
+  return inner_.empty() ? rank_ : inner_.front().region.id;
+}
+
 ViewPart Planner::own_part() const {
   ViewPart part;
-  part.inner = inner_.empty() ? rank_ : inner_.front().region.id;
+  part.inner = inner_id();
   for (const Edge& edge : pattern_.out)
     if (crosses(edge)) part.leaving.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
   for (const auto& [region, block] : blocks_) part.out_blocks.push_back({region, rank_, block.bytes()});
@@ -471,15 +488,33 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
 
 Round Planner::go_on() {
   strategy_ = candidates_[selection_.chosen];
-  return strategy_->relays() ? tell_receivers() : plan_inside();
+  if (!strategy_->relays()) return plan_inside();
+  return places_ ? find_forwards() : tell_receivers();
 }
 
 Round Planner::tell_first() {
-  Summary own{region_.id, std::nullopt, own_part()};
+  Summary own;
+  own.region = region_.id;
+  own.inner = inner_id();
   if (options_.costs != nullptr && !options_.costs->sharing().empty()) own.sharing = options_.costs->sharing().front();
+  own.inside = inside_edges();
+  for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
+    const Edge& edge = pattern_.out[i];
+    if (!crosses(edge)) continue;
+    const Rank region = region_of(edge.peer);
+    const std::int64_t bytes = edge.ranges.bytes();
+    const RangeList located = blocks_.at(region).locate(source_ranges(i));
+    const std::int64_t begin = located.runs().front().offset;
+    own.edges.push_back({region, edge.peer, bytes,
+                         located == RangeList{{begin, bytes}} ? std::optional(begin) : std::nullopt});
+  }
+  std::stable_sort(own.edges.begin(), own.edges.end(), [](const PlacedEdge& a, const PlacedEdge& b) {
+    return std::pair(a.region, a.destination) < std::pair(b.region, b.destination);
+  });
+  for (const auto& [region, block] : blocks_) own.block_bytes[region] = block.bytes();
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   if (rank_ == 0) {
-    own_summary_ = own.to_bytes();
+    own_letter_ = own.to_bytes();
     for (Rank rank = 1; rank < options_.ranks; ++rank) round.from.push_back(rank);
     next_ = &Planner::choose_for_all;
   } else {
@@ -491,9 +526,9 @@ Round Planner::tell_first() {
 
 /// All ranks go on from what the letters say, also the one that writes them.
 Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
-  std::vector<Summary> ranks = {Summary::from_bytes(own_summary_)};
+  std::vector<Summary> ranks = {Summary::from_bytes(own_letter_)};
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
-  const Overview overview(ranks);
+  const Overview overview(std::move(ranks));
   std::vector<std::map<Rank, LanesOfRegion>> lanes;
   for (const Strategy* candidate : candidates_)
     lanes.push_back(candidate->relays() ? overview.assign(*candidate) : std::map<Rank, LanesOfRegion>{});
@@ -506,23 +541,26 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
     selection.chosen = best_of(selection, candidates_, options_.exchanges);
   }
   std::map<Rank, Bytes> letters;  // by region
-  for (const Summary& rank : ranks) {
-    Bytes& letter = letters[rank.region];
-    if (!letter.empty()) continue;
-    Writer writer;
-    put_selection(writer, selection);
-    if (candidates_[selection.chosen]->relays()) {
-      const LanesOfRegion& there = lanes[selection.chosen].at(rank.region);
-      put_links(writer, overview.view(rank.region).in, there.in);
-      put_lanes(writer, there.in);
-      put_lanes(writer, there.out);
-    }
-    letter = writer.take();
-  }
-  own_choice_ = letters.at(region_.id);
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
-  for (Rank rank = 1; rank < options_.ranks; ++rank)
-    round.letters.push_back({rank, letters.at(ranks[static_cast<std::size_t>(rank)].region)});
+  for (Rank rank = 0; rank < options_.ranks; ++rank) {
+    const Rank region = overview.region_of(rank);
+    Bytes& letter = letters[region];
+    if (letter.empty()) {
+      Writer writer;
+      put_selection(writer, selection);
+      if (candidates_[selection.chosen]->relays()) {
+        put_links(writer, overview.view(region).in);
+        put_lanes(writer, lanes[selection.chosen].at(region).in);
+        put_lanes(writer, lanes[selection.chosen].at(region).out);
+        put_places(writer, overview.places(region));
+      }
+      letter = writer.take();
+    }
+    if (rank == rank_)
+      own_letter_ = letter;
+    else
+      round.letters.push_back({rank, letter});
+  }
   next_ = &Planner::follow_choice;
   return round;
 }
@@ -533,15 +571,36 @@ Round Planner::await_choice(const std::vector<Bytes>&) {
 }
 
 Round Planner::follow_choice(const std::vector<Bytes>& inbox) {
-  Reader reader(rank_ == 0 ? own_choice_ : inbox.front());
+  Reader reader(rank_ == 0 ? own_letter_ : inbox.front());
   selection_ = get_selection(reader);
   if (candidates_[selection_.chosen]->relays()) {
     view_.region = region_;
     view_.in = get_links(reader);
     get_lanes(reader, itinerary_.in_lanes);
     get_lanes(reader, itinerary_.out_lanes);
+    places_ = get_places(reader);
   }
   return go_on();
+}
+
+/// What sources would tell the receivers of their lanes, and these the destinations.
+Round Planner::find_forwards() {
+  for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
+    const Lane& lane = itinerary_.in_lanes[l];
+    if (lane.receiver != rank_) continue;
+    for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
+      const Rank source = lane.pieces[p].source;
+      for (auto edge = places_->lower_bound({source, -1}); edge != places_->end() && edge->first.first == source;
+           ++edge)
+        for (std::size_t ordinal = 0; ordinal < edge->second.size(); ++ordinal) {
+          auto [offsets, intervals] = within({edge->second[ordinal]}, lane.pieces[p]);
+          if (!offsets.empty())
+            itinerary_.forwards.push_back({static_cast<int>(l), static_cast<int>(p), edge->first.second,
+                                           static_cast<int>(ordinal), std::move(offsets), std::move(intervals)});
+        }
+    }
+  }
+  return finish({});
 }
 
 /// Sources tell the receivers of their lanes the sender, and which bytes of their blocks go to whom.
@@ -676,7 +735,11 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
       const bool whole = !is_cut(lane, lane.pieces[p]);
       int nth = 0;
       for (std::size_t edge : edges->second) {
-        RangeList intervals = whole ? RangeList{{0, pattern_.in[edge].ranges.bytes()}} : cut.at(key).at(nth);
+        RangeList intervals = whole     ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
+                              : places_ ? within({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]},
+                                                 lane.pieces[p])
+                                              .second
+                                        : cut.at(key).at(nth);
         ++nth;
         if (!intervals.empty())
           itinerary_.arrivals.push_back({key.first, key.second, static_cast<int>(edge), std::move(intervals)});

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "pattern/pattern.hpp"
 #include "plan/lower.hpp"
 #include "plan/plan.hpp"
+#include "setup/overview.hpp"
 
 namespace laneway {
 
@@ -134,6 +136,7 @@ class Planner {
   using Phase = Round (Planner::*)(const std::vector<Bytes>&);
 
   void find_blocks();
+  [[nodiscard]] Rank inner_id() const;
   [[nodiscard]] ViewPart own_part() const;
   Round tell_sizes();
   Round tell_blocks();
@@ -142,6 +145,7 @@ class Planner {
   Round await_choice(const std::vector<Bytes>& inbox);
   Round follow_choice(const std::vector<Bytes>& inbox);
   Round go_on();
+  Round find_forwards();
   Round learn_regions(const std::vector<Bytes>& inbox);
   Round share_sizes(const std::vector<Bytes>& inbox);
   Round answer_lanes(const std::vector<Bytes>& inbox);
@@ -191,8 +195,8 @@ class Planner {
   std::map<Rank, Block> blocks_;
   std::vector<Rank> expected_;
   double begun_ = 0;
-  Bytes own_summary_;  ///< of the rank that chooses for all
-  Bytes own_choice_;
+  Bytes own_letter_;  ///< of the rank that chooses for all, to itself
+  std::optional<Places> places_;
   RegionView view_;
   std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate
   std::vector<std::vector<Lane>> out_lanes_;

@@ -150,13 +150,15 @@ struct VirtualRank {
 class Setup {
  public:
   Setup(const PatternOf& pattern, const Machine& machine, std::span<const LevelOf> levels,
-        const LoweringOptions& lowering, const Parameters* parameters, ModelKind model = ModelKind::overlap)
+        const LoweringOptions& lowering, const Parameters* parameters, ModelKind model = ModelKind::overlap,
+        Rank few = 0)
       : pattern_(pattern),
         machine_(machine),
         levels_(levels),
         lowering_(lowering),
         parameters_(parameters),
-        model_(model) {}
+        model_(model),
+        few_(few) {}
 
   VirtualSetup plan(std::span<const Rank> ascending) {
     std::set<Rank> regions;
@@ -204,7 +206,7 @@ class Setup {
     virtual_rank.region = machine_.region(levels_.front().level, rank);
     for (const LevelOf& level : levels_.subspan(1))
       virtual_rank.inner.push_back({machine_.region(level.level, rank), level.candidates, level.deduplicate});
-    PlanOptions options{levels_.front().deduplicate, lowering_};
+    PlanOptions options{.deduplicate = levels_.front().deduplicate, .lowering = lowering_, .ranks = few_};
     if (parameters_) {
       CostOptions cost;
       cost.model = model_;
@@ -269,6 +271,7 @@ class Setup {
   const LoweringOptions& lowering_;
   const Parameters* parameters_;
   const ModelKind model_;
+  const Rank few_;
   const Outside outside_ = [this](Rank from, Rank to, int exchange) { return letter(from, to, exchange); };
   std::vector<double> agreed_;
   std::map<std::pair<Rank, int>, Letters> kept_;  // by region and exchange
@@ -314,19 +317,15 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
   std::vector<LevelOf> levels = {{0, {&strategy}, options.deduplicate}};
   for (const Strategy* inside : inner)
     levels.push_back({static_cast<int>(levels.size()), {inside}, options.deduplicate});
-  return Setup(one_of(pattern), machine, levels, options.lowering, nullptr).plan(all_ranks(pattern.size()));
+  return Setup(one_of(pattern), machine, levels, options.lowering, nullptr, {}, options.ranks)
+      .plan(all_ranks(pattern.size()));
 }
 
-VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
-                                const StrategySettings& settings, const LoweringOptions& lowering,
-                                const Parameters* parameters) {
-  return plan_some_virtual_ranks(one_of(pattern), machine, levels, all_ranks(pattern.size()), settings, lowering,
-                                 parameters);
-}
+namespace {
 
-VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine, const Levels& levels,
-                                     std::span<const Rank> ranks, const StrategySettings& settings,
-                                     const LoweringOptions& lowering, const Parameters* parameters, ModelKind model) {
+VirtualSetup plan_levels(const PatternOf& pattern, const Machine& machine, const Levels& levels,
+                         std::span<const Rank> planned, const StrategySettings& settings,
+                         const LoweringOptions& lowering, const Parameters* parameters, ModelKind model, Rank few) {
   StrategySettings known = settings;
   known.fabric = Fabric::of(machine);
   const std::vector<int> positions = machine.find_levels(levels.names());
@@ -337,7 +336,22 @@ VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& ma
     candidates.emplace_back(choice, known);
     all.push_back({positions[i], candidates.back().get(), choice.deduplicate});
   }
-  return Setup(pattern, machine, all, lowering, parameters, model).plan(ranks);
+  return Setup(pattern, machine, all, lowering, parameters, model, few).plan(planned);
+}
+
+}  // namespace
+
+VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
+                                const StrategySettings& settings, const LoweringOptions& lowering,
+                                const Parameters* parameters, Rank ranks) {
+  return plan_levels(one_of(pattern), machine, levels, all_ranks(pattern.size()), settings, lowering, parameters,
+                     ModelKind::overlap, ranks);
+}
+
+VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine, const Levels& levels,
+                                     std::span<const Rank> ranks, const StrategySettings& settings,
+                                     const LoweringOptions& lowering, const Parameters* parameters, ModelKind model) {
+  return plan_levels(pattern, machine, levels, ranks, settings, lowering, parameters, model, 0);
 }
 
 }  // namespace laneway

@@ -41,11 +41,11 @@ struct VirtualSetup {
 
 /// The same with the strategies and levels of a choice; `machine` is the grid where the choice works on one, and its
 /// links between devices are known to the strategies. `parameters` are needed where a strategy is to be chosen; ranks
-/// of a node are taken to share memory.
+/// of a node are taken to share memory. `ranks`: as in PlanOptions.
 [[nodiscard]] VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
                                               const StrategySettings& settings = {},
                                               const LoweringOptions& lowering = {},
-                                              const Parameters* parameters = nullptr);
+                                              const Parameters* parameters = nullptr, Rank ranks = 0);
 
 /// What one rank sends and receives, without that of others being known: it is asked for the same rank several times.
 using PatternOf = std::function<RankPattern(Rank)>;
