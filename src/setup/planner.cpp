@@ -600,6 +600,7 @@ Round Planner::find_forwards() {
         }
     }
   }
+  expected_.clear();
   return finish({});
 }
 
