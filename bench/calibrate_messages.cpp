@@ -119,7 +119,7 @@ void add_overheads(const Run& run, const std::string& path, Shifts&& shifts_of, 
   for (const int bytes : {8, 512, 1024, 4096})
     for (const int messages : doubling(32)) {
       const std::vector<Shift> shifts = shifts_of(run, static_cast<std::size_t>(messages));
-      if (shifts.empty()) break;
+      if (shifts.empty()) return;
       list.push_back({.what = {{"measure", "overhead"},
                                {"path", path},
                                {"messages", messages_of_rank(run, shifts)},

@@ -141,8 +141,6 @@ std::vector<Shift> shifts_between_nodes(const Run& run, std::size_t count) {
         std::ranges::count_if(ranks, [&](Rank rank) { return !crosses(rank, other(rank, distance)); }), distance);
   std::ranges::sort(distances);
   std::erase_if(distances, [&](const auto& each) { return 2 * each.first > run.ranks + distances.front().first; });
-  constexpr std::size_t least = 4;
-  if (count > std::max(least, distances.size())) return {};
   std::vector<Shift> shifts(count);
   for (std::size_t i = 0; i < count; ++i) {
     const Rank distance = distances[i % distances.size()].second;
