@@ -19,8 +19,8 @@ namespace {
 /// and what has been used so often is expected to be used as often again.
 constexpr std::int64_t default_after = 20;
 
-/// Solvers go through their packages several times a cycle, cycle after cycle: within so many exchanges a strategy makes
-/// up for its longer setup. Whether plans save anything at all is tried.
+/// Solvers go through their packages several times a cycle, cycle after cycle: within so many exchanges a strategy
+/// makes up for its longer setup. Whether plans save anything at all is tried.
 constexpr const char* expected_exchanges = "200";
 
 /// Cycles that a multigrid solver runs with plans, and as many by hypre alone, to show which are faster.

@@ -1,4 +1,5 @@
-// A program that never calls MPI_Init: communicators of a session, to which MPI_COMM_WORLD and MPI_COMM_SELF are unknown.
+// A program that never calls MPI_Init: communicators of a session, to which MPI_COMM_WORLD and MPI_COMM_SELF are
+// unknown.
 #include "check.hpp"
 
 int main() {
