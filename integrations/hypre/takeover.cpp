@@ -19,6 +19,10 @@ namespace {
 /// and what has been used so often is expected to be used as often again.
 constexpr std::int64_t default_after = 20;
 
+/// Solvers go through their packages several times a cycle, cycle after cycle: within so many exchanges a strategy
+/// makes up for its longer setup. Whether plans save anything at all is tried.
+constexpr const char* expected_exchanges = "200";
+
 /// Cycles that a multigrid solver runs with plans, and as many by hypre alone, to show which are faster.
 constexpr std::int64_t default_trial = 16;
 constexpr double worthwhile = 0.99;
@@ -308,6 +312,7 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
   MPI_Info_set(info, "lnw_check", "true");
+  if (environment("LANEWAY_EXCHANGES").empty()) MPI_Info_set(info, "lnw_exchanges", expected_exchanges);
   const int code =
       LNW_Hypre_exchange_init(exchange.job, exchange.block_size, exchange.package,
                               kind.deduplicates ? LNW_HYPRE_PACKED : LNW_HYPRE_ENTRIES, info, &plan.exchange);

@@ -19,7 +19,7 @@ std::atomic<bool> any_adopted{false};
 /// `comm` has just been made from `comm_old`; collective. Where that fails (bad hints) it does so on all ranks, and
 /// `comm` is left to the MPI library.
 void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) noexcept {
-  if (!enabled() || comm == MPI_COMM_NULL) return;
+  if (!enabled() || comm == MPI_COMM_NULL || !has_world()) return;
   try {
     adopt_graph(comm_old, comm, info);
     any_adopted.store(true, std::memory_order_relaxed);

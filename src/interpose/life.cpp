@@ -30,6 +30,13 @@ bool enabled() {
   return !disabled;
 }
 
+bool has_world() {
+  int initialized = 0;
+  int finalized = 0;
+  return PMPI_Initialized(&initialized) == MPI_SUCCESS && PMPI_Finalized(&finalized) == MPI_SUCCESS && initialized &&
+         !finalized;
+}
+
 }  // namespace laneway::interpose
 
 using namespace laneway::interpose;

@@ -46,6 +46,7 @@ constexpr const char* cannot_progress =
     "this MPI library does not let relayed data progress in its own calls; see LANEWAY_PROGRESS";
 constexpr const char* other_order =
     "some rank has a neighbor twice, and this MPI library has an order of its own for what goes there";
+constexpr const char* no_world = "MPI_Init has not been called, or MPI_Finalize has";
 constexpr const char* no_topology = "the communicator has no topology";
 
 /// Whether the MPI library delivers what one rank sends another along several edges in the order of the edges, as MPI
@@ -92,6 +93,7 @@ const char* or_against_call(const char* reason, MPI_Comm comm, Form form, const 
 
 const char* reason_against_persistent(MPI_Comm comm, Form form) {
   if (!enabled()) return by_hand;
+  if (!has_world()) return no_world;
   int inter = 0;
   int kind = MPI_UNDEFINED;
   if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter ||

@@ -7,6 +7,9 @@ namespace laneway::interpose {
 /// False under LANEWAY_DISABLE=1.
 [[nodiscard]] bool enabled();
 
+/// Whether there are MPI_COMM_WORLD and MPI_COMM_SELF, which programs that only open sessions have not.
+[[nodiscard]] bool has_world();
+
 /// How split-phase operations (nonblocking and persistent ones) of this process progress while it is in MPI calls that
 /// know nothing of them.
 enum class SplitPhase {

@@ -357,6 +357,14 @@ void test_free_with_pending(AllToAll exchange) {
   CHECK(exchange.comm == MPI_COMM_NULL);
   CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   exchange.check();
+  if (taken) {
+    exchange.comm = exchange.graph.create_adjacent(MPI_COMM_WORLD);
+    exchange.fill(9);
+    request = exchange.start();
+    CHECK(MPI_Comm_disconnect(&exchange.comm) == MPI_SUCCESS && exchange.comm == MPI_COMM_NULL);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    exchange.check();
+  }
 #ifdef ALLTOALL_INIT
   if (!has_persistent) return;
   exchange.comm = exchange.graph.create_adjacent(MPI_COMM_WORLD);

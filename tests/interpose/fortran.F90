@@ -22,7 +22,8 @@ program fortran
 #define STATUS_TYPE integer, dimension(MPI_STATUS_SIZE)
 #endif
 
-  integer :: ierror, rank, size, i, step, total, failures, done, where
+  integer :: ierror, rank, size, i, step, total, failures, done, where, provided
+  character(16) :: argument
   logical :: flag
   COMM_TYPE :: graph
   REQUEST_TYPE :: requests(4), persistent
@@ -30,7 +31,14 @@ program fortran
   integer :: from_left, indices(4)
 
   failures = 0
-  call MPI_Init(ierror)
+  argument = ''
+  if (command_argument_count() > 0) call get_command_argument(1, argument)
+  if (argument == 'threads') then
+    call MPI_Init_thread(MPI_THREAD_MULTIPLE, provided, ierror)
+    call expect(provided == MPI_THREAD_MULTIPLE, 'MPI_THREAD_MULTIPLE')
+  else
+    call MPI_Init(ierror)
+  end if
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, size, ierror)
   allocate (ranks(size), send(size), receive(size), counts(size), places(size))
@@ -101,6 +109,7 @@ program fortran
   if (persistent /= MPI_REQUEST_NULL) call fail('a freed request is not null')
 #endif
   call conformance()
+  if (argument == 'threads') call in_threads()
   call MPI_Comm_free(graph, ierror)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   if (rank == 0 .and. total == 0) print '(a)', 'all checks hold'
@@ -113,7 +122,6 @@ contains
     integer, parameter :: address = MPI_ADDRESS_KIND
     integer :: key, kind, count
     integer(address) :: value
-    character(16) :: argument
     COMM_TYPE :: copy, part, other
     REQUEST_TYPE :: request, before
     STATUS_TYPE :: status  ! without one, MPI_Request_get_status of Open MPI 4.1 always says false
@@ -177,8 +185,6 @@ contains
     call check('alltoall after an error')
 
     ! Rank 0 is alone with the operation until the barrier.
-    argument = ''
-    if (command_argument_count() > 0) call get_command_argument(1, argument)
     call fill()
     if (rank == 0 .and. size > 1) then
       call MPI_Ineighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, graph, request, ierror)
@@ -203,6 +209,16 @@ contains
     call check('Ineighbor_alltoall after misuse')
     call MPI_Comm_set_errhandler(graph, MPI_ERRORS_ARE_FATAL, ierror)
 
+    ! Rank 0 relays for others, and sits in another call until another rank has completed its part.
+    do step = 6, 9
+      call fill()
+      call MPI_Ineighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, graph, request, ierror)
+      if (rank == 0) call block_until_others_are_done(step)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+      if (rank > 0) call block_until_others_are_done(step)
+      call check('Ineighbor_alltoall while rank 0 is in another call')
+    end do
+
 #ifdef INIT
     ! Inactive requests among others; the last one is alive at the end.
     call INIT(send, counts, places, MPI_INTEGER, receive, counts, places, MPI_INTEGER, graph, &
@@ -222,6 +238,70 @@ contains
     call MPI_Wait(persistent, MPI_STATUS_IGNORE, ierror)
     call check('a persistent operation at the end')
 #endif
+  end subroutine
+
+  ! Each thread has a communicator and requests of its own.
+  subroutine in_threads()
+    integer, parameter :: threads = 3
+    integer :: thread, error, wrong(threads)
+    COMM_TYPE :: comms(threads)
+    do thread = 1, threads
+      call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, ranks, MPI_UNWEIGHTED, size, ranks, MPI_UNWEIGHTED, &
+                                          MPI_INFO_NULL, .false., comms(thread), error)
+    end do
+    wrong = 0
+    !$omp parallel do num_threads(threads) schedule(static, 1)
+    do thread = 1, threads
+      call exchange_often(comms(thread), thread, wrong(thread))
+    end do
+    call expect(all(wrong == 0), 'exchanges of threads')
+    do thread = 1, threads
+      call MPI_Comm_free(comms(thread), error)
+    end do
+  end subroutine
+
+  recursive subroutine exchange_often(comm, thread, wrong)
+    COMM_TYPE, intent(in) :: comm
+    integer, intent(in) :: thread
+    integer, intent(inout) :: wrong
+    integer :: round, error, j, mine(size)
+    integer, asynchronous :: theirs(size)
+    REQUEST_TYPE :: request
+    do round = 1, 20
+      mine = [(1000*round + 100*thread + 10*rank + j, j=0, size - 1)]
+      theirs = -1
+      if (modulo(round, 2) == 0) then
+        call MPI_Neighbor_alltoall(mine, 1, MPI_INTEGER, theirs, 1, MPI_INTEGER, comm, error)
+      else
+        call MPI_Ineighbor_alltoall(mine, 1, MPI_INTEGER, theirs, 1, MPI_INTEGER, comm, request, error)
+        call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+      end if
+      wrong = wrong + count(theirs /= [(1000*round + 100*thread + 10*j + rank, j=0, size - 1)])
+    end do
+  end subroutine
+
+  subroutine block_until_others_are_done(which)
+    integer, intent(in) :: which
+    integer :: word, sum
+    REQUEST_TYPE :: message
+    if (which == 6) then
+      call MPI_Barrier(MPI_COMM_WORLD, ierror)
+    else if (which == 7) then
+      word = 1
+      call MPI_Allreduce(word, sum, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+      call expect(sum == size, 'a sum')
+    else if (rank == 1) then
+      word = which
+      call MPI_Send(word, 1, MPI_INTEGER, 0, 4, MPI_COMM_WORLD, ierror)
+    else if (rank == 0 .and. size > 1) then
+      if (which == 8) then
+        call MPI_Recv(word, 1, MPI_INTEGER, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)
+      else
+        call MPI_Irecv(word, 1, MPI_INTEGER, 1, 4, MPI_COMM_WORLD, message, ierror)
+        call MPI_Wait(message, MPI_STATUS_IGNORE, ierror)
+      end if
+      call expect(word == which, 'a message from rank 1')
+    end if
   end subroutine
 
   ! MPICH 4.0 adds one to it, as it does to the indices of C.

@@ -225,7 +225,7 @@ TEST(Parameters, UnknownNamesAreRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what())
                   .find("there are no parameters of 'lasen': give a path that ends in .toml, or one "
-                        "of cluster-2x8-1gbit, cluster-4x4-200mbit, default-ethernet, default-hpc"),
+                        "of cluster-2x8-1gbit, cluster-4x4-200mbit, cluster-4x4-50mbit, default-ethernet, default-hpc"),
               0);
   }
   EXPECT_THROW((void)Parameters::read("/nowhere.toml"), Error);
