@@ -83,26 +83,33 @@ std::optional<MemoryUse> most_memory(const Candidate& candidate, const Run& run)
   return most;
 }
 
-/// Of all ranks' exchanges. Collective.
-Demand find_demand(const Run& run, const Exchange& exchange) {
-  const auto count = static_cast<std::size_t>(run.nodes.count);
-  std::vector<Crossing> between(count * count);
-  const auto row = static_cast<std::size_t>(run.nodes.of[static_cast<std::size_t>(run.rank)]) * count;
-  std::ranges::copy(crossings(exchange, run.rank, run.nodes), between.begin() + static_cast<std::ptrdiff_t>(row));
-  static_assert(sizeof(Crossing) == 3 * sizeof(std::int64_t));
-  MPI_Allreduce(MPI_IN_PLACE, between.data(), static_cast<int>(3 * between.size()), MPI_INT64_T, MPI_SUM, run.comm);
-  return demand(between, run.nodes.count);
+/// A table by nodes, to which each rank adds a row: that of its node. On rank 0; empty elsewhere. Collective.
+template <class T>
+std::vector<T> add_rows(const Run& run, const std::vector<T>& row) {
+  const std::size_t length = row.size();
+  const auto bytes = static_cast<int>(length * sizeof(T));
+  std::vector<T> rows(run.is_root() ? static_cast<std::size_t>(run.ranks) * length : 0);
+  MPI_Gather(row.data(), bytes, MPI_BYTE, rows.data(), bytes, MPI_BYTE, 0, run.comm);
+  if (!run.is_root()) return {};
+  std::vector<T> table(static_cast<std::size_t>(run.nodes.count) * length);
+  for (std::size_t rank = 0; rank < run.nodes.of.size(); ++rank) {
+    const std::size_t to = static_cast<std::size_t>(run.nodes.of[rank]) * length;
+    for (std::size_t k = 0; k < length; ++k) table[to + k] += rows[rank * length + k];
+  }
+  return table;
 }
 
+/// Of all ranks' exchanges, on rank 0. Collective.
+Demand find_demand(const Run& run, const Exchange& exchange) {
+  const std::vector<Crossing> all = add_rows(run, crossings(exchange, run.rank, run.nodes));
+  return run.is_root() ? demand(all, run.nodes.count) : Demand{};
+}
+
+/// On rank 0; empty if not known. Collective.
 std::vector<std::vector<std::int64_t>> node_matrix(const Candidate& candidate, const Run& run) {
   const std::optional<std::vector<Message>> messages = candidate.messages();
   if (!messages) return {};
-  const auto count = static_cast<std::size_t>(run.nodes.count);
-  std::vector<std::int64_t> all(count * count);
-  const std::vector<std::int64_t> own = bytes_by_node(*messages, run.nodes);
-  const auto node = static_cast<std::size_t>(run.nodes.of[static_cast<std::size_t>(run.rank)]);
-  std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(node * count));
-  MPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_SUM, run.comm);
+  const std::vector<std::int64_t> all = add_rows(run, bytes_by_node(*messages, run.nodes));
   std::vector<std::vector<std::int64_t>> rows;
   for (auto row = all.begin(); row != all.end(); row += run.nodes.count) rows.emplace_back(row, row + run.nodes.count);
   return rows;

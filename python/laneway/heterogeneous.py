@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from laneway import machines, model, points, results, simulator
+from laneway import machines, model, points, results
 from laneway.errors import UserError
 from laneway.paths import find_local_tool
 from laneway.places import Simulated
@@ -92,8 +92,7 @@ def _point(nodes: int, way: Way, candidates: Iterable[str], pattern: str, sizes:
     arguments = ("neighbor", "--op", "alltoallv", "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
     arguments += ("--devices", str(GPUS), "--host-processes", str(way.processes), "--staged")
     arguments += ("--strategy", ",".join(candidates), *points.once(MACHINE))
-    # Setup is not shown here, so looking for its messages may take long.
-    variables = (("LANEWAY_MESSAGE_CAP", str(cap)), (simulator.PROBE, "1e-6"))
+    variables = (("LANEWAY_MESSAGE_CAP", str(cap)),)
     return Point(Simulated(MACHINE, nodes, way.ranks), arguments, variables, () if file is None else (file,))
 
 
@@ -282,7 +281,7 @@ def senders(counts: Sequence[int], volumes: Sequence[int]) -> list[Case]:
         arguments = ("neighbor", "--op", "alltoallv", "--pattern", f"nodes:size={count},to=1,messages={count}")
         arguments += ("--bytes", ",".join(map(str, sizes)), "--devices", str(count), "--strategy", "direct")
         arguments += points.once(MACHINE)
-        wanted.append(Point(Simulated(MACHINE, 2, CORES), arguments, ((simulator.PROBE, "1e-6"),)))
+        wanted.append(Point(Simulated(MACHINE, 2, CORES), arguments))
     cases = []
     for count, records in zip(counts, points.run_all(wanted), strict=True):
         for volume in volumes:

@@ -64,9 +64,7 @@ void create_keys() {
 /// A communicator of the same ranks. Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
 MPI_Comm duplicate(MPI_Comm original) {
   // The creation below blocks without advancing active exchanges, which others may wait for before they come here.
-  std::vector<MPI_Request> barrier(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Ibarrier(original, barrier.data()), "MPI_Ibarrier");
-  wait_all_progressing(barrier);
+  barrier_progressing(original);
   MPI_Group group = MPI_GROUP_NULL;
   check_mpi(MPI_Comm_group(original, &group), "MPI_Comm_group");
   MPI_Comm copy = MPI_COMM_NULL;

@@ -28,6 +28,9 @@ class Mailbox {
 /// Completes `requests`, advancing active exchanges meanwhile.
 void wait_all_progressing(std::vector<MPI_Request>& requests);
 
+/// A barrier that advances active exchanges meanwhile.
+void barrier_progressing(MPI_Comm comm);
+
 /// An allreduce that advances active exchanges meanwhile.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);
 template <class T>
