@@ -49,6 +49,7 @@ Bytes ViewPart::to_bytes() const {
   put_all(writer, in_blocks);
   writer.put(inside);
   writer.put(inner);
+  writer.put(distance);
   return writer.take();
 }
 
@@ -61,6 +62,7 @@ ViewPart ViewPart::from_bytes(const Bytes& bytes) {
   get_all(reader, part.in_blocks);
   part.inside = reader.get<InsideEdges>();
   part.inner = reader.get<Rank>();
+  part.distance = reader.get<std::int32_t>();
   return part;
 }
 
@@ -69,9 +71,11 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
   std::map<Rank, Link> in;
   std::vector<Rank> inner;
   std::vector<InsideEdges> inside;
+  std::vector<int> distance;
   for (const ViewPart& part : parts) {
     inner.push_back(part.inner);
     inside.push_back(part.inside);
+    distance.push_back(part.distance);
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Rank member = region.members[i];
@@ -80,8 +84,8 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
     for (const auto& block : parts[i].out_blocks) out[block.region].sources.push_back({block.source, block.bytes});
     for (const auto& block : parts[i].in_blocks) in[block.region].sources.push_back({block.source, block.bytes});
   }
-  return {std::move(region), std::move(inner), std::move(inside), sorted_links(std::move(out)),
-          sorted_links(std::move(in))};
+  return {std::move(region),           std::move(inner),   std::move(inside), sorted_links(std::move(out)),
+          sorted_links(std::move(in)), std::move(distance)};
 }
 
 }  // namespace laneway

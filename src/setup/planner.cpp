@@ -255,6 +255,7 @@ InsideEdges Planner::inside_edges() const {
 Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
   ViewPart part;
   part.inner = inner_.empty() ? rank_ : inner_.front().region.id;
+  part.distance = options_.network_distance;
   for (const Edge& edge : pattern_.out)
     if (crosses(edge)) part.leaving.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
   for (const Edge& edge : pattern_.in)
@@ -517,6 +518,7 @@ Round Planner::plan_inside() {
   // Inside a region messages are shared as on-node parts of lanes are.
   child_options_ = options_;
   child_options_.deduplicate = inner_.front().deduplicate;
+  child_options_.network_distance = 0;  // nothing leaves the region
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
   ++child_options_.lowering.level;
   const Candidates& chosen = inner_.front().candidates;

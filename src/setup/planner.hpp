@@ -49,6 +49,7 @@ struct PlanOptions {
   /// A strategy that relays is chosen if it makes up for its setup within so many exchanges.
   double exchanges = 20;
   double (*clock)() = nullptr;  ///< seconds; null: setup is taken to cost nothing
+  int network_distance = 0;     ///< this rank's own: how far the nearest network interface is, 0 if that is not known
 };
 
 /// The strategies from which a planner may choose; with one there is nothing to choose.

@@ -205,6 +205,7 @@ class Setup {
     for (const LevelOf& level : levels_.subspan(1))
       virtual_rank.inner.push_back({machine_.region(level.level, rank), level.candidates, level.deduplicate});
     PlanOptions options{levels_.front().deduplicate, lowering_};
+    if (levels_.front().level == 0) options.network_distance = network_distance(machine_, rank);
     if (parameters_) {
       CostOptions cost;
       cost.model = model_;
