@@ -91,8 +91,10 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   } catch (...) {
     failure = std::current_exception();
   }
+  // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
+  const bool no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
   const auto [translate, no_devices, all_support] =
-      agree(comm, failure, agreed.hints, {world_node_is_known(), !agreed.where.on_device().any(), votes.support.takes});
+      agree(comm, failure, agreed.hints, {world_node_is_known(), no_device, votes.support.takes});
   votes.no_devices = no_devices;
   votes.all_support = all_support;
   resolve_path(agreed, votes);
