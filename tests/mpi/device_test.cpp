@@ -74,6 +74,8 @@ class DeviceTest : public MpiTest {
     EXPECT_EQ(result, received(exchange));
   }
 
+  void exchange_in_stream(const char* path);
+
   Comm ring_;
 };
 
@@ -103,9 +105,12 @@ TEST_F(DeviceTest, EveryKindOfMemoryInTurn) {
 
 /// Work before an exchange and after it is in a stream only; the host waits for nothing but the exchange.
 TEST_F(DeviceTest, StreamsOrderWhatComesBeforeAndAfter) {
+  for (const char* const path : {"auto", "dd"}) exchange_in_stream(path);
+}
+
+void DeviceTest::exchange_in_stream(const char* path) {
   const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
-  const Mirror first_result(Mirror::Kind::device, 2 * bytes);
-  LNW_Request request = make(send.data(), receive.data());
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", path}});
   EXPECT_MPI(LNW_Request_set_stream(request, device_stream()));
   std::vector<Bytes> data;
   for (int exchange = 0; exchange < 6; ++exchange) data.push_back(sent(rank(), exchange));
