@@ -144,7 +144,7 @@ class DeviceCopies {
     std::uint8_t queue = 0;
     bool lends = false;
     const Event* shared = nullptr;  // of those that lend: what borrowers wait for
-    bool by_buffer = false;  // bases are the rank's own buffers; otherwise those of its one step
+    bool by_buffer = false;         // bases are the rank's own buffers; otherwise those of its one step
     bool trailing = false;
     bool waited_for = true;
   };

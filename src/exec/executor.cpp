@@ -25,8 +25,8 @@ struct LentRecord {
   std::uint64_t generation = 0;  ///< counts bindings
   std::int64_t offset = 0;       ///< of the memory in the send buffer
   SharedDeviceMemory memory;
-  lnw_ipc_event ready{};            ///< comes before what may be read, if `has_event`
-  lnw_device_event own = nullptr;   ///< the same in its own process
+  lnw_ipc_event ready{};           ///< comes before what may be read, if `has_event`
+  lnw_device_event own = nullptr;  ///< the same in its own process
   bool has_event = false;
 };
 static_assert(sizeof(LentRecord) <= lent_record_bytes);
@@ -293,9 +293,8 @@ void Executor::begin_on_device(int step) {
   Borrowed* const borrowed = borrows(what) ? &borrowed_from(what.peer) : nullptr;
   std::byte* const from = borrowed != nullptr ? borrowed->base : from_of(place);
   // What comes later in the stream comes after the event, too.
-  const bool is_first =
-      borrowed != nullptr &&
-      std::exchange(borrowed->ordered_in[device_->stream_of(step)], memory_->exchange) != memory_->exchange;
+  const bool is_first = borrowed != nullptr && std::exchange(borrowed->ordered_in[device_->stream_of(step)],
+                                                             memory_->exchange) != memory_->exchange;
   device_->begin(step, from, to_of(place), is_first ? borrowed->ready : nullptr, [this](int each) {
     if (plan_->steps[static_cast<std::size_t>(each)].kind == StepKind::put) raise_flag(each);
     complete(each);

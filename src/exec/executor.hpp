@@ -93,7 +93,7 @@ class Executor final : public Progressive {
     IpcMapping mapping;
     std::byte* base = nullptr;
     Event opened;
-    lnw_device_event ready = nullptr;         ///< comes before what is borrowed; null: its flag says so
+    lnw_device_event ready = nullptr;           ///< comes before what is borrowed; null: its flag says so
     std::array<std::uint64_t, 2> ordered_in{};  ///< by stream: the last exchange in which it has waited for that
   };
 
@@ -159,7 +159,7 @@ class Executor final : public Progressive {
   bool deferred_ = false;      // nothing begins before what is in the user's stream is done
   Device worker_;              // copies what is borrowed, and pins
   DeviceMemory mirror_;        // what is lent, if that is not on a device
-  Event lent_ready_;  // what is lent may be read after it; none where devices share no events
+  Event lent_ready_;           // what is lent may be read after it; none where devices share no events
   std::map<Rank, Borrowed> borrowed_;
   std::array<std::byte*, buffer_kinds> bases_{};
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given

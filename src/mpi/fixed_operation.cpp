@@ -64,7 +64,8 @@ FixedOperation::FixedOperation(Communicator& communicator, const Describe& descr
   reasons_ = std::move(planned.reasons);
   gives_device_addresses_ = agreed.path == MemoryPath::device_aware;
   order_ = std::make_shared<StartOrder>(comm, agreed.tag);
-  if (!is_direct() || planned.memory) bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory), gives_device_addresses_);
+  if (!is_direct() || planned.memory)
+    bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory), gives_device_addresses_);
 }
 
 void FixedOperation::check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const {

@@ -233,9 +233,7 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
 Planned make_tuned_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
                         std::optional<Planned> made) {
   const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
-  const MakePlan first = [&] {
-    return made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost);
-  };
+  const MakePlan first = [&] { return made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost); };
   if (outermost.is_automatic() && agreed.hints.tuning == Tuning::measure)
     return measure(communicator, comm, agreed, outermost, first);
   return make_local(communicator, comm, agreed, first());
