@@ -122,7 +122,11 @@ bool Stream::is_capturing() const {
 }
 
 void Stream::wait(const Event& event) const {
-  device_.check(device_.table().stream_wait_event(device_.number(), handle_, event.handle()), "wait for an event");
+  wait(event.handle());
+}
+
+void Stream::wait(lnw_device_event event) const {
+  device_.check(device_.table().stream_wait_event(device_.number(), handle_, event), "wait for an event");
 }
 
 Event::Event(Device device, Use use) : device_(device) {

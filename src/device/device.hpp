@@ -140,6 +140,7 @@ class Stream {
   [[nodiscard]] bool idle() const;
   [[nodiscard]] bool is_capturing() const;
   void wait(const Event& event) const;
+  void wait(lnw_device_event event) const;
   void copy(void* to, const void* from, std::size_t bytes) const {
     device_.check(device_.table().copy(device_.number(), handle_, to, from, bytes), "copy");
   }

@@ -149,8 +149,9 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
   units_.push_back(std::move(unit));
 }
 
-void DeviceCopies::add_lending(std::vector<int> steps) {
+void DeviceCopies::add_lending(std::vector<int> steps, const Event* ready) {
   Unit unit;
+  unit.shared = ready;
   unit.queue = reading;
   unit.lends = true;
   for (int s : steps) unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());

@@ -68,14 +68,19 @@ class DeviceCopies {
   /// Steps that are always launched together. More than one must be copies between the rank's own buffers. Nobody waits
   /// for the end of those that are `trailing` if there is a user's stream.
   void add(const Plan& plan, std::vector<int> steps, bool trailing);
-  /// Steps that copy nothing, and are done when all that the user's stream held at the start is, and the mirror too.
-  void add_lending(std::vector<int> steps);
+  /// Steps that copy nothing, and are done when all that the user's stream held at the start is, and the mirror too;
+  /// or at once, if `ready` tells those who borrow when that is. It must outlive the object.
+  void add_lending(std::vector<int> steps, const Event* ready);
   /// From now on each exchange begins with a copy of `bytes` bytes to a device.
   void set_mirror(const std::byte* from, std::byte* to, std::int64_t bytes) { mirror_ = {from, to, bytes}; }
   void prepare();
 
   [[nodiscard]] bool has(int step) const { return unit_of_[static_cast<std::size_t>(step)] >= 0; }
   [[nodiscard]] bool empty() const { return units_.empty(); }
+  /// Which of the two streams a step is put into.
+  [[nodiscard]] std::size_t stream_of(int step) const {
+    return units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])].queue;
+  }
 
   /// From now on; no copy must be under way. Throws Error(argument) if the stream is of another device.
   void set_stream(std::optional<lnw_device_stream> stream);
@@ -85,20 +90,25 @@ class DeviceCopies {
   void end_exchange();
 
   /// The step may be done now. Launches it, unless that waits for others of its unit. `complete(step)` is called for
-  /// steps whose end nobody waits for, and for lending ones that need not wait.
+  /// steps whose end nobody waits for, and for lending ones that need not wait. The step comes after the event `after`,
+  /// if there is one.
   template <class F>
-  void begin(int step, std::byte* from, std::byte* to, F&& complete) {
+  void begin(int step, std::byte* from, std::byte* to, lnw_device_event after, F&& complete) {
     Unit& unit = units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])];
     if (++unit.ready < unit.steps.size()) return;
     unit.ready = 0;
-    const bool waits_for_nothing = unit.lends && !user_ && mirror_.bytes == 0;
-    if (!waits_for_nothing) {
+    const bool has_to_wait = !unit.lends || user_ || mirror_.bytes > 0;
+    const bool others_wait = unit.lends && unit.shared != nullptr;
+    if (has_to_wait && others_wait) {
+      unit.shared->record(queues_[unit.queue].stream);
+    } else if (has_to_wait) {
+      if (after != nullptr) queues_[unit.queue].stream.wait(after);
       if (!unit.by_buffer)
         launch(unit, std::array<void*, 2>{from, to});
       else
         launch(unit, bases_);
     }
-    if (waits_for_nothing || !unit.waited_for)
+    if (!has_to_wait || others_wait || !unit.waited_for)
       for (int each : unit.steps) complete(each);
   }
 
@@ -133,7 +143,8 @@ class DeviceCopies {
     std::size_t ready = 0;
     std::uint8_t queue = 0;
     bool lends = false;
-    bool by_buffer = false;  // bases are the rank's own buffers; otherwise those of its one step
+    const Event* shared = nullptr;  // of those that lend: what borrowers wait for
+    bool by_buffer = false;         // bases are the rank's own buffers; otherwise those of its one step
     bool trailing = false;
     bool waited_for = true;
   };

@@ -1,5 +1,7 @@
 #include "exec/executor.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -23,6 +25,9 @@ struct LentRecord {
   std::uint64_t generation = 0;  ///< counts bindings
   std::int64_t offset = 0;       ///< of the memory in the send buffer
   SharedDeviceMemory memory;
+  lnw_ipc_event ready{};           ///< comes before what may be read, if `has_event`
+  lnw_device_event own = nullptr;  ///< the same in its own process
+  bool has_event = false;
 };
 static_assert(sizeof(LentRecord) <= lent_record_bytes);
 
@@ -232,24 +237,34 @@ void Executor::lend() {
     mirror_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->lent_bytes));
     device_->set_mirror(begin, mirror_.data(), plan_->lent_bytes);
   }
-  if (!together.empty()) device_->add_lending(std::move(together));
-  for (int s : later) device_->add_lending({s});
-  const LentRecord record{++memory_->lent_generation, plan_->lent_offset,
-                          share_device_memory(mirrors ? mirror_.data() : begin)};
+  LentRecord record{++memory_->lent_generation, plan_->lent_offset,
+                    share_device_memory(mirrors ? mirror_.data() : begin)};
+  if (worker_.has(LNW_DEVICE_HAS_IPC_EVENTS)) {
+    lent_ready_ = Event(worker_, Event::Use::between_processes);
+    record.ready = lent_ready_.share();
+    record.own = lent_ready_.handle();
+    record.has_event = true;
+  }
+  const Event* const ready = record.has_event ? &lent_ready_ : nullptr;
+  if (!together.empty()) device_->add_lending(std::move(together), ready);
+  for (int s : later) device_->add_lending({s}, ready);
   std::memcpy(memory_->own.window + lent_record, &record, sizeof record);
 }
 
 /// Opening another process's memory allocates. That is done once for each binding of the peer, if it has one.
-std::byte* Executor::borrowed_from(Rank peer) {
+Executor::Borrowed& Executor::borrowed_from(Rank peer) {
   Borrowed& borrowed = borrowed_.at(peer);
   LentRecord record;
   std::memcpy(&record, memory_->peers.at(peer).window + lent_record, sizeof record);
   if (record.generation != borrowed.generation) {
     borrowed.mapping = IpcMapping(worker_, record.memory);
     borrowed.base = at(borrowed.mapping.data(), -record.offset);
+    const bool in_this_process = record.ready.process == getpid();
+    borrowed.opened = record.has_event && !in_this_process ? Event(worker_, record.ready) : Event();
+    borrowed.ready = in_this_process ? record.own : borrowed.opened.handle();
     borrowed.generation = record.generation;
   }
-  return borrowed.base;
+  return borrowed;
 }
 
 void Executor::open_lent() {
@@ -275,8 +290,12 @@ void Executor::move(int step) {
 void Executor::begin_on_device(int step) {
   const Place& place = places_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
-  std::byte* const from = borrows(what) ? borrowed_from(what.peer) : from_of(place);
-  device_->begin(step, from, to_of(place), [this](int each) {
+  Borrowed* const borrowed = borrows(what) ? &borrowed_from(what.peer) : nullptr;
+  std::byte* const from = borrowed != nullptr ? borrowed->base : from_of(place);
+  // What comes later in the stream comes after the event, too.
+  const bool is_first = borrowed != nullptr && std::exchange(borrowed->ordered_in[device_->stream_of(step)],
+                                                             memory_->exchange) != memory_->exchange;
+  device_->begin(step, from, to_of(place), is_first ? borrowed->ready : nullptr, [this](int each) {
     if (plan_->steps[static_cast<std::size_t>(each)].kind == StepKind::put) raise_flag(each);
     complete(each);
   });

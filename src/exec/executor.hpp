@@ -87,10 +87,20 @@ class Executor final : public Progressive {
     std::int64_t alternate_word = 0;
   };
 
+  /// The send buffers of peers that this rank takes from, opened when a record is new.
+  struct Borrowed {
+    std::uint64_t generation = 0;
+    IpcMapping mapping;
+    std::byte* base = nullptr;
+    Event opened;
+    lnw_device_event ready = nullptr;           ///< comes before what is borrowed; null: its flag says so
+    std::array<std::uint64_t, 2> ordered_in{};  ///< by stream: the last exchange in which it has waited for that
+  };
+
   void bind(Buffers buffers, Transport& transport);
   void allocate(Buffers buffers);
   void lend();
-  [[nodiscard]] std::byte* borrowed_from(Rank peer);
+  [[nodiscard]] Borrowed& borrowed_from(Rank peer);
   void add_device_copies();
   void place(std::size_t step);
   void begin_exchange();
@@ -149,12 +159,7 @@ class Executor final : public Progressive {
   bool deferred_ = false;      // nothing begins before what is in the user's stream is done
   Device worker_;              // copies what is borrowed, and pins
   DeviceMemory mirror_;        // what is lent, if that is not on a device
-  /// The send buffers of peers that this rank takes from, opened when a record is new.
-  struct Borrowed {
-    std::uint64_t generation = 0;
-    IpcMapping mapping;
-    std::byte* base = nullptr;
-  };
+  Event lent_ready_;           // what is lent may be read after it; none where devices share no events
   std::map<Rank, Borrowed> borrowed_;
   std::array<std::byte*, buffer_kinds> bases_{};
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given

@@ -2,6 +2,16 @@
 
 namespace laneway {
 
+std::vector<Rank> nearest_first(const RegionView& view, Order among_equals) {
+  std::vector<std::size_t> order(view.region.members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (among_equals == Order::descending) std::ranges::reverse(order);
+  std::ranges::stable_sort(order, {}, [&](std::size_t member) { return view.distance_of(member); });
+  std::vector<Rank> members;
+  for (std::size_t member : order) members.push_back(view.region.members[member]);
+  return members;
+}
+
 BytesOf needs(const Link& link) {
   BytesOf result;
   for (const CrossEdge& edge : link.edges) result[edge.destination] += edge.bytes;
@@ -9,7 +19,7 @@ BytesOf needs(const Link& link) {
 }
 
 void balance_senders(const RegionView& view, std::vector<Lane>& lanes) {
-  Balance balance(view.region);
+  Balance balance(view);
   for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); })) {
     BytesOf own_bytes;
     for (const Piece& piece : lanes[i].pieces) own_bytes[piece.source] += piece.bytes();

@@ -29,25 +29,36 @@ template <class Items, class Size>
   return order;
 }
 
-/// Deals loads to the members of a region, each to the member with the least bytes so far; among equals to the one that
-/// holds most of the data itself, which saves an on-node hop.
+/// Deals loads to the members of a region, each to the member with the least bytes so far; among equals to one that is
+/// nearest to a network interface, of these to the one that holds most of the data itself, which saves an on-node hop.
 class Balance {
  public:
-  explicit Balance(const Region& region) {
-    for (Rank member : region.members) load_[member] = 0;
+  explicit Balance(const RegionView& view) {
+    for (std::size_t i = 0; i < view.region.members.size(); ++i)
+      members_[view.region.members[i]] = {0, view.distance_of(i)};
   }
 
   Rank choose(std::int64_t bytes, const BytesOf& own_bytes) {
-    const auto best = std::min_element(load_.begin(), load_.end(), [&](const auto& a, const auto& b) {
+    const auto best = std::min_element(members_.begin(), members_.end(), [&](const auto& a, const auto& b) {
       return a.second != b.second ? a.second < b.second : bytes_of(own_bytes, a.first) > bytes_of(own_bytes, b.first);
     });
-    best->second += bytes;
+    best->second.bytes += bytes;
     return best->first;
   }
 
  private:
-  BytesOf load_;
+  struct Load {
+    std::int64_t bytes = 0;
+    int distance = 0;
+
+    friend auto operator<=>(const Load&, const Load&) = default;
+  };
+  std::map<Rank, Load> members_;
 };
+
+enum class Order : std::uint8_t { ascending, descending };
+/// The members by ascending distance to a network interface, and equally near ones by rank.
+[[nodiscard]] std::vector<Rank> nearest_first(const RegionView& view, Order among_equals = Order::ascending);
 
 /// Blocks are cut at multiples of this. They do not know the size of their elements, which mostly divides or is 8
 /// bytes. Nothing depends on it: a message may end inside an element.

@@ -14,7 +14,8 @@ namespace {
 ///
 /// The ranks of a region that have a destination in common hand their messages for it to one of them, which sends one
 /// message to that destination itself; nothing is scattered there. A rank that has a destination alone sends to it.
-/// Combiners are chosen, most bytes first, by the least number of messages, then of bytes.
+/// Combiners are chosen, most bytes first, by the least number of messages, then of bytes, then by their distance to a
+/// network interface.
 ///
 /// Without deduplication the block of a source holds its edges in ascending (destination, order of the arguments), so
 /// the sizes of the edges say where the part of each destination begins.
@@ -44,12 +45,15 @@ class CommonNeighborhood final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView&, std::vector<Lane>& lanes) const override {
+  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
     struct Load {
       int lanes = 0;
       std::int64_t bytes = 0;
+      int distance = 0;
     };
     std::map<Rank, Load> load;
+    for (std::size_t i = 0; i < view.region.members.size(); ++i)
+      load[view.region.members[i]].distance = view.distance_of(i);
     auto give = [&](Lane& lane, Rank sender) {
       lane.sender = sender;
       load[sender].lanes += 1;
@@ -61,7 +65,10 @@ class CommonNeighborhood final : public Strategy {
       if (lanes[i].pieces.size() == 1) continue;
       const std::vector<Piece>& pieces = lanes[i].pieces;
       const auto best = std::min_element(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
-        auto key = [&](const Piece& p) { return std::tuple(load[p.source].lanes, load[p.source].bytes, -p.bytes()); };
+        auto key = [&](const Piece& p) {
+          const Load& l = load[p.source];
+          return std::tuple(l.lanes, l.bytes, l.distance, -p.bytes());
+        };
         return key(a) < key(b);
       });
       give(lanes[i], best->source);

@@ -11,7 +11,8 @@ namespace {
 /// only: this is a design of our own on that idea.
 ///
 /// What enters a region is dealt to its members in equal quotas. The links, largest first, fill the quotas one after
-/// another; among members with quota left, the one that needs most of the link itself comes first. A link's data is cut
+/// another; among members with quota left, the one that needs most of the link itself comes first, then the one that is
+/// nearest to a network interface. A link's data is cut
 /// only where a quota ends, so that there are fewer lanes than links and members together, and all members receive
 /// equally much up to the size of a cut. Sent bytes are balanced over the sending region lane by lane.
 class LoadAware final : public Strategy {
@@ -22,34 +23,43 @@ class LoadAware final : public Strategy {
     std::int64_t total = 0;
     for (const Link& link : view.in) total += link.bytes();
     const auto members = static_cast<std::int64_t>(view.region.members.size());
-    BytesOf quota;
-    for (Rank member : view.region.members) quota[member] = (total + members - 1) / members;
+    Quotas quotas;
+    for (std::size_t i = 0; i < view.region.members.size(); ++i)
+      quotas[view.region.members[i]] = {(total + members - 1) / members, view.distance_of(i)};
     std::vector<Lane> lanes;
     for (std::size_t i : largest_first(view.in, [](const Link& link) { return link.bytes(); }))
-      deal(view.in[i], view.region.id, quota, lanes);
+      deal(view.in[i], view.region.id, quotas, lanes);
     return lanes;
   }
 
   void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override { balance_senders(view, lanes); }
 
  private:
-  static void deal(const Link& link, Rank region, BytesOf& quota, std::vector<Lane>& lanes) {
+  struct Quota {
+    std::int64_t left = 0;
+    int distance = 0;
+  };
+  using Quotas = std::map<Rank, Quota>;
+
+  static void deal(const Link& link, Rank region, Quotas& quotas, std::vector<Lane>& lanes) {
     const BytesOf need = needs(link);
-    auto left = quota.end();
+    auto quota = quotas.end();
     for (const SourceBytes& source : link.sources)
       for (std::int64_t begin = 0; begin < source.bytes;) {
-        if (left == quota.end() || left->second <= 0) {
-          left = std::max_element(quota.begin(), quota.end(), [&](const auto& a, const auto& b) {
-            auto key = [&](const auto& q) { return std::tuple(q.second > 0, bytes_of(need, q.first), q.second); };
+        if (quota == quotas.end() || quota->second.left <= 0) {
+          quota = std::max_element(quotas.begin(), quotas.end(), [&](const auto& a, const auto& b) {
+            auto key = [&](const auto& q) {
+              return std::tuple(q.second.left > 0, bytes_of(need, q.first), -q.second.distance, q.second.left);
+            };
             return key(a) < key(b);
           });
-          lanes.push_back({link.region, region, -1, left->first, {}});
+          lanes.push_back({link.region, region, -1, quota->first, {}});
         }
         // Rounded up, so that the quotas always hold everything.
-        const std::int64_t bytes = std::min(source.bytes - begin, round_up_to_cut(left->second));
+        const std::int64_t bytes = std::min(source.bytes - begin, round_up_to_cut(quota->second.left));
         lanes.back().pieces.push_back({source.rank, begin, begin + bytes});
         begin += bytes;
-        left->second -= bytes;
+        quota->second.left -= bytes;
       }
   }
 };

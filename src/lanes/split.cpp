@@ -13,6 +13,8 @@ namespace {
 ///  - Line 15 keeps the cap if data comes from as many regions as there are ranks; the text to lines 14-17 does not say
 ///    so. The algorithm is followed.
 ///  - With more messages than ranks the assignment of line 18 starts over at the first rank.
+///  - Members are taken in the order of their distance to a network interface, if that is known, then by rank; senders
+///    from the last of those that are equally near.
 ///  - Blocks are cut at multiples of 8 bytes, for which the cap is rounded up.
 class Split final : public Strategy {
  public:
@@ -24,7 +26,7 @@ class Split final : public Strategy {
     const std::int64_t cap = cap_for(view);
     std::vector<Lane> lanes;
     for (const Link& link : view.in) cut(link, view.region.id, cap, lanes);
-    const std::vector<Rank>& members = view.region.members;
+    const std::vector<Rank> members = nearest_first(view);
     std::size_t next = 0;
     for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); }))
       lanes[i].receiver = members[next++ % members.size()];
@@ -32,10 +34,10 @@ class Split final : public Strategy {
   }
 
   void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
-    const std::vector<Rank>& members = view.region.members;
+    const std::vector<Rank> members = nearest_first(view, Order::descending);
     std::size_t next = 0;
     for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); }))
-      lanes[i].sender = members[members.size() - 1 - next++ % members.size()];
+      lanes[i].sender = members[next++ % members.size()];
   }
 
  private:

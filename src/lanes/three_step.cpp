@@ -16,7 +16,7 @@ class ThreeStep final : public Strategy {
       for (const SourceBytes& source : link.sources) lane.pieces.push_back({source.rank, 0, source.bytes});
       lanes.push_back(std::move(lane));
     }
-    Balance balance(view.region);
+    Balance balance(view);
     for (std::size_t i : largest_first(view.in, [](const Link& link) { return link.bytes(); }))
       lanes[i].receiver = balance.choose(view.in[i].bytes(), needs(view.in[i]));
     return lanes;

@@ -13,8 +13,9 @@ namespace {
 ///
 /// The paper pairs ranks of equal nodes, all of which send. Here regions differ in size, and few ranks of one may send.
 /// With m receiving members, the j-th source of a link is paired with the (j mod m)-th member as long as every member
-/// gets one; the sources that are left, fewer than m, go to different members that have the fewest lanes so far, evenly
-/// spaced where there is a choice. So no member ends two lanes more than another.
+/// gets one; the sources that are left, fewer than m, go to different members that have the fewest lanes so far, those
+/// first that are nearest to a network interface, and evenly spaced where there is a choice. So no member ends two
+/// lanes more than another.
 class TwoStep final : public Strategy {
  public:
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
@@ -31,7 +32,7 @@ class TwoStep final : public Strategy {
         if (j >= paired) {
           const std::size_t wanted = (j - paired) * members / left;
           auto key = [&](std::size_t i) {
-            return std::tuple(bool(taken[i]), count[i], (i + members - wanted) % members);
+            return std::tuple(bool(taken[i]), count[i], view.distance_of(i), (i + members - wanted) % members);
           };
           for (std::size_t i = 0; i < members; ++i)
             if (key(i) < key(chosen)) chosen = i;

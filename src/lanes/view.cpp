@@ -68,6 +68,7 @@ Bytes ViewPart::to_bytes() const {
   put_all(writer, in_blocks);
   inside.put(writer);
   writer.put_compact(inner);
+  writer.put_compact(distance);
   return writer.take();
 }
 
@@ -80,6 +81,7 @@ ViewPart ViewPart::from_bytes(const Bytes& bytes) {
   get_all(reader, part.in_blocks);
   part.inside = InsideEdges::get(reader);
   part.inner = static_cast<Rank>(reader.get_compact());
+  part.distance = static_cast<int>(reader.get_compact());
   return part;
 }
 
@@ -88,9 +90,11 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
   std::map<Rank, Link> in;
   std::vector<Rank> inner;
   std::vector<InsideEdges> inside;
+  std::vector<int> distance;
   for (const ViewPart& part : parts) {
     inner.push_back(part.inner);
     inside.push_back(part.inside);
+    distance.push_back(part.distance);
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Rank member = region.members[i];
@@ -99,8 +103,8 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
     for (const auto& block : parts[i].out_blocks) out[block.region].sources.push_back({block.source, block.bytes});
     for (const auto& block : parts[i].in_blocks) in[block.region].sources.push_back({block.source, block.bytes});
   }
-  return {std::move(region), std::move(inner), std::move(inside), sorted_links(std::move(out)),
-          sorted_links(std::move(in))};
+  return {std::move(region),           std::move(inner),   std::move(inside), sorted_links(std::move(out)),
+          sorted_links(std::move(in)), std::move(distance)};
 }
 
 }  // namespace laneway

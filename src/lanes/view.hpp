@@ -56,6 +56,9 @@ struct RegionView {
   std::vector<InsideEdges> inside;  ///< of each member
   std::vector<Link> out;            ///< ascending region
   std::vector<Link> in;             ///< ascending region
+  std::vector<int> distance;        ///< of each member to the nearest network interface; empty: nothing is known
+
+  [[nodiscard]] int distance_of(std::size_t member) const { return distance.empty() ? 0 : distance[member]; }
 };
 
 /// One member's part of its region's view.
@@ -78,6 +81,7 @@ struct ViewPart {
   std::vector<BlockSize> in_blocks;   ///< blocks of remote sources that were told to this rank, by source region
   InsideEdges inside;                 ///< own edges that stay in the region
   Rank inner = 0;                     ///< id of this rank's region at the next level, or its own rank
+  std::int32_t distance = 0;          ///< to the nearest network interface
 
   [[nodiscard]] Bytes to_bytes() const;
   static ViewPart from_bytes(const Bytes& bytes);

@@ -69,6 +69,31 @@ DeviceLinks with_hops(std::vector<std::vector<int>> links) {
   return result;
 }
 
+namespace {
+
+/// The devices of the node of `rank`, by the ids of its innermost regions.
+std::map<Rank, int> devices_around(const Machine& machine, Rank rank) {
+  std::map<Rank, int> devices;
+  for (Rank member : machine.region(0, rank).members)
+    devices.try_emplace(machine.region_id(machine.levels() - 1, member), static_cast<int>(devices.size()));
+  return devices;
+}
+
+int device_of(const Machine& machine, const std::map<Rank, int>& devices, Rank rank, std::size_t described) {
+  const int device = devices.at(machine.region_id(machine.levels() - 1, rank));
+  require(static_cast<std::size_t>(device) < described, ErrorKind::info,
+          "the machine describes " + std::to_string(described) + " devices, a node has more");
+  return device;
+}
+
+}  // namespace
+
+int network_distance(const Machine& machine, Rank rank) {
+  if (!machine.devices() || machine.devices()->network_distance.empty()) return 0;
+  const std::vector<int>& distances = machine.devices()->network_distance;
+  return distances[static_cast<std::size_t>(device_of(machine, devices_around(machine, rank), rank, distances.size()))];
+}
+
 std::shared_ptr<const Fabric> Fabric::of(const Machine& machine) {
   std::vector<Rank> all;
   for (Rank r = 0; r < machine.ranks(); ++r) all.push_back(r);
@@ -77,21 +102,14 @@ std::shared_ptr<const Fabric> Fabric::of(const Machine& machine) {
 
 std::shared_ptr<const Fabric> Fabric::of(const Machine& machine, std::span<const Rank> ranks,
                                          std::span<const Rank> names) {
-  if (!machine.devices()) return nullptr;
-  const int innermost = machine.levels() - 1;
+  if (!machine.devices() || machine.devices()->links.empty()) return nullptr;
   std::map<Rank, std::pair<Rank, int>> places;
-  std::map<Rank, std::map<Rank, int>> device_of;  // node -> innermost region -> device
+  std::map<Rank, std::map<Rank, int>> nodes;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Rank node = machine.region_id(0, ranks[i]);
-    std::map<Rank, int>& devices = device_of[node];
-    if (devices.empty())
-      for (Rank member : machine.region(0, ranks[i]).members)
-        devices.try_emplace(machine.region_id(innermost, member), static_cast<int>(devices.size()));
-    const int device = devices.at(machine.region_id(innermost, ranks[i]));
-    require(static_cast<std::size_t>(device) < machine.devices()->links.size(), ErrorKind::info,
-            "the machine describes links for " + std::to_string(machine.devices()->links.size()) +
-                " devices, a node has more");
-    places.emplace(names[i], std::pair(node, device));
+    std::map<Rank, int>& devices = nodes[node];
+    if (devices.empty()) devices = devices_around(machine, ranks[i]);
+    places.emplace(names[i], std::pair(node, device_of(machine, devices, ranks[i], machine.devices()->links.size())));
   }
   return std::make_shared<const Fabric>(machine.devices(), std::move(places));
 }

@@ -19,6 +19,8 @@ struct DeviceLinks {
   /// The devices on the way between two, both ends included: one of fewest hops, of those the one whose narrowest
   /// bundle of links is widest.
   std::vector<std::vector<std::vector<int>>> ways;
+  /// How far the nearest network interface is from each device, in any unit; empty if nothing is said of that.
+  std::vector<int> network_distance = {};
 
   [[nodiscard]] std::size_t size() const { return links.size(); }
 };
@@ -27,13 +29,16 @@ struct DeviceLinks {
 /// are not connected.
 [[nodiscard]] DeviceLinks with_hops(std::vector<std::vector<int>> links);
 
+/// How far the nearest network interface is from the device of a rank; 0 if the machine does not say.
+[[nodiscard]] int network_distance(const Machine& machine, Rank rank);
+
 /// The links between ranks, by the devices they are on.
 class Fabric {
  public:
   Fabric(std::shared_ptr<const DeviceLinks> links, std::map<Rank, std::pair<Rank, int>> places)
       : links_(std::move(links)), places_(std::move(places)) {}
 
-  /// Of all ranks of `machine`, or null if it describes no links.
+  /// Of all ranks of `machine`, or null if it describes no links between devices.
   static std::shared_ptr<const Fabric> of(const Machine& machine);
   /// Of `ranks[i]` of the machine, which users of the result call `names[i]`; or null.
   static std::shared_ptr<const Fabric> of(const Machine& machine, std::span<const Rank> ranks,

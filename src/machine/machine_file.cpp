@@ -70,17 +70,23 @@ std::vector<std::vector<int>> TomlTable::matrix(const std::string& key) {
   const toml::node& value = node(key);
   if (!value.is_array()) mistyped(value, key, "an array");
   std::vector<std::vector<int>> rows;
-  for (const toml::node& row : *value.as_array()) {
-    const std::string row_key = element(key, rows.size());
-    if (!row.is_array()) mistyped(row, row_key, "an array");
-    std::vector<int>& numbers = rows.emplace_back();
-    for (const toml::node& number : *row.as_array()) {
-      const std::optional<int> fitting = number.is_integer() ? number.value<int>() : std::nullopt;
-      if (!fitting) mistyped(number, element(row_key, numbers.size()), "a small integer");
-      numbers.push_back(*fitting);
-    }
-  }
+  for (const toml::node& row : *value.as_array()) rows.push_back(integers_in(row, element(key, rows.size())));
   return rows;
+}
+
+std::vector<int> TomlTable::integers(const std::string& key) {
+  return integers_in(node(key), key);
+}
+
+std::vector<int> TomlTable::integers_in(const toml::node& node, const std::string& key) const {
+  if (!node.is_array()) mistyped(node, key, "an array");
+  std::vector<int> numbers;
+  for (const toml::node& number : *node.as_array()) {
+    const std::optional<int> fitting = number.is_integer() ? number.value<int>() : std::nullopt;
+    if (!fitting) mistyped(number, element(key, numbers.size()), "a small integer");
+    numbers.push_back(*fitting);
+  }
+  return numbers;
 }
 
 std::optional<TomlTable> TomlTable::table(const std::string& key) {
@@ -138,10 +144,20 @@ TomlTable TomlTable::inner(const toml::node& node, const std::string& key) const
 std::optional<DeviceLinks> read_devices(TomlTable& file) {
   std::optional<TomlTable> devices = file.table("devices");
   if (!devices) return std::nullopt;
-  std::vector<std::vector<int>> links = devices->matrix("links");
+  const bool has_distances = devices->has("network_distance");
+  std::vector<int> distances;
+  if (has_distances) distances = devices->integers("network_distance");
+  devices->skip("links");
+  std::vector<std::vector<int>> links;
+  if (devices->has("links") || !has_distances) links = devices->matrix("links");
   devices->finish();
+  if (has_distances && !links.empty() && distances.size() != links.size())
+    devices->fail("network_distance", "has " + std::to_string(distances.size()) + " entries, the links are of " +
+                                          std::to_string(links.size()) + " devices");
   try {
-    return with_hops(std::move(links));
+    DeviceLinks found = with_hops(std::move(links));
+    found.network_distance = std::move(distances);
+    return found;
   } catch (const Error& error) {
     devices->fail("links", error.what());
   }

@@ -14,6 +14,7 @@
 #include "mpi/discovery.hpp"
 #include "mpi/fixed_operation.hpp"
 #include "mpi/mailbox.hpp"
+#include "mpi/network_place.hpp"
 #include "mpi/nonblocking.hpp"
 #include "mpi/quick_calibration.hpp"
 #include "mpi/routes.hpp"
@@ -277,6 +278,7 @@ std::shared_ptr<const ErrorHandler> Communicator::error_handler() const {
 void Communicator::read_descriptions(const Hints& settings) {
   if (!settings.machine.empty() || !settings.grid.empty()) (void)regions(settings);
   (void)fabric(settings.machine);
+  if (!settings.machine.empty()) (void)network_distance(settings);
   if (!settings.parameters.empty() && settings.parameters != measured_parameters) (void)parameters(settings, false);
 }
 
@@ -298,6 +300,16 @@ std::shared_ptr<const Fabric> Communicator::fabric(const std::string& machine) {
   if (machine.empty()) return nullptr;
   auto it = fabrics_.find(machine);
   if (it == fabrics_.end()) it = fabrics_.emplace(machine, find_fabric(private_->get(), machine)).first;
+  return it->second;
+}
+
+int Communicator::network_distance(const Hints& settings, const MemoryInfo& buffer) {
+  if (!settings.level.empty() || !settings.grid.empty()) return 0;
+  const std::string& machine = settings.machine;
+  if (machine.empty()) return own_network_distance(buffer);
+  auto it = network_distances_.find(machine);
+  if (it == network_distances_.end())
+    it = network_distances_.emplace(machine, described_network_distance(machine)).first;
   return it->second;
 }
 
@@ -335,11 +347,13 @@ const std::vector<Region>& Communicator::regions(const Hints& settings, bool tra
   const std::vector<std::string> names = level_names(settings);
   std::vector<std::string> key = names;
   key.push_back(described(settings));
+  const Region* const on_one_device = settings.machine.empty() && node_devices ? &node_devices->sharing : nullptr;
+  if (on_one_device != nullptr) key.emplace_back("gpu");
   const auto it = regions_.find(key);
   if (it != regions_.end()) return it->second;
   std::vector<Region> found;
   if (settings.grid.empty()) {
-    found = find_levels(private_->get(), settings.machine, names, translate);
+    found = find_levels(private_->get(), settings.machine, names, translate, on_one_device);
   } else {
     const Machine grid = Machine::parse(settings.grid, private_->size());
     for (std::size_t level = 0; level < names.size(); ++level)

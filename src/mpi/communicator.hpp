@@ -17,6 +17,7 @@
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
 #include "mpi/hints.hpp"
+#include "mpi/node_devices.hpp"
 #include "mpi/topology.hpp"
 #include "plan/plan.hpp"
 
@@ -217,6 +218,12 @@ class Communicator {
   /// read_descriptions has been called, but for `measured_parameters`, which are measured on the first call.
   std::shared_ptr<const Parameters> parameters(const Hints& settings, bool one_node);
 
+  /// What the ranks of this node know of each other's devices, since the first operation with buffers on some.
+  std::optional<NodeDevices> node_devices;
+  /// How far the nearest network interface is from this rank: as the machine of `settings` says or, if none is
+  /// described, from a buffer. 0 if that is not known, and where the outermost regions are not nodes.
+  int network_distance(const Hints& settings, const MemoryInfo& buffer = {});
+
   /// The id of this rank's outermost region, if it can be known without the others. Local.
   [[nodiscard]] std::optional<Rank> known_region(const Hints& settings);
   /// The outermost regions of all neighbours, or of more ranks; null until they have been learnt.
@@ -233,6 +240,7 @@ class Communicator {
   std::shared_ptr<const ErrorHandler> error_handler_;
   std::unique_ptr<Topology> topology_;
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
+  std::map<std::string, int> network_distances_;
   std::map<std::string, std::shared_ptr<const Parameters>> parameters_;
   std::map<std::vector<std::string>, std::vector<Region>> regions_;  // by machine and names of levels
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions_;  // by machine and level

@@ -143,6 +143,12 @@ const DeviceSupport& device_support(const Device& device) {
   return found != known.end() ? found->second : known.emplace(&device.plugin(), find_out(device)).first->second;
 }
 
+BufferMemory glance_at(const Buffers& buffers, const Plan& plan, bool gives_addresses) {
+  BufferMemory where = glance_at(buffers, plan);
+  where.device_aware = gives_addresses && where.on_device().any() && device_support(where).takes;
+  return where;
+}
+
 DeviceSupport device_support(const BufferMemory& buffers) {
   DeviceSupport support{true, "no buffer is on a device"};
   for (const MemoryInfo* memory : {&buffers.send, &buffers.receive})

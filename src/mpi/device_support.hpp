@@ -22,4 +22,8 @@ struct DeviceSupport {
 /// Of all devices that the buffers are on: takes, if they are on none.
 [[nodiscard]] DeviceSupport device_support(const BufferMemory& buffers);
 
+/// As glance_at of an executor's buffers; `gives_addresses`: to the MPI library, where it takes them. Whether it does
+/// is each rank's own business.
+[[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan, bool gives_addresses);
+
 }  // namespace laneway

@@ -3,11 +3,10 @@
 #include <hwloc.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
-#include <system_error>
 
 #include "core/error.hpp"
+#include "mpi/network_place.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -86,6 +85,11 @@ bool world_node_is_known() {
   return world_node_size() > 0;
 }
 
+int described_network_distance(const std::string& description) {
+  const auto [machine, rank] = described_world(description);
+  return network_distance(machine, rank);
+}
+
 std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description) {
   const auto [machine, rank] = described_world(description);
   std::vector<Rank> ranks;
@@ -100,8 +104,19 @@ std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& desc
   return Fabric::of(machine, ranks, names);
 }
 
+namespace {
+
+void add_devices(std::vector<TreeLevel>& tree, const Region& on_one_device) {
+  std::vector<int> members;
+  std::ranges::set_intersection(tree.back().region.members, on_one_device.members, std::back_inserter(members));
+  if (members.size() < tree.back().region.members.size())
+    tree.push_back({"gpu", region_of_members(std::move(members))});
+}
+
+}  // namespace
+
 std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, const std::vector<std::string>& names,
-                                bool translate) {
+                                bool translate, const Region* on_one_device) {
   std::vector<Region> regions;
   if (!description.empty()) {
     const auto [machine, rank] = described_world(description);
@@ -112,12 +127,15 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
     return regions;
   }
   if (names.size() == 1 && (names[0].empty() || names[0] == "node")) return {find_node(comm, "", translate)};
-  const std::vector<std::string> known = {"node", "socket", "numa"};
+  const std::vector<std::string> known = {"node", "socket", "numa", "gpu"};
   const bool only_node =
       names.size() == 2 && (names[0].empty() || names[0] == "node") && (names[1].empty() || names[1] == "rank");
-  const std::vector<int> levels = laneway::find_levels(names, known);
-  const std::vector<TreeLevel> tree =
+  std::vector<std::string> wanted = names;
+  if (on_one_device != nullptr && wanted.size() == 2 && wanted.back().empty()) wanted.back() = "gpu";
+  const std::vector<int> levels = laneway::find_levels(wanted, known);
+  std::vector<TreeLevel> tree =
       only_node ? std::vector<TreeLevel>{{"node", find_node(comm, "", translate)}} : find_region_tree(comm);
+  if (on_one_device != nullptr) add_devices(tree, *on_one_device);
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -215,21 +233,8 @@ std::vector<TreeLevel> find_region_tree(MPI_Comm comm) {
   return tree;
 }
 
-namespace {
-
-bool has_network_devices() {
-  for (const char* const devices : {"/sys/class/infiniband", "/sys/class/cxi"}) {
-    std::error_code none;
-    if (std::filesystem::directory_iterator(devices, none) != std::filesystem::directory_iterator()) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 std::string kind_of_machine(bool one_node) {
-  static const bool has_devices = has_network_devices();
-  return one_node ? "default-node" : has_devices ? "default-hpc" : "default-ethernet";
+  return one_node ? "default-node" : has_network_devices() ? "default-hpc" : "default-ethernet";
 }
 
 }  // namespace laneway

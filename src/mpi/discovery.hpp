@@ -22,15 +22,20 @@ namespace laneway {
 /// Ranks of MPI_COMM_WORLD on this rank's node; 0 if that is not known.
 [[nodiscard]] std::size_t world_node_size();
 
+/// How far the nearest network interface is from the calling rank's device, as `description` says; 0 if it does not.
+[[nodiscard]] int described_network_distance(const std::string& description);
+
 /// The links between devices of the calling rank's node, for its members in `comm`; null if `description` has none.
 [[nodiscard]] std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description);
 
 /// The calling rank's regions at the named levels, outermost first, in `comm`. An empty name is the level after the one
 /// before it, the first the outermost. With a description this is local, and throws Error(info) for a level that it
 /// does not have; otherwise collective, and the names are those of find_region_tree, where a level that does not divide
-/// the one around it is equal to it.
+/// the one around it is equal to it. Inside these is the level `gpu`: the ranks `on_one_device` with the calling one,
+/// if that is known; a level without a name inside the node is then this one.
 [[nodiscard]] std::vector<Region> find_levels(MPI_Comm comm, const std::string& description,
-                                              const std::vector<std::string>& names, bool translate);
+                                              const std::vector<std::string>& names, bool translate,
+                                              const Region* on_one_device = nullptr);
 
 /// As hwloc names it; empty where it does not.
 [[nodiscard]] std::string processor_model();

@@ -5,6 +5,7 @@
 
 #include "core/tell.hpp"
 #include "mpi/costs.hpp"
+#include "mpi/path_choice.hpp"
 #include "mpi/tuning.hpp"
 
 namespace laneway {
@@ -34,7 +35,8 @@ const StrategyRow* find_worth_trying(const Selection& selection, const std::vect
 Planned plan_to_try(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
   const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
   if (!outermost.is_automatic() || agreed.hints.tuning == Tuning::measure)
-    return make_tuned_plan(communicator, comm, agreed);
+    return make_plan_on_best_path(communicator, comm, agreed);
+  if (agreed.path == MemoryPath::automatic) agreed.path = MemoryPath::staged;
   Planned planned = make_plan(communicator, comm, agreed, outermost);
   if (planned.reasons.strategy == "direct") {
     const StrategyRow* const row = find_worth_trying(planned.reasons.selection, outermost.rows());
@@ -48,20 +50,22 @@ Planned plan_to_try(Communicator& communicator, const PrivateComm& comm, Agreed&
 }  // namespace
 
 FixedOperation::FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments,
-                               Choice choice) {
+                               Buffers buffers, Choice choice) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe);
+  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe, buffers);
   agreed.hints.shared_staging = 0;  // exchanges of several operations may be active
   Planned planned = choice == Choice::to_try ? plan_to_try(communicator, *comm, agreed)
-                                             : make_tuned_plan(communicator, *comm, agreed);
+                                             : make_plan_on_best_path(communicator, *comm, agreed);
   tell_reasons(planned.reasons, comm->rank());
   const Topology& topology = communicator.topology();
   arguments_ = KnownArguments(arguments, topology.outdegree, topology.indegree);
   pattern_ = std::move(agreed.pattern);
   plan_ = std::move(planned.plan);
   reasons_ = std::move(planned.reasons);
+  gives_device_addresses_ = agreed.path == MemoryPath::device_aware;
   order_ = std::make_shared<StartOrder>(comm, agreed.tag);
-  if (!is_direct() || planned.memory) bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory));
+  if (!is_direct() || planned.memory)
+    bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory), gives_device_addresses_);
 }
 
 void FixedOperation::check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const {
@@ -75,14 +79,15 @@ void FixedOperation::check(Communicator& communicator, const Describe& describe,
 
 std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Progress progress) const {
   return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, progress)
-                : std::make_unique<NonblockingExchange>(order_, plan_, buffers, glance_at(buffers, *plan_), progress);
+                : std::make_unique<NonblockingExchange>(order_, plan_, buffers,
+                                                        glance_at(buffers, *plan_, gives_device_addresses_), progress);
 }
 
 FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const Communicator::FixedKey& key,
-                                const ArgumentLists& arguments, FixedOperation::Choice choice) {
+                                const ArgumentLists& arguments, Buffers buffers, FixedOperation::Choice choice) {
   const auto known = communicator.fixed_operations.find(key);
   if (known != communicator.fixed_operations.end()) return *known->second;
-  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments, choice);
+  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice);
   return *communicator.fixed_operations.emplace(key, std::move(made)).first->second;
 }
 

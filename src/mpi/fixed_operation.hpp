@@ -20,8 +20,10 @@ class FixedOperation {
             ///< slower
   };
 
-  /// Collective: agrees and plans as persistent operations do. If the arguments of any rank are bad, all ranks throw.
-  FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments, Choice choice);
+  /// Collective: agrees and plans as persistent operations do, for buffers in the kinds of memory that those of the
+  /// first call are in. If the arguments of any rank are bad, all ranks throw.
+  FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments, Buffers buffers,
+                 Choice choice);
 
   /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
   void check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const;
@@ -30,6 +32,7 @@ class FixedOperation {
   [[nodiscard]] std::unique_ptr<NonblockingExchange> start(Buffers buffers, Progress progress) const;
 
   [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+  [[nodiscard]] bool gives_device_addresses() const { return gives_device_addresses_; }
   /// Whether each edge is one message.
   [[nodiscard]] bool is_direct() const { return reasons_.strategy == "direct"; }
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
@@ -40,6 +43,7 @@ class FixedOperation {
   RankPattern pattern_;
   std::shared_ptr<const Plan> plan_;
   Reasons reasons_;
+  bool gives_device_addresses_ = false;  // to the MPI library
   std::shared_ptr<StartOrder> order_;
   std::shared_ptr<BoundPlan> bound_;  // null if each edge is a message that needs no help
 };
@@ -47,6 +51,7 @@ class FixedOperation {
 /// That of a call, made in the first one.
 [[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe,
                                               const Communicator::FixedKey& key, const ArgumentLists& arguments,
+                                              Buffers buffers,
                                               FixedOperation::Choice choice = FixedOperation::Choice::by_hints);
 
 }  // namespace laneway

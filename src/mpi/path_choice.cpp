@@ -42,7 +42,7 @@ void resolve_path(Agreed& agreed, const PathVotes& votes) {
   if (!asks_for_support(hint)) {
     agreed.path = hint;
     agreed.path_reason = "lnw_memory_path names it";
-  } else if (hint == MemoryPath::automatic && votes.no_devices) {
+  } else if (votes.no_devices) {
     agreed.path = MemoryPath::staged;
     agreed.path_reason = "no buffer is on a device";
   } else if (!votes.all_support) {
@@ -57,6 +57,7 @@ void resolve_path(Agreed& agreed, const PathVotes& votes) {
 
 Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
   std::vector<double> seconds;
+  std::vector<Planned> plans;
   std::string parameters_name;
   if (agreed.path == MemoryPath::automatic) {
     const bool one_node = agreed.sharing.members.size() == static_cast<std::size_t>(comm.size());
@@ -71,16 +72,18 @@ Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& co
       const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
       for (const MemoryPath path : open_paths) {
         agreed.path = path;
-        const Planned planned = make_plan(communicator, comm, agreed, outermost);
-        seconds.push_back(path_seconds(path, *planned.plan, conditions, *parameters));
+        plans.push_back(make_plan(communicator, comm, agreed, outermost));
+        seconds.push_back(path_seconds(path, *plans.back().plan, conditions, *parameters));
       }
       seconds = reduce_progressing(seconds, MPI_DOUBLE, MPI_MAX, comm.get());
-      agreed.path =
-          open_paths[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin())];
+      const auto best = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
+      agreed.path = open_paths[static_cast<std::size_t>(best)];
+      std::swap(plans.front(), plans[static_cast<std::size_t>(best)]);
       agreed.path_reason = "chosen with the parameters '" + parameters_name + "'";
     }
   }
-  Planned planned = make_tuned_plan(communicator, comm, agreed);
+  Planned planned = plans.empty() ? make_tuned_plan(communicator, comm, agreed)
+                                  : make_tuned_plan(communicator, comm, agreed, std::move(plans.front()));
   planned.reasons.path = agreed.path;
   planned.reasons.path_reason = agreed.path_reason;
   for (std::size_t p = 0; p < seconds.size(); ++p) planned.reasons.path_seconds.emplace_back(open_paths[p], seconds[p]);

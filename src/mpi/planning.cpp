@@ -20,6 +20,22 @@ namespace laneway {
 
 namespace {
 
+/// Null if no buffer of this rank is on a device.
+const MemoryInfo* on_device(const BufferMemory& where) {
+  return !where.send.host_may_touch() ? &where.send : !where.receive.host_may_touch() ? &where.receive : nullptr;
+}
+
+void find_devices(Communicator& communicator, const PrivateComm& comm, const BufferMemory& where, bool translate) {
+  const MemoryInfo* const device = on_device(where);
+  const std::optional<DeviceIdentity> own = device ? std::optional(identity(Device(*device))) : std::nullopt;
+  communicator.node_devices = find_node_devices(comm, find_node(comm.get(), "", translate), own);
+}
+
+std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints& hints) {
+  if (!hints.machine.empty()) return communicator.fabric(hints.machine);
+  return communicator.node_devices ? communicator.node_devices->fabric : nullptr;
+}
+
 Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
   if (hints.sharing == Sharing::none) return {};
   if constexpr (simulated)
@@ -77,14 +93,18 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   } catch (...) {
     failure = std::current_exception();
   }
+  // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
+  const bool no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
   const Agreement agreement =
-      agree(comm, failure, agreed.hints, {world_node_is_known(), !agreed.where.on_device().any(), votes.support.takes},
+      agree(comm, failure, agreed.hints, {world_node_is_known(), no_device, votes.support.takes},
             region);
   const auto [translate, no_devices, all_support] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);
   votes.no_devices = no_devices;
   votes.all_support = all_support;
   resolve_path(agreed, votes);
+  if (!no_devices && agreed.hints.machine.empty() && !communicator.node_devices)
+    find_devices(communicator, comm, agreed.where, translate);
   agreed.tag = comm.take_tags();
   if (agreed.hints.check) check_edges(comm, agreed.pattern);
   agreed.regions = communicator.regions(agreed.hints, translate);
@@ -95,7 +115,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
 Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
                   const StrategyChoice& outermost) {
   StrategySettings settings = agreed.hints.settings;
-  settings.fabric = communicator.fabric(agreed.hints.machine);
+  settings.fabric = fabric_of(communicator, agreed.hints);
   const OwnedCandidates candidates(outermost, settings);
   std::vector<OwnedCandidates> inner_candidates;
   std::vector<InnerLevel> inner;
@@ -105,7 +125,10 @@ Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agr
     inner.push_back({agreed.regions[i + 1], inner_candidates.back().get(), choice.deduplicate});
   }
   const Costs costs(communicator, comm, agreed.hints, outermost, agreed.sharing, agreed.path);
-  Planner planner(comm.rank(), agreed.pattern, agreed.regions.front(), candidates.get(), costs.options(), inner);
+  PlanOptions options = costs.options();
+  const MemoryInfo* const device = on_device(agreed.where);
+  options.network_distance = communicator.network_distance(agreed.hints, device ? *device : MemoryInfo{});
+  Planner planner(comm.rank(), agreed.pattern, agreed.regions.front(), candidates.get(), options, inner);
   carry_out(planner, communicator, comm, agreed.hints);
   return {std::make_shared<const Plan>(planner.take_plan()), nullptr, costs.reasons(planner.selection())};
 }

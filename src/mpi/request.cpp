@@ -38,7 +38,7 @@ FixedOperation* find_fixed(Communicator& communicator, const Describe& describe,
   if (!communicator.fixed_counts) return nullptr;
   const Sizes sizes = sizes_of();
   if (sizes.uniform) return nullptr;
-  FixedOperation& found = fixed_operation(communicator, describe, sizes.key, sizes.arguments);
+  FixedOperation& found = fixed_operation(communicator, describe, sizes.key, sizes.arguments, buffers);
   check_buffers(buffers.send, buffers.receive);
   found.check(communicator, describe, sizes.arguments);
   return &found;
@@ -66,12 +66,9 @@ Chosen choose_plan(Communicator& communicator, const Describe& describe, const S
 
 namespace {
 
-/// For calls that agree on nothing: whether the MPI library is given addresses on devices is each rank's own business.
+/// For calls that agree on nothing.
 BufferMemory glance_at(const Communicator& communicator, const Buffers& buffers, const Plan& plan) {
-  BufferMemory where = laneway::glance_at(buffers, plan);
-  where.device_aware = where.on_device().any() && resolve_memory_path(communicator.hints) == MemoryPath::device_aware &&
-                       device_support(where).takes;
-  return where;
+  return laneway::glance_at(buffers, plan, resolve_memory_path(communicator.hints) == MemoryPath::device_aware);
 }
 
 std::uint64_t kind_of(const DevicePlugin& plugin) {

@@ -101,7 +101,9 @@ void Routes::plan_class(Communicator& communicator, Uniform operation, std::size
   } else {
     const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
     const Costs costs(communicator, *priv, hints_, hints_.strategy, {});
-    Planner planner(communicator.rank(), pattern, communicator.regions(hints_).front(), candidates, costs.options());
+    PlanOptions options = costs.options();
+    options.network_distance = communicator.network_distance(hints_);
+    Planner planner(communicator.rank(), pattern, communicator.regions(hints_).front(), candidates, options);
     carry_out(planner, communicator, *priv, hints_);
     const std::size_t chosen = planner.selection().chosen;
     if (!candidates[chosen]->relays()) return;

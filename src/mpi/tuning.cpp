@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -175,30 +176,32 @@ std::vector<double> time_plans(const PrivateComm& comm, const Agreed& agreed, co
   return medians;
 }
 
-Planned make_local_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                        const StrategyChoice& choice) {
-  Planned planned = make_plan(communicator, comm, agreed, choice);
+Planned make_local(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned planned) {
   localize(communicator, comm, agreed, planned);
   return planned;
 }
 
+/// The plan of the strategy that the model chooses.
+using MakePlan = std::function<Planned()>;
+
 Planned measure(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                const StrategyChoice& outermost) {
+                const StrategyChoice& outermost, const MakePlan& first) {
   const Scratch send(agreed.pattern.out);
   const Scratch receive(agreed.pattern.in);
   const std::uint64_t key = key_of(comm, agreed, send, receive);
-  if (key == 0) return make_local_plan(communicator, comm, agreed, outermost);
+  if (key == 0) return make_local(communicator, comm, agreed, first());
   const std::vector<const StrategyRow*> rows = outermost.rows();
   const std::optional<TuningFile> file = comm.rank() == 0 ? TuningFile::of_user() : std::nullopt;
   if (const std::optional<std::size_t> known = recall(comm, file, key, rows)) {
-    Planned planned = make_local_plan(communicator, comm, agreed, {rows[*known], outermost.deduplicate});
+    Planned planned = make_local(communicator, comm, agreed,
+                                 make_plan(communicator, comm, agreed, {rows[*known], outermost.deduplicate}));
     planned.reasons.remembered = file ? file->path().string() : "rank 0";
     return planned;
   }
   // Memory that the result shares with other requests may be in use.
   Agreed alone = agreed;
   alone.hints.shared_staging = 0;
-  Planned planned = make_plan(communicator, comm, agreed, outermost);
+  Planned planned = first();
   const std::vector<std::size_t> order = most_promising(planned.reasons.selection);
   std::vector<Planned> plans;
   for (std::size_t c : order)
@@ -227,11 +230,13 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
 
 }  // namespace
 
-Planned make_tuned_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
+Planned make_tuned_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
+                        std::optional<Planned> made) {
   const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
+  const MakePlan first = [&] { return made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost); };
   if (outermost.is_automatic() && agreed.hints.tuning == Tuning::measure)
-    return measure(communicator, comm, agreed, outermost);
-  return make_local_plan(communicator, comm, agreed, outermost);
+    return measure(communicator, comm, agreed, outermost, first);
+  return make_local(communicator, comm, agreed, first());
 }
 
 }  // namespace laneway

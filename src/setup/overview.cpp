@@ -23,6 +23,7 @@ Bytes Summary::to_bytes() const {
   Writer writer;
   writer.put_compact(region);
   writer.put_compact(inner);
+  writer.put_compact(distance);
   put_optional(writer, sharing);
   inside.put(writer);
   writer.put_compact(static_cast<std::int64_t>(edges.size()));
@@ -45,6 +46,7 @@ Summary Summary::from_bytes(const Bytes& bytes) {
   Summary summary;
   summary.region = static_cast<Rank>(reader.get_compact());
   summary.inner = static_cast<Rank>(reader.get_compact());
+  summary.distance = static_cast<int>(reader.get_compact());
   if (const auto first = get_optional(reader)) summary.sharing = static_cast<Rank>(*first);
   summary.inside = InsideEdges::get(reader);
   summary.edges.resize(static_cast<std::size_t>(reader.get_compact()));
@@ -77,6 +79,7 @@ Overview::Overview(std::vector<Summary> ranks) : ranks_(std::move(ranks)) {
     const Summary& from = ranks_[static_cast<std::size_t>(rank)];
     sharing_[{from.region, from.sharing}] = from.sharing ? sharing.at(*from.sharing) : std::vector<Rank>{};
     part(rank).inner = from.inner;
+    part(rank).distance = from.distance;
     part(rank).inside = from.inside;
     for (const PlacedEdge& edge : from.edges) {
       part(rank).leaving.push_back({edge.region, edge.destination, edge.bytes});

@@ -25,6 +25,7 @@ struct PlacedEdge {
 struct Summary {
   Rank region = 0;
   Rank inner = 0;               ///< as in ViewPart
+  int distance = 0;             ///< as in ViewPart
   std::optional<Rank> sharing;  ///< the first of those with whom it shares memory
   InsideEdges inside;
   std::vector<PlacedEdge> edges;             ///< ascending (region, destination), then the order of the arguments

@@ -383,6 +383,7 @@ Rank Planner::inner_id() const {
 ViewPart Planner::own_part() const {
   ViewPart part;
   part.inner = inner_id();
+  part.distance = options_.network_distance;
   for (const Edge& edge : pattern_.out)
     if (crosses(edge)) part.leaving.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
   for (const auto& [region, block] : blocks_) part.out_blocks.push_back({region, rank_, block.bytes()});
@@ -496,6 +497,7 @@ Round Planner::tell_first() {
   Summary own;
   own.region = region_.id;
   own.inner = inner_id();
+  own.distance = options_.network_distance;
   if (options_.costs != nullptr && !options_.costs->sharing().empty()) own.sharing = options_.costs->sharing().front();
   own.inside = inside_edges();
   for (std::size_t i = 0; i < pattern_.out.size(); ++i) {
@@ -771,6 +773,7 @@ Round Planner::plan_inside() {
   child_options_ = options_;
   child_options_.ranks = 0;
   child_options_.deduplicate = inner_.front().deduplicate;
+  child_options_.network_distance = 0;  // nothing leaves the region
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
   ++child_options_.lowering.level;
   const Candidates& chosen = inner_.front().candidates;

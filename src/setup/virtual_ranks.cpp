@@ -207,6 +207,7 @@ class Setup {
     for (const LevelOf& level : levels_.subspan(1))
       virtual_rank.inner.push_back({machine_.region(level.level, rank), level.candidates, level.deduplicate});
     PlanOptions options{.deduplicate = levels_.front().deduplicate, .lowering = lowering_, .ranks = few_};
+    if (levels_.front().level == 0) options.network_distance = network_distance(machine_, rank);
     if (parameters_) {
       CostOptions cost;
       cost.model = model_;

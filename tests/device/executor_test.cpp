@@ -223,8 +223,19 @@ bool run_in_streams(MemoryPath path) {
                             {{0, {{0, bytes}}}, {0, {{bytes, 7}, {bytes + 20, 4}}}, {1, {{8000, 50}}}}}};
   cases::Random random(1);
   const cases::Exchanges data(random, pattern, 3);
-  const VirtualSetup setup =
-      plan_virtual_ranks(pattern, Machine::parse("node:* rank:1", 2), *find_strategy("direct").make({}), {});
+  const bool one_node = path == MemoryPath::borrowed;
+  std::vector<Plan> plans = plan_virtual_ranks(pattern, Machine::parse(one_node ? "node:1 rank:2" : "node:2 rank:1", 2),
+                                               *find_strategy("direct").make({}), {})
+                                .plans;
+  const std::vector<Region> nodes(2, Region{0, {0, 1}});
+  if (one_node) {
+    LocalOptions options;
+    options.receive_on_device = true;
+    options.lends = options.borrows = 1;
+    plans = localize_virtual_ranks(std::move(plans), nodes, options);
+  }
+  cases::SharedByAll shared(plans);
+  const std::vector<HostRegistration> pinned = shared.pin(sim_device());
   InProcessNetwork network = device_aware_network();
   std::vector<AnyMemory> send, receive;
   std::vector<std::unique_ptr<Executor>> executors;
@@ -237,8 +248,9 @@ bool run_in_streams(MemoryPath path) {
     streams.emplace_back(sim_device());
   }
   for (std::size_t r = 0; r < 2; ++r) {
-    executors.push_back(make_executor(setup.plans[r], {send[r].base(), receive[r].base()}, path,
-                                      *network.transport(static_cast<Rank>(r))));
+    executors.push_back(make_executor(plans[r], {send[r].base(), receive[r].base()}, path,
+                                      *network.transport(static_cast<Rank>(r)),
+                                      one_node ? shared.seen_by(r, nodes[r]) : nullptr));
     executors[r]->set_stream(streams[r].handle());
   }
   std::vector<std::vector<Memory>> results(data.send.size(), data.before);
@@ -285,6 +297,20 @@ TEST_F(Reordering, EveryStreamDependencyIsNeeded) {
 
 TEST_F(Reordering, EveryStreamDependencyIsNeededByMessagesFromDevices) {
   expect_every_dependency_to_be_needed(MemoryPath::device_aware);
+}
+
+/// Where ranks borrow, some dependencies are there twice, so that not each one that is lost shows.
+TEST_F(Reordering, LostDependenciesOfWhatIsBorrowedAreNoticed) {
+  configure("reorder=off,drop=0");
+  const std::uint64_t before = sim_counters().dependencies;
+  ASSERT_TRUE(run_in_streams(MemoryPath::borrowed));
+  const std::uint64_t count = sim_counters().dependencies - before;
+  int noticed = 0;
+  for (std::uint64_t k = 1; k <= count && noticed < 6; ++k) {
+    configure("reorder=" + std::to_string(k) + ",delay=3e-3,drop=" + std::to_string(sim_counters().dependencies + k));
+    noticed += !run_in_streams(MemoryPath::borrowed);
+  }
+  EXPECT_EQ(noticed, 6);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <laneway/device.h>
+#include <laneway/sim_device.h>
 
 #include <cstdlib>
 #include <string>
@@ -79,6 +80,14 @@ bool host_may_touch_devices() {
   lnw_device_info info{};
   check(table()->device_info(device(), &info));
   return (info.features & LNW_DEVICE_HAS_DIRECT_HOST) != 0;
+}
+
+std::uint64_t moves_through_host() {
+  const auto* const sim = static_cast<const lnw_sim_device*>(table()->extension(LNW_SIM_DEVICE_EXTENSION));
+  if (sim == nullptr) return 0;
+  lnw_sim_counters counters{};
+  check(sim->counters(&counters));
+  return counters.host_to_device + counters.device_to_host + counters.kernels;
 }
 
 Mirror::Kind Mirror::kind_of(std::uint64_t number) {

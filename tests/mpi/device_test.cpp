@@ -13,6 +13,18 @@ namespace {
 
 using Bytes = std::vector<unsigned char>;
 
+void expect_error(int code, std::initializer_list<const char*> parts) {
+  EXPECT_NE(code, MPI_SUCCESS);
+  if (is_mpich()) return;
+  for (const char* part : parts) EXPECT_NE(error_text(code).find(part), std::string::npos) << error_text(code);
+}
+
+/// The sim device's memory can be given to any MPI library if the host may touch it.
+bool mpi_takes_addresses() {
+  const char* const answer = std::getenv("LANEWAY_DEVICE_AWARE_MPI");
+  return host_may_touch_devices() && (answer == nullptr || answer != std::string("0"));
+}
+
 class DeviceTest : public MpiTest {
  protected:
   void SetUp() override {
@@ -62,6 +74,8 @@ class DeviceTest : public MpiTest {
     EXPECT_EQ(result, received(exchange));
   }
 
+  void exchange_in_stream(const char* path);
+
   Comm ring_;
 };
 
@@ -91,9 +105,12 @@ TEST_F(DeviceTest, EveryKindOfMemoryInTurn) {
 
 /// Work before an exchange and after it is in a stream only; the host waits for nothing but the exchange.
 TEST_F(DeviceTest, StreamsOrderWhatComesBeforeAndAfter) {
+  for (const char* const path : {"auto", "dd"}) exchange_in_stream(path);
+}
+
+void DeviceTest::exchange_in_stream(const char* path) {
   const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
-  const Mirror first_result(Mirror::Kind::device, 2 * bytes);
-  LNW_Request request = make(send.data(), receive.data());
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", path}});
   EXPECT_MPI(LNW_Request_set_stream(request, device_stream()));
   std::vector<Bytes> data;
   for (int exchange = 0; exchange < 6; ++exchange) data.push_back(sent(rank(), exchange));
@@ -235,12 +252,18 @@ TEST_F(DeviceTest, SpansInCxxMayBeOnDevices) {
 /// Where the host may touch the device's memory, so may the MPI library, and nothing is copied. Where it may not, the
 /// library is not even asked to try.
 TEST_F(DeviceTest, AddressesOnDevicesReachMpiOnlyIfItTakesThem) {
+  const char* const answer = std::getenv("LANEWAY_DEVICE_AWARE_MPI");
+  const std::string told = answer == nullptr ? "" : answer;
   const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
   LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", "device"}, {"lnw_strategy", "direct"}});
   LNW_Request_statistics statistics;
   EXPECT_MPI(LNW_Request_get_statistics(request, &statistics));
-  const bool takes = host_may_touch_devices();
-  EXPECT_EQ(why(request, "lnw_memory_path"), takes ? "device" : "staged") << why(request, "lnw_memory_path_reason");
+  const bool takes = mpi_takes_addresses();
+  const std::string reason = why(request, "lnw_memory_path_reason");
+  EXPECT_EQ(why(request, "lnw_memory_path"), takes ? "device" : "staged") << reason;
+  if (!told.empty()) {
+    EXPECT_NE(reason.find("LANEWAY_DEVICE_AWARE_MPI=" + told), std::string::npos) << reason;
+  }
   if (size() > 1) {
     EXPECT_EQ(statistics.copied_bytes, takes ? 0 : 4 * bytes);
   }
@@ -257,12 +280,67 @@ TEST_F(DeviceTest, AddressesOnDevicesReachMpiOnlyIfItTakesThem) {
   EXPECT_MPI(LNW_Request_free(&request));
 }
 
+/// Under lnw_fixed_counts, too: then nothing of an exchange goes through the host.
+TEST_F(DeviceTest, FixedOperationsGiveMpiAddressesOnDevices) {
+  const Info info({{"lnw_fixed_counts", "true"}, {"lnw_memory_path", "device"}, {"lnw_strategy", "direct"}});
+  const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), info.get());
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  Bytes host_send(2 * bytes), host_receive(2 * bytes);
+  const int counts[] = {bytes, bytes};
+  const int displacements[] = {0, bytes};
+  for (int exchange = 0; exchange < 6; ++exchange) {
+    const bool from_host = exchange == 3;
+    const bool to_host = exchange == 4;
+    host_send = sent(rank(), exchange);
+    send.write(host_send);
+    const std::uint64_t before = moves_through_host();
+    EXPECT_MPI(LNW_Neighbor_alltoallv(from_host ? host_send.data() : send.data(), counts, displacements, MPI_BYTE,
+                                      to_host ? host_receive.data() : receive.data(), counts, displacements, MPI_BYTE,
+                                      ring.get()));
+    const bool went_through_host = moves_through_host() > before;
+    if (exchange > 0 && size() > 1 && !from_host && !to_host) {
+      EXPECT_EQ(went_through_host, !mpi_takes_addresses()) << "exchange " << exchange;
+    }
+    if (!to_host) receive.read(host_receive);
+    EXPECT_EQ(host_receive, received(exchange)) << "exchange " << exchange;
+  }
+}
+
+/// Whose buffers are all in the host's memory keeps what that offers, whatever the hint.
+TEST_F(DeviceTest, OnlyBuffersOnDevicesLeaveTheMemoryOfTheNode) {
+  const Mirror send(Mirror::Kind::pinned, 2 * bytes), receive(Mirror::Kind::managed, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_memory_path", "device"}});
+  EXPECT_EQ(why(request, "lnw_memory_path"), "staged");
+  EXPECT_EQ(why(request, "lnw_memory_path_reason"), "no buffer is on a device");
+  LNW_Request_statistics statistics;
+  EXPECT_MPI(LNW_Request_get_statistics(request, &statistics));
+  if (size() > 1) {
+    EXPECT_GT(statistics.window_bytes, 0);
+  }
+  expect_exchange(request, send, receive, 1);
+  const Mirror on_device(Mirror::Kind::device, 2 * bytes);
+  EXPECT_MPI(LNW_Request_set_buffers(request, on_device.data(), receive.data()));
+  expect_exchange(request, on_device, receive, 2);
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(DeviceTest, AnAnswerForTheMpiLibraryIsYesOrNo) {
+  const char* const answer = std::getenv("LANEWAY_DEVICE_AWARE_MPI");
+  if (answer == nullptr || std::strlen(answer) == 1) GTEST_SKIP() << "SKIP: LANEWAY_DEVICE_AWARE_MPI is valid";
+  const Handler handler(ring_.get(), MPI_ERRORS_RETURN);
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  LNW_Request request = LNW_REQUEST_NULL;
+  const int code = LNW_Neighbor_alltoall_init(send.data(), bytes, MPI_BYTE, receive.data(), bytes, MPI_BYTE,
+                                              ring_.get(), MPI_INFO_NULL, &request);
+  expect_error(code, {"LANEWAY_DEVICE_AWARE_MPI=perhaps", "valid are 0 and 1"});
+}
+
 TEST_F(DeviceTest, ThePathIsChosenByCosts) {
   const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
   for (const char* parameters : {"lassen", "default-node"}) {
     LNW_Request request = make(send.data(), receive.data(), {{"lnw_parameters", parameters}});
     const std::string reason = why(request, "lnw_memory_path_reason");
-    const bool compared = host_may_touch_devices() && parameters == std::string("lassen");
+    const bool compared = mpi_takes_addresses() && parameters == std::string("lassen");
     EXPECT_EQ(why(request, "lnw_path_cost_staged").empty(), !compared) << reason;
     if (compared) {
       const double staged = std::stod(why(request, "lnw_path_cost_staged"));
@@ -275,12 +353,6 @@ TEST_F(DeviceTest, ThePathIsChosenByCosts) {
     expect_exchange(request, send, receive, 5);
     EXPECT_MPI(LNW_Request_free(&request));
   }
-}
-
-void expect_error(int code, std::initializer_list<const char*> parts) {
-  EXPECT_NE(code, MPI_SUCCESS);
-  if (is_mpich()) return;
-  for (const char* part : parts) EXPECT_NE(error_text(code).find(part), std::string::npos) << error_text(code);
 }
 
 TEST_F(DeviceTest, MistakesAreNamed) {

@@ -695,7 +695,7 @@ TEST_F(ErrorsTest, MachinesThatSomeRanksRefuse) {
     if (rank() == last)
       expect_error(code, MPI_ERR_ARG, {call + on_rank(last), "rank 0 has reported an error"});
     else
-      expect_error(code, MPI_ERR_INFO_VALUE, {call + on_rank(rank()), "links for 1 devices, a node has more"});
+      expect_error(code, MPI_ERR_INFO_VALUE, {call + on_rank(rank()), "describes 1 devices, a node has more"});
   };
   const Info info(hints);
   const GraphCase self{.error_class = 0, .part = "", .sources = {rank(), rank()}, .destinations = {rank(), rank()}};

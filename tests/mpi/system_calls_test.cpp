@@ -119,7 +119,6 @@ TEST_F(SystemCalls, NoneButYields) {
   std::map<std::size_t, long> total;
   for (Choice choice : choices("")) {
     choice.transport = "auto";
-    choice.path = "auto";
     std::vector<double> receive(elements * shape.sources.size() + 1);
     LNW_Request request = LNW_REQUEST_NULL;
     const Info info(choice.hints());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -384,6 +385,41 @@ TEST(Spread, StartsWithTheRanksAfterTheOwn) {
   };
   EXPECT_EQ(peers(*make_direct()), (std::vector<Rank>{0, 0, 3, 1, 4}));
   EXPECT_EQ(peers(*make_spread()), (std::vector<Rank>{3, 4, 0, 0, 1}));
+}
+
+/// One link of three sources, whose lanes fit one member: it is the one that is nearest to a network interface,
+/// whatever else speaks for others; with more lanes, all members take part.
+TEST(EveryStrategy, PrefersMembersNearANetworkInterface) {
+  RegionView view;
+  view.region = {0, {0, 1, 2, 3}};
+  view.inner = {0, 1, 2, 3};
+  view.inside.resize(4);
+  view.in = {{8, {{8, 100}}, {{8, 0, 100}}}};
+  view.out = {{8, {{0, 100}, {3, 30}}, {{0, 8, 100}, {3, 8, 30}}}};
+  for (const auto& [distance, nearest] : {std::pair(std::vector{2, 1, 0, 2}, Rank{2}), {{1, 0, 0, 1}, Rank{1}}}) {
+    view.distance = distance;
+    for (const char* const name : {"three_step", "two_step", "split"}) {
+      const auto strategy = find_strategy(name).make({});
+      EXPECT_EQ(strategy->assign_receivers(view).front().receiver, nearest) << name;
+    }
+    std::vector<Lane> lanes = {{0, 8, -1, 8, {{0, 0, 100}, {3, 0, 30}}}};
+    find_strategy("three_step").make({})->assign_senders(view, lanes);
+    EXPECT_EQ(lanes.front().sender, nearest);
+    find_strategy("split").make({})->assign_senders(view, lanes);
+    EXPECT_EQ(view.distance_of(static_cast<std::size_t>(lanes.front().sender)), 0);
+  }
+  view.distance = {2, 1, 0, 2};
+  view.in.clear();
+  for (Rank other = 8; other < 12; ++other) view.in.push_back({other, {{other, 100}}, {{other, 0, 100}}});
+  for (const char* const name : {"three_step", "two_step", "split"}) {
+    std::set<Rank> receivers;
+    for (const Lane& lane : find_strategy(name).make({})->assign_receivers(view)) receivers.insert(lane.receiver);
+    EXPECT_EQ(receivers, (std::set<Rank>{0, 1, 2, 3})) << name;
+  }
+  view.in = {{8, {{8, 4000}}, {{8, 0, 4000}}}};
+  std::vector<Rank> order;
+  for (const Lane& lane : find_strategy("load_aware").make({})->assign_receivers(view)) order.push_back(lane.receiver);
+  EXPECT_EQ(order, (std::vector<Rank>{0, 2, 1, 3})) << "first who needs it";
 }
 
 }  // namespace

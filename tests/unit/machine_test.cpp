@@ -153,6 +153,7 @@ TEST(Machine, LinksBetweenDevices) {
     return error;
   };
   const File file(head + "links = [[0, 2, 0], [2, 0, 1], [0, 1, 0]]\n", ".toml");
+  EXPECT_EQ(network_distance(Machine::parse("file:" + file.path(), 6), 0), 0);
   const auto fabric = Fabric::of(Machine::parse("file:" + file.path(), 6));
   EXPECT_EQ(fabric->links(0, 1), 2);
   EXPECT_EQ(fabric->hops(0, 2), 2);
@@ -165,6 +166,14 @@ TEST(Machine, LinksBetweenDevices) {
   EXPECT_EQ(parse(head + "links = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]\n"),
             "line 3: devices.links: no links join devices 0 and 2");
   EXPECT_EQ(parse(head + "links = [0, 1]\n"), "line 3: devices.links[0]: expected an array, found an integer");
+  const File near(head + "network_distance = [2, 0, 1]\n", ".toml");
+  const Machine machine = Machine::parse("file:" + near.path(), 6);
+  EXPECT_EQ(Fabric::of(machine), nullptr);
+  EXPECT_EQ(network_distance(machine, 0), 2);
+  EXPECT_EQ(network_distance(machine, 4), 0);
+  EXPECT_EQ(parse(head + "links = [[0, 2], [2, 0]]\nnetwork_distance = [0]\n"),
+            "line 4: devices.network_distance: has 1 entries, the links are of 2 devices");
+  EXPECT_EQ(parse(head), "line 2: devices.links: missing");
   EXPECT_EQ(parse("[devices]\n"), "line 1: description: missing");
   EXPECT_TRUE(parse("description = \n").starts_with("line 1: "));
 }
