@@ -242,7 +242,7 @@ class Communicator {
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
   std::map<std::string, int> network_distances_;
   std::map<std::string, std::shared_ptr<const Parameters>> parameters_;
-  std::map<std::vector<std::string>, std::vector<Region>> regions_;  // by machine and names of levels
+  std::map<std::vector<std::string>, std::vector<Region>> regions_;                   // by machine and names of levels
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions_;  // by machine and level
 };
 

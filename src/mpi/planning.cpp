@@ -96,8 +96,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
   const bool no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
   const Agreement agreement =
-      agree(comm, failure, agreed.hints, {world_node_is_known(), no_device, votes.support.takes},
-            region);
+      agree(comm, failure, agreed.hints, {world_node_is_known(), no_device, votes.support.takes}, region);
   const auto [translate, no_devices, all_support] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);
   votes.no_devices = no_devices;

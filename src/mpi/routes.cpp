@@ -52,8 +52,7 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
   if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
     return nullptr;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  const Agreement agreement =
-      agree(*priv, nullptr, hints, {world_node_is_known()}, communicator.known_region(hints));
+  const Agreement agreement = agree(*priv, nullptr, hints, {world_node_is_known()}, communicator.known_region(hints));
   const bool translate = agreement.flags.front();
   communicator.learn_regions(hints, agreement.regions);
   const Region& region = communicator.regions(hints, translate).front();

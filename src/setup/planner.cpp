@@ -507,8 +507,8 @@ Round Planner::tell_first() {
     const std::int64_t bytes = edge.ranges.bytes();
     const RangeList located = blocks_.at(region).locate(source_ranges(i));
     const std::int64_t begin = located.runs().front().offset;
-    own.edges.push_back({region, edge.peer, bytes,
-                         located == RangeList{{begin, bytes}} ? std::optional(begin) : std::nullopt});
+    own.edges.push_back(
+        {region, edge.peer, bytes, located == RangeList{{begin, bytes}} ? std::optional(begin) : std::nullopt});
   }
   std::stable_sort(own.edges.begin(), own.edges.end(), [](const PlacedEdge& a, const PlacedEdge& b) {
     return std::pair(a.region, a.destination) < std::pair(b.region, b.destination);
@@ -738,11 +738,12 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
       const bool whole = !is_cut(lane, lane.pieces[p]);
       int nth = 0;
       for (std::size_t edge : edges->second) {
-        RangeList intervals = whole     ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
-                              : places_ ? within({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]},
-                                                 lane.pieces[p])
-                                              .second
-                                        : cut.at(key).at(nth);
+        RangeList intervals =
+            whole ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
+            : places_
+                ? within({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]}, lane.pieces[p])
+                      .second
+                : cut.at(key).at(nth);
         ++nth;
         if (!intervals.empty())
           itinerary_.arrivals.push_back({key.first, key.second, static_cast<int>(edge), std::move(intervals)});

@@ -57,7 +57,7 @@ struct PlanOptions {
   double (*clock)() = nullptr;  ///< seconds; null: setup is taken to cost nothing
   /// How many ranks there are, if they may let one of them choose for all; 0: each region chooses for itself.
   Rank ranks = 0;
-  int network_distance = 0;     ///< this rank's own: how far the nearest network interface is, 0 if that is not known
+  int network_distance = 0;  ///< this rank's own: how far the nearest network interface is, 0 if that is not known
 };
 
 /// The strategies from which a planner may choose; with one there is nothing to choose.
