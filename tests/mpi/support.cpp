@@ -46,7 +46,7 @@ bool long_tests() {
 
 int effort(int cases) {
   if (long_tests()) return cases * 10;
-  if (is_mpich() && size() > 2) return std::max(1, cases / 6);
+  if (is_mpich() && size() > 2) return std::max(1, cases / 12);
 #ifdef __SANITIZE_ADDRESS__
   // The fewest ranks are those where leaks are looked for, with whole stacks of all allocations.
   return std::max(1, cases / (size() < 4 ? 18 : 6));
