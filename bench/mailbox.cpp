@@ -125,13 +125,12 @@ int mailbox(const Options& options) {
       table.add({readable_bytes(bytes), way.name, format_seconds(middle), format_seconds(quantile(seconds, 0.1)),
                  format_seconds(quantile(seconds, 0.9))});
       if (!options.json.empty())
-        append_line(options.json,
-                    nlohmann::ordered_json{{"bytes", bytes},
-                                           {"way", way.name},
-                                           {"median_s", middle},
-                                           {"p10_s", quantile(seconds, 0.1)},
-                                           {"p90_s", quantile(seconds, 0.9)}}
-                        .dump());
+        append_line(options.json, nlohmann::ordered_json{{"bytes", bytes},
+                                                         {"way", way.name},
+                                                         {"median_s", middle},
+                                                         {"p10_s", quantile(seconds, 0.1)},
+                                                         {"p90_s", quantile(seconds, 0.9)}}
+                                      .dump());
     }
   std::cout << "two threads send each other a message through two slots: words and two copies, nothing else\n"
             << table.text();
@@ -142,8 +141,8 @@ int mailbox(const Options& options) {
 
 void add_mailbox(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "mailbox", "What an exchange between two cores takes at least, if both sides copy; no MPI");
+  CLI::App* command =
+      app.add_subcommand("mailbox", "What an exchange between two cores takes at least, if both sides copy; no MPI");
   command->add_option("--bytes", options->bytes, "Sizes of the message")
       ->delimiter(',')
       ->transform(CLI::AsSizeValue(false))
