@@ -16,7 +16,6 @@ void add_device(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_halos(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
-void add_mailbox(CLI::App& app, Action& action);
 void add_model(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);
 void add_overlap(CLI::App& app, Action& action);

@@ -29,7 +29,6 @@ int run(int argc, char** argv) {
   add_device(app, action);
   add_explain(app, action);
   add_halos(app, action);
-  add_mailbox(app, action);
   add_model(app, action);
   add_predict(app, action);
   add_strategies(app, action);
