@@ -12,9 +12,9 @@ namespace {
 ///
 /// What enters a region is dealt to its members in equal quotas. The links, largest first, fill the quotas one after
 /// another; among members with quota left, the one that needs most of the link itself comes first, then the one that is
-/// nearest to a network interface. A link's data is cut
-/// only where a quota ends, so that there are fewer lanes than links and members together, and all members receive
-/// equally much up to the size of a cut. Sent bytes are balanced over the sending region lane by lane.
+/// nearest to a network interface. A link's data is cut only where a quota ends, so that there are fewer lanes than
+/// links and members together, and all members receive equally much up to the size of a cut. Sent bytes are balanced
+/// over the sending region lane by lane.
 class LoadAware final : public Strategy {
  public:
   [[nodiscard]] bool scales() const override { return false; }

@@ -319,12 +319,6 @@ const std::string& described(const Hints& settings) {
   return settings.grid.empty() ? settings.machine : settings.grid;
 }
 
-std::vector<std::string> level_names(const Hints& settings) {
-  std::vector<std::string> names = {settings.level};
-  for (const LevelChoice& level : settings.inner) names.push_back(level.level);
-  return names;
-}
-
 }  // namespace
 
 std::optional<Rank> Communicator::known_region(const Hints& settings) {
@@ -344,7 +338,8 @@ void Communicator::learn_regions(const Hints& settings, const std::map<Rank, Ran
 }
 
 const std::vector<Region>& Communicator::regions(const Hints& settings, bool translate) {
-  const std::vector<std::string> names = level_names(settings);
+  std::vector<std::string> names = {settings.level};
+  for (const LevelChoice& level : settings.inner) names.push_back(level.level);
   std::vector<std::string> key = names;
   key.push_back(described(settings));
   const Region* const on_one_device = settings.machine.empty() && node_devices ? &node_devices->sharing : nullptr;

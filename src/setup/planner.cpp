@@ -99,14 +99,16 @@ Selection get_selection(Reader& reader) {
   return selection;
 }
 
-void put_links(Writer& writer, const std::vector<Link>& links) {
+/// The edges say what else is needed of a block that was cut, where their places do not.
+void put_links(Writer& writer, const std::vector<Link>& links, bool with_edges) {
   writer.put_compact(static_cast<std::int64_t>(links.size()));
   for (const Link& link : links) {
     writer.put_compact(link.region);
     writer.put_compact(static_cast<std::int64_t>(link.sources.size()));
     for (const SourceBytes& source : link.sources)
       for (std::int64_t number : {std::int64_t{source.rank}, source.bytes}) writer.put_compact(number);
-    writer.put_compact(static_cast<std::int64_t>(link.edges.size()));
+    writer.put_compact(with_edges ? static_cast<std::int64_t>(link.edges.size()) : 0);
+    if (!with_edges) continue;
     for (const CrossEdge& edge : link.edges)
       for (std::int64_t number : {std::int64_t{edge.source}, std::int64_t{edge.destination}, edge.bytes})
         writer.put_compact(number);
@@ -552,10 +554,11 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
       Writer writer;
       put_selection(writer, selection);
       if (candidates_[selection.chosen]->relays()) {
-        put_links(writer, overview.view(region).in);
+        const std::optional<Places> places = overview.places(region);
+        put_links(writer, overview.view(region).in, !places);
         put_lanes(writer, lanes[selection.chosen].at(region).in);
         put_lanes(writer, lanes[selection.chosen].at(region).out);
-        put_places(writer, overview.places(region));
+        put_places(writer, places);
       }
       letter = writer.take();
     }

@@ -84,7 +84,7 @@ class OwnedCandidates {
 struct Selection {
   std::size_t chosen = 0;               ///< index among the candidates
   std::vector<Prediction> predictions;  ///< of each candidate; none if there was nothing to choose
-  double setup_seconds = 0;             ///< what it has taken to learn the costs
+  double setup_seconds = 0;             ///< what learning the costs is taken to have cost
 };
 
 /// A level of the machine inside the region of a planner.

@@ -318,7 +318,7 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
   std::vector<LevelOf> levels = {{0, {&strategy}, options.deduplicate}};
   for (const Strategy* inside : inner)
     levels.push_back({static_cast<int>(levels.size()), {inside}, options.deduplicate});
-  return Setup(one_of(pattern), machine, levels, options.lowering, nullptr, {}, options.ranks)
+  return Setup(one_of(pattern), machine, levels, options.lowering, nullptr, ModelKind::overlap, options.ranks)
       .plan(all_ranks(pattern.size()));
 }
 
