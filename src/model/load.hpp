@@ -117,8 +117,9 @@ class NodeLoad {
 };
 
 /// Messages inside a node that nobody relays share memory up to this size, unless `lnw_local_message` says otherwise.
-/// The MPI library copies larger ones once, which is faster between cores with caches of their own.
-inline constexpr std::int64_t default_mailbox_bytes = 12288;
+/// The MPI library copies larger ones once, which is faster between cores with caches of their own. Of messages that
+/// none answers, half as large ones share memory; predictions do not tell these apart.
+inline constexpr std::int64_t default_mailbox_bytes = 16384;
 
 /// Of the exchange that the plans of all ranks make together. The plans are those that verify checks, before messages
 /// inside nodes are replaced; `shares_memory`: whether these go through memory of the node instead, as far as they are
