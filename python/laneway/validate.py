@@ -35,7 +35,7 @@ _MATRICES = (
     "matrix:delaunay:n=16384,seed={seed},curve=0",
     "matrix:debruijn:k=12",
 )
-_STRATEGIES = "direct,three_step,two_step,split,load_aware,auto"
+_STRATEGIES = "direct,three_step,two_step,split,load_aware,grouped,auto"
 
 
 @dataclass(frozen=True)
