@@ -157,26 +157,34 @@ void Executor::place(std::size_t s) {
   const Step& step = plan_->steps[s];
   Place& place = places_[s];
   if (copies(step.kind)) {
-    place.from = bases_[static_cast<std::size_t>(step.from)];
-    place.to = bases_[static_cast<std::size_t>(step.to)];
-    if (step.from == Buffer::staging) place.alternate_from = plan_->staging_alternate;
-    if (step.to == Buffer::staging) place.alternate_to = plan_->staging_alternate;
+    const auto both = [&](Buffer buffer) -> std::array<std::byte*, 2> {
+      std::byte* const base = bases_[static_cast<std::size_t>(buffer)];
+      return {base, at(base, buffer == Buffer::staging ? plan_->staging_alternate : 0)};
+    };
+    place.from = both(step.from);
+    place.to = both(step.to);
   }
   if (!signals(step.kind)) return;
+  const NodeMemory::Part& own = memory_->own;
   const NodeMemory::Part& peer = memory_->peers.at(step.peer);
-  std::byte* const words = step.kind == StepKind::gate ? peer.words : peer.window;
-  place.word = (step.kind == StepKind::take ? memory_->own.window : words) + step.flag;
   place.is_own_ready = step.kind == StepKind::gate && step.peer == plan_->rank && step.flag == ready_word;
   place.lag = static_cast<std::uint64_t>(step.lag);
-  if (step.kind == StepKind::put) {
-    place.to = step.to == Buffer::staging ? peer.staging : peer.window;
-    place.alternate_to = step.alternate;
-    if (step.to == Buffer::window) place.alternate_word = step.alternate;
-  } else if (step.kind == StepKind::take) {
-    if (step.from == Buffer::staging) place.from = peer.staging;
-    place.alternate_from = step.alternate;
-    if (step.from == Buffer::window) place.alternate_word = step.alternate;
+  if (step.kind == StepKind::gate) {
+    place.word.fill(peer.words + step.flag);
+    return;
   }
+  const bool puts = step.kind == StepKind::put;
+  const Buffer reached = puts ? step.to : step.from;
+  std::array<std::byte*, 2>& shared = puts ? place.to : place.from;
+  std::array<std::byte*, 2> windows{puts ? peer.window : own.window, puts ? peer.window : own.window};
+  if (step.crosses) windows[1] = puts ? own.window : peer.window;
+  if (reached == Buffer::window) {
+    windows[1] = at(windows[1], step.alternate);
+    shared = windows;
+  } else if (reached == Buffer::staging) {
+    shared = {peer.staging, at(peer.staging, step.alternate)};
+  }
+  place.word = {windows[0] + step.flag, windows[1] + step.flag};
 }
 
 /// Those of a few bytes that can all begin at once share a kernel.
@@ -278,7 +286,7 @@ void Executor::set_stream(std::optional<lnw_device_stream> stream) {
 
 void Executor::move(int step) {
   const auto s = static_cast<std::size_t>(step);
-  programs_[s].run(from_of(places_[s]), to_of(places_[s]));
+  programs_[s].run(now(places_[s].from), now(places_[s].to));
   if constexpr (simulated) {
     const SimulatedCosts& costs = simulated_costs();
     const Step& what = plan_->steps[s];
@@ -291,11 +299,11 @@ void Executor::begin_on_device(int step) {
   const Place& place = places_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
   Borrowed* const borrowed = borrows(what) ? &borrowed_from(what.peer) : nullptr;
-  std::byte* const from = borrowed != nullptr ? borrowed->base : from_of(place);
+  std::byte* const from = borrowed != nullptr ? borrowed->base : now(place.from);
   // What comes later in the stream comes after the event, too.
   const bool is_first = borrowed != nullptr && std::exchange(borrowed->ordered_in[device_->stream_of(step)],
                                                              memory_->exchange) != memory_->exchange;
-  device_->begin(step, from, to_of(place), is_first ? borrowed->ready : nullptr, [this](int each) {
+  device_->begin(step, from, now(place.to), is_first ? borrowed->ready : nullptr, [this](int each) {
     if (plan_->steps[static_cast<std::size_t>(each)].kind == StepKind::put) raise_flag(each);
     complete(each);
   });
@@ -308,18 +316,17 @@ void Executor::complete_on_device(int step) {
 }
 
 void Executor::raise_flag(int step) {
-  const Place& place = places_[static_cast<std::size_t>(step)];
-  raise(second_slot_ ? place.word + place.alternate_word : place.word, memory_->exchange);
+  raise(now(places_[static_cast<std::size_t>(step)].word), memory_->exchange);
 }
 
 bool Executor::passes(int step) const {
   const Place& place = places_[static_cast<std::size_t>(step)];
   if (place.is_own_ready) {
     if (!memory_->arena->ready(memory_->exchange, place.lag)) return false;
-    raise(place.word, memory_->exchange);
+    raise(now(place.word), memory_->exchange);
     return true;
   }
-  return seen(second_slot_ ? place.word + place.alternate_word : place.word) + place.lag >= memory_->exchange;
+  return seen(now(place.word)) + place.lag >= memory_->exchange;
 }
 
 /// A step that is no message, when all that it depends on is complete.

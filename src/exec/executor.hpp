@@ -75,16 +75,13 @@ class Executor final : public Progressive {
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
  private:
-  /// Where a step copies from and to, and what it waits for or raises.
+  /// Where a step copies from and to, and what it waits for or raises, in an exchange and in the next one.
   struct Place {
-    std::byte* from = nullptr;
-    std::byte* to = nullptr;
-    std::byte* word = nullptr;
+    std::array<std::byte*, 2> from{};
+    std::array<std::byte*, 2> to{};
+    std::array<std::byte*, 2> word{};
     std::uint64_t lag = 0;
     bool is_own_ready = false;  // raised by this rank, which waits for the readers of its staging memory
-    std::int64_t alternate_from = 0;
-    std::int64_t alternate_to = 0;
-    std::int64_t alternate_word = 0;
   };
 
   /// The send buffers of peers that this rank takes from, opened when a record is new.
@@ -119,12 +116,7 @@ class Executor final : public Progressive {
   void wait_for_steps();
   void wait_in_virtual_time();
   void move(int step);
-  [[nodiscard]] std::byte* from_of(const Place& place) const {
-    return second_slot_ ? at(place.from, place.alternate_from) : place.from;
-  }
-  [[nodiscard]] std::byte* to_of(const Place& place) const {
-    return second_slot_ ? at(place.to, place.alternate_to) : place.to;
-  }
+  [[nodiscard]] std::byte* now(const std::array<std::byte*, 2>& places) const { return places[second_slot_ ? 1 : 0]; }
   void begin_on_device(int step);
   void complete_on_device(int step);
   void raise_flag(int step);

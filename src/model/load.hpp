@@ -32,7 +32,7 @@ struct Prediction {
   double latency = 0;    ///< of one message of each stage
   double injection = 0;  ///< of the bytes that leave or enter the busiest node
   double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
-  double processor = 0;  ///< of the work of the ranks that share the busiest processors
+  double processor = 0;  ///< of the work of the busiest rank of each stage, or of all that share processors
 
   /// Of the busiest rank, by stage and LinkClass, one message after another.
   std::array<std::array<double, link_classes>, stages> parts{};
@@ -102,7 +102,7 @@ class NodeLoad {
   struct RankLoad {
     Direction sent;
     Direction received;
-    double processor = 0;
+    std::array<double, stages> work{};
     double posted = 0;                   ///< receives of the MPI library
     std::array<double, stages> waits{};  ///< seconds; 0: for nothing
   };
@@ -117,8 +117,9 @@ class NodeLoad {
 };
 
 /// Messages inside a node that nobody relays share memory up to this size, unless `lnw_local_message` says otherwise.
-/// The MPI library copies larger ones once, which is faster between cores with caches of their own.
-inline constexpr std::int64_t default_mailbox_bytes = 12288;
+/// The MPI library copies larger ones once, which is faster between cores with caches of their own. Of messages that
+/// none answers, half as large ones share memory; predictions do not tell these apart.
+inline constexpr std::int64_t default_mailbox_bytes = 16384;
 
 /// Of the exchange that the plans of all ranks make together. The plans are those that verify checks, before messages
 /// inside nodes are replaced; `shares_memory`: whether these go through memory of the node instead, as far as they are

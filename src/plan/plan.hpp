@@ -75,6 +75,8 @@ struct Step {
   /// put, take: what is added to places in windows, or in the peer's staging memory, in every second exchange; 0 where
   /// there is only one place.
   std::int64_t alternate = 0;
+  /// put, take: in every second exchange they use the window of the other side, a put the own one.
+  bool crosses = false;
   /// gate: the word must not be less than the number of this exchange minus this.
   std::int64_t lag = 0;
 

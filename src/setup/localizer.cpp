@@ -182,26 +182,59 @@ bool Localizer::is_lent(const Side& side) const {
   return options_.lends != 0 && side.buffer == Buffer::send && step(side.step).span.bytes > options_.lend_bytes;
 }
 
-Localizer::Mode Localizer::choose(const Side& side, bool offered, std::uint64_t lent) const {
+Localizer::Mode Localizer::choose(const Side& side, bool offered, std::uint64_t lent, std::int64_t most_mailed) const {
   const bool reaches = side.buffer == Buffer::staging || options_.receive_on_device;
   if (lent != 0 && lent == options_.borrows && reaches) return Mode::borrow;
   if (side.buffer == Buffer::staging) return Mode::push;
   if (offered) return Mode::pull;
-  return step(side.step).span.bytes <= options_.mailbox_bytes ? Mode::mailbox : Mode::message;
+  return step(side.step).span.bytes <= most_mailed ? Mode::mailbox : Mode::message;
+}
+
+/// What cannot cross over is written into memory that is in the receiver's cache.
+std::int64_t Localizer::most_mailed(Rank peer, std::size_t message) const {
+  const auto sides = out_.find(peer);
+  const bool crosses = sides != out_.end() && message < sides->second.size() &&
+                       step(sides->second[message].step).span.bytes <= options_.mailbox_bytes;
+  return crosses ? options_.mailbox_bytes : options_.mailbox_bytes / 2;
+}
+
+/// Of a slot without its word: what the pair's messages of the same number need, in both directions.
+std::int64_t Localizer::mailbox_bytes(Rank peer, std::size_t message) const {
+  std::int64_t bytes = 0;
+  for (const auto* all : {&in_, &out_})
+    if (const auto sides = all->find(peer); sides != all->end() && message < sides->second.size())
+      if (const std::int64_t own = step(sides->second[message].step).span.bytes; own <= options_.mailbox_bytes)
+        bytes = std::max(bytes, own);
+  return rounded_up(bytes, 8);
 }
 
 /// Leaves the largest messages to the MPI library if mailboxes for all would take too much memory.
 void Localizer::drop_mailboxes() {
-  std::vector<Side*> boxed;
+  std::vector<std::pair<std::int64_t, Side*>> boxed;
   for (auto& [peer, sides] : in_)
-    for (Side& side : sides)
-      if (side.mode == Mode::mailbox) boxed.push_back(&side);
-  std::stable_sort(boxed.begin(), boxed.end(),
-                   [&](const Side* a, const Side* b) { return step(a->step).span.bytes < step(b->step).span.bytes; });
+    for (std::size_t m = 0; m < sides.size(); ++m)
+      if (sides[m].mode == Mode::mailbox) boxed.emplace_back(slot_bytes(mailbox_bytes(peer, m)), &sides[m]);
+  std::ranges::stable_sort(boxed, {}, &std::pair<std::int64_t, Side*>::first);
   std::int64_t total = 0;
-  for (Side* side : boxed) {
-    total += 2 * slot_bytes(step(side->step).span.bytes);
+  for (const auto& [bytes, side] : boxed) {
+    total += 2 * bytes;
     if (total > options_.all_mailboxes_bytes) side->mode = Mode::message;
+  }
+}
+
+/// Both ranks of a pair come to the same result.
+void Localizer::cross_over() {
+  for (auto& [peer, sides] : out_) {
+    const auto back = in_.find(peer);
+    if (back == in_.end()) continue;
+    for (std::size_t m = 0; m < std::min(sides.size(), back->second.size()); ++m) {
+      Side& out = sides[m];
+      Side& in = back->second[m];
+      if (out.mode != Mode::mailbox || in.mode != Mode::mailbox) continue;
+      out.crosses = in.crosses = true;
+      out.alternate = in.slot - out.slot;
+      in.alternate = out.slot - in.slot;
+    }
   }
 }
 
@@ -259,7 +292,7 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
       if (m >= sides.size()) continue;
       Side& side = sides[m];
       agrees = agrees && step(side.step).channel == channel && step(side.step).span.bytes == bytes;
-      side.mode = choose(side, offered, lent);
+      side.mode = choose(side, offered, lent, most_mailed(peer, m));
       side.reply = reply;
       if (side.mode == Mode::pull) side.alternate = alternate;
       if (side.mode == Mode::pull || side.mode == Mode::borrow) side.peer_place = std::move(place);
@@ -270,14 +303,15 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
   }
   drop_mailboxes();
   for (auto& [peer, sides] : in_)
-    for (Side& side : sides) {
+    for (std::size_t m = 0; m < sides.size(); ++m) {
+      Side& side = sides[m];
       if (side.mode == Mode::push || side.mode == Mode::pull || side.mode == Mode::borrow) {
         side.flag = plan_.window_bytes;
         plan_.window_bytes += cache_line;
       } else if (side.mode == Mode::mailbox) {
         side.slot = mailboxes;
-        side.flag = mailboxes + rounded_up(step(side.step).span.bytes, 8);
-        mailboxes += slot_bytes(step(side.step).span.bytes);
+        side.flag = mailboxes + mailbox_bytes(peer, m);
+        mailboxes += slot_bytes(mailbox_bytes(peer, m));
       }
     }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
@@ -320,6 +354,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       side.peer_place = letter.get_ranges();
     }
   }
+  cross_over();
 
   std::vector<const Side*> side_of(plan_.steps.size(), nullptr);
   std::vector<bool> replaced(plan_.steps.size(), false);
@@ -421,6 +456,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       now.span = {Buffer::window, side->slot, bytes};
       now.flag = side->flag;
       now.alternate = side->alternate;
+      now.crosses = side->crosses;
       if (puts) {
         now.from = side->buffer;
         now.to = side->mode == Mode::push ? Buffer::staging : Buffer::window;

@@ -1,7 +1,7 @@
 /* How ranks of one node exchange messages through shared memory, for the model checker Spin. docs/verify.md tells the
    protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory and Wait waits for
    its readers, or READY if they share it and the next exchange does, TWO_PLACES if staging memory has a place for every
-   second exchange, and what makes ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
+   second exchange, CROSS_OVER if the mailboxes of a pair change their slots, and what makes ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
 
 #ifndef ITERATIONS
 #define ITERATIONS 3
@@ -30,7 +30,11 @@
 #define AREAS 4
 inline messages() {
   message(0, 0, MAILBOX, 0, 1, 0, NONE, NONE);
+#ifdef CROSS_OVER
+  message(1, 0, MAILBOX, 1, 0, 0, NONE, NONE)
+#else
   message(1, 0, MAILBOX, 1, 0, 2, NONE, NONE)
+#endif
 }
 #elif defined(CHAIN) /* nobody hears from those to whom it sends */
 #define RANKS 3
@@ -188,10 +192,16 @@ byte unread[PLACES];
 #endif
 #ifdef ONE_SLOT
 #define SLOT(m) 0
+#elif defined(CROSS_OVER)
+#define SLOT(m) ((k + (m)) % 2)
 #else
 #define SLOT(m) (kind[m] == MAILBOX && k % 2 == 1)
 #endif
+#ifdef CROSS_OVER
+#define FLAG(m) flag[SLOT(m)]
+#else
 #define FLAG(m) flag[2 * (m) + SLOT(m)]
+#endif
 #ifdef TWO_PLACES
 #define PLACE(m) (area[m] + (kind[m] == MAILBOX -> SLOT(m) : AREAS * (k % 2)))
 #else

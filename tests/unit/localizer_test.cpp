@@ -121,6 +121,10 @@ TEST(Localizer, TheScheduleFindsMutatedRules) {
          Step& step = plans[rank].steps[s];
          return step.kind == StepKind::put && std::exchange(step.alternate, 0) != 0;
        }},
+      {"a put does not cross over",
+       [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
+         return std::exchange(plans[rank].steps[s].crosses, false);
+       }},
       {"one place of staging memory",
        [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          if (s != 0 || std::exchange(plans[rank].staging_alternate, 0) == 0) return false;
@@ -135,7 +139,7 @@ TEST(Localizer, TheScheduleFindsMutatedRules) {
       {"one slot",
        [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          const Step& put = plans[rank].steps[s];
-         if (put.kind != StepKind::put || put.alternate == 0) return false;
+         if (put.kind != StepKind::put || put.alternate == 0 || put.crosses) return false;
          for (Step& take : plans[static_cast<std::size_t>(put.peer)].steps)
            if (take.kind == StepKind::take && take.flag == put.flag) take.alternate = 0;
          plans[rank].steps[s].alternate = 0;
