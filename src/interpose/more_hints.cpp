@@ -6,7 +6,7 @@ namespace laneway::interpose {
 
 namespace {
 
-constexpr const char* expected_exchanges = "200";
+constexpr const char* expected_exchanges = "1000";
 
 bool has(MPI_Info info, const char* key) {
   int length = 0;

@@ -272,6 +272,9 @@ void test_attributes() {
   MPI_Comm_get_attr(graph, key, &found, &flag);
   CHECK(!flag && copies == 0);
   MPI_Comm_set_attr(graph, key, &value);
+  int kept = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &kept, nullptr);
+  MPI_Comm_set_attr(graph, kept, &value);
   const int rank = rank_in(graph);
   std::vector<int> received(ring.edges.size() + 1);
   CHECK(MPI_Neighbor_allgather(&rank, 1, MPI_INT, received.data(), 1, MPI_INT, graph) == MPI_SUCCESS);
@@ -282,6 +285,9 @@ void test_attributes() {
   CHECK(copies == 1);
   MPI_Comm_get_attr(copy, key, &found, &flag);
   CHECK(flag && found == &value);
+  MPI_Comm_get_attr(copy, kept, &found, &flag);
+  CHECK(!flag);
+  MPI_Comm_free_keyval(&kept);
   int kind = MPI_UNDEFINED, in = 0, out = 0, weighted = 1;
   MPI_Topo_test(copy, &kind);
   CHECK(kind == MPI_DIST_GRAPH);
@@ -400,6 +406,26 @@ void test_cartesian() {
   MPI_Comm_free(&line);
 }
 
+/// `idle` is not started.
+void test_beside_inactive(AllToAll& exchange, MPI_Request request, MPI_Request idle) {
+  MPI_Request list[4] = {idle, MPI_REQUEST_NULL, request, idle};
+  MPI_Status statuses[4];
+  exchange.fill(13);
+  MPI_Start(&list[2]);
+  CHECK(MPI_Waitall(4, list, statuses) == MPI_SUCCESS && list[2] == request && list[0] == idle && list[3] == idle);
+  CHECK(statuses[0].MPI_SOURCE == MPI_ANY_SOURCE && statuses[1].MPI_TAG == MPI_ANY_TAG);
+  exchange.check();
+  int index = -1, count = 0, indices[4];
+  exchange.fill(14);
+  MPI_Start(&list[2]);
+  CHECK(MPI_Waitany(4, list, &index, MPI_STATUS_IGNORE) == MPI_SUCCESS && index == 2);
+  exchange.check();
+  exchange.fill(15);
+  MPI_Startall(1, &list[2]);
+  CHECK(MPI_Waitsome(4, list, &count, indices, MPI_STATUSES_IGNORE) == MPI_SUCCESS && count == 1 && indices[0] == 2);
+  exchange.check();
+}
+
 /// Leaves the request.
 void test_persistent(AllToAll& exchange) {
   MPI_Request request = exchange.init();
@@ -414,6 +440,9 @@ void test_persistent(AllToAll& exchange) {
     exchange.check();
     test_inactive(request);
   }
+  MPI_Request idle = exchange.init();
+  test_beside_inactive(exchange, request, idle);
+  MPI_Request_free(&idle);
 }
 #endif
 

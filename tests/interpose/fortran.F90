@@ -120,7 +120,7 @@ contains
 
   subroutine conformance()
     integer, parameter :: address = MPI_ADDRESS_KIND
-    integer :: key, kind, count
+    integer :: key, kept, kind, count, from(1), to(1), weights(1), degrees(1), weight(1)
     integer(address) :: value
     COMM_TYPE :: copy, part, other
     REQUEST_TYPE :: request, before
@@ -130,6 +130,12 @@ contains
     call expect(ierror == MPI_SUCCESS, 'no requests')
     call MPI_Testall(0, requests, flag, MPI_STATUSES_IGNORE, ierror)
     call expect(ierror == MPI_SUCCESS .and. flag, 'no requests to test')
+    call MPI_Startall(0, requests, ierror)
+    call expect(ierror == MPI_SUCCESS, 'no requests to start')
+    call MPI_Waitany(0, requests, where, MPI_STATUS_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. is_undefined(where), 'Waitany of no requests')
+    call MPI_Testsome(0, requests, count, indices, MPI_STATUSES_IGNORE, ierror)
+    call expect(ierror == MPI_SUCCESS .and. count == MPI_UNDEFINED, 'Testsome of no requests')
     requests = MPI_REQUEST_NULL
     call MPI_Waitany(4, requests, where, MPI_STATUS_IGNORE, ierror)
     call expect(ierror == MPI_SUCCESS .and. is_undefined(where), 'Waitany of null requests')
@@ -140,8 +146,12 @@ contains
 
     ! Attributes are copied with duplicates, and neither to parts nor to graphs made of the communicator.
     call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, 0_address, ierror)
+    call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, kept, 0_address, ierror)
     call MPI_Comm_set_attr(graph, key, 42_address, ierror)
+    call MPI_Comm_set_attr(graph, kept, 43_address, ierror)
     call MPI_Comm_dup(graph, copy, ierror)
+    call MPI_Comm_get_attr(copy, kept, value, flag, ierror)
+    call expect(.not. flag, 'an attribute that is not copied')
     call MPI_Comm_get_attr(copy, key, value, flag, ierror)
     call expect(flag .and. value == 42_address, 'the attribute of a duplicate')
     call MPI_Topo_test(copy, kind, ierror)
@@ -163,6 +173,21 @@ contains
     call MPI_Comm_free(copy, ierror)
     call MPI_Comm_delete_attr(graph, key, ierror)
     call MPI_Comm_free_keyval(key, ierror)
+    call MPI_Comm_delete_attr(graph, kept, ierror)
+    call MPI_Comm_free_keyval(kept, ierror)
+
+    ! Each rank gives the edge of the next one.
+    from = modulo(rank + 1, size)
+    to = modulo(rank + 2, size)
+    degrees = 1
+    weights = 7 + from
+    call MPI_Dist_graph_create(MPI_COMM_WORLD, 1, from, degrees, to, weights, MPI_INFO_NULL, .false., part, ierror)
+    call MPI_Dist_graph_neighbors(part, 1, from, weight, 1, to, weights, ierror)
+    call expect(from(1) == modulo(rank - 1, size) .and. weight(1) == 7 + from(1) .and. &
+                to(1) == modulo(rank + 1, size) .and. weights(1) == 7 + rank, 'the neighbours of a graph')
+    call MPI_Neighbor_alltoall(rank, 1, MPI_INTEGER, from_left, 1, MPI_INTEGER, part, ierror)
+    call expect(ierror == MPI_SUCCESS .and. from_left == modulo(rank - 1, size), 'alltoall on a ring')
+    call MPI_Comm_free(part, ierror)
 
     ! A communicator is freed while an operation is active.
     call fill()
@@ -176,6 +201,15 @@ contains
     call expect(request /= MPI_REQUEST_NULL, 'a complete request stays')
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
     call check('Ineighbor_alltoall on a freed communicator')
+    if (argument == 'taken') then
+      call MPI_Dist_graph_create_adjacent(graph, size, ranks, MPI_UNWEIGHTED, size, ranks, MPI_UNWEIGHTED, &
+                                          MPI_INFO_NULL, .false., other, ierror)
+      call fill()
+      call MPI_Ineighbor_alltoall(send, 1, MPI_INTEGER, receive, 1, MPI_INTEGER, other, request, ierror)
+      call MPI_Comm_disconnect(other, ierror)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+      call check('Ineighbor_alltoall on a communicator that was disconnected')
+    end if
 
     call MPI_Comm_set_errhandler(graph, MPI_ERRORS_RETURN, ierror)
     call MPI_Neighbor_alltoall(send, 1, MPI_DATATYPE_NULL, receive, 1, MPI_INTEGER, graph, ierror)
@@ -233,6 +267,21 @@ contains
     call expect(ierror == MPI_SUCCESS .and. count == MPI_UNDEFINED, 'Testsome of inactive requests')
     call MPI_Request_get_status(persistent, flag, status, ierror)
     call expect(ierror == MPI_SUCCESS .and. flag, 'the status of an inactive request')
+    ! One of them is started, the other is not.
+    call INIT(send, counts, places, MPI_INTEGER, receive, counts, places, MPI_INTEGER, graph, &
+              MPI_INFO_NULL, request, ierror)
+    requests = [request, MPI_REQUEST_NULL, persistent, MPI_REQUEST_NULL]
+    call fill()
+    call MPI_Start(requests(3), ierror)
+    call MPI_Waitall(4, requests, MPI_STATUSES_IGNORE, ierror)
+    call check('Waitall of an active and an inactive request')
+    call fill()
+    call MPI_Start(requests(3), ierror)
+    call MPI_Waitany(4, requests, where, MPI_STATUS_IGNORE, ierror)
+    ! In mpi_f08, MPICH 4.0 counts from 0.
+    call expect(where == 3 .or. where == 2, 'Waitany of an active and an inactive request')
+    call check('Waitany of an active and an inactive request')
+    call MPI_Request_free(request, ierror)
     call fill()
     call MPI_Start(persistent, ierror)
     call MPI_Wait(persistent, MPI_STATUS_IGNORE, ierror)
