@@ -56,6 +56,37 @@ class Balance {
   std::map<Rank, Load> members_;
 };
 
+/// Deals small lanes to those that have some of the data, or need some: each to the one that then has the least work.
+class Work {
+ public:
+  explicit Work(const RegionView& view) : view_(view) {}
+
+  /// One of `among`, by the bytes of the lane that each has or needs itself; the others hand it theirs, or get them.
+  Rank give(std::int64_t bytes, const BytesOf& among) {
+    const auto work_with = [&](const auto& member) {
+      return bytes_of(work_, member.first) + message + (std::ssize(among) - 1) * part + bytes -
+             std::min(bytes, member.second);
+    };
+    const auto best = std::ranges::min_element(
+        among, {}, [&](const auto& member) { return std::pair(work_with(member), distance_of(member.first)); });
+    work_[best->first] = work_with(*best);
+    return best->first;
+  }
+
+ private:
+  // What a message and a part of one take, in bytes that are handed over inside a node: some 0.4 and 0.2 µs.
+  static constexpr std::int64_t message = 1024;
+  static constexpr std::int64_t part = 512;
+
+  [[nodiscard]] int distance_of(Rank rank) const {
+    const std::vector<Rank>& members = view_.region.members;
+    return view_.distance_of(static_cast<std::size_t>(std::ranges::lower_bound(members, rank) - members.begin()));
+  }
+
+  const RegionView& view_;
+  BytesOf work_;
+};
+
 enum class Order : std::uint8_t { ascending, descending };
 /// The members by ascending distance to a network interface, and equally near ones by rank.
 [[nodiscard]] std::vector<Rank> nearest_first(const RegionView& view, Order among_equals = Order::ascending);

@@ -10,7 +10,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::array<StrategyRow, 10> rows = {{
+constexpr std::array<StrategyRow, 11> rows = {{
     {"direct", "each edge is one message from its source to its destination",
      "MPI: A Message-Passing Interface Standard 4.0, section 8.6", "all", "any", make_direct},
     {"spread", "as direct, but each rank starts with the destinations after itself",
@@ -33,6 +33,10 @@ constexpr std::array<StrategyRow, 10> rows = {{
      "after Ghazimirsaeed, Ruhela, Ramesh, Bayatpour, Subramoni, Panda: A Hierarchical and Load-Aware Design for Large "
      "Message Neighborhood Collectives, SC 2020 (known by title)",
      "all, large messages", "any", make_load_aware},
+    {"grouped",
+     "sources in small groups: gathered at one of them, received by a rank that needs it, which hands the others "
+     "theirs",
+     "a design of our own, between two_step and three_step", "all, small messages", "any", make_grouped},
     {"common_neighborhood", "ranks of a region with a common destination combine their messages for it at one of them",
      "after Mirsadeghi, Träff, Balaji, Afsahi: Exploiting Common Neighborhoods to Optimize MPI Neighborhood "
      "Collectives, HiPC 2017; Ghazimirsaeed, Mirsadeghi, Afsahi: An Efficient Collaborative Communication Mechanism "

@@ -155,6 +155,7 @@ struct Levels {
 [[nodiscard]] std::unique_ptr<Strategy> make_split(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_load_aware(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_common_neighborhood(const StrategySettings& settings = {});
+[[nodiscard]] std::unique_ptr<Strategy> make_grouped(const StrategySettings& settings = {});
 [[nodiscard]] std::unique_ptr<Strategy> make_multi_path(const StrategySettings& settings = {});
 
 }  // namespace laneway

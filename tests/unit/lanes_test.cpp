@@ -347,6 +347,22 @@ TEST(CommonNeighborhood, OneMessageForEachDestination) {
   EXPECT_EQ(senders(lanes), (std::vector<Rank>{0, 1, 2}));
 }
 
+/// Groups of three, as even as can be: of region 0's four sources 0 and 1, 2 and 3. The lane for one rank is received
+/// by it, the other by the rank that then has less to hand on; rank 30 sends alone.
+TEST(Grouped, SmallGroupsAreReceivedWhereTheyAreNeeded) {
+  const auto strategy = make_grouped();
+  RegionView view;
+  view.region = {10, {10, 11, 12}};
+  view.in = {{0, {{0, 8}, {1, 64}, {2, 8}, {3, 24}}, {{0, 12, 8}, {1, 12, 64}, {2, 11, 8}, {2, 12, 8}, {3, 11, 24}}},
+             {30, {{30, 8}}, {{30, 10, 8}}}};
+  std::vector<Lane> lanes = strategy->assign_receivers(view);
+  EXPECT_EQ(lanes, (std::vector<Lane>{{0, 10, -1, 12, {{0, 0, 8}, {1, 0, 64}}},
+                                      {0, 10, -1, 11, {{2, 0, 8}, {3, 0, 24}}},
+                                      {30, 10, -1, 10, {{30, 0, 8}}}}));
+  strategy->assign_senders({}, lanes);
+  EXPECT_EQ(senders(lanes), (std::vector<Rank>{1, 3, 30}));
+}
+
 /// Every rank of region 0 sends 8 bytes to ranks 4 and 5: two messages instead of eight, which deliver without a hop
 /// in the other region, in spite of edges in descending order and an empty one.
 TEST(CommonNeighborhood, CombinesInTheRegionOfTheSources) {

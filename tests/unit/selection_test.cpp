@@ -58,7 +58,7 @@ TEST(Selection, IsTheCheapestCandidateAndItsPlanIsThatOfTheStrategyAlone) {
 TEST(Selection, CandidatesAreThoseThatNeedNothingButTheView) {
   std::vector<std::string> names;
   for (const StrategyRow* row : candidates()) names.emplace_back(row->name);
-  EXPECT_EQ(names, (std::vector<std::string>{"direct", "three_step", "two_step", "split", "load_aware"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"direct", "three_step", "two_step", "split", "load_aware", "grouped"}));
 }
 
 TEST(Selection, LanesAndPlansPutTheSameLoadOnLinks) {

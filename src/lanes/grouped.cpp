@@ -1,0 +1,75 @@
+#include <cmath>
+
+#include "lanes/balance.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// The sources that have data for a region in small groups, each a lane: gathered at one of the group, received by one
+/// of the ranks that need it. Between two_step, which sends a message for each source, and three_step, in which one
+/// rank collects from all of a region, one after another. A design of our own.
+///
+/// With p pairs of a source and a region for each member and groups of g, a member sends and receives p / g messages,
+/// and some g parts wait for each other where they are gathered and handed on. A message, at both ends, takes about as
+/// long as two parts at both stages, so the sum is least at g = sqrt(2 p). Groups are of three at least: the other
+/// region may have more to do.
+///
+/// Receivers are chosen by the least work, lanes for few ranks first: messages, parts to hand on and their bytes.
+/// Senders in the same way, those of single sources first, then the largest lanes.
+class Grouped final : public Strategy {
+ public:
+  [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
+    std::vector<Lane> lanes;
+    std::vector<BytesOf> needs;  // of each lane
+    const std::size_t most = group_size(view);
+    for (const Link& link : view.in) {
+      const std::size_t sources = link.sources.size();
+      const std::size_t groups = (sources + most - 1) / most;
+      auto edge = link.edges.begin();
+      for (std::size_t group = 0; group < groups; ++group) {
+        Lane& lane = lanes.emplace_back(Lane{link.region, view.region.id, -1, -1, {}});
+        BytesOf& need = needs.emplace_back();
+        for (std::size_t s = group * sources / groups; s < (group + 1) * sources / groups; ++s) {
+          const SourceBytes& source = link.sources[s];
+          lane.pieces.push_back({source.rank, 0, source.bytes});
+          for (; edge != link.edges.end() && edge->source == source.rank; ++edge)
+            need[edge->destination] += edge->bytes;
+        }
+      }
+    }
+    std::vector<std::size_t> order(lanes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t lane) { return needs[lane].size(); });
+    Work work(view);
+    for (std::size_t i : order) lanes[i].receiver = work.give(lanes[i].bytes(), needs[i]);
+    return lanes;
+  }
+
+  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
+    Work work(view);
+    for (const bool alone : {true, false})
+      for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); })) {
+        if ((lanes[i].pieces.size() == 1) != alone) continue;
+        BytesOf own;
+        for (const Piece& piece : lanes[i].pieces) own[piece.source] = piece.bytes();
+        lanes[i].sender = work.give(lanes[i].bytes(), own);
+      }
+  }
+
+ private:
+  static std::size_t group_size(const RegionView& view) {
+    std::size_t pairs = 0;
+    for (const Link& link : view.in) pairs += link.sources.size();
+    const double size = std::sqrt(2.0 * static_cast<double>(pairs) / static_cast<double>(view.region.members.size()));
+    return std::max<std::size_t>(3, static_cast<std::size_t>(std::lround(size)));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_grouped(const StrategySettings&) {
+  return std::make_unique<Grouped>();
+}
+
+}  // namespace laneway
