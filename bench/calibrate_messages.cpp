@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "calibrate.hpp"
+#include "mpi/device_support.hpp"
 
 namespace laneway::bench {
 
@@ -14,15 +16,33 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
+/// Of the device, or of the host.
+std::shared_ptr<std::byte[]> allocate(const std::optional<Device>& device, int bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (!device) return std::make_shared<std::byte[]>(size);
+  const auto memory = std::make_shared<DeviceMemory>(*device, size);
+  return {memory, memory->data()};
+}
+
+/// The device that a rank's messages may begin and end on: nothing if some rank has none, or its MPI library does not
+/// take addresses there. Collective.
+std::optional<Device> device_for_messages(const Run& run) {
+  const std::vector<Device> all = all_devices();
+  std::optional<Device> device;
+  if (!all.empty()) device = all[static_cast<std::size_t>(run.rank) % all.size()];
+  int takes = device && device_support(*device).takes ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &takes, 1, MPI_INT, MPI_LAND, run.comm);
+  return takes != 0 ? device : std::nullopt;
+}
+
 /// A message from the first of two ranks to the second and back.
-std::function<void()> ping_pong(MPI_Comm comm, int bytes) {
-  const int rank = rank_in(comm);
-  return [comm, bytes, rank, buffer = std::vector<std::byte>(static_cast<std::size_t>(bytes))]() mutable {
+std::function<void()> ping_pong(MPI_Comm comm, int bytes, const std::optional<Device>& device = std::nullopt) {
+  return [comm, bytes, rank = rank_in(comm), buffer = allocate(device, bytes)] {
     for (const int sender : {0, 1})
       if (rank == sender)
-        MPI_Send(buffer.data(), bytes, MPI_BYTE, 1 - rank, 0, comm);
+        MPI_Send(buffer.get(), bytes, MPI_BYTE, 1 - rank, 0, comm);
       else
-        MPI_Recv(buffer.data(), bytes, MPI_BYTE, 1 - rank, 0, comm, MPI_STATUS_IGNORE);
+        MPI_Recv(buffer.get(), bytes, MPI_BYTE, 1 - rank, 0, comm, MPI_STATUS_IGNORE);
   };
 }
 
@@ -38,14 +58,16 @@ std::vector<int> message_sizes(bool quick) {
   return sizes;
 }
 
-void add_ping_pongs(const std::vector<Link>& links, bool quick, std::vector<Measurement>& list) {
+void add_ping_pongs(const std::vector<Link>& links, const std::optional<Device>& device, bool quick,
+                    std::vector<Measurement>& list) {
+  const std::string measure = device ? "device_pingpong" : "pingpong";
   for (const Link& link : links)
     for (const int bytes : message_sizes(quick))
-      list.push_back({.what = {{"measure", "pingpong"}, {"link", link.name}, {"bytes", bytes}},
+      list.push_back({.what = {{"measure", measure}, {"link", link.name}, {"bytes", bytes}},
                       .ranks = link.ends,
-                      .prepare = [bytes](MPI_Comm comm) { return ping_pong(comm, bytes); },
+                      .prepare = [bytes, device](MPI_Comm comm) { return ping_pong(comm, bytes, device); },
                       .parts = 2,
-                      .sweep = "pingpong " + link.name});
+                      .sweep = measure + " " + link.name});
 }
 
 /// What one rank sends and receives at a time, all blocks of one size.
@@ -171,7 +193,8 @@ void add_matches(const Link& link, std::vector<Measurement>& list) {
 std::vector<Measurement> measure_messages(const Run& run, bool quick) {
   const std::vector<Link> links = find_links(run);
   std::vector<Measurement> list;
-  add_ping_pongs(links, quick, list);
+  add_ping_pongs(links, std::nullopt, quick, list);
+  if (const std::optional<Device> device = device_for_messages(run)) add_ping_pongs(links, device, quick, list);
   add_injections(run, list);
   add_overheads(run, "network", shifts_between_nodes, list);
   add_overheads(run, "node", shifts_inside_nodes, list);

@@ -1,179 +1,24 @@
 // The sim device's functions. Device memory is a file of memfd_create that is mapped twice: where the user has it
 // nobody may touch it, and only the code here knows the other place.
 #include <laneway/device.h>
-#include <laneway/device_kernels.h>
 #include <laneway/sim_device.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "memory.hpp"
-#include "settings.hpp"
-#include "stream.hpp"
-
-struct lnw_device_moves_s {
-  struct Extent {
-    std::int64_t begin = 0, end = 0;  ///< nothing if they are equal
-  };
-  int device = 0;
-  std::vector<lnw_device_run> runs;
-  std::array<Extent, LNW_DEVICE_BASES> read, written;
-  std::size_t bytes = 0;
-};
+#include "kernels.hpp"
+#include "sim.hpp"
 
 namespace laneway::sim {
 
 namespace {
-
-using Seconds = std::chrono::duration<double>;
-
-struct Event {
-  int device = 0;
-  int flags = 0;
-  EventWords own;
-  EventWords* words = &own;
-  int descriptor = -1;
-  std::uint64_t token = 0;
-  std::atomic<double> completed_at{0};
-  std::weak_ptr<Stream> recorded_in;  // by this process
-  std::uint64_t recorded_after = 0;   // the work before it
-
-  Event() = default;
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() {
-    if (descriptor < 0) return;
-    munmap(words, sizeof *words);
-    close(descriptor);
-  }
-};
-
-struct EventHandle {
-  std::int64_t descriptor;
-  std::uint64_t token;
-};
-
-/// Never destroyed: streams may still run when the process ends.
-struct Sim {
-  Settings settings;
-  std::string wrong_settings;
-  Memory memory{settings};
-  Pace pace;
-  std::mutex mutex;  // of what follows
-  std::map<void*, std::shared_ptr<Stream>> streams;
-  std::map<int, std::shared_ptr<Stream>> default_streams;
-  std::map<void*, std::shared_ptr<Event>> events;
-  std::map<std::uint64_t*, std::size_t> flags;
-  lnw_sim_counters counters{};
-
-  Sim() {
-    const char* const text = std::getenv("LANEWAY_SIM_DEVICE");
-    try {
-      settings.read(text != nullptr ? text : "", false);
-    } catch (const Failure& failure) {
-      wrong_settings = failure.what();
-      settings = {};
-      settings.read("", false);
-    }
-    publish();
-  }
-  void publish() {
-    pace.reorders = settings.reorders;
-    pace.seed = settings.seed;
-    pace.delay_seconds = settings.delay_seconds;
-  }
-};
-
-Sim& sim() {
-  static Sim* const one = new Sim;
-  return *one;
-}
-
-int& chosen_device() {
-  thread_local int device = sim().settings.device;
-  return device;
-}
-
-/// For what works even once earlier work has failed.
-template <class Body>
-int try_anyway(Body&& body) noexcept {
-  return plugin::attempt([&] {
-    if (in_host_call()) throw Failure(LNW_DEVICE_INVALID, "a function of host_call must not call the device");
-    return body();
-  });
-}
-
-/// For all else.
-template <class Body>
-int attempt(Body&& body) noexcept {
-  return try_anyway([&] {
-    check_earlier_work();
-    return body();
-  });
-}
-
-void check_device(int device) {
-  if (device < 0 || device >= sim().settings.devices)
-    throw Failure(LNW_DEVICE_ABSENT, "there is no sim device " + std::to_string(device) + ": there are " +
-                                         std::to_string(sim().settings.devices));
-}
-
-std::shared_ptr<Stream> find_stream(int device, lnw_device_stream handle) {
-  check_device(device);
-  Sim& s = sim();
-  const std::lock_guard lock(s.mutex);
-  if (handle == nullptr) {
-    auto& stream = s.default_streams[device];
-    if (!stream) stream = Stream::create(device, s.pace);
-    return stream;
-  }
-  const auto found = s.streams.find(handle);
-  if (found == s.streams.end()) throw Failure(LNW_DEVICE_INVALID, "there is no such stream");
-  if (found->second->device() != device)
-    throw Failure(LNW_DEVICE_INVALID, "a stream of device " + std::to_string(found->second->device()) +
-                                          " was given for device " + std::to_string(device));
-  return found->second;
-}
-
-std::shared_ptr<Event> find_event(lnw_device_event handle) {
-  Sim& s = sim();
-  const std::lock_guard lock(s.mutex);
-  const auto found = s.events.find(handle);
-  if (found == s.events.end()) throw Failure(LNW_DEVICE_INVALID, "there is no such event");
-  return found->second;
-}
-
-void check_records_no_graph(const Stream& stream) {
-  if (stream.capturing)
-    throw Failure(LNW_DEVICE_UNSUPPORTED, "the stream is being captured, and the sim device records no graphs");
-}
-
-void put(int device, lnw_device_stream handle, Stream::Work work) {
-  const auto stream = find_stream(device, handle);
-  check_records_no_graph(*stream);
-  stream->put(std::move(work));
-}
-
-/// Counts a dependency, on an event or a flag; whether it is the one to be dropped. Then what the event was recorded
-/// after is late.
-bool drops_dependency(const Event* event) {
-  Sim& s = sim();
-  const std::lock_guard lock(s.mutex);
-  if (++s.counters.dependencies != s.settings.drop) return false;
-  if (const auto stream = event != nullptr ? event->recorded_in.lock() : nullptr)
-    stream->be_late(event->recorded_after);
-  return true;
-}
 
 /// The way of a copy.
 struct Way {
@@ -203,27 +48,10 @@ Way way_of(int device, const void* to, const void* from) {
   return {&Settings::peer, &Counters::peer, &Counters::peer_bytes, "peer", source};
 }
 
-Rate rate_of(const Rate Settings::*rate) {
-  const std::lock_guard lock(sim().mutex);
-  return sim().settings.*rate;
-}
-
 void count_copy(const Way& way, std::size_t bytes) {
   const std::lock_guard lock(sim().mutex);
   ++(sim().counters.*way.count);
   sim().counters.*way.bytes += bytes;
-}
-
-void take_time(const Rate& rate, int device, const char* engine, std::size_t bytes) {
-  if (rate.seconds <= 0 && rate.bytes_per_second <= 0) return;
-  EngineShare(device, engine).move(rate, bytes);
-}
-
-/// Memory that is being written holds anything until that is complete.
-void spoil(Stream& stream, std::byte* to, std::size_t bytes) {
-  if (!stream.reorders() || stream.random()() % 2 == 0) return;
-  std::memset(to, 0xDB, bytes);
-  stream.hesitate();
 }
 
 void copy_in_parts(Stream& stream, std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -266,90 +94,13 @@ void for_each_row(const lnw_device_rows& rows, auto&& body) {
   }
 }
 
-// --- moves
-
-void extend(lnw_device_moves_s::Extent& extent, std::int64_t at, const lnw_device_run& run, std::int64_t stride) {
-  const std::int64_t last = at + (run.count - 1) * stride;
-  const std::int64_t begin = std::min(at, last);
-  const std::int64_t end = std::max(at, last) + run.bytes;
-  if (extent.begin == extent.end)
-    extent = {begin, end};
-  else
-    extent = {std::min(extent.begin, begin), std::max(extent.end, end)};
-}
-
-void check_targets(const std::vector<lnw_device_run>& runs) {
-  struct Target {
-    std::uint32_t base;
-    std::int64_t begin, end;
-  };
-  std::vector<Target> targets;
-  for (const lnw_device_run& run : runs)
-    for (std::int64_t row = 0; row < run.count; ++row) {
-      if (targets.size() == std::size_t{1} << 22) return;  // large lists are not worth the memory
-      const std::int64_t at = run.to + row * run.to_stride;
-      targets.push_back({run.to_base, at, at + run.bytes});
-    }
-  std::sort(targets.begin(), targets.end(),
-            [](const Target& a, const Target& b) { return std::tie(a.base, a.begin) < std::tie(b.base, b.begin); });
-  for (std::size_t i = 1; i < targets.size(); ++i)
-    if (targets[i].base == targets[i - 1].base && targets[i].begin < targets[i - 1].end)
-      throw Failure(LNW_DEVICE_INVALID, "two runs write byte " + std::to_string(targets[i].begin) + " of base " +
-                                            std::to_string(targets[i].base));
-}
-
-/// Where the host can touch what a kernel of `device` addresses relative to a base.
-std::byte* kernel_base(int device, void* base, const lnw_device_moves_s::Extent& extent) {
-  if (extent.begin == extent.end) return nullptr;
-  std::byte* const begin = static_cast<std::byte*>(base) + extent.begin;
-  const auto found = sim().memory.find(begin);
-  if (!found)
-    throw Failure(LNW_DEVICE_FAILED, "a kernel of sim device " + std::to_string(device) +
-                                         " addresses memory that is neither the device's nor pinned");
-  const auto bytes = static_cast<std::size_t>(extent.end - extent.begin);
-  if (begin + bytes > found->base + found->bytes)
-    throw Failure(LNW_DEVICE_FAILED, "a kernel of sim device " + std::to_string(device) + " leaves the " +
-                                         std::to_string(found->bytes) + " bytes that are allocated there");
-  return sim().memory.accessible(begin, bytes) - extent.begin;
-}
-
-bool reads_what_it_writes(const lnw_device_moves_s& moves, const std::vector<void*>& bases) {
-  const auto at = [&](std::size_t base, std::int64_t offset) { return static_cast<std::byte*>(bases[base]) + offset; };
-  for (std::size_t w = 0; w < bases.size(); ++w)
-    for (std::size_t r = 0; r < bases.size(); ++r) {
-      const auto& written = moves.written[w];
-      const auto& read = moves.read[r];
-      if (at(w, written.begin) < at(r, read.end) && at(r, read.begin) < at(w, written.end)) return true;
-    }
-  return false;
-}
-
-void run_moves(Stream& stream, const lnw_device_moves_s& moves, const std::vector<void*>& bases) {
-  std::array<std::byte*, LNW_DEVICE_BASES> to{}, from{};
-  for (std::size_t base = 0; base < bases.size(); ++base) {
-    from[base] = kernel_base(moves.device, bases[base], moves.read[base]);
-    to[base] = kernel_base(moves.device, bases[base], moves.written[base]);
-  }
-  std::vector<std::size_t> order(moves.runs.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const bool spoils = stream.reorders() && stream.random()() % 2 == 0;
-  if (stream.reorders()) std::shuffle(order.begin(), order.end(), stream.random());
-  const auto for_each = [&](auto&& body) {
-    for (const std::size_t index : order) {
-      const lnw_device_run& run = moves.runs[index];
-      for (std::int64_t row = 0; row < run.count; ++row)
-        body(to[run.to_base] + run.to + row * run.to_stride, from[run.from_base] + run.from + row * run.from_stride,
-             static_cast<std::size_t>(run.bytes));
-    }
-  };
-  if (spoils && !reads_what_it_writes(moves, bases)) {
-    for_each([](std::byte* target, const std::byte*, std::size_t bytes) { std::memset(target, 0xDB, bytes); });
-    stream.hesitate();
-  }
-  for_each([](std::byte* target, const std::byte* source, std::size_t bytes) { std::memcpy(target, source, bytes); });
-}
-
 // --- events
+
+/// What another process opens an event by.
+struct EventHandle {
+  std::int64_t descriptor;
+  std::uint64_t token;
+};
 
 std::shared_ptr<Event> add_event(std::shared_ptr<Event> event) {
   Sim& s = sim();
@@ -492,50 +243,6 @@ int fill(int device, lnw_device_stream stream, void* to, unsigned char value, st
     if (bytes == 0) return;
     (void)sim().memory.accessible(to, bytes);
     put(device, stream, [=](Stream&) { std::memset(sim().memory.accessible(to, bytes), value, bytes); });
-  });
-}
-
-void put_kernel(int device, lnw_device_stream stream, std::size_t bytes, Stream::Work work) {
-  put(device, stream, [=, work = std::move(work)](Stream& in) {
-    work(in);
-    take_time(rate_of(&Settings::kernel), device, "kernel", bytes);
-  });
-  const std::lock_guard lock(sim().mutex);
-  ++sim().counters.kernels;
-  sim().counters.kernel_bytes += bytes;
-}
-
-int moves_create(int device, const lnw_device_run* runs, std::size_t count, lnw_device_moves* moves) {
-  return attempt([&] {
-    check_device(device);
-    auto made = std::make_unique<lnw_device_moves_s>();
-    made->device = device;
-    for (const lnw_device_run& run : std::vector<lnw_device_run>(runs, runs + count)) {
-      if (run.bytes < 0 || run.count < 0 || run.from_base >= LNW_DEVICE_BASES || run.to_base >= LNW_DEVICE_BASES)
-        throw Failure(LNW_DEVICE_INVALID, "a run with a negative size or without a base");
-      if (run.bytes == 0 || run.count == 0) continue;
-      made->runs.push_back(run);
-      made->bytes += static_cast<std::size_t>(run.bytes * run.count);
-      extend(made->read[run.from_base], run.from, run, run.from_stride);
-      extend(made->written[run.to_base], run.to, run, run.to_stride);
-    }
-    check_targets(made->runs);
-    *moves = made.release();
-  });
-}
-
-int moves_launch(lnw_device_moves moves, lnw_device_stream stream, void* const* bases, std::size_t base_count) {
-  return attempt([&] {
-    if (moves->runs.empty()) return;
-    const std::vector<void*> given(bases, bases + base_count);
-    for (const lnw_device_run& run : moves->runs)
-      if (run.from_base >= base_count || run.to_base >= base_count)
-        throw Failure(LNW_DEVICE_INVALID, "runs are relative to more bases than are given");
-    for (std::size_t base = 0; base < base_count; ++base) {
-      (void)kernel_base(moves->device, bases[base], moves->read[base]);
-      (void)kernel_base(moves->device, bases[base], moves->written[base]);
-    }
-    put_kernel(moves->device, stream, moves->bytes, [moves, given](Stream& in) { run_moves(in, *moves, given); });
   });
 }
 
@@ -734,62 +441,6 @@ int wait_value(int device, lnw_device_stream stream, std::uint64_t* word, std::u
 
 // --- the extensions
 
-/// Where the host can touch an array that a kernel addresses.
-template <class T>
-T* kernel_array(int device, T* array, std::int64_t count) {
-  using Plain = std::remove_const_t<T>;
-  void* const address = const_cast<Plain*>(array);
-  return reinterpret_cast<T*>(kernel_base(device, address, {0, count * static_cast<std::int64_t>(sizeof(T))}));
-}
-
-int multiply(int device, lnw_device_stream stream, const lnw_device_csr* matrix, const double* x, double* y,
-             int width) {
-  return attempt([&] {
-    if (matrix->rows < 0 || width < 1) throw Failure(LNW_DEVICE_INVALID, "a product of a negative size");
-    if (matrix->rows == 0) return;
-    const std::size_t numbers = static_cast<std::size_t>(matrix->rows * width);
-    put_kernel(device, stream, numbers * sizeof *y, [=, a = *matrix](Stream& in) {
-      const std::int64_t* const row_begin = kernel_array(device, a.row_begin, a.rows + 1);
-      const std::int32_t* const column = kernel_array(device, a.column, row_begin[a.rows]);
-      const double* const value = kernel_array(device, a.value, row_begin[a.rows]);
-      const double* const from = kernel_array(device, x, a.columns * width);
-      double* const to = kernel_array(device, y, a.rows * width);
-      spoil(in, reinterpret_cast<std::byte*>(to), numbers * sizeof *to);
-      for (std::int64_t row = 0; row < a.rows; ++row)
-        for (int i = 0; i < width; ++i) {
-          double sum = 0;
-          for (std::int64_t k = row_begin[row]; k < row_begin[row + 1]; ++k)
-            sum += value[k] * from[std::int64_t{column[k]} * width + i];
-          to[row * width + i] = sum;
-        }
-    });
-  });
-}
-
-int move_elements(int device, lnw_device_stream stream, std::uint64_t* to, const std::uint32_t* to_index,
-                  const std::uint64_t* from, const std::uint32_t* from_index, std::size_t count) {
-  return attempt([&] {
-    if (count == 0) return;
-    put_kernel(device, stream, count * sizeof *to, [=](Stream&) {
-      const auto indices = [&](const std::uint32_t* index) {
-        return index != nullptr ? kernel_array(device, index, static_cast<std::int64_t>(count)) : nullptr;
-      };
-      const std::uint32_t* const targets = indices(to_index);
-      const std::uint32_t* const sources = indices(from_index);
-      const auto reach = [&](const std::uint32_t* index) {
-        return index != nullptr ? std::int64_t{*std::max_element(index, index + count)} + 1
-                                : static_cast<std::int64_t>(count);
-      };
-      std::uint64_t* const target = kernel_array(device, to, reach(targets));
-      const std::uint64_t* const source = kernel_array(device, from, reach(sources));
-      for (std::size_t i = 0; i < count; ++i)
-        target[targets != nullptr ? targets[i] : i] = source[sources != nullptr ? sources[i] : i];
-    });
-  });
-}
-
-constexpr lnw_device_kernels kernels_table = {.multiply = multiply, .move_elements = move_elements};
-
 int set_capturing(lnw_device_stream handle, bool capturing) {
   return attempt([&] {
     int device = 0;
@@ -901,7 +552,7 @@ constexpr lnw_device_table table = {
     .copy_rows = copy_rows,
     .fill = fill,
     .moves_create = moves_create,
-    .moves_destroy = [](lnw_device_moves moves) { return try_anyway([&] { delete moves; }); },
+    .moves_destroy = moves_destroy,
     .moves_launch = moves_launch,
     .ipc_memory_get =
         [](int, const void* pointer, lnw_ipc_memory* memory) {
@@ -919,7 +570,7 @@ constexpr lnw_device_table table = {
     .write_value = write_value,
     .wait_value = wait_value,
     .extension = [](const char* name) -> const void* {
-      if (std::strcmp(name, LNW_DEVICE_KERNELS_EXTENSION) == 0) return &kernels_table;
+      if (std::strcmp(name, LNW_DEVICE_KERNELS_EXTENSION) == 0) return &program_kernels;
       return std::strcmp(name, LNW_SIM_DEVICE_EXTENSION) == 0 ? &extension_table : nullptr;
     },
 };

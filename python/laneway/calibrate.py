@@ -101,7 +101,8 @@ class _Fitter:
         return Series(found, np.array([time(record) for record in found]))
 
     def calibrate(self) -> Calibration:
-        self._links()
+        self._links("links", "pingpong")
+        self._links("device_links", "device_pingpong")
         self._injection()
         self._host()
         self._overheads()
@@ -112,15 +113,15 @@ class _Fitter:
         self._device_copies()
         return self._made
 
-    def _links(self) -> None:
+    def _links(self, parameter: str, measure: str) -> None:
         links = {}
         for name in LINKS:
-            if series := self._series("pingpong", link=name):
+            if series := self._series(measure, link=name):
                 fit = fit_protocols(series.column("bytes"), series.seconds)
-                self._made.add(f"links.{name}", fit, series)
+                self._made.add(f"{parameter}.{name}", fit, series)
                 links[name] = {"protocols": [_protocol(piece) for piece in fit.pieces]}
         if links:
-            self._made.parameters["links"] = links
+            self._made.parameters[parameter] = links
 
     def _injection(self) -> None:
         for name, directions in (("injection", 1), ("injection_both_ways", 2)):
@@ -269,7 +270,7 @@ def to_toml(calibration: Calibration, name: str, provenance: str) -> str:
         for part in key.split("."):
             table = table.setdefault(part, {})
         table |= {"residual": fit.residual, "samples": fit.samples, **calibration.notes.get(key, {})}
-    order = ("links", "device_copies", "injection", "host", "overhead", "copies")
+    order = ("links", "device_links", "device_copies", "injection", "host", "overhead", "copies")
     known = {key: calibration.parameters[key] for key in order if key in calibration.parameters}
     return tomli_w.dumps(_rounded({"name": name, "provenance": provenance, **known, "fit": quality}))
 
@@ -285,7 +286,7 @@ def _describe_protocols(pieces: Sequence[Piece]) -> str:
 def _describe(name: str, calibration: Calibration) -> str:
     top, _, rest = name.partition(".")
     parameters = calibration.parameters
-    if top == "links":
+    if top in ("links", "device_links"):
         return _describe_protocols(calibration.fits[name].pieces)
     if top == "copies":
         return f"{calibration.fits[name].coefficients[0] * 1e9:.3g} ns/B for each of {rest}"

@@ -254,7 +254,7 @@ bool run_in_streams(MemoryPath path, std::size_t slow, bool changes_streams = fa
   const StreamCase c(path);
   const std::size_t ranks = c.pattern.size();
   cases::Random random(1);
-  const cases::Exchanges data(random, c.pattern, 3);
+  const cases::Exchanges data(random, c.pattern, 2);
   cases::SharedByAll shared(c.plans);
   const std::vector<HostRegistration> pinned = shared.pin(sim_device());
   InProcessNetwork network = device_aware_network();

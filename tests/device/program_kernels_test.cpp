@@ -10,7 +10,7 @@ const lnw_device_kernels& sim_kernels() {
 }
 
 template <class T>
-DeviceMemory on_device(const std::vector<T>& values) {
+DeviceMemory uploaded(const std::vector<T>& values) {
   DeviceMemory memory(sim_device(), values.size() * sizeof(T));
   write(memory.data(), values);
   return memory;
@@ -20,8 +20,8 @@ TEST(ProgramKernels, MultiplyInTheOrderOfRows) {
   const Stream stream(sim_device());
   for (const int width : {1, 5}) {
     const SparseProduct product(width);
-    const DeviceMemory row_begin = on_device(product.row_begin), column = on_device(product.column);
-    const DeviceMemory value = on_device(product.value), x = on_device(product.x);
+    const DeviceMemory row_begin = uploaded(product.row_begin), column = uploaded(product.column);
+    const DeviceMemory value = uploaded(product.value), x = uploaded(product.x);
     const DeviceMemory y(sim_device(), product.y.size() * sizeof(double));
     lnw_device_csr matrix = product.matrix;
     matrix.row_begin = reinterpret_cast<const std::int64_t*>(row_begin.data());
@@ -41,7 +41,7 @@ TEST(ProgramKernels, MultiplyInTheOrderOfRows) {
 TEST(ProgramKernels, MoveElementsByIndex) {
   const Stream stream(sim_device());
   const Elements elements(1000);
-  const DeviceMemory values = on_device(elements.values), index = on_device(elements.index);
+  const DeviceMemory values = uploaded(elements.values), index = uploaded(elements.index);
   const DeviceMemory moved(sim_device(), values.bytes());
   const auto move = [&](const std::uint32_t* to_index, const std::uint32_t* from_index) {
     EXPECT_EQ(sim_kernels().move_elements(0, stream.handle(), reinterpret_cast<std::uint64_t*>(moved.data()), to_index,

@@ -201,7 +201,7 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
     variables = [f"LANEWAY_MACHINE={machine}"] if machine else []
     has_device = ranks == 4
     if has_device:
-        variables += ["LANEWAY_DEVICE_PLUGINS=simdevice", "LANEWAY_SIM_DEVICE=h2d=50e-6:2e9,d2h=100e-6:1e9"]
+        variables += ["LANEWAY_DEVICE_PLUGINS=simdevice", "LANEWAY_SIM_DEVICE=direct_host=1,h2d=50e-6:2e9,d2h=100e-6:1e9"]
     described = [option for variable in variables for option in ("-x", variable)]
     # Whether the fits are good is up to the machine at this moment.
     options = ["--quick", "--force", "--timeout", "100", "--keep-raw", str(raw), "-o", str(output)]
@@ -213,6 +213,8 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
     assert read["overhead"]["pack"] > 0
     assert [copies["active"] for copies in read["copies"]][0] == 1
     assert ("device_copies" in read) == has_device
+    # The host, so the MPI library, may touch this device's memory.
+    assert set(read.get("device_links", {})) == (links if has_device else set())
     if has_device:
         first, second = read["device_copies"]
         assert first["processes"] == 1 and second["processes"] == 2
