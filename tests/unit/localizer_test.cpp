@@ -121,10 +121,8 @@ TEST(Localizer, TheScheduleFindsMutatedRules) {
          Step& step = plans[rank].steps[s];
          return step.kind == StepKind::put && std::exchange(step.alternate, 0) != 0;
        }},
-      {"a put does not cross over",
-       [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
-         return std::exchange(plans[rank].steps[s].crosses, false);
-       }},
+      {"a put does not cross over", [](std::vector<Plan>& plans, std::size_t rank,
+                                       std::size_t s) { return std::exchange(plans[rank].steps[s].crosses, false); }},
       {"one place of staging memory",
        [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          if (s != 0 || std::exchange(plans[rank].staging_alternate, 0) == 0) return false;
