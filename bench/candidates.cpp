@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "device_buffers.hpp"
 #include "exec/copy.hpp"
 #include "lanes/strategy.hpp"
 #include "plan/builder.hpp"
@@ -58,8 +59,9 @@ std::unique_ptr<Candidate> make_by_name(const std::string& name, const Task& tas
 }  // namespace
 
 std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task) {
-  if (task.memory != "host")
-    return make_on_device(name, find_baseline(name) == nullptr, task, [&] { return make_by_name(name, task); });
+  if (task.on_device != nullptr)
+    return find_baseline(name) == nullptr ? make_strategy(name, with_device_buffers(task))
+                                          : make_surrounded(make_by_name(name, task), task);
   std::unique_ptr<Candidate> candidate = make_by_name(name, task);
   return task.devices.staged ? make_staged(std::move(candidate), task) : std::move(candidate);
 }
@@ -69,7 +71,9 @@ bool arrives(const Task& task, Content content, std::uint64_t salt, const std::f
   fill(expected, task.exchange.receive.labels, content, salt);
   fill(task.buffers.send, task.exchange.send.labels, content, salt);
   std::fill(task.buffers.receive.begin(), task.buffers.receive.end(), std::byte{0xa5});
+  if (task.on_device != nullptr) task.on_device->bring();
   exchange();
+  if (task.on_device != nullptr) task.on_device->fetch();
   int right = std::equal(expected.begin(), expected.end(), task.buffers.receive.begin()) ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_LAND, task.run.comm);
   return right != 0;

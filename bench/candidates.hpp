@@ -24,6 +24,7 @@ struct Buffers {
 };
 
 class Candidate;
+class DeviceBuffers;
 struct Task;
 
 /// A candidate that only the exchanges of one program have.
@@ -40,8 +41,8 @@ struct Task {
   std::string progress;  ///< the hint lnw_progress for strategies of this library; empty: not given
   std::vector<OwnCandidate> own = {};
   Devices devices = {};
-  std::string memory = "host";  ///< where buffers are: host, device or managed
-  std::string path = {};        ///< the hint lnw_memory_path; empty: not given
+  const DeviceBuffers* on_device = nullptr;  ///< what is given to the library in place of the buffers, if anything
+  std::string path = {};                     ///< the hint lnw_memory_path; empty: not given
 };
 
 /// One way to carry out an exchange; made once, run many times.
@@ -58,9 +59,6 @@ class Candidate {
   /// Advances the exchange where it can; true if it is known to be complete. `wait` follows in any case.
   virtual bool test() = 0;
   virtual void wait() = 0;
-  /// Where buffers are on devices: what is in the task's goes there, and what has been received comes back.
-  virtual void bring() {}
-  virtual void fetch() {}
 
   /// What this rank sends in one exchange, if that is known.
   [[nodiscard]] virtual std::optional<std::vector<Message>> messages() const { return std::nullopt; }
@@ -98,10 +96,10 @@ void check_strategy(const std::string& name);
 /// elsewhere, Error(info) if the parameters do not have them.
 [[nodiscard]] std::unique_ptr<Candidate> make_staged(std::unique_ptr<Candidate> candidate, const Task& task);
 
-/// With buffers in the task's kind of memory: a strategy of this library is given them, a baseline is what `make`
-/// makes, between copies of each edge's block. Throws Error(unsupported) if there is no device, or the baseline cannot.
-[[nodiscard]] std::unique_ptr<Candidate> make_on_device(const std::string& name, bool is_strategy, const Task& task,
-                                                        const std::function<std::unique_ptr<Candidate>()>& make);
+/// An exchange in the host's memory, between copies from and to the task's buffers on a device.
+[[nodiscard]] std::unique_ptr<Candidate> make_surrounded(std::unique_ptr<Candidate> exchange, const Task& task);
+/// The same task for who takes buffers on devices as they are.
+[[nodiscard]] Task with_device_buffers(const Task& task);
 
 /// One message for each edge, as every MPI library sends them.
 class EdgeCandidate : public Candidate {

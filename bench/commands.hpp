@@ -1,18 +1,24 @@
 #pragma once
 
+#include <laneway/device.h>
+
 #include <CLI/App.hpp>
 #include <functional>
+#include <optional>
 
 namespace laneway::bench {
 
 /// What the command line asks for; returns the exit status.
 using Action = std::function<int()>;
 
+/// How far the nearest network interface is from a device, if that is known.
+using NetworkDistanceOf = std::function<std::optional<int>(const lnw_device_info&)>;
+
 /// Each adds one subcommand, which sets `action` when it is chosen.
 void add_amg(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_copy(CLI::App& app, Action& action);
-void add_device(CLI::App& app, Action& action);
+void add_device(CLI::App& app, Action& action, NetworkDistanceOf network_distance = {});
 void add_explain(CLI::App& app, Action& action);
 void add_halos(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
@@ -20,6 +26,7 @@ void add_model(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);
 void add_overlap(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
+void add_spmm(CLI::App& app, Action& action);
 void add_spmv(CLI::App& app, Action& action);
 void add_strategies(CLI::App& app, Action& action);
 

@@ -44,11 +44,7 @@ void set_up(Entrant& entrant, const Task& task) {
 
 /// One exchange of data never sent before, and then the product.
 bool verify(Candidate& candidate, const Task& task, const Product* product, std::uint64_t salt) {
-  const auto exchange = [&] {
-    candidate.bring();
-    candidate.run();
-    candidate.fetch();
-  };
+  const auto exchange = [&] { candidate.run(); };
   if (product == nullptr) return arrives(task, Content::bits, salt, exchange);
   if (!arrives(task, Content::numbers, salt, exchange)) return false;
   product->multiply();

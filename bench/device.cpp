@@ -26,6 +26,7 @@
 #include "core/error.hpp"
 #include "core/readable.hpp"
 #include "device/topology.hpp"
+#include "device_kernels.hpp"
 #include "format.hpp"
 #include "statistics.hpp"
 
@@ -68,6 +69,15 @@ std::shared_ptr<Board> make_board() {
   return {new (memory) Board, [](Board* board) { munmap(board, sizeof *board); }};
 }
 
+constexpr const char* copy_inside = "d2d";
+constexpr const char* gather = "gather 8 B";
+constexpr const char* scatter = "scatter 8 B";
+
+/// What the device can reach where elements are moved and nothing is prepared.
+std::string plain(const std::string& transfer) {
+  return "plain " + transfer;
+}
+
 /// One way of moving some bytes.
 struct Transfer {
   std::string name;
@@ -85,7 +95,7 @@ class Bench {
         host_(device, bytes, MemoryKind::pinned) {
     add("h2d", [this, bytes](const Stream& s) { s.copy(a_.data(), host_.data(), bytes); });
     add("d2h", [this, bytes](const Stream& s) { s.copy(host_.data(), a_.data(), bytes); });
-    add("d2d", [this, bytes](const Stream& s) { s.copy(b_.data(), a_.data(), bytes); });
+    add(copy_inside, [this, bytes](const Stream& s) { s.copy(b_.data(), a_.data(), bytes); });
     const std::vector<Device> all = all_devices(device.plugin());
     if (all.size() > 1) {
       const Device other = all[device.number() == 0 ? 1 : 0];
@@ -98,16 +108,7 @@ class Bench {
         add_moves("pack " + readable_bytes(run), {{0, 0, run, 2 * run, run, total / run, 0, 1}});
         add_moves("unpack " + readable_bytes(run), {{0, 0, run, run, 2 * run, total / run, 0, 1}});
       }
-    if (!is_wanted("gather 8 B") && !is_wanted("scatter 8 B")) return;
-    std::vector<std::int64_t> places(bytes / 2);
-    std::iota(places.begin(), places.end(), 0);
-    std::shuffle(places.begin(), places.end(), std::mt19937_64(1));
-    std::vector<lnw_device_run> gather;
-    for (std::int64_t i = 0; i < total / 8; ++i)
-      gather.push_back({8 * places[static_cast<std::size_t>(i)], 8 * i, 8, 0, 0, 1, 0, 1});
-    add_moves("gather 8 B", gather);
-    for (lnw_device_run& run : gather) std::swap(run.from, run.to);
-    add_moves("scatter 8 B", gather);
+    add_elements(bytes);
   }
 
   [[nodiscard]] const std::vector<Transfer>& transfers() const { return transfers_; }
@@ -120,6 +121,40 @@ class Bench {
   void add(std::string name, std::function<void(const Stream&)> put) {
     if (is_wanted(name)) transfers_.push_back({std::move(name), std::move(put)});
   }
+  /// Every fourth element or so, in random order: by the library's moves, and by a kernel that does nothing else.
+  void add_elements(std::size_t bytes) {
+    const std::array<std::string, 4> names = {gather, scatter, plain(gather), plain(scatter)};
+    if (std::none_of(names.begin(), names.end(), [this](const std::string& name) { return is_wanted(name); })) return;
+    std::vector<std::uint32_t> places(bytes / 2);
+    std::iota(places.begin(), places.end(), 0U);
+    std::shuffle(places.begin(), places.end(), std::mt19937_64(1));
+    places.resize(bytes / 8);
+    std::vector<lnw_device_run> runs;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      runs.push_back({8 * std::int64_t{places[i]}, 8 * static_cast<std::int64_t>(i), 8, 0, 0, 1, 0, 1});
+    add_moves(gather, runs);
+    for (lnw_device_run& run : runs) std::swap(run.from, run.to);
+    add_moves(scatter, runs);
+    add_plain(places);
+  }
+  void add_plain(const std::vector<std::uint32_t>& places) {
+    const lnw_device_kernels* const kernels = find_kernels(stream_.device());
+    if (kernels == nullptr) return;
+    const std::size_t bytes = places.size() * sizeof places[0];
+    index_ = DeviceMemory(stream_.device(), bytes);
+    stream_.copy(index_.data(), places.data(), bytes);
+    stream_.synchronize();
+    const auto move = [this, kernels, count = places.size()](const Stream& s, bool gathers) {
+      const auto* const index = reinterpret_cast<const std::uint32_t*>(index_.data());
+      const Device device = s.device();
+      device.check(kernels->move_elements(device.number(), s.handle(), reinterpret_cast<std::uint64_t*>(b_.data()),
+                                          gathers ? nullptr : index, reinterpret_cast<std::uint64_t*>(a_.data()),
+                                          gathers ? index : nullptr, count),
+                   "move elements");
+    };
+    add(plain(gather), [move](const Stream& s) { move(s, true); });
+    add(plain(scatter), [move](const Stream& s) { move(s, false); });
+  }
   void add_moves(std::string name, const std::vector<lnw_device_run>& runs) {
     if (!is_wanted(name)) return;
     auto moves = std::make_shared<Moves>(stream_.device(), runs);
@@ -130,7 +165,7 @@ class Bench {
 
   const std::vector<std::string>& wanted_;
   Stream stream_;
-  DeviceMemory a_, b_, host_, peer_;
+  DeviceMemory a_, b_, host_, peer_, index_;
   std::vector<Transfer> transfers_;
 };
 
@@ -204,77 +239,131 @@ bool has_no_device() {
   return board->count == 0;
 }
 
-int show_links() {
+int show_links(const NetworkDistanceOf& network_distance) {
   std::vector<DeviceIdentity> devices;
+  std::vector<int> distances;
+  bool any_known = false;
   for (const Device& device : all_devices()) {
     devices.push_back(identity(device));
-    std::cout << "# " << devices.size() - 1 << ": " << devices.back().info.name << '\n';
+    const lnw_device_info& info = devices.back().info;
+    std::cout << "# " << devices.size() - 1 << ": " << info.name << '\n';
+    const std::optional<int> distance = network_distance ? network_distance(info) : std::nullopt;
+    any_known = any_known || distance;
+    distances.push_back(distance.value_or(0));
   }
-  std::cout << find_device_topology(devices).toml();
+  if (!any_known) distances.clear();
+  std::cout << find_device_topology(devices).toml(distances);
   return EXIT_SUCCESS;
 }
 
-/// Of each iteration, the time of the process that took longest.
-std::vector<double> longest(const Board& board, std::size_t transfer, const DeviceOptions& options, int processes) {
+/// Of a transfer, in each iteration, the time of the process that took longest.
+struct Series {
+  std::string transfer;
   std::vector<double> seconds;
-  for (std::size_t iteration = 0; iteration < static_cast<std::size_t>(options.iterations); ++iteration) {
-    const auto first = board.seconds.begin() + static_cast<std::ptrdiff_t>((iteration * board.count + transfer) *
-                                                                           static_cast<std::size_t>(processes));
-    seconds.push_back(*std::max_element(first, first + processes));
+};
+
+std::vector<Series> all_series(const Board& board, const DeviceOptions& options, int processes) {
+  std::vector<Series> all;
+  for (std::size_t transfer = 0; transfer < board.count; ++transfer) {
+    Series& series = all.emplace_back(Series{board.names[transfer].data(), {}});
+    for (std::size_t iteration = 0; iteration < static_cast<std::size_t>(options.iterations); ++iteration) {
+      const auto first = board.seconds.begin() + static_cast<std::ptrdiff_t>((iteration * board.count + transfer) *
+                                                                             static_cast<std::size_t>(processes));
+      series.seconds.push_back(*std::max_element(first, first + processes));
+    }
   }
-  return seconds;
+  return all;
 }
 
+/// The one of that name, or else the first.
+const Series& find(const std::vector<Series>& all, const std::string& transfer) {
+  const auto found = std::ranges::find(all, transfer, &Series::transfer);
+  return found != all.end() ? *found : all.front();
+}
+
+/// What a transfer cannot be faster than.
+const Series& ceiling_of(const Series& series, const std::vector<Series>& all) {
+  const auto found = std::ranges::find(all, plain(series.transfer), &Series::transfer);
+  return found != all.end() ? *found : find(all, copy_inside);
+}
+
+/// A rate as a fraction of another's, iteration by iteration.
+struct Fraction {
+  Fraction(const Series& series, const Series& of) {
+    const std::vector<double> ratios = paired_ratios(of.seconds, series.seconds);
+    median = bench::median(ratios);
+    interval = bootstrap_median(ratios);
+  }
+  [[nodiscard]] std::string text() const {
+    return format_number(median, 2) + " (" + format_number(interval.low, 2) + "-" + format_number(interval.high, 2) +
+           ")";
+  }
+
+  double median;
+  Interval interval;
+};
+
+class DeviceReport {
+ public:
+  explicit DeviceReport(const DeviceOptions& options) : options_(options) {}
+
+  void add(std::size_t bytes, int processes, const std::vector<Series>& all) {
+    for (const Series& series : all) {
+      const Series& ceiling = ceiling_of(series, all);
+      const Fraction of_copy(series, find(all, copy_inside));
+      const Fraction of_ceiling(series, ceiling);
+      const double rate = static_cast<double>(bytes) * processes / median(series.seconds);
+      table_.add({series.transfer, readable_bytes(static_cast<std::int64_t>(bytes)), std::to_string(processes),
+                  format_number(rate * 1e-9, 2), of_copy.text(), ceiling.transfer, of_ceiling.text()});
+      if (options_.json.empty()) continue;
+      const nlohmann::ordered_json record = {
+          {"benchmark", "device"},
+          {"transfer", series.transfer},
+          {"bytes", bytes},
+          {"processes", processes},
+          {"median_s", median(series.seconds)},
+          {"min_s", quantile(series.seconds, 0)},
+          {"p90_s", quantile(series.seconds, 0.9)},
+          {"bytes_per_second", rate},
+          {"d2d_fraction_median", of_copy.median},
+          {"d2d_fraction_ci95", {of_copy.interval.low, of_copy.interval.high}},
+          {"ceiling", ceiling.transfer},
+          {"ceiling_fraction_median", of_ceiling.median},
+          {"ceiling_fraction_ci95", {of_ceiling.interval.low, of_ceiling.interval.high}},
+          {"iterations", options_.iterations},
+          {"batch", options_.batch}};
+      append_line(options_.json, record.dump());
+    }
+  }
+  [[nodiscard]] std::string text() const {
+    return "GB/s of all processes together, each byte counted once\n" + table_.text();
+  }
+
+ private:
+  const DeviceOptions& options_;
+  Table table_{{"transfer", "bytes", "processes", "GB/s", "of d2d", "ceiling", "of ceiling"}};
+};
+
 int measure_device(const DeviceOptions& options) {
-  if (options.links) return show_links();
   if (options.if_any && has_no_device()) {
     std::cout << "there is no device\n";
     return EXIT_SUCCESS;
   }
-  Table table({"transfer", "bytes", "processes", "GB/s", "of d2d", "ci95"});
+  DeviceReport report(options);
   for (const std::size_t bytes : options.bytes)
     for (const int processes : options.processes) {
       const std::shared_ptr<Board> board = make_board();
       if (!in_processes(processes, *board, [&](int process) { measure(options, bytes, processes, process, *board); }))
         return EXIT_FAILURE;
-      const auto names = std::span(board->names).first(board->count);
-      const auto device_to_device =
-          std::find_if(names.begin(), names.end(), [](const auto& name) { return name.data() == std::string("d2d"); });
-      // Without it the first takes its place.
-      const auto reference = device_to_device == names.end() ? 0 : device_to_device - names.begin();
-      const std::vector<double> copies = longest(*board, static_cast<std::size_t>(reference), options, processes);
-      for (std::size_t transfer = 0; transfer < board->count; ++transfer) {
-        const std::vector<double> seconds = longest(*board, transfer, options, processes);
-        const std::vector<double> ratios = paired_ratios(copies, seconds);
-        const Interval interval = bootstrap_median(ratios);
-        const double rate = static_cast<double>(bytes) * processes / median(seconds);
-        const std::string name = board->names[transfer].data();
-        table.add({name, readable_bytes(static_cast<std::int64_t>(bytes)), std::to_string(processes),
-                   format_number(rate * 1e-9, 2), format_number(median(ratios), 2),
-                   format_number(interval.low, 2) + "-" + format_number(interval.high, 2)});
-        if (options.json.empty()) continue;
-        const nlohmann::ordered_json record = {{"benchmark", "device"},
-                                               {"transfer", name},
-                                               {"bytes", bytes},
-                                               {"processes", processes},
-                                               {"median_s", median(seconds)},
-                                               {"min_s", quantile(seconds, 0)},
-                                               {"p90_s", quantile(seconds, 0.9)},
-                                               {"bytes_per_second", rate},
-                                               {"d2d_fraction_median", median(ratios)},
-                                               {"d2d_fraction_ci95", {interval.low, interval.high}},
-                                               {"iterations", options.iterations},
-                                               {"batch", options.batch}};
-        append_line(options.json, record.dump());
-      }
+      report.add(bytes, processes, all_series(*board, options, processes));
     }
-  std::cout << "GB/s of all processes together, each byte counted once\n" << table.text();
+  std::cout << report.text();
   return EXIT_SUCCESS;
 }
 
 }  // namespace
 
-void add_device(CLI::App& app, Action& action) {
+void add_device(CLI::App& app, Action& action, NetworkDistanceOf network_distance) {
   auto options = std::make_shared<DeviceOptions>();
   CLI::App* command =
       app.add_subcommand("device", "Copies of a device by direction, pack and unpack kernels, and links; no MPI");
@@ -296,9 +385,13 @@ void add_device(CLI::App& app, Action& action) {
   command->add_option("--iterations", options->iterations, "Turns of each transfer")
       ->check(CLI::Range(2, 10000))
       ->capture_default_str();
-  command->add_flag("--links", options->links, "Only write the devices' links, as a section of a machine file");
+  command->add_flag("--links", options->links, "Only write the devices' links, and how far they are from the network, as a section of a machine file");
   command->add_option("--json", options->json, "Append one record a line");
-  command->callback([&action, options] { action = [options] { return measure_device(*options); }; });
+  command->callback([&action, options, network_distance = std::move(network_distance)] {
+    action = [options, network_distance] {
+      return options->links ? show_links(network_distance) : measure_device(*options);
+    };
+  });
 }
 
 }  // namespace laneway::bench

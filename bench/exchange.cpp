@@ -246,7 +246,7 @@ void fill(std::span<std::byte> buffer, std::span<const std::uint64_t> labels, Co
     const std::uint64_t seed = mix(mix(salt) ^ label);
     for (std::size_t done = 0; done < element_bytes; done += sizeof(std::uint64_t)) {
       const std::uint64_t bits = mix(seed + done);
-      const double value = number(label, salt);
+      const double value = number(label, salt + done / sizeof value);
       const void* from = content == Content::numbers ? static_cast<const void*>(&value) : &bits;
       std::memcpy(at + done, from, std::min(sizeof bits, element_bytes - done));
     }

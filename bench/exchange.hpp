@@ -110,10 +110,10 @@ struct Workload {
 /// The spec of the matrix in `matrix:SPEC`.
 [[nodiscard]] std::optional<std::string> matrix_spec(const std::string& pattern);
 
-/// Values of 8 bytes can be numbers between 0 and 1 instead of arbitrary bits.
+/// Elements can be numbers of 8 bytes between 0 and 1 instead of arbitrary bits: the k-th of an element is
+/// number(label, salt + k).
 enum class Content : std::uint8_t { bits, numbers };
 
-/// The element of x with this label.
 [[nodiscard]] double number(std::uint64_t label, std::uint64_t salt);
 
 /// Writes the value of every label, in order. Different salts give different values.

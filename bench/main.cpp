@@ -6,6 +6,9 @@
 
 #include "commands.hpp"
 #include "specs.hpp"
+#ifdef LANEWAY_BENCH_MPI
+#include "mpi/network_place.hpp"
+#endif
 
 namespace {
 
@@ -15,6 +18,13 @@ bool is_follower() {
     if (const char* rank = std::getenv(variable)) return std::string_view(rank) != "0";
   return false;
 }
+
+#ifdef LANEWAY_BENCH_MPI
+std::optional<int> network_distance(const lnw_device_info& device) {
+  const std::optional<laneway::NetworkDistance> distance = laneway::distance_to_network(device);
+  return distance ? std::optional(static_cast<int>(*distance)) : std::nullopt;
+}
+#endif
 
 int run(int argc, char** argv) {
   using namespace laneway::bench;
@@ -26,18 +36,21 @@ int run(int argc, char** argv) {
   add_amg(app, action);
 #endif
   add_copy(app, action);
-  add_device(app, action);
   add_explain(app, action);
   add_halos(app, action);
   add_model(app, action);
   add_predict(app, action);
   add_strategies(app, action);
 #ifdef LANEWAY_BENCH_MPI
+  add_device(app, action, network_distance);
   add_calibrate(app, action);
   add_link(app, action);
   add_neighbor(app, action);
   add_overlap(app, action);
+  add_spmm(app, action);
   add_spmv(app, action);
+#else
+  add_device(app, action);
 #endif
   try {
     app.parse(argc, argv);

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "compare.hpp"
+#include "device_buffers.hpp"
 #include "workloads.hpp"
 
 namespace laneway::bench {
@@ -12,16 +13,17 @@ namespace {
 struct Options {
   WorkloadOptions workloads{.patterns = {"rsg:density=0.3,seed=1"}, .bytes = {1024}};
   CompareOptions compare;
-  std::string memory = "host";
-  std::string path;
+  MemoryOptions memory;
 };
 
 int neighbor(const Run& run, const Options& options) {
   static_cast<void>(options.compare.candidates());
   const std::optional<double> goodput = find_goodput(run, options.compare);
   const bool good = for_each_workload(run, options.workloads, [&](Workload workload, Task task) {
-    task.memory = workload.memory = options.memory;
-    task.path = workload.path = options.path;
+    const std::unique_ptr<DeviceBuffers> on_device = make_device_buffers(run, task.buffers, options.memory);
+    task.on_device = on_device.get();
+    workload.memory = options.memory.memory;
+    task.path = workload.path = options.memory.path;
     return publish(run, compare(run, "neighbor", workload, task, options.compare, goodput), options.compare);
   });
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -34,12 +36,7 @@ void add_neighbor(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("neighbor", "Neighborhood collectives: this library against others");
   add_options(*command, options->workloads);
   add_options(*command, options->compare);
-  command
-      ->add_option("--memory", options->memory,
-                   "Where buffers are. Baselines then copy each edge's block by itself, before and after")
-      ->check(CLI::IsMember({"host", "device", "managed"}))
-      ->capture_default_str();
-  command->add_option("--path", options->path, "The hint lnw_memory_path, for buffers on devices");
+  add_options(*command, options->memory);
   command->callback([options, &action] {
     action = [options] {
       return with_mpi(options->compare.machine, [&](const Run& run) { return neighbor(run, *options); });

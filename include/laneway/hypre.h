@@ -171,7 +171,7 @@ static inline int LNW_Hypre_exchange_init(HYPRE_Int job, HYPRE_Int block_size, c
     MPI_Type_commit(&type);
   }
   code = LNW_Topology_create(hypre_ParCSRCommPkgComm(package), (int)indegree, ranks + outdegree, MPI_UNWEIGHTED,
-                             (int)outdegree, ranks, MPI_UNWEIGHTED, info, &topology);
+                             (int)outdegree, ranks, MPI_UNWEIGHTED, MPI_INFO_NULL, &topology);
   if (code == MPI_SUCCESS)
     code = LNW_Neighbor_alltoallv_init_indexed_topology_c(
         exchange->send, (MPI_Count)exchange->send_elements, counts, indices, type, exchange->receive, received,

@@ -311,7 +311,6 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
   const ReturnedErrors errors(exchange.package->comm);
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
-  MPI_Info_set(info, "lnw_check", "true");
   if (environment("LANEWAY_EXCHANGES").empty()) MPI_Info_set(info, "lnw_exchanges", expected_exchanges);
   const int code =
       LNW_Hypre_exchange_init(exchange.job, exchange.block_size, exchange.package,

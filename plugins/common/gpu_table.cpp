@@ -1,5 +1,6 @@
 // The table of functions over a vendor's driver: api.hpp is that of the plugin which is compiled.
 #include <laneway/device.h>
+#include <laneway/device_kernels.h>
 #include <unistd.h>
 
 #include <array>
@@ -81,7 +82,7 @@ api::Event as_event(lnw_device_event event) {
 
 /// What a device has been given of ours.
 struct Kernels {
-  api::Function moves{}, write{}, wait{};
+  api::Function moves{}, write{}, wait{}, multiply{}, move_elements{};
   api::Stream upload{};
   std::size_t warps = 1;
   unsigned warp_threads = 32;
@@ -104,9 +105,14 @@ Kernels load_kernels(int device) {
   Kernels loaded;
   api::Module module{};
   check(api::load_module(&module, laneway_kernels), "loading the kernels");
-  check(api::find_function(&loaded.moves, module, "laneway_moves"), "laneway_moves");
-  check(api::find_function(&loaded.write, module, "laneway_write"), "laneway_write");
-  check(api::find_function(&loaded.wait, module, "laneway_wait"), "laneway_wait");
+  const auto find = [&](api::Function& function, const char* name) {
+    check(api::find_function(&function, module, name), name);
+  };
+  find(loaded.moves, "laneway_moves");
+  find(loaded.write, "laneway_write");
+  find(loaded.wait, "laneway_wait");
+  find(loaded.multiply, "laneway_multiply");
+  find(loaded.move_elements, "laneway_move_elements");
   check(api::stream_create(&loaded.upload, false), "creating a stream");
   lnw_device_info info{};
   check(api::describe(device, &info), "describing a device");
@@ -380,6 +386,41 @@ int put_value(int device, lnw_device_stream stream, std::uint64_t* word, std::ui
   });
 }
 
+// --- the extension
+
+/// With a thread for each of `count` numbers.
+void launch_each(api::Function function, std::uint64_t count, lnw_device_stream stream, void** arguments) {
+  if (count == 0) return;
+  const std::uint64_t blocks = (count + block_threads - 1) / block_threads;
+  if (blocks > most_blocks) throw Failure(LNW_DEVICE_INVALID, "so many numbers need more threads than a kernel has");
+  check(api::launch(function, static_cast<unsigned>(blocks), block_threads, as_stream(stream), arguments),
+        "launching a kernel");
+}
+
+int multiply(int device, lnw_device_stream stream, const lnw_device_csr* matrix, const double* x, double* y,
+             int width) {
+  return on(device, [&] {
+    if (matrix->rows < 0 || width < 1) throw Failure(LNW_DEVICE_INVALID, "a product of a negative size");
+    lnw_device_csr a = *matrix;
+    auto columns = static_cast<unsigned>(width);
+    std::array<void*, 7> arguments = {&a.rows, &a.row_begin, &a.column, &a.value, &x, &y, &columns};
+    launch_each(kernels(device).multiply, static_cast<std::uint64_t>(a.rows) * columns, stream, arguments.data());
+  });
+}
+
+int move_elements(int device, lnw_device_stream stream, std::uint64_t* to, const std::uint32_t* to_index,
+                  const std::uint64_t* from, const std::uint32_t* from_index, std::size_t count) {
+  return on(device, [&] {
+    std::uint64_t elements = count;
+    std::array<void*, 5> arguments = {&to, &to_index, &from, &from_index, &elements};
+    launch_each(kernels(device).move_elements, elements, stream, arguments.data());
+  });
+}
+
+constexpr lnw_device_kernels extension_table = {.multiply = multiply, .move_elements = move_elements};
+
+// --- the table itself
+
 constexpr lnw_device_table table = {
     .version = LNW_DEVICE_TABLE_VERSION,
     .bytes = sizeof(lnw_device_table),
@@ -539,7 +580,9 @@ constexpr lnw_device_table table = {
         [](int device, lnw_device_stream stream, std::uint64_t* word, std::uint64_t value) {
           return put_value(device, stream, word, value, api::wait_value, &Kernels::wait);
         },
-    .extension = [](const char*) -> const void* { return nullptr; },
+    .extension = [](const char* name) -> const void* {
+      return std::strcmp(name, LNW_DEVICE_KERNELS_EXTENSION) == 0 ? &extension_table : nullptr;
+    },
 };
 
 }  // namespace

@@ -122,3 +122,26 @@ extern "C" __global__ void laneway_wait(const volatile uint64_t* word, uint64_t 
   }
   __threadfence_system();
 }
+
+/// One thread for each number of Y. Compiled without fused operations.
+extern "C" __global__ void __launch_bounds__(block_threads)
+    laneway_multiply(int64_t rows, const int64_t* __restrict__ row_begin, const int32_t* __restrict__ column,
+                     const double* __restrict__ value, const double* __restrict__ x, double* __restrict__ y,
+                     unsigned width) {
+  const uint64_t number = static_cast<uint64_t>(blockIdx.x) * block_threads + threadIdx.x;
+  const auto row = static_cast<int64_t>(number / width);
+  if (row >= rows) return;
+  const double* const column_of_x = x + number % width;
+  double sum = 0;
+  for (int64_t k = row_begin[row]; k < row_begin[row + 1]; ++k)
+    sum += value[k] * column_of_x[static_cast<int64_t>(column[k]) * width];
+  y[number] = sum;
+}
+
+extern "C" __global__ void __launch_bounds__(block_threads)
+    laneway_move_elements(uint64_t* __restrict__ to, const uint32_t* __restrict__ to_index,
+                          const uint64_t* __restrict__ from, const uint32_t* __restrict__ from_index, uint64_t count) {
+  const uint64_t i = static_cast<uint64_t>(blockIdx.x) * block_threads + threadIdx.x;
+  if (i >= count) return;
+  to[to_index != nullptr ? to_index[i] : i] = from[from_index != nullptr ? from_index[i] : i];
+}

@@ -24,5 +24,6 @@ struct Bases {
 };
 
 inline constexpr unsigned block_threads = 256;
+inline constexpr unsigned most_blocks = 0x7FFFFFFF;
 
 }  // namespace laneway::gpu

@@ -41,6 +41,14 @@ Rate rate(std::string_view setting, std::string_view text) {
   return {number(setting, parts[0], 0, expected), number(setting, parts[1], 0, expected)};
 }
 
+std::vector<int> read_buses(std::string_view setting, std::string_view text, int devices) {
+  constexpr const char* expected = "a bus of each device that there is, as 0x02+0x41 (give devices= first),";
+  std::vector<int> buses;
+  for (const std::string_view bus : split(text, '+')) buses.push_back(static_cast<int>(number(setting, bus, 0, expected)));
+  if (buses.size() != static_cast<std::size_t>(devices)) reject(setting, expected);
+  return buses;
+}
+
 /// A-BxN, or A-B, between `+`
 std::vector<std::vector<int>> read_links(std::string_view setting, std::string_view text, int devices) {
   constexpr const char* expected = "links as 0-1x4+0-2, of devices that there are (give devices= first),";
@@ -81,9 +89,10 @@ void Settings::read(std::string_view text, bool running) {
   const auto speed = [](Rate& value) {
     return [&value](std::string_view setting, std::string_view is) { value = rate(setting, is); };
   };
-  const std::array<Row, 18> rows = {{
+  const std::array<Row, 19> rows = {{
       {"devices", false, count(devices, 1)},
       {"device", false, count(device, 0)},
+      {"buses", false, [this](auto setting, auto is) { buses = read_buses(setting, is, devices); }},
       {"links", false, [this](auto setting, auto is) { links = read_links(setting, is, devices); }},
       {"link_rate", false,
        [this](auto setting, auto is) { link_bytes_per_second = number(setting, is, 1, "bytes per second"); }},

@@ -22,6 +22,7 @@ struct Rate {
 /// LANEWAY_SIM_DEVICE, docs/gpu.md.
 struct Settings {
   int devices = 1;
+  std::vector<int> buses;               ///< PCI buses, by device; may be empty
   std::vector<std::vector<int>> links;  ///< square
   std::vector<std::vector<int>> hops;   ///< -1: not joined by links
   double link_bytes_per_second = 50e9;

@@ -96,6 +96,11 @@ void Stream::put(Work work) {
   changed_.notify_all();
 }
 
+std::uint64_t Stream::put_so_far() const {
+  const std::lock_guard lock(mutex_);
+  return put_;
+}
+
 bool Stream::idle() const {
   const std::lock_guard lock(mutex_);
   return done_ == put_;
@@ -113,6 +118,7 @@ void Stream::hesitate() {
 }
 
 void Stream::run() {
+  constexpr double late_delays = 50;  // longer than others hesitate meanwhile
   static std::atomic<std::uint64_t> streams{0};
   const std::uint64_t number = streams++;
   std::uint64_t seed = ~pace_.seed.load();
@@ -121,6 +127,7 @@ void Stream::run() {
     changed_.wait(lock, [&] { return !work_.empty() || ended_; });
     if (work_.empty()) return;
     const Work work = std::move(work_.front());
+    const std::uint64_t place = done_ + 1;
     lock.unlock();
     if (seed != pace_.seed.load()) {
       seed = pace_.seed.load();
@@ -129,6 +136,7 @@ void Stream::run() {
     }
     try {
       hesitate();
+      if (place <= late_until_) std::this_thread::sleep_for(Seconds(late_delays * pace_.delay_seconds));
       work(*this);
     } catch (const std::exception& error) {
       remember_failure(error.what());

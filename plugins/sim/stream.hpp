@@ -36,6 +36,10 @@ class Stream {
   void put(Work work);
   [[nodiscard]] bool idle() const;
   void synchronize() const;
+  /// How much work has been put into it, so the number of the last.
+  [[nodiscard]] std::uint64_t put_so_far() const;
+  /// What has not begun yet of the work up to that number begins later than other streams'.
+  void be_late(std::uint64_t until) { late_until_ = until; }
 
   std::atomic<bool> capturing{false};
 
@@ -57,6 +61,7 @@ class Stream {
   std::deque<Work> work_;  // what runs is in front
   std::uint64_t put_ = 0, done_ = 0;
   bool ended_ = false;
+  std::atomic<std::uint64_t> late_until_{0};
 };
 
 /// An event's part that processes share.

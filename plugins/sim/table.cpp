@@ -1,6 +1,7 @@
 // The sim device's functions. Device memory is a file of memfd_create that is mapped twice: where the user has it
 // nobody may touch it, and only the code here knows the other place.
 #include <laneway/device.h>
+#include <laneway/device_kernels.h>
 #include <laneway/sim_device.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,6 +45,8 @@ struct Event {
   int descriptor = -1;
   std::uint64_t token = 0;
   std::atomic<double> completed_at{0};
+  std::weak_ptr<Stream> recorded_in;  // by this process
+  std::uint64_t recorded_after = 0;   // the work before it
 
   Event() = default;
   Event(const Event&) = delete;
@@ -161,11 +164,15 @@ void put(int device, lnw_device_stream handle, Stream::Work work) {
   stream->put(std::move(work));
 }
 
-/// Counts a dependency; whether it is the one to be dropped.
-bool drops_dependency() {
+/// Counts a dependency, on an event or a flag; whether it is the one to be dropped. Then what the event was recorded
+/// after is late.
+bool drops_dependency(const Event* event) {
   Sim& s = sim();
   const std::lock_guard lock(s.mutex);
-  return ++s.counters.dependencies == s.settings.drop;
+  if (++s.counters.dependencies != s.settings.drop) return false;
+  if (const auto stream = event != nullptr ? event->recorded_in.lock() : nullptr)
+    stream->be_late(event->recorded_after);
+  return true;
 }
 
 /// The way of a copy.
@@ -381,6 +388,10 @@ int device_info(int device, lnw_device_info* info) {
     std::snprintf(info->name, sizeof info->name, "Laneway sim device %d", device);
     write_uuid(device, info->uuid);
     info->pci_domain = info->pci_bus = info->pci_device = info->pci_function = -1;
+    if (!settings.buses.empty()) {
+      info->pci_domain = info->pci_device = info->pci_function = 0;
+      info->pci_bus = settings.buses[static_cast<std::size_t>(device)];
+    }
     info->numa_node = -1;
     info->features = settings.features;
     info->processors = 4;
@@ -484,6 +495,16 @@ int fill(int device, lnw_device_stream stream, void* to, unsigned char value, st
   });
 }
 
+void put_kernel(int device, lnw_device_stream stream, std::size_t bytes, Stream::Work work) {
+  put(device, stream, [=, work = std::move(work)](Stream& in) {
+    work(in);
+    take_time(rate_of(&Settings::kernel), device, "kernel", bytes);
+  });
+  const std::lock_guard lock(sim().mutex);
+  ++sim().counters.kernels;
+  sim().counters.kernel_bytes += bytes;
+}
+
 int moves_create(int device, const lnw_device_run* runs, std::size_t count, lnw_device_moves* moves) {
   return attempt([&] {
     check_device(device);
@@ -514,13 +535,7 @@ int moves_launch(lnw_device_moves moves, lnw_device_stream stream, void* const* 
       (void)kernel_base(moves->device, bases[base], moves->read[base]);
       (void)kernel_base(moves->device, bases[base], moves->written[base]);
     }
-    put(moves->device, stream, [moves, given](Stream& in) {
-      run_moves(in, *moves, given);
-      take_time(rate_of(&Settings::kernel), moves->device, "kernel", moves->bytes);
-    });
-    const std::lock_guard lock(sim().mutex);
-    ++sim().counters.kernels;
-    sim().counters.kernel_bytes += moves->bytes;
+    put_kernel(moves->device, stream, moves->bytes, [moves, given](Stream& in) { run_moves(in, *moves, given); });
   });
 }
 
@@ -586,10 +601,14 @@ int event_destroy(int, lnw_device_event handle) {
 int event_record(int device, lnw_device_event handle, lnw_device_stream stream) {
   return attempt([&] {
     const auto event = find_event(handle);
-    (void)find_stream(device, stream);
-    if (drops_dependency()) return;
     const auto target = find_stream(device, stream);
     check_records_no_graph(*target);
+    {
+      const std::lock_guard lock(sim().mutex);
+      event->recorded_in = target;
+      event->recorded_after = target->put_so_far();
+    }
+    if (drops_dependency(event.get())) return;
     const std::uint64_t number = ++event->words->recorded;
     target->put([event, number](Stream&) {
       event->completed_at = Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -604,7 +623,7 @@ int stream_wait_event(int device, lnw_device_stream stream, lnw_device_event han
   return attempt([&] {
     const auto event = find_event(handle);
     (void)find_stream(device, stream);
-    if (drops_dependency()) return;
+    if (drops_dependency(event.get())) return;
     const std::uint64_t number = event->words->recorded;
     put(device, stream, [event, number](Stream&) { wait_until(event->words->completed, number); });
   });
@@ -617,7 +636,7 @@ int event_query(int, lnw_device_event handle) {
 int event_synchronize(int, lnw_device_event handle) {
   return attempt([&] {
     const auto event = find_event(handle);
-    wait_until(event->words->completed, event->words->recorded);
+    if (!drops_dependency(event.get())) wait_until(event->words->completed, event->words->recorded);
     check_earlier_work();
     const std::lock_guard lock(sim().mutex);
     ++sim().counters.event_synchronizes;
@@ -708,12 +727,68 @@ int wait_value(int device, lnw_device_stream stream, std::uint64_t* word, std::u
   return attempt([&] {
     check_word(word);
     (void)find_stream(device, stream);
-    if (drops_dependency()) return;
+    if (drops_dependency(nullptr)) return;
     put(device, stream, [=](Stream&) { wait_until(accessible_word(word), value); });
   });
 }
 
-// --- the extension
+// --- the extensions
+
+/// Where the host can touch an array that a kernel addresses.
+template <class T>
+T* kernel_array(int device, T* array, std::int64_t count) {
+  using Plain = std::remove_const_t<T>;
+  void* const address = const_cast<Plain*>(array);
+  return reinterpret_cast<T*>(kernel_base(device, address, {0, count * static_cast<std::int64_t>(sizeof(T))}));
+}
+
+int multiply(int device, lnw_device_stream stream, const lnw_device_csr* matrix, const double* x, double* y,
+             int width) {
+  return attempt([&] {
+    if (matrix->rows < 0 || width < 1) throw Failure(LNW_DEVICE_INVALID, "a product of a negative size");
+    if (matrix->rows == 0) return;
+    const std::size_t numbers = static_cast<std::size_t>(matrix->rows * width);
+    put_kernel(device, stream, numbers * sizeof *y, [=, a = *matrix](Stream& in) {
+      const std::int64_t* const row_begin = kernel_array(device, a.row_begin, a.rows + 1);
+      const std::int32_t* const column = kernel_array(device, a.column, row_begin[a.rows]);
+      const double* const value = kernel_array(device, a.value, row_begin[a.rows]);
+      const double* const from = kernel_array(device, x, a.columns * width);
+      double* const to = kernel_array(device, y, a.rows * width);
+      spoil(in, reinterpret_cast<std::byte*>(to), numbers * sizeof *to);
+      for (std::int64_t row = 0; row < a.rows; ++row)
+        for (int i = 0; i < width; ++i) {
+          double sum = 0;
+          for (std::int64_t k = row_begin[row]; k < row_begin[row + 1]; ++k)
+            sum += value[k] * from[std::int64_t{column[k]} * width + i];
+          to[row * width + i] = sum;
+        }
+    });
+  });
+}
+
+int move_elements(int device, lnw_device_stream stream, std::uint64_t* to, const std::uint32_t* to_index,
+                  const std::uint64_t* from, const std::uint32_t* from_index, std::size_t count) {
+  return attempt([&] {
+    if (count == 0) return;
+    put_kernel(device, stream, count * sizeof *to, [=](Stream&) {
+      const auto indices = [&](const std::uint32_t* index) {
+        return index != nullptr ? kernel_array(device, index, static_cast<std::int64_t>(count)) : nullptr;
+      };
+      const std::uint32_t* const targets = indices(to_index);
+      const std::uint32_t* const sources = indices(from_index);
+      const auto reach = [&](const std::uint32_t* index) {
+        return index != nullptr ? std::int64_t{*std::max_element(index, index + count)} + 1
+                                : static_cast<std::int64_t>(count);
+      };
+      std::uint64_t* const target = kernel_array(device, to, reach(targets));
+      const std::uint64_t* const source = kernel_array(device, from, reach(sources));
+      for (std::size_t i = 0; i < count; ++i)
+        target[targets != nullptr ? targets[i] : i] = source[sources != nullptr ? sources[i] : i];
+    });
+  });
+}
+
+constexpr lnw_device_kernels kernels_table = {.multiply = multiply, .move_elements = move_elements};
 
 int set_capturing(lnw_device_stream handle, bool capturing) {
   return attempt([&] {
@@ -844,6 +919,7 @@ constexpr lnw_device_table table = {
     .write_value = write_value,
     .wait_value = wait_value,
     .extension = [](const char* name) -> const void* {
+      if (std::strcmp(name, LNW_DEVICE_KERNELS_EXTENSION) == 0) return &kernels_table;
       return std::strcmp(name, LNW_SIM_DEVICE_EXTENSION) == 0 ? &extension_table : nullptr;
     },
 };

@@ -8,13 +8,16 @@ namespace laneway {
 namespace {
 
 template <class T, class Text>
+std::string row(std::span<const T> values, Text text) {
+  std::string line;
+  for (const T& value : values) line += (line.empty() ? "[" : ", ") + text(value);
+  return line + "]";
+}
+
+template <class T, class Text>
 std::string rows(const std::vector<std::vector<T>>& matrix, const std::string& indent, Text text) {
   std::string lines;
-  for (const std::vector<T>& row : matrix) {
-    lines += indent + "[";
-    for (std::size_t i = 0; i < row.size(); ++i) lines += (i == 0 ? "" : ", ") + text(row[i]);
-    lines += "],\n";
-  }
+  for (const std::vector<T>& values : matrix) lines += indent + row<T>(values, text) + ",\n";
   return lines;
 }
 
@@ -64,11 +67,13 @@ DeviceTopology find_device_topology(std::span<const DeviceIdentity> devices) {
   return topology;
 }
 
-std::string DeviceTopology::toml() const {
+std::string DeviceTopology::toml(std::span<const int> network_distance) const {
   const auto number = [](int value) { return std::to_string(value); };
   const auto gigabytes = [](double value) { return std::to_string(static_cast<long>(value * 1e-9 + 0.5)); };
-  return "[devices]\nlinks = [\n" + rows(links, "  ", number) + "]\n# hops:\n" + rows(hops, "#   ", number) +
-         "# GB/s:\n" + rows(bytes_per_second, "#   ", gigabytes);
+  const std::string distances =
+      network_distance.empty() ? "" : "network_distance = " + row(network_distance, number) + "\n";
+  return "[devices]\nlinks = [\n" + rows(links, "  ", number) + "]\n" + distances + "# hops:\n" +
+         rows(hops, "#   ", number) + "# GB/s:\n" + rows(bytes_per_second, "#   ", gigabytes);
 }
 
 }  // namespace laneway

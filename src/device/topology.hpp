@@ -36,8 +36,9 @@ struct DeviceTopology {
   std::vector<std::vector<double>> bytes_per_second;  ///< in one direction; 0: unknown
 
   /// The section `[devices]` of a machine file (docs/machines.md), which takes the place of a real node in tests and
-  /// elsewhere. Bandwidths and hops are comments: hops follow from links.
-  [[nodiscard]] std::string toml() const;
+  /// elsewhere. Bandwidths and hops are comments: hops follow from links. `network_distance` is of each device, or
+  /// empty.
+  [[nodiscard]] std::string toml(std::span<const int> network_distance = {}) const;
 };
 
 /// Asks the vendor's management library. Where that is missing, and between devices of different vendors, there are no

@@ -71,6 +71,8 @@ Extents extents_of(const RankPattern& pattern) {
 BufferMemory look_at(const Buffers& buffers, const Extents& extents) {
   BufferMemory memory{look_at(buffers.send, extents.send, "the send buffer"),
                       look_at(buffers.receive, extents.receive, "the receive buffer")};
+  memory.host_touches = (extents.send.bytes > 0 && memory.send.host_may_touch()) ||
+                        (extents.receive.bytes > 0 && memory.receive.host_may_touch());
   if (memory.on_device().send && memory.on_device().receive)
     require_same_vendor(memory.send, "the send buffer", memory.receive, "the receive buffer");
   return memory;
@@ -88,7 +90,7 @@ DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* cons
   std::copy(bases.begin(), bases.end(), bases_.begin());
   const OnDevice buffers = memory.on_device();
   device_aware_ = memory.device_aware && buffers.any();
-  host_waits_ = !buffers.send || !buffers.receive;
+  host_waits_ = memory.host_touches;
   send_is_pageable_ = memory.send.kind == MemoryKind::host;
   receive_is_pageable_ = memory.receive.kind == MemoryKind::host;
   if (buffers.send) queues_[reading].device = Device(memory.send);
@@ -165,6 +167,7 @@ void DeviceCopies::prepare() {
 }
 
 void DeviceCopies::set_stream(std::optional<lnw_device_stream> stream) {
+  finish_trailing();
   user_ = Stream();
   for (Unit& unit : units_) unit.waited_for = true;
   if (!stream) return;
@@ -185,9 +188,16 @@ void DeviceCopies::set_stream(std::optional<lnw_device_stream> stream) {
   for (Unit& unit : units_) unit.waited_for = !unit.trailing;
 }
 
+/// The last copies of the exchange before may still read staging memory.
+void DeviceCopies::finish_trailing() {
+  if (std::exchange(trails_, false)) ended_.synchronize();
+}
+
 void DeviceCopies::begin_exchange(std::byte* staging) {
   bases_[static_cast<std::size_t>(Buffer::staging)] = staging;
-  if (std::exchange(trails_, false)) ended_.synchronize();
+  // Otherwise nothing begins before the user's stream has got here, which comes after them.
+  if (!device_aware_) finish_trailing();
+  trails_ = false;
   for (Queue& queue : queues_) queue.first = queue.last = 0;
   for (Unit& unit : units_) unit.ready = 0;
   if (user_) {

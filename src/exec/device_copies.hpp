@@ -28,6 +28,7 @@ struct BufferMemory {
   MemoryInfo send;
   MemoryInfo receive;
 
+  bool host_touches = false;  ///< some of what the operation touches is in memory that the host may touch
   bool device_aware = false;  ///< the transport takes addresses on these devices
 
   [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
@@ -164,6 +165,7 @@ class DeviceCopies {
   };
 
   void launch(Unit& unit, std::span<void* const> bases);
+  void finish_trailing();
 
   static constexpr std::uint8_t reading = 0;
   static constexpr std::uint8_t writing = 1;

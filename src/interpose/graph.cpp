@@ -6,6 +6,7 @@
 
 #include "core/tell.hpp"
 #include "interpose/adopted.hpp"
+#include "interpose/more_hints.hpp"
 #include "interpose/next.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/graph.hpp"
@@ -21,7 +22,7 @@ std::atomic<bool> any_adopted{false};
 void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) noexcept {
   if (!enabled() || comm == MPI_COMM_NULL || !has_world()) return;
   try {
-    adopt_graph(comm_old, comm, info);
+    adopt_graph(comm_old, comm, MoreHints(info).get());
     any_adopted.store(true, std::memory_order_relaxed);
   } catch (const std::exception& error) {
     tell(std::string(call) + ": the new communicator is left to the MPI library: " + error.what());

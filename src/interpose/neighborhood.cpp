@@ -5,6 +5,7 @@
 #include "c/operation.hpp"
 #include "interpose/adopted.hpp"
 #include "interpose/fixed.hpp"
+#include "interpose/more_hints.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report.hpp"
 #include "interpose/requests.hpp"
@@ -115,28 +116,15 @@ bool takes(const char* call, const char* reason_against) {
   return reason_against == nullptr;
 }
 
-/// The info argument of a persistent operation. Where relayed data would not progress in the MPI library's calls,
-/// nothing is relayed, and all messages are on their way when it has been started.
-class Hints {
+/// Of a persistent operation. Where relayed data would not progress in the MPI library's calls, nothing is relayed, and
+/// all messages are on their way when it has been started.
+class PersistentHints : public MoreHints {
  public:
-  explicit Hints(MPI_Info given) : info_(given) {
+  explicit PersistentHints(MPI_Info given) : MoreHints(given) {
     if (split_phase() != SplitPhase::unsafe) return;
-    made_ =
-        given == MPI_INFO_NULL ? PMPI_Info_create(&info_) == MPI_SUCCESS : PMPI_Info_dup(given, &info_) == MPI_SUCCESS;
-    if (!made_) return;
-    PMPI_Info_set(info_, "lnw_progress", "strict");
-    PMPI_Info_set(info_, "lnw_transport", "p2p");
+    set("lnw_progress", "strict");
+    set("lnw_transport", "p2p");
   }
-  ~Hints() {
-    if (made_) PMPI_Info_free(&info_);
-  }
-  Hints(const Hints&) = delete;
-  Hints& operator=(const Hints&) = delete;
-  [[nodiscard]] MPI_Info get() const { return info_; }
-
- private:
-  MPI_Info info_;
-  bool made_ = false;
 };
 
 /// Whether this rank has nothing to do in operations on `comm`, which are taken over.
@@ -178,15 +166,16 @@ using namespace laneway::interpose;
     return finish(code, made, false, request);                                                                    \
   }
 
-#define PERSISTENT(NAME, OPERATION, PARAMETERS, ARGUMENTS)                                                     \
-  INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm, MPI_Info info, MPI_Request * request),                    \
-            (UNWRAP ARGUMENTS, comm, info, request)) {                                                         \
-    if (!takes(#NAME, reason_against_persistent(comm, OPERATION##_form)))                                      \
-      return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, info, request);                                       \
-    if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, true, request);                                    \
-    LNW_Request made = LNW_REQUEST_NULL;                                                                       \
-    const int code = laneway::persistent(#NAME, comm, Hints(info).get(), &made, laneway::OPERATION ARGUMENTS); \
-    return finish(code, made, true, request);                                                                  \
+#define PERSISTENT(NAME, OPERATION, PARAMETERS, ARGUMENTS)                                               \
+  INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm, MPI_Info info, MPI_Request * request),              \
+            (UNWRAP ARGUMENTS, comm, info, request)) {                                                   \
+    if (!takes(#NAME, reason_against_persistent(comm, OPERATION##_form)))                                \
+      return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, info, request);                                 \
+    if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, true, request);                              \
+    LNW_Request made = LNW_REQUEST_NULL;                                                                 \
+    const PersistentHints hints(info);                                                                   \
+    const int code = laneway::persistent(#NAME, comm, hints.get(), &made, laneway::OPERATION ARGUMENTS); \
+    return finish(code, made, true, request);                                                            \
   }
 
 #define ALLGATHER(COUNT, PLACE, BYTES) \

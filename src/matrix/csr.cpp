@@ -56,16 +56,18 @@ Csr transpose(const Csr& matrix) {
   return to_csr(Sparse(view.transpose()));
 }
 
-void multiply(const Csr& matrix, std::span<const double> x, std::span<double> y) {
-  LANEWAY_ASSERT(1, static_cast<std::int64_t>(x.size()) >= matrix.columns);
-  LANEWAY_ASSERT(1, static_cast<std::int64_t>(y.size()) >= matrix.rows);
+void multiply(const Csr& matrix, std::span<const double> x, std::span<double> y, int width) {
+  LANEWAY_ASSERT(1, static_cast<std::int64_t>(x.size()) >= matrix.columns * width);
+  LANEWAY_ASSERT(1, static_cast<std::int64_t>(y.size()) >= matrix.rows * width);
   const std::int64_t* column = matrix.column.data();
   const double* value = matrix.value.data();
-  for (std::int64_t row = 0; row < matrix.rows; ++row) {
-    double sum = 0;
-    for (std::int64_t k = matrix.row_begin[row]; k < matrix.row_begin[row + 1]; ++k) sum += value[k] * x[column[k]];
-    y[row] = sum;
-  }
+  const std::int64_t* begin = matrix.row_begin.data();
+  for (std::int64_t row = 0; row < matrix.rows; ++row)
+    for (int i = 0; i < width; ++i) {
+      double sum = 0;
+      for (std::int64_t k = begin[row]; k < begin[row + 1]; ++k) sum += value[k] * x[column[k] * width + i];
+      y[row * width + i] = sum;
+    }
 }
 
 }  // namespace laneway::matrix

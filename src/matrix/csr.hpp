@@ -33,7 +33,7 @@ struct Entry {
 
 [[nodiscard]] Csr transpose(const Csr& matrix);
 
-/// y = A x.
-void multiply(const Csr& matrix, std::span<const double> x, std::span<double> y);
+/// Y = A X, where X and Y have `width` numbers in each row, one row after the other. Sums are in the order of A's rows.
+void multiply(const Csr& matrix, std::span<const double> x, std::span<double> y, int width = 1);
 
 }  // namespace laneway::matrix

@@ -1,7 +1,6 @@
 #include "mpi/graph.hpp"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "core/simulated.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check_edges.hpp"
+#include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/reorder.hpp"
 #include "mpi/routes.hpp"
@@ -102,6 +102,7 @@ MPI_Comm create_reordered(MPI_Comm comm_old, const GraphLists& lists, MPI_Info i
 struct AgreedGraph {
   HintTexts texts;
   Hints hints;
+  Agreement nodes;       ///< as from agree_on_nodes
   bool reorder = false;  ///< wanted on all ranks
 };
 
@@ -110,6 +111,7 @@ AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, 
   HintTexts texts;
   Hints hints;
   hints.strategy.row = &strategies().front();
+  std::optional<Rank> region;
   std::exception_ptr failure;
   try {
     require(wanted, ErrorKind::argument, std::string(wanted_name) + " is NULL");
@@ -118,17 +120,19 @@ AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, 
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
     communicator.read_descriptions(hints);
+    region = communicator.known_region(hints);
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool all_reorder = agree(priv, failure, hints, {reorder != 0}).flags.front();
+  Agreement agreement = agree(priv, failure, hints, {world_node_is_known(), reorder != 0}, region);
   if (hints.check) check_edges(priv, edges_of(arguments));
-  return {std::move(texts), std::move(hints), all_reorder};
+  const bool all_reorder = agreement.flags[1];
+  return {std::move(texts), std::move(hints), std::move(agreement), all_reorder};
 }
 
 /// For operations that cannot plan in their calls. Collective.
-void prepare_plans(Communicator& communicator, const Hints& hints) {
-  communicator.routes = Routes::make(communicator, hints);
+void prepare_plans(Communicator& communicator, const Hints& hints, const Agreement& nodes) {
+  communicator.routes = Routes::make(communicator, hints, nodes);
   communicator.fixed_counts = hints.fixed_counts;
 }
 
@@ -198,7 +202,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
   fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
-  prepare_plans(fresh, agreed.hints);
+  prepare_plans(fresh, agreed.hints, same_order ? agreed.nodes : agree_on_nodes(fresh, agreed.hints));
 }
 
 void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
@@ -209,35 +213,39 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
   const bool shares = same == MPI_CONGRUENT && !(known && known->partial);
   Communicator& all = Communicator::of(shares ? comm_old : comm);
   const std::shared_ptr<PrivateComm> priv = all.private_comm();
+  Topology topology;
+  bool has_neighbors = false;
   HintTexts texts;
   Hints hints;
   hints.strategy.row = &strategies().front();
+  std::optional<Rank> region;
   std::exception_ptr failure;
   try {
+    topology = read_topology(comm);
+    has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
     all.read_descriptions(hints);
+    region = all.known_region(hints);
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, hints);
-  Topology topology = read_topology(comm);
-  const bool has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
-  const std::array<int, 2> mine = {!has_repeated_edges(topology), has_neighbors};
-  std::array<int, 2> least{};
-  reduce_progressing(mine.data(), least.data(), 2, MPI_INT, MPI_MIN, priv->get());
+  const Flags mine{world_node_is_known(), !has_repeated_edges(topology), has_neighbors};
+  const Agreement nodes = agree(*priv, failure, hints, mine, region);
+  const bool repeats_nothing = nodes.flags[1];
+  const bool all_have_neighbors = nodes.flags[2];
   const auto make = [&]() -> Communicator& {
-    if (least[1]) return shares ? Communicator::derive(comm, priv) : all;
+    if (all_have_neighbors) return shares ? Communicator::derive(comm, priv) : all;
     const Members members(*priv, has_neighbors);
     if (!has_neighbors) return Communicator::without_neighbors(comm, priv);
     members.translate(topology);
     return Communicator::among(comm, members.get(), std::move(topology));
   };
   Communicator& fresh = make();
-  fresh.repeated_edges = !least[0];
+  fresh.repeated_edges = !repeats_nothing;
   fresh.hints = std::move(texts);
-  if (!fresh.idle) prepare_plans(fresh, hints);
-  if (least[1]) return;
+  if (!fresh.idle) prepare_plans(fresh, hints, all_have_neighbors ? nodes : agree_on_nodes(fresh, hints));
+  if (all_have_neighbors) return;
   // Those without neighbours know what the others do with operations on this communicator.
   const int has_routes = fresh.routes != nullptr;
   int any_routes = 0;
@@ -263,7 +271,7 @@ std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArgument
   auto made =
       Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)));
   made->hints = std::move(agreed.texts);
-  prepare_plans(*made, agreed.hints);
+  prepare_plans(*made, agreed.hints, agreed.nodes);
   return made;
 }
 

@@ -111,6 +111,11 @@ std::optional<NetworkDistance> distance_to_network(hwloc_topology_t topology, co
   });
 }
 
+std::optional<NetworkDistance> distance_to_network(const lnw_device_info& device) {
+  if (device.pci_bus < 0) return std::nullopt;
+  return with_buses([&](hwloc_topology_t topology) { return distance_to_network(topology, device); });
+}
+
 bool has_network_devices() {
   static const bool known = [] {
     for (const char* const devices : {"/sys/class/infiniband", "/sys/class/cxi"}) {
@@ -133,9 +138,8 @@ int own_network_distance(const MemoryInfo& buffer) {
   const std::tuple key(on_device, device.pci_domain, device.pci_bus, device.pci_device, device.pci_function);
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
-  const std::optional<NetworkDistance> distance = with_buses([&](hwloc_topology_t topology) {
-    return on_device ? distance_to_network(topology, device) : from_own_processors(topology);
-  });
+  const std::optional<NetworkDistance> distance =
+      on_device ? distance_to_network(device) : with_buses(from_own_processors);
   return known.emplace(key, distance ? static_cast<int>(*distance) : 0).first->second;
 }
 

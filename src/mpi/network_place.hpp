@@ -18,6 +18,9 @@ enum class NetworkDistance : int { same_switch, same_numa_node, same_package, sa
 [[nodiscard]] std::optional<NetworkDistance> distance_to_network(hwloc_topology_t topology,
                                                                  hwloc_const_cpuset_t processors);
 
+/// The same on this machine, as hwloc finds it.
+[[nodiscard]] std::optional<NetworkDistance> distance_to_network(const lnw_device_info& device);
+
 /// Whether the system knows a device of InfiniBand or Slingshot.
 [[nodiscard]] bool has_network_devices();
 

@@ -5,7 +5,6 @@
 #include <limits>
 #include <optional>
 
-#include "mpi/agreement.hpp"
 #include "mpi/costs.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
@@ -47,15 +46,17 @@ void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& 
   communicator.learn_regions(hints, planner.peer_regions());
 }
 
-std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints) {
+Agreement agree_on_nodes(Communicator& communicator, const Hints& hints) {
+  return agree(*communicator.private_comm(), nullptr, hints, {world_node_is_known()}, communicator.known_region(hints));
+}
+
+std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints, const Agreement& nodes) {
   const std::vector<const StrategyRow*> rows = hints.strategy.rows();
   if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
     return nullptr;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  const Agreement agreement = agree(*priv, nullptr, hints, {world_node_is_known()}, communicator.known_region(hints));
-  const bool translate = agreement.flags.front();
-  communicator.learn_regions(hints, agreement.regions);
-  const Region& region = communicator.regions(hints, translate).front();
+  communicator.learn_regions(hints, nodes.regions);
+  const Region& region = communicator.regions(hints, nodes.flags.front()).front();
   const bool chooses = hints.strategy.is_automatic();
   if (chooses && !choose_from(hints, region, *priv).is_automatic()) return nullptr;
   auto routes = std::make_shared<Routes>();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "setup/planner.hpp"
 #include "setup/route.hpp"
@@ -20,8 +21,8 @@ namespace laneway {
 /// ranks know without talking which sizes are relayed.
 class Routes {
  public:
-  /// Collective. Null if nothing is relayed.
-  static std::shared_ptr<Routes> make(Communicator& communicator, const Hints& hints);
+  /// Collective. Null if nothing is relayed. `nodes` as from agree_on_nodes.
+  static std::shared_ptr<Routes> make(Communicator& communicator, const Hints& hints, const Agreement& nodes);
 
   /// In a blocking call: plans for edges of `bytes` bytes if that has not been done. Collective.
   void prepare(Communicator& communicator, Uniform operation, std::int64_t bytes);
@@ -53,6 +54,10 @@ class Routes {
   std::map<Uniform, std::vector<SizeClass>> classes_;  // ascending
   std::map<Uniform, Recent> recent_;
 };
+
+/// What the ranks know about their nodes: the first flag says whether all know the node of the world that they are on.
+/// Collective.
+[[nodiscard]] Agreement agree_on_nodes(Communicator& communicator, const Hints& hints);
 
 /// Runs a planner's rounds over `comm`, and remembers what it finds out about the communicator.
 void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& comm, const Hints& hints);

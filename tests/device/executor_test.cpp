@@ -213,105 +213,134 @@ TEST_F(Reordering, WhatIsLentAfterOtherStepsOnlyIsFound) {
     EXPECT_TRUE(run(localized, {{lent, MemoryKind::host}, {MemoryKind::host, MemoryKind::device}}, data)) << name(lent);
 }
 
-/// Two ranks that exchange blocks with each other, and each with itself, all in streams: what is sent, the buffers
-/// before the exchange, and what is done with the result. Nothing else tells the device or the host to wait.
-bool run_in_streams(MemoryPath path) {
-  constexpr std::int64_t bytes = 5000;
-  const Pattern pattern = {{{{1, {{0, bytes}}}, {1, {{bytes, 7}, {20, 4}}}, {0, {{100, 50}}}},
-                            {{1, {{0, bytes}}}, {1, {{bytes, 7}, {bytes + 20, 4}}}, {0, {{8000, 50}}}}},
-                           {{{0, {{0, bytes}}}, {0, {{bytes, 7}, {20, 4}}}, {1, {{100, 50}}}},
-                            {{0, {{0, bytes}}}, {0, {{bytes, 7}, {bytes + 20, 4}}}, {1, {{8000, 50}}}}}};
-  cases::Random random(1);
-  const cases::Exchanges data(random, pattern, 3);
-  const bool one_node = path == MemoryPath::borrowed;
-  std::vector<Plan> plans = plan_virtual_ranks(pattern, Machine::parse(one_node ? "node:1 rank:2" : "node:2 rank:1", 2),
-                                               *find_strategy("direct").make({}), {})
-                                .plans;
-  const std::vector<Region> nodes(2, Region{0, {0, 1}});
-  if (one_node) {
+/// Two ranks exchange blocks with each other, and each with itself. Where they borrow, they are on one node and borrow
+/// one block each, and a third rank on another node sends to both what arrives last.
+struct StreamCase {
+  explicit StreamCase(MemoryPath path) {
+    constexpr std::int64_t bytes = 5000;
+    const bool borrows = path == MemoryPath::borrowed;
+    for (Rank own = 0; own < 2; ++own) {
+      const Rank peer = 1 - own;
+      RankPattern& rank = pattern.emplace_back();
+      rank.out = {{own, {{100, 50}}}, {peer, {{0, bytes}}}};
+      rank.in = {{own, {{8000, 50}}}, {peer, {{0, bytes}}}};
+      if (borrows) continue;
+      rank.out.push_back({peer, {{bytes, 7}, {20, 4}}});
+      rank.in.push_back({peer, {{bytes, 7}, {bytes + 20, 4}}});
+    }
+    if (borrows) {
+      pattern.push_back({{{0, {{0, bytes}}}, {1, {{0, bytes}}}}, {}});
+      for (std::size_t own = 0; own < 2; ++own) pattern[own].in.push_back({2, {{9000, bytes}}});
+    }
+    const Machine machine = Machine::parse(borrows ? "ranks:2,1" : "node:2 rank:1", static_cast<int>(pattern.size()));
+    plans = plan_virtual_ranks(pattern, machine, *find_strategy("direct").make({}), {}).plans;
+    if (!borrows) return;
+    for (std::size_t r = 0; r < plans.size(); ++r) nodes.push_back(machine.region(0, static_cast<Rank>(r)));
     LocalOptions options;
     options.receive_on_device = true;
     options.lends = options.borrows = 1;
     plans = localize_virtual_ranks(std::move(plans), nodes, options);
   }
-  cases::SharedByAll shared(plans);
+
+  Pattern pattern;
+  std::vector<Plan> plans;
+  std::vector<Region> nodes;  ///< empty: messages only
+};
+
+/// All is in streams: what is sent, the buffers before the exchange, and what is done with the result. Nothing else
+/// tells the device or the host to wait. One rank has its data later than others. Each exchange may have other streams
+/// than the one before, as the program orders them by events of its own. Whether all is as it must be.
+bool run_in_streams(MemoryPath path, std::size_t slow, bool changes_streams = false) {
+  const StreamCase c(path);
+  const std::size_t ranks = c.pattern.size();
+  cases::Random random(1);
+  const cases::Exchanges data(random, c.pattern, 3);
+  cases::SharedByAll shared(c.plans);
   const std::vector<HostRegistration> pinned = shared.pin(sim_device());
   InProcessNetwork network = device_aware_network();
   std::vector<AnyMemory> send, receive;
   std::vector<std::unique_ptr<Executor>> executors;
-  std::vector<Stream> streams;
-  for (std::size_t r = 0; r < 2; ++r) {
+  std::array<std::vector<Stream>, 2> streams;
+  std::vector<Event> handed_over;
+  for (std::size_t r = 0; r < ranks; ++r) {
     send.emplace_back(MemoryKind::device, data.send[0][r]);
     receive.emplace_back(MemoryKind::device, data.before[r]);
     send[r].set(data.send[1][r]);
     receive[r].set(data.before[r]);
-    streams.emplace_back(sim_device());
+    for (std::vector<Stream>& each : streams) each.emplace_back(sim_device());
+    handed_over.emplace_back(sim_device());
   }
-  for (std::size_t r = 0; r < 2; ++r) {
-    executors.push_back(make_executor(plans[r], {send[r].base(), receive[r].base()}, path,
+  for (std::size_t r = 0; r < ranks; ++r) {
+    executors.push_back(make_executor(c.plans[r], {send[r].base(), receive[r].base()}, path,
                                       *network.transport(static_cast<Rank>(r)),
-                                      one_node ? shared.seen_by(r, nodes[r]) : nullptr));
-    executors[r]->set_stream(streams[r].handle());
+                                      c.nodes.empty() ? nullptr : shared.seen_by(r, c.nodes[r])));
+    executors[r]->set_stream(streams[0][r].handle());
   }
   std::vector<std::vector<Memory>> results(data.send.size(), data.before);
   for (std::size_t k = 0; k < data.send.size(); ++k) {
-    for (std::size_t r = 0; r < 2; ++r) {
-      streams[r].call([](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }, nullptr);
-      send[r].set(streams[r], data.send[k][r]);
-      receive[r].set(streams[r], data.before[r]);
-      executors[r]->start();
+    const std::vector<Stream>& now = streams[changes_streams ? k % 2 : 0];
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (changes_streams && k > 0) {
+        now[r].wait(handed_over[r]);
+        executors[r]->set_stream(now[r].handle());
+      }
+      if (r == slow) now[r].call([](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }, nullptr);
+      send[r].set(now[r], data.send[k][r]);
+      receive[r].set(now[r], data.before[r]);
     }
+    for (const auto& executor : executors) executor->start();
     for (bool done = false; !done;) {
-      done = executors[0]->progress();
-      done = executors[1]->progress() && done;
+      done = true;
+      for (const auto& executor : executors) done = executor->progress() && done;
     }
-    for (std::size_t r = 0; r < 2; ++r) receive[r].get(streams[r], results[k][r]);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      receive[r].get(now[r], results[k][r]);
+      send[r].set(now[r], data.send[(k + 1) % data.send.size()][r]);
+      if (changes_streams) handed_over[r].record(now[r]);
+    }
   }
-  for (const Stream& stream : streams) stream.synchronize();
+  for (const std::vector<Stream>& each : streams)
+    for (const Stream& stream : each) stream.synchronize();
   return results == data.expected;
 }
 
-/// Each time the device keeps one dependency less: the wait of a stream for another, or what an event was recorded for.
-void expect_every_dependency_to_be_needed(MemoryPath path) {
+TEST_F(Reordering, StreamsMayChangeBetweenExchanges) {
+  for (const MemoryPath path : {MemoryPath::staged, MemoryPath::borrowed, MemoryPath::device_aware})
+    for (int seed = 1; seed <= 5; ++seed) {
+      configure("delay=3e-3,reorder=" + std::to_string(seed));
+      EXPECT_TRUE(run_in_streams(path, static_cast<std::size_t>(seed) % 3, true)) << name(path) << ", seed " << seed;
+    }
+}
+
+class StreamDependencies : public testing::TestWithParam<MemoryPath> {
+ protected:
+  void TearDown() override { configure("reorder=off,drop=0,delay=200e-6"); }
+};
+
+/// Each time the device keeps one dependency less: a wait of a stream or of the host for an event, or what an event was
+/// recorded for.
+TEST_P(StreamDependencies, AreAllNeeded) {
   configure("reorder=off,drop=0");
   const std::uint64_t before = sim_counters().dependencies;
-  ASSERT_TRUE(run_in_streams(path));
+  ASSERT_TRUE(run_in_streams(GetParam(), 0));
   const std::uint64_t count = sim_counters().dependencies - before;
   ASSERT_GT(count, 10U);
   std::vector<std::uint64_t> unnoticed;
   for (std::uint64_t k = 1; k <= count; ++k) {
-    bool noticed = false;  // delays are random: whoever does not wait may be lucky
-    for (int attempt = 1; attempt <= 100 && !noticed; ++attempt) {
-      configure("reorder=" + std::to_string(attempt) +
-                ",delay=3e-3,drop=" + std::to_string(sim_counters().dependencies + k));
-      noticed = !run_in_streams(path);
+    bool noticed = false;  // whoever does not wait may be lucky
+    for (std::size_t attempt = 0; attempt < 60 && !noticed; ++attempt) {
+      configure("delay=200e-6,reorder=" + std::to_string(attempt) +
+                ",drop=" + std::to_string(sim_counters().dependencies + k));
+      noticed = !run_in_streams(GetParam(), attempt % 3);
     }
     if (!noticed) unnoticed.push_back(k);
   }
   EXPECT_EQ(unnoticed, std::vector<std::uint64_t>{}) << "of " << count;
 }
 
-TEST_F(Reordering, EveryStreamDependencyIsNeeded) {
-  expect_every_dependency_to_be_needed(MemoryPath::staged);
-}
-
-TEST_F(Reordering, EveryStreamDependencyIsNeededByMessagesFromDevices) {
-  expect_every_dependency_to_be_needed(MemoryPath::device_aware);
-}
-
-/// Where ranks borrow, some dependencies are there twice, so that not each one that is lost shows.
-TEST_F(Reordering, LostDependenciesOfWhatIsBorrowedAreNoticed) {
-  configure("reorder=off,drop=0");
-  const std::uint64_t before = sim_counters().dependencies;
-  ASSERT_TRUE(run_in_streams(MemoryPath::borrowed));
-  const std::uint64_t count = sim_counters().dependencies - before;
-  int noticed = 0;
-  for (std::uint64_t k = 1; k <= count && noticed < 6; ++k) {
-    configure("reorder=" + std::to_string(k) + ",delay=3e-3,drop=" + std::to_string(sim_counters().dependencies + k));
-    noticed += !run_in_streams(MemoryPath::borrowed);
-  }
-  EXPECT_EQ(noticed, 6);
-}
+INSTANTIATE_TEST_SUITE_P(Paths, StreamDependencies,
+                         testing::Values(MemoryPath::staged, MemoryPath::borrowed, MemoryPath::device_aware),
+                         [](const auto& given) { return std::string(name(given.param)); });
 
 }  // namespace
 }  // namespace laneway

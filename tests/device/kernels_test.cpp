@@ -5,6 +5,7 @@
 
 #include "failure.hpp"
 #include "program.hpp"
+#include "program_kernels.hpp"
 #include "sim.hpp"
 
 #define __CUDA_ARCH__ 800
@@ -119,6 +120,38 @@ TEST_P(DeviceKernels, GatherAndScatterElements) {
       expect_kernel_as_plain_loop(runs, misalignment);
       EXPECT_LT(gpu::compile(runs, 8).tiles.size(), 2 * 2000u / 50) << "elements share tiles";
     }
+}
+
+/// As many threads as `numbers`, in whole blocks.
+template <class Kernel>
+void run_each(std::size_t numbers, Kernel&& kernel) {
+  for (blockIdx.x = 0; blockIdx.x * gpu::block_threads < numbers; ++blockIdx.x)
+    for (threadIdx.x = 0; threadIdx.x < gpu::block_threads; ++threadIdx.x) kernel();
+}
+
+TEST_P(DeviceKernels, MultiplyInTheOrderOfRows) {
+  for (const unsigned width : {1U, 5U}) {
+    const SparseProduct product(static_cast<int>(width));
+    std::vector<double> y(product.y.size() + 1, -1);
+    run_each(product.y.size(), [&] {
+      laneway_multiply(product.matrix.rows, product.matrix.row_begin, product.matrix.column, product.matrix.value,
+                       product.x.data(), y.data(), width);
+    });
+    EXPECT_EQ(y.back(), -1);
+    y.pop_back();
+    EXPECT_EQ(y, product.y);
+  }
+}
+
+TEST_P(DeviceKernels, MoveElementsByIndex) {
+  const Elements elements(1000);
+  std::vector<std::uint64_t> gathered(1000), scattered(1000);
+  run_each(1000, [&] {
+    laneway_move_elements(gathered.data(), nullptr, elements.values.data(), elements.index.data(), 1000);
+    laneway_move_elements(scattered.data(), elements.index.data(), elements.values.data(), nullptr, 1000);
+  });
+  EXPECT_EQ(gathered, elements.gathered);
+  EXPECT_EQ(scattered, elements.scattered);
 }
 
 TEST_P(DeviceKernels, WriteAndWait) {

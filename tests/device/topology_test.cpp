@@ -15,6 +15,8 @@ TEST(DeviceTopology, HasLinksHopsAndBandwidths) {
   EXPECT_EQ(topology.bytes_per_second[1][2], 200e9);
   EXPECT_EQ(topology.toml().substr(0, 75),
             "[devices]\nlinks = [\n  [0, 1, 0, 0],\n  [1, 0, 4, 0],\n  [0, 4, 0, 2],\n  [0, 0");
+  EXPECT_EQ(topology.toml().find("network_distance"), std::string::npos);
+  EXPECT_NE(topology.toml(std::vector{2, 0, 3, 1}).find("]\nnetwork_distance = [2, 0, 3, 1]\n#"), std::string::npos);
 }
 
 TEST(DeviceTopology, NothingIsKnownOfOtherVendors) {
