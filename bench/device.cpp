@@ -385,7 +385,9 @@ void add_device(CLI::App& app, Action& action, NetworkDistanceOf network_distanc
   command->add_option("--iterations", options->iterations, "Turns of each transfer")
       ->check(CLI::Range(2, 10000))
       ->capture_default_str();
-  command->add_flag("--links", options->links, "Only write the devices' links, and how far they are from the network, as a section of a machine file");
+  command->add_flag(
+      "--links", options->links,
+      "Only write the devices' links, and how far they are from the network, as a section of a machine file");
   command->add_option("--json", options->json, "Append one record a line");
   command->callback([&action, options, network_distance = std::move(network_distance)] {
     action = [options, network_distance] {

@@ -44,7 +44,8 @@ Rate rate(std::string_view setting, std::string_view text) {
 std::vector<int> read_buses(std::string_view setting, std::string_view text, int devices) {
   constexpr const char* expected = "a bus of each device that there is, as 0x02+0x41 (give devices= first),";
   std::vector<int> buses;
-  for (const std::string_view bus : split(text, '+')) buses.push_back(static_cast<int>(number(setting, bus, 0, expected)));
+  for (const std::string_view bus : split(text, '+'))
+    buses.push_back(static_cast<int>(number(setting, bus, 0, expected)));
   if (buses.size() != static_cast<std::size_t>(devices)) reject(setting, expected);
   return buses;
 }
