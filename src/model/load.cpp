@@ -93,12 +93,9 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   // What a byte takes of large messages is less than of small ones, but no more than all of their time is work.
   const Overhead& work = overhead(parameters, hop);
   const double byte = hop.shared || beta == 0 ? work.byte : std::min(work.byte, beta);
-  load.work[index(hop.stage)] += (work.message * messages + byte * bytes) / 2;
+  load.processor += (work.message * messages + byte * bytes) / 2;
   if (way == in) {
-    if (hop.shared)
-      load.work[index(hop.stage)] += parameters.flag / 2 * messages;  // on average a look comes half of it too late
-    else
-      load.posted += messages;
+    if (!hop.shared) load.posted += messages;
     load.waits[index(hop.stage)] = std::max(load.waits[index(hop.stage)], work.wait);
   }
   latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], alpha);
@@ -110,20 +107,12 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   std::array<double, stages> alpha{};
   std::array<double, stages> beta{};
   double together = 0;
-  // What is gathered late is sent late, and then scattered: whoever is busiest at each stage, others wait for.
-  std::array<double, stages> busiest{};
   for (const RankLoad& rank : ranks_) {
+    const double waits = std::accumulate(rank.waits.begin(), rank.waits.end(), 0.0);
     // On average half of the posted receives are compared with each message.
-    std::array<double, stages> busy{};
-    busy[index(Stage::network)] = parameters.match * rank.posted * rank.posted / 2;
-    for (std::size_t s = 0; s < stages; ++s) {
-      const std::size_t together_with = s == index(Stage::direct) ? index(Stage::network) : s;
-      busy[together_with] += rank.work[s] + rank.waits[s];
-    }
-    for (std::size_t s = 0; s < stages; ++s) {
-      together += busy[s];
-      busiest[s] = std::max(busiest[s], busy[s]);
-    }
+    const double processor = rank.processor + waits + parameters.match * rank.posted * rank.posted / 2;
+    together += processor;
+    result.processor = std::max(result.processor, processor);
     std::array<double, 2> link{};
     for (std::size_t s = 0; s < stages; ++s) {
       std::array<Traffic, 2> stage{};
@@ -141,7 +130,6 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
     }
     result.link = std::max({result.link, link[out], link[in]});
   }
-  result.processor = std::accumulate(busiest.begin(), busiest.end(), 0.0);
   if (parameters.cores > 0)
     result.processor = std::max(result.processor, together * std::max(1, parameters.host_nodes) / parameters.cores);
   result.injection = std::max(network_bytes_[out], network_bytes_[in]) * parameters.injection_beta.value_or(0);

@@ -32,7 +32,7 @@ struct Prediction {
   double latency = 0;    ///< of one message of each stage
   double injection = 0;  ///< of the bytes that leave or enter the busiest node
   double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
-  double processor = 0;  ///< of the work of the busiest rank of each stage, or of all that share processors
+  double processor = 0;  ///< of the work of the ranks that share the busiest processors
 
   /// Of the busiest rank, by stage and LinkClass, one message after another.
   std::array<std::array<double, link_classes>, stages> parts{};
@@ -102,7 +102,7 @@ class NodeLoad {
   struct RankLoad {
     Direction sent;
     Direction received;
-    std::array<double, stages> work{};
+    double processor = 0;
     double posted = 0;                   ///< receives of the MPI library
     std::array<double, stages> waits{};  ///< seconds; 0: for nothing
   };

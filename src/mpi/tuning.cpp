@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/mix.hpp"
+#include "core/simulated.hpp"
 #include "exec/progress.hpp"
 #include "model/tuning_file.hpp"
 #include "mpi/background.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 /// So many strategies are timed, for about so long, with at least so many exchanges each.
 constexpr std::size_t most_trials = 3;
-constexpr double seconds_of_trials = 0.2;
+constexpr double seconds_of_trials = simulated ? 0 : 0.2;
 constexpr int fewest_exchanges = 5;
 constexpr int most_exchanges = 100;
 
@@ -191,7 +192,7 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
   const std::uint64_t key = key_of(comm, agreed, send, receive);
   if (key == 0) return make_local(communicator, comm, agreed, first());
   const std::vector<const StrategyRow*> rows = outermost.rows();
-  const std::optional<TuningFile> file = comm.rank() == 0 ? TuningFile::of_user() : std::nullopt;
+  const std::optional<TuningFile> file = comm.rank() == 0 && !simulated ? TuningFile::of_user() : std::nullopt;
   if (const std::optional<std::size_t> known = recall(comm, file, key, rows)) {
     Planned planned = make_local(communicator, comm, agreed,
                                  make_plan(communicator, comm, agreed, {rows[*known], outermost.deduplicate}));
