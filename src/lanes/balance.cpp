@@ -18,8 +18,10 @@ BytesOf needs(const Link& link) {
   return result;
 }
 
-void balance_senders(const RegionView& view, std::vector<Lane>& lanes) {
-  Balance balance(view);
+void balance_senders(const RegionView& view, std::vector<Lane>& lanes, const std::vector<Lane>& incoming) {
+  BytesOf received;
+  for (const Lane& lane : incoming) received[lane.receiver] += lane.bytes();
+  Balance balance(view, std::move(received));
   for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); })) {
     BytesOf own_bytes;
     for (const Piece& piece : lanes[i].pieces) own_bytes[piece.source] += piece.bytes();

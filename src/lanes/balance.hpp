@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "lanes/strategy.hpp"
@@ -30,17 +31,18 @@ template <class Items, class Size>
 }
 
 /// Deals loads to the members of a region, each to the member with the least bytes so far; among equals to one that is
-/// nearest to a network interface, of these to the one that holds most of the data itself, which saves an on-node hop.
+/// nearest to a network interface, of these to the one with the fewest bytes to handle besides: what it is busy with
+/// anyway, and what it does not hold or need itself, which takes an on-node hop.
 class Balance {
  public:
-  explicit Balance(const RegionView& view) {
+  explicit Balance(const RegionView& view, BytesOf busy = {}) : busy_(std::move(busy)) {
     for (std::size_t i = 0; i < view.region.members.size(); ++i)
       members_[view.region.members[i]] = {0, view.distance_of(i)};
   }
 
   Rank choose(std::int64_t bytes, const BytesOf& own_bytes) {
-    const auto best = std::min_element(members_.begin(), members_.end(), [&](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second < b.second : bytes_of(own_bytes, a.first) > bytes_of(own_bytes, b.first);
+    const auto best = std::ranges::min_element(members_, {}, [&](const auto& member) {
+      return std::pair(member.second, bytes_of(busy_, member.first) - bytes_of(own_bytes, member.first));
     });
     best->second.bytes += bytes;
     return best->first;
@@ -54,6 +56,7 @@ class Balance {
     friend auto operator<=>(const Load&, const Load&) = default;
   };
   std::map<Rank, Load> members_;
+  BytesOf busy_;
 };
 
 /// Deals small lanes to those that have some of the data, or need some: each to the one that then has the least work.
@@ -102,7 +105,8 @@ constexpr std::int64_t cut_bytes = 8;
 /// What each member needs of a link.
 [[nodiscard]] BytesOf needs(const Link& link);
 
-/// Sets the senders, largest lane first, so that sent bytes are balanced over the region.
-void balance_senders(const RegionView& view, std::vector<Lane>& lanes);
+/// Sets the senders, largest lane first, so that what is sent is balanced over the region. `incoming`: the lanes to it,
+/// whose receivers are rather not senders, too.
+void balance_senders(const RegionView& view, std::vector<Lane>& lanes, const std::vector<Lane>& incoming);
 
 }  // namespace laneway

@@ -32,7 +32,9 @@ class LoadAware final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override { balance_senders(view, lanes); }
+  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
+    balance_senders(view, lanes, assign_receivers(view));
+  }
 
  private:
   struct Quota {

@@ -22,7 +22,9 @@ class ThreeStep final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override { balance_senders(view, lanes); }
+  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
+    balance_senders(view, lanes, assign_receivers(view));
+  }
 };
 
 }  // namespace
