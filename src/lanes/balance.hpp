@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,8 @@ template <class Items, class Size>
 }
 
 /// Deals loads to the members of a region, each to the member with the least bytes so far; among equals to one that is
-/// nearest to a network interface, of these to the one with the fewest bytes to handle besides: what it is busy with
-/// anyway, and what it does not hold or need itself, which takes an on-node hop.
+/// nearest to a network interface, of these to the one that holds most of the data itself, which saves an on-node hop,
+/// and of these to the one that is least busy anyway.
 class Balance {
  public:
   explicit Balance(const RegionView& view, BytesOf busy = {}) : busy_(std::move(busy)) {
@@ -42,7 +43,7 @@ class Balance {
 
   Rank choose(std::int64_t bytes, const BytesOf& own_bytes) {
     const auto best = std::ranges::min_element(members_, {}, [&](const auto& member) {
-      return std::pair(member.second, bytes_of(busy_, member.first) - bytes_of(own_bytes, member.first));
+      return std::tuple(member.second, -bytes_of(own_bytes, member.first), bytes_of(busy_, member.first));
     });
     best->second.bytes += bytes;
     return best->first;
