@@ -53,9 +53,8 @@ constexpr std::array<HintRow, 20> rows = {{
      "auto: persistent operations move data through memory where ranks share some; node: only inside the nodes of a "
      "described machine; p2p: the MPI library carries everything"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", "bytes",
-     "inside a node, messages that are not relayed go through its memory up to this size; those in one direction only "
-     "up "
-     "to half of it"},
+     "inside a node, messages that are not relayed go through its memory up to this size, and up to half of it where "
+     "none comes back"},
     {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608", "bytes",
      "for such messages a request takes at most this much memory a rank; the largest go without"},
     {"lnw_memory_path", "LANEWAY_MEMORY_PATH", "auto", "auto, staged, md, dd, device",

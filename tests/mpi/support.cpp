@@ -46,10 +46,10 @@ bool long_tests() {
 
 int effort(int cases) {
   if (long_tests()) return cases * 10;
-  if (is_mpich() && size() > 2) return std::max(1, cases / 12);
+  if (is_mpich() && size() > 2) return std::max(1, cases / 16);
 #ifdef __SANITIZE_ADDRESS__
   // The fewest ranks are those where leaks are looked for, with whole stacks of all allocations.
-  return std::max(1, cases / (size() < 4 ? 18 : 6));
+  return std::max(1, cases / (size() < 4 ? 36 : 12));
 #else
   return size() > 8 ? std::max(1, cases / 3) : cases;
 #endif

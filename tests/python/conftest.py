@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from laneway.errors import UserError
+from laneway.paths import find_local_tool, find_program
+
 PROGRAM = r"""
 #include <mpi.h>
 #include <signal.h>
@@ -80,6 +83,18 @@ int main(int argc, char** argv) {
   return !strcmp(what, "seven") ? 7 : 0;
 }
 """
+
+
+def _needs(find: Callable[[], object]) -> pytest.MarkDecorator:
+    try:
+        find()
+    except UserError as error:
+        return pytest.mark.skipif(True, reason=str(error))
+    return pytest.mark.skipif(False, reason="")
+
+
+needs_bench = _needs(lambda: find_program("laneway-bench", "openmpi"))
+needs_local_bench = _needs(lambda: find_local_tool("laneway-bench"))
 
 
 @pytest.fixture(scope="session")

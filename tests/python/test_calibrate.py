@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from conftest import Command
+from conftest import Command, needs_bench
 from laneway import calibrate, figures
 from laneway.errors import UserError
 from laneway.fits import fit_protocols, fit_terms
-from laneway.paths import find_program
 
 SIZES = np.array([0, *(1 << k for k in range(22)), *(3 << k for k in range(7, 20))])
 Law = Callable[[float], float]
@@ -179,15 +178,7 @@ def test_cores_of_bound_ranks_are_their_own() -> None:
     assert calibrate.fit_all(records).parameters["host"]["cores"] == 0
 
 
-def _refusal() -> str:
-    try:
-        find_program("laneway-bench", "openmpi")
-    except UserError as error:
-        return str(error)
-    return ""
-
-
-@pytest.mark.skipif(bool(_refusal()), reason=_refusal())
+@needs_bench
 @pytest.mark.parametrize(
     ("ranks", "machine", "links"),
     [
@@ -227,7 +218,7 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
     assert raw.read_text(encoding="utf-8").count("\n") > 5
 
 
-@pytest.mark.skipif(bool(_refusal()), reason=_refusal())
+@needs_bench
 def test_a_failing_run_says_why(command: Command, tmp_path: Path) -> None:
     output = tmp_path / "machine.toml"
     code, printed = command.run("calibrate", "-n", "2", "-x", "LANEWAY_MACHINE=node:3", "-o", str(output))

@@ -7,20 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command
-from laneway.errors import UserError
-from laneway.paths import find_local_tool
+from conftest import Command, needs_local_bench
 
 
-def _refusal() -> str:
-    try:
-        find_local_tool("laneway-bench")
-    except UserError as error:
-        return str(error)
-    return ""
-
-
-pytestmark = pytest.mark.skipif(bool(_refusal()), reason=_refusal())
+pytestmark = needs_local_bench
 
 
 def test_strategies(command: Command) -> None:

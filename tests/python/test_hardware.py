@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command
-from laneway.errors import UserError
+from conftest import Command, needs_bench
 from laneway.hardware import Step, targets_of
-from laneway.paths import find_program
 from laneway.results import Record
 
 _BYTES = 4 << 20
@@ -39,15 +37,7 @@ def test_figures_are_fractions_of_rates_of_the_same_run() -> None:
     assert measured["halo of 8 ranks"].measured == 2.5
 
 
-def _refusal() -> str:
-    try:
-        find_program("laneway-bench", "openmpi")
-    except UserError as error:
-        return str(error)
-    return ""
-
-
-@pytest.mark.skipif(bool(_refusal()), reason=_refusal())
+@needs_bench
 def test_every_step_runs_on_the_sim_device(command: Command, tmp_path: Path) -> None:
     output = tmp_path / "hardware.json"
     code, printed = command.run("hardware", "--plugin", "simdevice", "--quick", "-o", str(output))
@@ -61,7 +51,7 @@ def test_every_step_runs_on_the_sim_device(command: Command, tmp_path: Path) -> 
     assert all(target["measured"] > 0 for target in written["targets"])
 
 
-@pytest.mark.skipif(bool(_refusal()), reason=_refusal())
+@needs_bench
 def test_a_machine_without_a_device_is_told_so(command: Command, tmp_path: Path) -> None:
     code, printed = command.run("hardware", "--plugin", "quantum", "-o", str(tmp_path / "hardware.json"))
     assert code != 0 and "--plugin quantum" in printed

@@ -277,6 +277,15 @@ def test_without_a_cost_of_flags_messages_carry_everything(tmp_path: Path) -> No
 
 
 @needs_build
+def test_errors_end_a_simulation_with_a_status(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = ["laneway-bench", "neighbor", "--pattern", "moore:d=1,r=1", "--strategy", "nonsense"]
+    with log.open("wb") as file:
+        assert run(Job(command, parse_place("sim:lassen:2x2"), timeout_seconds=60), file) == 1
+    assert "unknown strategy 'nonsense'" in log.read_text()
+
+
+@needs_build
 def test_simulated_times_are_exactly_those_committed(tmp_path: Path) -> None:
     """To be made anew, and looked at, when the library sends other messages than before: see docs/simulate.md."""
     times = _simulated_times(tmp_path, "times")
