@@ -485,18 +485,25 @@ void Executor::wait_in_virtual_time() {
 
 void Executor::wait_for_steps() {
   if constexpr (simulated) return wait_in_virtual_time();
-  for (int turns = independent_ ? impatient_turns : 0; !progress(); relax(turns)) {
-    if (!independent_) continue;
-    // Messages go on without this executor, and a look at them costs much more than one at flags.
-    for (int looks = 0; looks < 3 && !waiting_.empty(); ++looks) {
-      relax(turns);
-      poll_words();
-    }
-    if (!waiting_.empty()) continue;
-    if (!messages_complete_) endpoint_->wait_all();
-    remaining_ = 0;
-    return finish();
+  if (independent_) return wait_for_words_first();
+  for (int turns = 0; !progress();) relax(turns);
+}
+
+/// Messages go on without this executor, and a look at them costs much more than one at words, which ranks that share
+/// a core with this one pay for.
+void Executor::wait_for_words_first() {
+  constexpr int looks_before_messages = 32;
+  constexpr int looks_before_advance = 256;
+  for (int turns = impatient_turns, looks = 1;; ++looks) {
+    poll_words();
+    if (waiting_.empty()) break;
+    if (looks % looks_before_messages == 0 && poll_messages() && looks % looks_before_advance == 0)
+      endpoint_->advance();
+    relax(turns);
   }
+  if (!messages_complete_) endpoint_->wait_all();
+  remaining_ = 0;
+  finish();
 }
 
 }  // namespace laneway

@@ -114,6 +114,7 @@ class Executor final : public Progressive {
   void start_on_device();
   void start_rest();
   void wait_for_steps();
+  void wait_for_words_first();
   void wait_in_virtual_time();
   void move(int step);
   [[nodiscard]] std::byte* now(const std::array<std::byte*, 2>& places) const { return places[second_slot_ ? 1 : 0]; }
