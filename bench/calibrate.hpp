@@ -45,8 +45,10 @@ struct Shift {
   Rank destination = MPI_PROC_NULL;
   Rank source = MPI_PROC_NULL;
 };
-/// Of the calling rank, `count` in all, to ranks of other nodes in turn, as many as there are: several short messages
-/// to one may travel together. None if there is one node. Some ranks have nobody for some of them.
+/// To how many different ranks shifts_between_nodes leads, at most.
+[[nodiscard]] int partners_between_nodes(const Run& run);
+/// Of the calling rank, `count` in all, to ranks of other nodes in turn. None if there is one node. Some ranks have
+/// nobody for some of them.
 [[nodiscard]] std::vector<Shift> shifts_between_nodes(const Run& run, std::size_t count);
 /// To the other ranks of its node in turn; none if every rank is alone on its node.
 [[nodiscard]] std::vector<Shift> shifts_inside_nodes(const Run& run, std::size_t count);

@@ -126,6 +126,32 @@ Measurement injection(const std::vector<std::vector<Rank>>& nodes, int active, i
   return result;
 }
 
+/// Short messages of all ranks of two nodes to so many of the other node each, no two between the same ranks: these
+/// could travel together.
+Measurement gap(const std::vector<std::vector<Rank>>& nodes, int active, int partners, int bytes) {
+  Measurement result{.what = {{"measure", "gap"}, {"messages", active * partners}, {"bytes", bytes}}};
+  for (const std::vector<Rank>& node : {nodes[0], nodes[1]})
+    result.ranks.insert(result.ranks.end(), node.begin(), node.begin() + active);
+  result.prepare = [active, partners, bytes](MPI_Comm comm) -> std::function<void()> {
+    const int rank = rank_in(comm);
+    const int own = rank % active;
+    const int other = rank < active ? active : 0;
+    Batch batch{{}, bytes};
+    for (int i = 0; i < partners; ++i)
+      batch.shifts.push_back({other + (own + active - i) % active, other + (own + i) % active});
+    return exchange(comm, batch);
+  };
+  return result;
+}
+
+void add_gaps(const Run& run, std::vector<Measurement>& list) {
+  if (run.nodes.count == 1) return;
+  const std::vector<std::vector<Rank>> nodes = members_of(run.nodes);
+  const auto active = static_cast<int>(std::min(nodes[0].size(), nodes[1].size()));
+  for (const int partners : doubling(active))
+    for (const int bytes : {1024, 2048, 4096}) list.push_back(gap(nodes, active, partners, bytes));
+}
+
 void add_injections(const Run& run, std::vector<Measurement>& list) {
   if (run.nodes.count == 1) return;
   const std::vector<std::vector<Rank>> nodes = members_of(run.nodes);
@@ -135,11 +161,12 @@ void add_injections(const Run& run, std::vector<Measurement>& list) {
         list.push_back(injection(nodes, active, bytes, directions));
 }
 
-/// All ranks at once exchange 1 to 32 messages each.
+/// All ranks at once exchange 1 to `most` messages each.
 template <class Shifts>
-void add_overheads(const Run& run, const std::string& path, Shifts&& shifts_of, std::vector<Measurement>& list) {
+void add_overheads(const Run& run, const std::string& path, int most, Shifts&& shifts_of,
+                   std::vector<Measurement>& list) {
   for (const int bytes : {8, 512, 1024, 4096})
-    for (const int messages : doubling(32)) {
+    for (const int messages : doubling(most)) {
       const std::vector<Shift> shifts = shifts_of(run, static_cast<std::size_t>(messages));
       if (shifts.empty()) return;
       list.push_back({.what = {{"measure", "overhead"},
@@ -196,8 +223,11 @@ std::vector<Measurement> measure_messages(const Run& run, bool quick) {
   add_ping_pongs(links, std::nullopt, quick, list);
   if (const std::optional<Device> device = device_for_messages(run)) add_ping_pongs(links, device, quick, list);
   add_injections(run, list);
-  add_overheads(run, "network", shifts_between_nodes, list);
-  add_overheads(run, "node", shifts_inside_nodes, list);
+  add_gaps(run, list);
+  constexpr int most = 32;
+  // Several short messages to one rank of another node may travel together.
+  add_overheads(run, "network", std::clamp(partners_between_nodes(run), 4, most), shifts_between_nodes, list);
+  add_overheads(run, "node", most, shifts_inside_nodes, list);
   if (!links.empty()) add_matches(links.front(), list);
   return list;
 }

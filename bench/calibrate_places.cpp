@@ -92,6 +92,30 @@ std::vector<SharedHost> group_by_host(const std::vector<Host>& of_rank, const No
   return hosts;
 }
 
+Rank shifted(const Run& run, Rank rank, Rank distance) {
+  return (rank + distance + run.ranks) % run.ranks;
+}
+
+bool on_other_node(const Run& run, Rank rank, Rank other) {
+  return run.nodes.of[static_cast<std::size_t>(rank)] != run.nodes.of[static_cast<std::size_t>(other)];
+}
+
+/// Those that lead most ranks to other nodes first, without those that lead few there. None if there is one node.
+std::vector<Rank> distances_between_nodes(const Run& run) {
+  if (run.nodes.count == 1) return {};
+  std::vector<std::pair<std::ptrdiff_t, Rank>> idle;  // how many ranks they give no message
+  for (Rank distance = 1; distance < run.ranks; ++distance)
+    idle.emplace_back(
+        std::ranges::count_if(all_ranks(run),
+                              [&](Rank rank) { return !on_other_node(run, rank, shifted(run, rank, distance)); }),
+        distance);
+  std::ranges::sort(idle);
+  std::vector<Rank> distances;
+  for (const auto& [ranks, distance] : idle)
+    if (2 * ranks <= run.ranks + idle.front().first) distances.push_back(distance);
+  return distances;
+}
+
 }  // namespace
 
 std::vector<Link> find_links(const Run& run) {
@@ -128,26 +152,20 @@ Record describe_hosts(const Run& run) {
           {"bound", scarce.bound}};
 }
 
+int partners_between_nodes(const Run& run) {
+  return static_cast<int>(distances_between_nodes(run).size());
+}
+
 std::vector<Shift> shifts_between_nodes(const Run& run, std::size_t count) {
-  if (run.nodes.count == 1) return {};
-  const auto other = [&](Rank rank, Rank distance) { return (rank + distance + run.ranks) % run.ranks; };
-  const auto crosses = [&](Rank from, Rank to) {
-    return run.nodes.of[static_cast<std::size_t>(from)] != run.nodes.of[static_cast<std::size_t>(to)];
-  };
-  const std::vector<Rank> ranks = all_ranks(run);
-  std::vector<std::pair<std::ptrdiff_t, Rank>> distances;  // and how many ranks they give no message
-  for (Rank distance = 1; distance < run.ranks; ++distance)
-    distances.emplace_back(
-        std::ranges::count_if(ranks, [&](Rank rank) { return !crosses(rank, other(rank, distance)); }), distance);
-  std::ranges::sort(distances);
-  std::erase_if(distances, [&](const auto& each) { return 2 * each.first > run.ranks + distances.front().first; });
+  const std::vector<Rank> distances = distances_between_nodes(run);
+  if (distances.empty()) return {};
   std::vector<Shift> shifts(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const Rank distance = distances[i % distances.size()].second;
-    const Rank to = other(run.rank, distance);
-    const Rank from = other(run.rank, -distance);
-    if (crosses(run.rank, to)) shifts[i].destination = to;
-    if (crosses(from, run.rank)) shifts[i].source = from;
+    const Rank distance = distances[i % distances.size()];
+    const Rank to = shifted(run, run.rank, distance);
+    const Rank from = shifted(run, run.rank, -distance);
+    if (on_other_node(run, run.rank, to)) shifts[i].destination = to;
+    if (on_other_node(run, run.rank, from)) shifts[i].source = from;
   }
   return shifts;
 }

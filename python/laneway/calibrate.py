@@ -132,6 +132,17 @@ class _Fitter:
             fit = fit_terms((1.0, series.column("active") * series.column("bytes")), series.seconds)
             self._made.add(name, fit, series, beta=fit.coefficients[1])
         self._made.parameters["injection"] = {"beta": self._made.fits["injection"].coefficients[1]}
+        self._gap()
+
+    def _gap(self) -> None:
+        """What messages take at the interface of a node besides their bytes, where these limit it."""
+        series = self._series("gap", _busy)
+        if not series:
+            return
+        messages = series.column("messages")
+        fit = fit_terms((1.0, messages * series.column("bytes"), messages), series.seconds)
+        self._made.add("injection_gap", fit, series, beta=fit.coefficients[1])
+        self._made.parameters["injection"]["message"] = fit.coefficients[2]
 
     def _host(self) -> None:
         run = self._made.run

@@ -191,6 +191,7 @@ Parameters Parameters::parse(std::string_view text, const std::string& where) {
   parameters.device_copies = read_ascending<DeviceCopy>(file, "device_copies", "processes", read_device_copy);
   if (std::optional<TomlTable> injection = file.table("injection")) {
     parameters.injection_beta = injection->number("beta");
+    parameters.injection_message = optional_number(*injection, "message");
     injection->finish();
   }
   if (std::optional<TomlTable> host = file.table("host")) read_host(*host, parameters);

@@ -71,6 +71,7 @@ struct Parameters {
   std::vector<DeviceCopy> device_copies;  ///< ascending number of processes
 
   std::optional<double> injection_beta;  ///< R_N^-1: seconds per byte that leaves (or enters) a node
+  double injection_message = 0;  ///< seconds that each message takes there besides its bytes: headers, and LogGP's gap
 
   int cores = 0;              ///< that the ranks of a host share; 0: each rank has one
   int host_nodes = 1;         ///< nodes that share the cores of one host: more than 1 where they are emulated; 0: all

@@ -99,7 +99,10 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
     load.waits[index(hop.stage)] = std::max(load.waits[index(hop.stage)], work.wait);
   }
   latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], alpha);
-  if (hop.link == LinkClass::network) network_bytes_[way] += bytes;
+  if (hop.link == LinkClass::network) {
+    crossing_[way].messages += messages;
+    crossing_[way].bytes += bytes;
+  }
 }
 
 Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const {
@@ -132,7 +135,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   }
   if (parameters.cores > 0)
     result.processor = std::max(result.processor, together * std::max(1, parameters.host_nodes) / parameters.cores);
-  result.injection = std::max(network_bytes_[out], network_bytes_[in]) * parameters.injection_beta.value_or(0);
+  result.injection = std::max(crossing_[out].seconds(parameters), crossing_[in].seconds(parameters));
   // Whoever waits for a message gets a processor again when the other ranks have had their turn.
   const double sharers = static_cast<double>(members_.size()) * std::max(1, parameters.host_nodes);
   const bool takes_turns = parameters.cores > 0 && sharers > parameters.cores;

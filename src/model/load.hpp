@@ -30,7 +30,7 @@ struct Prediction {
 
   // What the overlap model puts together.
   double latency = 0;    ///< of one message of each stage
-  double injection = 0;  ///< of the bytes that leave or enter the busiest node
+  double injection = 0;  ///< of what leaves or enters the busiest node
   double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
   double processor = 0;  ///< of the work of the ranks that share the busiest processors
 
@@ -113,7 +113,15 @@ class NodeLoad {
   std::vector<Rank> members_;
   std::vector<RankLoad> ranks_;
   std::array<double, stages> latency_{};
-  std::array<double, 2> network_bytes_{};
+  struct Crossing {
+    double messages = 0;
+    double bytes = 0;
+
+    [[nodiscard]] double seconds(const Parameters& parameters) const {
+      return messages * parameters.injection_message + bytes * parameters.injection_beta.value_or(0);
+    }
+  };
+  std::array<Crossing, 2> crossing_{};
 };
 
 /// Messages inside a node that nobody relays share memory up to this size, unless `lnw_local_message` says otherwise.

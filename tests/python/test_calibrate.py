@@ -97,6 +97,9 @@ def _records(noise: float = 0.02, link_beta: float = 4e-8) -> list[dict[str, obj
             for size in (1 << 15, 1 << 17):
                 seconds = 1e-5 + max(link_beta * 1.0, active * link_beta) * size
                 made.append(record("injection", seconds, active=active, directions=directions, bytes=size))
+    for messages in (4, 8, 16):
+        for size in (1024, 2048, 4096):
+            made.append(record("gap", 1e-5 + messages * (link_beta * size + 5e-6), messages=messages, bytes=size))
     for path, message, byte in (("network", 8e-6, 4e-10), ("node", 1e-6, 2e-10), ("shared", 5e-7, 1e-10)):
         for size in (8, 512, 1024, 4096):
             for messages in (1.0, 2.0, 4.0, 8.0):
@@ -126,6 +129,7 @@ def test_parameters_are_found(tmp_path: Path) -> None:
     assert read["name"] == "somewhere" and read["provenance"] == "a test"
     assert read["host"] == {"cores": 2, "nodes": 4}
     assert read["injection"]["beta"] == pytest.approx(4e-8, rel=0.05)
+    assert read["injection"]["message"] == pytest.approx(5e-6, rel=0.5)
     assert [p.get("up_to") for p in read["links"]["node"]["protocols"]] == [512, 8192, None]
     assert len(read["links"]["network"]["protocols"]) == 1
     overhead = read["overhead"]

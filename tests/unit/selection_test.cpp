@@ -150,7 +150,8 @@ TEST(Model, PlansHaveTheCostsOfTheirMessages) {
   Parameters parameters;
   parameters.links[static_cast<std::size_t>(LinkClass::network)].protocols = {{"short", 100, 1e-6, 1e-9},
                                                                               {"eager", -1, 2e-6, 3e-9}};
-  parameters.injection_beta = 5e-9;
+  parameters.injection_beta = 4e-9;
+  parameters.injection_message = 1e-6;
   EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::postal).seconds, 2e-6 + 3e-6);
   EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::max_rate).seconds, 2e-6 + 5e-6);
   const Prediction overlap = predict(plans, machine, parameters, ModelKind::overlap);
