@@ -176,8 +176,9 @@ void Executor::place(std::size_t s) {
   const bool puts = step.kind == StepKind::put;
   const Buffer reached = puts ? step.to : step.from;
   std::array<std::byte*, 2>& shared = puts ? place.to : place.from;
-  std::array<std::byte*, 2> windows{puts ? peer.window : own.window, puts ? peer.window : own.window};
-  if (step.crosses) windows[1] = puts ? own.window : peer.window;
+  std::byte* const here = puts ? peer.window : own.window;
+  std::byte* const across = puts ? own.window : peer.window;
+  std::array<std::byte*, 2> windows{here, step.crosses ? across : here};
   if (reached == Buffer::window) {
     windows[1] = at(windows[1], step.alternate);
     shared = windows;

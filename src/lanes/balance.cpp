@@ -18,15 +18,18 @@ BytesOf needs(const Link& link) {
   return result;
 }
 
-void balance_senders(const RegionView& view, std::vector<Lane>& lanes, const std::vector<Lane>& incoming) {
+BytesOf held(const Lane& lane) {
+  BytesOf result;
+  for (const Piece& piece : lane.pieces) result[piece.source] += piece.bytes();
+  return result;
+}
+
+void balance_senders(const RegionView& view, const std::vector<Lane>& incoming, std::vector<Lane>& lanes) {
   BytesOf received;
   for (const Lane& lane : incoming) received[lane.receiver] += lane.bytes();
   Balance balance(view, std::move(received));
-  for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); })) {
-    BytesOf own_bytes;
-    for (const Piece& piece : lanes[i].pieces) own_bytes[piece.source] += piece.bytes();
-    lanes[i].sender = balance.choose(lanes[i].bytes(), own_bytes);
-  }
+  for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); }))
+    lanes[i].sender = balance.choose(lanes[i].bytes(), held(lanes[i]));
 }
 
 }  // namespace laneway

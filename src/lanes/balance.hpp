@@ -105,9 +105,11 @@ constexpr std::int64_t cut_bytes = 8;
 
 /// What each member needs of a link.
 [[nodiscard]] BytesOf needs(const Link& link);
+/// What each source has of a lane.
+[[nodiscard]] BytesOf held(const Lane& lane);
 
 /// Sets the senders, largest lane first, so that what is sent is balanced over the region. `incoming`: the lanes to it,
 /// whose receivers are rather not senders, too.
-void balance_senders(const RegionView& view, std::vector<Lane>& lanes, const std::vector<Lane>& incoming);
+void balance_senders(const RegionView& view, const std::vector<Lane>& incoming, std::vector<Lane>& lanes);
 
 }  // namespace laneway

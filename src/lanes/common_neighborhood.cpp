@@ -45,7 +45,7 @@ class CommonNeighborhood final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
+  void assign_senders(const RegionView& view, const std::vector<Lane>&, std::vector<Lane>& lanes) const override {
     struct Load {
       int lanes = 0;
       std::int64_t bytes = 0;

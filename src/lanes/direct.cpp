@@ -8,7 +8,7 @@ class Direct final : public Strategy {
  public:
   [[nodiscard]] bool relays() const override { return false; }
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView&) const override { return {}; }
-  void assign_senders(const RegionView&, std::vector<Lane>&) const override {}
+  void assign_senders(const RegionView&, const std::vector<Lane>&, std::vector<Lane>&) const override {}
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ class Grouped final : public Strategy {
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
-    std::vector<BytesOf> needs;  // of each lane
+    std::vector<BytesOf> needed;  // by lane
     const std::size_t most = group_size(view);
     for (const Link& link : view.in) {
       const std::size_t sources = link.sources.size();
@@ -31,7 +31,7 @@ class Grouped final : public Strategy {
       auto edge = link.edges.begin();
       for (std::size_t group = 0; group < groups; ++group) {
         Lane& lane = lanes.emplace_back(Lane{link.region, view.region.id, -1, -1, {}});
-        BytesOf& need = needs.emplace_back();
+        BytesOf& need = needed.emplace_back();
         for (std::size_t s = group * sources / groups; s < (group + 1) * sources / groups; ++s) {
           const SourceBytes& source = link.sources[s];
           lane.pieces.push_back({source.rank, 0, source.bytes});
@@ -40,23 +40,16 @@ class Grouped final : public Strategy {
         }
       }
     }
-    std::vector<std::size_t> order(lanes.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t lane) { return needs[lane].size(); });
     Work work(view);
-    for (std::size_t i : order) lanes[i].receiver = work.give(lanes[i].bytes(), needs[i]);
+    for (std::size_t i : largest_first(needed, [](const BytesOf& need) { return -std::ssize(need); }))
+      lanes[i].receiver = work.give(lanes[i].bytes(), needed[i]);
     return lanes;
   }
 
-  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
+  void assign_senders(const RegionView& view, const std::vector<Lane>&, std::vector<Lane>& lanes) const override {
     Work work(view);
-    for (const bool alone : {true, false})
-      for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); })) {
-        if ((lanes[i].pieces.size() == 1) != alone) continue;
-        BytesOf own;
-        for (const Piece& piece : lanes[i].pieces) own[piece.source] = piece.bytes();
-        lanes[i].sender = work.give(lanes[i].bytes(), own);
-      }
+    const auto urgency = [](const Lane& lane) { return std::pair(lane.pieces.size() == 1, lane.bytes()); };
+    for (std::size_t i : largest_first(lanes, urgency)) lanes[i].sender = work.give(lanes[i].bytes(), held(lanes[i]));
   }
 
  private:

@@ -75,7 +75,7 @@ class MultiPath final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView&, std::vector<Lane>& lanes) const override {
+  void assign_senders(const RegionView&, const std::vector<Lane>&, std::vector<Lane>& lanes) const override {
     for (Lane& lane : lanes) lane.sender = lane.pieces.front().source;
   }
 

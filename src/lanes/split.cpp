@@ -33,7 +33,7 @@ class Split final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
+  void assign_senders(const RegionView& view, const std::vector<Lane>&, std::vector<Lane>& lanes) const override {
     const std::vector<Rank> members = nearest_first(view, Order::descending);
     std::size_t next = 0;
     for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); }))

@@ -15,7 +15,7 @@ class Spread final : public Strategy {
   [[nodiscard]] bool relays() const override { return false; }
   [[nodiscard]] bool spreads() const override { return true; }
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView&) const override { return {}; }
-  void assign_senders(const RegionView&, std::vector<Lane>&) const override {}
+  void assign_senders(const RegionView&, const std::vector<Lane>&, std::vector<Lane>&) const override {}
 };
 
 }  // namespace

@@ -76,8 +76,10 @@ class Strategy {
   /// Every byte of every block is in exactly one lane.
   [[nodiscard]] virtual std::vector<Lane> assign_receivers(const RegionView& view) const = 0;
 
-  /// The sending region's answer: sets `sender` of each lane that leaves it, to one of its members.
-  virtual void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const = 0;
+  /// The sending region's answer: sets `sender` of each lane that leaves it, to one of its members. `incoming`: what
+  /// assign_receivers has returned for the region.
+  virtual void assign_senders(const RegionView& view, const std::vector<Lane>& incoming,
+                              std::vector<Lane>& lanes) const = 0;
 };
 
 /// What strategies may be told besides the view. All ranks use equal ones.

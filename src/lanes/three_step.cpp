@@ -22,8 +22,9 @@ class ThreeStep final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
-    balance_senders(view, lanes, assign_receivers(view));
+  void assign_senders(const RegionView& view, const std::vector<Lane>& incoming,
+                      std::vector<Lane>& lanes) const override {
+    balance_senders(view, incoming, lanes);
   }
 };
 

@@ -190,22 +190,23 @@ Localizer::Mode Localizer::choose(const Side& side, bool offered, std::uint64_t 
   return step(side.step).span.bytes <= most_mailed ? Mode::mailbox : Mode::message;
 }
 
+/// Of the message of the same number to the peer; -1 if there is none that fits a mailbox.
+std::int64_t Localizer::answer_bytes(Rank peer, std::size_t message) const {
+  const auto sides = out_.find(peer);
+  if (sides == out_.end() || message >= sides->second.size()) return -1;
+  const std::int64_t bytes = step(sides->second[message].step).span.bytes;
+  return bytes <= options_.mailbox_bytes ? bytes : -1;
+}
+
 /// What cannot cross over is written into memory that is in the receiver's cache.
 std::int64_t Localizer::most_mailed(Rank peer, std::size_t message) const {
-  const auto sides = out_.find(peer);
-  const bool crosses = sides != out_.end() && message < sides->second.size() &&
-                       step(sides->second[message].step).span.bytes <= options_.mailbox_bytes;
-  return crosses ? options_.mailbox_bytes : options_.mailbox_bytes / 2;
+  return answer_bytes(peer, message) >= 0 ? options_.mailbox_bytes : options_.mailbox_bytes / 2;
 }
 
 /// Of a slot without its word: what the pair's messages of the same number need, in both directions.
 std::int64_t Localizer::mailbox_bytes(Rank peer, std::size_t message) const {
-  std::int64_t bytes = 0;
-  for (const auto* all : {&in_, &out_})
-    if (const auto sides = all->find(peer); sides != all->end() && message < sides->second.size())
-      if (const std::int64_t own = step(sides->second[message].step).span.bytes; own <= options_.mailbox_bytes)
-        bytes = std::max(bytes, own);
-  return rounded_up(bytes, 8);
+  const Side& side = in_.at(peer)[message];
+  return rounded_up(std::max(step(side.step).span.bytes, answer_bytes(peer, message)), 8);
 }
 
 /// Leaves the largest messages to the MPI library if mailboxes for all would take too much memory.
@@ -309,9 +310,10 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
         side.flag = plan_.window_bytes;
         plan_.window_bytes += cache_line;
       } else if (side.mode == Mode::mailbox) {
+        const std::int64_t bytes = mailbox_bytes(peer, m);
         side.slot = mailboxes;
-        side.flag = mailboxes + mailbox_bytes(peer, m);
-        mailboxes += slot_bytes(mailbox_bytes(peer, m));
+        side.flag = mailboxes + bytes;
+        mailboxes += slot_bytes(bytes);
       }
     }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};

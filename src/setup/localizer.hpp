@@ -101,6 +101,7 @@ class Localizer {
   [[nodiscard]] Mode choose(const Side& side, bool offered, std::uint64_t lent, std::int64_t most_mailed) const;
   [[nodiscard]] bool is_local(Rank peer) const;
   [[nodiscard]] const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] std::int64_t answer_bytes(Rank peer, std::size_t message) const;
   [[nodiscard]] std::int64_t most_mailed(Rank peer, std::size_t message) const;
   [[nodiscard]] std::int64_t mailbox_bytes(Rank peer, std::size_t message) const;
   void drop_mailboxes();

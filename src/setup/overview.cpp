@@ -107,7 +107,7 @@ std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   }
   for (const auto& [id, there] : lanes)
     for (const Lane& lane : there.in) lanes.at(lane.from_region).out.push_back(lane);
-  for (auto& [id, there] : lanes) strategy.assign_senders(views_.at(id), there.out);
+  for (auto& [id, there] : lanes) strategy.assign_senders(views_.at(id), there.in, there.out);
   for (auto& [id, there] : lanes)
     for (Lane& lane : there.in) {
       const std::vector<Lane>& out = lanes.at(lane.from_region).out;

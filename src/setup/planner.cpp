@@ -448,7 +448,7 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     std::stable_sort(out_lanes_[c].begin(), out_lanes_[c].end(),
                      [](const Lane& a, const Lane& b) { return a.to_region < b.to_region; });
-    if (candidates_[c]->relays()) candidates_[c]->assign_senders(view_, out_lanes_[c]);
+    if (candidates_[c]->relays()) candidates_[c]->assign_senders(view_, in_lanes_[c], out_lanes_[c]);
   }
   if (candidates_.size() > 1) return agree_on_costs();
   itinerary_.in_lanes = std::move(in_lanes_.front());

@@ -100,7 +100,7 @@ class RandomCuts final : public Strategy {
     return lanes;
   }
 
-  void assign_senders(const RegionView& view, std::vector<Lane>& lanes) const override {
+  void assign_senders(const RegionView& view, const std::vector<Lane>&, std::vector<Lane>& lanes) const override {
     Random random(seed_ + 77 + static_cast<std::uint64_t>(view.region.id));
     for (Lane& lane : lanes) do {
         lane.sender = random.pick(view.region.members);
