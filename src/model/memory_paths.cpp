@@ -36,12 +36,12 @@ class PathLoad {
 
   /// By a copy engine, by a kernel that packs or unpacks, or by both, one after another.
   [[nodiscard]] double copy(const Step& step) const {
-    std::int64_t rows = 0;
-    for (const CopyRun& run : step.runs) rows += run.count;
+    std::int64_t row_count = 0;
+    for (const CopyRun& run : step.runs) row_count += run.count;
     double packed = 0;
     double rest = 0;
     for (const CopyRun& run : step.runs)
-      (copy_.pack && moved_by_kernel(run, rows) ? packed : rest) += static_cast<double>(run.bytes * run.count);
+      (copy_.pack && moved_by_kernel(run, row_count) ? packed : rest) += static_cast<double>(run.bytes * run.count);
     const bool reads = conditions_.buffers.send && step.from == Buffer::send;
     const bool writes = conditions_.buffers.receive && step.to == Buffer::receive;
     // Inside a device, the time of larger rows is negligible beside that of starting the copy.
