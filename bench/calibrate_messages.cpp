@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "calibrate.hpp"
+#include "device_buffers.hpp"
 #include "mpi/device_support.hpp"
 
 namespace laneway::bench {
@@ -27,9 +28,7 @@ std::shared_ptr<std::byte[]> allocate(const std::optional<Device>& device, int b
 /// The device that a rank's messages may begin and end on: nothing if some rank has none, or its MPI library does not
 /// take addresses there. Collective.
 std::optional<Device> device_for_messages(const Run& run) {
-  const std::vector<Device> all = all_devices();
-  std::optional<Device> device;
-  if (!all.empty()) device = all[static_cast<std::size_t>(run.rank) % all.size()];
+  const std::optional<Device> device = device_of_rank(run.rank);
   int takes = device && device_support(*device).takes ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &takes, 1, MPI_INT, MPI_LAND, run.comm);
   return takes != 0 ? device : std::nullopt;

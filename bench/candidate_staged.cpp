@@ -24,8 +24,7 @@ CopySeconds copy_seconds(const Exchange& exchange, const DeviceCopy& cost) {
   const auto bytes = [&](std::int64_t elements) { return static_cast<double>(elements * exchange.element_bytes); };
   const double out = bytes(std::ssize(sent) - std::ssize(repeated));
   const double in = bytes(std::ssize(exchange.receive.indices));
-  return {out > 0 ? cost.to_host_alpha + cost.to_host_beta * out : 0,
-          in > 0 ? cost.to_device_alpha + cost.to_device_beta * in : 0};
+  return {out > 0 ? cost.to_host.seconds(out) : 0, in > 0 ? cost.to_device.seconds(in) : 0};
 }
 
 DeviceCopy find_copy(int processes) {

@@ -25,6 +25,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/readable.hpp"
+#include "device/ipc.hpp"
 #include "device/topology.hpp"
 #include "device_kernels.hpp"
 #include "format.hpp"
@@ -46,8 +47,8 @@ struct DeviceOptions {
   std::string json;
 };
 
-/// What processes of one measurement share: a barrier, the names of the transfers, and the seconds of each in each
-/// iteration.
+/// What processes of one measurement share: a barrier, the names of the transfers, the seconds of each in each
+/// iteration, and memory of one more process, which lends it until all have finished.
 struct Board {
   static constexpr std::size_t most_samples = 1 << 16;
   static constexpr std::size_t most_transfers = 16;
@@ -55,11 +56,18 @@ struct Board {
   std::size_t count = 0;
   std::atomic<int> arrived{0};
   std::atomic<int> failed{0};
+  std::atomic<int> finished{0};
+  std::atomic<bool> is_lent{false};
+  SharedDeviceMemory lent;
   std::array<double, most_samples> seconds{};
 
   void meet(int processes, int round) {
     ++arrived;
-    while (arrived < processes * (round + 1) && failed == 0) std::this_thread::yield();
+    wait_for([&] { return arrived >= processes * (round + 1); });
+  }
+  template <class Condition>
+  void wait_for(Condition&& condition) const {
+    while (!condition() && failed == 0) std::this_thread::yield();
   }
 };
 
@@ -70,6 +78,7 @@ std::shared_ptr<Board> make_board() {
 }
 
 constexpr const char* copy_inside = "d2d";
+constexpr const char* copy_from_peer = "ipc";
 constexpr const char* gather = "gather 8 B";
 constexpr const char* scatter = "scatter 8 B";
 
@@ -84,10 +93,25 @@ struct Transfer {
   std::function<void(const Stream&)> put;
 };
 
+bool is_wanted(const std::vector<std::string>& transfers, const std::string& name) {
+  return transfers.empty() || std::ranges::find(transfers, name) != transfers.end();
+}
+
+/// Another one if there are several.
+Device next_device(const Device& device) {
+  const std::vector<Device> all = all_devices(device.plugin());
+  return all.size() > 1 ? all[device.number() == 0 ? 1 : 0] : device;
+}
+
+/// Whether it can copy from memory of another process on the next device.
+bool borrows(const Device& device) {
+  return device.has(LNW_DEVICE_HAS_IPC_MEMORY) && next_device(device).has(LNW_DEVICE_HAS_IPC_MEMORY);
+}
+
 /// Buffers of one process, and what can be done with them.
 class Bench {
  public:
-  Bench(Device device, std::size_t bytes, const std::vector<std::string>& wanted)
+  Bench(Device device, std::size_t bytes, const std::vector<std::string>& wanted, const Board& board)
       : wanted_(wanted),
         stream_(device),
         a_(device, 4 * bytes),
@@ -96,12 +120,11 @@ class Bench {
     add("h2d", [this, bytes](const Stream& s) { s.copy(a_.data(), host_.data(), bytes); });
     add("d2h", [this, bytes](const Stream& s) { s.copy(host_.data(), a_.data(), bytes); });
     add(copy_inside, [this, bytes](const Stream& s) { s.copy(b_.data(), a_.data(), bytes); });
-    const std::vector<Device> all = all_devices(device.plugin());
-    if (all.size() > 1) {
-      const Device other = all[device.number() == 0 ? 1 : 0];
+    if (const Device other = next_device(device); other != device) {
       peer_ = DeviceMemory(other, bytes);
       add("peer", [this, bytes](const Stream& s) { s.copy(peer_.data(), a_.data(), bytes); });
     }
+    if (is_wanted(wanted, copy_from_peer) && borrows(device)) add_copy_from_peer(bytes, board);
     const auto total = static_cast<std::int64_t>(bytes);
     for (const std::int64_t run : {std::int64_t{1} << 10, std::int64_t{64} << 10})
       if (total >= run) {
@@ -115,16 +138,25 @@ class Bench {
   [[nodiscard]] const Stream& stream() const { return stream_; }
 
  private:
-  [[nodiscard]] bool is_wanted(const std::string& name) const {
-    return wanted_.empty() || std::find(wanted_.begin(), wanted_.end(), name) != wanted_.end();
-  }
   void add(std::string name, std::function<void(const Stream&)> put) {
-    if (is_wanted(name)) transfers_.push_back({std::move(name), std::move(put)});
+    if (is_wanted(wanted_, name)) transfers_.push_back({std::move(name), std::move(put)});
+  }
+  /// Some devices of a node cannot reach each other's memory.
+  void add_copy_from_peer(std::size_t bytes, const Board& board) {
+    board.wait_for([&] { return board.is_lent.load(); });
+    try {
+      lent_ = IpcMapping(stream_.device(), board.lent);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      return;
+    }
+    add(copy_from_peer, [this, bytes](const Stream& s) { s.copy(a_.data(), lent_.data(), bytes); });
   }
   /// Every fourth element or so, in random order: by the library's moves, and by a kernel that does nothing else.
   void add_elements(std::size_t bytes) {
     const std::array<std::string, 4> names = {gather, scatter, plain(gather), plain(scatter)};
-    if (std::none_of(names.begin(), names.end(), [this](const std::string& name) { return is_wanted(name); })) return;
+    if (std::none_of(names.begin(), names.end(), [this](const std::string& name) { return is_wanted(wanted_, name); }))
+      return;
     std::vector<std::uint32_t> places(bytes / 2);
     std::iota(places.begin(), places.end(), 0U);
     std::shuffle(places.begin(), places.end(), std::mt19937_64(1));
@@ -156,7 +188,7 @@ class Bench {
     add(plain(scatter), [move](const Stream& s) { move(s, false); });
   }
   void add_moves(std::string name, const std::vector<lnw_device_run>& runs) {
-    if (!is_wanted(name)) return;
+    if (!is_wanted(wanted_, name)) return;
     auto moves = std::make_shared<Moves>(stream_.device(), runs);
     add(std::move(name), [this, moves = std::move(moves)](const Stream& s) {
       moves->launch(s, std::vector<void*>{a_.data(), b_.data()});
@@ -166,15 +198,29 @@ class Bench {
   const std::vector<std::string>& wanted_;
   Stream stream_;
   DeviceMemory a_, b_, host_, peer_, index_;
+  IpcMapping lent_;
   std::vector<Transfer> transfers_;
 };
 
-/// In each iteration every transfer has one turn, in an order drawn anew, the same in all processes.
-void measure(const DeviceOptions& options, std::size_t bytes, int processes, int process, Board& board) {
+Device find_device(const DeviceOptions& options) {
   const std::vector<Device> devices = all_devices();
   require(static_cast<std::size_t>(options.device) < devices.size(), ErrorKind::argument,
           "there are " + std::to_string(devices.size()) + " devices (LANEWAY_DEVICE_PLUGINS, docs/gpu.md)");
-  const Bench bench(devices[static_cast<std::size_t>(options.device)], bytes, options.transfers);
+  return devices[static_cast<std::size_t>(options.device)];
+}
+
+void lend(const DeviceOptions& options, std::size_t bytes, int processes, Board& board) {
+  const Device borrower = find_device(options);
+  if (!borrows(borrower)) return;
+  const DeviceMemory memory(next_device(borrower), bytes);
+  board.lent = share_device_memory(memory.data());
+  board.is_lent = true;
+  board.wait_for([&] { return board.finished >= processes; });
+}
+
+/// In each iteration every transfer has one turn, in an order drawn anew, the same in all processes.
+void measure(const DeviceOptions& options, std::size_t bytes, int processes, int process, Board& board) {
+  const Bench bench(find_device(options), bytes, options.transfers, board);
   const std::size_t count = bench.transfers().size();
   require(
       count * static_cast<std::size_t>(options.iterations) * static_cast<std::size_t>(processes) <= Board::most_samples,
@@ -214,8 +260,7 @@ bool in_processes(int processes, Board& board, const std::function<void(int)>& b
       try {
         body(process);
       } catch (const std::exception& error) {
-        ++board.failed;
-        if (process == 0) std::cerr << "laneway-bench: " << error.what() << '\n';
+        if (board.failed++ == 0) std::cerr << "laneway-bench: " << error.what() << '\n';
         status = EXIT_FAILURE;
       }
       _exit(status);
@@ -353,8 +398,13 @@ int measure_device(const DeviceOptions& options) {
   for (const std::size_t bytes : options.bytes)
     for (const int processes : options.processes) {
       const std::shared_ptr<Board> board = make_board();
-      if (!in_processes(processes, *board, [&](int process) { measure(options, bytes, processes, process, *board); }))
-        return EXIT_FAILURE;
+      const int lenders = is_wanted(options.transfers, copy_from_peer) ? 1 : 0;
+      const bool done = in_processes(processes + lenders, *board, [&](int process) {
+        if (process == processes) return lend(options, bytes, processes, *board);
+        measure(options, bytes, processes, process, *board);
+        ++board->finished;
+      });
+      if (!done) return EXIT_FAILURE;
       report.add(bytes, processes, all_series(*board, options, processes));
     }
   std::cout << report.text();

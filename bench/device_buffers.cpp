@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::size_t alignment = 256;
 
-Device device_of_rank(Rank rank) {
-  const std::vector<Device> all = all_devices();
-  std::string absent;
-  for (const std::string& why : absent_device_plugins()) absent += "; " + why;
-  require(!all.empty(), ErrorKind::unsupported, "there is no device" + absent);
-  return all[static_cast<std::size_t>(rank) % all.size()];
-}
-
 /// Where the receive buffer begins behind the send buffer.
 std::size_t receive_offset(const Buffers& host) {
   const std::size_t end = host.send.size();
@@ -65,10 +57,22 @@ void DeviceBuffers::stage_in(std::size_t offset, std::size_t bytes) const {
   copy(twins_.receive.data() + offset, host_.receive.data() + offset, bytes);
 }
 
+std::optional<Device> device_of_rank(Rank rank) {
+  const std::vector<Device> all = all_devices();
+  if (all.empty()) return std::nullopt;
+  return all[static_cast<std::size_t>(rank) % all.size()];
+}
+
 std::unique_ptr<DeviceBuffers> make_device_buffers(const Run& run, const Buffers& host, const MemoryOptions& options) {
   if (options.memory == "host") return nullptr;
   const MemoryKind kind = options.memory == "device" ? MemoryKind::device : MemoryKind::managed;
-  return std::make_unique<DeviceBuffers>(device_of_rank(run.rank), host, kind);
+  const std::optional<Device> device = device_of_rank(run.rank);
+  require(device.has_value(), ErrorKind::unsupported, [] {
+    std::string text = "there is no device";
+    for (const std::string& why : absent_device_plugins()) text += "; " + why;
+    return text;
+  });
+  return std::make_unique<DeviceBuffers>(*device, host, kind);
 }
 
 }  // namespace laneway::bench

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "candidates.hpp"
@@ -40,6 +41,9 @@ class DeviceBuffers {
   Buffers twins_;
   Stream stream_;
 };
+
+/// Ranks have the devices of a node in turn. Nothing if there is no device.
+[[nodiscard]] std::optional<Device> device_of_rank(Rank rank);
 
 /// On the devices of a node in turn. Null if the options say that buffers are in the host's memory. Throws
 /// Error(unsupported) if there is no device.

@@ -189,6 +189,9 @@ MemoryPath print_paths(const std::vector<Plan>& plans, const Machine& machine, c
     }
     paths.emplace_back(seconds, path);
   }
+  if (const std::optional<std::int64_t> limit =
+          largest_not_lent(parameters, processes_per_device(machine, 0), default_mailbox_bytes))
+    std::cout << "memory path dd by the parameters '" << parameters.name << "': " << described_lending(*limit) << "\n";
   if (paths.size() < 2) {
     std::cout << "memory path staged: the parameters '" << parameters.name
               << "' do not tell what copies from devices and messages between them cost\n\n";

@@ -233,8 +233,10 @@ class _Fitter:
         copies = []
         for processes in sorted({int(record["processes"]) for record in self._series("device").records}):
             row: dict[str, object] = {"processes": processes}
-            for direction, transfer in (("to_device", "h2d"), ("to_host", "d2h")):
+            for direction, transfer in (_DEVICE_COPIES | _DEVICE_PACKS).items():
                 series = self._series("device", _busy, transfer=transfer, processes=processes)
+                if not series:
+                    continue
                 fit = fit_terms((1.0, series.column("bytes")), series.seconds)
                 self._made.add(f"device_copies.{processes}.{direction}", fit, series)
                 row[direction] = {"alpha": fit.coefficients[0], "beta": fit.coefficients[1]}
@@ -359,22 +361,25 @@ def _described(records: Sequence[Record]) -> Record:
     return run
 
 
+_DEVICE_COPIES = {"to_device": "h2d", "to_host": "d2h", "from_peer": "ipc"}
+_DEVICE_PACKS = {"pack": "gather 8 B"}
+"""Names of ``device_copies`` in parameter files, and what ``laneway-bench device`` calls them."""
 _DEVICE_BYTES = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
 
 
 def _measure_device(job: launch.Job, run: Record, quick: bool, raw: Path) -> list[Record]:
-    """Copies between host and device, one at a time in each of 1, 2, … processes of a node; none where there is no
-    device. Without MPI."""
+    """Copies between host and device and from a peer's, and packing, one at a time in each of 1, 2, … processes of a
+    node; none where there is no device. Without MPI."""
     processes = [count for count in (1, 2, 4, 8) if count <= max(1, int(run["ranks"]) // int(run["nodes"]))]
-    options = ["--transfer", "h2d,d2h", "--batch", "1", "--iterations", "10" if quick else "40", "--if-any"]
-    sizes = ",".join(_DEVICE_BYTES[1::2] if quick else _DEVICE_BYTES)
-    options += ["--bytes", sizes, "--processes", ",".join(map(str, processes)), "--json", str(raw)]
-    program = find_program("laneway-bench", job.mpi)
-    done = subprocess.run(
-        [program, "device", *options], env={**os.environ, **job.variables}, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise UserError(f"laneway-bench device: {done.stderr or done.stdout}", done.returncode)
+    options = ["--processes", ",".join(map(str, processes)), "--batch", "1", "--iterations", "10" if quick else "40"]
+    command = [find_program("laneway-bench", job.mpi), "device", *options, "--if-any", "--json", str(raw)]
+    for transfers, sizes in ((_DEVICE_COPIES, _DEVICE_BYTES), (_DEVICE_PACKS, _DEVICE_BYTES[:-2])):
+        what = ["--transfer", ",".join(transfers.values()), "--bytes", ",".join(sizes[1::2] if quick else sizes)]
+        done = subprocess.run(
+            [*command, *what], env={**os.environ, **job.variables}, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise UserError(f"laneway-bench device: {done.stderr or done.stdout}", done.returncode)
     records = results.parse(raw.read_text(encoding="utf-8"), "the samples") if raw.exists() else []
     return [{**record, "measure": "device", "seconds": [record["median_s"]]} for record in records]
 

@@ -10,11 +10,6 @@ namespace laneway {
 
 namespace {
 
-/// A copy engine takes rows from this size on; a kernel moves smaller ones, all of them at once.
-constexpr std::int64_t engine_row_bytes = 65536;
-/// So few rows are not worth a kernel.
-constexpr std::int64_t few_rows = 2;
-
 class Extent {
  public:
   void add(std::int64_t offset, std::int64_t bytes) {
@@ -136,7 +131,7 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
     for (const CopyRun& run : step.runs) {
       const bool reaches = (step.from != Buffer::send || !send_is_pageable_ || borrows(step)) &&
                            (step.to != Buffer::receive || !receive_is_pageable_);
-      if (reaches && rows > few_rows && run.bytes < engine_row_bytes) {
+      if (reaches && moved_by_kernel(run, rows)) {
         moved.push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, from, to});
         continue;
       }

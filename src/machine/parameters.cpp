@@ -11,12 +11,7 @@ namespace laneway {
 
 namespace {
 
-struct Line {
-  double alpha = 0;
-  double beta = 0;
-};
-
-Line read_line(TomlTable& table) {
+CopyCost read_cost(TomlTable& table) {
   return {table.number("alpha"), table.number("beta")};
 }
 
@@ -27,7 +22,7 @@ Protocol read_protocol(TomlTable& table, bool last) {
     protocol.up_to = table.integer<std::int64_t>("up_to", 0);
   else if (table.has("up_to"))
     table.fail("up_to", "the last protocol carries all larger messages");
-  const Line line = read_line(table);
+  const CopyCost line = read_cost(table);
   protocol.alpha = line.alpha;
   protocol.beta = line.beta;
   table.finish();
@@ -73,18 +68,26 @@ std::vector<Row> read_ascending(TomlTable& file, const std::string& key, const s
   return rows;
 }
 
-Line read_named_line(TomlTable& table, const std::string& key) {
+std::optional<CopyCost> read_optional_cost(TomlTable& table, const std::string& key) {
   std::optional<TomlTable> inner = table.table(key);
-  if (!inner) table.fail(key, "missing");
-  const Line line = read_line(*inner);
+  if (!inner) return std::nullopt;
+  const CopyCost cost = read_cost(*inner);
   inner->finish();
-  return line;
+  return cost;
+}
+
+CopyCost read_cost(TomlTable& table, const std::string& key) {
+  const std::optional<CopyCost> cost = read_optional_cost(table, key);
+  if (!cost) table.fail(key, "missing");
+  return *cost;
 }
 
 DeviceCopy read_device_copy(TomlTable& table, int processes) {
-  const Line to_device = read_named_line(table, "to_device");
-  const Line to_host = read_named_line(table, "to_host");
-  return {processes, to_device.alpha, to_device.beta, to_host.alpha, to_host.beta};
+  return {.processes = processes,
+          .to_device = read_cost(table, "to_device"),
+          .to_host = read_cost(table, "to_host"),
+          .from_peer = read_optional_cost(table, "from_peer"),
+          .pack = read_optional_cost(table, "pack")};
 }
 
 Overhead read_overhead(TomlTable& table, const std::string& key) {

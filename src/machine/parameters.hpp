@@ -46,13 +46,21 @@ struct CopyRate {
   double beta = 0;  ///< seconds per byte, for each of them
 };
 
-/// Copies between the memories of host and device by so many processes at a time.
+/// What a copy takes: `alpha + beta * bytes` seconds.
+struct CopyCost {
+  double alpha = 0;  ///< seconds
+  double beta = 0;   ///< seconds per byte
+
+  [[nodiscard]] double seconds(double bytes) const { return alpha + beta * bytes; }
+};
+
+/// Copies of a device by so many processes at a time.
 struct DeviceCopy {
   int processes = 1;
-  double to_device_alpha = 0;  ///< seconds
-  double to_device_beta = 0;   ///< seconds per byte
-  double to_host_alpha = 0;
-  double to_host_beta = 0;
+  CopyCost to_device;                 ///< from the memory of the host
+  CopyCost to_host;                   ///< and to it
+  std::optional<CopyCost> from_peer;  ///< out of another process's memory, on another device if the node has several
+  std::optional<CopyCost> pack;       ///< of small pieces that a kernel gathers or scatters inside the device
 };
 
 /// What is known of the link, or of the next one outside or inside; null if nothing is.

@@ -157,8 +157,7 @@ double ClosedForms::off_node(MemoryPath path, const Volumes& volumes, double byt
 
 double ClosedForms::copy(double sent_bytes, double received_bytes, int processes) const {
   const DeviceCopy& cost = *find_copy(machine_, processes);
-  return cost.to_host_alpha + cost.to_host_beta * sent_bytes + cost.to_device_alpha +
-         cost.to_device_beta * received_bytes;
+  return cost.to_host.seconds(sent_bytes) + cost.to_device.seconds(received_bytes);
 }
 
 std::int64_t ClosedForms::message_cap() const {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "machine/parameters.hpp"
 #include "plan/memory_path.hpp"
@@ -25,5 +29,17 @@ struct PathConditions {
 /// were the host's. `path` is staged or device_aware.
 [[nodiscard]] double path_seconds(MemoryPath path, const Plan& plan, const PathConditions& conditions,
                                   const Parameters& parameters);
+
+/// What `largest_not_lent` gives where nothing is worth lending.
+inline constexpr std::int64_t never_lent = std::numeric_limits<std::int64_t>::max();
+
+/// The largest message inside a node, in bytes, that is not predicted to be faster if the receiver copies it straight
+/// from the sender's device (MemoryPath::borrowed) than through the host's memory; all larger ones are. Below
+/// `mailbox_bytes`, these included, the way through the host is a mailbox, above a message of the MPI library.
+/// `processes`: that share a device. Nothing if the parameters do not tell what both ways cost.
+[[nodiscard]] std::optional<std::int64_t> largest_not_lent(const Parameters& parameters, int processes,
+                                                           std::int64_t mailbox_bytes);
+/// For people: which messages inside a node are copied from the peer's device.
+[[nodiscard]] std::string described_lending(std::int64_t largest_not_lent);
 
 }  // namespace laneway

@@ -25,13 +25,15 @@ StrategyChoice choose_from(const Hints& hints, const Region& outermost, const Pr
   return choice;
 }
 
+bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost) {
+  return outermost.is_automatic() || std::any_of(hints.inner.begin(), hints.inner.end(),
+                                                 [](const auto& level) { return level.choice.is_automatic(); });
+}
+
 Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
              const Region& sharing, MemoryPath path)
     : hints_(hints), ranks_(comm.size()), outermost_(outermost) {
-  const bool chooses =
-      outermost.is_automatic() || std::any_of(hints.inner.begin(), hints.inner.end(),
-                                              [](const auto& level) { return level.choice.is_automatic(); });
-  if (!chooses) return;
+  if (!is_chosen_by_costs(hints, outermost)) return;
   parameters_ = communicator.parameters(hints, sharing.members.size() == static_cast<std::size_t>(comm.size()));
   const bool between_devices = path == MemoryPath::device_aware;
   if (between_devices) parameters_ = std::make_shared<const Parameters>(parameters_->between_devices());

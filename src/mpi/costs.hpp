@@ -15,6 +15,9 @@ namespace laneway {
 /// relay.
 [[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm);
 
+/// Whether some level leaves its strategy to the costs; otherwise plans do not depend on them.
+[[nodiscard]] bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost);
+
 /// What planners need to choose between strategies, if the hints leave anything to choose.
 class Costs {
  public:

@@ -31,6 +31,12 @@ int processes_per_device(const Agreed& agreed) {
   return static_cast<int>((std::max<std::size_t>(1, agreed.sharing.members.size()) + devices - 1) / devices);
 }
 
+std::shared_ptr<const Parameters> parameters_of(Communicator& communicator, const PrivateComm& comm,
+                                                const Agreed& agreed) {
+  const bool one_node = agreed.sharing.members.size() == static_cast<std::size_t>(comm.size());
+  return communicator.parameters(agreed.hints, one_node);
+}
+
 }  // namespace
 
 bool asks_for_support(MemoryPath hint) {
@@ -55,13 +61,22 @@ void resolve_path(Agreed& agreed, const PathVotes& votes) {
   }
 }
 
+void limit_lending(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
+  const std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, agreed);
+  const std::optional<std::int64_t> limit =
+      largest_not_lent(*parameters, processes_per_device(agreed), agreed.hints.local.mailbox_bytes);
+  if (!limit) return;
+  agreed.hints.local.lend_bytes = *limit;
+  if (*limit == never_lent) agreed.lends = 0;
+  agreed.path_reason += "; with the parameters '" + parameters->name + "' " + described_lending(*limit);
+}
+
 Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
   std::vector<double> seconds;
   std::vector<Planned> plans;
   std::string parameters_name;
   if (agreed.path == MemoryPath::automatic) {
-    const bool one_node = agreed.sharing.members.size() == static_cast<std::size_t>(comm.size());
-    const std::shared_ptr<const Parameters> parameters = communicator.parameters(agreed.hints, one_node);
+    const std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, agreed);
     parameters_name = parameters->name;
     const bool comparable =
         std::all_of(open_paths.begin(), open_paths.end(), [&](MemoryPath path) { return is_known(path, *parameters); });
@@ -72,7 +87,8 @@ Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& co
       const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
       for (const MemoryPath path : open_paths) {
         agreed.path = path;
-        plans.push_back(make_plan(communicator, comm, agreed, outermost));
+        const bool is_made = !plans.empty() && !is_chosen_by_costs(agreed.hints, outermost);
+        plans.push_back(is_made ? plans.front() : make_plan(communicator, comm, agreed, outermost));
         seconds.push_back(path_seconds(path, *plans.back().plan, conditions, *parameters));
       }
       seconds = reduce_progressing(seconds, MPI_DOUBLE, MPI_MAX, comm.get());

@@ -17,6 +17,10 @@ void resolve_path(Agreed& agreed, const PathVotes& votes);
 /// Whether the hint makes it necessary to know what the MPI library can do with buffers on devices.
 [[nodiscard]] bool asks_for_support(MemoryPath hint);
 
+/// On MemoryPath::borrowed: messages inside the node are lent only where the parameters do not predict that this is
+/// slower. Collective.
+void limit_lending(Communicator& communicator, const PrivateComm& comm, Agreed& agreed);
+
 /// As make_tuned_plan, on the memory path that `agreed` names or, where that is still open, on the one of the least
 /// predicted cost, which it names then. Collective.
 [[nodiscard]] Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& comm, Agreed& agreed);

@@ -106,6 +106,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
   if (agreed.path == MemoryPath::borrowed) {
     agreed.lends = lent_kind(agreed.where.send, buffers ? *buffers : Buffers{}, extents_of(agreed.pattern));
     agreed.borrows = borrowed_kind(agreed.where.receive);
+    limit_lending(communicator, *priv, agreed);
   }
   Planned planned = make_plan_on_best_path(communicator, *priv, agreed);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),

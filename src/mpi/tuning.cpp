@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -182,20 +181,20 @@ Planned make_local(Communicator& communicator, const PrivateComm& comm, const Ag
   return planned;
 }
 
-/// The plan of the strategy that the model chooses.
-using MakePlan = std::function<Planned()>;
-
 Planned measure(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                const StrategyChoice& outermost, const MakePlan& first) {
+                const StrategyChoice& outermost, std::optional<Planned> made) {
   const Scratch send(agreed.pattern.out);
   const Scratch receive(agreed.pattern.in);
   const std::uint64_t key = key_of(comm, agreed, send, receive);
+  const auto first = [&] { return made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost); };
   if (key == 0) return make_local(communicator, comm, agreed, first());
   const std::vector<const StrategyRow*> rows = outermost.rows();
   const std::optional<TuningFile> file = comm.rank() == 0 && !simulated ? TuningFile::of_user() : std::nullopt;
   if (const std::optional<std::size_t> known = recall(comm, file, key, rows)) {
-    Planned planned = make_local(communicator, comm, agreed,
-                                 make_plan(communicator, comm, agreed, {rows[*known], outermost.deduplicate}));
+    const bool is_made = made && made->reasons.selection.chosen == *known;
+    Planned planned = make_local(
+        communicator, comm, agreed,
+        is_made ? std::move(*made) : make_plan(communicator, comm, agreed, {rows[*known], outermost.deduplicate}));
     planned.reasons.remembered = file ? file->path().string() : "rank 0";
     return planned;
   }
@@ -234,10 +233,10 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
 Planned make_tuned_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
                         std::optional<Planned> made) {
   const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
-  const MakePlan first = [&] { return made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost); };
   if (outermost.is_automatic() && agreed.hints.tuning == Tuning::measure)
-    return measure(communicator, comm, agreed, outermost, first);
-  return make_local(communicator, comm, agreed, first());
+    return measure(communicator, comm, agreed, outermost, std::move(made));
+  return make_local(communicator, comm, agreed,
+                    made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost));
 }
 
 }  // namespace laneway

@@ -312,17 +312,58 @@ TEST_F(Reordering, StreamsMayChangeBetweenExchanges) {
     }
 }
 
+/// A rank in the host's memory, which waits for nothing, sends to one on a device that has another stream in each
+/// exchange. The last copies of an exchange read what the messages of the next one overwrite. Whether all is as it must
+/// be.
+bool run_with_alternating_streams() {
+  constexpr std::int64_t bytes = 5000;
+  const Pattern pattern = {{{}, {{1, {{0, bytes}}}}}, {{{0, {{0, bytes}}}}, {}}};
+  const Machine machine = Machine::parse("node:2 rank:1", 2);
+  const std::vector<Plan> plans = plan_virtual_ranks(pattern, machine, *find_strategy("direct").make({}), {}).plans;
+  cases::Random random(1);
+  const cases::Exchanges data(random, pattern, 4);
+  InProcessNetwork network;
+  cases::VirtualRank sender(1, plans[1], nullptr, *network.transport(1), data);
+  while (!sender.finished()) (void)sender.act();  // all is on its way before it is asked for
+  AnyMemory received(MemoryKind::device, data.before[0]);
+  const std::unique_ptr<Executor> receiver =
+      make_executor(plans[0], {nullptr, received.base()}, MemoryPath::staged, *network.transport(0));
+  const std::array<Stream, 2> streams = {Stream(sim_device()), Stream(sim_device())};
+  const Event handed_over(sim_device());
+  std::vector<Memory> results(data.send.size(), data.before[0]);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Stream& now = streams[k % 2];
+    if (k > 0) now.wait(handed_over);
+    receiver->set_stream(now.handle());
+    received.set(now, data.before[0]);
+    receiver->start();
+    while (!receiver->progress()) continue;
+    received.get(now, results[k]);
+    if (k + 1 < results.size()) handed_over.record(now);
+  }
+  for (const Stream& stream : streams) stream.synchronize();
+  return std::ranges::equal(results, data.expected, {}, {}, [](const auto& of_ranks) { return of_ranks.front(); });
+}
+
+TEST_F(Reordering, WhatOneStreamHasLeftIsWaitedForUnderTheNext) {
+  for (int seed = 1; seed <= 10; ++seed) {
+    configure("delay=1e-3,reorder=" + std::to_string(seed));
+    EXPECT_TRUE(run_with_alternating_streams()) << "seed " << seed;
+  }
+}
+
 class StreamDependencies : public testing::TestWithParam<MemoryPath> {
  protected:
   void TearDown() override { configure("reorder=off,drop=0,delay=200e-6"); }
 };
 
 /// Each time the device keeps one dependency less: a wait of a stream or of the host for an event, or what an event was
-/// recorded for.
-TEST_P(StreamDependencies, AreAllNeeded) {
+/// recorded for. `run(attempt)` is whether all is as it must be.
+template <class Run>
+void expect_all_needed(Run&& run) {
   configure("reorder=off,drop=0");
   const std::uint64_t before = sim_counters().dependencies;
-  ASSERT_TRUE(run_in_streams(GetParam(), 0));
+  ASSERT_TRUE(run(0));
   const std::uint64_t count = sim_counters().dependencies - before;
   ASSERT_GT(count, 10U);
   std::vector<std::uint64_t> unnoticed;
@@ -331,11 +372,19 @@ TEST_P(StreamDependencies, AreAllNeeded) {
     for (std::size_t attempt = 0; attempt < 60 && !noticed; ++attempt) {
       configure("delay=200e-6,reorder=" + std::to_string(attempt) +
                 ",drop=" + std::to_string(sim_counters().dependencies + k));
-      noticed = !run_in_streams(GetParam(), attempt % 3);
+      noticed = !run(attempt);
     }
     if (!noticed) unnoticed.push_back(k);
   }
   EXPECT_EQ(unnoticed, std::vector<std::uint64_t>{}) << "of " << count;
+}
+
+TEST_P(StreamDependencies, AreAllNeeded) {
+  expect_all_needed([](std::size_t attempt) { return run_in_streams(GetParam(), attempt % 3); });
+}
+
+TEST_F(Reordering, DependenciesOfAlternatingStreamsAreAllNeeded) {
+  expect_all_needed([](std::size_t) { return run_with_alternating_streams(); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, StreamDependencies,

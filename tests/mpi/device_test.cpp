@@ -1,8 +1,11 @@
 // Buffers on devices beyond what exchange_test does with them: how the host's memory is used, streams, and mistakes.
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <laneway/laneway.hpp>
 
 #include "device_memory.hpp"
@@ -353,6 +356,53 @@ TEST_F(DeviceTest, ThePathIsChosenByCosts) {
     expect_exchange(request, send, receive, 5);
     EXPECT_MPI(LNW_Request_free(&request));
   }
+}
+
+std::string plan_of(LNW_Request request) {
+  MPI_Count length = 0;
+  EXPECT_MPI(LNW_Request_get_plan(request, nullptr, 0, &length));
+  std::string text(static_cast<std::size_t>(length) + 1, ' ');
+  EXPECT_MPI(LNW_Request_get_plan(request, text.data(), static_cast<MPI_Count>(text.size()), &length));
+  return text;
+}
+
+/// Where a machine file says what copies from a peer's device take, it decides which messages are such copies.
+TEST_F(DeviceTest, MessagesAreLentWhereThatIsPredictedToBeFaster) {
+  int process = getpid();
+  MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  const std::string path = testing::TempDir() + "laneway_lending_" + std::to_string(process) + ".toml";
+  struct Case {
+    const char* from_peer;
+    bool lends;
+    const char* reason;
+  };
+  // Through the host a message takes 2e-6 s and 2e-9 s a byte.
+  for (const Case& c : {Case{"alpha = 1e-6, beta = 1e-9", true, "'lending' all messages inside a node are taken"},
+                        Case{"alpha = 6e-6, beta = 1e-9", false, "of more than 4000 bytes are taken"},
+                        Case{"alpha = 4e-6, beta = 1e-9", true, "of more than 2000 bytes are taken"},
+                        Case{"alpha = 0.0, beta = 2e-6", false, "no messages inside a node are taken"}}) {
+    if (rank() == 0)
+      std::ofstream(path) << "name = \"lending\"\nprovenance = \"a test\"\n"
+                             "links.node.protocols = [{ name = \"eager\", alpha = 0.0, beta = 0.0 }]\n"
+                             "[[device_copies]]\nprocesses = 1\n"
+                             "to_device = { alpha = 1e-6, beta = 1e-9 }\nto_host = { alpha = 1e-6, beta = 1e-9 }\n"
+                             "from_peer = { "
+                          << c.from_peer << " }\n";
+    MPI_Barrier(MPI_COMM_WORLD);
+    ring_ = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));  // which has not read the file yet
+    const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+    LNW_Request request =
+        make(send.data(), receive.data(),
+             {{"lnw_memory_path", "dd"}, {"lnw_parameters", path.c_str()}, {"lnw_strategy", "direct"}});
+    const std::string reason = why(request, "lnw_memory_path_reason");
+    EXPECT_NE(reason.find(c.reason), std::string::npos) << reason;
+    EXPECT_EQ(why(request, "lnw_memory_path"), "dd");
+    EXPECT_EQ(plan_of(request).find("\"lent\"") != std::string::npos, c.lends && size() > 1) << c.from_peer;
+    for (int exchange = 0; exchange < 3; ++exchange) expect_exchange(request, send, receive, exchange);
+    EXPECT_MPI(LNW_Request_free(&request));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (rank() == 0) std::remove(path.c_str());
 }
 
 TEST_F(DeviceTest, MistakesAreNamed) {

@@ -111,7 +111,7 @@ def _records(noise: float = 0.02, link_beta: float = 4e-8) -> list[dict[str, obj
     made += [record("flag", 3e-7, bytes=size) for size in (8, 16, 32, 64)]
     made += [record("match", 1e-6 + 2e-9 * posted, posted=posted) for posted in (1, 8, 64, 512)]
     made += [record("copy", (1 << 20) * 1e-10 * active, active=active, bytes=1 << 20) for active in (1, 2, 4)]
-    for transfer, beta in (("h2d", 2e-11), ("d2h", 3e-11)):
+    for transfer, beta in (("h2d", 2e-11), ("d2h", 3e-11), ("ipc", 1e-12), ("gather 8 B", 4e-12)):
         for processes in (1, 2):
             for size in (1 << 12, 1 << 16, 1 << 20, 1 << 24):
                 made.append(
@@ -146,6 +146,8 @@ def test_parameters_are_found(tmp_path: Path) -> None:
     assert [copies["processes"] for copies in read["device_copies"]] == [1, 2]
     assert read["device_copies"][0]["to_device"]["alpha"] == pytest.approx(1e-5, rel=0.1)
     assert [copies["to_host"]["beta"] for copies in read["device_copies"]] == pytest.approx([3e-11, 6e-11], rel=0.1)
+    assert read["device_copies"][1]["from_peer"]["beta"] == pytest.approx(2e-12, rel=0.1)
+    assert read["device_copies"][1]["pack"]["beta"] == pytest.approx(8e-12, rel=0.1)
     assert read["fit"]["links"]["node"]["residual"] < 0.05
     assert read["fit"]["links"]["node"]["samples"] == len(SIZES)
     assert read["fit"]["poor"] == []
@@ -196,7 +198,8 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
     variables = [f"LANEWAY_MACHINE={machine}"] if machine else []
     has_device = ranks == 4
     if has_device:
-        variables += ["LANEWAY_DEVICE_PLUGINS=simdevice", "LANEWAY_SIM_DEVICE=direct_host=1,h2d=50e-6:2e9,d2h=100e-6:1e9"]
+        rates = "h2d=50e-6:2e9,d2h=100e-6:1e9,d2d=20e-6:1e9,kernel=20e-6:5e8"
+        variables += ["LANEWAY_DEVICE_PLUGINS=simdevice", f"LANEWAY_SIM_DEVICE=direct_host=1,{rates}"]
     described = [option for variable in variables for option in ("-x", variable)]
     # Whether the fits are good is up to the machine at this moment.
     options = ["--quick", "--force", "--timeout", "100", "--keep-raw", str(raw), "-o", str(output)]
@@ -217,6 +220,7 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
         assert 0.9 / 2e9 < first["to_device"]["beta"] < 1.5 / 2e9 and 0.9 / 1e9 < first["to_host"]["beta"] < 1.5 / 1e9
         assert 50e-6 <= first["to_device"]["alpha"] < 400e-6
         assert second["to_host"]["beta"] > 1.4 * first["to_host"]["beta"]
+        assert 0.9 / 1e9 < first["from_peer"]["beta"] < 1.5 / 1e9 and first["pack"]["beta"] > 0.9 / 5e8
     assert f"-n {ranks}" in read["provenance"]
     assert output.with_suffix(".png").stat().st_size > 1000
     assert raw.read_text(encoding="utf-8").count("\n") > 5

@@ -62,5 +62,98 @@ TEST_F(MemoryPathsTest, WhatIsNotKnownIsNotCompared) {
   EXPECT_FALSE(is_known(MemoryPath::borrowed, lassen_));
 }
 
+/// What figures round to, so that all can be worked out by hand: microseconds, and nanoseconds a byte.
+Parameters round_figures() {
+  return Parameters::parse(R"(name = "round"
+provenance = "a test"
+[links.node]
+protocols = [{ name = "eager", alpha = 5e-6, beta = 1e-9 }]
+[links.network]
+protocols = [{ name = "eager", alpha = 2e-6, beta = 1e-9 }]
+[device_links.network]
+protocols = [{ name = "eager", alpha = 3e-6, beta = 1e-9 }]
+[overhead]
+flag = 1e-6
+[[device_copies]]
+processes = 1
+to_device = { alpha = 8e-6, beta = 4e-11 }
+to_host = { alpha = 10e-6, beta = 2e-11 }
+pack = { alpha = 6e-6, beta = 3e-11 }
+)",
+                           "here");
+}
+
+/// What a rank sends: `rows` rows of `bytes` bytes, with as much between them.
+double seconds_of_rows(MemoryPath path, const OnDevice& buffers, const Parameters& parameters, std::int64_t bytes,
+                       std::int64_t rows) {
+  RangeList out;
+  out.append(Run{0, bytes, 2 * bytes, rows});
+  const RankPattern pattern{{{5, out}}, {{6, out}}};
+  return path_seconds(path, plan_direct(0, pattern), {buffers, {}, 1}, parameters);
+}
+
+TEST(DevicePacking, TakesWhatItsKernelTakes) {
+  const Parameters machine = round_figures();
+  constexpr double bytes = 1000 * 8;
+  // Staged: packed into the host's memory, at the kernel's rate; unpacked from it, at that of the way to the device.
+  const double message = 2e-6 + 1e-9 * bytes;
+  EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::staged, {true, true}, machine, 8, 1000),
+                   message + (6e-6 + 3e-11 * bytes) + (6e-6 + 4e-11 * bytes));
+  // Between devices: inside each of them.
+  EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::device_aware, {true, true}, machine, 8, 1000),
+                   3e-6 + 1e-9 * bytes + 2 * (6e-6 + 3e-11 * bytes));
+  // Two rows are not worth a kernel.
+  EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::staged, {true, false}, machine, 8, 2),
+                   2e-6 + 1e-9 * 16 + 10e-6 + 2e-11 * 16);
+  // Large ones are the copy engine's.
+  constexpr std::int64_t large = engine_row_bytes;
+  EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::device_aware, {true, true}, machine, large, 4),
+                   3e-6 + 1e-9 * 4 * large + 2 * 10e-6);
+}
+
+TEST(DevicePacking, WithoutRatesCostsACopy) {
+  Parameters machine = round_figures();
+  machine.device_copies[0].pack.reset();
+  EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::staged, {true, false}, machine, 8, 1000),
+                   2e-6 + 1e-9 * 8000 + 10e-6 + 2e-11 * 8000);
+  EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::device_aware, {true, true}, machine, 8, 1000),
+                   3e-6 + 1e-9 * 8000 + 2 * 10e-6);
+}
+
+class Lending : public testing::Test {
+ protected:
+  /// What is not lent takes 19 us and 0.06 ns a byte through a mailbox, 23 us and 1.06 ns by a message.
+  [[nodiscard]] std::optional<std::int64_t> limit(double alpha, double beta) {
+    machine_.device_copies[0].from_peer = CopyCost{alpha, beta};
+    return largest_not_lent(machine_, 1, 16384);
+  }
+  Parameters machine_ = round_figures();
+};
+
+TEST_F(Lending, BeginsWhereThePeersDeviceIsFaster) {
+  EXPECT_EQ(limit(16e-6, 1e-11), 0);  // two flags and a copy: 18 us
+  // 17.5e-6 + 2e-6 + 1e-11 * bytes < 19e-6 + 6e-11 * bytes from 10,001 bytes on.
+  EXPECT_NEAR(static_cast<double>(limit(17.5e-6, 1e-11).value()), 10000, 1);
+  // Beyond mailboxes, messages cost more.
+  EXPECT_EQ(limit(20e-6, 1e-11), 16384);
+  // 40e-6 + 2e-6 + 1e-11 * bytes < 23e-6 + 1.06e-9 * bytes from 18,096 bytes on.
+  EXPECT_EQ(limit(40e-6, 1e-11), 18095);
+}
+
+TEST_F(Lending, IsLeftAloneWherePeersAreSlowOrUnknown) {
+  EXPECT_EQ(limit(1e-6, 1.2e-9), never_lent);
+  machine_.device_copies[0].from_peer.reset();
+  EXPECT_FALSE(largest_not_lent(machine_, 1, 16384));
+  EXPECT_FALSE(largest_not_lent(Parameters::read("default-node"), 1, 16384));
+  EXPECT_EQ(described_lending(never_lent), "no messages inside a node are taken from the peer's device");
+  EXPECT_EQ(described_lending(0), "all messages inside a node are taken from the peer's device");
+  EXPECT_EQ(described_lending(4096), "messages inside a node of more than 4096 bytes are taken from the peer's device");
+}
+
+/// Lassen: 1.27e-5 + 1.30e-5 s for the two copies of small messages. Between GPUs of a socket 1.87e-6 s.
+TEST_F(Lending, MessagesBetweenDevicesStandForCopies) {
+  EXPECT_EQ(largest_not_lent(Parameters::read("lassen"), 1, 16384), 0);
+}
+
 }  // namespace
 }  // namespace laneway

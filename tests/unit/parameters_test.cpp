@@ -52,6 +52,12 @@ pack = 18
 processes = 3
 to_device = { alpha = 19, beta = 20 }
 to_host = { alpha = 21, beta = 22 }
+[[device_copies]]
+processes = 4
+to_device = { alpha = 26, beta = 27 }
+to_host = { alpha = 28, beta = 29 }
+from_peer = { alpha = 30, beta = 31 }
+pack = { alpha = 32, beta = 33 }
 [[copies]]
 active = 2
 beta = 23
@@ -83,12 +89,16 @@ anything = [1, "two"]
   EXPECT_EQ(machine.flag, 16);
   EXPECT_EQ(machine.match, 17);
   EXPECT_EQ(machine.pack, 18);
-  ASSERT_EQ(machine.device_copies.size(), 1);
+  ASSERT_EQ(machine.device_copies.size(), 2);
   EXPECT_EQ(machine.device_copies[0].processes, 3);
-  EXPECT_EQ(machine.device_copies[0].to_device_alpha, 19);
-  EXPECT_EQ(machine.device_copies[0].to_device_beta, 20);
-  EXPECT_EQ(machine.device_copies[0].to_host_alpha, 21);
-  EXPECT_EQ(machine.device_copies[0].to_host_beta, 22);
+  EXPECT_EQ(machine.device_copies[0].to_device.alpha, 19);
+  EXPECT_EQ(machine.device_copies[0].to_device.beta, 20);
+  EXPECT_EQ(machine.device_copies[0].to_host.alpha, 21);
+  EXPECT_EQ(machine.device_copies[0].to_host.beta, 22);
+  EXPECT_FALSE(machine.device_copies[0].from_peer || machine.device_copies[0].pack);
+  EXPECT_EQ(machine.device_copies[1].to_host.alpha, 28);
+  EXPECT_EQ(machine.device_copies[1].from_peer.value().seconds(2), 30 + 2 * 31);
+  EXPECT_EQ(machine.device_copies[1].pack.value().seconds(2), 32 + 2 * 33);
   EXPECT_EQ(machine.copy_beta(2), 23);
 }
 
@@ -156,6 +166,15 @@ TEST(Parameters, ErrorsNameFileLineAndKey) {
        "line 7: copies[1].active: must be larger than the one before"},
       {"[[device_copies]]\nprocesses = 1\nto_host = { alpha = 1, beta = 1 }",
        "line 3: device_copies[0].to_device: missing"},
+      {"[[device_copies]]\nprocesses = 1\nto_device = { alpha = 1, beta = 1 }\nto_host = { alpha = 1, beta = 1 }\n"
+       "pack = { alpha = 1 }",
+       "line 7: device_copies[0].pack.beta: missing"},
+      {"[[device_copies]]\nprocesses = 1\nto_device = { alpha = 1, beta = 1 }\nto_host = { alpha = 1, beta = 1 }\n"
+       "from_peer = { alpha = 1, beta = -1 }",
+       "line 7: device_copies[0].from_peer.beta: must be finite and not negative"},
+      {"[[device_copies]]\nprocesses = 1\nto_device = { alpha = 1, beta = 1 }\nto_host = { alpha = 1, beta = 1 }\n"
+       "unpack = 1",
+       "line 7: device_copies[0].unpack: unknown key; known here: from_peer, pack, processes, to_device, to_host"},
       {"[devices]\nlinks = [[0, 1], [2, 0]]", "line 4: devices.links: the links between devices 0 and 1 are 1 and 2"},
       {"[devices]\nlinks = [[0, 0.5], [0.5, 0]]",
        "line 4: devices.links[0][1]: expected a small integer, found a floating-point"},
