@@ -308,7 +308,9 @@ def _describe(name: str, calibration: Calibration) -> str:
         if isinstance(value, Mapping):
             return f"{value['message'] * 1e6:.3g} µs a message, {value['byte'] * 1e9:.3g} ns/B"
         return f"{value * 1e9:.3g} ns/B" if rest == "pack" else f"{value * 1e6:.3g} µs"
-    alpha, beta = calibration.fits[name].coefficients
+    alpha, beta, *message = calibration.fits[name].coefficients
+    if message:
+        return f"{beta * 1e9:.3g} ns/B, {message[0] * 1e6:.3g} µs a message"
     if top == "device_copies":
         return f"{alpha * 1e6:.3g} µs + {beta * 1e9:.3g} ns/B"
     return f"{beta * 1e9:.3g} ns/B, {1e-6 / beta if beta > 0 else math.inf:,.0f} MB/s"
