@@ -132,17 +132,20 @@ class _Fitter:
             fit = fit_terms((1.0, series.column("active") * series.column("bytes")), series.seconds)
             self._made.add(name, fit, series, beta=fit.coefficients[1])
         self._made.parameters["injection"] = {"beta": self._made.fits["injection"].coefficients[1]}
-        self._gap()
+        self._short_messages()
 
-    def _gap(self) -> None:
-        """What messages take at the interface of a node besides their bytes, where these limit it."""
+    def _short_messages(self) -> None:
+        """What short messages take at the interface of a node."""
         series = self._series("gap", _busy)
         if not series:
             return
         messages = series.column("messages")
         fit = fit_terms((1.0, messages * series.column("bytes"), messages), series.seconds)
-        self._made.add("injection_gap", fit, series, beta=fit.coefficients[1])
-        self._made.parameters["injection"]["message"] = fit.coefficients[2]
+        self._made.add("injection_short", fit, series)
+        _, beta, alpha = fit.coefficients
+        # Processors limited the rate where bytes took longer than those of large messages.
+        if beta <= self._made.parameters["injection"]["beta"]:
+            self._made.parameters["injection"]["short"] = {"alpha": alpha, "beta": beta}
 
     def _host(self) -> None:
         run = self._made.run

@@ -11,7 +11,7 @@ namespace laneway {
 
 namespace {
 
-CopyCost read_cost(TomlTable& table) {
+LinearCost read_cost(TomlTable& table) {
   return {table.number("alpha"), table.number("beta")};
 }
 
@@ -22,7 +22,7 @@ Protocol read_protocol(TomlTable& table, bool last) {
     protocol.up_to = table.integer<std::int64_t>("up_to", 0);
   else if (table.has("up_to"))
     table.fail("up_to", "the last protocol carries all larger messages");
-  const CopyCost line = read_cost(table);
+  const LinearCost line = read_cost(table);
   protocol.alpha = line.alpha;
   protocol.beta = line.beta;
   table.finish();
@@ -68,16 +68,16 @@ std::vector<Row> read_ascending(TomlTable& file, const std::string& key, const s
   return rows;
 }
 
-std::optional<CopyCost> read_optional_cost(TomlTable& table, const std::string& key) {
+std::optional<LinearCost> read_optional_cost(TomlTable& table, const std::string& key) {
   std::optional<TomlTable> inner = table.table(key);
   if (!inner) return std::nullopt;
-  const CopyCost cost = read_cost(*inner);
+  const LinearCost cost = read_cost(*inner);
   inner->finish();
   return cost;
 }
 
-CopyCost read_cost(TomlTable& table, const std::string& key) {
-  const std::optional<CopyCost> cost = read_optional_cost(table, key);
+LinearCost read_cost(TomlTable& table, const std::string& key) {
+  const std::optional<LinearCost> cost = read_optional_cost(table, key);
   if (!cost) table.fail(key, "missing");
   return *cost;
 }
@@ -194,7 +194,7 @@ Parameters Parameters::parse(std::string_view text, const std::string& where) {
   parameters.device_copies = read_ascending<DeviceCopy>(file, "device_copies", "processes", read_device_copy);
   if (std::optional<TomlTable> injection = file.table("injection")) {
     parameters.injection_beta = injection->number("beta");
-    parameters.injection_message = optional_number(*injection, "message");
+    parameters.injection_short = read_optional_cost(*injection, "short");
     injection->finish();
   }
   if (std::optional<TomlTable> host = file.table("host")) read_host(*host, parameters);

@@ -46,8 +46,8 @@ struct CopyRate {
   double beta = 0;  ///< seconds per byte, for each of them
 };
 
-/// What a copy takes: `alpha + beta * bytes` seconds.
-struct CopyCost {
+/// `alpha + beta * bytes` seconds.
+struct LinearCost {
   double alpha = 0;  ///< seconds
   double beta = 0;   ///< seconds per byte
 
@@ -57,10 +57,10 @@ struct CopyCost {
 /// Copies of a device by so many processes at a time.
 struct DeviceCopy {
   int processes = 1;
-  CopyCost to_device;                 ///< from the memory of the host
-  CopyCost to_host;                   ///< and to it
-  std::optional<CopyCost> from_peer;  ///< out of another process's memory, on another device if the node has several
-  std::optional<CopyCost> pack;       ///< of small pieces that a kernel gathers or scatters inside the device
+  LinearCost to_device;                 ///< from the memory of the host
+  LinearCost to_host;                   ///< and to it
+  std::optional<LinearCost> from_peer;  ///< out of another process's memory, on another device if the node has several
+  std::optional<LinearCost> pack;       ///< of small pieces that a kernel gathers or scatters inside the device
 };
 
 /// What is known of the link, or of the next one outside or inside; null if nothing is.
@@ -79,7 +79,8 @@ struct Parameters {
   std::vector<DeviceCopy> device_copies;  ///< ascending number of processes
 
   std::optional<double> injection_beta;  ///< R_N^-1: seconds per byte that leaves (or enters) a node
-  double injection_message = 0;  ///< seconds that each message takes there besides its bytes: headers, and LogGP's gap
+  /// What a short message takes there, where that is longer: headers, and LogGP's gap.
+  std::optional<LinearCost> injection_short;
 
   int cores = 0;              ///< that the ranks of a host share; 0: each rank has one
   int host_nodes = 1;         ///< nodes that share the cores of one host: more than 1 where they are emulated; 0: all

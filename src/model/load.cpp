@@ -100,8 +100,10 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   }
   latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], alpha);
   if (hop.link == LinkClass::network) {
-    crossing_[way].messages += messages;
-    crossing_[way].bytes += bytes;
+    double injection = parameters.injection_beta.value_or(0) * bytes;
+    if (const std::optional<LinearCost>& one = parameters.injection_short)
+      injection = std::max(injection, messages * one->seconds(bytes / messages));
+    injection_[way] += injection;
   }
 }
 
@@ -135,7 +137,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   }
   if (parameters.cores > 0)
     result.processor = std::max(result.processor, together * std::max(1, parameters.host_nodes) / parameters.cores);
-  result.injection = std::max(crossing_[out].seconds(parameters), crossing_[in].seconds(parameters));
+  result.injection = std::max(injection_[out], injection_[in]);
   // Whoever waits for a message gets a processor again when the other ranks have had their turn.
   const double sharers = static_cast<double>(members_.size()) * std::max(1, parameters.host_nodes);
   const bool takes_turns = parameters.cores > 0 && sharers > parameters.cores;

@@ -113,15 +113,7 @@ class NodeLoad {
   std::vector<Rank> members_;
   std::vector<RankLoad> ranks_;
   std::array<double, stages> latency_{};
-  struct Crossing {
-    double messages = 0;
-    double bytes = 0;
-
-    [[nodiscard]] double seconds(const Parameters& parameters) const {
-      return messages * parameters.injection_message + bytes * parameters.injection_beta.value_or(0);
-    }
-  };
-  std::array<Crossing, 2> crossing_{};
+  std::array<double, 2> injection_{};
 };
 
 /// Messages inside a node that nobody relays share memory up to this size, unless `lnw_local_message` says otherwise.

@@ -54,7 +54,7 @@ class PathLoad {
   [[nodiscard]] double kernel(double bytes, double way) const {
     return bytes > 0 ? copy_.pack->alpha + std::max(copy_.pack->beta, way) * bytes : 0;
   }
-  [[nodiscard]] static double engine(const CopyCost& cost, double bytes, double packed) {
+  [[nodiscard]] static double engine(const LinearCost& cost, double bytes, double packed) {
     return bytes > 0 || packed == 0 ? cost.seconds(bytes) : 0;
   }
 

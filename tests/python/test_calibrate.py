@@ -129,7 +129,8 @@ def test_parameters_are_found(tmp_path: Path) -> None:
     assert read["name"] == "somewhere" and read["provenance"] == "a test"
     assert read["host"] == {"cores": 2, "nodes": 4}
     assert read["injection"]["beta"] == pytest.approx(4e-8, rel=0.05)
-    assert read["injection"]["message"] == pytest.approx(5e-6, rel=0.5)
+    assert read["injection"]["short"]["alpha"] == pytest.approx(5e-6, rel=0.5)
+    assert read["injection"]["short"]["beta"] == pytest.approx(4e-8, rel=0.05)
     assert [p.get("up_to") for p in read["links"]["node"]["protocols"]] == [512, 8192, None]
     assert len(read["links"]["network"]["protocols"]) == 1
     overhead = read["overhead"]

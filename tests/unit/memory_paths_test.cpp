@@ -124,7 +124,7 @@ class Lending : public testing::Test {
  protected:
   /// What is not lent takes 19 us and 0.06 ns a byte through a mailbox, 23 us and 1.06 ns by a message.
   [[nodiscard]] std::optional<std::int64_t> limit(double alpha, double beta) {
-    machine_.device_copies[0].from_peer = CopyCost{alpha, beta};
+    machine_.device_copies[0].from_peer = LinearCost{alpha, beta};
     return largest_not_lent(machine_, 1, 16384);
   }
   Parameters machine_ = round_figures();

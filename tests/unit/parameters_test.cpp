@@ -39,7 +39,7 @@ description = "node:* rank:2"
 links.core.protocols = [{ name = "eager", up_to = 100, alpha = 1, beta = 2.5 }, { name = "rendezvous", alpha = 3, beta = 0 }]
 device_links.node.protocols = [{ name = "rendezvous", alpha = 4, beta = 5 }]
 staged_device_links.network.protocols = [{ name = "rendezvous", alpha = 6, beta = 7 }]
-injection = { beta = 8, message = 26 }
+injection = { beta = 8, short = { alpha = 26, beta = 27 } }
 host = { cores = 2, nodes = 4 }
 [overhead]
 network = { message = 9, byte = 10, wait = 24 }
@@ -74,7 +74,8 @@ anything = [1, "two"]
   EXPECT_EQ(machine.device_links[2].protocols.at(0).beta, 5);
   EXPECT_EQ(machine.staged_device_links[3].protocols.at(0).alpha, 6);
   EXPECT_EQ(machine.injection_beta, 8);
-  EXPECT_EQ(machine.injection_message, 26);
+  EXPECT_EQ(machine.injection_short->alpha, 26);
+  EXPECT_EQ(machine.injection_short->beta, 27);
   EXPECT_EQ(machine.cores, 2);
   EXPECT_EQ(machine.host_nodes, 4);
   EXPECT_EQ(machine.network_overhead.message, 9);
@@ -153,7 +154,7 @@ TEST(Parameters, ErrorsNameFileLineAndKey) {
       {"[links.node]\nprotocols = [\n{ name = \"a\", up_to = 9, alpha = 1, beta = 1 },\n"
        "{ name = \"b\", up_to = 9, alpha = 1, beta = 1 },\n{ name = \"c\", alpha = 1, beta = 1 }]",
        "line 6: links.node.protocols[1].up_to: must be larger than the one before"},
-      {"[injection]\nbeta = 1\nalpha = 1", "line 5: injection.alpha: unknown key; known here: beta, message"},
+      {"[injection]\nbeta = 1\nalpha = 1", "line 5: injection.alpha: unknown key; known here: beta, short"},
       {"[host]\ncores = 2.5\nnodes = 1", "line 4: host.cores: expected an integer, found a floating-point"},
       {"[host]\ncores = -1\nnodes = 1", "line 4: host.cores: must be from 0 to 2147483647"},
       {"[host]\ncores = 1", "line 3: host.nodes: missing"},

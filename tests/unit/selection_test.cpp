@@ -150,8 +150,7 @@ TEST(Model, PlansHaveTheCostsOfTheirMessages) {
   Parameters parameters;
   parameters.links[static_cast<std::size_t>(LinkClass::network)].protocols = {{"short", 100, 1e-6, 1e-9},
                                                                               {"eager", -1, 2e-6, 3e-9}};
-  parameters.injection_beta = 4e-9;
-  parameters.injection_message = 1e-6;
+  parameters.injection_beta = 5e-9;
   EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::postal).seconds, 2e-6 + 3e-6);
   EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::max_rate).seconds, 2e-6 + 5e-6);
   const Prediction overlap = predict(plans, machine, parameters, ModelKind::overlap);
@@ -160,6 +159,10 @@ TEST(Model, PlansHaveTheCostsOfTheirMessages) {
   EXPECT_DOUBLE_EQ(overlap.part(Stage::direct), 5e-6);
   EXPECT_DOUBLE_EQ(overlap.link, 3e-6);
   EXPECT_NEAR(overlap.seconds, 2e-6 + 5e-6 * std::pow(1 + std::pow(0.6, 6), 1.0 / 6), 1e-12);
+  parameters.injection_short = LinearCost{2e-6, 4e-9};
+  EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::overlap).injection, 6e-6);
+  parameters.injection_short = LinearCost{5e-7, 4e-9};
+  EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::overlap).injection, 5e-6);
 }
 
 }  // namespace
