@@ -99,7 +99,7 @@ def _records(noise: float = 0.02, link_beta: float = 4e-8) -> list[dict[str, obj
                 made.append(record("injection", seconds, active=active, directions=directions, bytes=size))
     for messages in (4, 8, 16):
         for size in (1024, 2048, 4096):
-            made.append(record("gap", 1e-5 + messages * (link_beta * size + 5e-6), messages=messages, bytes=size))
+            made.append(record("gap", 1e-5 + messages * (0.95 * link_beta * size + 5e-6), messages=messages, bytes=size))
     for path, message, byte in (("network", 8e-6, 4e-10), ("node", 1e-6, 2e-10), ("shared", 5e-7, 1e-10)):
         for size in (8, 512, 1024, 4096):
             for messages in (1.0, 2.0, 4.0, 8.0):
