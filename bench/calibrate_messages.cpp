@@ -101,14 +101,20 @@ std::function<void()> exchange(MPI_Comm comm, const Batch& batch) {
   };
 }
 
+std::vector<Rank> first_of_two_nodes(const std::vector<std::vector<Rank>>& nodes, int active) {
+  std::vector<Rank> ranks;
+  for (const std::vector<Rank>& node : {nodes[0], nodes[1]})
+    ranks.insert(ranks.end(), node.begin(), node.begin() + active);
+  return ranks;
+}
+
 /// The first `active` ranks of two nodes, each with its partner on the other: one way or both. Then they answer each
 /// other, so that nobody's time ends while messages are still on their way.
 Measurement injection(const std::vector<std::vector<Rank>>& nodes, int active, int bytes, int directions) {
   constexpr std::size_t window = 2;
   Measurement result{
-      .what = {{"measure", "injection"}, {"active", active}, {"directions", directions}, {"bytes", bytes}}};
-  for (const std::vector<Rank>& node : {nodes[0], nodes[1]})
-    result.ranks.insert(result.ranks.end(), node.begin(), node.begin() + active);
+      .what = {{"measure", "injection"}, {"active", active}, {"directions", directions}, {"bytes", bytes}},
+      .ranks = first_of_two_nodes(nodes, active)};
   result.prepare = [active, bytes, directions](MPI_Comm comm) -> std::function<void()> {
     const int rank = rank_in(comm);
     const bool first = rank < active;
@@ -128,9 +134,8 @@ Measurement injection(const std::vector<std::vector<Rank>>& nodes, int active, i
 /// Short messages of all ranks of two nodes to so many of the other node each, no two between the same ranks: these
 /// could travel together.
 Measurement gap(const std::vector<std::vector<Rank>>& nodes, int active, int partners, int bytes) {
-  Measurement result{.what = {{"measure", "gap"}, {"messages", active * partners}, {"bytes", bytes}}};
-  for (const std::vector<Rank>& node : {nodes[0], nodes[1]})
-    result.ranks.insert(result.ranks.end(), node.begin(), node.begin() + active);
+  Measurement result{.what = {{"measure", "gap"}, {"messages", active * partners}, {"bytes", bytes}},
+                     .ranks = first_of_two_nodes(nodes, active)};
   result.prepare = [active, partners, bytes](MPI_Comm comm) -> std::function<void()> {
     const int rank = rank_in(comm);
     const int own = rank % active;

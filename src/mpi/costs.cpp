@@ -25,6 +25,11 @@ StrategyChoice choose_from(const Hints& hints, const Region& outermost, const Pr
   return choice;
 }
 
+std::shared_ptr<const Parameters> parameters_of(Communicator& communicator, const PrivateComm& comm, const Hints& hints,
+                                                const Region& sharing) {
+  return communicator.parameters(hints, sharing.members.size() == static_cast<std::size_t>(comm.size()));
+}
+
 bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost) {
   return outermost.is_automatic() || std::any_of(hints.inner.begin(), hints.inner.end(),
                                                  [](const auto& level) { return level.choice.is_automatic(); });
@@ -34,7 +39,7 @@ Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& h
              const Region& sharing, MemoryPath path)
     : hints_(hints), ranks_(comm.size()), outermost_(outermost) {
   if (!is_chosen_by_costs(hints, outermost)) return;
-  parameters_ = communicator.parameters(hints, sharing.members.size() == static_cast<std::size_t>(comm.size()));
+  parameters_ = parameters_of(communicator, comm, hints, sharing);
   const bool between_devices = path == MemoryPath::device_aware;
   if (between_devices) parameters_ = std::make_shared<const Parameters>(parameters_->between_devices());
   model_.emplace(*parameters_, cost_options(hints, between_devices ? Region{} : sharing));

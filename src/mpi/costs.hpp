@@ -15,6 +15,10 @@ namespace laneway {
 /// relay.
 [[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm);
 
+/// Those of the machine that the communicator's ranks are on. `sharing`: the ranks that share memory with this one.
+[[nodiscard]] std::shared_ptr<const Parameters> parameters_of(Communicator& communicator, const PrivateComm& comm,
+                                                              const Hints& hints, const Region& sharing);
+
 /// Whether some level leaves its strategy to the costs; otherwise plans do not depend on them.
 [[nodiscard]] bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost);
 

@@ -31,12 +31,6 @@ int processes_per_device(const Agreed& agreed) {
   return static_cast<int>((std::max<std::size_t>(1, agreed.sharing.members.size()) + devices - 1) / devices);
 }
 
-std::shared_ptr<const Parameters> parameters_of(Communicator& communicator, const PrivateComm& comm,
-                                                const Agreed& agreed) {
-  const bool one_node = agreed.sharing.members.size() == static_cast<std::size_t>(comm.size());
-  return communicator.parameters(agreed.hints, one_node);
-}
-
 }  // namespace
 
 bool asks_for_support(MemoryPath hint) {
@@ -62,7 +56,7 @@ void resolve_path(Agreed& agreed, const PathVotes& votes) {
 }
 
 void limit_lending(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
-  const std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, agreed);
+  const std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, agreed.hints, agreed.sharing);
   const std::optional<std::int64_t> limit =
       largest_not_lent(*parameters, processes_per_device(agreed), agreed.hints.local.mailbox_bytes);
   if (!limit) return;
@@ -76,7 +70,8 @@ Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& co
   std::vector<Planned> plans;
   std::string parameters_name;
   if (agreed.path == MemoryPath::automatic) {
-    const std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, agreed);
+    const std::shared_ptr<const Parameters> parameters =
+        parameters_of(communicator, comm, agreed.hints, agreed.sharing);
     parameters_name = parameters->name;
     const bool comparable =
         std::all_of(open_paths.begin(), open_paths.end(), [&](MemoryPath path) { return is_known(path, *parameters); });

@@ -358,14 +358,6 @@ TEST_F(DeviceTest, ThePathIsChosenByCosts) {
   }
 }
 
-std::string plan_of(LNW_Request request) {
-  MPI_Count length = 0;
-  EXPECT_MPI(LNW_Request_get_plan(request, nullptr, 0, &length));
-  std::string text(static_cast<std::size_t>(length) + 1, ' ');
-  EXPECT_MPI(LNW_Request_get_plan(request, text.data(), static_cast<MPI_Count>(text.size()), &length));
-  return text;
-}
-
 /// Where a machine file says what copies from a peer's device take, it decides which messages are such copies.
 TEST_F(DeviceTest, MessagesAreLentWhereThatIsPredictedToBeFaster) {
   int process = getpid();
@@ -397,7 +389,7 @@ TEST_F(DeviceTest, MessagesAreLentWhereThatIsPredictedToBeFaster) {
     const std::string reason = why(request, "lnw_memory_path_reason");
     EXPECT_NE(reason.find(c.reason), std::string::npos) << reason;
     EXPECT_EQ(why(request, "lnw_memory_path"), "dd");
-    EXPECT_EQ(plan_of(request).find("\"lent\"") != std::string::npos, c.lends && size() > 1) << c.from_peer;
+    EXPECT_EQ(plan_text(request).find("\"lent\"") != std::string::npos, c.lends && size() > 1) << c.from_peer;
     for (int exchange = 0; exchange < 3; ++exchange) expect_exchange(request, send, receive, exchange);
     EXPECT_MPI(LNW_Request_free(&request));
     MPI_Barrier(MPI_COMM_WORLD);

@@ -141,7 +141,7 @@ TEST_F(SystemCalls, NoneButYields) {
     EXPECT_MPI(LNW_Request_free(&request));
   }
   Counter::finish();
-  // The executor asks the MPI library for progress in every 64th fruitless turn, and that looks at its connections.
+  // The executor asks the MPI library for progress after so many fruitless turns, and that looks at its connections.
   const std::vector<std::size_t> allowed = {SYS_sched_yield, SYS_poll, SYS_epoll_wait, SYS_epoll_pwait};
   for (const auto& [number, times] : total) {
     EXPECT_EQ(std::ranges::count(allowed, number), 1) << times << " system calls of number " << number;
