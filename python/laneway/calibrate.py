@@ -37,6 +37,8 @@ PATHS = ("network", "node", "shared")
 
 _STEP = re.compile(r"^calibrate (\d+)/(\d+) (.*)$")
 _LINK_BOUND = 0.5
+# How far short messages may be from a line of their own.
+_ON_A_LINE = 0.05
 
 
 def _quiet(record: Record) -> float:
@@ -143,8 +145,9 @@ class _Fitter:
         fit = fit_terms((1.0, messages * series.column("bytes"), messages), series.seconds)
         self._made.add("injection_short", fit, series)
         _, beta, alpha = fit.coefficients
-        # Processors limited the rate where bytes took longer than those of large messages.
-        if beta <= self._made.parameters["injection"]["beta"]:
+        # Processors limited the rate where many messages do not lie on the line of few, or bytes took longer than those of
+        # large messages.
+        if fit.residual <= _ON_A_LINE and beta <= self._made.parameters["injection"]["beta"]:
             self._made.parameters["injection"]["short"] = {"alpha": alpha, "beta": beta}
 
     def _host(self) -> None:

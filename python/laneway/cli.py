@@ -148,6 +148,7 @@ def validate(
         str, typer.Option("--parameters", metavar="NAME|FILE", help="of the machine; default: for its kind")
     ] = "",
     seed: Annotated[int, typer.Option("--seed", help="of random graphs; up to 5: those that the models are tuned with")] = 6,
+    launches: Annotated[int, typer.Option("--launches", min=1, help="of the whole set; their medians count")] = 1,
     records: Annotated[
         Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")
     ] = None,
@@ -160,7 +161,7 @@ def validate(
         results.read(records)
         if records
         else validating.measure(
-            validating.Settings(parse_place(on), ranks, mpi, _variables(variables), parameters, seed), keep
+            validating.Settings(parse_place(on), ranks, mpi, _variables(variables), parameters, seed, launches), keep
         )
     )
     validating.report(measured, output)

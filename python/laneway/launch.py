@@ -83,6 +83,8 @@ def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
             "orte_tmpdir_base": "/dev/shm",
             "plm_rsh_agent": supervisor.AGENT,
             "plm_rsh_no_tree_spawn": "1",
+            # The scheduler groups tasks by session, and ranks that yield do so to those of their group only.
+            "orte_leave_session_attached": "1",
         }
     else:
         argv += ["--oversubscribe"]

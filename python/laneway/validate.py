@@ -6,8 +6,9 @@ import math
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import combinations
 from pathlib import Path
+from statistics import mode
 from typing import Union
 
 import numpy as np
@@ -124,33 +125,40 @@ class Case:
 
 
 def cases_of(records: Iterable[Record]) -> list[Case]:
-    """The cases in which `auto` had something to choose, or chose without."""
+    """The cases in which `auto` had something to choose, or chose without. Several launches count by their medians."""
     cases = []
 
     def key(record: Record) -> tuple[str, ...]:
         return tuple(str(record.get(part)) for part in ("benchmark", "op", "pattern", "bytes", "level"))
 
-    for (_, op, pattern, size, level), group in groupby(records, key=key):
-        by_candidate = {str(record["candidate"]): record for record in group}
-        wrong = [name for name, record in by_candidate.items() if not record.get("verified")]
+    by_case: dict[tuple[str, ...], dict[str, list[Record]]] = {}
+    for record in records:
+        by_case.setdefault(key(record), {}).setdefault(str(record["candidate"]), []).append(record)
+    for (_, op, pattern, size, level), launches in by_case.items():
+        wrong = [name for name, own in launches.items() if not all(record.get("verified") for record in own)]
         if wrong:
             raise UserError(f"{op} {pattern} {size}: wrong result of {', '.join(wrong)}", 1)
-        measured = {name: number(record, "median_s") for name, record in by_candidate.items()}
-        automatic = by_candidate.get("auto")
-        if automatic is None:
+        if "auto" not in launches:
             continue
-        predicted = automatic.get("predicted_s")
+        automatic = launches["auto"]
+        predicted = automatic[0].get("predicted_s")
         name = f"{op} {pattern}, {size} B" if level == "None" else f"{pattern}, level {level}"
         cases.append(
             Case(
                 name,
-                {name: seconds for name, seconds in measured.items() if seconds is not None},
+                _medians(launches, "median_s"),
                 dict(predicted) if isinstance(predicted, dict) else {"direct": 0.0},
-                str(automatic.get("chosen") or "direct"),
-                {name: number(record, "init_s") or 0.0 for name, record in by_candidate.items()},
+                mode(str(record.get("chosen") or "direct") for record in automatic),
+                _medians(launches, "init_s"),
             )
         )
     return cases
+
+
+def _medians(launches: dict[str, list[Record]], key: str) -> dict[str, float]:
+    """By candidate, of those that have it."""
+    known = {name: [value for record in own if (value := number(record, key)) is not None] for name, own in launches.items()}
+    return {name: float(np.median(values)) for name, values in known.items() if values}
 
 
 @dataclass(frozen=True)
@@ -237,14 +245,15 @@ class Settings:
     variables: dict[str, str]
     parameters: str
     seed: int
+    launches: int = 1
 
 
 def measure(settings: Settings, keep: Path | None = None) -> list[Record]:
-    """Run the exchanges of a seed; `keep` is a file for their records."""
+    """Run the exchanges of a seed, all of them in each launch; `keep` is a file for their records."""
     variables = {**settings.variables, "LANEWAY_PARAMETERS": settings.parameters} if settings.parameters else settings.variables
     with tempfile.TemporaryDirectory() as directory:
         path = keep or Path(directory) / "records.jsonl"
-        for run in runs(settings.seed):
+        for run in runs(settings.seed) * settings.launches:
             command = ["laneway-bench", "neighbor", "--op", run.operation, "--pattern", ";".join(run.patterns)]
             command += ["--bytes", ",".join(str(size) for size in run.sizes), "--strategy", _STRATEGIES]
             iterations = 1 if isinstance(settings.place, Simulated) else run.iterations

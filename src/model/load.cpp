@@ -138,15 +138,17 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   if (parameters.cores > 0)
     result.processor = std::max(result.processor, together * std::max(1, parameters.host_nodes) / parameters.cores);
   result.injection = std::max(injection_[out], injection_[in]);
-  // Whoever waits for a message gets a processor again when the other ranks have had their turn.
+  // Whoever waits for a message gets a processor again when the other ranks have had their turn. Overheads are those of
+  // exchanges of one stage, so that one turn is in them already.
   const double sharers = static_cast<double>(members_.size()) * std::max(1, parameters.host_nodes);
   const bool takes_turns = parameters.cores > 0 && sharers > parameters.cores;
+  int waited = 0;
   for (std::size_t s = 0; s < stages; ++s) {
-    const bool waited =
-        std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
-    const double turn = waited && takes_turns ? parameters.shared_overhead.wait * sharers / parameters.cores : 0;
-    result.latency += latency_[s] + turn;
+    result.latency += latency_[s];
+    waited += std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
   }
+  if (takes_turns && waited > 1)
+    result.latency += (waited - 1) * parameters.shared_overhead.wait * sharers / parameters.cores;
   if (kind == ModelKind::overlap) {
     result.seconds = overlapped(result);
     return result;

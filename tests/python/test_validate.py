@@ -93,3 +93,11 @@ def test_nothing_to_report(tmp_path):
 def test_enough_cases_and_seeds_differ():
     assert sum(len(run.patterns) * len(run.sizes) for run in validate.runs(6)) >= 60
     assert validate.runs(6) != validate.runs(1)
+
+
+def test_launches_count_by_their_medians():
+    faster = [{**each, "median_s": 0.5 * each["median_s"]} for each in records()]
+    slower = [{**each, "median_s": 3 * each["median_s"]} for each in records()]
+    (case,) = validate.cases_of([*records(), *faster, *slower])
+    assert case.measured == {each["candidate"]: each["median_s"] for each in records()}
+    assert case.init["direct"] == pytest.approx(1e-3) and "mpi" not in case.init
