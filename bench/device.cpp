@@ -135,8 +135,10 @@ class Bench {
         add_moves("unpack " + readable_bytes(run), {{0, 0, run, run, 2 * run, total / run, 0, 1}}, a_, b_);
       }
     if (total >= row_bytes) {
-      add_moves(std::string(rows) + "d2h", {{0, 0, row_bytes, 2 * row_bytes, row_bytes, total / row_bytes, 0, 1}}, a_, host_);
-      add_moves(std::string(rows) + "h2d", {{0, 0, row_bytes, row_bytes, 2 * row_bytes, total / row_bytes, 0, 1}}, host_, a_);
+      add_moves(std::string(rows) + "d2h", {{0, 0, row_bytes, 2 * row_bytes, row_bytes, total / row_bytes, 0, 1}}, a_,
+                host_);
+      add_moves(std::string(rows) + "h2d", {{0, 0, row_bytes, row_bytes, 2 * row_bytes, total / row_bytes, 0, 1}},
+                host_, a_);
     }
     add_elements(bytes);
   }

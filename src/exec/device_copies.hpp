@@ -31,7 +31,7 @@ struct BufferMemory {
 
   bool host_touches = false;  ///< some of what the operation touches is in memory that the host may touch
   bool device_aware = false;  ///< the transport takes addresses on these devices
-  CopyRule rule = {};  ///< of copies from and to these devices
+  CopyRule rule = {};         ///< of copies from and to these devices
 
   [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
 };
@@ -177,8 +177,8 @@ class DeviceCopies {
   std::array<void*, buffer_kinds> bases_{};
   Mirror mirror_;
   std::vector<Unit> units_;
-  std::vector<int> unit_of_;          // by step; -1: the host's
-  Device device_;                     // of the buffers, or any
+  std::vector<int> unit_of_;  // by step; -1: the host's
+  Device device_;             // of the buffers, or any
   OnDevice buffers_;
   CopyRule rule_;
   bool device_aware_ = false;         // nobody begins anything before the user's stream is done

@@ -51,7 +51,7 @@ struct Way {
   }
 };
 
-/// More rows than those before the lines cross for empty ones, shorter ones than those at which they run in parallel.
+/// From where both take as long: so many rows if these are short, and rows so short if there are many.
 KernelRows rows_of_kernel(const LinearCost& engine, const LinearCost& kernel, double gap) {
   constexpr double most = 1e18;
   const double loss = std::max(kernel.beta - engine.beta, worth_a_kernel * engine.beta);
@@ -122,6 +122,7 @@ class PathLoad {
       plan.steps[s].runs.clear();
     }
   }
+
   void add(const Step& step) {
     if (step.kind == StepKind::send) sent_ += message(step);
     if (step.kind == StepKind::receive) received_ += message(step);

@@ -58,7 +58,6 @@ std::uint64_t borrowed_kind(const MemoryInfo& memory) {
   return all.empty() ? 0 : kind_of(all.front().plugin());
 }
 
-
 void limit_lending(Agreed& agreed, const Parameters& parameters) {
   const std::optional<std::int64_t> limit =
       largest_not_lent(parameters, processes_per_device(agreed), agreed.hints.local.mailbox_bytes);
@@ -89,8 +88,8 @@ Compared compare_paths(Communicator& communicator, const PrivateComm& comm, Agre
   const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
   for (const MemoryPath path : compared.paths) {
     agreed.path = path;
-    const bool is_made = path == MemoryPath::borrowed ||
-                         (!compared.plans.empty() && !is_chosen_by_costs(agreed.hints, outermost));
+    const bool is_made =
+        path == MemoryPath::borrowed || (!compared.plans.empty() && !is_chosen_by_costs(agreed.hints, outermost));
     compared.plans.push_back(is_made ? compared.plans.front() : make_plan(communicator, comm, agreed, outermost));
     compared.seconds.push_back(path_seconds(path, *compared.plans.back().plan, conditions, parameters));
   }
@@ -106,8 +105,7 @@ bool asks_for_support(MemoryPath hint) {
 
 bool find_lending(Agreed& agreed, const Buffers& buffers) {
   const MemoryPath hint = agreed.hints.path;
-  const bool asked =
-      hint == MemoryPath::borrowed || (hint == MemoryPath::automatic && agreed.where.on_device().any());
+  const bool asked = hint == MemoryPath::borrowed || (hint == MemoryPath::automatic && agreed.where.on_device().any());
   if (asked) {
     std::byte* const begin = static_cast<std::byte*>(const_cast<void*>(buffers.send));
     agreed.lends = lent_kind(agreed.where.send, at(begin, extents_of(agreed.pattern).send.offset));
@@ -148,8 +146,8 @@ void resolve_path(Agreed& agreed, const PathVotes& votes) {
     agreed.path_reason = "no buffer is on a device";
     return;
   }
-  agreed.path_reason = votes.all_support || !votes.support.takes ? votes.support.why
-                                                                 : "another rank cannot give MPI its device memory";
+  agreed.path_reason =
+      votes.all_support || !votes.support.takes ? votes.support.why : "another rank cannot give MPI its device memory";
   if (hint == MemoryPath::automatic) {
     agreed.open_paths = {MemoryPath::staged};
     if (votes.all_lend) agreed.open_paths.push_back(MemoryPath::borrowed);

@@ -6,10 +6,10 @@
 
 namespace laneway {
 
-/// Which rows of a copy one kernel moves, all of them at once, rather than a copy engine each by itself. The values here
-/// are for machines of which nothing is known.
+/// Which rows of a copy one kernel moves, all of them at once, rather than a copy engine each by itself. The values
+/// here are for machines of which nothing is known.
 struct KernelRows {
-  std::int64_t more_than = 2;        ///< so few are not worth a kernel
+  std::int64_t more_than = 2;         ///< so few are not worth a kernel
   std::int64_t shorter_than = 65536;  ///< bytes
 
   /// `rows`: of all runs that can begin together.

@@ -122,7 +122,7 @@ def _records(noise: float = 0.02, link_beta: float = 4e-8) -> list[dict[str, obj
             for size in (1 << 12, 1 << 16, 1 << 20, 1 << 24):
                 what = {"transfer": transfer, "processes": processes, "bytes": size}
                 made.append(record("device", 1e-5 + processes * beta * size, batch=1, **what))
-                if size == 1 << 12 and transfer == "d2h":
+                if size <= 1 << 16 and transfer == "d2h":
                     made.append(record("device", (1e-5 + 15 * 2e-6) / 16 + processes * beta * size, batch=16, **what))
     for kind in ("strided", "indexed"):
         made += [record("pack", size * 5e-10, kind=kind, bytes=size) for size in (4096, 65536)]

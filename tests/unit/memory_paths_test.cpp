@@ -158,9 +158,9 @@ TEST(CopyRules, HoldForPredictions) {
     const double message = 2e-6 + 1e-9 * static_cast<double>(bytes * rows);
     return seconds_of_rows(MemoryPath::staged, {true, false}, machine, bytes, rows) - message;
   };
-  EXPECT_NEAR(seconds(1000, 3), 10e-6 + 2 * 2e-6 + 2e-11 * 3000, 1e-12);     // by the engine
-  EXPECT_NEAR(seconds(1000, 4), 15e-6 + 4e-11 * 4000, 1e-12);                // by a kernel
-  EXPECT_NEAR(seconds(110000, 2), 10e-6 + 2e-6 + 2e-11 * 220000, 1e-12);     // too long for it
+  EXPECT_NEAR(seconds(1000, 3), 10e-6 + 2 * 2e-6 + 2e-11 * 3000, 1e-12);  // by the engine
+  EXPECT_NEAR(seconds(1000, 4), 15e-6 + 4e-11 * 4000, 1e-12);             // by a kernel
+  EXPECT_NEAR(seconds(110000, 2), 10e-6 + 2e-6 + 2e-11 * 220000, 1e-12);  // too long for it
   copy.pack->beta = 5e-11;
   EXPECT_NEAR(seconds(1000, 4), 15e-6 + 5e-11 * 4000, 1e-12);
 }

@@ -183,7 +183,8 @@ TEST(Parameters, ErrorsNameFileLineAndKey) {
        "line 7: device_copies[0].from_peer.beta: must be finite and not negative"},
       {"[[device_copies]]\nprocesses = 1\nto_device = { alpha = 1, beta = 1 }\nto_host = { alpha = 1, beta = 1 }\n"
        "unpack = 1",
-       "line 7: device_copies[0].unpack: unknown key; known here: from_peer, gap, pack, processes, rows_to_device, rows_to_host, to_device, to_host"},
+       "line 7: device_copies[0].unpack: unknown key; known here: from_peer, gap, pack, processes, rows_to_device, "
+       "rows_to_host, to_device, to_host"},
       {"[devices]\nlinks = [[0, 1], [2, 0]]", "line 4: devices.links: the links between devices 0 and 1 are 1 and 2"},
       {"[devices]\nlinks = [[0, 0.5], [0.5, 0]]",
        "line 4: devices.links[0][1]: expected a small integer, found a floating-point"},
