@@ -97,6 +97,22 @@ Compared compare_paths(Communicator& communicator, const PrivateComm& comm, Agre
   return compared;
 }
 
+/// Returns the plan on the path that it names, if that has been made.
+std::optional<Planned> choose_path(Agreed& agreed, Compared& compared, const Parameters& parameters) {
+  const bool takes_addresses = std::ranges::count(agreed.open_paths, MemoryPath::device_aware) > 0;
+  const std::string refusal = takes_addresses ? "" : "; " + agreed.path_reason;
+  const std::string name = "the parameters '" + parameters.name + "'";
+  if (compared.paths.empty()) {
+    agreed.path = MemoryPath::staged;
+    agreed.path_reason = name + " do not tell what messages between devices cost" + refusal;
+    return std::nullopt;
+  }
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(compared.seconds) - compared.seconds.begin());
+  agreed.path = compared.paths[best];
+  agreed.path_reason = "chosen with " + name + refusal;
+  return std::move(compared.plans[best]);
+}
+
 }  // namespace
 
 bool asks_for_support(MemoryPath hint) {
@@ -168,17 +184,7 @@ Planned make_plan_on_best_path(Communicator& communicator, const PrivateComm& co
   std::optional<Planned> made;
   if (is_open) {
     compared = compare_paths(communicator, comm, agreed, *parameters);
-    agreed.path = MemoryPath::staged;
-    const bool takes_addresses = std::ranges::count(agreed.open_paths, MemoryPath::device_aware) > 0;
-    const std::string refusal = takes_addresses ? "" : "; " + agreed.path_reason;
-    agreed.path_reason = "the parameters '" + parameters->name + "' do not tell what messages between devices cost";
-    if (!compared.paths.empty()) {
-      const auto best = static_cast<std::size_t>(std::ranges::min_element(compared.seconds) - compared.seconds.begin());
-      agreed.path = compared.paths[best];
-      made = std::move(compared.plans[best]);
-      agreed.path_reason = "chosen with the parameters '" + parameters->name + "'";
-    }
-    agreed.path_reason += refusal;
+    made = choose_path(agreed, compared, *parameters);
   }
   if (agreed.path == MemoryPath::borrowed)
     limit_lending(agreed, *parameters);
