@@ -27,7 +27,7 @@ std::optional<double> peer_seconds(const Parameters& parameters, const DeviceCop
 constexpr double worth_a_kernel = 0.01;
 
 /// Rows of some bytes by a copy engine, or by a kernel if it is known what that takes.
-struct Way {
+struct RowCost {
   LinearCost engine;
   std::optional<LinearCost> kernel;
   double gap = 0;
@@ -61,26 +61,26 @@ KernelRows rows_of_kernel(const LinearCost& engine, const LinearCost& kernel, do
 }
 
 /// Between the device and the host.
-Way over_bus(const LinearCost& engine, const std::optional<LinearCost>& rows, const DeviceCopy& copy) {
-  Way way{engine, rows ? rows : copy.pack, copy.gap.value_or(0)};
-  if (!way.kernel) return way;
-  if (rows && way.gap > 0) way.rows = rows_of_kernel(engine, *rows, way.gap);
-  way.kernel->beta = std::max(way.kernel->beta, engine.beta);
-  if (copy.pack) way.kernel->beta = std::max(way.kernel->beta, copy.pack->beta);
-  return way;
+RowCost over_bus(const LinearCost& engine, const std::optional<LinearCost>& kernel, const DeviceCopy& copy) {
+  RowCost cost{engine, kernel ? kernel : copy.pack, copy.gap.value_or(0)};
+  if (!cost.kernel) return cost;
+  if (kernel && cost.gap > 0) cost.rows = rows_of_kernel(engine, *kernel, cost.gap);
+  cost.kernel->beta = std::max(cost.kernel->beta, engine.beta);
+  if (copy.pack) cost.kernel->beta = std::max(cost.kernel->beta, copy.pack->beta);
+  return cost;
 }
 
 /// By where a copy leads.
-struct Ways {
-  explicit Ways(const DeviceCopy& copy)
+struct RowCosts {
+  explicit RowCosts(const DeviceCopy& copy)
       : to_host(over_bus(copy.to_host, copy.rows_to_host, copy)),
         to_device(over_bus(copy.to_device, copy.rows_to_device, copy)),
         // The time of larger rows is negligible beside that of starting their copies.
         inside{{copy.to_host.alpha, 0}, copy.pack, copy.gap.value_or(0)} {}
 
-  Way to_host;
-  Way to_device;
-  Way inside;
+  RowCost to_host;
+  RowCost to_device;
+  RowCost inside;
 };
 
 class PathLoad {
@@ -91,7 +91,7 @@ class PathLoad {
         from_device_(path == MemoryPath::device_aware && conditions.buffers.any()),
         shares_(path != MemoryPath::device_aware),
         copy_(parameters.device_copy(conditions.processes)),
-        ways_(copy_) {}
+        row_costs_(copy_) {}
 
   /// Adds the messages that are copied from the sender's device, and takes them out of the plan, with the copies that
   /// pack or unpack nothing else.
@@ -158,8 +158,8 @@ class PathLoad {
   [[nodiscard]] double copy(const Step& step) const {
     const bool reads = from_device_ || (conditions_.buffers.send && step.from == Buffer::send);
     const bool writes = from_device_ || (conditions_.buffers.receive && step.to == Buffer::receive);
-    if (reads) return (writes ? ways_.inside : ways_.to_host).seconds(step.runs);
-    if (writes) return ways_.to_device.seconds(step.runs);
+    if (reads) return (writes ? row_costs_.inside : row_costs_.to_host).seconds(step.runs);
+    if (writes) return row_costs_.to_device.seconds(step.runs);
     double bytes = 0;
     for (const CopyRun& run : step.runs) bytes += static_cast<double>(run.bytes * run.count);
     return parameters_.copy_beta(1) * bytes;
@@ -170,7 +170,7 @@ class PathLoad {
   const bool from_device_;
   const bool shares_;
   const DeviceCopy copy_;
-  const Ways ways_;
+  const RowCosts row_costs_;
   double sent_ = 0;
   double received_ = 0;
   double copied_ = 0;
@@ -179,8 +179,8 @@ class PathLoad {
 }  // namespace
 
 CopyRule copy_rule(const Parameters& parameters, int processes) {
-  const Ways ways(parameters.device_copy(processes));
-  return {ways.to_host.rows, ways.to_device.rows, ways.inside.rows};
+  const RowCosts costs(parameters.device_copy(processes));
+  return {costs.to_host.rows, costs.to_device.rows, costs.inside.rows};
 }
 
 bool is_known(MemoryPath path, const Parameters& parameters) {
