@@ -82,8 +82,8 @@ constexpr const char* copy_inside = "d2d";
 constexpr const char* copy_from_peer = "ipc";
 constexpr const char* gather = "gather 8 B";
 constexpr const char* scatter = "scatter 8 B";
-constexpr std::string_view rows = "rows ";  // by a kernel, in a direction between the device and the host
-constexpr std::int64_t row_bytes = 4096;
+constexpr std::string_view kernel_rows = "rows ";  // by a kernel, in a direction between the device and the host
+constexpr std::int64_t kernel_row_bytes = 4096;
 
 /// What the device can reach where elements are moved and nothing is prepared.
 std::string plain(const std::string& transfer) {
@@ -134,11 +134,9 @@ class Bench {
         add_moves("pack " + readable_bytes(run), {{0, 0, run, 2 * run, run, total / run, 0, 1}}, a_, b_);
         add_moves("unpack " + readable_bytes(run), {{0, 0, run, run, 2 * run, total / run, 0, 1}}, a_, b_);
       }
-    if (total >= row_bytes) {
-      add_moves(std::string(rows) + "d2h", {{0, 0, row_bytes, 2 * row_bytes, row_bytes, total / row_bytes, 0, 1}}, a_,
-                host_);
-      add_moves(std::string(rows) + "h2d", {{0, 0, row_bytes, row_bytes, 2 * row_bytes, total / row_bytes, 0, 1}},
-                host_, a_);
+    if (constexpr std::int64_t row = kernel_row_bytes; total >= row) {
+      add_moves(std::string(kernel_rows) + "d2h", {{0, 0, row, 2 * row, row, total / row, 0, 1}}, a_, host_);
+      add_moves(std::string(kernel_rows) + "h2d", {{0, 0, row, row, 2 * row, total / row, 0, 1}}, host_, a_);
     }
     add_elements(bytes);
   }
@@ -338,7 +336,7 @@ const Series& find(const std::vector<Series>& all, const std::string& transfer) 
 
 /// What a transfer cannot be faster than.
 const Series& ceiling_of(const Series& series, const std::vector<Series>& all) {
-  if (series.transfer.starts_with(rows)) return find(all, series.transfer.substr(rows.size()));
+  if (series.transfer.starts_with(kernel_rows)) return find(all, series.transfer.substr(kernel_rows.size()));
   const auto found = std::ranges::find(all, plain(series.transfer), &Series::transfer);
   return found != all.end() ? *found : find(all, copy_inside);
 }
