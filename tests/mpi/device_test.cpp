@@ -421,6 +421,26 @@ TEST_F(DeviceTest, WithoutCostsThePathIsStaged) {
   EXPECT_MPI(LNW_Request_free(&request));
 }
 
+/// Their buffers are others in each call, so nothing is lent, whatever the hint and the costs.
+TEST_F(DeviceTest, FixedOperationsLendNothing) {
+  const MachineFile file(device_copies("alpha = 1e-8, beta = 0.0"));
+  const int counts[] = {bytes, bytes};
+  const int displacements[] = {0, bytes};
+  for (const char* const path : {"auto", "dd"}) {
+    const Info info({{"lnw_fixed_counts", "true"}, {"lnw_memory_path", path}, {"lnw_parameters", file.path()}});
+    const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), info.get());
+    for (int exchange = 0; exchange < 3; ++exchange) {
+      const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+      send.write(sent(rank(), exchange));
+      EXPECT_MPI(LNW_Neighbor_alltoallv(send.data(), counts, displacements, MPI_BYTE, receive.data(), counts,
+                                        displacements, MPI_BYTE, ring.get()));
+      Bytes result(2 * bytes);
+      receive.read(result);
+      EXPECT_EQ(result, received(exchange)) << path << ", exchange " << exchange;
+    }
+  }
+}
+
 TEST_F(DeviceTest, RowsAreMovedAsTheParametersSay) {
   constexpr int rows = 40;
   constexpr int row = bytes / rows;
