@@ -19,6 +19,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -81,6 +82,8 @@ constexpr const char* copy_inside = "d2d";
 constexpr const char* copy_from_peer = "ipc";
 constexpr const char* gather = "gather 8 B";
 constexpr const char* scatter = "scatter 8 B";
+constexpr std::string_view kernel_rows = "rows ";  // by a kernel, in a direction between the device and the host
+constexpr std::int64_t kernel_row_bytes = 4096;
 
 /// What the device can reach where elements are moved and nothing is prepared.
 std::string plain(const std::string& transfer) {
@@ -128,9 +131,13 @@ class Bench {
     const auto total = static_cast<std::int64_t>(bytes);
     for (const std::int64_t run : {std::int64_t{1} << 10, std::int64_t{64} << 10})
       if (total >= run) {
-        add_moves("pack " + readable_bytes(run), {{0, 0, run, 2 * run, run, total / run, 0, 1}});
-        add_moves("unpack " + readable_bytes(run), {{0, 0, run, run, 2 * run, total / run, 0, 1}});
+        add_moves("pack " + readable_bytes(run), {{0, 0, run, 2 * run, run, total / run, 0, 1}}, a_, b_);
+        add_moves("unpack " + readable_bytes(run), {{0, 0, run, run, 2 * run, total / run, 0, 1}}, a_, b_);
       }
+    if (constexpr std::int64_t row = kernel_row_bytes; total >= row) {
+      add_moves(std::string(kernel_rows) + "d2h", {{0, 0, row, 2 * row, row, total / row, 0, 1}}, a_, host_);
+      add_moves(std::string(kernel_rows) + "h2d", {{0, 0, row, row, 2 * row, total / row, 0, 1}}, host_, a_);
+    }
     add_elements(bytes);
   }
 
@@ -164,9 +171,9 @@ class Bench {
     std::vector<lnw_device_run> runs;
     for (std::size_t i = 0; i < places.size(); ++i)
       runs.push_back({8 * std::int64_t{places[i]}, 8 * static_cast<std::int64_t>(i), 8, 0, 0, 1, 0, 1});
-    add_moves(gather, runs);
+    add_moves(gather, runs, a_, b_);
     for (lnw_device_run& run : runs) std::swap(run.from, run.to);
-    add_moves(scatter, runs);
+    add_moves(scatter, runs, a_, b_);
     add_plain(places);
   }
   void add_plain(const std::vector<std::uint32_t>& places) {
@@ -187,11 +194,12 @@ class Bench {
     add(plain(gather), [move](const Stream& s) { move(s, true); });
     add(plain(scatter), [move](const Stream& s) { move(s, false); });
   }
-  void add_moves(std::string name, const std::vector<lnw_device_run>& runs) {
+  void add_moves(std::string name, const std::vector<lnw_device_run>& runs, const DeviceMemory& from,
+                 const DeviceMemory& to) {
     if (!is_wanted(wanted_, name)) return;
     auto moves = std::make_shared<Moves>(stream_.device(), runs);
-    add(std::move(name), [this, moves = std::move(moves)](const Stream& s) {
-      moves->launch(s, std::vector<void*>{a_.data(), b_.data()});
+    add(std::move(name), [&from, &to, moves = std::move(moves)](const Stream& s) {
+      moves->launch(s, std::vector<void*>{from.data(), to.data()});
     });
   }
 
@@ -328,6 +336,7 @@ const Series& find(const std::vector<Series>& all, const std::string& transfer) 
 
 /// What a transfer cannot be faster than.
 const Series& ceiling_of(const Series& series, const std::vector<Series>& all) {
+  if (series.transfer.starts_with(kernel_rows)) return find(all, series.transfer.substr(kernel_rows.size()));
   const auto found = std::ranges::find(all, plain(series.transfer), &Series::transfer);
   return found != all.end() ? *found : find(all, copy_inside);
 }

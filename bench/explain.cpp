@@ -179,19 +179,25 @@ int processes_per_device(const Machine& machine, Rank rank) {
 /// What the memory paths should take if all buffers are on devices; returns the fastest.
 MemoryPath print_paths(const std::vector<Plan>& plans, const Machine& machine, const Parameters& parameters) {
   std::vector<std::pair<double, MemoryPath>> paths;
-  for (const MemoryPath path : {MemoryPath::staged, MemoryPath::device_aware}) {
+  const auto lend_bytes = [&](int processes) { return largest_not_lent(parameters, processes, default_mailbox_bytes); };
+  for (const MemoryPath path : {MemoryPath::staged, MemoryPath::borrowed, MemoryPath::device_aware}) {
     if (!is_known(path, parameters)) continue;
     double seconds = 0;
     for (const Plan& plan : plans) {
       const Region node = machine.region(0, plan.rank);
-      const PathConditions conditions{{true, true}, node.members, processes_per_device(machine, plan.rank)};
+      const int processes = processes_per_device(machine, plan.rank);
+      const PathConditions conditions{
+          {true, true}, node.members, processes, lend_bytes(processes).value_or(never_lent)};
       seconds = std::max(seconds, path_seconds(path, plan, conditions, parameters));
     }
     paths.emplace_back(seconds, path);
   }
-  if (const std::optional<std::int64_t> limit =
-          largest_not_lent(parameters, processes_per_device(machine, 0), default_mailbox_bytes))
+  if (const std::optional<std::int64_t> limit = lend_bytes(processes_per_device(machine, 0)))
     std::cout << "memory path dd by the parameters '" << parameters.name << "': " << described_lending(*limit) << "\n";
+  const CopyRule rule = copy_rule(parameters, processes_per_device(machine, 0));
+  std::cout << "one kernel moves the rows of a copy to the host if they are shorter than "
+            << readable_bytes(rule.to_host.shorter_than) << ", to the device "
+            << readable_bytes(rule.to_device.shorter_than) << "; otherwise copy engines do\n";
   if (paths.size() < 2) {
     std::cout << "memory path staged: the parameters '" << parameters.name
               << "' do not tell what copies from devices and messages between them cost\n\n";
@@ -255,7 +261,7 @@ int explain(const Options& options) {
   print_lanes(setup, nodes);
   print_link_classes(setup.plans, machine);
   print_traffic(setup, nodes);
-  if (options.memory == "device" && print_paths(setup.plans, machine, parameters) == MemoryPath::staged)
+  if (options.memory == "device" && print_paths(setup.plans, machine, parameters) != MemoryPath::device_aware)
     plan = through_host(std::move(plan), {true, true});
   print_plan(plan);
   if (!options.svg.empty())

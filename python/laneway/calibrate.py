@@ -240,15 +240,28 @@ class _Fitter:
         for processes in sorted({int(record["processes"]) for record in self._series("device").records}):
             row: dict[str, object] = {"processes": processes}
             for direction, transfer in (_DEVICE_COPIES | _DEVICE_PACKS).items():
-                series = self._series("device", _busy, transfer=transfer, processes=processes)
+                series = self._series("device", _busy, transfer=transfer, processes=processes, batch=1)
                 if not series:
                     continue
                 fit = fit_terms((1.0, series.column("bytes")), series.seconds)
                 self._made.add(f"device_copies.{processes}.{direction}", fit, series)
                 row[direction] = {"alpha": fit.coefficients[0], "beta": fit.coefficients[1]}
+            if series := self._series("device", _busy, processes=processes, batch=_DEVICE_BATCH):
+                row["gap"] = self._gap(processes, series)
             copies.append(row)
         if copies:
             self._made.parameters["device_copies"] = copies
+
+
+    def _gap(self, processes: int, batches: Series) -> float:
+        """What each further copy of a batch takes, besides its bytes."""
+        single = self._series("device", _busy, transfer=_DEVICE_BATCHED, processes=processes, batch=1)
+        short = single.where("bytes", batches.column("bytes"))
+        series = Series([*short.records, *batches.records], np.concatenate([short.seconds, batches.seconds]))
+        batch = series.column("batch")
+        fit = fit_terms((1.0, batch - 1, batch * series.column("bytes")), series.seconds * batch)
+        self._made.add(f"device_copies.{processes}.gap", fit, series)
+        return fit.coefficients[1]
 
 
 def _protocol(piece: Piece) -> dict[str, object]:
@@ -315,6 +328,8 @@ def _describe(name: str, calibration: Calibration) -> str:
             return f"{value['message'] * 1e6:.3g} µs a message, {value['byte'] * 1e9:.3g} ns/B"
         return f"{value * 1e9:.3g} ns/B" if rest == "pack" else f"{value * 1e6:.3g} µs"
     alpha, beta, *message = calibration.fits[name].coefficients
+    if rest.endswith(".gap"):
+        return f"{beta * 1e6:.3g} µs a copy"
     if message:
         return f"{beta * 1e9:.3g} ns/B, {message[0] * 1e6:.3g} µs a message"
     if top == "device_copies":
@@ -369,20 +384,34 @@ def _described(records: Sequence[Record]) -> Record:
     return run
 
 
-_DEVICE_COPIES = {"to_device": "h2d", "to_host": "d2h", "from_peer": "ipc"}
+_DEVICE_COPIES = {
+    "to_device": "h2d",
+    "to_host": "d2h",
+    "from_peer": "ipc",
+    "rows_to_device": "rows h2d",
+    "rows_to_host": "rows d2h",
+}
 _DEVICE_PACKS = {"pack": "gather 8 B"}
 """Names of ``device_copies`` in parameter files, and what ``laneway-bench device`` calls them."""
+_DEVICE_BATCHED = "d2h"
+_DEVICE_BATCH = 16
+"""What is also copied so many times before it is waited for."""
 _DEVICE_BYTES = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
 
 
 def _measure_device(job: launch.Job, run: Record, quick: bool, raw: Path) -> list[Record]:
     """Copies between host and device and from a peer's, and packing, one at a time in each of 1, 2, … processes of a
-    node; none where there is no device. Without MPI."""
+    node, and small copies in batches; none where there is no device. Without MPI."""
     processes = [count for count in (1, 2, 4, 8) if count <= max(1, int(run["ranks"]) // int(run["nodes"]))]
-    options = ["--processes", ",".join(map(str, processes)), "--batch", "1", "--iterations", "10" if quick else "40"]
+    options = ["--processes", ",".join(map(str, processes)), "--iterations", "10" if quick else "40"]
     command = [find_program("laneway-bench", job.mpi), "device", *options, "--if-any", "--json", str(raw)]
-    for transfers, sizes in ((_DEVICE_COPIES, _DEVICE_BYTES), (_DEVICE_PACKS, _DEVICE_BYTES[:-2])):
-        what = ["--transfer", ",".join(transfers.values()), "--bytes", ",".join(sizes[1::2] if quick else sizes)]
+    for transfers, sizes, batch in (
+        (_DEVICE_COPIES.values(), _DEVICE_BYTES, 1),
+        (_DEVICE_PACKS.values(), _DEVICE_BYTES[:-2], 1),
+        ((_DEVICE_BATCHED,), _DEVICE_BYTES[:4], _DEVICE_BATCH),
+    ):
+        what = ["--transfer", ",".join(transfers), "--bytes", ",".join(sizes[1::2] if quick else sizes)]
+        what += ["--batch", str(batch)]
         done = subprocess.run(
             [*command, *what], env={**os.environ, **job.variables}, capture_output=True, text=True, check=False
         )

@@ -83,16 +83,17 @@ DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* cons
                            std::size_t steps)
     : unit_of_(steps, -1) {
   std::copy(bases.begin(), bases.end(), bases_.begin());
-  const OnDevice buffers = memory.on_device();
-  device_aware_ = memory.device_aware && buffers.any();
+  buffers_ = memory.on_device();
+  rule_ = memory.rule;
+  device_aware_ = memory.device_aware && buffers_.any();
   host_waits_ = memory.host_touches;
   send_is_pageable_ = memory.send.kind == MemoryKind::host;
   receive_is_pageable_ = memory.receive.kind == MemoryKind::host;
-  if (buffers.send) queues_[reading].device = Device(memory.send);
-  if (buffers.receive) queues_[writing].device = Device(memory.receive);
+  if (buffers_.send) queues_[reading].device = Device(memory.send);
+  if (buffers_.receive) queues_[writing].device = Device(memory.receive);
   for (const MemoryInfo* known : {&memory.receive, &memory.send})
     if (known->plugin != nullptr) device_ = Device(*known);
-  if (buffers.any()) device_ = buffers.send ? queues_[reading].device : queues_[writing].device;
+  if (buffers_.any()) device_ = buffers_.send ? queues_[reading].device : queues_[writing].device;
   for (Queue& queue : queues_)
     if (queue.device) queue.stream = Stream(queue.device);
 }
@@ -108,6 +109,12 @@ DeviceCopies::~DeviceCopies() {
   for (const Queue& queue : queues_)
     if (queue.stream && !units_.empty())
       queue.device.table().stream_synchronize(queue.device.number(), queue.stream.handle());
+}
+
+const KernelRows& DeviceCopies::rows_of_kernel(const Step& step) const {
+  const bool reads = borrows(step) || (step.from == Buffer::send ? buffers_.send : device_aware_);
+  const bool writes = step.to == Buffer::receive ? buffers_.receive : device_aware_;
+  return rule_.of(reads, writes);
 }
 
 void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) {
@@ -128,10 +135,11 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
     const Step& step = plan.steps[static_cast<std::size_t>(s)];
     const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from) : 0;
     const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to) : 1;
+    const KernelRows& of_kernel = rows_of_kernel(step);
     for (const CopyRun& run : step.runs) {
       const bool reaches = (step.from != Buffer::send || !send_is_pageable_ || borrows(step)) &&
                            (step.to != Buffer::receive || !receive_is_pageable_);
-      if (reaches && moved_by_kernel(run, rows)) {
+      if (reaches && of_kernel.contain(run, rows)) {
         moved.push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, from, to});
         continue;
       }

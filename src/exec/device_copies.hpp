@@ -12,6 +12,7 @@
 #include "device/device.hpp"
 #include "device/memory.hpp"
 #include "pattern/pattern.hpp"
+#include "plan/kernel_rows.hpp"
 #include "plan/plan.hpp"
 #include "plan/through_host.hpp"
 
@@ -30,6 +31,7 @@ struct BufferMemory {
 
   bool host_touches = false;  ///< some of what the operation touches is in memory that the host may touch
   bool device_aware = false;  ///< the transport takes addresses on these devices
+  CopyRule rule = {};         ///< of copies from and to these devices
 
   [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
 };
@@ -164,6 +166,7 @@ class DeviceCopies {
     std::int64_t bytes = 0;
   };
 
+  [[nodiscard]] const KernelRows& rows_of_kernel(const Step& step) const;
   void launch(Unit& unit, std::span<void* const> bases);
   void finish_trailing();
 
@@ -174,8 +177,10 @@ class DeviceCopies {
   std::array<void*, buffer_kinds> bases_{};
   Mirror mirror_;
   std::vector<Unit> units_;
-  std::vector<int> unit_of_;          // by step; -1: the host's
-  Device device_;                     // of the buffers, or any
+  std::vector<int> unit_of_;  // by step; -1: the host's
+  Device device_;             // of the buffers, or any
+  OnDevice buffers_;
+  CopyRule rule_;
   bool device_aware_ = false;         // nobody begins anything before the user's stream is done
   bool host_waits_ = false;           // for the user's stream at the start, because the host touches a buffer itself
   bool send_is_pageable_ = false;     // so that no kernel can read it

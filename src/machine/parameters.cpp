@@ -82,12 +82,20 @@ LinearCost read_cost(TomlTable& table, const std::string& key) {
   return *cost;
 }
 
+std::optional<double> read_optional_number(TomlTable& table, const std::string& key) {
+  table.skip(key);
+  return table.has(key) ? std::optional(table.number(key)) : std::nullopt;
+}
+
 DeviceCopy read_device_copy(TomlTable& table, int processes) {
   return {.processes = processes,
           .to_device = read_cost(table, "to_device"),
           .to_host = read_cost(table, "to_host"),
           .from_peer = read_optional_cost(table, "from_peer"),
-          .pack = read_optional_cost(table, "pack")};
+          .pack = read_optional_cost(table, "pack"),
+          .rows_to_host = read_optional_cost(table, "rows_to_host"),
+          .rows_to_device = read_optional_cost(table, "rows_to_device"),
+          .gap = read_optional_number(table, "gap")};
 }
 
 Overhead read_overhead(TomlTable& table, const std::string& key) {
@@ -98,18 +106,13 @@ Overhead read_overhead(TomlTable& table, const std::string& key) {
   return overhead;
 }
 
-double optional_number(TomlTable& table, const std::string& key) {
-  table.skip(key);
-  return table.has(key) ? table.number(key) : 0;
-}
-
 void read_overheads(TomlTable& table, Parameters& parameters) {
   parameters.network_overhead = read_overhead(table, "network");
   parameters.node_overhead = read_overhead(table, "node");
   parameters.shared_overhead = read_overhead(table, "shared");
-  parameters.flag = optional_number(table, "flag");
-  parameters.match = optional_number(table, "match");
-  parameters.pack = optional_number(table, "pack");
+  parameters.flag = read_optional_number(table, "flag").value_or(0);
+  parameters.match = read_optional_number(table, "match").value_or(0);
+  parameters.pack = read_optional_number(table, "pack").value_or(0);
   table.finish();
 }
 

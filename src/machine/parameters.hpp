@@ -61,6 +61,9 @@ struct DeviceCopy {
   LinearCost to_host;                   ///< and to it
   std::optional<LinearCost> from_peer;  ///< out of another process's memory, on another device if the node has several
   std::optional<LinearCost> pack;       ///< of small pieces that a kernel gathers or scatters inside the device
+  std::optional<LinearCost> rows_to_host;    ///< of rows of some KiB that a kernel moves to the memory of the host
+  std::optional<LinearCost> rows_to_device;  ///< and from it
+  std::optional<double> gap;  ///< seconds that each further copy takes in a stream, besides those for its bytes
 };
 
 /// What is known of the link, or of the next one outside or inside; null if nothing is.

@@ -143,10 +143,14 @@ const DeviceSupport& device_support(const Device& device) {
   return found != known.end() ? found->second : known.emplace(&device.plugin(), find_out(device)).first->second;
 }
 
-BufferMemory glance_at(const Buffers& buffers, const Plan& plan, bool gives_addresses) {
-  BufferMemory where = glance_at(buffers, plan);
-  where.device_aware = gives_addresses && where.on_device().any() && device_support(where).takes;
+BufferMemory with_use(BufferMemory where, const DeviceUse& use) {
+  where.device_aware = use.gives_addresses && where.on_device().any() && device_support(where).takes;
+  where.rule = use.rule;
   return where;
+}
+
+BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use) {
+  return with_use(glance_at(buffers, plan), use);
 }
 
 DeviceSupport device_support(const BufferMemory& buffers) {

@@ -22,8 +22,15 @@ struct DeviceSupport {
 /// Of all devices that the buffers are on: takes, if they are on none.
 [[nodiscard]] DeviceSupport device_support(const BufferMemory& buffers);
 
-/// As glance_at of an executor's buffers; `gives_addresses`: to the MPI library, where it takes them. Whether it does
-/// is each rank's own business.
-[[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan, bool gives_addresses);
+/// What has been decided about devices for an operation, whichever buffers it is given.
+struct DeviceUse {
+  bool gives_addresses = false;  ///< to the MPI library, where it takes them; whether it does is each rank's business
+  CopyRule rule = {};
+};
+
+/// For an executor.
+[[nodiscard]] BufferMemory with_use(BufferMemory where, const DeviceUse& use);
+/// As glance_at of an executor's buffers.
+[[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use);
 
 }  // namespace laneway

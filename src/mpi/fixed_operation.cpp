@@ -54,6 +54,7 @@ FixedOperation::FixedOperation(Communicator& communicator, const Describe& descr
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe, buffers);
   agreed.hints.shared_staging = 0;  // exchanges of several operations may be active
+  lend_nothing(agreed);
   Planned planned = choice == Choice::to_try ? plan_to_try(communicator, *comm, agreed)
                                              : make_plan_on_best_path(communicator, *comm, agreed);
   tell_reasons(planned.reasons, comm->rank());
@@ -62,10 +63,10 @@ FixedOperation::FixedOperation(Communicator& communicator, const Describe& descr
   pattern_ = std::move(agreed.pattern);
   plan_ = std::move(planned.plan);
   reasons_ = std::move(planned.reasons);
-  gives_device_addresses_ = agreed.path == MemoryPath::device_aware;
+  device_use_ = device_use(agreed);
   order_ = std::make_shared<StartOrder>(comm, agreed.tag);
   if (!is_direct() || planned.memory)
-    bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory), gives_device_addresses_);
+    bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory), device_use_);
 }
 
 void FixedOperation::check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const {
@@ -79,8 +80,8 @@ void FixedOperation::check(Communicator& communicator, const Describe& describe,
 
 std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Progress progress) const {
   return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, progress)
-                : std::make_unique<NonblockingExchange>(order_, plan_, buffers,
-                                                        glance_at(buffers, *plan_, gives_device_addresses_), progress);
+                : std::make_unique<NonblockingExchange>(order_, plan_, buffers, glance_at(buffers, *plan_, device_use_),
+                                                        progress);
 }
 
 FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const Communicator::FixedKey& key,

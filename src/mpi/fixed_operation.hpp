@@ -32,7 +32,6 @@ class FixedOperation {
   [[nodiscard]] std::unique_ptr<NonblockingExchange> start(Buffers buffers, Progress progress) const;
 
   [[nodiscard]] const Reasons& reasons() const { return reasons_; }
-  [[nodiscard]] bool gives_device_addresses() const { return gives_device_addresses_; }
   /// Whether each edge is one message.
   [[nodiscard]] bool is_direct() const { return reasons_.strategy == "direct"; }
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
@@ -43,7 +42,7 @@ class FixedOperation {
   RankPattern pattern_;
   std::shared_ptr<const Plan> plan_;
   Reasons reasons_;
-  bool gives_device_addresses_ = false;  // to the MPI library
+  DeviceUse device_use_;
   std::shared_ptr<StartOrder> order_;
   std::shared_ptr<BoundPlan> bound_;  // null if each edge is a message that needs no help
 };

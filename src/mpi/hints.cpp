@@ -60,7 +60,7 @@ constexpr std::array<HintRow, 20> rows = {{
     {"lnw_memory_path", "LANEWAY_MEMORY_PATH", "auto", "auto, staged, md, dd, device",
      "how data in buffers on devices gets to other ranks: staged, or md: each rank copies its own through the host's "
      "memory; dd: ranks of a node copy straight from each other's devices; device: the MPI library gets addresses on "
-     "devices, if it takes them; auto: staged or device, by predicted costs"},
+     "devices, if it takes them; auto: one of these, by predicted costs"},
     {"lnw_stream", "", "", "the address of a stream, as a number: 0x7f10aa00",
      "persistent operations with buffers on a device: what is in the stream at the start comes before an exchange, "
      "what "

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "mpi/device_support.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -28,7 +27,7 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
   const auto known = std::find_if(bindings_.begin(), bindings_.end(), [&](const Binding& binding) {
     return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
   });
-  const BufferMemory where = glance_at(buffers, *plan_, gives_device_addresses_);
+  const BufferMemory where = glance_at(buffers, *plan_, device_use_);
   const bool usable = known != bindings_.end() && !known->executor->uses_device() && !where.on_device().any();
   if (known != bindings_.end())
     std::rotate(bindings_.begin(), known, known + 1);

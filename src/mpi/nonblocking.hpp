@@ -9,6 +9,7 @@
 
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/device_support.hpp"
 
 namespace laneway {
 
@@ -39,9 +40,8 @@ class StartOrder {
 /// buffers; they are addresses only, so it does not matter what becomes of these. One exchange at a time.
 class BoundPlan {
  public:
-  /// `gives_device_addresses`: to the MPI library, where it takes them.
-  BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, bool gives_device_addresses)
-      : plan_(std::move(plan)), memory_(std::move(memory)), gives_device_addresses_(gives_device_addresses) {}
+  BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, const DeviceUse& device_use)
+      : plan_(std::move(plan)), memory_(std::move(memory)), device_use_(device_use) {}
 
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
   /// Valid until the next call.
@@ -57,7 +57,7 @@ class BoundPlan {
   };
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
-  bool gives_device_addresses_;
+  DeviceUse device_use_;
   std::vector<Binding> bindings_;  // the last used one first
 };
 

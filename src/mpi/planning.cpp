@@ -83,6 +83,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   agreed.hints.strategy.row = &strategies().front();
   std::exception_ptr failure;
   std::optional<Rank> region;
+  bool can_lend = false;
   try {
     agreed.pattern = describe(communicator.topology());
     if (buffers) agreed.where = look_at(*buffers, extents_of(agreed.pattern));
@@ -90,17 +91,19 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
     communicator.read_descriptions(agreed.hints);
     region = communicator.known_region(agreed.hints);
     if (asks_for_support(agreed.hints.path)) votes.support = device_support(agreed.where);
+    can_lend = find_lending(agreed, buffers.value_or(Buffers{}));
   } catch (...) {
     failure = std::current_exception();
   }
   // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
   const bool no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
   const Agreement agreement =
-      agree(comm, failure, agreed.hints, {world_node_is_known(), no_device, votes.support.takes}, region);
-  const auto [translate, no_devices, all_support] = agreement.flags;
+      agree(comm, failure, agreed.hints, {world_node_is_known(), no_device, votes.support.takes, can_lend}, region);
+  const auto [translate, no_devices, all_support, all_lend] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);
   votes.no_devices = no_devices;
   votes.all_support = all_support;
+  votes.all_lend = all_lend;
   resolve_path(agreed, votes);
   if (!no_devices && agreed.hints.machine.empty() && !communicator.node_devices)
     find_devices(communicator, comm, agreed.where, translate);
@@ -108,6 +111,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   if (agreed.hints.check) check_edges(comm, agreed.pattern);
   agreed.regions = communicator.regions(agreed.hints, translate);
   agreed.sharing = find_sharing(communicator, agreed.hints, translate);
+  if (!no_devices) agreed.rule = find_copy_rule(communicator, comm, agreed);
   return agreed;
 }
 

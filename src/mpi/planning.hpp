@@ -34,8 +34,10 @@ struct Agreed {
   BufferMemory where;  ///< this rank's buffers, as far as they are known
   MemoryPath path = MemoryPath::staged;
   std::string path_reason;
-  std::uint64_t lends = 0;    ///< see LocalOptions
-  std::uint64_t borrows = 0;  ///< see LocalOptions
+  std::vector<MemoryPath> open_paths;  ///< those that there are, `staged` first, if `path` is automatic
+  std::uint64_t lends = 0;             ///< see LocalOptions
+  std::uint64_t borrows = 0;           ///< see LocalOptions
+  CopyRule rule;                       ///< of this rank's copies from and to devices
 };
 
 /// Collective: agrees on hints and arguments, `buffers` among them if they are known. If the arguments of any rank are

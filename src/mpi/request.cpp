@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/address.hpp"
 #include "core/error.hpp"
-#include "core/mix.hpp"
-#include "device/ipc.hpp"
 #include "mpi/background.hpp"
 #include "mpi/costs.hpp"
 #include "mpi/fixed_operation.hpp"
@@ -68,33 +65,8 @@ namespace {
 
 /// For calls that agree on nothing.
 BufferMemory glance_at(const Communicator& communicator, const Buffers& buffers, const Plan& plan) {
-  return laneway::glance_at(buffers, plan, resolve_memory_path(communicator.hints) == MemoryPath::device_aware);
-}
-
-std::uint64_t kind_of(const DevicePlugin& plugin) {
-  std::uint64_t hash = 0;
-  for (const char* c = plugin.vendor(); *c != '\0'; ++c) hash = mix(hash ^ static_cast<unsigned char>(*c));
-  return hash;
-}
-
-/// Of the devices that the send buffer is on, if other processes can open it; 0 if not.
-std::uint64_t lent_kind(const MemoryInfo& memory, const Buffers& buffers, const Extents& extents) {
-  if (memory.host_may_touch() || !Device(memory).has(LNW_DEVICE_HAS_IPC_MEMORY)) return 0;
-  try {
-    std::byte* const base = static_cast<std::byte*>(const_cast<void*>(buffers.send));
-    (void)share_device_memory(at(base, extents.send.offset));
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::unsupported) return 0;
-    throw;
-  }
-  return kind_of(*memory.plugin);
-}
-
-/// Of the devices with which this rank can open others' memory; 0 if it has none.
-std::uint64_t borrowed_kind(const MemoryInfo& memory) {
-  if (!memory.host_may_touch()) return kind_of(*memory.plugin);
-  const std::vector<Device> all = all_devices();
-  return all.empty() ? 0 : kind_of(all.front().plugin());
+  const bool gives_addresses = resolve_memory_path(communicator.hints) == MemoryPath::device_aware;
+  return laneway::glance_at(buffers, plan, DeviceUse{gives_addresses});
 }
 
 }  // namespace
@@ -103,15 +75,10 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   Agreed agreed = agree_on(communicator, *priv, info, describe, buffers);
-  if (agreed.path == MemoryPath::borrowed) {
-    agreed.lends = lent_kind(agreed.where.send, buffers ? *buffers : Buffers{}, extents_of(agreed.pattern));
-    agreed.borrows = borrowed_kind(agreed.where.receive);
-    limit_lending(communicator, *priv, agreed);
-  }
   Planned planned = make_plan_on_best_path(communicator, *priv, agreed);
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),
                                                std::move(planned.reasons), std::move(agreed.regions.front())));
-  request->path_ = agreed.path;
+  request->device_use_ = device_use(agreed);
   request->progress_ = provide_progress(agreed.hints.progress);
   request->stream_ = agreed.hints.stream;
   tell_reasons(request->reasons_, priv->rank());
@@ -166,8 +133,7 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  BufferMemory where = look_at(buffers, extents_of(*plan_));
-  where.device_aware = path_ == MemoryPath::device_aware && device_support(where).takes;
+  const BufferMemory where = with_use(look_at(buffers, extents_of(*plan_)), device_use_);
   auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_, memory_);
   if (stream_) exchange->set_stream(stream_);
   exchange_ = std::move(exchange);

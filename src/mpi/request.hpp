@@ -105,7 +105,7 @@ class Request {
   std::unique_ptr<NonblockingExchange> nonblocking_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
-  MemoryPath path_ = MemoryPath::staged;
+  DeviceUse device_use_;
   Progress progress_ = Progress::in_calls;
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;

@@ -19,15 +19,6 @@ struct OnDevice {
 /// long as the copy itself.
 inline constexpr std::int64_t device_copy_bytes = 262144;
 
-/// Rows of a copy from or to a device are moved by its copy engine from this size on, smaller ones by one kernel, all
-/// of them at once; so few that they are not worth a kernel by the engine, too.
-inline constexpr std::int64_t engine_row_bytes = 65536;
-inline constexpr std::int64_t few_rows = 2;
-/// Whether a kernel moves the rows of a run; `rows`: of all runs that can begin together.
-[[nodiscard]] inline bool moved_by_kernel(const CopyRun& run, std::int64_t rows) {
-  return rows > few_rows && run.bytes < engine_row_bytes;
-}
-
 /// Lets messages, which only the host can send and receive, go through its memory. What they need of the send buffer
 /// is copied into the plan's shadow, each byte once and in chunks for which sends wait one by one; what they bring is
 /// copied from the shadow to the receive buffer. Copies, puts and takes between a device's buffer and memory of the

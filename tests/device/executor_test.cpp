@@ -3,6 +3,7 @@
 #include "exec/executor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -100,6 +101,10 @@ std::unique_ptr<Executor> make_executor(const Plan& plan, const Buffers& buffers
                                         std::shared_ptr<NodeMemory> memory = nullptr) {
   BufferMemory where = glance_at(buffers, plan);
   where.device_aware = path == MemoryPath::device_aware;
+  // Rows are a kernel's, an engine's, or some the one's and some the other's.
+  constexpr std::array rows = {KernelRows{}, KernelRows{0, 24}, KernelRows{0, 1 << 30}, KernelRows{0, 0}};
+  const auto rule = static_cast<std::size_t>(plan.rank);
+  where.rule = {rows[rule % 4], rows[(rule + 1) % 4], rows[(rule + 2) % 4]};
   return std::make_unique<Executor>(std::make_shared<const Plan>(plan), buffers, where, transport, std::move(memory));
 }
 

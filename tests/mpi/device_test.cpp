@@ -338,63 +338,175 @@ TEST_F(DeviceTest, AnAnswerForTheMpiLibraryIsYesOrNo) {
   expect_error(code, {"LANEWAY_DEVICE_AWARE_MPI=perhaps", "valid are 0 and 1"});
 }
 
+/// Rank 0's text as a machine file that all ranks can read until the end of the scope.
+class MachineFile {
+ public:
+  explicit MachineFile(const std::string& text) {
+    int process = getpid();
+    MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    path_ = testing::TempDir() + "laneway_machine_" + std::to_string(process) + ".toml";
+    if (rank() == 0) std::ofstream(path_) << "name = \"costs\"\nprovenance = \"a test\"\n" << text;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  ~MachineFile() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0) std::remove(path_.c_str());
+  }
+  MachineFile(const MachineFile&) = delete;
+  MachineFile& operator=(const MachineFile&) = delete;
+  [[nodiscard]] const char* path() const { return path_.c_str(); }
+
+ private:
+  std::string path_;
+};
+
+/// What copies through the host take is 2e-6 s and 2e-9 s a byte.
+std::string device_copies(const std::string& from_peer) {
+  return "[[device_copies]]\nprocesses = 1\n"
+         "to_device = { alpha = 1e-6, beta = 1e-9 }\nto_host = { alpha = 1e-6, beta = 1e-9 }\nfrom_peer = { " +
+         from_peer + " }\n";
+}
+
+std::string device_links(const std::string& cost) {
+  return "device_links.network.protocols = [{ name = \"eager\", " + cost + " }]\n";
+}
+
 TEST_F(DeviceTest, ThePathIsChosenByCosts) {
-  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
-  for (const char* parameters : {"lassen", "default-node"}) {
-    LNW_Request request = make(send.data(), receive.data(), {{"lnw_parameters", parameters}});
+  const std::string fast = "alpha = 1e-8, beta = 0.0", slow = "alpha = 1.0, beta = 1.0";
+  struct Case {
+    std::string costs;
+    const char* path;        // that is chosen where the MPI library takes addresses on devices
+    const char* other_path;  // and where it does not
+    bool knows_device = true;
+  };
+  for (const Case& c : {Case{device_links(slow) + device_copies(fast), "dd", "dd"},
+                        Case{device_links(slow) + device_copies(slow), "staged", "staged"},
+                        Case{device_links(fast) + device_copies("alpha = 5e-7, beta = 0.0"), "device", "dd"},
+                        Case{device_links(fast) + device_copies(slow), "device", "staged"},
+                        Case{device_copies(fast), "dd", "dd", false}}) {
+    const MachineFile file(c.costs);
+    ring_ = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));  // which has not read the file yet
+    const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+    LNW_Request request = make(send.data(), receive.data(), {{"lnw_parameters", file.path()}});
     const std::string reason = why(request, "lnw_memory_path_reason");
-    const bool compared = mpi_takes_addresses() && parameters == std::string("lassen");
-    EXPECT_EQ(why(request, "lnw_path_cost_staged").empty(), !compared) << reason;
-    if (compared) {
-      const double staged = std::stod(why(request, "lnw_path_cost_staged"));
-      const double device = std::stod(why(request, "lnw_path_cost_device"));
-      EXPECT_EQ(why(request, "lnw_memory_path"), device < staged ? "device" : "staged");
-      EXPECT_NE(reason.find("lassen"), std::string::npos) << reason;
-    } else {
-      EXPECT_EQ(why(request, "lnw_memory_path"), "staged");
+    if (size() > 1) {
+      const std::string path = mpi_takes_addresses() ? c.path : c.other_path;
+      EXPECT_EQ(why(request, "lnw_memory_path"), path) << reason;
+      EXPECT_EQ(plan_text(request).find("\"lent\"") != std::string::npos, path == "dd");
     }
-    expect_exchange(request, send, receive, 5);
+    EXPECT_NE(reason.find("chosen with the parameters 'costs'"), std::string::npos) << reason;
+    for (const char* const path : {"staged", "dd"})
+      EXPECT_FALSE(why(request, std::string("lnw_path_cost_") + path).empty()) << reason;
+    EXPECT_EQ(why(request, "lnw_path_cost_device").empty(), !mpi_takes_addresses() || !c.knows_device);
+    for (int exchange = 0; exchange < 3; ++exchange) expect_exchange(request, send, receive, exchange);
     EXPECT_MPI(LNW_Request_free(&request));
   }
 }
 
+TEST_F(DeviceTest, WithoutCostsThePathIsStaged) {
+  const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+  const Mirror pinned(Mirror::Kind::pinned, 2 * bytes);
+  LNW_Request request = make(send.data(), receive.data(), {{"lnw_parameters", "default-node"}});
+  EXPECT_EQ(why(request, "lnw_memory_path"), "staged");
+  EXPECT_TRUE(why(request, "lnw_path_cost_staged").empty());
+  expect_exchange(request, send, receive, 5);
+  EXPECT_MPI(LNW_Request_free(&request));
+  // One rank that sends from the host's memory cannot lend it.
+  const MachineFile file(device_copies("alpha = 1e-8, beta = 0.0"));
+  const Mirror& mine = rank() == 0 ? pinned : send;
+  request = make(mine.data(), receive.data(), {{"lnw_parameters", file.path()}});
+  EXPECT_EQ(why(request, "lnw_memory_path"), "staged");
+  EXPECT_TRUE(why(request, "lnw_path_cost_dd").empty());
+  expect_exchange(request, mine, receive, 6);
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Their buffers are others in each call, so nothing is lent, whatever the hint and the costs.
+TEST_F(DeviceTest, FixedOperationsLendNothing) {
+  const MachineFile file(device_copies("alpha = 1e-8, beta = 0.0"));
+  const int counts[] = {bytes, bytes};
+  const int displacements[] = {0, bytes};
+  for (const char* const path : {"auto", "dd"}) {
+    const Info info({{"lnw_fixed_counts", "true"}, {"lnw_memory_path", path}, {"lnw_parameters", file.path()}});
+    const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), info.get());
+    for (int exchange = 0; exchange < 3; ++exchange) {
+      const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+      send.write(sent(rank(), exchange));
+      EXPECT_MPI(LNW_Neighbor_alltoallv(send.data(), counts, displacements, MPI_BYTE, receive.data(), counts,
+                                        displacements, MPI_BYTE, ring.get()));
+      Bytes result(2 * bytes);
+      receive.read(result);
+      EXPECT_EQ(result, received(exchange)) << path << ", exchange " << exchange;
+    }
+  }
+}
+
+TEST_F(DeviceTest, RowsAreMovedAsTheParametersSay) {
+  constexpr int rows = 40;
+  constexpr int row = bytes / rows;
+  MPI_Datatype strided = MPI_DATATYPE_NULL;
+  MPI_Type_vector(rows, row, 2 * row, MPI_BYTE, &strided);
+  MPI_Type_commit(&strided);
+  // What a kernel takes, so that rows are the engine's or the kernel's.
+  const std::string engine = "{ alpha = 1.0, beta = 1.0 }", kernel = "{ alpha = 0.0, beta = 0.0 }";
+  for (const auto& [to_host, to_device] : {std::pair(engine, engine), {kernel, engine}, {engine, kernel}}) {
+    const MachineFile file(device_copies("alpha = 0.0, beta = 0.0") + "gap = 1e-6\nrows_to_host = " + to_host +
+                           "\nrows_to_device = " + to_device + "\n");
+    ring_ = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+    const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
+    const int counts[] = {1, 1};
+    const MPI_Aint displacements[] = {0, row};
+    const MPI_Datatype types[] = {strided, strided};
+    LNW_Request request = LNW_REQUEST_NULL;
+    const Info info({{"lnw_parameters", file.path()}, {"lnw_memory_path", "staged"}});
+    EXPECT_MPI(LNW_Neighbor_alltoallw_init(send.data(), counts, displacements, types, receive.data(), counts,
+                                           displacements, types, ring_.get(), info.get(), &request));
+    send.write(sent(rank(), 1));
+    const std::uint64_t before = moves_through_host();
+    run(request);
+    // An engine moves two edges' rows one by one.
+    const std::uint64_t moves = moves_through_host() - before;
+    if (size() > 1) {
+      EXPECT_EQ(moves >= 4 * rows, to_host == engine && to_device == engine) << moves;
+      EXPECT_GE(moves, 2 * rows);
+    }
+    Bytes result(2 * bytes);
+    receive.read(result);
+    const Bytes left = sent((rank() + size() - 1) % size(), 1), right = sent((rank() + 1) % size(), 1);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      const bool is_first = i / row % 2 == 0;
+      EXPECT_EQ(result[i], (size() <= 2 ? right : is_first ? left : right)[i]) << i;
+    }
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+  MPI_Type_free(&strided);
+}
+
 /// Where a machine file says what copies from a peer's device take, it decides which messages are such copies.
 TEST_F(DeviceTest, MessagesAreLentWhereThatIsPredictedToBeFaster) {
-  int process = getpid();
-  MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  const std::string path = testing::TempDir() + "laneway_lending_" + std::to_string(process) + ".toml";
   struct Case {
     const char* from_peer;
     bool lends;
     const char* reason;
   };
-  // Through the host a message takes 2e-6 s and 2e-9 s a byte.
-  for (const Case& c : {Case{"alpha = 1e-6, beta = 1e-9", true, "'lending' all messages inside a node are taken"},
+  for (const Case& c : {Case{"alpha = 1e-6, beta = 1e-9", true, "'costs' all messages inside a node are taken"},
                         Case{"alpha = 6e-6, beta = 1e-9", false, "of more than 4000 bytes are taken"},
                         Case{"alpha = 4e-6, beta = 1e-9", true, "of more than 2000 bytes are taken"},
                         Case{"alpha = 0.0, beta = 2e-6", false, "no messages inside a node are taken"}}) {
-    if (rank() == 0)
-      std::ofstream(path) << "name = \"lending\"\nprovenance = \"a test\"\n"
-                             "links.node.protocols = [{ name = \"eager\", alpha = 0.0, beta = 0.0 }]\n"
-                             "[[device_copies]]\nprocesses = 1\n"
-                             "to_device = { alpha = 1e-6, beta = 1e-9 }\nto_host = { alpha = 1e-6, beta = 1e-9 }\n"
-                             "from_peer = { "
-                          << c.from_peer << " }\n";
-    MPI_Barrier(MPI_COMM_WORLD);
+    const MachineFile file("links.node.protocols = [{ name = \"eager\", alpha = 0.0, beta = 0.0 }]\n" +
+                           device_copies(c.from_peer));
     ring_ = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));  // which has not read the file yet
     const Mirror send(Mirror::Kind::device, 2 * bytes), receive(Mirror::Kind::device, 2 * bytes);
     LNW_Request request =
         make(send.data(), receive.data(),
-             {{"lnw_memory_path", "dd"}, {"lnw_parameters", path.c_str()}, {"lnw_strategy", "direct"}});
+             {{"lnw_memory_path", "dd"}, {"lnw_parameters", file.path()}, {"lnw_strategy", "direct"}});
     const std::string reason = why(request, "lnw_memory_path_reason");
     EXPECT_NE(reason.find(c.reason), std::string::npos) << reason;
     EXPECT_EQ(why(request, "lnw_memory_path"), "dd");
     EXPECT_EQ(plan_text(request).find("\"lent\"") != std::string::npos, c.lends && size() > 1) << c.from_peer;
     for (int exchange = 0; exchange < 3; ++exchange) expect_exchange(request, send, receive, exchange);
     EXPECT_MPI(LNW_Request_free(&request));
-    MPI_Barrier(MPI_COMM_WORLD);
   }
-  if (rank() == 0) std::remove(path.c_str());
 }
 
 TEST_F(DeviceTest, MistakesAreNamed) {

@@ -111,12 +111,19 @@ def _records(noise: float = 0.02, link_beta: float = 4e-8) -> list[dict[str, obj
     made += [record("flag", 3e-7, bytes=size) for size in (8, 16, 32, 64)]
     made += [record("match", 1e-6 + 2e-9 * posted, posted=posted) for posted in (1, 8, 64, 512)]
     made += [record("copy", (1 << 20) * 1e-10 * active, active=active, bytes=1 << 20) for active in (1, 2, 4)]
-    for transfer, beta in (("h2d", 2e-11), ("d2h", 3e-11), ("ipc", 1e-12), ("gather 8 B", 4e-12)):
+    for transfer, beta in (
+        ("h2d", 2e-11),
+        ("d2h", 3e-11),
+        ("ipc", 1e-12),
+        ("rows d2h", 5e-11),
+        ("gather 8 B", 4e-12),
+    ):
         for processes in (1, 2):
             for size in (1 << 12, 1 << 16, 1 << 20, 1 << 24):
-                made.append(
-                    record("device", 1e-5 + processes * beta * size, transfer=transfer, processes=processes, bytes=size)
-                )
+                what = {"transfer": transfer, "processes": processes, "bytes": size}
+                made.append(record("device", 1e-5 + processes * beta * size, batch=1, **what))
+                if size <= 1 << 16 and transfer == "d2h":
+                    made.append(record("device", (1e-5 + 15 * 2e-6) / 16 + processes * beta * size, batch=16, **what))
     for kind in ("strided", "indexed"):
         made += [record("pack", size * 5e-10, kind=kind, bytes=size) for size in (4096, 65536)]
     return made
@@ -149,6 +156,9 @@ def test_parameters_are_found(tmp_path: Path) -> None:
     assert [copies["to_host"]["beta"] for copies in read["device_copies"]] == pytest.approx([3e-11, 6e-11], rel=0.1)
     assert read["device_copies"][1]["from_peer"]["beta"] == pytest.approx(2e-12, rel=0.1)
     assert read["device_copies"][1]["pack"]["beta"] == pytest.approx(8e-12, rel=0.1)
+    assert read["device_copies"][0]["rows_to_host"]["beta"] == pytest.approx(5e-11, rel=0.1)
+    assert "rows_to_device" not in read["device_copies"][0]
+    assert [copies["gap"] for copies in read["device_copies"]] == pytest.approx([2e-6, 2e-6], rel=0.1)
     assert read["fit"]["links"]["node"]["residual"] < 0.05
     assert read["fit"]["links"]["node"]["samples"] == len(SIZES)
     assert read["fit"]["poor"] == []
@@ -222,6 +232,8 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
         assert 50e-6 <= first["to_device"]["alpha"] < 400e-6
         assert second["to_host"]["beta"] > 1.4 * first["to_host"]["beta"]
         assert 0.9 / 1e9 < first["from_peer"]["beta"] < 1.5 / 1e9 and first["pack"]["beta"] > 0.9 / 5e8
+        assert first["rows_to_host"]["beta"] > 0.9 / 5e8 and first["rows_to_device"]["beta"] > 0.9 / 5e8
+        assert 50e-6 <= first["gap"] < 400e-6
     assert f"-n {ranks}" in read["provenance"]
     assert output.with_suffix(".png").stat().st_size > 1000
     assert raw.read_text(encoding="utf-8").count("\n") > 5

@@ -59,7 +59,11 @@ TEST_F(MemoryPathsTest, WhatIsNotKnownIsNotCompared) {
     EXPECT_TRUE(is_known(path, lassen_));
     EXPECT_FALSE(is_known(path, none));
   }
-  EXPECT_FALSE(is_known(MemoryPath::borrowed, lassen_));
+  EXPECT_TRUE(is_known(MemoryPath::borrowed, lassen_));
+  EXPECT_FALSE(is_known(MemoryPath::borrowed, none));
+  Parameters without_copies = lassen_;
+  without_copies.device_copies.clear();
+  EXPECT_FALSE(is_known(MemoryPath::borrowed, without_copies));
 }
 
 /// What figures round to, so that all can be worked out by hand: microseconds, and nanoseconds a byte.
@@ -83,12 +87,17 @@ pack = { alpha = 6e-6, beta = 3e-11 }
                            "here");
 }
 
-/// What a rank sends: `rows` rows of `bytes` bytes, with as much between them.
+/// `rows` rows of `bytes` bytes, with as much between them.
+RangeList spaced(std::int64_t bytes, std::int64_t rows) {
+  RangeList list;
+  list.append(Run{0, bytes, 2 * bytes, rows});
+  return list;
+}
+
+/// What a rank sends, and receives.
 double seconds_of_rows(MemoryPath path, const OnDevice& buffers, const Parameters& parameters, std::int64_t bytes,
                        std::int64_t rows) {
-  RangeList out;
-  out.append(Run{0, bytes, 2 * bytes, rows});
-  const RankPattern pattern{{{5, out}}, {{6, out}}};
+  const RankPattern pattern{{{5, spaced(bytes, rows)}}, {{6, spaced(bytes, rows)}}};
   return path_seconds(path, plan_direct(0, pattern), {buffers, {}, 1}, parameters);
 }
 
@@ -106,7 +115,7 @@ TEST(DevicePacking, TakesWhatItsKernelTakes) {
   EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::staged, {true, false}, machine, 8, 2),
                    2e-6 + 1e-9 * 16 + 10e-6 + 2e-11 * 16);
   // Large ones are the copy engine's.
-  constexpr std::int64_t large = engine_row_bytes;
+  constexpr std::int64_t large = KernelRows{}.shorter_than;
   EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::device_aware, {true, true}, machine, large, 4),
                    3e-6 + 1e-9 * 4 * large + 2 * 10e-6);
 }
@@ -118,6 +127,42 @@ TEST(DevicePacking, WithoutRatesCostsACopy) {
                    2e-6 + 1e-9 * 8000 + 10e-6 + 2e-11 * 8000);
   EXPECT_DOUBLE_EQ(seconds_of_rows(MemoryPath::device_aware, {true, true}, machine, 8, 1000),
                    3e-6 + 1e-9 * 8000 + 2 * 10e-6);
+}
+
+/// A copy engine takes 2 us more for each row, a kernel 5 us more than the engine for the first, and 0.02 ns a byte.
+TEST(CopyRules, ComeFromWhatRowsTake) {
+  Parameters machine = round_figures();
+  DeviceCopy& copy = machine.device_copies[0];
+  EXPECT_EQ(copy_rule(machine, 1).to_host, KernelRows{});
+  copy.gap = 2e-6;
+  EXPECT_EQ(copy_rule(machine, 1).to_host, KernelRows{});
+  copy.rows_to_host = LinearCost{15e-6, 4e-11};
+  const CopyRule rule = copy_rule(machine, 1);
+  EXPECT_EQ(rule.to_host.more_than, 3);
+  EXPECT_NEAR(static_cast<double>(rule.to_host.shorter_than), 100000, 1);
+  EXPECT_EQ(rule.to_device, KernelRows{});
+  EXPECT_EQ(rule.inside, KernelRows{});
+  // As fast as the bus, but it has to save a hundredth of what the bus takes.
+  copy.rows_to_host = LinearCost{1e-6, 1e-11};
+  EXPECT_EQ(copy_rule(machine, 1).to_host.more_than, 1);
+  EXPECT_NEAR(static_cast<double>(copy_rule(machine, 1).to_host.shorter_than), 1e7, 1);
+  EXPECT_EQ(copy_rule(Parameters::read("default-node"), 1).to_device, KernelRows{});
+}
+
+TEST(CopyRules, HoldForPredictions) {
+  Parameters machine = round_figures();
+  DeviceCopy& copy = machine.device_copies[0];
+  copy.gap = 2e-6;
+  copy.rows_to_host = LinearCost{15e-6, 4e-11};
+  const auto seconds = [&](std::int64_t bytes, std::int64_t rows) {
+    const double message = 2e-6 + 1e-9 * static_cast<double>(bytes * rows);
+    return seconds_of_rows(MemoryPath::staged, {true, false}, machine, bytes, rows) - message;
+  };
+  EXPECT_NEAR(seconds(1000, 3), 10e-6 + 2 * 2e-6 + 2e-11 * 3000, 1e-12);  // by the engine
+  EXPECT_NEAR(seconds(1000, 4), 15e-6 + 4e-11 * 4000, 1e-12);             // by a kernel
+  EXPECT_NEAR(seconds(110000, 2), 10e-6 + 2e-6 + 2e-11 * 220000, 1e-12);  // too long for it
+  copy.pack->beta = 5e-11;
+  EXPECT_NEAR(seconds(1000, 4), 15e-6 + 5e-11 * 4000, 1e-12);
 }
 
 class Lending : public testing::Test {
@@ -153,6 +198,47 @@ TEST_F(Lending, IsLeftAloneWherePeersAreSlowOrUnknown) {
 /// Lassen: 1.27e-5 + 1.30e-5 s for the two copies of small messages. Between GPUs of a socket 1.87e-6 s.
 TEST_F(Lending, MessagesBetweenDevicesStandForCopies) {
   EXPECT_EQ(largest_not_lent(Parameters::read("lassen"), 1, 16384), 0);
+}
+
+/// A rank and its neighbour on the node, 1, exchange some bytes; so do it and a rank of another node, 5.
+class Borrowing : public testing::Test {
+ protected:
+  Borrowing() { machine_.device_copies[0].from_peer = LinearCost{1e-6, 1e-11}; }
+
+  [[nodiscard]] double seconds(MemoryPath path, const RankPattern& pattern, std::int64_t lend_bytes = 0) const {
+    return path_seconds(path, plan_direct(0, pattern), {{true, true}, node_, 1, lend_bytes}, machine_);
+  }
+
+  Parameters machine_ = round_figures();
+  const std::vector<Rank> node_ = {0, 1};
+  const double flags_ = 2e-6;
+};
+
+TEST_F(Borrowing, CostsACopyFromThePeer) {
+  constexpr std::int64_t bytes = 100000;
+  const RankPattern pattern{{{1, {{0, bytes}}}}, {{1, {{0, bytes}}}}};
+  EXPECT_DOUBLE_EQ(seconds(MemoryPath::borrowed, pattern), flags_ + 1e-6 + 1e-11 * bytes);
+  // What is not worth it goes through the host.
+  EXPECT_DOUBLE_EQ(seconds(MemoryPath::borrowed, pattern, bytes), seconds(MemoryPath::staged, pattern));
+  EXPECT_DOUBLE_EQ(seconds(MemoryPath::borrowed, pattern, never_lent), seconds(MemoryPath::staged, pattern));
+}
+
+TEST_F(Borrowing, LeavesTheRestToTheHost) {
+  constexpr std::int64_t bytes = 100000;
+  const RankPattern inside{{{1, {{0, bytes}}}}, {{1, {{0, bytes}}}}};
+  const RankPattern across{{{5, {{bytes, bytes}}}}, {{5, {{bytes, bytes}}}}};
+  const RankPattern both{{inside.out[0], across.out[0]}, {inside.in[0], across.in[0]}};
+  EXPECT_DOUBLE_EQ(seconds(MemoryPath::borrowed, both),
+                   seconds(MemoryPath::borrowed, inside) + seconds(MemoryPath::staged, across));
+  // The same bytes for both: they leave the device anyway.
+  const RankPattern shared{{inside.out[0], {5, {{0, bytes}}}}, both.in};
+  EXPECT_DOUBLE_EQ(seconds(MemoryPath::borrowed, shared), seconds(MemoryPath::borrowed, both));
+}
+
+/// Rows are packed and unpacked by the copy from the peer.
+TEST_F(Borrowing, NeedsNoStagingMemory) {
+  const RankPattern pattern{{{1, spaced(8, 1000)}}, {{1, spaced(8, 1000)}}};
+  EXPECT_DOUBLE_EQ(seconds(MemoryPath::borrowed, pattern), flags_ + 1e-6 + 1e-11 * 8000);
 }
 
 }  // namespace

@@ -58,6 +58,9 @@ to_device = { alpha = 26, beta = 27 }
 to_host = { alpha = 28, beta = 29 }
 from_peer = { alpha = 30, beta = 31 }
 pack = { alpha = 32, beta = 33 }
+rows_to_host = { alpha = 34, beta = 35 }
+rows_to_device = { alpha = 36, beta = 37 }
+gap = 38
 [[copies]]
 active = 2
 beta = 23
@@ -97,9 +100,14 @@ anything = [1, "two"]
   EXPECT_EQ(machine.device_copies[0].to_host.alpha, 21);
   EXPECT_EQ(machine.device_copies[0].to_host.beta, 22);
   EXPECT_FALSE(machine.device_copies[0].from_peer || machine.device_copies[0].pack);
+  EXPECT_FALSE(machine.device_copies[0].rows_to_host || machine.device_copies[0].rows_to_device);
+  EXPECT_FALSE(machine.device_copies[0].gap);
   EXPECT_EQ(machine.device_copies[1].to_host.alpha, 28);
   EXPECT_EQ(machine.device_copies[1].from_peer.value().seconds(2), 30 + 2 * 31);
   EXPECT_EQ(machine.device_copies[1].pack.value().seconds(2), 32 + 2 * 33);
+  EXPECT_EQ(machine.device_copies[1].rows_to_host.value().seconds(2), 34 + 2 * 35);
+  EXPECT_EQ(machine.device_copies[1].rows_to_device.value().seconds(2), 36 + 2 * 37);
+  EXPECT_EQ(machine.device_copies[1].gap, 38);
   EXPECT_EQ(machine.copy_beta(2), 23);
 }
 
@@ -175,7 +183,8 @@ TEST(Parameters, ErrorsNameFileLineAndKey) {
        "line 7: device_copies[0].from_peer.beta: must be finite and not negative"},
       {"[[device_copies]]\nprocesses = 1\nto_device = { alpha = 1, beta = 1 }\nto_host = { alpha = 1, beta = 1 }\n"
        "unpack = 1",
-       "line 7: device_copies[0].unpack: unknown key; known here: from_peer, pack, processes, to_device, to_host"},
+       "line 7: device_copies[0].unpack: unknown key; known here: from_peer, gap, pack, processes, rows_to_device, "
+       "rows_to_host, to_device, to_host"},
       {"[devices]\nlinks = [[0, 1], [2, 0]]", "line 4: devices.links: the links between devices 0 and 1 are 1 and 2"},
       {"[devices]\nlinks = [[0, 0.5], [0.5, 0]]",
        "line 4: devices.links[0][1]: expected a small integer, found a floating-point"},
