@@ -27,7 +27,7 @@ BytesOf held(const Lane& lane) {
 void balance_senders(const RegionView& view, const std::vector<Lane>& incoming, std::vector<Lane>& lanes) {
   BytesOf received;
   for (const Lane& lane : incoming) received[lane.receiver] += lane.bytes();
-  Balance balance(view, std::move(received));
+  Balance balance(view, std::move(received), Order::descending);
   for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); }))
     lanes[i].sender = balance.choose(lanes[i].bytes(), held(lanes[i]));
 }

@@ -31,19 +31,24 @@ template <class Items, class Size>
   return order;
 }
 
+enum class Order : std::uint8_t { ascending, descending };
+
 /// Deals loads to the members of a region, each to the member with the least bytes so far; among equals to one that is
 /// nearest to a network interface, of these to the one that holds most of the data itself, which saves an on-node hop,
-/// and of these to the one that is least busy anyway.
+/// of these to the one that is least busy anyway, and of these by rank.
 class Balance {
  public:
-  explicit Balance(const RegionView& view, BytesOf busy = {}) : busy_(std::move(busy)) {
+  explicit Balance(const RegionView& view, BytesOf busy = {}, Order among_equals = Order::ascending)
+      : busy_(std::move(busy)), among_equals_(among_equals) {
     for (std::size_t i = 0; i < view.region.members.size(); ++i)
       members_[view.region.members[i]] = {0, view.distance_of(i)};
   }
 
   Rank choose(std::int64_t bytes, const BytesOf& own_bytes) {
     const auto best = std::ranges::min_element(members_, {}, [&](const auto& member) {
-      return std::tuple(member.second, -bytes_of(own_bytes, member.first), bytes_of(busy_, member.first));
+      const auto& [rank, load] = member;
+      return std::tuple(load, -bytes_of(own_bytes, rank), bytes_of(busy_, rank),
+                        among_equals_ == Order::ascending ? rank : -rank);
     });
     best->second.bytes += bytes;
     return best->first;
@@ -58,6 +63,7 @@ class Balance {
   };
   std::map<Rank, Load> members_;
   BytesOf busy_;
+  Order among_equals_;
 };
 
 /// Deals small lanes to those that have some of the data, or need some: each to the one that then has the least work.
@@ -91,7 +97,6 @@ class Work {
   BytesOf work_;
 };
 
-enum class Order : std::uint8_t { ascending, descending };
 /// The members by ascending distance to a network interface, and equally near ones by rank.
 [[nodiscard]] std::vector<Rank> nearest_first(const RegionView& view, Order among_equals = Order::ascending);
 
@@ -109,7 +114,8 @@ constexpr std::int64_t cut_bytes = 8;
 [[nodiscard]] BytesOf held(const Lane& lane);
 
 /// Sets the senders, largest lane first, so that what is sent is balanced over the region. `incoming`: the lanes to it,
-/// whose receivers are rather not senders, too.
+/// whose receivers are rather not senders, too. Receivers are taken from the first rank on, senders from the last: ranks
+/// that take turns on a core have mostly handed over what the last one sends.
 void balance_senders(const RegionView& view, const std::vector<Lane>& incoming, std::vector<Lane>& lanes);
 
 }  // namespace laneway

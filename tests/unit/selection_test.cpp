@@ -165,5 +165,21 @@ TEST(Model, PlansHaveTheCostsOfTheirMessages) {
   EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::overlap).injection, 5e-6);
 }
 
+/// Where two ranks share a core, every stage in which a rank waits takes a turn of both but the first, whose turn is in
+/// what was measured.
+TEST(Model, StagesThatWaitTakeTurns) {
+  const Machine machine = Machine::parse("node:2 rank:2", 4);
+  Parameters parameters;
+  parameters.cores = 1;
+  parameters.shared_overhead.wait = 1e-6;
+  parameters.network_overhead.wait = 3e-6;
+  const auto latency = [&](const Strategy& strategy) {
+    const std::vector<Plan> plans = plan_virtual_ranks(dense(4, 8), machine, strategy).plans;
+    return predict(plans, machine, parameters, ModelKind::overlap).latency;
+  };
+  EXPECT_DOUBLE_EQ(latency(*make_direct()), 0);
+  EXPECT_DOUBLE_EQ(latency(*make_three_step()), 3 * 2 * 1e-6);  // inside, gathering, between nodes, scattering
+}
+
 }  // namespace
 }  // namespace laneway
