@@ -114,8 +114,8 @@ constexpr std::int64_t cut_bytes = 8;
 [[nodiscard]] BytesOf held(const Lane& lane);
 
 /// Sets the senders, largest lane first, so that what is sent is balanced over the region. `incoming`: the lanes to it,
-/// whose receivers are rather not senders, too. Receivers are taken from the first rank on, senders from the last: ranks
-/// that take turns on a core have mostly handed over what the last one sends.
+/// whose receivers are rather not senders, too. Receivers are taken from the first rank on, senders from the last:
+/// ranks that take turns on a core have mostly handed over what the last one sends.
 void balance_senders(const RegionView& view, const std::vector<Lane>& incoming, std::vector<Lane>& lanes);
 
 }  // namespace laneway

@@ -145,7 +145,8 @@ TEST(ThreeStep, FifteenMessagesBecomeOne) {
   EXPECT_TRUE(crossing.report.ok) << to_string(crossing.report);
   EXPECT_EQ(crossing.bytes, 64);  // both values of each of the four ranks
   ASSERT_EQ(setup.itineraries[0].out_lanes.size(), 1U);
-  // All four sources hold 16 bytes, and ranks 4, 5 and 7 each need 40: the last that sends, and the first that receives, take the lane.
+  // All four sources hold 16 bytes, and ranks 4, 5 and 7 each need 40: the last that sends, and the first that
+  // receives, take the lane.
   EXPECT_EQ(setup.itineraries[0].out_lanes[0], (Lane{0, 4, 3, 4, {{0, 0, 16}, {1, 0, 16}, {2, 0, 16}, {3, 0, 16}}}));
 
   PlanOptions options;
