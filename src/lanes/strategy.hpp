@@ -121,6 +121,8 @@ struct StrategyChoice {
   /// That of the strategy, or those from which one is chosen: all that need nothing beside the view, in the order of
   /// the registry.
   [[nodiscard]] std::vector<const StrategyRow*> rows() const;
+
+  friend bool operator==(const StrategyChoice&, const StrategyChoice&) = default;
 };
 [[nodiscard]] StrategyChoice parse_strategy(std::string_view text);
 

@@ -3,38 +3,123 @@
 #include <algorithm>
 #include <climits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/wire.hpp"
 #include "mpi/mailbox.hpp"
-#include "setup/planner.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
 
-Agreement agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hints& hints, const Flags& flags,
-                std::optional<Rank> region) {
-  const auto fingerprint = static_cast<std::int64_t>(hints.fingerprint() >> 1);
-  std::vector<std::int64_t> least = {failure ? comm.rank() : INT_MAX, fingerprint, -fingerprint};
-  const std::size_t first_flag = least.size();
-  least.insert(least.end(), flags.begin(), flags.end());
-  const std::size_t own = least.size();
-  if (comm.size() <= few_ranks) {
-    least.resize(own + static_cast<std::size_t>(comm.size()), INT_MAX);
-    least[own + static_cast<std::size_t>(comm.rank())] = region.value_or(-1);
+namespace {
+
+/// Of what the ranks give, the least is wanted.
+using Words = std::vector<std::int64_t>;
+
+enum Word : std::uint8_t { failed_rank, fingerprint, negative_fingerprint, first_flag };
+
+bool is_agreement(const Words& least) {
+  return least[failed_rank] == INT_MAX && least[fingerprint] == -least[negative_fingerprint];
+}
+
+void put(Writer& writer, const Words& words) {
+  for (const std::int64_t word : words) writer.put(word);
+}
+
+Words get_words(Reader& reader, std::size_t n) {
+  Words words(n);
+  for (std::int64_t& word : words) word = reader.get<std::int64_t>();
+  return words;
+}
+
+/// What few ranks have in common, and their planners' next round.
+struct Answer {
+  Words least;
+  std::optional<Round> round;
+};
+
+Answer ask_first(Mailbox& mailbox, const Words& mine, Planner* planner, const std::vector<Letter>& letters) {
+  Writer writer;
+  put(writer, mine);
+  if (planner != nullptr) writer.put(letters.front().data);
+  const Bytes told = mailbox.carry({Round::Kind::exchange, {{0, writer.take()}}, {0}, {}, nullptr}).front();
+  Reader reader(told);
+  Answer answer{get_words(reader, mine.size()), std::nullopt};
+  if (reader.done()) return answer;
+  (void)planner->resume({});
+  answer.round = planner->resume({reader.get_bytes()});
+  return answer;
+}
+
+/// Whoever fails while it chooses for all tells them. `failure` is this rank's.
+Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Words least, Planner* planner,
+                  std::exception_ptr& failure) {
+  std::vector<Rank> others;
+  for (Rank rank = 1; rank < comm.size(); ++rank) others.push_back(rank);
+  const std::vector<Bytes> inbox = mailbox.carry({Round::Kind::exchange, {}, others, {}, nullptr});
+  bool all_plan = planner != nullptr;
+  std::vector<Bytes> letters;
+  for (const Bytes& bytes : inbox) {
+    Reader reader(bytes);
+    const Words words = get_words(reader, least.size());
+    std::ranges::transform(least, words, least.begin(), [](auto a, auto b) { return std::min(a, b); });
+    all_plan = all_plan && !reader.done();
+    if (all_plan) letters.push_back(reader.get_bytes());
   }
-  least = reduce_progressing(least, MPI_INT64_T, MPI_MIN, comm.get());
+  all_plan = all_plan && is_agreement(least);
+  std::vector<Letter> choices;
+  try {
+    if (all_plan) choices = planner->resume(letters).letters;
+  } catch (...) {
+    failure = std::current_exception();
+    least[failed_rank] = comm.rank();
+    all_plan = false;
+  }
+  Round answers{Round::Kind::exchange, {}, {}, {}, nullptr};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    Writer writer;
+    put(writer, least);
+    if (all_plan) writer.put(choices[i].data);
+    answers.letters.push_back({others[i], writer.take()});
+  }
+  (void)mailbox.carry(answers);
+  if (!all_plan) return {std::move(least), std::nullopt};
+  return {std::move(least), planner->resume({})};
+}
+
+}  // namespace
+
+Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags,
+                std::optional<Rank> region, Planner* planner, const std::vector<Letter>& letters) {
+  const auto own_fingerprint = static_cast<std::int64_t>(hints.fingerprint() >> 1);
+  Words mine = {failure ? comm.rank() : INT_MAX, own_fingerprint, -own_fingerprint};
+  mine.insert(mine.end(), flags.begin(), flags.end());
+  const std::size_t first_region = mine.size();
+  Answer answer;
+  if (comm.size() <= few_ranks) {
+    mine.resize(first_region + static_cast<std::size_t>(comm.size()), INT_MAX);
+    mine[first_region + static_cast<std::size_t>(comm.rank())] = region.value_or(-1);
+    Mailbox mailbox(comm);
+    answer = comm.rank() == 0 ? answer_all(mailbox, comm, std::move(mine), planner, failure)
+                              : ask_first(mailbox, mine, planner, letters);
+  } else {
+    answer.least = reduce_progressing(mine, MPI_INT64_T, MPI_MIN, comm.get());
+  }
+  const Words& least = answer.least;
   if (failure) std::rethrow_exception(failure);
-  require(least[0] == INT_MAX, ErrorKind::argument,
-          "rank " + std::to_string(least[0]) + " has reported an error in this call");
-  require(least[1] == -least[2], ErrorKind::info,
+  require(least[failed_rank] == INT_MAX, ErrorKind::argument,
+          "rank " + std::to_string(least[failed_rank]) + " has reported an error in this call");
+  require(is_agreement(least), ErrorKind::info,
           "info and environment: the hints differ between ranks (here: strategy " + std::string(hints.strategy.name()) +
               ", machine '" + hints.machine + "')");
   Agreement agreed;
+  agreed.round = std::move(answer.round);
   for (std::size_t i = 0; i < flags.size(); ++i) agreed.flags[i] = least[first_flag + i] != 0;
-  if (std::find(least.begin() + static_cast<std::ptrdiff_t>(own), least.end(), -1) == least.end())
-    for (std::size_t i = own; i < least.size(); ++i)
-      agreed.regions.emplace(static_cast<Rank>(i - own), static_cast<Rank>(least[i]));
+  if (std::find(least.begin() + static_cast<std::ptrdiff_t>(first_region), least.end(), -1) == least.end())
+    for (std::size_t i = first_region; i < least.size(); ++i)
+      agreed.regions.emplace(static_cast<Rank>(i - first_region), static_cast<Rank>(least[i]));
   return agreed;
 }
 

@@ -8,6 +8,7 @@
 #include "core/types.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/hints.hpp"
+#include "setup/planner.hpp"
 
 namespace laneway {
 
@@ -16,13 +17,15 @@ using Flags = std::array<bool, 4>;
 struct Agreement {
   Flags flags{};                 ///< which are true on all ranks
   std::map<Rank, Rank> regions;  ///< of all ranks, if they are few and each knows its own; else none
+  std::optional<Round> round;    ///< the next one of the planners, if all ranks had one that `lets_first_choose`
 };
 
-/// One small reduction in which the ranks learn whether any of them failed and whether their hints agree. Rethrows
-/// `failure` where there is one; throws Error(argument) naming a rank that failed on the others, Error(info) on all
-/// where the hints differ. `region`: the id of this rank's, if that is known. When it returns, all ranks have entered
-/// the call.
-Agreement agree(const PrivateComm& comm, const std::exception_ptr& failure, const Hints& hints, const Flags& flags = {},
-                std::optional<Rank> region = {});
+/// The ranks learn whether any of them failed and whether their hints agree: few from the first of them, which hears
+/// from all and answers; many by a reduction. Rethrows `failure` where there is one; throws Error(argument) naming a
+/// rank that failed on the others, Error(info) on all where the hints differ. `region`: the id of this rank's, if that
+/// is known. `planner`: one whose first round, `letters`, lets the first rank choose; what it asks and is told travels
+/// with the rest. When it returns, all ranks have entered the call.
+Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags = {},
+                std::optional<Rank> region = {}, Planner* planner = nullptr, const std::vector<Letter>& letters = {});
 
 }  // namespace laneway

@@ -291,7 +291,7 @@ std::shared_ptr<const Parameters> Communicator::parameters(const Hints& settings
     return known;
   }
   const std::string name = settings.parameters.empty() ? kind_of_machine(one_node) : settings.parameters;
-  std::shared_ptr<const Parameters>& known = parameters_[name];
+  std::shared_ptr<const Parameters>& known = private_->parameters[name];
   if (!known) known = std::make_shared<const Parameters>(Parameters::read(name));
   return known;
 }

@@ -68,6 +68,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
 
   /// What messages between these ranks cost where it has been measured, by machine description.
   std::map<std::string, std::shared_ptr<const Parameters>> measured;
+  /// What has been read, by name.
+  std::map<std::string, std::shared_ptr<const Parameters>> parameters;
 
   /// No communicator made from now on uses a tag above this one.
   static inline int tag_limit_for_tests = INT_MAX;
@@ -230,6 +232,9 @@ class Communicator {
   [[nodiscard]] const std::map<Rank, Rank>* peer_regions(const Hints& settings) const;
   void learn_regions(const Hints& settings, const std::map<Rank, Rank>& regions);
 
+  /// Set when the ranks have found that each can tell who is on its node without the others.
+  bool knows_nodes = false;
+
  private:
   Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
   static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
@@ -241,7 +246,6 @@ class Communicator {
   std::unique_ptr<Topology> topology_;
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
   std::map<std::string, int> network_distances_;
-  std::map<std::string, std::shared_ptr<const Parameters>> parameters_;
   std::map<std::vector<std::string>, std::vector<Region>> regions_;                   // by machine and names of levels
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions_;  // by machine and level
 };

@@ -76,6 +76,92 @@ void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
 
 }  // namespace
 
+/// A plan in the making, with what it is made from.
+class Planning {
+ public:
+  Planning(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const StrategyChoice& outermost)
+      : hints_(agreed.hints),
+        regions_(agreed.regions),
+        outermost_(outermost),
+        settings_(settings_of(communicator, agreed.hints)),
+        candidates_(outermost, settings_),
+        inner_(inner_levels()),
+        costs_(communicator, comm, hints_, outermost, agreed.sharing, agreed.path),
+        planner_(comm.rank(), agreed.pattern, regions_.front(), candidates_.get(), options(communicator, agreed.where),
+                 inner_),
+        round_(planner_.begin(communicator.peer_regions(hints_))) {}
+
+  /// The planner, if its first round can go with the agreement; else null.
+  [[nodiscard]] Planner* first_chooses() { return planner_.lets_first_choose() ? &planner_ : nullptr; }
+  [[nodiscard]] const std::vector<Letter>& letters() const { return round_.letters; }
+  void go_on_with(Round round) { round_ = std::move(round); }
+
+  /// Whether what has been begun is this, and nobody has finished it yet.
+  [[nodiscard]] bool is_open_for(const StrategyChoice& outermost) const {
+    return !finished_ && outermost == outermost_;
+  }
+
+  [[nodiscard]] Planned finish(Communicator& communicator, const PrivateComm& comm) {
+    finished_ = true;
+    carry_out(planner_, std::move(round_), communicator, comm, hints_);
+    return {std::make_shared<const Plan>(planner_.take_plan()), nullptr, costs_.reasons(planner_.selection())};
+  }
+
+ private:
+  static StrategySettings settings_of(Communicator& communicator, const Hints& hints) {
+    StrategySettings settings = hints.settings;
+    settings.fabric = fabric_of(communicator, hints);
+    return settings;
+  }
+
+  std::vector<InnerLevel> inner_levels() {
+    std::vector<InnerLevel> inner;
+    for (std::size_t i = 0; i < hints_.inner.size(); ++i) {
+      const StrategyChoice& choice = hints_.inner[i].choice;
+      inner_candidates_.emplace_back(choice, settings_);
+      inner.push_back({regions_[i + 1], inner_candidates_.back().get(), choice.deduplicate});
+    }
+    return inner;
+  }
+
+  PlanOptions options(Communicator& communicator, const BufferMemory& where) const {
+    PlanOptions options = costs_.options();
+    const MemoryInfo* const device = on_device(where);
+    options.network_distance = communicator.network_distance(hints_, device ? *device : MemoryInfo{});
+    return options;
+  }
+
+  const Hints hints_;
+  const std::vector<Region> regions_;
+  const StrategyChoice outermost_;
+  const StrategySettings settings_;
+  const OwnedCandidates candidates_;
+  std::vector<OwnedCandidates> inner_candidates_;
+  const std::vector<InnerLevel> inner_;
+  const Costs costs_;
+  Planner planner_;
+  Round round_;
+  bool finished_ = false;
+};
+
+namespace {
+
+/// As if nobody had anything on a device. Null if something has to be learnt from other ranks first. Local.
+std::shared_ptr<Planning> begin_planning(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
+  const Hints& hints = agreed.hints;
+  const bool knows_all = communicator.knows_nodes && communicator.known_region(hints) &&
+                         communicator.peer_regions(hints) != nullptr && hints.parameters != measured_parameters;
+  if (!knows_all || hints.check || comm.size() > few_ranks) return nullptr;
+  agreed.path = MemoryPath::staged;
+  agreed.regions = communicator.regions(hints, true);
+  agreed.sharing = find_sharing(communicator, hints, true);
+  const StrategyChoice outermost = choose_from(hints, agreed.regions.front(), comm);
+  const auto planning = std::make_shared<Planning>(communicator, comm, agreed, outermost);
+  return planning->first_chooses() != nullptr ? planning : nullptr;
+}
+
+}  // namespace
+
 Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe,
                 const std::optional<Buffers>& buffers) {
   Agreed agreed;
@@ -84,6 +170,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   std::exception_ptr failure;
   std::optional<Rank> region;
   bool can_lend = false;
+  bool no_device = false;
   try {
     agreed.pattern = describe(communicator.topology());
     if (buffers) agreed.where = look_at(*buffers, extents_of(agreed.pattern));
@@ -92,15 +179,23 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
     region = communicator.known_region(agreed.hints);
     if (asks_for_support(agreed.hints.path)) votes.support = device_support(agreed.where);
     can_lend = find_lending(agreed, buffers.value_or(Buffers{}));
+    // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
+    no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
+    if (no_device) agreed.begun = begin_planning(communicator, comm, agreed);
   } catch (...) {
     failure = std::current_exception();
   }
-  // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
-  const bool no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
-  const Agreement agreement =
-      agree(comm, failure, agreed.hints, {world_node_is_known(), no_device, votes.support.takes, can_lend}, region);
+  const Flags flags = {world_node_is_known(), no_device, votes.support.takes, can_lend};
+  Agreement agreement = agreed.begun ? agree(comm, failure, agreed.hints, flags, region, agreed.begun->first_chooses(),
+                                             agreed.begun->letters())
+                                     : agree(comm, failure, agreed.hints, flags, region);
   const auto [translate, no_devices, all_support, all_lend] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);
+  communicator.knows_nodes = translate;
+  if (agreement.round)
+    agreed.begun->go_on_with(std::move(*agreement.round));
+  else
+    agreed.begun = nullptr;
   votes.no_devices = no_devices;
   votes.all_support = all_support;
   votes.all_lend = all_lend;
@@ -117,23 +212,9 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
 
 Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
                   const StrategyChoice& outermost) {
-  StrategySettings settings = agreed.hints.settings;
-  settings.fabric = fabric_of(communicator, agreed.hints);
-  const OwnedCandidates candidates(outermost, settings);
-  std::vector<OwnedCandidates> inner_candidates;
-  std::vector<InnerLevel> inner;
-  for (std::size_t i = 0; i < agreed.hints.inner.size(); ++i) {
-    const StrategyChoice& choice = agreed.hints.inner[i].choice;
-    inner_candidates.emplace_back(choice, settings);
-    inner.push_back({agreed.regions[i + 1], inner_candidates.back().get(), choice.deduplicate});
-  }
-  const Costs costs(communicator, comm, agreed.hints, outermost, agreed.sharing, agreed.path);
-  PlanOptions options = costs.options();
-  const MemoryInfo* const device = on_device(agreed.where);
-  options.network_distance = communicator.network_distance(agreed.hints, device ? *device : MemoryInfo{});
-  Planner planner(comm.rank(), agreed.pattern, agreed.regions.front(), candidates.get(), options, inner);
-  carry_out(planner, communicator, comm, agreed.hints);
-  return {std::make_shared<const Plan>(planner.take_plan()), nullptr, costs.reasons(planner.selection())};
+  return agreed.begun && agreed.begun->is_open_for(outermost)
+             ? agreed.begun->finish(communicator, comm)
+             : Planning(communicator, comm, agreed, outermost).finish(communicator, comm);
 }
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {

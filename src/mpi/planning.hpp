@@ -24,6 +24,8 @@ namespace laneway {
 /// Describes what the operation moves, from its arguments; may throw for bad ones.
 using Describe = std::function<RankPattern(const Topology&)>;
 
+class Planning;
+
 /// An operation on which all ranks have agreed.
 struct Agreed {
   RankPattern pattern;
@@ -38,6 +40,7 @@ struct Agreed {
   std::uint64_t lends = 0;             ///< see LocalOptions
   std::uint64_t borrows = 0;           ///< see LocalOptions
   CopyRule rule;                       ///< of this rank's copies from and to devices
+  std::shared_ptr<Planning> begun;  ///< a plan that the ranks have begun to make as they agreed; null if they did not
 };
 
 /// Collective: agrees on hints and arguments, `buffers` among them if they are known. If the arguments of any rank are

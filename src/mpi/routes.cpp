@@ -39,9 +39,8 @@ std::optional<std::size_t> class_of(std::int64_t bytes) {
 
 }  // namespace
 
-void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
+void carry_out(Planner& planner, Round round, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
   Mailbox mailbox(comm);
-  Round round = planner.begin(communicator.peer_regions(hints));
   while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
   communicator.learn_regions(hints, planner.peer_regions());
 }
@@ -56,6 +55,7 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
     return nullptr;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   communicator.learn_regions(hints, nodes.regions);
+  communicator.knows_nodes = nodes.flags.front();
   const Region& region = communicator.regions(hints, nodes.flags.front()).front();
   const bool chooses = hints.strategy.is_automatic();
   if (chooses && !choose_from(hints, region, *priv).is_automatic()) return nullptr;
@@ -104,7 +104,7 @@ void Routes::plan_class(Communicator& communicator, Uniform operation, std::size
     PlanOptions options = costs.options();
     options.network_distance = communicator.network_distance(hints_);
     Planner planner(communicator.rank(), pattern, communicator.regions(hints_).front(), candidates, options);
-    carry_out(planner, communicator, *priv, hints_);
+    carry_out(planner, planner.begin(communicator.peer_regions(hints_)), communicator, *priv, hints_);
     const std::size_t chosen = planner.selection().chosen;
     if (!candidates[chosen]->relays()) return;
     result.route = std::make_shared<const Route>(planner.itinerary(), sizes.planned_bytes);

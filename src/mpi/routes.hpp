@@ -59,7 +59,8 @@ class Routes {
 /// Collective.
 [[nodiscard]] Agreement agree_on_nodes(Communicator& communicator, const Hints& hints);
 
-/// Runs a planner's rounds over `comm`, and remembers what it finds out about the communicator.
-void carry_out(Planner& planner, Communicator& communicator, const PrivateComm& comm, const Hints& hints);
+/// Runs a planner's rounds over `comm`, from the one that it asks for now, and remembers what it finds out about the
+/// communicator.
+void carry_out(Planner& planner, Round round, Communicator& communicator, const PrivateComm& comm, const Hints& hints);
 
 }  // namespace laneway

@@ -177,7 +177,8 @@ std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::si
 std::size_t best_of(const Selection& selection, const Candidates& candidates, double exchanges) {
   const double setup_share = selection.setup_seconds / exchanges;
   const auto cost = [&](std::size_t c) {
-    return selection.predictions[c].seconds + (candidates[c]->relays() ? setup_share : 0);
+    const double seconds = selection.predictions[c].seconds;
+    return candidates[c]->relays() ? (1 + least_gain) * seconds + setup_share : seconds;
   };
   std::size_t best = 0;
   for (std::size_t c = 1; c < candidates.size(); ++c)
@@ -541,7 +542,7 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
     for (std::size_t c = 0; c < candidates_.size(); ++c)
       selection.predictions.push_back(
           overview.predict(*options_.costs, candidates_[c]->relays() ? &lanes[c] : nullptr));
-    // Half of the time was waiting for ranks that began late, which the first round of any plan would have had to do.
+    // Half of the time was waiting for ranks that began late, which any agreement would have had to do.
     if (options_.clock) selection.setup_seconds = (options_.clock() - begun_) / 2;
     selection.chosen = best_of(selection, candidates_, options_.exchanges);
   }

@@ -47,6 +47,9 @@ struct Round {
 /// and to each of them, instead of four rounds and a reduction.
 inline constexpr Rank few_ranks = 32;
 
+/// Strategies that relay must be predicted to save so large a share of the time.
+inline constexpr double least_gain = 0.01;
+
 /// What all ranks of a communicator agree on for one plan.
 struct PlanOptions {
   bool deduplicate = true;
@@ -120,6 +123,12 @@ class Planner {
 
   /// `peer_regions`, if given, is what an earlier planner on the same topology and machine found.
   Round begin(const std::map<Rank, Rank>* peer_regions = nullptr);
+
+  /// Whether the round that `begin` has returned is a letter to the first rank, which chooses for all. It gets those of
+  /// the others in its next round, and answers each; the others hear nothing in their next and the answer in the third.
+  [[nodiscard]] bool lets_first_choose() const {
+    return next_ == &Planner::choose_for_all || next_ == &Planner::await_choice;
+  }
 
   /// `inbox[i]` is the letter from `from[i]`, or the contribution of the region's i-th member.
   Round resume(const std::vector<Bytes>& inbox);

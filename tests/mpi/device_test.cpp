@@ -344,7 +344,8 @@ class MachineFile {
   explicit MachineFile(const std::string& text) {
     int process = getpid();
     MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    path_ = testing::TempDir() + "laneway_machine_" + std::to_string(process) + ".toml";
+    static int files = 0;  // a file of the same name would not be read again
+    path_ = testing::TempDir() + "laneway_machine_" + std::to_string(process) + "_" + std::to_string(++files) + ".toml";
     if (rank() == 0) std::ofstream(path_) << "name = \"costs\"\nprovenance = \"a test\"\n" << text;
     MPI_Barrier(MPI_COMM_WORLD);
   }
