@@ -108,14 +108,12 @@ std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   for (const auto& [id, there] : lanes)
     for (const Lane& lane : there.in) lanes.at(lane.from_region).out.push_back(lane);
   for (auto& [id, there] : lanes) strategy.assign_senders(views_.at(id), there.in, there.out);
+  std::map<Rank, std::size_t> answered;  // lanes that leave the region, in the order in which they were put there
   for (auto& [id, there] : lanes)
     for (Lane& lane : there.in) {
-      const std::vector<Lane>& out = lanes.at(lane.from_region).out;
-      const auto same = std::find_if(out.begin(), out.end(), [&](const Lane& other) {
-        return other.to_region == lane.to_region && other.pieces == lane.pieces;
-      });
-      LANEWAY_ASSERT(1, same != out.end());
-      lane.sender = same->sender;
+      const Lane& same = lanes.at(lane.from_region).out[answered[lane.from_region]++];
+      LANEWAY_ASSERT(1, same.to_region == lane.to_region && same.pieces == lane.pieces);
+      lane.sender = same.sender;
     }
   return lanes;
 }

@@ -70,16 +70,16 @@ void put_prediction(Writer& writer, const Prediction& prediction) {
 }
 
 Prediction get_prediction(Reader& reader) {
-  std::map<std::uint8_t, float> some;
-  for (auto n = reader.get_compact(); n > 0; --n) {
-    const auto at = reader.get<std::uint8_t>();
-    some[at] = reader.get<float>();
-  }
+  std::int64_t left = reader.get_compact();
+  const auto next_index = [&] { return left > 0 ? int{reader.get<std::uint8_t>()} : -1; };
   Prediction prediction;
-  std::uint8_t index = 0;
+  int next = next_index();
+  int index = 0;
   for_each_number(prediction, [&](double& number) {
-    const auto found = some.find(index++);
-    number = found == some.end() ? 0 : found->second;
+    if (index++ != next) return;
+    number = reader.get<float>();
+    --left;
+    next = next_index();
   });
   return prediction;
 }
