@@ -1,6 +1,7 @@
 #include "interpose/fixed.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -22,6 +23,8 @@ constexpr std::int64_t default_after = 20;
 constexpr std::int64_t default_trial = 20;
 /// Trials are not exact. What a plan saves must be more than they err.
 constexpr double least_gain = 0.03;
+/// A difference by which a trial may end early.
+constexpr double clear_difference = 0.15;
 
 constexpr const char* too_early = "among the first of their kind, for which nothing is planned (LANEWAY_PRELOAD_AFTER)";
 constexpr const char* nothing_relayed = "direct messages are expected to be as fast as any relays";
@@ -52,10 +55,8 @@ class Kind {
   const char* call(Communicator& adopted, const Operation& operation, const Sizes& sizes) {
     if (after_ > 0) return --after_, too_early;
     if (!planned_) plan(adopted, operation, sizes);
-    if (trial_) {
-      if (!trial_->over(PMPI_Wtime())) return trial_->take() == Trial::Way::plan ? count(std::nullopt) : compared;
-      end_trial(*adopted.private_comm());
-    }
+    if (trial_ && trial_->over(PMPI_Wtime())) compare(*adopted.private_comm());
+    if (trial_) return trial_->take() == Trial::Way::plan ? count(std::nullopt) : compared;
     return against_ == nullptr ? count(saved_) : against_;
   }
 
@@ -76,9 +77,12 @@ class Kind {
       trial_.emplace(trial_calls_, static_cast<std::uint64_t>(made.order()->tag()));
   }
 
-  void end_trial(const PrivateComm& comm) {
+  /// Ends the trial if it has told enough.
+  void compare(const PrivateComm& comm) {
     const std::vector<double> mine = {trial_->seconds(Trial::Way::mpi), trial_->seconds(Trial::Way::plan)};
     const std::vector<double> all = reduce_progressing(mine, MPI_DOUBLE, MPI_SUM, comm.get());
+    const bool clear = std::abs(all[0] - all[1]) > clear_difference * all[0];
+    if (!clear && trial_->go_on()) return;
     saved_ = mine[0] - mine[1];
     if (all[1] > (1 - least_gain) * all[0]) against_ = slower;
     if (comm.rank() == 0 && is_verbose())

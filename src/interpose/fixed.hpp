@@ -7,9 +7,9 @@ namespace laneway::interpose {
 
 /// A call of an operation under the promise of fixed counts, on a communicator that was adopted: null if its plan is to
 /// be used, otherwise why it is left to the MPI library. The first LANEWAY_PRELOAD_AFTER calls of a kind are; then it
-/// is planned, and so are all calls if nothing is relayed. If something is, LANEWAY_PRELOAD_TRIAL calls each are timed
-/// with the plan and without, and the faster way is kept. All ranks find the same; in the call that plans, and in the
-/// one after the trial, they wait for each other.
+/// is planned, and so are all calls if nothing is relayed. If something is, up to LANEWAY_PRELOAD_TRIAL calls each are
+/// timed with the plan and without, and the faster way is kept. All ranks find the same; in the call that plans, and in
+/// those that compare, after eight calls each and after the trial, they wait for each other.
 const char* reason_against_plan(Communicator& adopted, const Operation& operation) noexcept;
 
 }  // namespace laneway::interpose

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/mix.hpp"
@@ -18,14 +19,17 @@ class Trial {
   enum class Way : std::uint8_t { mpi, plan };
 
   /// `calls` of each way. Operations with other seeds change their ways at other times.
-  Trial(std::int64_t calls, std::uint64_t seed) : calls_(calls), seed_(seed) {}
+  Trial(std::int64_t calls, std::uint64_t seed) : calls_(calls), goal_(std::min(calls, first_calls)), seed_(seed) {}
 
-  /// A call begins, `seconds` after some time in the past. Returns whether it was the last of the trial that ended.
+  /// A call begins, `seconds` after some time in the past. Returns whether it is time to compare: where a difference is
+  /// clear after the first few calls of each way, the rest can be spared.
   [[nodiscard]] bool over(double seconds) {
     if (next_ > 0) intervals_[index(way_of(next_ - 1))].push_back(seconds - begin_);
     begin_ = seconds;
-    return next_ == 2 * calls_;
+    return next_ == 2 * goal_;
   }
+  /// What was found is not clear. Returns whether there are calls left to find out more.
+  [[nodiscard]] bool go_on() { return std::exchange(goal_, calls_) < calls_; }
   /// Which way it goes.
   [[nodiscard]] Way take() { return way_of(next_++); }
 
@@ -39,6 +43,7 @@ class Trial {
 
  private:
   static constexpr std::int64_t calls_a_turn = 4;
+  static constexpr std::int64_t first_calls = 2 * calls_a_turn;
 
   static std::size_t index(Way way) { return static_cast<std::size_t>(way); }
   /// Turns come in pairs, one of each way, in an order drawn by the seed; the last ones may be shorter.
@@ -51,6 +56,7 @@ class Trial {
   }
 
   std::int64_t calls_;
+  std::int64_t goal_;
   std::uint64_t seed_;
   std::int64_t next_ = 0;
   double begin_ = 0;

@@ -34,8 +34,8 @@ template <class Items, class Size>
 enum class Order : std::uint8_t { ascending, descending };
 
 /// Deals loads to the members of a region, each to the member with the least bytes so far; among equals to one that is
-/// nearest to a network interface, of these to the one that holds most of the data itself, which saves an on-node hop,
-/// of these to the one that is least busy anyway, and of these by rank.
+/// nearest to a network interface, of these to one that holds more than half of the data itself, or else some of it,
+/// which saves an on-node hop, of these to the one that is least busy anyway, and of these by rank.
 class Balance {
  public:
   explicit Balance(const RegionView& view, BytesOf busy = {}, Order among_equals = Order::ascending)
@@ -47,7 +47,7 @@ class Balance {
   Rank choose(std::int64_t bytes, const BytesOf& own_bytes) {
     const auto best = std::ranges::min_element(members_, {}, [&](const auto& member) {
       const auto& [rank, load] = member;
-      return std::tuple(load, -bytes_of(own_bytes, rank), bytes_of(busy_, rank),
+      return std::tuple(load, -share(bytes_of(own_bytes, rank), bytes), bytes_of(busy_, rank),
                         among_equals_ == Order::ascending ? rank : -rank);
     });
     best->second.bytes += bytes;
@@ -61,6 +61,11 @@ class Balance {
 
     friend auto operator<=>(const Load&, const Load&) = default;
   };
+  // Not by exact sizes: where each member has a little, the first of them saves as much as any other.
+  [[nodiscard]] static int share(std::int64_t own, std::int64_t bytes) {
+    return own == 0 ? 0 : 2 * own > bytes ? 2 : 1;
+  }
+
   std::map<Rank, Load> members_;
   BytesOf busy_;
   Order among_equals_;

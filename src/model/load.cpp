@@ -93,18 +93,33 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   // What a byte takes of large messages is less than of small ones, but no more than all of their time is work.
   const Overhead& work = overhead(parameters, hop);
   const double byte = hop.shared || beta == 0 ? work.byte : std::min(work.byte, beta);
-  load.processor += (work.message * messages + byte * bytes) / 2;
+  const double seconds = (work.message * messages + byte * bytes) / 2;
+  load.processor += seconds;
+  work_[index(hop.stage)] += seconds;
   if (way == in) {
     if (!hop.shared) load.posted += messages;
     load.waits[index(hop.stage)] = std::max(load.waits[index(hop.stage)], work.wait);
   }
   latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], alpha);
   if (hop.link == LinkClass::network) {
+    crossings_[way] += messages;
     double injection = parameters.injection_beta.value_or(0) * bytes;
     if (const std::optional<LinearCost>& one = parameters.injection_short)
       injection = std::max(injection, messages * one->seconds(bytes / messages));
     injection_[way] += injection;
   }
+}
+
+/// Stages are a pipeline: nothing is sent before the first message between nodes is gathered, and what the last one has
+/// brought is still to be scattered. A message is taken to need as much work as any other.
+double NodeLoad::fill(const Parameters& parameters) const {
+  double work = 0;
+  if (crossings_[out] > 0) work += work_[index(Stage::gather)] / crossings_[out];
+  if (crossings_[in] > 0) work += work_[index(Stage::scatter)] / crossings_[in];
+  // One end of a hop works beside the other, if they have a core each.
+  const double cores =
+      parameters.cores > 0 ? static_cast<double>(parameters.cores) / std::max(1, parameters.host_nodes) : 2;
+  return work / std::min(cores, 2.0);
 }
 
 Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const {
@@ -149,6 +164,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   }
   if (takes_turns && waited > 1)
     result.latency += (waited - 1) * parameters.shared_overhead.wait * sharers / parameters.cores;
+  result.latency += fill(parameters);
   if (kind == ModelKind::overlap) {
     result.seconds = overlapped(result);
     return result;

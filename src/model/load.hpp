@@ -29,7 +29,7 @@ struct Prediction {
   double seconds = 0;  ///< of the whole exchange
 
   // What the overlap model puts together.
-  double latency = 0;    ///< of one message of each stage
+  double latency = 0;    ///< of one message of each stage, with the work for it that nothing overlaps
   double injection = 0;  ///< of what leaves or enters the busiest node
   double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
   double processor = 0;  ///< of the work of the ranks that share the busiest processors
@@ -109,10 +109,13 @@ class NodeLoad {
   enum Way : std::uint8_t { out, in };
 
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
+  [[nodiscard]] double fill(const Parameters& parameters) const;
 
   std::vector<Rank> members_;
   std::vector<RankLoad> ranks_;
   std::array<double, stages> latency_{};
+  std::array<double, stages> work_{};
+  std::array<double, 2> crossings_{};  ///< messages between nodes
   std::array<double, 2> injection_{};
 };
 
