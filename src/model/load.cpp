@@ -160,6 +160,8 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   int waited = 0;
   for (std::size_t s = 0; s < stages; ++s) {
     result.latency += latency_[s];
+    // Beside lanes, edges that nobody relays arrive during the other waits.
+    if (s == index(Stage::direct) && latency_[index(Stage::network)] > 0) continue;
     waited += std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
   }
   if (takes_turns && waited > 1)
