@@ -43,7 +43,8 @@ void Prediction::merge(const Prediction& other) {
 double overlapped(const Prediction& prediction) {
   constexpr double sharpness = 6;
   double sum = 0;
-  for (double bound : {prediction.injection, prediction.link, prediction.processor}) sum += std::pow(bound, sharpness);
+  for (double bound : {prediction.injection + prediction.fill, prediction.link + prediction.fill, prediction.processor})
+    sum += std::pow(bound, sharpness);
   return prediction.latency + std::pow(sum, 1 / sharpness);
 }
 
@@ -166,8 +167,8 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   }
   if (takes_turns && waited > 1)
     result.latency += (waited - 1) * parameters.shared_overhead.wait * sharers / parameters.cores;
-  result.latency += fill(parameters);
   if (kind == ModelKind::overlap) {
+    result.fill = fill(parameters);
     result.seconds = overlapped(result);
     return result;
   }

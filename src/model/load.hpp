@@ -29,10 +29,11 @@ struct Prediction {
   double seconds = 0;  ///< of the whole exchange
 
   // What the overlap model puts together.
-  double latency = 0;    ///< of one message of each stage, with the work for it that nothing overlaps
+  double latency = 0;    ///< of one message of each stage
   double injection = 0;  ///< of what leaves or enters the busiest node
   double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
   double processor = 0;  ///< of the work of the ranks that share the busiest processors
+  double fill = 0;       ///< of the part of that work which injection and link wait for
 
   /// Of the busiest rank, by stage and LinkClass, one message after another.
   std::array<std::array<double, link_classes>, stages> parts{};
@@ -60,6 +61,7 @@ template <class P, class F>
 void for_each_number(P& prediction, F&& f) {
   f(prediction.seconds);
   for (const Bound& bound : bounds) f(prediction.*bound.seconds);
+  f(prediction.fill);
   for (auto& by_link : prediction.parts)
     for (auto& part : by_link) f(part);
 }
