@@ -33,8 +33,9 @@ constexpr auto mpi_advance = &make_mpi_advance;
 constexpr std::unique_ptr<Candidate> (*mpi_advance)(const Task&) = nullptr;
 #endif
 
-constexpr std::array<BaselineRow, 5> baselines = {{
+constexpr std::array<BaselineRow, 6> baselines = {{
     {"mpi", &make_mpi, ""},
+    {"mpi-again", &make_mpi, ""},
     {"mpi-persistent", mpi_persistent, "this MPI library has no persistent neighborhood collectives"},
     {"p2p", &make_p2p, ""},
     {"p2p-again", &make_p2p, ""},

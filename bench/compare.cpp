@@ -145,7 +145,7 @@ void add_options(CLI::App& command, CandidateOptions& options) {
       .add_option("--strategy", options.strategies,
                   "Strategies of this library; separated by commas or, with levels, by spaces or semicolons")
       ->capture_default_str();
-  command.add_option("--baseline", options.baselines, "mpi, mpi-persistent, p2p, p2p-again, mpi-advance")
+  command.add_option("--baseline", options.baselines, "mpi, mpi-again, mpi-persistent, p2p, p2p-again, mpi-advance")
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--iterations", options.iterations.timed, "Samples of each candidate")

@@ -87,6 +87,7 @@ Json to_json(const CaseReport& report, const Result& result) {
       {"median_s", times(&Result::Times::median)},
       {"min_s", times(&Result::Times::min)},
       {"p90_s", times(&Result::Times::p90)},
+      {"samples_s", result.samples},
       {"setup_s", result.setup_seconds},
       {"speedup_vs_mpi", or_null(result.speedup)},
       {"limit_s", or_null(report.limit())},

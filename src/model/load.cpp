@@ -93,7 +93,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   traffic.beta += beta * bytes;
   // What a byte takes of large messages is less than of small ones, but no more than all of their time is work.
   const Overhead& work = overhead(parameters, hop);
-  const double byte = hop.shared || beta == 0 ? work.byte : std::min(work.byte, beta);
+  const double byte = hop.shared ? shared_byte(hop, parameters) : beta == 0 ? work.byte : std::min(work.byte, beta);
   const double seconds = (work.message * messages + byte * bytes) / 2;
   load.processor += seconds;
   work_[index(hop.stage)] += seconds;
@@ -109,6 +109,13 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
       injection = std::max(injection, messages * one->seconds(bytes / messages));
     injection_[way] += injection;
   }
+}
+
+/// Overheads are those of messages that stay in caches between one end and the other. Relays hand over larger pieces,
+/// and then both ends copy what is in none of theirs.
+double NodeLoad::shared_byte(const Hop& hop, const Parameters& parameters) const {
+  if (hop.bytes <= default_mailbox_bytes * hop.messages) return parameters.shared_overhead.byte;
+  return std::max(parameters.shared_overhead.byte, 2 * parameters.copy_beta(static_cast<int>(members_.size())));
 }
 
 /// Stages are a pipeline: nothing is sent before the first message between nodes is gathered, and what the last one has

@@ -111,6 +111,7 @@ class NodeLoad {
   enum Way : std::uint8_t { out, in };
 
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
+  [[nodiscard]] double shared_byte(const Hop& hop, const Parameters& parameters) const;
   [[nodiscard]] double fill(const Parameters& parameters) const;
 
   std::vector<Rank> members_;

@@ -101,3 +101,32 @@ def test_launches_count_by_their_medians():
     (case,) = validate.cases_of([*records(), *faster, *slower])
     assert case.measured == {each["candidate"]: each["median_s"] for each in records()}
     assert case.init["direct"] == pytest.approx(1e-3) and "mpi" not in case.init
+
+
+def in_rounds(*seconds):
+    times = {"mpi": seconds, "mpi-again": seconds, "auto": [1.1 * value for value in seconds]}
+    return [{**each, "samples_s": list(times.get(each["candidate"], seconds))} for each in [*records(), record("mpi-again", 3e-4)]]
+
+
+def test_not_slower_counts_pairs_of_a_round():
+    launches = [*in_rounds(1e-4, 2e-4, 9e-4), *in_rounds(3e-4, 1e-4, 2e-4)]
+    (case,) = validate.cases_of(launches)
+    assert case.ratios["auto"] == pytest.approx((1.1, 1.1)) and case.ratios["mpi-again"] == (1.0, 1.0)
+    assert case.slower("auto") and not case.not_slower("auto")
+    assert not case.slower("mpi-again") and case.not_slower("mpi-again")
+    score = Score.of([case])
+    assert score.not_shown == {"auto": 1, "mpi-again": 0} and score.shown_slower == {"auto": 1, "mpi-again": 0}
+
+
+def test_samples_that_are_not_there_show_nothing():
+    (case,) = validate.cases_of(records())
+    assert case.ratios == {} and case.not_slower("auto") and not case.slower("auto")
+
+
+def test_regret_by_what_was_fastest_in_the_other_launches():
+    times = {"direct": [2.0, 2.0, 2.0], "split": [1.0, 2.0, 3.0], "three_step": [3.0, 1.9, 2.1]}
+    medians = {"direct": 2.0, "split": 2.0, "three_step": 2.1}
+    one = Case("case", medians, medians, "direct", {}, launches=times)
+    # The fastest is direct without the first or the second launch, split without the third.
+    assert one.other_regret == pytest.approx(1.0)
+    assert case({"direct": 3.0, "split": 2.0}, {"direct": 1.0, "split": 2.0}).other_regret == 1.5

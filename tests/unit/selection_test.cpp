@@ -165,6 +165,22 @@ TEST(Model, PlansHaveTheCostsOfTheirMessages) {
   EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::overlap).injection, 5e-6);
 }
 
+/// Small pieces stay in caches between one end and the other.
+TEST(Model, LargePiecesInSharedMemoryAreCopiedFromMemory) {
+  Parameters parameters;
+  parameters.shared_overhead.byte = 1e-10;
+  parameters.copies = {{.active = 1, .beta = 0.4e-10}, {.active = 2, .beta = 3e-10}};
+  const auto seconds = [&](std::int64_t bytes) {
+    NodeLoad load(Machine::parse("node:1 rank:2", 2).region(0, 0));
+    load.send(0, {Stage::gather, LinkClass::node, true, 2, 2 * bytes}, parameters);
+    return load.predict(parameters).processor;
+  };
+  EXPECT_DOUBLE_EQ(seconds(default_mailbox_bytes), 1e-10 * default_mailbox_bytes);
+  EXPECT_DOUBLE_EQ(seconds(2 * default_mailbox_bytes), 6e-10 * 2 * default_mailbox_bytes);
+  parameters.copies.clear();
+  EXPECT_DOUBLE_EQ(seconds(2 * default_mailbox_bytes), 1e-10 * 2 * default_mailbox_bytes);
+}
+
 /// Where two ranks share a core, every stage in which a rank waits takes a turn of both but the first, whose turn is in
 /// what was measured.
 TEST(Model, StagesThatWaitTakeTurns) {
