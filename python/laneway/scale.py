@@ -28,6 +28,7 @@ STRATEGIES = (
     "two_step",
     "split",
     "load_aware",
+    "grouped",
     "common_neighborhood",
     "leader_scatter",
     "auto",
