@@ -95,19 +95,16 @@ class Case:
     @property
     def other_regret(self) -> float:
         """The same by that of what was fastest in the other launches: the least of several noisy times is too good."""
-        own = {name: times for name in self.strategies if len(times := self.launches.get(name, [])) == self._launches}
-        if self._launches < 2 or self.chosen not in own:
+        count = len(self.launches.get(self.chosen, []))
+        if count < 2:
             return self.regret
+        own = {name: times for name in self.strategies if len(times := self.launches.get(name, [])) == count}
         regrets = []
-        for launch in range(self._launches):
+        for launch in range(count):
             others = {name: float(np.median(np.delete(times, launch))) for name, times in own.items()}
             best = min(others, key=others.__getitem__)
             regrets.append(own[self.chosen][launch] / own[best][launch])
         return float(np.median(regrets))
-
-    @property
-    def _launches(self) -> int:
-        return len(self.launches.get(self.chosen, []))
 
     @property
     def long_regret(self) -> float:
@@ -320,10 +317,8 @@ def measure(settings: Settings, keep: Path | None = None) -> list[Record]:
         for run in runs(settings.seed) * settings.launches:
             command = ["laneway-bench", "neighbor", "--op", run.operation, "--pattern", ";".join(run.patterns)]
             command += ["--bytes", ",".join(str(size) for size in run.sizes), "--strategy", _STRATEGIES]
-            if not isinstance(settings.place, Simulated):
-                command += ["--baseline", "mpi,mpi-again"]
-            iterations = 1 if isinstance(settings.place, Simulated) else run.iterations
-            command += ["--iterations", str(iterations), "--json", str(path)]
+            iterations, baselines = (1, "mpi") if isinstance(settings.place, Simulated) else (run.iterations, "mpi,mpi-again")
+            command += ["--iterations", str(iterations), "--baseline", baselines, "--json", str(path)]
             status = launch.run(launch.Job(command, settings.place, settings.ranks, settings.mpi, variables))
             if status != 0:
                 raise UserError(f"laneway-bench ended with status {status}", 1)
@@ -343,7 +338,8 @@ def report(records: Iterable[Record], output: Path, console: Console | None = No
     auto, again = _COMPARED
     console.print(
         f"regret: median {score.regret_median:.3f}, 95th percentile {score.regret_p95:.3f}, largest "
-        f"{score.regret_max:.3f} (95th percentile against what was fastest in the other launches {score.other_regret_p95:.3f}; if setup took no time: median {score.long_regret_median:.3f}, 95th percentile "
+        f"{score.regret_max:.3f} (95th percentile against what was fastest in the other launches "
+        f"{score.other_regret_p95:.3f}; if setup took no time: median {score.long_regret_median:.3f}, 95th percentile "
         f"{score.long_regret_p95:.3f}); Kendall's tau-b of predictions {score.tau_b:.3f}; slower than MPI's own "
         f"(medians, by more than 3%): {score.slower_than_mpi} of {score.cases}; 95% interval of paired ratios to it not below 1.03: "
         f"{score.not_shown[auto]} ({score.not_shown[again]} of the same operation once more), above it: "
