@@ -157,12 +157,12 @@ void Executor::place(std::size_t s) {
   const Step& step = plan_->steps[s];
   Place& place = places_[s];
   if (copies(step.kind)) {
-    const auto both = [&](Buffer buffer) -> std::array<std::byte*, 2> {
-      std::byte* const base = bases_[static_cast<std::size_t>(buffer)];
-      return {base, at(base, buffer == Buffer::staging ? plan_->staging_alternate : 0)};
+    const auto places = [&](Buffer buffer) {
+      return Places{bases_[static_cast<std::size_t>(buffer)], buffer == Buffer::staging ? plan_->staging_alternate : 0,
+                    1};
     };
-    place.from = both(step.from);
-    place.to = both(step.to);
+    place.from = places(step.from);
+    place.to = places(step.to);
   }
   if (!signals(step.kind)) return;
   const NodeMemory::Part& own = memory_->own;
@@ -170,22 +170,23 @@ void Executor::place(std::size_t s) {
   place.is_own_ready = step.kind == StepKind::gate && step.peer == plan_->rank && step.flag == ready_word;
   place.lag = static_cast<std::uint64_t>(step.lag);
   if (step.kind == StepKind::gate) {
-    place.word.fill(peer.words + step.flag);
+    place.word.first = peer.words + step.flag;
     return;
   }
   const bool puts = step.kind == StepKind::put;
   const Buffer reached = puts ? step.to : step.from;
-  std::array<std::byte*, 2>& shared = puts ? place.to : place.from;
   std::byte* const here = puts ? peer.window : own.window;
-  std::byte* const across = puts ? own.window : peer.window;
-  std::array<std::byte*, 2> windows{here, step.crosses ? across : here};
+  place.word = {here, 0, 0};
   if (reached == Buffer::window) {
-    windows[1] = at(windows[1], step.alternate);
-    shared = windows;
+    std::byte* const across = puts ? own.window : peer.window;
+    const auto sideways =
+        step.crosses ? reinterpret_cast<std::intptr_t>(across) - reinterpret_cast<std::intptr_t>(here) : 0;
+    place.word = {here, step.alternate + sideways, static_cast<std::uint64_t>(step.slots) - 1};
+    (puts ? place.to : place.from) = place.word;
   } else if (reached == Buffer::staging) {
-    shared = {peer.staging, at(peer.staging, step.alternate)};
+    (puts ? place.to : place.from) = {peer.staging, step.alternate, 1};
   }
-  place.word = {windows[0] + step.flag, windows[1] + step.flag};
+  place.word.first += step.flag;
 }
 
 /// Those of a few bytes that can all begin at once share a kernel.
@@ -378,8 +379,8 @@ void Executor::start_on_device() {
 
 void Executor::begin_exchange() {
   memory_->begin_exchange();
-  second_slot_ = memory_->second_slot();
-  endpoint_ = endpoints_[second_slot_ && endpoints_[1] ? 1 : 0].get();
+  turn_ = memory_->turn;
+  endpoint_ = endpoints_[in_second_place() && endpoints_[1] ? 1 : 0].get();
 }
 
 void Executor::start_rest() {

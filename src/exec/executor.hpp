@@ -75,11 +75,22 @@ class Executor final : public Progressive {
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
  private:
-  /// Where a step copies from and to, and what it waits for or raises, in an exchange and in the next one.
+  /// Places that exchanges use in turn, evenly apart; a power of two of them.
+  struct Places {
+    std::byte* first = nullptr;
+    std::int64_t distance = 0;
+    std::uint64_t last = 0;
+
+    [[nodiscard]] std::byte* in(std::uint64_t turn) const {
+      return at(first, distance * static_cast<std::int64_t>(turn & last));
+    }
+  };
+
+  /// Where a step copies from and to, and what it waits for or raises.
   struct Place {
-    std::array<std::byte*, 2> from{};
-    std::array<std::byte*, 2> to{};
-    std::array<std::byte*, 2> word{};
+    Places from;
+    Places to;
+    Places word;
     std::uint64_t lag = 0;
     bool is_own_ready = false;  // raised by this rank, which waits for the readers of its staging memory
   };
@@ -101,9 +112,10 @@ class Executor final : public Progressive {
   void add_device_copies();
   void place(std::size_t step);
   void begin_exchange();
+  [[nodiscard]] bool in_second_place() const { return (turn_ & 1) != 0; }
   /// The place of staging memory that this exchange uses.
   [[nodiscard]] std::byte* staging() const {
-    return at(bases_[static_cast<std::size_t>(Buffer::staging)], second_slot_ ? plan_->staging_alternate : 0);
+    return at(bases_[static_cast<std::size_t>(Buffer::staging)], in_second_place() ? plan_->staging_alternate : 0);
   }
   void start_steps() {
     if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
@@ -117,7 +129,7 @@ class Executor final : public Progressive {
   void wait_for_words_first();
   void wait_in_virtual_time();
   void move(int step);
-  [[nodiscard]] std::byte* now(const std::array<std::byte*, 2>& places) const { return places[second_slot_ ? 1 : 0]; }
+  [[nodiscard]] std::byte* now(const Places& places) const { return places.in(turn_); }
   void begin_on_device(int step);
   void complete_on_device(int step);
   void raise_flag(int step);
@@ -138,7 +150,7 @@ class Executor final : public Progressive {
   bool only_messages_wait_ = false;  // MPI's own completion of all is enough
   bool has_more_than_messages_ = false;
   bool messages_complete_ = false;  // of an independent plan
-  bool second_slot_ = false;
+  std::uint64_t turn_ = 0;
   unsigned fruitless_ = 0;
   SimulatedWait simulated_wait_;
   std::shared_ptr<const Plan> plan_;

@@ -75,7 +75,7 @@ std::uint64_t fingerprint(const Plan& plan) {
                            static_cast<std::int64_t>(step.peer), static_cast<std::int64_t>(step.channel),
                            static_cast<std::int64_t>(step.span.buffer), step.span.offset, step.span.bytes,
                            static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to), step.flag,
-                           step.alternate, static_cast<std::int64_t>(step.crosses), step.lag})
+                           step.alternate, step.slots, static_cast<std::int64_t>(step.crosses), step.lag})
       mix(v);
     for (const CopyRun& run : step.runs)
       for (std::int64_t v : {run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count}) mix(v);

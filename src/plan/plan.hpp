@@ -72,9 +72,11 @@ struct Step {
   std::vector<CopyRun> runs;
   // put, gate: a word of the peer's window; take: of the own one
   std::int64_t flag = 0;
-  /// put, take: what is added to places in windows, or in the peer's staging memory, in every second exchange; 0 where
+  /// put, take: the distance of places in windows, or in the peer's staging memory, that exchanges use in turn; 0 where
   /// there is only one place.
   std::int64_t alternate = 0;
+  /// put, take: how many of these places there are in windows, a power of two.
+  std::int64_t slots = 2;
   /// put, take: in every second exchange they use the window of the other side, a put the own one.
   bool crosses = false;
   /// gate: the word must not be less than the number of this exchange minus this.

@@ -36,6 +36,7 @@ json step_to_json(const Step& step) {
     j["span"] = {name(step.span.buffer), step.span.offset, step.span.bytes};
   }
   if (signals(step.kind)) j["flag"] = {step.flag, step.alternate, step.lag};
+  if (step.slots != 2) j["slots"] = step.slots;
   if (step.crosses) j["crosses"] = true;
   if (!step.after.empty()) j["after"] = step.after;
   return j;
@@ -62,6 +63,7 @@ Step step_from_json(const json& j) {
     step.alternate = flag.at(1);
     step.lag = flag.at(2);
   }
+  step.slots = j.value("slots", std::int64_t{2});
   step.crosses = j.value("crosses", false);
   if (j.contains("after")) step.after = j.at("after").get<std::vector<int>>();
   return step;

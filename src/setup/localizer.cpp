@@ -209,16 +209,22 @@ std::int64_t Localizer::mailbox_bytes(Rank peer, std::size_t message) const {
   return rounded_up(std::max(step(side.step).span.bytes, answer_bytes(peer, message)), 8);
 }
 
+std::int64_t Localizer::slots(Rank peer, std::int64_t bytes) const {
+  return out_.contains(peer) || slot_bytes(bytes) > options_.slot_bytes ? 2 : options_.slots;
+}
+
 /// Leaves the largest messages to the MPI library if mailboxes for all would take too much memory.
 void Localizer::drop_mailboxes() {
   std::vector<std::pair<std::int64_t, Side*>> boxed;
   for (auto& [peer, sides] : in_)
-    for (std::size_t m = 0; m < sides.size(); ++m)
-      if (sides[m].mode == Mode::mailbox) boxed.emplace_back(slot_bytes(mailbox_bytes(peer, m)), &sides[m]);
+    for (std::size_t m = 0; m < sides.size(); ++m) {
+      const std::int64_t bytes = mailbox_bytes(peer, m);
+      if (sides[m].mode == Mode::mailbox) boxed.emplace_back(slots(peer, bytes) * slot_bytes(bytes), &sides[m]);
+    }
   std::ranges::stable_sort(boxed, {}, &std::pair<std::int64_t, Side*>::first);
   std::int64_t total = 0;
   for (const auto& [bytes, side] : boxed) {
-    total += 2 * bytes;
+    total += bytes;
     if (total > options_.all_mailboxes_bytes) side->mode = Mode::message;
   }
 }
@@ -274,7 +280,7 @@ Round Localizer::resume(const std::vector<Bytes>& inbox) {
 }
 
 Round Localizer::answer(const std::vector<Bytes>& inbox) {
-  std::int64_t mailboxes = 0;
+  std::map<std::int64_t, std::int64_t> mailboxes;  // by the number of slots: the distance of two
   std::size_t i = 0;
   for (auto& [peer, sides] : in_) {
     Reader letter(inbox[i++]);
@@ -311,24 +317,33 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
         plan_.window_bytes += cache_line;
       } else if (side.mode == Mode::mailbox) {
         const std::int64_t bytes = mailbox_bytes(peer, m);
-        side.slot = mailboxes;
-        side.flag = mailboxes + bytes;
-        mailboxes += slot_bytes(bytes);
+        side.slots = slots(peer, bytes);
+        side.slot = mailboxes[side.slots];
+        side.flag = side.slot + bytes;
+        mailboxes[side.slots] += slot_bytes(bytes);
       }
     }
+  std::map<std::int64_t, std::int64_t> begin;  // of the first slots
+  for (const auto& [n, distance] : mailboxes) {
+    begin[n] = plan_.window_bytes;
+    plan_.window_bytes += n * distance;
+  }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, sides] : in_) {
     Writer letter;
     for (Side& side : sides) {
       if (side.mode == Mode::mailbox) {
-        side.slot += plan_.window_bytes;
-        side.flag += plan_.window_bytes;
-        side.alternate = mailboxes;
+        side.slot += begin.at(side.slots);
+        side.flag += begin.at(side.slots);
+        side.alternate = mailboxes.at(side.slots);
       }
       letter.put(side.mode);
       letter.put(side.flag);
       letter.put(side.slot);
-      if (side.mode == Mode::mailbox) letter.put(side.alternate);
+      if (side.mode == Mode::mailbox) {
+        letter.put(side.alternate);
+        letter.put(side.slots);
+      }
       if (side.mode != Mode::push) continue;
       letter.put(alternate_);
       letter.put(side.stream);
@@ -336,7 +351,6 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
     }
     round.letters.push_back({peer, letter.take()});
   }
-  plan_.window_bytes += 2 * mailboxes;
   for (const auto& [peer, sides] : out_) round.from.push_back(peer);
   return round;
 }
@@ -351,6 +365,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       side.flag = letter.get<std::int64_t>();
       side.slot = letter.get<std::int64_t>();
       if (side.mode == Mode::mailbox || side.mode == Mode::push) side.alternate = letter.get<std::int64_t>();
+      if (side.mode == Mode::mailbox) side.slots = letter.get<std::int64_t>();
       if (side.mode != Mode::push) continue;
       side.peer_stream = letter.get_ranges();
       side.peer_place = letter.get_ranges();
@@ -363,7 +378,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   std::map<Rank, RangeSet> pulled;         // from this rank's staging memory, by reader
   std::map<Rank, std::int64_t> pushed_to;  // and the distance of the two places there
   bool pushed_here = false;
-  std::set<Rank> mailed_to;
+  std::map<Rank, std::int64_t> mailed_to;  // and the least number of slots there
   std::set<Rank> taken_from;
   std::vector<Range> lent;
   for (const auto* all : {&out_, &in_})
@@ -382,7 +397,10 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
           side.place.for_each([&](Range range) { lent.push_back(range); });
         }
         if (side.mode == Mode::push) pushed_to[peer] = side.alternate;
-        if (side.mode == Mode::mailbox) mailed_to.insert(peer);
+        if (side.mode == Mode::mailbox) {
+          std::int64_t& slots = mailed_to.try_emplace(peer, side.slots).first->second;
+          slots = std::min(slots, side.slots);
+        }
         if (side.mode == Mode::pull) pulled[peer] = unite(pulled[peer], RangeSet(side.place));
       }
   if (mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty()) {
@@ -458,6 +476,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       now.span = {Buffer::window, side->slot, bytes};
       now.flag = side->flag;
       now.alternate = side->alternate;
+      now.slots = side->slots;
       now.crosses = side->crosses;
       if (puts) {
         now.from = side->buffer;
@@ -518,8 +537,8 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       steps.push_back(std::move(reply));
     }
   }
-  for (Rank peer : mailed_to)
-    if (!taken_from.contains(peer)) add_gate(peer, started_word, 0);
+  for (const auto& [peer, slots] : mailed_to)
+    if (!taken_from.contains(peer)) add_gate(peer, started_word, slots - 2);
   plan_.steps = std::move(steps);
   return {};
 }

@@ -33,6 +33,10 @@ struct LocalOptions {
   std::uint64_t borrows = 0;
   /// Messages of up to this size are not lent.
   std::int64_t lend_bytes = 0;
+  /// How many slots mailboxes for messages have that nothing answers, a power of two, if each takes no more than
+  /// `slot_bytes`: senders may then be ahead of receivers, as with the eager messages of MPI libraries.
+  std::int64_t slots = 8;
+  std::int64_t slot_bytes = 512;
 };
 
 /// Turns messages of a plan between ranks that share memory into puts and takes, by agreement of both sides:
@@ -49,6 +53,8 @@ struct LocalOptions {
 /// - A mailbox has two slots, used in turn, and a put into one waits for nothing: an exchange is complete only when the
 ///   receivers have started it, and so have completed the one before. A take from a rank shows that, too; where there
 ///   is none, a gate does.
+/// - Small mailboxes for ranks that send nothing back have n slots. Then the gate is for the exchange n - 2 before, and
+///   senders may be so far ahead of receivers.
 /// - Two ranks that have mailboxes for each other use one slot of each, and cross over: a rank puts where it has taken
 ///   from in the exchange before. What it writes is in its cache then, which halves the time of a message.
 /// - A put into staging memory waits until its rank has completed the exchange before.
@@ -88,6 +94,7 @@ class Localizer {
     std::int64_t flag = 0;
     std::int64_t slot = 0;
     std::int64_t alternate = 0;
+    std::int64_t slots = 2;
     bool crosses = false;
     std::int64_t reply = 0;  ///< of what is lent: the word of the sender that says that it has been taken
     RangeList peer_stream;   ///< of a push, the receiver's side; of a pull or borrow, the sender's
@@ -104,6 +111,7 @@ class Localizer {
   [[nodiscard]] std::int64_t answer_bytes(Rank peer, std::size_t message) const;
   [[nodiscard]] std::int64_t most_mailed(Rank peer, std::size_t message) const;
   [[nodiscard]] std::int64_t mailbox_bytes(Rank peer, std::size_t message) const;
+  [[nodiscard]] std::int64_t slots(Rank peer, std::int64_t bytes) const;
   void drop_mailboxes();
   void cross_over();
   [[nodiscard]] static std::int64_t lag(std::int64_t alternate) { return alternate > 0 ? 2 : 1; }

@@ -94,8 +94,6 @@ struct NodeMemory {
     ++turn;
     exchange = arena ? arena->next_exchange() : turn;
   }
-  /// Which of a mailbox's slots that exchange uses.
-  [[nodiscard]] bool second_slot() const { return (turn & 1) != 0; }
 
   /// Lets devices address what the ranks share.
   void pin(const Device& device) {

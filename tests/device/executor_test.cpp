@@ -71,8 +71,8 @@ cases::Localized localize(cases::Random& random, const cases::Case& c, const cas
   plan_options.deduplicate = candidate.deduplicate;
   cases::Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, plan_options).plans, {}};
   std::vector<LocalOptions> options;
-  const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096, 65536}),
-                           random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23})};
+  const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 4096, 65536}),
+                           .all_mailboxes_bytes = random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23})};
   for (std::size_t r = 0; r < kinds.size(); ++r) {
     result.nodes.push_back(c.machine.region(0, static_cast<Rank>(r)));
     if (path == MemoryPath::device_aware) continue;

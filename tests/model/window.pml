@@ -1,7 +1,8 @@
 /* How ranks of one node exchange messages through shared memory, for the model checker Spin. docs/verify.md tells the
    protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory and Wait waits for
-   its readers, or READY if they share it and the next exchange does, TWO_PLACES if staging memory has a place for every
-   second exchange, CROSS_OVER if the mailboxes of a pair change their slots, and what makes ranks block or the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
+   its readers, or READY if they share it and the next exchange does, TWO_PLACES if staging memory has a place for every second exchange,
+   SLOTS if mailboxes have more than two, CROSS_OVER if those of a pair change their slots, and what makes ranks block or
+   the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */
 
 #ifndef ITERATIONS
 #define ITERATIONS 3
@@ -14,7 +15,10 @@
 #define NETWORK 4
 #define ELSEWHERE 9
 
-/* The area of shared memory in which a message's bytes lie. A mailbox has two, one for each slot. */
+/* The area of shared memory in which a message's bytes lie. A mailbox has one for each of its slots. */
+#ifndef SLOTS
+#define SLOTS 2
+#endif
 #define NOWHERE 99
 
 /* Sets of ranks or messages. */
@@ -39,10 +43,10 @@ inline messages() {
 #elif defined(CHAIN) /* nobody hears from those to whom it sends */
 #define RANKS 3
 #define MESSAGES 2
-#define AREAS 4
+#define AREAS (2 * SLOTS)
 inline messages() {
   message(0, 0, MAILBOX, 0, 1, 0, NONE, NONE);
-  message(1, 0, MAILBOX, 1, 2, 2, NONE, NONE)
+  message(1, 0, MAILBOX, 1, 2, SLOTS, NONE, NONE)
 }
 #elif defined(LANE) /* rank 1 sends to another node for ranks 0 and 2, and receives for them */
 #define RANKS 3
@@ -152,7 +156,7 @@ hidden byte pulling[MESSAGES];
 byte started[REQUESTS * RANKS];
 byte completed[REQUESTS * RANKS];
 byte ready[RANKS];
-byte flag[2 * MESSAGES];
+byte flag[SLOTS * MESSAGES];
 
 /* Between a rank and MPI, or its own. */
 byte taken[MESSAGES];
@@ -195,12 +199,12 @@ byte unread[PLACES];
 #elif defined(CROSS_OVER)
 #define SLOT(m) ((k + (m)) % 2)
 #else
-#define SLOT(m) (kind[m] == MAILBOX && k % 2 == 1)
+#define SLOT(m) (kind[m] == MAILBOX -> k % SLOTS : 0)
 #endif
 #ifdef CROSS_OVER
 #define FLAG(m) flag[SLOT(m)]
 #else
-#define FLAG(m) flag[2 * (m) + SLOT(m)]
+#define FLAG(m) flag[SLOTS * (m) + SLOT(m)]
 #endif
 #ifdef TWO_PLACES
 #define PLACE(m) (area[m] + (kind[m] == MAILBOX -> SLOT(m) : AREAS * (k % 2)))
@@ -265,21 +269,24 @@ inline read_rest(m) {
 
 #define SENDS(what, m) (kind[m] == what && request[m] == q && from[m] == r)
 #define TAKES(what, m) (kind[m] == what && request[m] == q && to[m] == r)
-#define HAS_COME(set, i) (!IN(set, i) || flag[2 * (i)] >= k)
+#define HAS_COME(set, i) (!IN(set, i) || flag[SLOTS * (i)] >= k)
 
 #define CAN_MAIL(m) (SENDS(MAILBOX, m) && FLAG(m) < k)
-#define CAN_PUSH(m) (SENDS(PUSH, m) && flag[2 * (m)] < k && MAY_PUSH(m))
+#define CAN_PUSH(m) (SENDS(PUSH, m) && flag[SLOTS * (m)] < k && MAY_PUSH(m))
 #define CAN_SEND(m) (SENDS(NETWORK, m) && sending[m] < k && EACH_MESSAGE(HAS_COME, after[m]))
-#define CAN_TELL(m) (SENDS(PULL, m) && flag[2 * (m)] < k && EACH_MESSAGE(HAS_COME, after[m]))
+#define CAN_TELL(m) (SENDS(PULL, m) && flag[SLOTS * (m)] < k && EACH_MESSAGE(HAS_COME, after[m]))
 #define CAN_RECEIVE(m) (TAKES(NETWORK, m) && receiving[m] < k && MAY_RECEIVE(m))
 #define CAN_TAKE(m) ((TAKES(PULL, m) || TAKES(MAILBOX, m)) && taken[m] < k && FLAG(m) >= k)
 
 #define HAS_SENT(m) \
-  ((!SENDS(PUSH, m) && !SENDS(PULL, m) || flag[2 * (m)] == k) && (!SENDS(NETWORK, m) || sent[m] == k))
+  ((!SENDS(PUSH, m) && !SENDS(PULL, m) || flag[SLOTS * (m)] == k) && (!SENDS(NETWORK, m) || sent[m] == k))
 #define HAS_TAKEN(m) \
-  ((!TAKES(PULL, m) && !TAKES(MAILBOX, m) || taken[m] == k) && (!TAKES(NETWORK, m) || flag[2 * (m)] == k))
+  ((!TAKES(PULL, m) && !TAKES(MAILBOX, m) || taken[m] == k) && (!TAKES(NETWORK, m) || flag[SLOTS * (m)] == k))
 #define IS_DONE(r, m) (HAS_SENT(m) && HAS_TAKEN(m))
-#define HAS_STARTED(what, m) (!SENDS(what, m) || started[AT(to[m])] >= k)
+#ifndef AHEAD
+#define AHEAD (SLOTS - 2)
+#endif
+#define HAS_STARTED(what, m) (!SENDS(what, m) || started[AT(to[m])] + AHEAD >= k)
 #define HAS_COMPLETED(what, m) (!SENDS(what, m) || completed[AT(to[m])] >= k)
 
 /* To see that something can be done and to begin it is one step of the model. That hides nothing: what a rank waits for
@@ -287,9 +294,9 @@ inline read_rest(m) {
 #define MAIL(m) \
   :: d_step { CAN_MAIL(m) -> write_half(m) }; write_rest(m); FLAG(m) = k
 #define STEP(m) \
-  :: d_step { CAN_PUSH(m) -> write_half(m) }; write_rest(m); flag[2 * m] = k \
+  :: d_step { CAN_PUSH(m) -> write_half(m) }; write_rest(m); flag[SLOTS * m] = k \
   :: d_step { CAN_SEND(m) -> sending[m] = k } \
-  :: d_step { CAN_TELL(m) -> flag[2 * m] = k } \
+  :: d_step { CAN_TELL(m) -> flag[SLOTS * m] = k } \
   :: d_step { CAN_RECEIVE(m) -> receiving[m] = k } \
   :: d_step { CAN_TAKE(m) -> read_half(m) }; d_step { read_rest(m); taken[m] = k }
 
@@ -386,7 +393,7 @@ proctype incoming(byte m) {
       :: d_step { HAS_ARRIVED && area[m] != NOWHERE -> write_half(m) }; write_rest(m)
       :: HAS_ARRIVED && area[m] == NOWHERE
       fi;
-      flag[2 * m] = k
+      flag[SLOTS * m] = k
     fi
   }
 }

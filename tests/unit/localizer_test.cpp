@@ -18,6 +18,7 @@ struct Counts {
   std::int64_t pushed = 0;
   std::int64_t pulled = 0;
   std::int64_t messages = 0;
+  std::int64_t run_ahead = 0;
 };
 
 void count(const std::vector<Plan>& plans, Counts& counts) {
@@ -25,6 +26,7 @@ void count(const std::vector<Plan>& plans, Counts& counts) {
     for (const Step& step : plan.steps) {
       counts.messages += step.kind == StepKind::send;
       counts.puts += step.kind == StepKind::put;
+      counts.run_ahead += step.kind == StepKind::put && step.slots > 2;
       counts.pushed += step.kind == StepKind::put && step.to == Buffer::staging;
       counts.pulled += step.kind == StepKind::take && step.from == Buffer::staging;
     }
@@ -70,7 +72,7 @@ TEST(Localizer, ExchangesAgreeWithTheOracle) {
       cases::Random random(seed);
       const cases::Localized localized = cases::localize(random, c, candidate);
       count(localized.plans, total);
-      const cases::Exchanges data(random, c.pattern, 4);
+      const cases::Exchanges data(random, c.pattern, 5);
       ASSERT_EQ(run(random, localized, data), "") << "seed " << seed << " " << candidate.name;
     }
   }
@@ -78,6 +80,7 @@ TEST(Localizer, ExchangesAgreeWithTheOracle) {
   EXPECT_GT(total.pulled, 0);
   EXPECT_GT(total.puts, total.pushed + total.pulled);
   EXPECT_GT(total.messages, 0);
+  EXPECT_GT(total.run_ahead, 0);
 }
 
 /// Spoils one step of a plan, or says that it has nothing to spoil there.
@@ -134,10 +137,19 @@ TEST(Localizer, TheScheduleFindsMutatedRules) {
                step.alternate = 0;
          return true;
        }},
+      {"half the slots",
+       [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
+         Step& put = plans[rank].steps[s];
+         if (put.kind != StepKind::put || put.slots == 2) return false;
+         for (Step& take : plans[static_cast<std::size_t>(put.peer)].steps)
+           if (take.kind == StepKind::take && take.flag == put.flag) take.slots /= 2;
+         put.slots /= 2;
+         return true;
+       }},
       {"one slot",
        [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          const Step& put = plans[rank].steps[s];
-         if (put.kind != StepKind::put || put.alternate == 0 || put.crosses) return false;
+         if (put.kind != StepKind::put || put.alternate == 0 || put.crosses || put.slots > 2) return false;
          for (Step& take : plans[static_cast<std::size_t>(put.peer)].steps)
            if (take.kind == StepKind::take && take.flag == put.flag) take.alternate = 0;
          plans[rank].steps[s].alternate = 0;

@@ -125,7 +125,9 @@ struct SharingCase {
       const cases::Candidate& candidate = random.pick(candidates);
       PlanOptions options = c.options;
       options.deduplicate = candidate.deduplicate;
-      const LocalOptions local{random.one_of<std::int64_t>({0, 16, 65536}), 1 << 23, 65536, true};
+      const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 65536}),
+                               .shares_staging = true,
+                               .slots = random.one_of<std::int64_t>({2, 4, 8})};
       sharer.plans = localize_virtual_ranks(
           plan_virtual_ranks(sharer.pattern, c.machine, *candidate.strategy, options).plans, nodes, local);
       sharer.before = cases::buffers(random, sharer.pattern, &RankPattern::in);

@@ -123,9 +123,11 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
   const auto ranks = static_cast<Rank>(result.plans.size());
   const Machine memory = random.chance(70) ? c.machine : random_machine(random, ranks);
   for (Rank r = 0; r < ranks; ++r) result.nodes.push_back(memory.region(0, r));
-  const LocalOptions local{random.one_of<std::int64_t>({0, 16, 4096, 65536}),
-                           random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23}),
-                           random.one_of<std::int64_t>({0, 64, 65536})};
+  const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 4096, 65536}),
+                           .all_mailboxes_bytes = random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23}),
+                           .doubled_staging_bytes = random.one_of<std::int64_t>({0, 64, 65536}),
+                           .slots = random.one_of<std::int64_t>({2, 4, 4, 8}),
+                           .slot_bytes = random.one_of<std::int64_t>({0, 64, 512, 65536})};
   result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, local);
   return result;
 }
