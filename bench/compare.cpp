@@ -18,28 +18,34 @@ namespace laneway::bench {
 namespace {
 
 // Simulated times are exact: once is enough.
-constexpr int setup_repeats = simulated ? 1 : 3;
+constexpr int setup_repeats = simulated ? 1 : 9;
 
 struct Entrant {
   Result result;
   std::unique_ptr<Candidate> candidate;
 };
 
-void set_up(Entrant& entrant, const Task& task) {
-  std::vector<double> seconds;
-  std::vector<double> init_seconds;
-  for (int i = 0; i < setup_repeats; ++i) {
-    entrant.candidate.reset();
-    MPI_Barrier(task.run.comm);
-    const double begin = MPI_Wtime();
-    entrant.candidate = make_candidate(entrant.result.candidate, task);
-    seconds.push_back(longest_of_ranks(MPI_Wtime() - begin, task.run.comm));
-    if (const auto init = entrant.candidate->init_seconds())
-      init_seconds.push_back(longest_of_ranks(*init, task.run.comm));
+/// In turns, so that what changes with time changes for all; keeps the last of each.
+void set_up(std::span<Entrant> entrants, const Task& task) {
+  std::vector<std::vector<double>> seconds(entrants.size());
+  std::vector<std::vector<double>> init_seconds(entrants.size());
+  for (int turn = 0; turn < setup_repeats; ++turn)
+    for (std::size_t e = 0; e < entrants.size(); ++e) {
+      Entrant& entrant = entrants[e];
+      entrant.candidate.reset();
+      MPI_Barrier(task.run.comm);
+      const double begin = MPI_Wtime();
+      entrant.candidate = make_candidate(entrant.result.candidate, task);
+      seconds[e].push_back(longest_of_ranks(MPI_Wtime() - begin, task.run.comm));
+      if (const auto init = entrant.candidate->init_seconds())
+        init_seconds[e].push_back(longest_of_ranks(*init, task.run.comm));
+    }
+  for (std::size_t e = 0; e < entrants.size(); ++e) {
+    Result& result = entrants[e].result;
+    if (!init_seconds[e].empty()) result.init_seconds = median(init_seconds[e]);
+    result.first_setup_seconds = seconds[e].front();
+    result.setup_seconds = median(seconds[e]);
   }
-  if (!init_seconds.empty()) entrant.result.init_seconds = median(init_seconds);
-  entrant.result.first_setup_seconds = seconds.front();
-  entrant.result.setup_seconds = median(seconds);
 }
 
 /// One exchange of data never sent before, and then the product.
@@ -191,10 +197,9 @@ CaseReport compare(const Run& run, const std::string& benchmark, const Workload&
 
   connect_all(run);
   std::vector<Entrant> entrants;
-  for (const std::string& name : candidate_names(task, options)) {
-    Entrant& entrant = entrants.emplace_back();
-    entrant.result.candidate = name;
-    set_up(entrant, task);
+  for (const std::string& name : candidate_names(task, options)) entrants.emplace_back().result.candidate = name;
+  set_up(entrants, task);
+  for (Entrant& entrant : entrants) {
     entrant.result.verified =
         verify(*entrant.candidate, task, product, 1) && (simulated || verify(*entrant.candidate, task, product, 2));
     std::vector<RankTraffic> by_rank = traffic_by_rank(*entrant.candidate, run);

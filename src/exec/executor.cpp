@@ -292,6 +292,7 @@ void Executor::move(int step) {
   if constexpr (simulated) {
     const SimulatedCosts& costs = simulated_costs();
     const Step& what = plan_->steps[s];
+    if (what.kind == StepKind::gate) return;
     pass(what.kind == StepKind::copy ? simulated_seconds(what.runs, costs.copy)
                                      : costs.shared + simulated_seconds(what.runs, costs.shared_byte));
   }

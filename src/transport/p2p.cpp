@@ -70,10 +70,9 @@ class P2PEndpoint final : public Endpoint {
                   });
     requests_.reserve(messages.size());
     starts_.reserve(messages.size());
-    if constexpr (simulated) untested_.reserve(messages.size());
     for (const Message& message : messages) {
       starts_.push_back({0, static_cast<int>(std::min<std::int64_t>(message.bytes, INT_MAX)), message.peer,
-                         tag_base + message.channel, message.data, false});
+                         tag_base + message.channel, message.data});
       if (message.is_send && message.bytes <= (simulated ? INT_MAX : inline_send_bytes)) {
         requests_.push_back(MPI_REQUEST_NULL);
         continue;
@@ -123,15 +122,12 @@ class P2PEndpoint final : public Endpoint {
         check_mpi(
             MPI_Isend(from_here.data, from_here.bytes, MPI_BYTE, from_here.peer, from_here.tag, comm_, &requests_[at]),
             "MPI_Isend");
-        if constexpr (simulated)
-          if (!std::exchange(starts_[at].is_untested, true)) untested_.push_back(next);
       }
       ++next;
     }
   }
 
   int poll(std::span<int> completed) override {
-    if constexpr (simulated) return poll_one(completed);
     int n = 0;
     check_mpi(MPI_Testsome(size(), requests_.data(), &n, completed.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
     return n == MPI_UNDEFINED ? 0 : n;
@@ -161,35 +157,12 @@ class P2PEndpoint final : public Endpoint {
   }
 
  private:
-  /// SMPI charges one test for MPI_Testany, and one for each request in MPI_Testsome. But the former never finds sends
-  /// that are complete from the beginning, so these are tested by themselves.
-  int poll_one(std::span<int> completed) {
-    int index = MPI_UNDEFINED;
-    int flag = 0;
-    while (!untested_.empty() && !flag) {
-      index = untested_.back();
-      untested_.pop_back();
-      const auto m = static_cast<std::size_t>(index);
-      starts_[m].is_untested = false;
-      if (requests_[m] != MPI_REQUEST_NULL) check_mpi(MPI_Test(&requests_[m], &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    }
-    if (flag) {
-      completed[0] = index;
-      return 1;
-    }
-    check_mpi(MPI_Testany(size(), requests_.data(), &index, &flag, MPI_STATUS_IGNORE), "MPI_Testany");
-    if (!flag || index == MPI_UNDEFINED) return 0;
-    completed[0] = index;
-    return 1;
-  }
-
   struct Start {
     int run;  // persistent requests in a row from here on; 0 for an inline send, which alone needs the rest
     int bytes;
     Rank peer;
     int tag;
     const std::byte* data;
-    bool is_untested = false;
   };
 
   [[nodiscard]] int size() const { return static_cast<int>(requests_.size()); }
@@ -198,7 +171,6 @@ class P2PEndpoint final : public Endpoint {
   bool one_by_one_;  // two short messages take less time so than in one call for both
   std::vector<MPI_Request> requests_;
   std::vector<Start> starts_;  // by message
-  std::vector<int> untested_;  // simulated sends
 };
 
 }  // namespace
