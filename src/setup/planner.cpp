@@ -529,10 +529,8 @@ Round Planner::tell_first() {
   return round;
 }
 
-/// All ranks go on from what the letters say, also the one that writes them. For letters any agreement would have to
-/// wait; what it takes longer is this, and about as much again until all have plans that relay.
+/// All ranks go on from what the letters say, also the one that writes them.
 Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
-  const double all_told = options_.clock ? options_.clock() : 0;
   std::vector<Summary> ranks = {Summary::from_bytes(own_letter_)};
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
   const Overview overview(std::move(ranks));
@@ -544,7 +542,8 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
     for (std::size_t c = 0; c < candidates_.size(); ++c)
       selection.predictions.push_back(
           overview.predict(*options_.costs, candidates_[c]->relays() ? &lanes[c] : nullptr));
-    if (options_.clock) selection.setup_seconds = 2 * (options_.clock() - all_told);
+    // Half of the time was waiting for ranks that began late, which any agreement would have had to do.
+    if (options_.clock) selection.setup_seconds = (options_.clock() - begun_) / 2;
     selection.chosen = best_of(selection, candidates_, options_.exchanges);
   }
   std::map<Rank, Bytes> letters;  // by region
