@@ -101,7 +101,7 @@ def simulator(output: Path, console: Console) -> None:
         Point(
             _EMULATED,
             ("neighbor", "--op", run.operation, "--pattern", pattern, "--bytes", ",".join(map(str, run.sizes)))
-            + ("--strategy", "direct,three_step,two_step,split,load_aware", "--baseline", "mpi", "--iterations", "1")
+            + ("--strategy", ",".join(validate.CANDIDATES), "--baseline", "mpi", "--iterations", "1")
             + ("--goodput", "2.44e7"),
         )
         for run in validate.runs(_SEED)

@@ -101,7 +101,7 @@ def run(
             "smpi/np": str(ranks),
             "smpi/hostfile": str(files / "hosts"),
             "smpi/tmpdir": directory,
-            "smpi/async-small-thresh": "0",
+            "smpi/async-small-thresh": str(platform.eager_bytes),
             "smpi/send-is-detached-thresh": str(platform.eager_bytes),
         }
         if environment.get(PRECISION):

@@ -39,7 +39,8 @@ _MATRICES = (
 )
 # With MPI's own operation; itself once more as a control.
 _COMPARED = ("auto", "mpi-again")
-_STRATEGIES = "direct,three_step,two_step,split,load_aware,grouped,auto"
+#: What `auto` chooses from.
+CANDIDATES = ("direct", "three_step", "two_step", "split", "load_aware", "grouped", "common_neighborhood")
 
 
 @dataclass(frozen=True)
@@ -316,7 +317,7 @@ def measure(settings: Settings, keep: Path | None = None) -> list[Record]:
         path = keep or Path(directory) / "records.jsonl"
         for run in runs(settings.seed) * settings.launches:
             command = ["laneway-bench", "neighbor", "--op", run.operation, "--pattern", ";".join(run.patterns)]
-            command += ["--bytes", ",".join(str(size) for size in run.sizes), "--strategy", _STRATEGIES]
+            command += ["--bytes", ",".join(str(size) for size in run.sizes), "--strategy", ",".join((*CANDIDATES, "auto"))]
             iterations, baselines = (1, "mpi") if isinstance(settings.place, Simulated) else (run.iterations, "mpi,mpi-again")
             command += ["--iterations", str(iterations), "--baseline", baselines, "--json", str(path)]
             status = launch.run(launch.Job(command, settings.place, settings.ranks, settings.mpi, variables))

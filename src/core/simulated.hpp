@@ -59,18 +59,20 @@ inline const SimulatedCosts& simulated_costs() {
   return costs;
 }
 
-/// Waiting for words in shared memory, in virtual time. A rank that looks in vain lets as much pass as a flag takes, or
-/// a fiftieth of what it has waited for already, so that long waits are few events.
+/// Waiting for words in shared memory, in virtual time. A rank that looks in vain lets a part of what a flag takes
+/// pass, since messages are noticed at looks, too; or a fiftieth of what it has waited for already, so that long waits
+/// are few events.
 class SimulatedWait {
  public:
   void pause() {
-    constexpr double part = 0.02;
-    const double seconds = std::max(simulated_costs().flag, part * waited_);
-    pass(seconds);
-    waited_ += seconds;
+    constexpr double part_of_flag = 1.0 / 16;
+    constexpr double part_of_wait = 0.02;
+    pause_ = std::max(part_of_flag * simulated_costs().flag, part_of_wait * waited_);
+    pass(pause_);
+    waited_ += pause_;
   }
-  /// Looks find a word half a pause after it has been raised, on average, and the flag takes the other half.
-  void end_by_word() { end(simulated_costs().flag / 2); }
+  /// A look finds a word half a pause after it has been raised, on average; the rest of what the flag takes follows.
+  void end_by_word() { end(simulated_costs().flag - pause_ / 2); }
   void end_by_message() { end(0); }
 
  private:
@@ -79,6 +81,7 @@ class SimulatedWait {
     waited_ = 0;
   }
 
+  double pause_ = 0;
   double waited_ = 0;
 };
 

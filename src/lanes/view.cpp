@@ -107,4 +107,17 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
           sorted_links(std::move(in)), std::move(distance)};
 }
 
+RegionView without_merging(RegionView view) {
+  view.merged = false;
+  for (std::vector<Link>* links : {&view.out, &view.in})
+    for (Link& link : *links) {
+      auto edge = link.edges.begin();
+      for (SourceBytes& source : link.sources) {
+        source.bytes = 0;
+        for (; edge != link.edges.end() && edge->source == source.rank; ++edge) source.bytes += edge->bytes;
+      }
+    }
+  return view;
+}
+
 }  // namespace laneway

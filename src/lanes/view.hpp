@@ -57,6 +57,7 @@ struct RegionView {
   std::vector<Link> out;            ///< ascending region
   std::vector<Link> in;             ///< ascending region
   std::vector<int> distance;        ///< of each member to the nearest network interface; empty: nothing is known
+  bool merged = true;  ///< false: every edge has bytes of its own, one after another in the order of `edges`
 
   [[nodiscard]] int distance_of(std::size_t member) const { return distance.empty() ? 0 : distance[member]; }
 };
@@ -89,5 +90,8 @@ struct ViewPart {
 
 /// `parts[i]` is the part of `region.members[i]`.
 [[nodiscard]] RegionView make_view(Region region, const std::vector<ViewPart>& parts);
+
+/// The same traffic as strategies that merge nothing see it.
+[[nodiscard]] RegionView without_merging(RegionView view);
 
 }  // namespace laneway

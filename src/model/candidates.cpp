@@ -56,9 +56,9 @@ void CostModel::add_gather(const Lane& lane, NodeLoad& load) const {
   }
 }
 
-/// Which bytes of a block an edge needs is not known here: of a part of a block it is taken to need as large a part of
-/// its own bytes.
-void CostModel::add_scatter(const Link& link, const Lane& lane, NodeLoad& load) const {
+/// Which bytes of a block an edge needs is not known here, unless every edge has its own: of a part of a block it is
+/// taken to need as large a part of its own bytes.
+void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, NodeLoad& load) const {
   std::map<Rank, double> bytes;
   auto source = link.sources.begin();
   for (const Piece& piece : lane.pieces) {
@@ -67,9 +67,13 @@ void CostModel::add_scatter(const Link& link, const Lane& lane, NodeLoad& load) 
       source = std::lower_bound(link.sources.begin(), link.sources.end(), piece.source,
                                 [](const SourceBytes& s, Rank rank) { return s.rank < rank; });
     const double part = static_cast<double>(piece.bytes()) / static_cast<double>(source->bytes);
+    std::int64_t at = 0;
     for (auto edge = std::lower_bound(link.edges.begin(), link.edges.end(), CrossEdge{piece.source, 0, 0});
-         edge != link.edges.end() && edge->source == piece.source; ++edge)
-      bytes[edge->destination] += part * static_cast<double>(edge->bytes);
+         edge != link.edges.end() && edge->source == piece.source; at += edge->bytes, ++edge) {
+      const std::int64_t own = std::min(piece.end, at + edge->bytes) - std::max(piece.begin, at);
+      if (merged || own > 0)
+        bytes[edge->destination] += merged ? part * static_cast<double>(edge->bytes) : static_cast<double>(own);
+    }
   }
   for (const auto& [destination, size] : bytes) {
     if (destination == lane.receiver) continue;
@@ -91,7 +95,7 @@ Prediction CostModel::of_lanes(const RegionView& view, std::span<const Lane> in,
                                        [](const Link& l, Rank region) { return l.region < region; });
     LANEWAY_ASSERT(1, link != view.in.end() && link->region == lane.from_region);
     load.receive(lane.receiver, across(Stage::network, lane.pieces.front().source, lane.bytes()), parameters_);
-    add_scatter(*link, lane, load);
+    add_scatter(*link, view.merged, lane, load);
   }
   return load.predict(parameters_, options_.model);
 }

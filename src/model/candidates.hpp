@@ -45,7 +45,7 @@ class CostModel {
   [[nodiscard]] Hop across(Stage stage, Rank peer, std::int64_t bytes) const;
   void add_inside(const RegionView& view, NodeLoad& load) const;
   void add_gather(const Lane& lane, NodeLoad& load) const;
-  void add_scatter(const Link& link, const Lane& lane, NodeLoad& load) const;
+  void add_scatter(const Link& link, bool merged, const Lane& lane, NodeLoad& load) const;
 
   const Parameters& parameters_;
   const CostOptions options_;

@@ -75,6 +75,7 @@ class Limit {
         least_(least_of(parameters.link(LinkClass::network))),
         handing_(std::min(parameters.shared_overhead.message, parameters.node_overhead.message)),
         inner_wait_(std::min(parameters.shared_overhead.wait, parameters.node_overhead.wait)),
+        hop_latency_(least_hop(parameters)),
         ranks_(pattern.size()) {
     for (std::size_t r = 0; r < pattern.size(); ++r) add(static_cast<Rank>(r), pattern[r]);
     for (auto& [id, needs] : nodes_)
@@ -173,7 +174,11 @@ class Limit {
       if (own.sends_inside) load.send(rank, {Stage::direct, LinkClass::node, true, 1, 0}, parameters_);
       if (own.receives_inside) load.receive(rank, {Stage::direct, LinkClass::node, true, 1, 0}, parameters_);
     }
-    return load.predict(parameters_, kind_).seconds;
+    Prediction prediction = load.predict(parameters_, kind_);
+    if (kind_ != ModelKind::overlap) return prediction.seconds;
+    // Plans may have more messages than these, of which more overlaps.
+    prediction.fill = 0;
+    return overlapped(prediction);
   }
 
   /// `relayed`: some rank lets another do it; `by_node`: a message is for all of another node, or from it.
@@ -224,7 +229,7 @@ class Limit {
              hops * parameters_.flag;
     }
     Prediction prediction;
-    prediction.latency = least_.alpha + hops * parameters_.flag;
+    prediction.latency = latency(least_.alpha, parameters_.network_overhead, parameters_) + hops * hop_latency_;
     prediction.injection = injection;
     prediction.link = link;
     prediction.processor = work(node, out, in, ways);
@@ -278,6 +283,14 @@ class Limit {
     return result;
   }
 
+  /// Of what one rank of a node hands another, in memory or as a message.
+  [[nodiscard]] static double least_hop(const Parameters& parameters) {
+    double least = latency(parameters.flag, parameters.shared_overhead, parameters);
+    if (const LinkCost* link = known_link(parameters.links, LinkClass::node))
+      least = std::min(least, latency(least_of(*link).alpha, parameters.node_overhead, parameters));
+    return least;
+  }
+
   /// The smallest of both numbers, which need not be of the same protocol.
   [[nodiscard]] static Protocol least_of(const LinkCost& link) {
     Protocol least;
@@ -295,6 +308,7 @@ class Limit {
   const Protocol least_;
   const double handing_;     // of both ends of a message inside
   const double inner_wait_;  // for one
+  const double hop_latency_;
   std::vector<RankNeeds> ranks_;
   std::map<Rank, NodeNeeds> nodes_;
 };

@@ -19,6 +19,12 @@ std::size_t index(LinkClass link) {
   return static_cast<std::size_t>(link);
 }
 
+/// Edges that nobody relays arrive while lanes are on their way, which pass one stage after another.
+double beside_lanes(const std::array<double, stages>& seconds) {
+  const double direct = seconds[index(Stage::direct)];
+  return std::max(direct, std::accumulate(seconds.begin(), seconds.end(), -direct));
+}
+
 const Overhead& overhead(const Parameters& parameters, const Hop& hop) {
   if (hop.shared) return parameters.shared_overhead;
   return hop.link == LinkClass::network ? parameters.network_overhead : parameters.node_overhead;
@@ -46,6 +52,10 @@ double overlapped(const Prediction& prediction) {
   for (double bound : {prediction.injection + prediction.fill, prediction.link + prediction.fill, prediction.processor})
     sum += std::pow(bound, sharpness);
   return prediction.latency + std::pow(sum, 1 / sharpness);
+}
+
+double latency(double alpha, const Overhead& work, const Parameters& parameters) {
+  return parameters.cores > 0 ? alpha : std::max(0.0, alpha - work.message);
 }
 
 const char* name(ModelKind kind) {
@@ -101,7 +111,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
     if (!hop.shared) load.posted += messages;
     load.waits[index(hop.stage)] = std::max(load.waits[index(hop.stage)], work.wait);
   }
-  latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], alpha);
+  latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], latency(alpha, work, parameters));
   if (hop.link == LinkClass::network) {
     crossings_[way] += messages;
     double injection = parameters.injection_beta.value_or(0) * bytes;
@@ -118,16 +128,26 @@ double NodeLoad::shared_byte(const Hop& hop, const Parameters& parameters) const
   return std::max(parameters.shared_overhead.byte, 2 * parameters.copy_beta(static_cast<int>(members_.size())));
 }
 
-/// Stages are a pipeline: nothing is sent before the first message between nodes is gathered, and what the last one has
-/// brought is still to be scattered. A message is taken to need as much work as any other.
+/// Where ranks share cores, stages are a pipeline: nothing is sent before the first message between nodes is gathered,
+/// and what the last one has brought is still to be scattered. A message is taken to need as much work as any other.
 double NodeLoad::fill(const Parameters& parameters) const {
   double work = 0;
   if (crossings_[out] > 0) work += work_[index(Stage::gather)] / crossings_[out];
   if (crossings_[in] > 0) work += work_[index(Stage::scatter)] / crossings_[in];
   // One end of a hop works beside the other, if they have a core each.
-  const double cores =
-      parameters.cores > 0 ? static_cast<double>(parameters.cores) / std::max(1, parameters.host_nodes) : 2;
+  const double cores = static_cast<double>(parameters.cores) / std::max(1, parameters.host_nodes);
   return work / std::min(cores, 2.0);
+}
+
+/// Where each rank has a core, nobody works while it waits: of all that the busiest does, as large a part overlaps with
+/// nothing as one message is of those that a rank sends to other nodes, or receives from there.
+double NodeLoad::fill_of_own_cores(double busiest) const {
+  const auto crosses = [](const RankLoad& rank) {
+    const auto has = [](const auto& by_link) { return by_link[index(LinkClass::network)].messages > 0; };
+    return std::ranges::any_of(rank.sent, has) || std::ranges::any_of(rank.received, has);
+  };
+  const auto ranks = static_cast<double>(std::ranges::count_if(ranks_, crosses));
+  return ranks > 0 ? busiest / std::max(1.0, (crossings_[out] + crossings_[in]) / 2 / ranks) : 0;
 }
 
 Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const {
@@ -136,7 +156,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   std::array<double, stages> beta{};
   double together = 0;
   for (const RankLoad& rank : ranks_) {
-    const double waits = std::accumulate(rank.waits.begin(), rank.waits.end(), 0.0);
+    const double waits = beside_lanes(rank.waits);
     // On average half of the posted receives are compared with each message.
     const double processor = rank.processor + waits + parameters.match * rank.posted * rank.posted / 2;
     together += processor;
@@ -163,19 +183,21 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   result.injection = std::max(injection_[out], injection_[in]);
   // Whoever waits for a message gets a processor again when the other ranks have had their turn. Overheads are those of
   // exchanges of one stage, so that one turn is in them already.
-  const double sharers = static_cast<double>(members_.size()) * std::max(1, parameters.host_nodes);
+  const auto taking_part = std::count_if(ranks_.begin(), ranks_.end(), [](const RankLoad& rank) {
+    return std::any_of(rank.waits.begin(), rank.waits.end(), [](double wait) { return wait > 0; });
+  });
+  const double sharers = static_cast<double>(taking_part) * std::max(1, parameters.host_nodes);
   const bool takes_turns = parameters.cores > 0 && sharers > parameters.cores;
+  result.latency = beside_lanes(latency_);
   int waited = 0;
   for (std::size_t s = 0; s < stages; ++s) {
-    result.latency += latency_[s];
-    // Beside lanes, edges that nobody relays arrive during the other waits.
     if (s == index(Stage::direct) && latency_[index(Stage::network)] > 0) continue;
     waited += std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
   }
   if (takes_turns && waited > 1)
     result.latency += (waited - 1) * parameters.shared_overhead.wait * sharers / parameters.cores;
   if (kind == ModelKind::overlap) {
-    result.fill = fill(parameters);
+    result.fill = parameters.cores > 0 ? fill(parameters) : fill_of_own_cores(result.processor);
     result.seconds = overlapped(result);
     return result;
   }

@@ -33,7 +33,7 @@ struct Prediction {
   double injection = 0;  ///< of what leaves or enters the busiest node
   double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
   double processor = 0;  ///< of the work of the ranks that share the busiest processors
-  double fill = 0;       ///< of the part of that work which injection and link wait for
+  double fill = 0;       ///< of the part of that work which injection and link wait for, or which waits for them
 
   /// Of the busiest rank, by stage and LinkClass, one message after another.
   std::array<std::array<double, link_classes>, stages> parts{};
@@ -55,6 +55,10 @@ inline constexpr std::array<Bound, 4> bounds = {{{"latency", &Prediction::latenc
 
 /// What the overlap model says of the four bounds together.
 [[nodiscard]] double overlapped(const Prediction& prediction);
+
+/// What is left of the time of a message, `alpha` and no bytes, when its ends have done their work: none of it in
+/// parameters of ranks that share cores, where work is measured with the turns of the others.
+[[nodiscard]] double latency(double alpha, const Overhead& work, const Parameters& parameters);
 
 /// Calls f with each number of a prediction, always in the same order.
 template <class P, class F>
@@ -113,6 +117,7 @@ class NodeLoad {
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
   [[nodiscard]] double shared_byte(const Hop& hop, const Parameters& parameters) const;
   [[nodiscard]] double fill(const Parameters& parameters) const;
+  [[nodiscard]] double fill_of_own_cores(double busiest) const;
 
   std::vector<Rank> members_;
   std::vector<RankLoad> ranks_;

@@ -94,20 +94,22 @@ Overview::Overview(std::vector<Summary> ranks) : ranks_(std::move(ranks)) {
   for (auto& [id, region] : regions) {
     std::vector<ViewPart> of_members;
     for (Rank member : region.members) of_members.push_back(std::move(part(member)));
-    views_.emplace(id, make_view(std::move(region), of_members));
+    const RegionView& view = views_.emplace(id, make_view(std::move(region), of_members)).first->second;
+    unmerged_.emplace(id, without_merging(view));
   }
 }
 
 std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   std::map<Rank, LanesOfRegion> lanes;
-  for (const auto& [id, view] : views_) {
-    lanes[id].in = strategy.assign_receivers(view);
+  if (!strategy.relays()) return lanes;
+  for (const auto& [id, merged] : views_) {
+    lanes[id].in = strategy.assign_receivers(view(id, strategy));
     std::stable_sort(lanes[id].in.begin(), lanes[id].in.end(),
                      [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
   }
   for (const auto& [id, there] : lanes)
     for (const Lane& lane : there.in) lanes.at(lane.from_region).out.push_back(lane);
-  for (auto& [id, there] : lanes) strategy.assign_senders(views_.at(id), there.in, there.out);
+  for (auto& [id, there] : lanes) strategy.assign_senders(view(id, strategy), there.in, there.out);
   std::map<Rank, std::size_t> answered;  // lanes that leave the region, in the order in which they were put there
   for (auto& [id, there] : lanes)
     for (Lane& lane : there.in) {
@@ -118,23 +120,30 @@ std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   return lanes;
 }
 
-Prediction Overview::predict(const CostModel& costs, const std::map<Rank, LanesOfRegion>* lanes) const {
+Prediction Overview::predict(const CostModel& costs, const Strategy& strategy,
+                             const std::map<Rank, LanesOfRegion>& lanes) const {
   Prediction all;
   for (const auto& [key, memory] : sharing_) {
-    const RegionView& view = views_.at(key.first);
+    const RegionView& seen = view(key.first, strategy);
     const CostModel there = costs.of_ranks_that_share(memory);
-    all.merge(lanes == nullptr ? there.of_edges(view)
-                               : there.of_lanes(view, lanes->at(key.first).in, lanes->at(key.first).out));
+    all.merge(strategy.relays() ? there.of_lanes(seen, lanes.at(key.first).in, lanes.at(key.first).out)
+                                : there.of_edges(seen));
   }
   return all;
 }
 
-std::optional<Places> Overview::places(Rank region) const {
-  if (!in_one_piece_) return std::nullopt;
+std::optional<Places> Overview::places(Rank region, const Strategy& strategy) const {
+  const bool merges = strategy.deduplicates();
+  if (merges && !in_one_piece_) return std::nullopt;
   Places places;
-  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank)
-    for (const PlacedEdge& edge : ranks_[static_cast<std::size_t>(rank)].edges)
-      if (edge.region == region) places[{rank, edge.destination}].push_back({*edge.begin, edge.bytes});
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
+    std::int64_t at = 0;
+    for (const PlacedEdge& edge : ranks_[static_cast<std::size_t>(rank)].edges) {
+      if (edge.region != region) continue;
+      places[{rank, edge.destination}].push_back({merges ? *edge.begin : at, edge.bytes});
+      at += edge.bytes;
+    }
+  }
   return places;
 }
 

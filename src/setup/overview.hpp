@@ -50,17 +50,22 @@ class Overview {
   /// `ranks[r]` is of rank r.
   explicit Overview(std::vector<Summary> ranks);
 
-  [[nodiscard]] const RegionView& view(Rank region) const { return views_.at(region); }
+  /// As the strategy sees it.
+  [[nodiscard]] const RegionView& view(Rank region, const Strategy& strategy) const {
+    return (strategy.deduplicates() ? views_ : unmerged_).at(region);
+  }
   [[nodiscard]] Rank region_of(Rank rank) const { return ranks_[static_cast<std::size_t>(rank)].region; }
   [[nodiscard]] std::map<Rank, LanesOfRegion> assign(const Strategy& strategy) const;
-  /// `lanes`: of all regions; null where each edge is a message. `costs`: as any rank has it.
-  [[nodiscard]] Prediction predict(const CostModel& costs, const std::map<Rank, LanesOfRegion>* lanes) const;
+  /// `lanes`: the strategy's, of all regions. `costs`: as any rank has it.
+  [[nodiscard]] Prediction predict(const CostModel& costs, const Strategy& strategy,
+                                   const std::map<Rank, LanesOfRegion>& lanes) const;
   /// Of all edges that enter the region from others; nothing if some edge of any rank is in several pieces.
-  [[nodiscard]] std::optional<Places> places(Rank region) const;
+  [[nodiscard]] std::optional<Places> places(Rank region, const Strategy& strategy) const;
 
  private:
   std::vector<Summary> ranks_;
   std::map<Rank, RegionView> views_;
+  std::map<Rank, RegionView> unmerged_;
   std::map<std::pair<Rank, std::optional<Rank>>, std::vector<Rank>> sharing_;  // by region and who is the first
   bool in_one_piece_ = true;
 };

@@ -412,9 +412,10 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   parts.reserve(inbox.size());
   for (const Bytes& bytes : inbox) parts.push_back(ViewPart::from_bytes(bytes));
   view_ = make_view(region_, parts);
+  unmerged_ = without_merging(view_);
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (!candidates_[c]->relays()) continue;
-    in_lanes_[c] = candidates_[c]->assign_receivers(view_);
+    in_lanes_[c] = candidates_[c]->assign_receivers(seen_by(*candidates_[c]));
     std::stable_sort(in_lanes_[c].begin(), in_lanes_[c].end(),
                      [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
   }
@@ -449,7 +450,7 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     std::stable_sort(out_lanes_[c].begin(), out_lanes_[c].end(),
                      [](const Lane& a, const Lane& b) { return a.to_region < b.to_region; });
-    if (candidates_[c]->relays()) candidates_[c]->assign_senders(view_, in_lanes_[c], out_lanes_[c]);
+    if (candidates_[c]->relays()) candidates_[c]->assign_senders(seen_by(*candidates_[c]), in_lanes_[c], out_lanes_[c]);
   }
   if (candidates_.size() > 1) return agree_on_costs();
   itinerary_.in_lanes = std::move(in_lanes_.front());
@@ -462,8 +463,9 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
 Round Planner::agree_on_costs() {
   std::vector<Prediction>& predictions = selection_.predictions;
   for (std::size_t c = 0; c < candidates_.size(); ++c)
-    predictions.push_back(candidates_[c]->relays() ? options_.costs->of_lanes(view_, in_lanes_[c], out_lanes_[c])
-                                                   : options_.costs->of_edges(view_));
+    predictions.push_back(candidates_[c]->relays()
+                              ? options_.costs->of_lanes(seen_by(*candidates_[c]), in_lanes_[c], out_lanes_[c])
+                              : options_.costs->of_edges(view_));
   std::vector<double> numbers{options_.clock ? options_.clock() - begun_ : 0};
   for (const Prediction& prediction : predictions)
     for_each_number(prediction, [&](double number) { numbers.push_back(number); });
@@ -487,12 +489,20 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
   selection_.chosen = best_of(selection_, candidates_, options_.exchanges);
   itinerary_.in_lanes = std::move(in_lanes_[selection_.chosen]);
   itinerary_.out_lanes = std::move(out_lanes_[selection_.chosen]);
+  if (!candidates_[selection_.chosen]->deduplicates()) view_ = std::move(unmerged_);
   return go_on();
 }
 
+/// Blocks are those of the strategy that was chosen.
 Round Planner::go_on() {
+  const bool merges = deduplicates();
   strategy_ = candidates_[selection_.chosen];
   if (!strategy_->relays()) return plan_inside();
+  if (merges != deduplicates()) {
+    blocks_.clear();
+    itinerary_.out_blocks.clear();
+    find_blocks();
+  }
   return places_ ? find_forwards() : tell_receivers();
 }
 
@@ -535,17 +545,16 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
   const Overview overview(std::move(ranks));
   std::vector<std::map<Rank, LanesOfRegion>> lanes;
-  for (const Strategy* candidate : candidates_)
-    lanes.push_back(candidate->relays() ? overview.assign(*candidate) : std::map<Rank, LanesOfRegion>{});
+  for (const Strategy* candidate : candidates_) lanes.push_back(overview.assign(*candidate));
   Selection selection;
   if (candidates_.size() > 1) {
     for (std::size_t c = 0; c < candidates_.size(); ++c)
-      selection.predictions.push_back(
-          overview.predict(*options_.costs, candidates_[c]->relays() ? &lanes[c] : nullptr));
+      selection.predictions.push_back(overview.predict(*options_.costs, *candidates_[c], lanes[c]));
     // Half of the time was waiting for ranks that began late, which any agreement would have had to do.
     if (options_.clock) selection.setup_seconds = (options_.clock() - begun_) / 2;
     selection.chosen = best_of(selection, candidates_, options_.exchanges);
   }
+  const Strategy& chosen = *candidates_[selection.chosen];
   std::map<Rank, Bytes> letters;  // by region
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (Rank rank = 0; rank < options_.ranks; ++rank) {
@@ -554,9 +563,9 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
     if (letter.empty()) {
       Writer writer;
       put_selection(writer, selection);
-      if (candidates_[selection.chosen]->relays()) {
-        const std::optional<Places> places = overview.places(region);
-        put_links(writer, overview.view(region).in, !places);
+      if (chosen.relays()) {
+        const std::optional<Places> places = overview.places(region, chosen);
+        put_links(writer, overview.view(region, chosen).in, !places);
         put_lanes(writer, lanes[selection.chosen].at(region).in);
         put_lanes(writer, lanes[selection.chosen].at(region).out);
         put_places(writer, places);

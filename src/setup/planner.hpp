@@ -174,6 +174,9 @@ class Planner {
   [[nodiscard]] bool crosses(const Edge& edge) const;
   [[nodiscard]] bool relays() const;
   [[nodiscard]] bool deduplicates() const { return options_.deduplicate && strategy_->deduplicates(); }
+  [[nodiscard]] const RegionView& seen_by(const Strategy& strategy) const {
+    return strategy.deduplicates() ? view_ : unmerged_;
+  }
   [[nodiscard]] InsideEdges inside_edges() const;
   [[nodiscard]] LoweringOptions lowering() const;
   [[nodiscard]] RangeList source_ranges(std::size_t edge) const;
@@ -193,7 +196,7 @@ class Planner {
   const RankPattern& pattern_;
   const Region& region_;
   const Candidates candidates_;
-  const Strategy* strategy_;  ///< the one chosen; until then the first, with which the others agree on deduplication
+  const Strategy* strategy_;  ///< the one chosen; until then the first
   const PlanOptions options_;
   std::span<const InnerLevel> inner_;
   const Region* scope_ = nullptr;  ///< whose ranks choose together; null: all
@@ -208,6 +211,7 @@ class Planner {
   Bytes own_letter_;  ///< of the rank that chooses for all, to itself
   std::optional<Places> places_;
   RegionView view_;
+  RegionView unmerged_;
   std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate
   std::vector<std::vector<Lane>> out_lanes_;
   Selection selection_;

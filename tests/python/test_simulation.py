@@ -120,8 +120,8 @@ def test_programs_are_told_what_shared_memory_costs() -> None:
         return {name: float(value) for name, value in told.items() if name.endswith("_COST")}
 
     lassen = costs("sim:lassen:2x16")
-    assert lassen["LANEWAY_FLAG_COST"] == 2e-7
-    assert lassen["LANEWAY_SHARED_COST"] == pytest.approx(1.5e-7)
+    assert lassen["LANEWAY_FLAG_COST"] == 5.3e-7
+    assert lassen["LANEWAY_SHARED_COST"] == pytest.approx(6.5e-8)
     assert lassen["LANEWAY_TURN_COST"] == 0
     # Devices share no memory.
     assert costs("sim:frontier-like:2x8")["LANEWAY_FLAG_COST"] == 0

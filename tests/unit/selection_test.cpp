@@ -53,12 +53,17 @@ TEST(Selection, IsTheCheapestCandidateAndItsPlanIsThatOfTheStrategyAlone) {
     ++chosen[setup.selection.chosen];
   }
   EXPECT_GT(std::count_if(chosen.begin(), chosen.end(), [](int times) { return times > 0; }), 1);
+  const auto merges_nothing =
+      std::find_if(rows.begin(), rows.end(), [](const StrategyRow* row) { return !row->make()->deduplicates(); });
+  ASSERT_NE(merges_nothing, rows.end());
+  EXPECT_GT(chosen[static_cast<std::size_t>(merges_nothing - rows.begin())], 0);
 }
 
 TEST(Selection, CandidatesAreThoseThatNeedNothingButTheView) {
   std::vector<std::string> names;
   for (const StrategyRow* row : candidates()) names.emplace_back(row->name);
-  EXPECT_EQ(names, (std::vector<std::string>{"direct", "three_step", "two_step", "split", "load_aware", "grouped"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"direct", "three_step", "two_step", "split", "load_aware", "grouped",
+                                             "common_neighborhood"}));
 }
 
 TEST(Selection, LanesAndPlansPutTheSameLoadOnLinks) {
@@ -74,6 +79,8 @@ TEST(Selection, LanesAndPlansPutTheSameLoadOnLinks) {
       const Prediction& of_lanes = setup.selection.predictions[i];
       EXPECT_DOUBLE_EQ(of_lanes.injection, of_plans.injection) << "seed " << seed << ", " << rows[i]->name;
       EXPECT_DOUBLE_EQ(of_lanes.link, of_plans.link) << "seed " << seed << ", " << rows[i]->name;
+      if (rows[i]->make()->deduplicates()) continue;
+      EXPECT_DOUBLE_EQ(of_lanes.part(Stage::scatter), of_plans.part(Stage::scatter)) << "seed " << seed;
     }
   }
 }
