@@ -19,6 +19,9 @@ from laneway.simulation import Platform
 
 PRESET = "sim"
 PRECISION = "LANEWAY_SIMULATION_PRECISION"  # events that are less seconds apart are one
+# 1: messages that wait for no receive are under way when they are sent, as they are elsewhere, not when their receive is posted. SMPI has
+# deadlocked where messages between two ranks were in part larger than that.
+EAGER = "LANEWAY_SIMULATION_EAGER"
 _STOP_SECONDS = 6.0
 # Ranks of this program have globals of their own by "mmap": a tenth of the memory of "dlopen", which loads a program once for each rank.
 # Others would have to do without destructors at exit, too (bench/simulated_exit.cpp).
@@ -101,7 +104,7 @@ def run(
             "smpi/np": str(ranks),
             "smpi/hostfile": str(files / "hosts"),
             "smpi/tmpdir": directory,
-            "smpi/async-small-thresh": str(platform.eager_bytes),
+            "smpi/async-small-thresh": str(platform.eager_bytes) if environment.get(EAGER) == "1" else "0",
             "smpi/send-is-detached-thresh": str(platform.eager_bytes),
         }
         if environment.get(PRECISION):

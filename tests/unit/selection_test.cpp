@@ -204,5 +204,68 @@ TEST(Model, StagesThatWaitTakeTurns) {
   EXPECT_DOUBLE_EQ(latency(*make_three_step()), 3 * 2 * 1e-6);  // inside, gathering, between nodes, scattering
 }
 
+/// Messages that rank 0 of a node exchanges with others, and members of it with each other.
+struct Messages {
+  Parameters parameters;
+  NodeLoad load{Machine::parse("node:2 rank:4", 8).region(0, 0)};
+
+  Messages() {
+    parameters.links[static_cast<std::size_t>(LinkClass::network)].protocols = {{"eager", -1, 5e-6, 0}};
+    parameters.network_overhead = {.message = 1e-6, .byte = 0, .wait = 3e-6};
+    parameters.shared_overhead = {.message = 2e-7, .byte = 0, .wait = 1e-6};
+    parameters.flag = 5e-7;
+  }
+  void between_nodes(Stage stage, std::int64_t messages) {
+    load.send(0, {stage, LinkClass::network, false, messages, 0}, parameters);
+    load.receive(0, {stage, LinkClass::network, false, messages, 0}, parameters);
+  }
+  void inside(Stage stage, Rank from, Rank to) {
+    load.send(from, {stage, LinkClass::node, true, 1, 0}, parameters);
+    load.receive(to, {stage, LinkClass::node, true, 1, 0}, parameters);
+  }
+};
+
+/// The work of a message is in its latency already. Of the work of n messages an n-th overlaps with nothing.
+TEST(Model, WithACoreForEachRankTheFewerMessagesTheLessOverlaps) {
+  for (const std::int64_t messages : {1, 4}) {
+    Messages some;
+    some.between_nodes(Stage::direct, messages);
+    const Prediction prediction = some.load.predict(some.parameters);
+    EXPECT_DOUBLE_EQ(prediction.latency, 4e-6);
+    EXPECT_DOUBLE_EQ(prediction.processor, static_cast<double>(messages) * 1e-6 + 3e-6);
+    EXPECT_DOUBLE_EQ(prediction.fill, prediction.processor / static_cast<double>(messages));
+  }
+  Messages shared;
+  shared.parameters.cores = 1;
+  shared.between_nodes(Stage::direct, 1);
+  EXPECT_DOUBLE_EQ(shared.load.predict(shared.parameters).latency, 5e-6);
+  EXPECT_DOUBLE_EQ(shared.load.predict(shared.parameters).fill, 0);
+}
+
+TEST(Model, EdgesBesideLanesTakeNoTimeOfTheirOwn) {
+  Messages lanes;
+  lanes.inside(Stage::gather, 1, 0);
+  lanes.between_nodes(Stage::network, 1);
+  lanes.inside(Stage::scatter, 0, 1);
+  const Prediction alone = lanes.load.predict(lanes.parameters);
+  EXPECT_DOUBLE_EQ(alone.latency, 4e-6 + 2 * (5e-7 - 2e-7));
+  EXPECT_DOUBLE_EQ(alone.processor, 1e-6 + 3e-6 + 2e-7 + 1e-6);
+  lanes.inside(Stage::direct, 1, 0);
+  const Prediction beside = lanes.load.predict(lanes.parameters);
+  EXPECT_DOUBLE_EQ(beside.latency, alone.latency);
+  EXPECT_DOUBLE_EQ(beside.processor, alone.processor + 1e-7);
+}
+
+TEST(Model, OnlyRanksThatWaitTakeTurns) {
+  Messages lanes;
+  lanes.parameters.cores = 1;
+  lanes.inside(Stage::gather, 1, 0);
+  lanes.between_nodes(Stage::network, 1);
+  lanes.inside(Stage::scatter, 0, 1);
+  const double of_two = lanes.load.predict(lanes.parameters).latency;
+  lanes.inside(Stage::scatter, 0, 2);
+  EXPECT_DOUBLE_EQ(lanes.load.predict(lanes.parameters).latency, of_two + 2 * 1e-6);
+}
+
 }  // namespace
 }  // namespace laneway
