@@ -249,31 +249,45 @@ def test_a_message_alone_takes_alpha_and_beta(place: str, class_of_peer: dict[in
             assert times[peer, size] == pytest.approx(expected, rel=1e-3, abs=2e-8 + 17 * slowest), (peer, size)
 
 
-def _simulated_times(tmp_path: Path, name: str) -> dict[str, float]:
+def _records(tmp_path: Path, name: str, place: str, arguments: list[str], variables: dict[str, str] | None = None) -> list[dict]:
     results = tmp_path / f"{name}.jsonl"
-    command = ["laneway-bench", "neighbor", "--pattern", "rsg:density=0.2,seed=1", "--bytes", "64,32768", "--iterations", "2"]
-    command += ["--strategy", "direct,three_step,two_step,split,auto", "--baseline", "mpi", "--goodput", "1e10"]
+    command = ["laneway-bench", "neighbor", *arguments, "--json", str(results)]
     with (tmp_path / f"{name}.log").open("wb") as log:
-        assert run(Job([*command, "--json", str(results)], parse_place("sim:lassen:8x8"), timeout_seconds=120), log) == 0
+        assert run(Job(command, parse_place(place), variables=variables or {}, timeout_seconds=120), log) == 0
     records = [json.loads(line) for line in results.read_text().splitlines()]
     assert all(record["verified"] for record in records)
+    return records
+
+
+def _simulated_times(tmp_path: Path, name: str) -> dict[str, float]:
+    arguments = ["--pattern", "rsg:density=0.2,seed=1", "--bytes", "64,32768", "--iterations", "2", "--baseline", "mpi"]
+    arguments += ["--strategy", "direct,three_step,two_step,split,auto", "--goodput", "1e10"]
+    records = _records(tmp_path, name, "sim:lassen:8x8", arguments)
     return {f"{record['candidate']} {record['bytes']}": record["median_s"] for record in records}
 
 
 @needs_build
 def test_without_a_cost_of_flags_messages_carry_everything(tmp_path: Path) -> None:
     """Then the library's own direct exchange is the loop of messages that it is compared with."""
+    arguments = ["--pattern", "moore:d=1,r=2", "--bytes", "64", "--strategy", "direct", "--baseline", "mpi", "--iterations", "1"]
     times = {}
     for flag in ("2e-7", "0"):
-        results = tmp_path / f"{flag}.jsonl"
-        command = ["laneway-bench", "neighbor", "--pattern", "moore:d=1,r=2", "--bytes", "64", "--strategy", "direct"]
-        command += ["--baseline", "mpi", "--iterations", "1", "--json", str(results)]
-        job = Job(command, parse_place("sim:lassen:2x8"), variables={"LANEWAY_FLAG_COST": flag}, timeout_seconds=60)
-        with (tmp_path / "log").open("wb") as log:
-            assert run(job, log) == 0
-        times[flag] = {record["candidate"]: record["median_s"] for record in map(json.loads, results.read_text().splitlines())}
+        records = _records(tmp_path, flag, "sim:lassen:2x8", arguments, {"LANEWAY_FLAG_COST": flag})
+        times[flag] = {record["candidate"]: record["median_s"] for record in records}
     assert times["0"]["direct"] == pytest.approx(times["0"]["mpi"], rel=1e-6)
     assert times["2e-7"]["direct"] < times["2e-7"]["mpi"] == times["0"]["mpi"]
+
+
+@needs_build
+def test_eager_messages_need_not_wait_for_their_receive(tmp_path: Path) -> None:
+    """Receives into shared staging memory are posted late, those of the loop of messages before all sends."""
+    arguments = ["--pattern", "moore:d=2,r=1,dims=4x8", "--bytes", "512", "--strategy", "two_step", "--baseline", "mpi", "--iterations", "1"]
+    times = {}
+    for eager in ("0", "1"):
+        records = _records(tmp_path, eager, "sim:lassen:4x8", arguments, {simulator.EAGER: eager})
+        times[eager] = {record["candidate"]: record["median_s"] for record in records}
+    assert times["1"]["two_step"] < 0.98 * times["0"]["two_step"]
+    assert times["1"]["mpi"] == pytest.approx(times["0"]["mpi"], rel=0.01)
 
 
 @needs_build
