@@ -412,7 +412,8 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   parts.reserve(inbox.size());
   for (const Bytes& bytes : inbox) parts.push_back(ViewPart::from_bytes(bytes));
   view_ = make_view(region_, parts);
-  unmerged_ = without_merging(view_);
+  if (std::ranges::any_of(candidates_, [](const Strategy* s) { return !s->deduplicates(); }))
+    unmerged_ = without_merging(view_);
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (!candidates_[c]->relays()) continue;
     in_lanes_[c] = candidates_[c]->assign_receivers(seen_by(*candidates_[c]));

@@ -211,7 +211,7 @@ class Planner {
   Bytes own_letter_;  ///< of the rank that chooses for all, to itself
   std::optional<Places> places_;
   RegionView view_;
-  RegionView unmerged_;
+  RegionView unmerged_;                      ///< if some candidate merges nothing
   std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate
   std::vector<std::vector<Lane>> out_lanes_;
   Selection selection_;
