@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/block_memory.hpp"
 #include "core/error.hpp"
 #include "core/mix.hpp"
 #include "core/readable.hpp"
@@ -25,8 +26,9 @@ void append_consecutive(std::vector<T>& values, std::int64_t first, std::int64_t
 /// Its elements are as large as the sizes of all blocks allow.
 Exchange graph_exchange(const Neighborhood& neighborhood, Rank rank, const Workload& workload) {
   const std::int64_t largest = std::max(workload.bytes, workload.heavy.bytes);
-  const auto degree = std::max(neighborhood.sources.size(), neighborhood.destinations.size());
-  require(largest * static_cast<std::int64_t>(degree) <= std::numeric_limits<int>::max(), ErrorKind::argument,
+  const auto degree = std::max(std::ssize(neighborhood.sources), std::ssize(neighborhood.destinations));
+  const std::int64_t most = moves_data() ? std::numeric_limits<int>::max() : std::numeric_limits<std::int64_t>::max();
+  require(largest <= most / std::max<std::int64_t>(degree, 1), ErrorKind::argument,
           "rank " + std::to_string(rank) + ": " + std::to_string(degree) + " blocks of " + std::to_string(largest) +
               " bytes do not fit the int displacements of MPI");
   Exchange exchange{workload.op, false, std::gcd(workload.bytes, workload.heavy.bytes), {}, {}};

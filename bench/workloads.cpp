@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/block_memory.hpp"
 #include "core/error.hpp"
 #include "specs.hpp"
 
@@ -57,9 +58,9 @@ bool for_each_workload(const Run& run, const WorkloadOptions& options,
       const Workload workload{pattern, op, bytes, run.ranks, matrix, options.heavy, devices};
       workload.check();
       const Exchange exchange = workload.exchange(run.rank);
-      std::vector<std::byte> send(exchange.send_bytes());
-      std::vector<std::byte> receive(exchange.receive_bytes());
-      good = body(workload, {run, exchange, {send, receive}, {}, {}, devices}) && good;
+      const BlockMemory send(exchange.send_bytes());
+      const BlockMemory receive(exchange.receive_bytes());
+      good = body(workload, {run, exchange, {send.all(), receive.all()}, {}, {}, devices}) && good;
     }
   }
   return good;

@@ -14,6 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/block_memory.hpp"
+
 namespace {
 
 namespace s4u = simgrid::s4u;
@@ -141,6 +143,13 @@ double bandwidth_factor(const Flow& flow, const std::vector<s4u::Link*>& links) 
   return flow.seconds_per_byte > 0 ? std::min(1.0, 1 / flow.seconds_per_byte / bytes_per_second) : 1;
 }
 
+/// Of blocks that are not moved only the time counts. They are not among the short messages that SMPI keeps copies of.
+/// What a message is, SimGrid's headers do not say: its one base comes first.
+void copy(smx_activity_t message, void* from, std::size_t bytes) {
+  if (!laneway::is_unmoved(from))
+    smpi_comm_copy_buffer_callback(reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message), from, bytes);
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) void load_platform(const s4u::Engine& engine) {
@@ -160,4 +169,5 @@ extern "C" __attribute__((visibility("default"))) void load_platform(const s4u::
     smpi_register_op_cost_callback(operation, [](std::size_t bytes, s4u::Host* a, s4u::Host* b) {
       return machine.overhead(static_cast<double>(bytes), a, b);
     });
+  smpi_comm_set_copy_data_callback(copy);
 }

@@ -24,7 +24,7 @@ from laneway.places import Simulated
 from laneway.points import Point
 from laneway.results import Record, number, rounded
 from laneway.simulation import Platform
-from laneway.simulator import PRECISION
+from laneway.simulator import DATA, PRECISION
 
 FIGURES = ("simulator", "rocm", "hypre", "lassen", "scale")
 
@@ -160,6 +160,7 @@ _STRATEGIES = ("three_step", "two_step", "split", "load_aware", "leader_scatter"
 _FEW_STRATEGIES = ("two_step", "load_aware", "leader_scatter")
 _ONE_NODE_STRATEGIES = ("direct", "leader_scatter", "multi_path", "auto")
 _MANY_GCDS = 64
+_MOST_MOVED = 2**20  # bytes of a block
 # (figure, its nodes): largest speedup that the text states.
 _PUBLISHED = {
     ("7", 1): 2.16,
@@ -187,16 +188,32 @@ _DENSE_COLUMNS = 256
 
 
 def _rocm_sizes(gcds: int) -> tuple[int, ...]:
-    """Bytes of a block: as far as memory and time allow; beyond, times grow as the bytes do."""
-    return (262144, 1048576, 4194304, 16777216) if gcds <= 8 else (262144, 1048576) if gcds <= 32 else (262144,)
+    """Bytes of a block: those of the paper, and between them as many as time allows."""
+    if gcds <= 8:
+        return (2**18, 2**20, 2**22, 2**24, 2**26, 2**30)
+    return (2**18, 2**20, 2**24, 2**30) if gcds <= 16 else (2**18, 2**20, 2**30) if gcds < _MANY_GCDS else (2**18, 2**30)
 
 
-def _rocm_point(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> Point:
+def _rocm_points(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> list[Point]:
     gcds = nodes * _GCDS
     strategies = _ONE_NODE_STRATEGIES if nodes == 1 else _STRATEGIES if gcds < _MANY_GCDS else _FEW_STRATEGIES
-    arguments = ("neighbor", "--op", operation, "--pattern", pattern, "--bytes", ",".join(map(str, sizes)))
-    arguments += ("--strategy", ",".join(strategies), *points.once(cluster.machine))
-    return Point(Simulated(cluster.machine, nodes, _GCDS), arguments, ((PRECISION, _precision(gcds)),))
+    rest = ("--strategy", ",".join(strategies), *points.once(cluster.machine))
+    moved = [size for size in sizes if size <= _MOST_MOVED]
+    return [
+        Point(
+            Simulated(cluster.machine, nodes, _GCDS),
+            ("neighbor", "--op", operation, "--pattern", pattern, "--bytes", ",".join(map(str, some)), *rest),
+            ((PRECISION, _precision(gcds)), *variables),
+        )
+        for some, variables in [(moved, ()), *(([size], _unmoved(gcds, size)) for size in sizes if size > _MOST_MOVED)]
+        if some
+    ]
+
+
+def _unmoved(gcds: int, size: int) -> tuple[tuple[str, str], ...]:
+    """Of larger blocks only the time is simulated, and so many messages of each (docs/reproduction.md)."""
+    messages = 64 if gcds < _MANY_GCDS else 16
+    return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(size // messages)))
 
 
 def _precision(gcds: int) -> str:
@@ -307,21 +324,24 @@ def _by_size(records: Iterable[Record]) -> list[list[Record]]:
 
 def _rocm_cases(quick: bool) -> list[Case]:
     wanted: list[tuple[str, Cluster, int, str, Point]] = []
+
+    def add(figure: str, cluster: Cluster, nodes: int, label: str, pattern: str, sizes: Sequence[int]) -> None:
+        for point in _rocm_points(cluster, nodes, "allgather", pattern, sizes):
+            wanted.append((figure, cluster, nodes, label, point))
+
     for cluster in _CLUSTERS:
         for nodes in cluster.nodes:
-            sizes = _rocm_sizes(nodes * _GCDS)
-            if quick and nodes * _GCDS >= _MANY_GCDS:
+            gcds = nodes * _GCDS
+            if quick and gcds >= _MANY_GCDS:
                 continue
-            for density in _DENSITIES if nodes * _GCDS < _MANY_GCDS else _DENSITIES[:3]:
-                point = _rocm_point(cluster, nodes, "allgather", f"rsg:density={density},seed=1", sizes)
-                wanted.append(("7" if cluster.name == "A" else "8", cluster, nodes, f"δ = {density}", point))
+            for density in _DENSITIES if gcds <= _MANY_GCDS else _DENSITIES[:3]:
+                figure = "7" if cluster.name == "A" else "8"
+                add(figure, cluster, nodes, f"δ = {density}", f"rsg:density={density},seed=1", _rocm_sizes(gcds))
             for shape in _MOORE.get((cluster.name, nodes), ()):
-                point = _rocm_point(cluster, nodes, "allgather", f"moore:{shape}", sizes)
-                wanted.append(("10" if cluster.name == "A" else "9", cluster, nodes, shape, point))
+                figure = "10" if cluster.name == "A" else "9"
+                add(figure, cluster, nodes, shape, f"moore:{shape}", _rocm_sizes(gcds))
     for name, matrix in _MATRICES.items():
-        sizes = (_spmm_bytes(matrix),)
-        point = _rocm_point(_CLUSTERS[0], 4, "allgather", f"matrix:{matrix}", sizes)
-        wanted.append(("11", _CLUSTERS[0], 4, name, point))
+        add("11", _CLUSTERS[0], 4, name, f"matrix:{matrix}", (_spmm_bytes(matrix),))
     found = points.run_all([point for *_, point in wanted])
     return [
         Case(figure, cluster.name, nodes, label, group)

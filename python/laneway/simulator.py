@@ -19,9 +19,11 @@ from laneway.simulation import Platform
 
 PRESET = "sim"
 PRECISION = "LANEWAY_SIMULATION_PRECISION"  # events that are less seconds apart are one
-# 1: messages that wait for no receive are under way when they are sent, as they are elsewhere, not when their receive is posted. SMPI has
-# deadlocked where messages between two ranks were in part larger than that.
+# 1, as it is for laneway-bench: messages that wait for no receive are under way when they are sent, as they are elsewhere; 0: when their
+# receive is posted.
 EAGER = "LANEWAY_SIMULATION_EAGER"
+# 0: blocks of data are addresses that nobody writes; they take as much virtual time, and no memory.
+DATA = "LANEWAY_SIMULATION_DATA"
 _STOP_SECONDS = 6.0
 # Ranks of this program have globals of their own by "mmap": a tenth of the memory of "dlopen", which loads a program once for each rank.
 # Others would have to do without destructors at exit, too (bench/simulated_exit.cpp).
@@ -94,17 +96,19 @@ def run(
     """Run a program that was built with smpicc or smpicxx, and return its exit status."""
     platform = Platform(machines.read(place.machine), place.nodes, place.ranks_of_node)
     program = find_program(command[0], PRESET)
+    is_bench = Path(program).name == _BENCH
+    eager_bytes = platform.eager_bytes if environment.get(EAGER, "1" if is_bench else "0") == "1" else 0
     with tempfile.TemporaryDirectory(prefix="laneway-sim-") as directory:
         files = Path(directory)
         (files / "platform.xml").write_text(platform.xml(config=False), encoding="utf-8")
         (files / "hosts").write_text("\n".join(platform.hosts()) + "\n", encoding="utf-8")
         settings = {
             **SETTINGS,
-            "smpi/privatization": "mmap" if Path(program).name == _BENCH else "dlopen",
+            "smpi/privatization": "mmap" if is_bench else "dlopen",
             "smpi/np": str(ranks),
             "smpi/hostfile": str(files / "hosts"),
             "smpi/tmpdir": directory,
-            "smpi/async-small-thresh": str(platform.eager_bytes) if environment.get(EAGER) == "1" else "0",
+            "smpi/async-small-thresh": str(eager_bytes),
             "smpi/send-is-detached-thresh": str(platform.eager_bytes),
         }
         if environment.get(PRECISION):
@@ -114,7 +118,12 @@ def run(
         _, files_allowed = resource.getrlimit(resource.RLIMIT_NOFILE)  # each rank's globals are one
         process = subprocess.Popen(
             ["prlimit", f"--nofile={files_allowed}:{files_allowed}", "setpriv", "--pdeathsig", "TERM", *argv],
-            env={**variables(place), **environment, "LANEWAY_PLATFORM": str(files / "platform.xml")},
+            env={
+                **variables(place),
+                **environment,
+                "LANEWAY_PLATFORM": str(files / "platform.xml"),
+                "LANEWAY_EAGER_BYTES": str(eager_bytes),
+            },
             stdout=output,
             stderr=output,
         )

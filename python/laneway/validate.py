@@ -286,6 +286,9 @@ def _rows(cases: Sequence[Case]) -> list[dict[str, object]]:
             "regret": f"{case.regret:.4f}",
             "mpi_s": results.rounded(case.measured["mpi"]),
             "auto_s": results.rounded(case.measured["auto"]),
+            "direct_init_s": results.rounded(case.init["direct"]),
+            "auto_init_s": results.rounded(case.init["auto"]),
+            "payback_exchanges": f"{case.payback:.1f}",
             **{
                 f"{name}_ratio_{end}": f"{value:.3f}"
                 for name in _COMPARED

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #ifdef LANEWAY_SIMULATED
@@ -21,8 +22,10 @@ namespace laneway {
 ///  | a thread makes progress                    | never: MPI is taken to be single-threaded                    |
 ///  | MPI's graph topologies, and its attributes | a communicator of the same ranks that remembers its topology |
 ///  | sends are persistent                       | they are nonblocking: SMPI charges only these to the sender  |
+///  | receives are as long as their messages     | shorter ones claim as much as those that travel when sent    |
 ///  | letters of setup are looked for, then taken | they are received at once, up to 64 MiB, and sent synchronously |
 ///  | what is measured for `auto` is remembered  | it is measured each time, with the fewest exchanges          |
+///  | blocks of data are moved                   | the same, or only the time passes (core/block_memory.hpp)    |
 ///  | errors have codes of their own with a text | they have MPI's codes, and the text goes to standard error   |
 ///  | copies, packing and sharing cores take time | the time that the machine file gives for them passes        |
 #ifdef LANEWAY_SIMULATED
@@ -57,6 +60,15 @@ struct SimulatedCosts {
 inline const SimulatedCosts& simulated_costs() {
   static const SimulatedCosts costs;
   return costs;
+}
+
+/// Shorter messages are under way when they are sent (LANEWAY_SIMULATION_EAGER); 0: all wait for their receive.
+inline std::int64_t simulated_eager_bytes() {
+  static const std::int64_t bytes = [] {
+    const char* const text = std::getenv("LANEWAY_EAGER_BYTES");
+    return text != nullptr ? std::atoll(text) : 0;
+  }();
+  return bytes;
 }
 
 /// Waiting for words in shared memory, in virtual time. A rank that looks in vain lets a part of what a flag takes

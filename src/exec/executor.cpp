@@ -110,12 +110,12 @@ void Executor::allocate(Buffers buffers) {
     device_staging_ = DeviceMemory(worker_, staging_bytes, device_aware_ ? MemoryKind::device : MemoryKind::pinned);
     shadow_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
   } else if (staging_bytes > 0) {
-    staging_.reset(new std::byte[staging_bytes]);
+    staging_ = BlockMemory(staging_bytes);
   }
   bases_ = {static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
             shares     ? memory_->own.staging
-            : staging_ ? staging_.get()
-                       : device_staging_.data(),
+            : staging_.data() ? staging_.data()
+                              : device_staging_.data(),
             shares ? memory_->own.window : nullptr, shadow_.data()};
 }
 
@@ -288,7 +288,9 @@ void Executor::set_stream(std::optional<lnw_device_stream> stream) {
 
 void Executor::move(int step) {
   const auto s = static_cast<std::size_t>(step);
-  programs_[s].run(now(places_[s].from), now(places_[s].to));
+  std::byte* const from = now(places_[s].from);
+  std::byte* const to = now(places_[s].to);
+  if (!is_unmoved(from) && !is_unmoved(to)) programs_[s].run(from, to);
   if constexpr (simulated) {
     const SimulatedCosts& costs = simulated_costs();
     const Step& what = plan_->steps[s];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/address.hpp"
+#include "core/block_memory.hpp"
 #include "core/simulated.hpp"
 #include "device/ipc.hpp"
 #include "exec/copy.hpp"
@@ -156,7 +157,7 @@ class Executor final : public Progressive {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
   BufferMemory where_;
-  std::unique_ptr<std::byte[]> staging_;
+  BlockMemory staging_;
   DeviceMemory device_staging_;  // pinned, or on the device
   DeviceMemory shadow_;
   bool uses_device_ = false;

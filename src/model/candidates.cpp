@@ -36,7 +36,7 @@ void CostModel::add_inside(const RegionView& view, NodeLoad& load) const {
   }
 }
 
-Prediction CostModel::of_edges(const RegionView& view) const {
+NodeLoad CostModel::load_of_edges(const RegionView& view) const {
   NodeLoad load(view.region);
   add_inside(view, load);
   for (const Link& link : view.out)
@@ -45,7 +45,7 @@ Prediction CostModel::of_edges(const RegionView& view) const {
   for (const Link& link : view.in)
     for (const CrossEdge& edge : link.edges)
       load.receive(edge.destination, across(Stage::direct, edge.source, edge.bytes), parameters_);
-  return load.predict(parameters_, options_.model);
+  return load;
 }
 
 void CostModel::add_gather(const Lane& lane, NodeLoad& load) const {
@@ -83,7 +83,8 @@ void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, Nod
   }
 }
 
-Prediction CostModel::of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out) const {
+NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> in,
+                                 std::span<const Lane> out) const {
   NodeLoad load(view.region);
   add_inside(view, load);
   for (const Lane& lane : out) {
@@ -97,7 +98,7 @@ Prediction CostModel::of_lanes(const RegionView& view, std::span<const Lane> in,
     load.receive(lane.receiver, across(Stage::network, lane.pieces.front().source, lane.bytes()), parameters_);
     add_scatter(*link, view.merged, lane, load);
   }
-  return load.predict(parameters_, options_.model);
+  return load;
 }
 
 }  // namespace laneway

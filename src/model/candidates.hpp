@@ -20,12 +20,19 @@ struct CostOptions {
   std::vector<Rank> sharing;  ///< ranks that share memory with this one, ascending; empty: messages carry everything
 };
 
+/// Strategies that relay must be predicted to save so large a share of their time. Where ranks share cores, which of
+/// them gets one first makes a tenth of difference.
+[[nodiscard]] inline double least_gain(const Parameters& parameters) {
+  return parameters.cores > 0 ? 0.1 : 0.01;
+}
+
 /// Costs of what a strategy would do, from sizes alone: no plan is made.
 class CostModel {
  public:
   CostModel(const Parameters& parameters, CostOptions options)
       : parameters_(parameters), options_(std::move(options)) {}
 
+  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] const std::vector<Rank>& sharing() const { return options_.sharing; }
   /// The same on other ranks. The parameters must outlive it, too.
   [[nodiscard]] CostModel of_ranks_that_share(std::vector<Rank> memory) const {
@@ -35,9 +42,14 @@ class CostModel {
   }
 
   /// Each edge is one message.
-  [[nodiscard]] Prediction of_edges(const RegionView& view) const;
+  [[nodiscard]] NodeLoad load_of_edges(const RegionView& view) const;
   /// `in` lanes need no senders.
-  [[nodiscard]] Prediction of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out) const;
+  [[nodiscard]] NodeLoad load_of_lanes(const RegionView& view, std::span<const Lane> in,
+                                       std::span<const Lane> out) const;
+  /// Of some region, or of all.
+  [[nodiscard]] Prediction predict(std::span<const NodeLoad> regions) const {
+    return laneway::predict(regions, parameters_, options_.model);
+  }
 
  private:
   [[nodiscard]] bool shares(Rank peer) const;

@@ -174,7 +174,7 @@ class Limit {
       if (own.sends_inside) load.send(rank, {Stage::direct, LinkClass::node, true, 1, 0}, parameters_);
       if (own.receives_inside) load.receive(rank, {Stage::direct, LinkClass::node, true, 1, 0}, parameters_);
     }
-    Prediction prediction = load.predict(parameters_, kind_);
+    Prediction prediction = load.predict(parameters_, kind_, load.host_load(parameters_));
     if (kind_ != ModelKind::overlap) return prediction.seconds;
     // Plans may have more messages than these, of which more overlaps.
     prediction.fill = 0;
@@ -278,9 +278,8 @@ class Limit {
                                      (out.least_messages + in.least_messages) * message + inside * handing_);
     const double together = messages + byte_seconds + waits * wait;
     double result = std::max(together / static_cast<double>(node.members.size()), busiest);
-    if (parameters_.cores > 0)
-      result = std::max(result, together * std::max(1, parameters_.host_nodes) / parameters_.cores);
-    return result;
+    // Other nodes of its host may have nothing to do.
+    return parameters_.cores > 0 ? std::max(result, together / parameters_.cores) : result;
   }
 
   /// Of what one rank of a node hands another, in memory or as a message.

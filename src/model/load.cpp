@@ -150,17 +150,32 @@ double NodeLoad::fill_of_own_cores(double busiest) const {
   return ranks > 0 ? busiest / std::max(1.0, (crossings_[out] + crossings_[in]) / 2 / ranks) : 0;
 }
 
+/// On average half of the posted receives are compared with each message.
+double NodeLoad::processor(const RankLoad& rank, const Parameters& parameters) {
+  return rank.processor + beside_lanes(rank.waits) + parameters.match * rank.posted * rank.posted / 2;
+}
+
+HostLoad NodeLoad::host_load(const Parameters& parameters) const {
+  HostLoad host;
+  for (const RankLoad& rank : ranks_) {
+    host.work += processor(rank, parameters);
+    host.waiting += std::any_of(rank.waits.begin(), rank.waits.end(), [](double wait) { return wait > 0; });
+  }
+  return host;
+}
+
 Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const {
+  const HostLoad own = host_load(parameters);
+  const double nodes = std::max(1, parameters.host_nodes);
+  return predict(parameters, kind, {own.work * nodes, own.waiting * nodes});
+}
+
+Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const HostLoad& host) const {
   Prediction result;
   std::array<double, stages> alpha{};
   std::array<double, stages> beta{};
-  double together = 0;
   for (const RankLoad& rank : ranks_) {
-    const double waits = beside_lanes(rank.waits);
-    // On average half of the posted receives are compared with each message.
-    const double processor = rank.processor + waits + parameters.match * rank.posted * rank.posted / 2;
-    together += processor;
-    result.processor = std::max(result.processor, processor);
+    result.processor = std::max(result.processor, processor(rank, parameters));
     std::array<double, 2> link{};
     for (std::size_t s = 0; s < stages; ++s) {
       std::array<Traffic, 2> stage{};
@@ -178,16 +193,11 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
     }
     result.link = std::max({result.link, link[out], link[in]});
   }
-  if (parameters.cores > 0)
-    result.processor = std::max(result.processor, together * std::max(1, parameters.host_nodes) / parameters.cores);
+  if (parameters.cores > 0) result.processor = std::max(result.processor, host.work / parameters.cores);
   result.injection = std::max(injection_[out], injection_[in]);
   // Whoever waits for a message gets a processor again when the other ranks have had their turn. Overheads are those of
   // exchanges of one stage, so that one turn is in them already.
-  const auto taking_part = std::count_if(ranks_.begin(), ranks_.end(), [](const RankLoad& rank) {
-    return std::any_of(rank.waits.begin(), rank.waits.end(), [](double wait) { return wait > 0; });
-  });
-  const double sharers = static_cast<double>(taking_part) * std::max(1, parameters.host_nodes);
-  const bool takes_turns = parameters.cores > 0 && sharers > parameters.cores;
+  const bool takes_turns = parameters.cores > 0 && host.waiting > parameters.cores;
   result.latency = beside_lanes(latency_);
   int waited = 0;
   for (std::size_t s = 0; s < stages; ++s) {
@@ -195,7 +205,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
     waited += std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
   }
   if (takes_turns && waited > 1)
-    result.latency += (waited - 1) * parameters.shared_overhead.wait * sharers / parameters.cores;
+    result.latency += (waited - 1) * parameters.shared_overhead.wait * host.waiting / parameters.cores;
   if (kind == ModelKind::overlap) {
     result.fill = parameters.cores > 0 ? fill(parameters) : fill_of_own_cores(result.processor);
     result.seconds = overlapped(result);
@@ -205,6 +215,20 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
     const bool injects = kind == ModelKind::max_rate && result.parts[s][index(LinkClass::network)] > 0;
     result.seconds += alpha[s] + (injects ? std::max(beta[s], result.injection) : beta[s]);
   }
+  return result;
+}
+
+Prediction predict(std::span<const NodeLoad> nodes, const Parameters& parameters, ModelKind kind) {
+  HostLoad host;
+  for (const NodeLoad& node : nodes) {
+    const HostLoad own = node.host_load(parameters);
+    const double share = static_cast<double>(parameters.host_nodes) / static_cast<double>(nodes.size());
+    host.work += own.work * share;
+    host.waiting += own.waiting * share;
+  }
+  Prediction result;
+  for (const NodeLoad& node : nodes)
+    result.merge(parameters.host_nodes > 1 ? node.predict(parameters, kind, host) : node.predict(parameters, kind));
   return result;
 }
 
@@ -225,9 +249,9 @@ Prediction predict(std::span<const Plan> plans, const Machine& machine, const Pa
         load.receive(plan.rank, hop, parameters);
     }
   }
-  Prediction result;
-  for (const auto& [node, load] : nodes) result.merge(load.predict(parameters, kind));
-  return result;
+  std::vector<NodeLoad> loads;
+  for (auto& [node, load] : nodes) loads.push_back(std::move(load));
+  return predict(loads, parameters, kind);
 }
 
 }  // namespace laneway

@@ -78,6 +78,12 @@ enum class ModelKind : std::uint8_t {
 };
 [[nodiscard]] const char* name(ModelKind kind);
 
+/// What the ranks that share the cores of a host do in an exchange.
+struct HostLoad {
+  double work = 0;     ///< seconds
+  double waiting = 0;  ///< ranks that wait for something
+};
+
 /// The messages of the ranks of one node (or of another region), and what they cost.
 ///
 /// - postal: W. Gropp, L. Olson, P. Samfass: Modeling MPI communication performance on SMP nodes (2016), as in
@@ -95,6 +101,10 @@ class NodeLoad {
   void send(Rank rank, const Hop& hop, const Parameters& parameters);
   void receive(Rank rank, const Hop& hop, const Parameters& parameters);
 
+  /// Of these ranks alone.
+  [[nodiscard]] HostLoad host_load(const Parameters& parameters) const;
+  [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind, const HostLoad& host) const;
+  /// If all nodes of the host do as much.
   [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind = ModelKind::overlap) const;
 
  private:
@@ -115,6 +125,7 @@ class NodeLoad {
   enum Way : std::uint8_t { out, in };
 
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
+  [[nodiscard]] static double processor(const RankLoad& rank, const Parameters& parameters);
   [[nodiscard]] double shared_byte(const Hop& hop, const Parameters& parameters) const;
   [[nodiscard]] double fill(const Parameters& parameters) const;
   [[nodiscard]] double fill_of_own_cores(double busiest) const;
@@ -126,6 +137,10 @@ class NodeLoad {
   std::array<double, 2> crossings_{};  ///< messages between nodes
   std::array<double, 2> injection_{};
 };
+
+/// The largest numbers of all nodes. Those of one host, if it has several, are taken to be like the average.
+[[nodiscard]] Prediction predict(std::span<const NodeLoad> nodes, const Parameters& parameters,
+                                 ModelKind kind = ModelKind::overlap);
 
 /// Messages inside a node that nobody relays share memory up to this size, unless `lnw_local_message` says otherwise.
 /// The MPI library copies larger ones once, which is faster between cores with caches of their own. Of messages that

@@ -122,14 +122,14 @@ std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
 
 Prediction Overview::predict(const CostModel& costs, const Strategy& strategy,
                              const std::map<Rank, LanesOfRegion>& lanes) const {
-  Prediction all;
+  std::vector<NodeLoad> loads;
   for (const auto& [key, memory] : sharing_) {
     const RegionView& seen = view(key.first, strategy);
     const CostModel there = costs.of_ranks_that_share(memory);
-    all.merge(strategy.relays() ? there.of_lanes(seen, lanes.at(key.first).in, lanes.at(key.first).out)
-                                : there.of_edges(seen));
+    loads.push_back(strategy.relays() ? there.load_of_lanes(seen, lanes.at(key.first).in, lanes.at(key.first).out)
+                                      : there.load_of_edges(seen));
   }
-  return all;
+  return costs.predict(loads);
 }
 
 std::optional<Places> Overview::places(Rank region, const Strategy& strategy) const {

@@ -174,11 +174,12 @@ std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::si
 
 /// The fastest that makes up for its setup within so many exchanges, against those that need none. What remains to be
 /// done for a plan that relays takes no longer than learning the costs has, which is done already.
-std::size_t best_of(const Selection& selection, const Candidates& candidates, double exchanges) {
-  const double setup_share = selection.setup_seconds / exchanges;
+std::size_t best_of(const Selection& selection, const Candidates& candidates, const PlanOptions& options) {
+  const double setup_share = selection.setup_seconds / options.exchanges;
+  const double gain = least_gain(options.costs->parameters());
   const auto cost = [&](std::size_t c) {
     const double seconds = selection.predictions[c].seconds;
-    return candidates[c]->relays() ? (1 + least_gain) * seconds + setup_share : seconds;
+    return candidates[c]->relays() ? (1 + gain) * seconds + setup_share : seconds;
   };
   std::size_t best = 0;
   for (std::size_t c = 1; c < candidates.size(); ++c)
@@ -463,10 +464,12 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
 /// largest numbers are found by one reduction; the ranks of a region choose for the levels inside it.
 Round Planner::agree_on_costs() {
   std::vector<Prediction>& predictions = selection_.predictions;
-  for (std::size_t c = 0; c < candidates_.size(); ++c)
-    predictions.push_back(candidates_[c]->relays()
-                              ? options_.costs->of_lanes(seen_by(*candidates_[c]), in_lanes_[c], out_lanes_[c])
-                              : options_.costs->of_edges(view_));
+  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    const NodeLoad load = candidates_[c]->relays()
+                              ? options_.costs->load_of_lanes(seen_by(*candidates_[c]), in_lanes_[c], out_lanes_[c])
+                              : options_.costs->load_of_edges(view_);
+    predictions.push_back(options_.costs->predict({&load, 1}));
+  }
   std::vector<double> numbers{options_.clock ? options_.clock() - begun_ : 0};
   for (const Prediction& prediction : predictions)
     for_each_number(prediction, [&](double number) { numbers.push_back(number); });
@@ -487,7 +490,7 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
       prediction.merge(other);
     }
   }
-  selection_.chosen = best_of(selection_, candidates_, options_.exchanges);
+  selection_.chosen = best_of(selection_, candidates_, options_);
   itinerary_.in_lanes = std::move(in_lanes_[selection_.chosen]);
   itinerary_.out_lanes = std::move(out_lanes_[selection_.chosen]);
   if (!candidates_[selection_.chosen]->deduplicates()) view_ = std::move(unmerged_);
@@ -542,6 +545,8 @@ Round Planner::tell_first() {
 
 /// All ranks go on from what the letters say, also the one that writes them.
 Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
+  // Letters came with an agreement that no plan goes without.
+  if (options_.clock) begun_ = options_.clock();
   std::vector<Summary> ranks = {Summary::from_bytes(own_letter_)};
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
   const Overview overview(std::move(ranks));
@@ -551,9 +556,8 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   if (candidates_.size() > 1) {
     for (std::size_t c = 0; c < candidates_.size(); ++c)
       selection.predictions.push_back(overview.predict(*options_.costs, *candidates_[c], lanes[c]));
-    // Half of the time was waiting for ranks that began late, which any agreement would have had to do.
-    if (options_.clock) selection.setup_seconds = (options_.clock() - begun_) / 2;
-    selection.chosen = best_of(selection, candidates_, options_.exchanges);
+    if (options_.clock) selection.setup_seconds = options_.clock() - begun_;
+    selection.chosen = best_of(selection, candidates_, options_);
   }
   const Strategy& chosen = *candidates_[selection.chosen];
   std::map<Rank, Bytes> letters;  // by region

@@ -47,9 +47,6 @@ struct Round {
 /// and to each of them, instead of four rounds and a reduction.
 inline constexpr Rank few_ranks = 32;
 
-/// Strategies that relay must be predicted to save so large a share of the time.
-inline constexpr double least_gain = 0.01;
-
 /// What all ranks of a communicator agree on for one plan.
 struct PlanOptions {
   bool deduplicate = true;
@@ -87,7 +84,7 @@ class OwnedCandidates {
 struct Selection {
   std::size_t chosen = 0;               ///< index among the candidates
   std::vector<Prediction> predictions;  ///< of each candidate; none if there was nothing to choose
-  double setup_seconds = 0;             ///< what learning the costs is taken to have cost
+  double setup_seconds = 0;             ///< that learning the costs has taken
 };
 
 /// A level of the machine inside the region of a planner.
