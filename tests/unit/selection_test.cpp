@@ -188,6 +188,28 @@ TEST(Model, LargePiecesInSharedMemoryAreCopiedFromMemory) {
   EXPECT_DOUBLE_EQ(seconds(2 * default_mailbox_bytes), 1e-10 * 2 * default_mailbox_bytes);
 }
 
+/// Two nodes on a host of one core: one with all the work, or both with half of it.
+TEST(Model, NodesOfOneHostCountByWhatTheyDo) {
+  const Machine machine = Machine::parse("node:2 rank:1", 2);
+  Parameters parameters;
+  parameters.cores = 1;
+  parameters.host_nodes = 2;
+  parameters.network_overhead.message = 2e-6;  // of both ends
+  const auto processor = [&](std::int64_t sent, std::int64_t received) {
+    std::vector<NodeLoad> nodes;
+    for (const Rank rank : {0, 1}) nodes.emplace_back(machine.region(0, rank));
+    nodes[0].send(0, {Stage::direct, LinkClass::network, false, sent, 8 * sent}, parameters);
+    nodes[1].send(1, {Stage::direct, LinkClass::network, false, received, 8 * received}, parameters);
+    return predict(nodes, parameters).processor;
+  };
+  EXPECT_DOUBLE_EQ(processor(4, 4), 8e-6);
+  EXPECT_DOUBLE_EQ(processor(4, 1), 5e-6);
+  EXPECT_DOUBLE_EQ(processor(4, 0), 4e-6);
+  parameters.host_nodes = 1;
+  EXPECT_DOUBLE_EQ(processor(4, 0), 4e-6);
+  EXPECT_DOUBLE_EQ(processor(4, 4), 4e-6);
+}
+
 /// Where two ranks share a core, every stage in which a rank waits takes a turn of both but the first, whose turn is in
 /// what was measured.
 TEST(Model, StagesThatWaitTakeTurns) {
