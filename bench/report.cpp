@@ -216,7 +216,9 @@ void print_tables(const CaseReport& report) {
             [](auto& t) { return readable_bytes(t.net_bytes_max) + " / " + readable_bytes(t.net_bytes_total); })),
         or_dash(member(traffic, [](auto& t) { return std::to_string(t.node_messages_max); })),
         or_dash(member(traffic, [](auto& t) { return readable_bytes(t.node_bytes_total); })),
-        !moves_data() ? "-" : result.verified ? "verified" : "WRONG",
+        !moves_data()     ? "-"
+        : result.verified ? "verified"
+                          : "WRONG",
     };
     if (report.theory_net_bytes)
       row.push_back(or_dash(member(result.product_seconds, [](double s) { return format_seconds(s); })));

@@ -191,7 +191,9 @@ def _rocm_sizes(gcds: int) -> tuple[int, ...]:
     """Bytes of a block: those of the paper, and between them as many as time allows."""
     if gcds <= 8:
         return (2**18, 2**20, 2**22, 2**24, 2**26, 2**30)
-    return (2**18, 2**20, 2**24, 2**30) if gcds <= 16 else (2**18, 2**20, 2**30) if gcds < _MANY_GCDS else (2**18, 2**30)
+    if gcds < _MANY_GCDS:
+        return (2**18, 2**20, 2**24, 2**30) if gcds <= 16 else (2**18, 2**20, 2**30)
+    return (2**18, 2**30) if gcds <= _MANY_GCDS else (2**18,)
 
 
 def _rocm_points(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> list[Point]:

@@ -113,7 +113,7 @@ void Executor::allocate(Buffers buffers) {
     staging_ = BlockMemory(staging_bytes);
   }
   bases_ = {static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
-            shares     ? memory_->own.staging
+            shares            ? memory_->own.staging
             : staging_.data() ? staging_.data()
                               : device_staging_.data(),
             shares ? memory_->own.window : nullptr, shadow_.data()};

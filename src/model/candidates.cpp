@@ -83,8 +83,7 @@ void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, Nod
   }
 }
 
-NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> in,
-                                 std::span<const Lane> out) const {
+NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out) const {
   NodeLoad load(view.region);
   add_inside(view, load);
   for (const Lane& lane : out) {
