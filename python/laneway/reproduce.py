@@ -161,7 +161,6 @@ _FEW_STRATEGIES = ("two_step", "load_aware", "leader_scatter")
 _ONE_NODE_STRATEGIES = ("direct", "leader_scatter", "multi_path", "auto")
 _MANY_GCDS = 64
 _MOST_MOVED = 2**20  # bytes of a block
-_LEAST_MESSAGE = 57344  # as it is without the hint
 # (figure, its nodes): largest speedup that the text states.
 _PUBLISHED = {
     ("7", 1): 2.16,
@@ -191,7 +190,7 @@ _DENSE_COLUMNS = 256
 def _rocm_sizes(gcds: int) -> tuple[int, ...]:
     """Bytes of a block: those of the paper, and between them as many as time allows."""
     if gcds <= 8:
-        return (2**18, 2**20, 2**22, 2**24, 2**30)
+        return (2**18, 2**20, 2**22, 2**24, 2**26, 2**30)
     if gcds < _MANY_GCDS:
         return (2**18, 2**20, 2**24, 2**30) if gcds <= 16 else (2**18, 2**20, 2**30)
     return (2**18, 2**30) if gcds <= _MANY_GCDS else (2**18,)
@@ -214,9 +213,9 @@ def _rocm_points(cluster: Cluster, nodes: int, operation: str, pattern: str, siz
 
 
 def _unmoved(gcds: int, size: int) -> tuple[tuple[str, str], ...]:
-    """Of larger blocks only the time is simulated, and so many messages of each at most (docs/reproduction.md)."""
-    messages = 256 if gcds <= _GCDS else 64 if gcds < _MANY_GCDS else 16
-    return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(max(size // messages, _LEAST_MESSAGE))))
+    """Of larger blocks only the time is simulated, and so many messages of each (docs/reproduction.md)."""
+    messages = 64 if gcds < _MANY_GCDS else 16
+    return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(size // messages)))
 
 
 def _precision(gcds: int) -> str:
