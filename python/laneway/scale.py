@@ -33,8 +33,8 @@ STRATEGIES = (
     "leader_scatter",
     "auto",
 )
-# Nodes and ranks on each that can be simulated in a minute or two, and what is.
-_SIMULATED = ((64, 2), (128, 2))
+# Nodes and ranks on each that can be simulated in minutes, and what is.
+_SIMULATED = ((64, 2), (128, 2), (1024, 2))
 _SIMULATED_STRATEGIES = ("direct", "three_step", "split", "auto")
 
 
