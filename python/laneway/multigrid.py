@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from laneway import launch, points, results, simulator
+from laneway import launch, points, results
 from laneway.errors import UserError
 from laneway.paths import find_program
 from laneway.places import Local, Simulated

@@ -160,7 +160,15 @@ _STRATEGIES = ("three_step", "two_step", "split", "load_aware", "leader_scatter"
 _FEW_STRATEGIES = ("two_step", "load_aware", "leader_scatter")
 _ONE_NODE_STRATEGIES = ("direct", "leader_scatter", "multi_path", "auto")
 _MANY_GCDS = 64
-_MOST_MOVED = 2**20  # bytes of a block
+# Bytes of a block by GCDs: those of the paper, and between them as many as time allows.
+_SIZES = {
+    8: (2**18, 2**20, 2**22, 2**24, 2**26, 2**30),
+    16: (2**18, 2**20, 2**24, 2**30),
+    32: (2**18, 2**20, 2**30),
+    64: (2**18, 2**30),
+    128: (2**18,),
+}
+_MOST_MOVED = 2**20
 # (figure, its nodes): largest speedup that the text states.
 _PUBLISHED = {
     ("7", 1): 2.16,
@@ -185,15 +193,6 @@ _MATRICES = {
 }
 # Columns of the dense matrix: a row of it is one block.
 _DENSE_COLUMNS = 256
-
-
-def _rocm_sizes(gcds: int) -> tuple[int, ...]:
-    """Bytes of a block: those of the paper, and between them as many as time allows."""
-    if gcds <= 8:
-        return (2**18, 2**20, 2**22, 2**24, 2**26, 2**30)
-    if gcds < _MANY_GCDS:
-        return (2**18, 2**20, 2**24, 2**30) if gcds <= 16 else (2**18, 2**20, 2**30)
-    return (2**18, 2**30) if gcds <= _MANY_GCDS else (2**18,)
 
 
 def _rocm_points(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> list[Point]:
@@ -338,10 +337,10 @@ def _rocm_cases(quick: bool) -> list[Case]:
                 continue
             for density in _DENSITIES if gcds <= _MANY_GCDS else _DENSITIES[:3]:
                 figure = "7" if cluster.name == "A" else "8"
-                add(figure, cluster, nodes, f"δ = {density}", f"rsg:density={density},seed=1", _rocm_sizes(gcds))
+                add(figure, cluster, nodes, f"δ = {density}", f"rsg:density={density},seed=1", _SIZES[gcds])
             for shape in _MOORE.get((cluster.name, nodes), ()):
                 figure = "10" if cluster.name == "A" else "9"
-                add(figure, cluster, nodes, shape, f"moore:{shape}", _rocm_sizes(gcds))
+                add(figure, cluster, nodes, shape, f"moore:{shape}", _SIZES[gcds])
     for name, matrix in _MATRICES.items():
         add("11", _CLUSTERS[0], 4, name, f"matrix:{matrix}", (_spmm_bytes(matrix),))
     found = points.run_all([point for *_, point in wanted])

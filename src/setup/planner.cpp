@@ -546,7 +546,7 @@ Round Planner::tell_first() {
 /// All ranks go on from what the letters say, also the one that writes them.
 Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   // Letters came with an agreement that no plan goes without.
-  if (options_.clock) begun_ = options_.clock();
+  const double begun = options_.clock ? options_.clock() : 0;
   std::vector<Summary> ranks = {Summary::from_bytes(own_letter_)};
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
   const Overview overview(std::move(ranks));
@@ -556,7 +556,7 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   if (candidates_.size() > 1) {
     for (std::size_t c = 0; c < candidates_.size(); ++c)
       selection.predictions.push_back(overview.predict(*options_.costs, *candidates_[c], lanes[c]));
-    if (options_.clock) selection.setup_seconds = options_.clock() - begun_;
+    if (options_.clock) selection.setup_seconds = options_.clock() - begun;
     selection.chosen = best_of(selection, candidates_, options_);
   }
   const Strategy& chosen = *candidates_[selection.chosen];
