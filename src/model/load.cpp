@@ -219,16 +219,19 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const
 }
 
 Prediction predict(std::span<const NodeLoad> nodes, const Parameters& parameters, ModelKind kind) {
+  Prediction result;
+  if (parameters.host_nodes <= 1) {
+    for (const NodeLoad& node : nodes) result.merge(node.predict(parameters, kind));
+    return result;
+  }
+  const double share = static_cast<double>(parameters.host_nodes) / static_cast<double>(nodes.size());
   HostLoad host;
   for (const NodeLoad& node : nodes) {
     const HostLoad own = node.host_load(parameters);
-    const double share = static_cast<double>(parameters.host_nodes) / static_cast<double>(nodes.size());
     host.work += own.work * share;
     host.waiting += own.waiting * share;
   }
-  Prediction result;
-  for (const NodeLoad& node : nodes)
-    result.merge(parameters.host_nodes > 1 ? node.predict(parameters, kind, host) : node.predict(parameters, kind));
+  for (const NodeLoad& node : nodes) result.merge(node.predict(parameters, kind, host));
   return result;
 }
 
