@@ -16,12 +16,13 @@ using Bytes = std::vector<std::byte>;
 /// Appends plain values to a byte vector; Reader takes them out in the same order.
 class Writer {
  public:
+  Writer() { data_.reserve(letter_bytes); }
+
   template <class T>
   void put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const std::size_t at = data_.size();
-    data_.resize(at + sizeof(T));
-    std::memcpy(data_.data() + at, &value, sizeof(T));
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
+    data_.insert(data_.end(), bytes, bytes + sizeof(T));
   }
   /// In as few bytes as it takes, seven bits in each (LEB128); not negative.
   void put_compact(std::int64_t number);
@@ -32,6 +33,8 @@ class Writer {
   [[nodiscard]] Bytes take() { return std::move(data_); }
 
  private:
+  static constexpr std::size_t letter_bytes = 256;  // most are shorter
+
   Bytes data_;
 };
 

@@ -1,7 +1,8 @@
 #include "model/candidates.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -59,7 +60,7 @@ void CostModel::add_gather(const Lane& lane, NodeLoad& load) const {
 /// Which bytes of a block an edge needs is not known here, unless every edge has its own: of a part of a block it is
 /// taken to need as large a part of its own bytes.
 void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, NodeLoad& load) const {
-  std::map<Rank, double> bytes;
+  std::vector<std::pair<Rank, double>> needed;  // bytes, by ascending destination
   auto source = link.sources.begin();
   for (const Piece& piece : lane.pieces) {
     while (source != link.sources.end() && source->rank < piece.source) ++source;
@@ -71,13 +72,15 @@ void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, Nod
     for (auto edge = std::lower_bound(link.edges.begin(), link.edges.end(), CrossEdge{piece.source, 0, 0});
          edge != link.edges.end() && edge->source == piece.source; at += edge->bytes, ++edge) {
       const std::int64_t own = std::min(piece.end, at + edge->bytes) - std::max(piece.begin, at);
-      if (merged || own > 0)
-        bytes[edge->destination] += merged ? part * static_cast<double>(edge->bytes) : static_cast<double>(own);
+      if (!merged && own <= 0) continue;
+      auto of = std::ranges::lower_bound(needed, edge->destination, {}, &std::pair<Rank, double>::first);
+      if (of == needed.end() || of->first != edge->destination) of = needed.emplace(of, edge->destination, 0);
+      of->second += merged ? part * static_cast<double>(edge->bytes) : static_cast<double>(own);
     }
   }
-  for (const auto& [destination, size] : bytes) {
+  for (const auto& [destination, bytes] : needed) {
     if (destination == lane.receiver) continue;
-    const auto whole = static_cast<std::int64_t>(size);
+    const auto whole = static_cast<std::int64_t>(bytes);
     load.send(lane.receiver, inside(Stage::scatter, destination, whole), parameters_);
     load.receive(destination, inside(Stage::scatter, lane.receiver, whole), parameters_);
   }

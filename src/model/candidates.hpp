@@ -46,6 +46,11 @@ class CostModel {
   /// `in` lanes need no senders.
   [[nodiscard]] NodeLoad load_of_lanes(const RegionView& view, std::span<const Lane> in,
                                        std::span<const Lane> out) const;
+  /// Of the strategy's lanes, or of the edges where it relays nothing.
+  [[nodiscard]] NodeLoad load(const Strategy& strategy, const RegionView& view, std::span<const Lane> in,
+                              std::span<const Lane> out) const {
+    return strategy.relays() ? load_of_lanes(view, in, out) : load_of_edges(view);
+  }
   /// Of some region, or of all.
   [[nodiscard]] Prediction predict(std::span<const NodeLoad> regions) const {
     return laneway::predict(regions, parameters_, options_.model);

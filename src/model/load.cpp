@@ -39,10 +39,7 @@ double Prediction::part(Stage stage) const {
 }
 
 void Prediction::merge(const Prediction& other) {
-  std::vector<double> theirs;
-  for_each_number(other, [&](double number) { theirs.push_back(number); });
-  auto next = theirs.begin();
-  for_each_number(*this, [&](double& number) { number = std::max(number, *next++); });
+  for_each_number([](double& mine, double theirs) { mine = std::max(mine, theirs); }, *this, other);
 }
 
 /// Nearly the largest of them, a little more where several are large: they overlap, but not perfectly.
@@ -97,8 +94,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
       beta = protocol.beta;
     }
   }
-  traffic.messages += messages;
-  traffic.bytes += bytes;
+  used_[index(hop.stage)][index(hop.link)] = true;
   traffic.alpha += alpha * messages;
   traffic.beta += beta * bytes;
   // What a byte takes of large messages is less than of small ones, but no more than all of their time is work.
@@ -113,6 +109,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   }
   latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], latency(alpha, work, parameters));
   if (hop.link == LinkClass::network) {
+    load.crosses = true;
     crossings_[way] += messages;
     double injection = parameters.injection_beta.value_or(0) * bytes;
     if (const std::optional<LinearCost>& one = parameters.injection_short)
@@ -142,11 +139,7 @@ double NodeLoad::fill(const Parameters& parameters) const {
 /// Where each rank has a core, nobody works while it waits: of all that the busiest does, as large a part overlaps with
 /// nothing as one message is of those that a rank sends to other nodes, or receives from there.
 double NodeLoad::fill_of_own_cores(double busiest) const {
-  const auto crosses = [](const RankLoad& rank) {
-    const auto has = [](const auto& by_link) { return by_link[index(LinkClass::network)].messages > 0; };
-    return std::ranges::any_of(rank.sent, has) || std::ranges::any_of(rank.received, has);
-  };
-  const auto ranks = static_cast<double>(std::ranges::count_if(ranks_, crosses));
+  const auto ranks = static_cast<double>(std::ranges::count(ranks_, true, &RankLoad::crosses));
   return ranks > 0 ? busiest / std::max(1.0, (crossings_[out] + crossings_[in]) / 2 / ranks) : 0;
 }
 
@@ -180,6 +173,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const
     for (std::size_t s = 0; s < stages; ++s) {
       std::array<Traffic, 2> stage{};
       for (std::size_t l = 0; l < link_classes; ++l) {
+        if (!used_[s][l]) continue;
         for (const Way way : {out, in}) {
           const Traffic& traffic = (way == out ? rank.sent : rank.received)[s][l];
           result.parts[s][l] = std::max(result.parts[s][l], traffic.alpha + traffic.beta);

@@ -60,14 +60,14 @@ inline constexpr std::array<Bound, 4> bounds = {{{"latency", &Prediction::latenc
 /// parameters of ranks that share cores, where work is measured with the turns of the others.
 [[nodiscard]] double latency(double alpha, const Overhead& work, const Parameters& parameters);
 
-/// Calls f with each number of a prediction, always in the same order.
-template <class P, class F>
-void for_each_number(P& prediction, F&& f) {
-  f(prediction.seconds);
-  for (const Bound& bound : bounds) f(prediction.*bound.seconds);
-  f(prediction.fill);
-  for (auto& by_link : prediction.parts)
-    for (auto& part : by_link) f(part);
+/// Calls f with the same number of each of the predictions, one number after another, always in the same order.
+template <class F, class... P>
+void for_each_number(F&& f, P&... predictions) {
+  f(predictions.seconds...);
+  for (const Bound& bound : bounds) f(predictions.*bound.seconds...);
+  f(predictions.fill...);
+  for (std::size_t s = 0; s < stages; ++s)
+    for (std::size_t l = 0; l < link_classes; ++l) f(predictions.parts[s][l]...);
 }
 
 /// How costs are put together.
@@ -109,8 +109,6 @@ class NodeLoad {
 
  private:
   struct Traffic {
-    double messages = 0;
-    double bytes = 0;
     double alpha = 0;
     double beta = 0;
   };
@@ -120,6 +118,7 @@ class NodeLoad {
     Direction received;
     double processor = 0;
     double posted = 0;                   ///< receives of the MPI library
+    bool crosses = false;                ///< sends to another node, or receives from there
     std::array<double, stages> waits{};  ///< seconds; 0: for nothing
   };
   enum Way : std::uint8_t { out, in };
@@ -132,6 +131,7 @@ class NodeLoad {
 
   std::vector<Rank> members_;
   std::vector<RankLoad> ranks_;
+  std::array<std::array<bool, link_classes>, stages> used_{};  // by some rank
   std::array<double, stages> latency_{};
   std::array<double, stages> work_{};
   std::array<double, 2> crossings_{};  ///< messages between nodes

@@ -54,6 +54,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     gather_tag = 1,
     share_tag = 2,
     check_tag = 3,
+    refusal_tag = 4,
     blocking_tag = plan_channels,
     nonblocking_tag = 2 * plan_channels
   };

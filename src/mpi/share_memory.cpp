@@ -14,9 +14,11 @@
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
 #include "core/wire.hpp"
+#include "exec/progress.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "plan/plan.hpp"
+#include "transport/p2p.hpp"
 #include "transport/shared_segment.hpp"
 
 namespace laneway {
@@ -79,6 +81,54 @@ std::vector<T> gather(const PrivateComm& comm, const Region& node, const T& mine
   return all;
 }
 
+/// How many ranks have mapped a segment. All agree on its place, which nothing else uses.
+std::atomic_ref<int> mappings(std::byte* base) {
+  static_assert(std::atomic_ref<int>::is_always_lock_free);
+  return std::atomic_ref<int>(*reinterpret_cast<int*>(base + cache_line));
+}
+
+/// Whether all of the node have mapped it: they count in it, so that no messages are needed. Not all do if somebody
+/// sends a refusal.
+bool all_have_mapped(const PrivateComm& comm, const Region& node, std::byte* base) {
+  const int members = static_cast<int>(node.members.size());
+  const std::atomic_ref<int> count = mappings(base);
+  count.fetch_add(1, std::memory_order_acq_rel);
+  bool all = false;
+  progress_until([&] {
+    all = count.load(std::memory_order_acquire) == members;
+    if (all) return true;
+    int refused = 0;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, PrivateComm::refusal_tag, comm.get(), &refused, MPI_STATUS_IGNORE),
+              "MPI_Iprobe");
+    return refused != 0;
+  });
+  return all;
+}
+
+/// The first rank of the node that has not mapped the segment, if any; `base`: where this rank has.
+std::optional<Rank> find_refusal(const PrivateComm& comm, const Region& node, std::byte* base) {
+  if (!simulated && base != nullptr && all_have_mapped(comm, node, base)) return std::nullopt;
+  std::vector<MPI_Request> refusals;
+  for (Rank rank : node.members)
+    if (base == nullptr && rank != comm.rank())
+      check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, PrivateComm::refusal_tag, comm.get(),
+                          &refusals.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Isend");
+  std::optional<Rank> first;
+  const std::vector<char> mapped = gather<char>(comm, node, base != nullptr);
+  for (std::size_t i = 0; i < mapped.size(); ++i) {
+    if (mapped[i]) continue;
+    const Rank rank = node.members[i];
+    if (!first) first = rank;
+    if (rank != comm.rank())
+      check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, PrivateComm::refusal_tag, comm.get(),
+                          &refusals.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Irecv");
+  }
+  wait_all_progressing(refusals);
+  return first;
+}
+
 }  // namespace
 
 std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node, std::int64_t window_bytes,
@@ -100,12 +150,13 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
     return memory;
   }
   std::string refusal;
+  std::shared_ptr<std::byte> base;
   try {
     if (failure) std::rethrow_exception(failure);
     if (!leads) segment.emplace(all.front().segment);
     std::size_t total = SharedSegment::header_bytes;
     for (const Contribution& c : all) total += pages(c.window_bytes) + pages(c.staging_bytes);
-    const std::shared_ptr<std::byte> base = segment->map(total);
+    base = segment->map(total);
     if (!leads) segment.reset();
     std::byte* at = base.get() + SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -118,11 +169,11 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
   } catch (const std::exception& error) {
     refusal = error.what();
     memory = nullptr;
+    base = nullptr;
   }
-  const std::vector<char> shares = gather<char>(comm, node, memory != nullptr);
-  const auto refused = std::find(shares.begin(), shares.end(), 0);
-  if (refused == shares.end()) return memory;
-  if (node.members[static_cast<std::size_t>(refused - shares.begin())] == comm.rank()) tell_once(comm.rank(), refusal);
+  const std::optional<Rank> refused = find_refusal(comm, node, base.get());
+  if (!refused) return memory;
+  if (*refused == comm.rank()) tell_once(comm.rank(), refusal);
   return nullptr;
 }
 

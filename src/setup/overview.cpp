@@ -64,49 +64,49 @@ Summary Summary::from_bytes(const Bytes& bytes) {
 }
 
 Overview::Overview(std::vector<Summary> ranks) : ranks_(std::move(ranks)) {
-  std::map<Rank, Region> regions;
   std::map<Rank, std::vector<Rank>> sharing;
+  std::map<std::pair<Rank, Rank>, Link> links;  // by the regions that they go from and to
   for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
     const Summary& summary = ranks_[static_cast<std::size_t>(rank)];
-    Region& region = regions[summary.region];
-    region.id = summary.region;
-    region.members.push_back(rank);
+    RegionView& view = views_[summary.region];
+    view.region.id = summary.region;
+    view.region.members.push_back(rank);
+    view.inner.push_back(summary.inner);
+    view.inside.push_back(summary.inside);
+    view.distance.push_back(summary.distance);
     if (summary.sharing) sharing[*summary.sharing].push_back(rank);
-  }
-  std::vector<ViewPart> parts(ranks_.size());
-  const auto part = [&](Rank rank) -> ViewPart& { return parts[static_cast<std::size_t>(rank)]; };
-  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
-    const Summary& from = ranks_[static_cast<std::size_t>(rank)];
-    sharing_[{from.region, from.sharing}] = from.sharing ? sharing.at(*from.sharing) : std::vector<Rank>{};
-    part(rank).inner = from.inner;
-    part(rank).distance = from.distance;
-    part(rank).inside = from.inside;
-    for (const PlacedEdge& edge : from.edges) {
-      part(rank).leaving.push_back({edge.region, edge.destination, edge.bytes});
-      part(edge.destination).entering.push_back({from.region, rank, edge.bytes});
+    for (const PlacedEdge& edge : summary.edges) {
+      links[{summary.region, edge.region}].edges.push_back({rank, edge.destination, edge.bytes});
       in_one_piece_ = in_one_piece_ && edge.begin;
     }
-    for (const auto& [to, bytes] : from.block_bytes) {
-      part(rank).out_blocks.push_back({to, rank, bytes});
-      part(regions.at(to).members.front()).in_blocks.push_back({from.region, rank, bytes});
-    }
+    for (const auto& [to, bytes] : summary.block_bytes) links[{summary.region, to}].sources.push_back({rank, bytes});
   }
-  for (auto& [id, region] : regions) {
-    std::vector<ViewPart> of_members;
-    for (Rank member : region.members) of_members.push_back(std::move(part(member)));
-    const RegionView& view = views_.emplace(id, make_view(std::move(region), of_members)).first->second;
-    unmerged_.emplace(id, without_merging(view));
+  for (const Summary& summary : ranks_) {
+    std::vector<Rank>& memory = sharing_[{summary.region, summary.sharing}];
+    if (summary.sharing && memory.empty()) memory = sharing.at(*summary.sharing);
   }
+  for (auto& [regions, link] : links) {
+    const auto [from, to] = regions;
+    LANEWAY_ASSERT(1, !link.edges.empty() && !link.sources.empty());
+    std::sort(link.edges.begin(), link.edges.end());
+    link.region = to;
+    views_.at(from).out.push_back(link);
+    link.region = from;
+    views_.at(to).in.push_back(std::move(link));
+  }
+  for (const auto& [id, view] : views_) unmerged_.emplace(id, without_merging(view));
 }
 
 std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   std::map<Rank, LanesOfRegion> lanes;
-  if (!strategy.relays()) return lanes;
   for (const auto& [id, merged] : views_) {
-    lanes[id].in = strategy.assign_receivers(view(id, strategy));
-    std::stable_sort(lanes[id].in.begin(), lanes[id].in.end(),
+    LanesOfRegion& there = lanes[id];
+    if (!strategy.relays()) continue;
+    there.in = strategy.assign_receivers(view(id, strategy));
+    std::stable_sort(there.in.begin(), there.in.end(),
                      [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
   }
+  if (!strategy.relays()) return lanes;
   for (const auto& [id, there] : lanes)
     for (const Lane& lane : there.in) lanes.at(lane.from_region).out.push_back(lane);
   for (auto& [id, there] : lanes) strategy.assign_senders(view(id, strategy), there.in, there.out);
@@ -124,10 +124,8 @@ Prediction Overview::predict(const CostModel& costs, const Strategy& strategy,
                              const std::map<Rank, LanesOfRegion>& lanes) const {
   std::vector<NodeLoad> loads;
   for (const auto& [key, memory] : sharing_) {
-    const RegionView& seen = view(key.first, strategy);
-    const CostModel there = costs.of_ranks_that_share(memory);
-    loads.push_back(strategy.relays() ? there.load_of_lanes(seen, lanes.at(key.first).in, lanes.at(key.first).out)
-                                      : there.load_of_edges(seen));
+    const LanesOfRegion& there = lanes.at(key.first);
+    loads.push_back(costs.of_ranks_that_share(memory).load(strategy, view(key.first, strategy), there.in, there.out));
   }
   return costs.predict(loads);
 }

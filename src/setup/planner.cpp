@@ -56,17 +56,18 @@ void get_lanes(Reader& reader, std::vector<Lane>& lanes) {
 
 /// Most numbers of a prediction are 0.
 void put_prediction(Writer& writer, const Prediction& prediction) {
-  std::vector<std::pair<std::uint8_t, float>> some;
+  std::int64_t some = 0;
+  for_each_number([&](double number) { some += number != 0; }, prediction);
+  writer.put_compact(some);
   std::uint8_t index = 0;
-  for_each_number(prediction, [&](double number) {
-    if (number != 0) some.emplace_back(index, static_cast<float>(number));
+  const auto put = [&](double number) {
+    if (number != 0) {
+      writer.put(index);
+      writer.put(static_cast<float>(number));
+    }
     ++index;
-  });
-  writer.put_compact(static_cast<std::int64_t>(some.size()));
-  for (const auto& [at, number] : some) {
-    writer.put(at);
-    writer.put(number);
-  }
+  };
+  for_each_number(put, prediction);
 }
 
 Prediction get_prediction(Reader& reader) {
@@ -75,12 +76,13 @@ Prediction get_prediction(Reader& reader) {
   Prediction prediction;
   int next = next_index();
   int index = 0;
-  for_each_number(prediction, [&](double& number) {
+  const auto take = [&](double& number) {
     if (index++ != next) return;
     number = reader.get<float>();
     --left;
     next = next_index();
-  });
+  };
+  for_each_number(take, prediction);
   return prediction;
 }
 
@@ -465,14 +467,13 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
 Round Planner::agree_on_costs() {
   std::vector<Prediction>& predictions = selection_.predictions;
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
-    const NodeLoad load = candidates_[c]->relays()
-                              ? options_.costs->load_of_lanes(seen_by(*candidates_[c]), in_lanes_[c], out_lanes_[c])
-                              : options_.costs->load_of_edges(view_);
+    const Strategy& candidate = *candidates_[c];
+    const NodeLoad load = options_.costs->load(candidate, seen_by(candidate), in_lanes_[c], out_lanes_[c]);
     predictions.push_back(options_.costs->predict({&load, 1}));
   }
   std::vector<double> numbers{options_.clock ? options_.clock() - begun_ : 0};
   for (const Prediction& prediction : predictions)
-    for_each_number(prediction, [&](double number) { numbers.push_back(number); });
+    for_each_number([&](double number) { numbers.push_back(number); }, prediction);
   next_ = &Planner::choose;
   if (scope_ == nullptr) return {Round::Kind::largest, {}, {}, {}, nullptr, std::move(numbers)};
   return {Round::Kind::region_gather, {}, {}, to_bytes(numbers), scope_};
@@ -486,7 +487,7 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
     selection_.setup_seconds = std::max(selection_.setup_seconds, reader.get<double>());
     for (Prediction& prediction : selection_.predictions) {
       Prediction other;
-      for_each_number(other, [&](double& number) { number = reader.get<double>(); });
+      for_each_number([&](double& number) { number = reader.get<double>(); }, other);
       prediction.merge(other);
     }
   }

@@ -373,9 +373,9 @@ void expect_all_needed(Run&& run) {
   ASSERT_GT(count, 10U);
   std::vector<std::uint64_t> unnoticed;
   for (std::uint64_t k = 1; k <= count; ++k) {
-    bool noticed = false;  // whoever does not wait may be lucky
-    for (std::size_t attempt = 0; attempt < 60 && !noticed; ++attempt) {
-      configure("delay=200e-6,reorder=" + std::to_string(attempt) +
+    bool noticed = false;  // whoever does not wait may be lucky, most of all on a busy machine with a fast device
+    for (std::size_t attempt = 0; attempt < 180 && !noticed; ++attempt) {
+      configure((attempt < 60 ? "delay=200e-6,reorder=" : "delay=2e-3,reorder=") + std::to_string(attempt) +
                 ",drop=" + std::to_string(sim_counters().dependencies + k));
       noticed = !run(attempt);
     }

@@ -99,15 +99,19 @@ TEST_F(NodeMemory, DescribedNodesShareNoneIfAsked) {
   }
 }
 
-TEST_F(NodeMemory, AllRanksSendMessagesIfOneIsRefused) {
-  for (int refused = 0; refused < size(); ++refused)
+TEST_F(NodeMemory, AllRanksSendMessagesIfSomeAreRefused) {
+  const auto expect_messages_where = [&](bool refused) {
     for (const Op op : some_ops)
       for (const char* strategy : {"direct", "three_step"}) {
-        SharedSegment::refuse_for_tests = rank() == refused;
+        SharedSegment::refuse_for_tests = refused;
         const Plan plan = plan_that_works(op, graph_.get(), {{"lnw_strategy", strategy}});
         SharedSegment::refuse_for_tests = false;
         expect_messages_only(plan);
       }
+  };
+  for (int refused = 0; refused < size(); ++refused) expect_messages_where(rank() == refused);
+  for (int works = 0; works < size(); ++works) expect_messages_where(rank() != works);
+  expect_messages_where(true);
   EXPECT_GT(count(plan_that_works(Op::allgather, graph_.get(), {}), StepKind::put), 0);
 }
 
