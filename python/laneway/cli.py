@@ -202,7 +202,7 @@ def platform(
 
 @app.command()
 def reproduce(
-    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, lassen or scale")],
+    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, hypre-fixed, lassen or scale")],
     output: Annotated[
         Optional[Path], typer.Option("-o", "--output", metavar="FOLDER", help="tables and pictures; default: reproduced/")
     ] = None,

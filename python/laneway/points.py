@@ -92,7 +92,7 @@ class Point:
             simulator.protocols().read_bytes(),
             Platform(machine, self.place.nodes, self.place.ranks_of_node).xml().encode(),
             machine.path.read_bytes(),
-            repr((simulator.SETTINGS, self.arguments, self.variables)).encode(),
+            repr((simulator.SETTINGS, simulator.BENCH_DEFAULTS, self.arguments, self.variables)).encode(),
             *(file.read_bytes() for file in self.files),
         )
 

@@ -26,7 +26,7 @@ from laneway.results import Record, number, rounded
 from laneway.simulation import Platform
 from laneway.simulator import DATA, PRECISION
 
-FIGURES = ("simulator", "rocm", "hypre", "lassen", "scale")
+FIGURES = ("simulator", "rocm", "hypre", "hypre-fixed", "lassen", "scale")
 
 _MEASURED = "validate-cluster-4x4.csv"
 _EMULATED = Simulated("cluster-4x4-200mbit", 4, 4)
@@ -433,6 +433,10 @@ def run(figure: str, output: Path, *, quick: bool = False) -> None:
         from laneway import multigrid
 
         multigrid.hypre(output, console, quick=quick)
+    elif figure == "hypre-fixed":
+        from laneway import multigrid
+
+        multigrid.fixed(output, console, quick=quick)
     elif figure == "lassen":
         from laneway import heterogeneous
 

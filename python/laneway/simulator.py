@@ -19,8 +19,7 @@ from laneway.simulation import Platform
 
 PRESET = "sim"
 PRECISION = "LANEWAY_SIMULATION_PRECISION"  # events that are less seconds apart are one
-# 1, as it is for laneway-bench: messages that wait for no receive are under way when they are sent, as they are elsewhere; 0: when their
-# receive is posted.
+# 1: messages that wait for no receive are under way when they are sent, as they are elsewhere; 0: when their receive is posted.
 EAGER = "LANEWAY_SIMULATION_EAGER"
 # 0: blocks of data are addresses that nobody writes; they take as much virtual time, and no memory.
 DATA = "LANEWAY_SIMULATION_DATA"
@@ -28,6 +27,8 @@ _STOP_SECONDS = 6.0
 # Ranks of this program have globals of their own by "mmap": a tenth of the memory of "dlopen", which loads a program once for each rank.
 # Others would have to do without destructors at exit, too (bench/simulated_exit.cpp).
 _BENCH = "laneway-bench"
+# What that program has unless it is given otherwise.
+BENCH_DEFAULTS = {EAGER: "1"}
 # Time passes only as the platform says. Testing a request takes ten nanoseconds, as in real MPI libraries; so programs that
 # poll end.
 SETTINGS = {
@@ -97,7 +98,8 @@ def run(
     platform = Platform(machines.read(place.machine), place.nodes, place.ranks_of_node)
     program = find_program(command[0], PRESET)
     is_bench = Path(program).name == _BENCH
-    eager_bytes = platform.eager_bytes if environment.get(EAGER, "1" if is_bench else "0") == "1" else 0
+    environment = {**(BENCH_DEFAULTS if is_bench else {}), **environment}
+    eager_bytes = platform.eager_bytes if environment.get(EAGER) == "1" else 0
     with tempfile.TemporaryDirectory(prefix="laneway-sim-") as directory:
         files = Path(directory)
         (files / "platform.xml").write_text(platform.xml(config=False), encoding="utf-8")

@@ -1,6 +1,9 @@
+import io
+import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from laneway import multigrid
 from laneway.multigrid import LevelOf, Problem
@@ -57,3 +60,18 @@ def test_levels_are_in_order(tmp_path: Path, monkeypatch: object) -> None:
     monkeypatch.setattr(multigrid, "_halos", lambda problem, ranks: tmp_path)  # type: ignore[attr-defined]
     files = multigrid.levels(Problem("strong", 8, 8, 64), [64])
     assert [file.stem for file in files] == ["level-0", "level-1", "level-2", "level-10"]
+
+
+def test_every_strategy_is_compared_on_all_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {"mpi": 6e-6, **dict.fromkeys(multigrid._EVERY_STRATEGY, 4e-6), "auto": 3e-6, "split": 2e-6}
+    records = [[{"candidate": name, "median_s": time * level} for name, time in seconds.items()] for level in (1, 2)]
+    monkeypatch.setattr(multigrid, "levels", lambda problem, ranks: [Path("level-0.halo"), Path("level-1.halo")])
+    monkeypatch.setattr(multigrid.points, "run_all", lambda points: records)
+    output = io.StringIO()
+    multigrid.fixed(tmp_path, Console(file=output, width=300), quick=True)
+    strong = next(line for line in output.getvalue().splitlines() if "strong" in line)
+    assert re.findall(r"[\d.]+", strong) == ["256", "2.00", "1.50", "1.50", "3.00", *["1.50"] * 4, "3.00"]
+    rows = (tmp_path / "hypre-fixed.csv").read_text().splitlines()
+    assert rows[0] == "scaling,ranks,level,strategy,simulated_s"
+    assert "strong,256,1,split,4e-06" in rows
+    assert len(rows) == 1 + 2 * 2 * len(seconds)

@@ -13,7 +13,7 @@ from laneway.simulation import Platform
 
 
 def test_unknown_figures_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected one of simulator, rocm, hypre, lassen, scale"):
+    with pytest.raises(UserError, match="expected one of simulator, rocm, hypre, hypre-fixed, lassen, scale"):
         reproduce.run("tables", tmp_path)
 
 
