@@ -365,7 +365,7 @@ def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
 
 
 def fixed(output: Path, console: Console, *, quick: bool = False) -> None:
-    """What ``auto`` saves against each strategy on all levels; on 2,048 ranks, which take an hour, too, unless ``quick``."""
+    """What ``auto`` saves against each strategy on all levels; on 2,048 ranks, which take more than an hour, too, unless ``quick``."""
     wanted = problems([ranks for ranks in _EVERY_STRATEGY_RANKS if not quick or ranks <= _QUICK_RANKS])
     table = Table(title="speedup over standard, sum of all levels, simulated")
     for column in ("scaling", "ranks", *_EVERY_STRATEGY, "best of each level"):
