@@ -148,9 +148,10 @@ void print_link_classes(const std::vector<Plan>& plans, const Machine& machine) 
   std::cout << table.text() << "\n";
 }
 
-void print_choice(const Selection& selection, const StrategyChoice& choice, const Parameters& parameters) {
+void print_choice(const VirtualSetup& setup, const Parameters& parameters) {
+  const Selection& selection = setup.selection;
+  const std::vector<const StrategyRow*>& rows = setup.candidates;
   if (selection.predictions.empty()) return;
-  const std::vector<const StrategyRow*> rows = choice.rows();
   std::cout << "chosen by the parameters '" << parameters.name << "', which predict for an exchange:\n";
   std::vector<std::string> heading = {"", "strategy", "time"};
   for (const Bound& bound : bounds) heading.emplace_back(bound.name);
@@ -251,13 +252,14 @@ int explain(const Options& options) {
   settings.message_cap = options.message_cap;
   const Machine& planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, options.ranks);
   const Parameters parameters = Parameters::read(options.parameters);
-  const VirtualSetup setup = plan_virtual_ranks(pattern, planned_for, levels, settings, {}, &parameters);
+  const VirtualSetup setup =
+      plan_virtual_ranks(pattern, planned_for, levels, settings, {}, &parameters, 0, options.memory == "device");
   Plan plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
   const std::string what = options.strategy + ", " + workload.description() + ", " + std::to_string(options.ranks) +
                            " ranks, " + nodes.description;
   std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling(), 2) << "\n\n";
-  print_choice(setup.selection, levels.choices.front().choice, parameters);
+  print_choice(setup, parameters);
   print_lanes(setup, nodes);
   print_link_classes(setup.plans, machine);
   print_traffic(setup, nodes);

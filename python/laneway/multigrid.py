@@ -32,6 +32,7 @@ _STRONG_GRID = (1024, 512)
 _QUICK_RANKS = 256
 _ALL_SIMULATED_RANKS = 512  # on more only standard and auto are
 _EVERY_STRATEGY_RANKS = (256, 2048)
+# For `direct`, each edge a message, stands standard, the loop of these.
 _EVERY_STRATEGY = ("auto", "two_step", "grouped", "split", "load_aware", "common_neighborhood", "three_step", "three_step_nodedup")
 _SIMULATED_RANKS = 2048
 # A solver uses each level's exchange some hundred times and more.
@@ -187,6 +188,13 @@ class LevelOf:
                 }
             )
         return table
+
+
+def _seconds(record: Record) -> float:
+    seconds = number(record, "median_s")
+    if seconds is None:
+        raise UserError(f"laneway-bench has no time of {record['candidate']} for {record['pattern']}", 1)
+    return seconds
 
 
 def _by_candidate(records: Iterable[Record]) -> dict[str, Record]:
@@ -374,7 +382,7 @@ def fixed(output: Path, console: Console, *, quick: bool = False) -> None:
     for problem in wanted:
         files = levels(problem, [problem.ranks])
         times = [
-            {name: number(record, "median_s") or 0.0 for name, record in _by_candidate(records).items()}
+            {name: _seconds(record) for name, record in _by_candidate(records).items()}
             for records in points.run_all([_point(problem, file, _EVERY_STRATEGY) for file in files])
         ]
         standard = sum(level["mpi"] for level in times)

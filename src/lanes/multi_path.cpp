@@ -15,31 +15,13 @@ double eighth_power(double x) {
   return fourth * fourth;
 }
 
-/// What the links between the devices of a node carry, in each direction: bytes for each link of a bundle.
-class LinkLoads {
- public:
-  explicit LinkLoads(const Fabric& fabric)
-      : fabric_(fabric), bytes_(fabric.devices().size() * fabric.devices().size()) {}
-
-  /// Returns by how much the sum of the eighth powers of all loads grows: mostly by what the busiest links get.
-  double add(Rank from, Rank to, double bytes) {
-    const std::vector<int>& way = fabric_.way(from, to);
-    double growth = 0;
-    for (std::size_t i = 1; i < way.size(); ++i) {
-      const auto a = static_cast<std::size_t>(way[i - 1]);
-      const auto b = static_cast<std::size_t>(way[i]);
-      double& load = bytes_[a * fabric_.devices().size() + b];
-      growth -= eighth_power(load);
-      load += bytes / fabric_.devices().links[a][b];
-      growth += eighth_power(load);
-    }
-    return growth;
-  }
-
- private:
-  const Fabric& fabric_;
-  std::vector<double> bytes_;
-};
+/// Returns by how much the sum of the eighth powers of all loads grows: mostly by what the busiest links get.
+double add_growth(LinkLoads& loads, Rank from, Rank to, double bytes) {
+  double growth = 0;
+  loads.add(from, to, bytes,
+            [&](double before, double after) { growth += eighth_power(after) - eighth_power(before); });
+  return growth;
+}
 
 /// A part of what one rank has for its node. One rank receives it and hands it on.
 struct Chunk {
@@ -166,9 +148,9 @@ class MultiPath final : public Strategy {
 
   /// What the links carry of a chunk that `by` hands on, times `sign`.
   static double add(const Chunk& chunk, Rank by, double sign, LinkLoads& loads) {
-    double growth = loads.add(chunk.piece.source, by, sign * static_cast<double>(chunk.piece.bytes()));
+    double growth = add_growth(loads, chunk.piece.source, by, sign * static_cast<double>(chunk.piece.bytes()));
     for (const auto& [destination, bytes] : chunk.needs)
-      if (destination != by) growth += loads.add(by, destination, sign * bytes);
+      if (destination != by) growth += add_growth(loads, by, destination, sign * bytes);
     return growth;
   }
 

@@ -94,7 +94,8 @@ std::vector<const StrategyRow*> StrategyChoice::rows() const {
   std::vector<const StrategyRow*> all;
   for (const StrategyRow& candidate : strategies()) {
     const std::unique_ptr<Strategy> strategy = candidate.make();
-    if (strategy->levels() == 1 && !strategy->on_grid() && !strategy->spreads() && !strategy->goes_by_fabric())
+    if (strategy->levels() > 1 || strategy->on_grid() || strategy->spreads()) continue;
+    if (by_fabric ? strategy->goes_by_fabric() || !strategy->relays() : !strategy->goes_by_fabric())
       all.push_back(&candidate);
   }
   return all;

@@ -59,7 +59,7 @@ class Strategy {
   /// link from the region to itself, and no lane of it may have its sender for its receiver.
   [[nodiscard]] virtual bool relays_inside() const { return false; }
 
-  /// True: it goes by the links between devices, which the models do not know, so `auto` does not choose it.
+  /// True: it goes by the links between devices, so `auto` chooses it only where messages take these.
   [[nodiscard]] virtual bool goes_by_fabric() const { return false; }
 
   /// How many levels of the machine the strategy itself needs; more than one if the two functions below return any.
@@ -115,11 +115,12 @@ struct StrategyRow {
 struct StrategyChoice {
   const StrategyRow* row = nullptr;  ///< null: to be chosen
   bool deduplicate = true;
+  bool by_fabric = false;  ///< to be chosen for one node, whose ranks' messages take the links between its devices
 
   [[nodiscard]] bool is_automatic() const { return row == nullptr; }
   [[nodiscard]] std::string_view name() const;
-  /// That of the strategy, or those from which one is chosen: all that need nothing beside the view, in the order of
-  /// the registry.
+  /// That of the strategy, or those from which one is chosen, in the order of the registry: all that need nothing
+  /// beside the view; in one node `direct`, and those that go by the links between devices.
   [[nodiscard]] std::vector<const StrategyRow*> rows() const;
 
   friend bool operator==(const StrategyChoice&, const StrategyChoice&) = default;

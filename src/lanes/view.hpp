@@ -36,7 +36,7 @@ struct Link {
   [[nodiscard]] std::int64_t bytes() const;
 };
 
-/// The edges of one rank that stay in its region, without those to itself.
+/// The edges of one rank that stay in its region and that no lane may carry, without those to itself.
 struct InsideEdges {
   std::int64_t messages_out = 0;
   std::int64_t bytes_out = 0;

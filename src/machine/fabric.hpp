@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <span>
@@ -57,6 +59,37 @@ class Fabric {
 
   std::shared_ptr<const DeviceLinks> links_;
   std::map<Rank, std::pair<Rank, int>> places_;  // rank -> (node, device)
+};
+
+/// What the links between the devices of a node carry, in each direction: bytes for each link of a bundle.
+class LinkLoads {
+ public:
+  /// `fabric` must outlive it.
+  explicit LinkLoads(const Fabric& fabric)
+      : fabric_(fabric), bytes_(fabric.devices().size() * fabric.devices().size()) {}
+
+  /// What a message between two ranks adds to each bundle on its way, of which f gets the load before and after.
+  template <class F>
+  void add(Rank from, Rank to, double bytes, F&& f) {
+    const std::vector<int>& way = fabric_.way(from, to);
+    for (std::size_t i = 1; i < way.size(); ++i) {
+      const auto a = static_cast<std::size_t>(way[i - 1]);
+      const auto b = static_cast<std::size_t>(way[i]);
+      double& load = bytes_[a * fabric_.devices().size() + b];
+      const double before = load;
+      load += bytes / fabric_.devices().links[a][b];
+      f(before, load);
+    }
+  }
+  void add(Rank from, Rank to, double bytes) {
+    add(from, to, bytes, [](double, double) {});
+  }
+
+  [[nodiscard]] double busiest() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
+
+ private:
+  const Fabric& fabric_;
+  std::vector<double> bytes_;
 };
 
 }  // namespace laneway

@@ -100,6 +100,7 @@ struct Parameters {
   /// is known.
   [[nodiscard]] DeviceCopy device_copy(int processes) const;
   /// Of messages where the MPI library is given addresses on devices: those of device_links, as far as they are known.
+  /// Inside a node no processor moves their bytes.
   [[nodiscard]] Parameters between_devices() const;
   /// Seconds per byte with `active` ranks copying: interpolated, constant outside of what is known, 0 if nothing is.
   [[nodiscard]] double copy_beta(int active) const;

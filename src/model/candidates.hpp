@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lanes/strategy.hpp"
+#include "machine/fabric.hpp"
 #include "machine/parameters.hpp"
 #include "model/load.hpp"
 
@@ -18,6 +21,7 @@ struct CostOptions {
   std::int64_t network_message_bytes = 57344;  ///< lanes are cut to messages of this size; 0: they are not
   ModelKind model = ModelKind::overlap;
   std::vector<Rank> sharing;  ///< ranks that share memory with this one, ascending; empty: messages carry everything
+  std::shared_ptr<const Fabric> fabric = nullptr;  ///< the links that messages inside a node take; null: none known
 };
 
 /// Strategies that relay must be predicted to save so large a share of their time. Where ranks share cores, which of
@@ -60,9 +64,13 @@ class CostModel {
   [[nodiscard]] bool shares(Rank peer) const;
   [[nodiscard]] Hop inside(Stage stage, Rank peer, std::int64_t bytes, std::int64_t messages = 1) const;
   [[nodiscard]] Hop across(Stage stage, Rank peer, std::int64_t bytes) const;
+  [[nodiscard]] std::int64_t messages_of_lane(std::int64_t bytes) const;
+  [[nodiscard]] Hop between(const RegionView& view, Rank region, Stage stage, Rank peer, std::int64_t bytes) const;
   void add_inside(const RegionView& view, NodeLoad& load) const;
   void add_gather(const Lane& lane, NodeLoad& load) const;
-  void add_scatter(const Link& link, bool merged, const Lane& lane, NodeLoad& load) const;
+  void add_scatter(const Link& link, bool merged, const Lane& lane, NodeLoad& load, LinkLoads* links) const;
+  [[nodiscard]] std::optional<LinkLoads> no_link_loads() const;
+  void add_busiest(const std::optional<LinkLoads>& links, NodeLoad& load) const;
 
   const Parameters& parameters_;
   const CostOptions options_;

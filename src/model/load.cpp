@@ -187,6 +187,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const
     }
     result.link = std::max({result.link, link[out], link[in]});
   }
+  result.link = std::max(result.link, device_links_);
   if (parameters.cores > 0) result.processor = std::max(result.processor, host.work / parameters.cores);
   result.injection = std::max(injection_[out], injection_[in]);
   // Whoever waits for a message gets a processor again when the other ranks have had their turn. Overheads are those of

@@ -31,7 +31,7 @@ struct Prediction {
   // What the overlap model puts together.
   double latency = 0;    ///< of one message of each stage
   double injection = 0;  ///< of what leaves or enters the busiest node
-  double link = 0;       ///< of the bytes that the busiest rank sends or receives between nodes
+  double link = 0;       ///< of the bytes of the busiest rank between nodes, or of the busiest links between devices
   double processor = 0;  ///< of the work of the ranks that share the busiest processors
   double fill = 0;       ///< of the part of that work which injection and link wait for, or which waits for them
 
@@ -100,6 +100,8 @@ class NodeLoad {
 
   void send(Rank rank, const Hop& hop, const Parameters& parameters);
   void receive(Rank rank, const Hop& hop, const Parameters& parameters);
+  /// For so many seconds all this keeps the busiest links between the devices of the node.
+  void pass_links(double seconds) { device_links_ = seconds; }
 
   /// Of these ranks alone.
   [[nodiscard]] HostLoad host_load(const Parameters& parameters) const;
@@ -136,6 +138,7 @@ class NodeLoad {
   std::array<double, stages> work_{};
   std::array<double, 2> crossings_{};  ///< messages between nodes
   std::array<double, 2> injection_{};
+  double device_links_ = 0;  ///< seconds
 };
 
 /// The largest numbers of all nodes. Those of one host, if it has several, are taken to be like the average.

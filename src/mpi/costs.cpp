@@ -1,6 +1,7 @@
 #include "mpi/costs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpi/discovery.hpp"
 
@@ -18,11 +19,26 @@ CostOptions cost_options(const Hints& hints, const Region& sharing) {
 
 }  // namespace
 
-StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm) {
+std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints& hints) {
+  if (!hints.machine.empty()) return communicator.fabric(hints.machine);
+  return communicator.node_devices ? communicator.node_devices->fabric : nullptr;
+}
+
+StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm, bool by_fabric) {
   StrategyChoice choice = hints.strategy;
   const bool one_region = outermost.members.size() == static_cast<std::size_t>(comm.size());
-  if (choice.is_automatic() && one_region) choice.row = &find_strategy("direct");
+  if (!choice.is_automatic() || !one_region) return choice;
+  choice.by_fabric = by_fabric;
+  if (!by_fabric) choice.row = &find_strategy("direct");
   return choice;
+}
+
+/// Where several links join two devices, only the widths that a machine describes are those of its parameters.
+bool knows_device_links(Communicator& communicator, const PrivateComm& comm, const Hints& hints,
+                        const Region& sharing) {
+  if (hints.machine.empty() || !communicator.fabric(hints.machine) || hints.parameters == measured_parameters)
+    return false;
+  return known_link(parameters_of(communicator, comm, hints, sharing)->device_links, LinkClass::socket) != nullptr;
 }
 
 std::shared_ptr<const Parameters> parameters_of(Communicator& communicator, const PrivateComm& comm, const Hints& hints,
@@ -40,9 +56,11 @@ Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& h
     : hints_(hints), ranks_(comm.size()), outermost_(outermost) {
   if (!is_chosen_by_costs(hints, outermost)) return;
   parameters_ = parameters_of(communicator, comm, hints, sharing);
-  const bool between_devices = path == MemoryPath::device_aware;
+  const bool between_devices = path == MemoryPath::device_aware || outermost.by_fabric;
   if (between_devices) parameters_ = std::make_shared<const Parameters>(parameters_->between_devices());
-  model_.emplace(*parameters_, cost_options(hints, between_devices ? Region{} : sharing));
+  CostOptions options = cost_options(hints, between_devices ? Region{} : sharing);
+  if (outermost.by_fabric) options.fabric = fabric_of(communicator, hints);
+  model_.emplace(*parameters_, std::move(options));
 }
 
 PlanOptions Costs::options() const {

@@ -11,9 +11,17 @@
 
 namespace laneway {
 
+/// The links between devices, as described or, where no machine is, as found; null if nothing is known of them.
+[[nodiscard]] std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints& hints);
+
 /// The choice that the hints leave to planners: `direct` where all ranks are in one region, so that no strategy would
-/// relay.
-[[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm);
+/// relay. `by_fabric`: whether messages in the region take links between devices that the machine describes.
+[[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm,
+                                         bool by_fabric = false);
+
+/// Whether the parameters say what the links between devices carry.
+[[nodiscard]] bool knows_device_links(Communicator& communicator, const PrivateComm& comm, const Hints& hints,
+                                      const Region& sharing);
 
 /// Those of the machine that the communicator's ranks are on. `sharing`: the ranks that share memory with this one.
 [[nodiscard]] std::shared_ptr<const Parameters> parameters_of(Communicator& communicator, const PrivateComm& comm,

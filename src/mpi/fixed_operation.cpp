@@ -33,7 +33,7 @@ const StrategyRow* find_worth_trying(const Selection& selection, const std::vect
 }
 
 Planned plan_to_try(Communicator& communicator, const PrivateComm& comm, Agreed& agreed) {
-  const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
+  const StrategyChoice outermost = outermost_choice(communicator, comm, agreed);
   if (!outermost.is_automatic() || agreed.hints.tuning == Tuning::measure)
     return make_plan_on_best_path(communicator, comm, agreed);
   if (agreed.path == MemoryPath::automatic) agreed.path = MemoryPath::staged;

@@ -84,9 +84,9 @@ Compared compare_paths(Communicator& communicator, const PrivateComm& comm, Agre
   const PathConditions conditions{
       agreed.where.on_device(), agreed.sharing.members, processes,
       largest_not_lent(parameters, processes, agreed.hints.local.mailbox_bytes).value_or(never_lent)};
-  const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
   for (const MemoryPath path : compared.paths) {
     agreed.path = path;
+    const StrategyChoice outermost = outermost_choice(communicator, comm, agreed);
     const bool is_made =
         path == MemoryPath::borrowed || (!compared.plans.empty() && !is_chosen_by_costs(agreed.hints, outermost));
     compared.plans.push_back(is_made ? compared.plans.front() : make_plan(communicator, comm, agreed, outermost));

@@ -31,11 +31,6 @@ void find_devices(Communicator& communicator, const PrivateComm& comm, const Buf
   communicator.node_devices = find_node_devices(comm, find_node(comm.get(), "", translate), own);
 }
 
-std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints& hints) {
-  if (!hints.machine.empty()) return communicator.fabric(hints.machine);
-  return communicator.node_devices ? communicator.node_devices->fabric : nullptr;
-}
-
 Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
   if (hints.sharing == Sharing::none) return {};
   if constexpr (simulated)
@@ -155,8 +150,8 @@ std::shared_ptr<Planning> begin_planning(Communicator& communicator, const Priva
   agreed.path = MemoryPath::staged;
   agreed.regions = communicator.regions(hints, true);
   agreed.sharing = find_sharing(communicator, hints, true);
-  const StrategyChoice outermost = choose_from(hints, agreed.regions.front(), comm);
-  const auto planning = std::make_shared<Planning>(communicator, comm, agreed, outermost);
+  const auto planning =
+      std::make_shared<Planning>(communicator, comm, agreed, outermost_choice(communicator, comm, agreed));
   return planning->first_chooses() != nullptr ? planning : nullptr;
 }
 
@@ -208,6 +203,14 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   agreed.sharing = find_sharing(communicator, agreed.hints, translate);
   if (!no_devices) agreed.rule = find_copy_rule(communicator, comm, agreed);
   return agreed;
+}
+
+/// Messages that are in no memory of the host take the links between devices: in simulations all ranks are devices.
+StrategyChoice outermost_choice(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
+  const bool on_devices = agreed.path == MemoryPath::device_aware || (simulated && agreed.sharing.members.empty());
+  const bool by_fabric =
+      on_devices && agreed.hints.inner.empty() && knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
+  return choose_from(agreed.hints, agreed.regions.front(), comm, by_fabric);
 }
 
 Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,

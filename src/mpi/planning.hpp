@@ -54,6 +54,10 @@ struct Planned {
   Reasons reasons;
 };
 
+/// What make_plan chooses the strategy of the outermost level from, on the path of `agreed`.
+[[nodiscard]] StrategyChoice outermost_choice(Communicator& communicator, const PrivateComm& comm,
+                                              const Agreed& agreed);
+
 /// Chooses strategies, that of the outermost level from `outermost`, and makes the plan, in which messages move
 /// everything. Collective.
 [[nodiscard]] Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,

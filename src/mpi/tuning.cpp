@@ -232,7 +232,7 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
 
 Planned make_tuned_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
                         std::optional<Planned> made) {
-  const StrategyChoice outermost = choose_from(agreed.hints, agreed.regions.front(), comm);
+  const StrategyChoice outermost = outermost_choice(communicator, comm, agreed);
   if (outermost.is_automatic() && agreed.hints.tuning == Tuning::measure)
     return measure(communicator, comm, agreed, outermost, std::move(made));
   return make_local(communicator, comm, agreed,

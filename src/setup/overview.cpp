@@ -63,7 +63,7 @@ Summary Summary::from_bytes(const Bytes& bytes) {
   return summary;
 }
 
-Overview::Overview(std::vector<Summary> ranks) : ranks_(std::move(ranks)) {
+Overview::Overview(std::vector<Summary> ranks, bool merges_all) : ranks_(std::move(ranks)) {
   std::map<Rank, std::vector<Rank>> sharing;
   std::map<std::pair<Rank, Rank>, Link> links;  // by the regions that they go from and to
   for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
@@ -94,6 +94,7 @@ Overview::Overview(std::vector<Summary> ranks) : ranks_(std::move(ranks)) {
     link.region = from;
     views_.at(to).in.push_back(std::move(link));
   }
+  if (merges_all) return;
   for (const auto& [id, view] : views_) unmerged_.emplace(id, without_merging(view));
 }
 

@@ -47,8 +47,8 @@ using Places = std::map<std::pair<Rank, Rank>, std::vector<Range>>;
 /// The traffic of all regions, which the members of each would otherwise learn from each other.
 class Overview {
  public:
-  /// `ranks[r]` is of rank r.
-  explicit Overview(std::vector<Summary> ranks);
+  /// `ranks[r]` is of rank r. `merges_all`: no strategy that it is asked for sees the traffic without merging.
+  Overview(std::vector<Summary> ranks, bool merges_all);
 
   /// As the strategy sees it.
   [[nodiscard]] const RegionView& view(Rank region, const Strategy& strategy) const {

@@ -215,11 +215,15 @@ Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates cand
       region_(region),
       candidates_(std::move(candidates)),
       strategy_(candidates_.front()),
+      relays_inside_(std::ranges::any_of(candidates_, &Strategy::relays_inside)),
       options_(options),
       inner_(inner),
       in_lanes_(candidates_.size()),
       out_lanes_(candidates_.size()) {
   LANEWAY_ASSERT(1, candidates_.size() == 1 || options_.costs != nullptr);
+  LANEWAY_ASSERT(1, std::ranges::none_of(candidates_, [&](const Strategy* candidate) {
+                   return candidate->relays() && candidate->relays_inside() != relays_inside_;
+                 }));
   source_order_.resize(pattern_.out.size());
   std::iota(source_order_.begin(), source_order_.end(), std::size_t{0});
   std::stable_sort(source_order_.begin(), source_order_.end(),
@@ -243,9 +247,12 @@ bool Planner::relays() const {
   return std::any_of(candidates_.begin(), candidates_.end(), [](const Strategy* s) { return s->relays(); });
 }
 
+bool Planner::merges_all() const {
+  return std::ranges::all_of(candidates_, &Strategy::deduplicates);
+}
+
 bool Planner::crosses(const Edge& edge) const {
-  return !edge.ranges.empty() &&
-         (region_of(edge.peer) != region_.id || (strategy_->relays_inside() && edge.peer != rank_));
+  return !edge.ranges.empty() && (region_of(edge.peer) != region_.id || (relays_inside_ && edge.peer != rank_));
 }
 
 /// Without deduplication every edge has bytes of its own, as if the send buffer were its edges one after another, by
@@ -367,7 +374,7 @@ Round Planner::tell_blocks() {
 InsideEdges Planner::inside_edges() const {
   InsideEdges inside;
   const auto stays = [&](const Edge& edge) {
-    return !edge.ranges.empty() && edge.peer != rank_ && region_of(edge.peer) == region_.id;
+    return !edge.ranges.empty() && edge.peer != rank_ && region_of(edge.peer) == region_.id && !crosses(edge);
   };
   for (const Edge& edge : pattern_.out) {
     if (!stays(edge)) continue;
@@ -415,8 +422,7 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   parts.reserve(inbox.size());
   for (const Bytes& bytes : inbox) parts.push_back(ViewPart::from_bytes(bytes));
   view_ = make_view(region_, parts);
-  if (std::ranges::any_of(candidates_, [](const Strategy* s) { return !s->deduplicates(); }))
-    unmerged_ = without_merging(view_);
+  if (!merges_all()) unmerged_ = without_merging(view_);
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (!candidates_[c]->relays()) continue;
     in_lanes_[c] = candidates_[c]->assign_receivers(seen_by(*candidates_[c]));
@@ -502,6 +508,7 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
 Round Planner::go_on() {
   const bool merges = deduplicates();
   strategy_ = candidates_[selection_.chosen];
+  relays_inside_ = strategy_->relays_inside();
   if (!strategy_->relays()) return plan_inside();
   if (merges != deduplicates()) {
     blocks_.clear();
@@ -550,7 +557,7 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   const double begun = options_.clock ? options_.clock() : 0;
   std::vector<Summary> ranks = {Summary::from_bytes(own_letter_)};
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
-  const Overview overview(std::move(ranks));
+  const Overview overview(std::move(ranks), merges_all());
   std::vector<std::map<Rank, LanesOfRegion>> lanes;
   for (const Strategy* candidate : candidates_) lanes.push_back(overview.assign(*candidate));
   Selection selection;

@@ -170,6 +170,7 @@ class Planner {
   [[nodiscard]] Rank region_of(Rank peer) const { return peer_regions_.at(peer); }
   [[nodiscard]] bool crosses(const Edge& edge) const;
   [[nodiscard]] bool relays() const;
+  [[nodiscard]] bool merges_all() const;
   [[nodiscard]] bool deduplicates() const { return options_.deduplicate && strategy_->deduplicates(); }
   [[nodiscard]] const RegionView& seen_by(const Strategy& strategy) const {
     return strategy.deduplicates() ? view_ : unmerged_;
@@ -194,6 +195,7 @@ class Planner {
   const Region& region_;
   const Candidates candidates_;
   const Strategy* strategy_;  ///< the one chosen; until then the first
+  bool relays_inside_;        ///< whether it does; until it is chosen, whether some candidate does
   const PlanOptions options_;
   std::span<const InnerLevel> inner_;
   const Region* scope_ = nullptr;  ///< whose ranks choose together; null: all

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -151,14 +152,15 @@ class Setup {
  public:
   Setup(const PatternOf& pattern, const Machine& machine, std::span<const LevelOf> levels,
         const LoweringOptions& lowering, const Parameters* parameters, ModelKind model = ModelKind::overlap,
-        Rank few = 0)
+        Rank few = 0, std::shared_ptr<const Fabric> fabric = nullptr)
       : pattern_(pattern),
         machine_(machine),
         levels_(levels),
         lowering_(lowering),
         parameters_(parameters),
         model_(model),
-        few_(few) {}
+        few_(few),
+        fabric_(std::move(fabric)) {}
 
   VirtualSetup plan(std::span<const Rank> ascending) {
     std::set<Rank> regions;
@@ -212,7 +214,10 @@ class Setup {
       CostOptions cost;
       cost.model = model_;
       cost.network_message_bytes = lowering_.network_message_bytes;
-      cost.sharing = machine_.region(0, rank).members;
+      if (fabric_)
+        cost.fabric = fabric_;
+      else
+        cost.sharing = machine_.region(0, rank).members;
       virtual_rank.costs = std::make_unique<CostModel>(*parameters_, std::move(cost));
       options.costs = virtual_rank.costs.get();
     }
@@ -273,6 +278,7 @@ class Setup {
   const Parameters* parameters_;
   const ModelKind model_;
   const Rank few_;
+  const std::shared_ptr<const Fabric> fabric_;  ///< that messages inside nodes take; null: ranks share memory
   const Outside outside_ = [this](Rank from, Rank to, int exchange) { return letter(from, to, exchange); };
   std::vector<double> agreed_;
   std::map<std::pair<Rank, int>, Letters> kept_;  // by region and exchange
@@ -326,27 +332,40 @@ namespace {
 
 VirtualSetup plan_levels(const PatternOf& pattern, const Machine& machine, const Levels& levels,
                          std::span<const Rank> planned, const StrategySettings& settings,
-                         const LoweringOptions& lowering, const Parameters* parameters, ModelKind model, Rank few) {
+                         const LoweringOptions& lowering, const Parameters* parameters, ModelKind model, Rank few,
+                         bool on_devices = false) {
   StrategySettings known = settings;
   known.fabric = Fabric::of(machine);
   const std::vector<int> positions = machine.find_levels(levels.names());
+  const bool one_region =
+      machine.region(positions.front(), 0).members.size() == static_cast<std::size_t>(machine.ranks());
+  const bool by_fabric = on_devices && one_region && known.fabric && parameters != nullptr && positions.size() == 1 &&
+                         levels.choices.front().choice.is_automatic();
   std::vector<OwnedCandidates> candidates;
   std::vector<LevelOf> all;
+  std::vector<const StrategyRow*> rows;
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    const StrategyChoice& choice = levels.choices[i].choice;
+    StrategyChoice choice = levels.choices[i].choice;
+    choice.by_fabric = by_fabric;
     candidates.emplace_back(choice, known);
     all.push_back({positions[i], candidates.back().get(), choice.deduplicate});
+    if (i == 0) rows = choice.rows();
   }
-  return Setup(pattern, machine, all, lowering, parameters, model, few).plan(planned);
+  const std::optional<Parameters> of_devices = by_fabric ? std::optional(parameters->between_devices()) : std::nullopt;
+  VirtualSetup setup = Setup(pattern, machine, all, lowering, of_devices ? &*of_devices : parameters, model, few,
+                             by_fabric ? known.fabric : nullptr)
+                           .plan(planned);
+  setup.candidates = std::move(rows);
+  return setup;
 }
 
 }  // namespace
 
 VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
                                 const StrategySettings& settings, const LoweringOptions& lowering,
-                                const Parameters* parameters, Rank ranks) {
+                                const Parameters* parameters, Rank ranks, bool on_devices) {
   return plan_levels(one_of(pattern), machine, levels, all_ranks(pattern.size()), settings, lowering, parameters,
-                     ModelKind::overlap, ranks);
+                     ModelKind::overlap, ranks, on_devices);
 }
 
 VirtualSetup plan_some_virtual_ranks(const PatternOf& pattern, const Machine& machine, const Levels& levels,

@@ -29,7 +29,8 @@ struct VirtualSetup {
   std::vector<SetupCost> costs;
   std::vector<RegionView> views;  ///< of each rank's region
   std::vector<Itinerary> itineraries;
-  Selection selection;  ///< the same on all ranks
+  Selection selection;                         ///< the same on all ranks
+  std::vector<const StrategyRow*> candidates;  ///< of the outermost level, if they are those of a choice
 };
 
 /// Runs the setup of all ranks of `pattern` in this process, with regions from level 0 of `machine`, and `inner`
@@ -41,11 +42,13 @@ struct VirtualSetup {
 
 /// The same with the strategies and levels of a choice; `machine` is the grid where the choice works on one, and its
 /// links between devices are known to the strategies. `parameters` are needed where a strategy is to be chosen; ranks
-/// of a node are taken to share memory. `ranks`: as in PlanOptions.
+/// of a node are taken to share memory. `ranks`: as in PlanOptions. `on_devices`: messages inside a node take the links
+/// between its devices instead, if the machine describes them.
 [[nodiscard]] VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, const Levels& levels,
                                               const StrategySettings& settings = {},
                                               const LoweringOptions& lowering = {},
-                                              const Parameters* parameters = nullptr, Rank ranks = 0);
+                                              const Parameters* parameters = nullptr, Rank ranks = 0,
+                                              bool on_devices = false);
 
 /// What one rank sends and receives, without that of others being known: it is asked for the same rank several times.
 using PatternOf = std::function<RankPattern(Rank)>;

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from laneway import multigrid
+from laneway import multigrid, validate
 from laneway.multigrid import LevelOf, Problem
 from laneway.results import Record
 
@@ -22,6 +22,11 @@ def _record(candidate: str, **values: float) -> Record:
     keys = ("node_messages_max", "net_messages_max", "net_messages_total", "net_bytes_max", "net_bytes_total")
     keys += ("setup_letters_max", "staging_bytes_max")
     return {"candidate": candidate, "chosen": "", **dict.fromkeys(keys, 1), **values}
+
+
+def test_auto_is_compared_with_all_that_it_chooses_from() -> None:
+    others = set(multigrid._EVERY_STRATEGY) - {"auto", "three_step_nodedup"}
+    assert others == set(validate.CANDIDATES) - {"direct"}  # standard stands for it
 
 
 def test_levels_have_predicted_and_simulated_times() -> None:

@@ -304,6 +304,22 @@ def test_blocks_that_are_not_moved_take_as_long(tmp_path: Path, machine: str) ->
 
 
 @needs_build
+def test_auto_takes_several_ways_between_devices_of_a_node(tmp_path: Path) -> None:
+    """Large messages by other devices, too; small ones straight."""
+    times = {}
+    for size in ("8", "4194304"):
+        arguments = ["--pattern", "rsg:density=0.05,seed=1", "--bytes", size, "--baseline", "mpi", "--iterations", "1"]
+        arguments += ["--strategy", "direct,multi_path,auto", "--goodput", "1e10"]
+        records = _records(tmp_path, size, "sim:mi250-ib:1x8", arguments, {simulator.DATA: "0"})
+        times[size] = {record["candidate"]: record["median_s"] for record in records}
+        chosen = {record["chosen"] for record in records if record["candidate"] == "auto"}
+        assert chosen == {"multi_path" if size != "8" else "direct"}
+    assert times["4194304"]["auto"] == pytest.approx(times["4194304"]["multi_path"], rel=1e-6)
+    assert times["4194304"]["auto"] < 0.6 * times["4194304"]["direct"]
+    assert times["8"]["auto"] == pytest.approx(times["8"]["direct"], rel=1e-6)
+
+
+@needs_build
 def test_blocks_that_are_not_moved_take_no_memory(tmp_path: Path) -> None:
     """16 ranks with some six blocks of a gibibyte each."""
     arguments = ["--pattern", "rsg:density=0.4,seed=1", "--bytes", "1GiB", "--baseline", "mpi", "--iterations", "1"]

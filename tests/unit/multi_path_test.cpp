@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "cases.hpp"
 #include "described.hpp"
 #include "machine/fabric.hpp"
+#include "machine/parameters.hpp"
 #include "setup/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
@@ -82,6 +84,54 @@ TEST(MultiPath, BusiestLinkCarriesLess) {
           ratios += own / direct;
         }
       EXPECT_LE(ratios / cases, 0.7);
+    }
+}
+
+VirtualSetup chosen_on_devices(const Pattern& pattern, bool on_devices = true) {
+  const Parameters parameters = Parameters::read("mi250-ib");
+  return plan_virtual_ranks(pattern, cases::described("mi250-ib", 8), choose_levels("auto"), {}, {}, &parameters, 0,
+                            on_devices);
+}
+
+std::string chosen_name(const VirtualSetup& setup) {
+  return std::string(setup.candidates[setup.selection.chosen]->name);
+}
+
+TEST(MultiPath, IsChosenInANodeOfDevicesWhereLinksAreWhatTakesLong) {
+  Pattern pattern(8);
+  add_edge(pattern, 0, 2, 0, 16 * mebibyte);
+  const VirtualSetup large = chosen_on_devices(pattern);
+  EXPECT_EQ(chosen_name(large), "multi_path");
+  const Report report = verify(large.plans, pattern);
+  EXPECT_TRUE(report.ok) << to_string(report);
+  EXPECT_EQ(chosen_name(chosen_on_devices(pattern, false)), "direct");
+  Pattern small(8);
+  add_edge(small, 0, 2, 0, 8);
+  const VirtualSetup direct = chosen_on_devices(small);
+  EXPECT_EQ(chosen_name(direct), "direct");
+  EXPECT_EQ(direct.plans, plan_virtual_ranks(small, cases::described("mi250-ib", 8), *make_direct()).plans);
+}
+
+/// Also where ranks have nothing for each other, or only for themselves.
+TEST(MultiPath, LoadsOfLinksArePredictedAsPlansHaveThem) {
+  const Machine machine = cases::described("mi250-ib", 8);
+  const double beta = Parameters::read("mi250-ib").between_devices().link(LinkClass::socket).protocols.back().beta;
+  for (const bool same : {true, false})
+    for (const int percent : {0, 10, 40, 80}) {
+      SCOPED_TRACE(std::to_string(percent) + "%, " + (same ? "the same" : "different") + " for all");
+      cases::Random random(static_cast<std::uint64_t>(percent));
+      Pattern pattern(8);
+      for (Rank a = 0; a < 8; ++a)
+        for (Rank b = 0; b < 8; ++b)
+          if (a == b ? percent == 10 : random.chance(percent))
+            add_edge(pattern, a, b, same ? 0 : b * 2 * mebibyte, 2 * mebibyte);
+      const VirtualSetup setup = chosen_on_devices(pattern);
+      const Report report = verify(setup.plans, pattern);
+      EXPECT_TRUE(report.ok) << to_string(report);
+      ASSERT_EQ(setup.candidates.size(), 2U);
+      for (std::size_t c = 0; c < setup.candidates.size(); ++c)
+        EXPECT_NEAR(setup.selection.predictions[c].link,
+                    beta * busiest_link(std::string(setup.candidates[c]->name), pattern, machine), 1e-9);
     }
 }
 
