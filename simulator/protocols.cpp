@@ -20,9 +20,13 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
+constexpr double header_bytes = 16;  // of SMPI, in each message
+
 struct Protocol {
   double up_to;  // bytes; of the last one -1
   double alpha, beta;
+
+  [[nodiscard]] double seconds(double bytes) const { return alpha + beta * bytes; }
 };
 
 struct LinkClass {
@@ -35,21 +39,21 @@ struct LinkClass {
     return *std::find_if(protocols.begin(), protocols.end() - 1,
                          [bytes](const Protocol& protocol) { return bytes <= protocol.up_to; });
   }
-  [[nodiscard]] double seconds(double bytes) const { return protocol(bytes).alpha + protocol(bytes).beta * bytes; }
-
   /// Of each end, and no more than what the links leave of the message's time.
-  [[nodiscard]] double overhead_of(double bytes) const { return std::min(overhead, room(bytes)); }
+  [[nodiscard]] double overhead_of(const Protocol& by, double bytes) const {
+    return std::min(overhead, room(by, bytes));
+  }
 
   /// Protocols for smaller messages may take longer for a byte: their ends copy it. That is no time of the links, which
   /// other messages can use meanwhile. Half of it is of each end.
-  [[nodiscard]] double copying(double bytes) const {
-    const double slower = std::max(0.0, protocol(bytes).beta - protocols.back().beta);
-    return std::min(slower * bytes / 2, room(bytes) - overhead_of(bytes));
+  [[nodiscard]] double copying(const Protocol& by, double bytes) const {
+    const double slower = std::max(0.0, by.beta - protocols.back().beta);
+    return std::min(slower * bytes / 2, room(by, bytes) - overhead_of(by, bytes));
   }
 
  private:
-  [[nodiscard]] double room(double bytes) const {
-    return std::max(0.0, (seconds(bytes) - least_seconds_per_byte * bytes) / 2);
+  [[nodiscard]] double room(const Protocol& by, double bytes) const {
+    return std::max(0.0, (by.seconds(bytes) - least_seconds_per_byte * bytes) / 2);
   }
 };
 
@@ -87,15 +91,19 @@ class Machine {
 
   [[nodiscard]] double overhead(double bytes, const s4u::Host* a, const s4u::Host* b) const {
     const LinkClass& link = between(a, b);
-    return link.busy * link.overhead_of(bytes) + link.copying(bytes);
+    const Protocol& protocol = link.protocol(bytes);
+    return link.busy * link.overhead_of(protocol, bytes) + link.copying(protocol, bytes);
   }
 
-  /// A message alone takes alpha + beta * bytes, of which its ends have taken the overheads.
+  /// A message alone takes alpha + beta * bytes, of which its ends have taken the overheads. `bytes` are with SMPI's
+  /// header, by which no program chooses a protocol.
   [[nodiscard]] Flow flow(double bytes, const s4u::Host* a, const s4u::Host* b) const {
     const LinkClass& link = between(a, b);
-    const Protocol& protocol = link.protocol(bytes);
-    const int ends = bytes < eager_bytes_ ? 2 : 1;
-    const double left = link.seconds(bytes) - ends * (link.overhead_of(bytes) + link.copying(bytes));
+    const double sent = bytes - header_bytes;
+    const Protocol& protocol = link.protocol(sent);
+    const int ends = sent < eager_bytes_ ? 2 : 1;
+    const double left =
+        protocol.seconds(bytes) - ends * (link.overhead_of(protocol, bytes) + link.copying(protocol, bytes));
     const double seconds_per_byte = std::min(protocol.beta, link.protocols.back().beta);
     if (left >= seconds_per_byte * bytes) return {left - seconds_per_byte * bytes, seconds_per_byte};
     return {0, std::max(left / bytes, link.least_seconds_per_byte)};

@@ -232,14 +232,15 @@ def test_all_factors_are_finite() -> None:
     ],
 )
 def test_a_message_alone_takes_alpha_and_beta(place: str, class_of_peer: dict[int, str], tmp_path: Path) -> None:
-    sizes = [16, 100, 1000, 5000, 20000, 100000, 1000000]
+    machine = machines.read(place.split(":")[1])
+    switches = {int(p.up_to) for name in class_of_peer.values() for p in machine.link(name) if math.isfinite(p.up_to)}
+    sizes = sorted({16, 100, 1000, 5000, 20000, 100000, 1000000} | switches | {size + 1 for size in switches})
     log = tmp_path / "log"
     program = root() / "build" / simulator.PRESET / "tests" / "sim" / "laneway_sim_messages"
     with log.open("wb") as output:
         assert run(Job([str(program), *map(str, sizes)], parse_place(place), timeout_seconds=60), output) == 0
     lines = [line.split() for line in log.read_text().splitlines()]
     times = {(int(peer), int(size)): float(seconds) for peer, size, seconds in lines}
-    machine = machines.read(place.split(":")[1])
     for peer, name in class_of_peer.items():
         for size in sizes:
             protocol = next(p for p in machine.link(name) if size <= p.up_to)
