@@ -167,6 +167,9 @@ _SIZES = {
     128: (2**18, 2**30),
 }
 _MOST_MOVED = 2**20
+# Messages of a block that is not moved, by GCDs, but not shorter ones than by default.
+_MESSAGES = {8: 256, 16: 64, 32: 64, 64: 16, 128: 8}
+_LEAST_MESSAGE = 57344
 # (figure, its nodes): largest speedup that the text states.
 _PUBLISHED = {
     ("7", 1): 2.16,
@@ -211,8 +214,8 @@ def _rocm_points(cluster: Cluster, nodes: int, operation: str, pattern: str, siz
 
 def _unmoved(gcds: int, size: int) -> tuple[tuple[str, str], ...]:
     """Of larger blocks only the time is simulated, and so many messages of each (docs/reproduction.md)."""
-    messages = 64 if gcds < _MANY_GCDS else 16 if gcds == _MANY_GCDS else 8
-    return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(size // messages)))
+    messages = _MESSAGES[gcds]
+    return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(max(size // messages, _LEAST_MESSAGE))))
 
 
 def _precision(gcds: int) -> str:

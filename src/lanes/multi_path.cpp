@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "lanes/balance.hpp"
@@ -15,30 +19,148 @@ double eighth_power(double x) {
   return fourth * fourth;
 }
 
-/// Returns by how much the sum of the eighth powers of all loads grows: mostly by what the busiest links get.
-double add_growth(LinkLoads& loads, Rank from, Rank to, double bytes) {
-  double growth = 0;
-  loads.add(from, to, bytes,
-            [&](double before, double after) { growth += eighth_power(after) - eighth_power(before); });
-  return growth;
+/// By how much a message adds to the sum of the eighth powers of all loads: mostly by what the busiest links get.
+double growth(const LinkLoads& loads, Rank from, Rank to, double bytes) {
+  double sum = 0;
+  loads.on_way(from, to, bytes,
+               [&](double load, double more) { sum += eighth_power(load + more) - eighth_power(load); });
+  return sum;
 }
 
-/// A part of what one rank has for its node. One rank receives it and hands it on.
+/// What a destination needs of a chunk, and from whom it gets that: itself, if the source sends it the chunk.
+struct Need {
+  Rank destination = 0;
+  double bytes = 0;
+  Rank from = -1;
+};
+
+/// A part of what one rank has for its node. Some ranks receive it from there, hubs, and hand it on.
 struct Chunk {
   Piece piece;
-  std::map<Rank, double> needs;  ///< bytes, by destination
-  Rank receiver = -1;
+  std::vector<Need> needs;  ///< ascending destination
+  bool is_dealt = false;
+};
+
+/// The hubs of one chunk, such that what it adds to the links is little: a problem of locating facilities, where a hub
+/// costs the way to it and a destination that from its hub. Hubs are added and dropped one at a time as long as that
+/// gains. A chunk of which no bytes are for two destinations has one, since each gets all of it.
+class HubSearch {
+ public:
+  HubSearch(const Chunk& chunk, const Region& region, const LinkLoads& loads) : needs_(chunk.needs) {
+    double needed = 0;
+    for (const Need& need : needs_) needed += need.bytes;
+    shares_bytes_ = needed > 1.001 * static_cast<double>(chunk.piece.bytes());
+    for (Rank member : region.members) {
+      if (member == chunk.piece.source) continue;
+      Candidate& candidate = candidates_.emplace_back();
+      candidate.rank = member;
+      candidate.cost = growth(loads, chunk.piece.source, member, static_cast<double>(chunk.piece.bytes()));
+      for (const Need& need : needs_)
+        candidate.handing.push_back(need.destination == member ? 0
+                                                               : growth(loads, member, need.destination, need.bytes));
+    }
+  }
+
+  /// From every destination as a hub of its own, and from the one hub that is best alone. Returns the hub of each need.
+  [[nodiscard]] std::vector<Rank> best() const {
+    std::vector<bool> destinations;
+    for (const Candidate& candidate : candidates_)
+      destinations.push_back(std::ranges::count(needs_, candidate.rank, &Need::destination) > 0);
+    const auto alone = std::ranges::min_element(candidates_, {}, [](const Candidate& candidate) {
+      return std::accumulate(candidate.handing.begin(), candidate.handing.end(), candidate.cost);
+    });
+    std::vector<Rank> result(needs_.size(), alone->rank);
+    if (!shares_bytes_) return result;
+    std::vector<bool> one(candidates_.size(), false);
+    one[static_cast<std::size_t>(alone - candidates_.begin())] = true;
+    const Found straight = improve(std::move(destinations));
+    const Found by_one = improve(std::move(one));
+    const std::vector<Nearest>& nearest = (by_one.cost < straight.cost ? by_one : straight).nearest;
+    std::ranges::transform(nearest, result.begin(), [&](const Nearest& n) { return candidates_[n.hub].rank; });
+    return result;
+  }
+
+ private:
+  struct Candidate {
+    Rank rank = 0;
+    double cost = 0;
+    std::vector<double> handing;  ///< by need
+  };
+  /// Of one need.
+  struct Nearest {
+    std::size_t hub = 0;
+    double cost = std::numeric_limits<double>::infinity();
+    double second = std::numeric_limits<double>::infinity();  ///< of the next hub
+  };
+  struct Found {
+    double cost = 0;
+    std::vector<Nearest> nearest;
+  };
+
+  [[nodiscard]] Found improve(std::vector<bool> is_hub) const {
+    while (true) {
+      Found found = evaluate(is_hub);
+      double most = 1e-9 * found.cost;
+      std::optional<std::size_t> toggled;
+      for (std::size_t c = 0; c < candidates_.size(); ++c) {
+        const double gain = is_hub[c] ? gain_without(c, found) : gain_with(c, found);
+        if (gain <= most) continue;
+        most = gain;
+        toggled = c;
+      }
+      if (!toggled) return found;
+      is_hub[*toggled] = !is_hub[*toggled];
+    }
+  }
+
+  [[nodiscard]] Found evaluate(const std::vector<bool>& is_hub) const {
+    Found found;
+    found.nearest.resize(needs_.size());
+    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+      if (!is_hub[c]) continue;
+      found.cost += candidates_[c].cost;
+      for (std::size_t n = 0; n < needs_.size(); ++n) {
+        Nearest& nearest = found.nearest[n];
+        const double cost = candidates_[c].handing[n];
+        if (cost < nearest.cost || (cost == nearest.cost && candidates_[c].rank == needs_[n].destination))
+          nearest = {c, cost, nearest.cost};
+        else
+          nearest.second = std::min(nearest.second, cost);
+      }
+    }
+    for (const Nearest& nearest : found.nearest) found.cost += nearest.cost;
+    return found;
+  }
+
+  [[nodiscard]] double gain_with(std::size_t c, const Found& found) const {
+    double gain = -candidates_[c].cost;
+    for (std::size_t n = 0; n < needs_.size(); ++n)
+      gain += std::max(0.0, found.nearest[n].cost - candidates_[c].handing[n]);
+    return gain;
+  }
+
+  /// Infinitely bad without the last one.
+  [[nodiscard]] double gain_without(std::size_t c, const Found& found) const {
+    double gain = candidates_[c].cost;
+    for (const Nearest& nearest : found.nearest)
+      if (nearest.hub == c) gain -= nearest.second - nearest.cost;
+    return gain;
+  }
+
+  const std::vector<Need>& needs_;
+  bool shares_bytes_;
+  std::vector<Candidate> candidates_;
 };
 
 /// Several ways at a time between the devices of a node, after Sojoodi, Temuçin, Barati Sedeh, Sharifian, Afsahi:
 /// Accelerating Intra-Node GPU-to-GPU Communication Through Multi-Path Transfers with CUDA Graphs, 2026, of which the
 /// abstract was known: a design of our own on that idea, for all messages of a node together.
 ///
-/// What a rank has for its node is cut into chunks. Each goes to one rank, which may be a destination or not, and from
-/// there to all destinations that need it, so that a value for many is handed on by those who have it already. The
-/// receivers are chosen one chunk after the other, and then each again in the light of all others, such that the
-/// busiest bundle of links has as little to carry as possible: a message takes the way of fewest hops to the receiver
-/// and from there. Between nodes it is two_step.
+/// What a rank has for its node is cut into chunks. Each goes to some ranks, hubs, which may be destinations or not,
+/// and each destination gets it from one of them, so that a value for many is handed on by those who have it already.
+/// Hubs are chosen one chunk after the other, and then each chunk's again in the light of all others, such that the
+/// busiest bundle of links has as little to carry as possible: messages take the way of fewest hops. Between nodes it
+/// is two_step.
 class MultiPath final : public Strategy {
  public:
   explicit MultiPath(const StrategySettings& settings)
@@ -64,7 +186,7 @@ class MultiPath final : public Strategy {
  private:
   static constexpr std::int64_t chunks_of_source = 32;
   static constexpr std::int64_t chunks_of_region = 1024;
-  static constexpr int rounds = 4;
+  static constexpr int rounds = 8;
 
   /// Which bytes of a block an edge needs is not known. Where no bytes are for two edges, they are taken to lie one
   /// after another by destination; else each edge is taken to need as large a part of every chunk as of the block.
@@ -88,7 +210,10 @@ class MultiPath final : public Strategy {
           const double part = static_cast<double>(edge->bytes) / static_cast<double>(source.bytes);
           const double bytes = all == source.bytes ? static_cast<double>(std::max<std::int64_t>(own, 0))
                                                    : part * static_cast<double>(chunk.piece.bytes());
-          if (bytes > 0) chunk.needs[edge->destination] += bytes;
+          if (bytes == 0) continue;
+          if (chunk.needs.empty() || chunk.needs.back().destination != edge->destination)
+            chunk.needs.push_back({edge->destination, 0, -1});
+          chunk.needs.back().bytes += bytes;
         }
       }
     }
@@ -98,60 +223,89 @@ class MultiPath final : public Strategy {
   void add_lanes(const Link& link, const Region& region, std::vector<Lane>& lanes) const {
     std::vector<Chunk> chunks = chunks_of(link);
     LinkLoads loads(*fabric_);
-    for (int round = 0; round < rounds; ++round)
+    bool changes = true;
+    for (int round = 0; round < rounds && changes; ++round) {
+      changes = false;
       for (Chunk& chunk : chunks) {
-        if (chunk.receiver >= 0) add(chunk, chunk.receiver, -1, loads);
-        chunk.receiver = best_receiver(chunk, region, loads);
-        add(chunk, chunk.receiver, 1, loads);
+        if (chunk.is_dealt) add(chunk, -1, loads);
+        const std::vector<Rank> hubs = HubSearch(chunk, region, loads).best();
+        for (std::size_t n = 0; n < hubs.size(); ++n) {
+          changes = changes || chunk.needs[n].from != hubs[n];
+          chunk.needs[n].from = hubs[n];
+        }
+        chunk.is_dealt = true;
+        add(chunk, 1, loads);
       }
-    put_together(chunks);
-    std::map<std::pair<Rank, Rank>, std::vector<Piece>> pieces;  // by source and receiver
-    for (const Chunk& chunk : chunks) {
-      std::vector<Piece>& of_lane = pieces[{chunk.piece.source, chunk.receiver}];
-      if (!of_lane.empty() && of_lane.back().end == chunk.piece.begin)
-        of_lane.back().end = chunk.piece.end;
-      else
-        of_lane.push_back(chunk.piece);
     }
-    for (auto& [ends, of_lane] : pieces) lanes.push_back({region.id, region.id, -1, ends.second, std::move(of_lane)});
+    put_together(chunks);
+    std::map<std::tuple<Rank, Rank, std::vector<Rank>>, std::vector<Piece>> pieces;  // by source, hub and for whom
+    for (const Chunk& chunk : chunks)
+      for (Rank hub : hubs_of(chunk)) {
+        std::vector<Piece>& of_lane = pieces[{chunk.piece.source, hub, destinations_of(hub, chunk, link)}];
+        if (!of_lane.empty() && of_lane.back().end == chunk.piece.begin)
+          of_lane.back().end = chunk.piece.end;
+        else
+          of_lane.push_back(chunk.piece);
+      }
+    for (auto& [ends, of_lane] : pieces)
+      lanes.push_back({region.id, region.id, -1, std::get<1>(ends), std::move(of_lane), std::get<2>(ends)});
   }
 
-  /// Chunks that the same destinations need alike can change places, so that each receiver gets neighbouring ones.
+  /// Ascending.
+  [[nodiscard]] static std::vector<Rank> hubs_of(const Chunk& chunk) {
+    std::vector<Rank> hubs;
+    for (const Need& need : chunk.needs) hubs.push_back(need.from);
+    std::sort(hubs.begin(), hubs.end());
+    hubs.erase(std::unique(hubs.begin(), hubs.end()), hubs.end());
+    return hubs;
+  }
+
+  /// The first hub also has those that are taken to need nothing of the chunk, but may do so. None: all.
+  [[nodiscard]] static std::vector<Rank> destinations_of(Rank hub, const Chunk& chunk, const Link& link) {
+    const std::vector<Rank> hubs = hubs_of(chunk);
+    std::vector<Rank> destinations;
+    if (hubs.size() == 1) return destinations;
+    for (const CrossEdge& edge : link.edges) {
+      if (edge.source != chunk.piece.source) continue;
+      const auto need = std::ranges::find(chunk.needs, edge.destination, &Need::destination);
+      const Rank from = need == chunk.needs.end() ? hubs.front() : need->from;
+      if (from == hub) destinations.push_back(edge.destination);
+    }
+    destinations.erase(std::unique(destinations.begin(), destinations.end()), destinations.end());
+    return destinations;
+  }
+
+  /// Chunks that the same destinations need alike can change places, so that each hub gets neighbouring ones.
   static void put_together(std::vector<Chunk>& chunks) {
-    const auto alike = [](const Chunk& a, const Chunk& b) {
-      return a.piece.source == b.piece.source && a.piece.bytes() == b.piece.bytes() && a.needs == b.needs;
+    const auto same_need = [](const Need& a, const Need& b) {
+      return a.destination == b.destination && a.bytes == b.bytes;
+    };
+    const auto alike = [&](const Chunk& a, const Chunk& b) {
+      return a.piece.source == b.piece.source && a.piece.bytes() == b.piece.bytes() &&
+             std::ranges::equal(a.needs, b.needs, same_need);
+    };
+    const auto froms = [](const Chunk& chunk) {
+      std::vector<Rank> result;
+      for (const Need& need : chunk.needs) result.push_back(need.from);
+      return result;
     };
     for (auto first = chunks.begin(); first != chunks.end();) {
       const auto last = std::find_if_not(first, chunks.end(), [&](const Chunk& chunk) { return alike(*first, chunk); });
-      std::vector<Rank> receivers;
-      std::transform(first, last, std::back_inserter(receivers), [](const Chunk& chunk) { return chunk.receiver; });
-      std::sort(receivers.begin(), receivers.end());
-      for (Rank receiver : receivers) (first++)->receiver = receiver;
+      std::vector<std::vector<Rank>> dealt;
+      std::transform(first, last, std::back_inserter(dealt), froms);
+      std::sort(dealt.begin(), dealt.end());
+      for (const std::vector<Rank>& hubs : dealt) {
+        for (std::size_t n = 0; n < hubs.size(); ++n) first->needs[n].from = hubs[n];
+        ++first;
+      }
     }
   }
 
-  /// A destination, unless another rank is better.
-  static Rank best_receiver(const Chunk& chunk, const Region& region, LinkLoads& loads) {
-    Rank best = -1;
-    double least = 0;
-    for (const bool destination : {true, false})
-      for (Rank member : region.members) {
-        if (member == chunk.piece.source || chunk.needs.contains(member) != destination) continue;
-        const double growth = add(chunk, member, 1, loads);
-        add(chunk, member, -1, loads);
-        if (best >= 0 && growth >= least) continue;
-        best = member;
-        least = growth;
-      }
-    return best;
-  }
-
-  /// What the links carry of a chunk that `by` hands on, times `sign`.
-  static double add(const Chunk& chunk, Rank by, double sign, LinkLoads& loads) {
-    double growth = add_growth(loads, chunk.piece.source, by, sign * static_cast<double>(chunk.piece.bytes()));
-    for (const auto& [destination, bytes] : chunk.needs)
-      if (destination != by) growth += add_growth(loads, by, destination, sign * bytes);
-    return growth;
+  /// What the links carry of a chunk, times `sign`.
+  static void add(const Chunk& chunk, double sign, LinkLoads& loads) {
+    for (Rank hub : hubs_of(chunk)) loads.add(chunk.piece.source, hub, sign * static_cast<double>(chunk.piece.bytes()));
+    for (const Need& need : chunk.needs)
+      if (need.destination != need.from) loads.add(need.from, need.destination, sign * need.bytes);
   }
 
   std::shared_ptr<const Fabric> fabric_;

@@ -71,6 +71,10 @@ std::int64_t Lane::bytes() const {
   return bytes;
 }
 
+bool Lane::carries_for(Rank destination) const {
+  return destinations.empty() || std::binary_search(destinations.begin(), destinations.end(), destination);
+}
+
 std::span<const StrategyRow> strategies() {
   return rows;
 }

@@ -29,8 +29,10 @@ struct Lane {
   Rank sender = -1;
   Rank receiver = -1;
   std::vector<Piece> pieces;
+  std::vector<Rank> destinations = {};  ///< for whom it carries them, ascending; empty: for all that need any of them
 
   [[nodiscard]] std::int64_t bytes() const;
+  [[nodiscard]] bool carries_for(Rank destination) const;
   friend bool operator==(const Lane&, const Lane&) = default;
 };
 
@@ -73,7 +75,8 @@ class Strategy {
   [[nodiscard]] virtual bool on_grid() const { return false; }
 
   /// The receiving region's choice: cuts the blocks of every incoming link into lanes and names their receivers.
-  /// Every byte of every block is in exactly one lane.
+  /// Every byte of every block is in exactly one lane for each of its destinations; between regions, where it must
+  /// cross once, in one lane for all of them.
   [[nodiscard]] virtual std::vector<Lane> assign_receivers(const RegionView& view) const = 0;
 
   /// The sending region's answer: sets `sender` of each lane that leaves it, to one of its members. `incoming`: what

@@ -68,26 +68,29 @@ class LinkLoads {
   explicit LinkLoads(const Fabric& fabric)
       : fabric_(fabric), bytes_(fabric.devices().size() * fabric.devices().size()) {}
 
-  /// What a message between two ranks adds to each bundle on its way, of which f gets the load before and after.
-  template <class F>
-  void add(Rank from, Rank to, double bytes, F&& f) {
-    const std::vector<int>& way = fabric_.way(from, to);
-    for (std::size_t i = 1; i < way.size(); ++i) {
-      const auto a = static_cast<std::size_t>(way[i - 1]);
-      const auto b = static_cast<std::size_t>(way[i]);
-      double& load = bytes_[a * fabric_.devices().size() + b];
-      const double before = load;
-      load += bytes / fabric_.devices().links[a][b];
-      f(before, load);
-    }
-  }
   void add(Rank from, Rank to, double bytes) {
-    add(from, to, bytes, [](double, double) {});
+    for_each_bundle(from, to, [&](std::size_t bundle, int links) { bytes_[bundle] += bytes / links; });
+  }
+  /// Calls f(load, more) for each bundle on the way from one rank to the other: what it carries for each of its links,
+  /// and what a message of so many bytes would add to that.
+  template <class F>
+  void on_way(Rank from, Rank to, double bytes, F&& f) const {
+    for_each_bundle(from, to, [&](std::size_t bundle, int links) { f(bytes_[bundle], bytes / links); });
   }
 
   [[nodiscard]] double busiest() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
 
  private:
+  template <class F>
+  void for_each_bundle(Rank from, Rank to, F&& f) const {
+    const std::vector<int>& way = fabric_.way(from, to);
+    for (std::size_t i = 1; i < way.size(); ++i) {
+      const auto a = static_cast<std::size_t>(way[i - 1]);
+      const auto b = static_cast<std::size_t>(way[i]);
+      f(a * fabric_.devices().size() + b, fabric_.devices().links[a][b]);
+    }
+  }
+
   const Fabric& fabric_;
   std::vector<double> bytes_;
 };

@@ -116,7 +116,7 @@ void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, Nod
     for (const CrossEdge& edge : edges) {
       const std::int64_t own = std::min(piece.end, at + edge.bytes) - std::max(piece.begin, at);
       at += edge.bytes;
-      if (!shares && own <= 0) continue;
+      if ((!shares && own <= 0) || !lane.carries_for(edge.destination)) continue;
       auto of = std::ranges::lower_bound(needed, edge.destination, {}, &std::pair<Rank, double>::first);
       if (of == needed.end() || of->first != edge.destination) of = needed.emplace(of, edge.destination, 0);
       of->second += shares ? part * static_cast<double>(edge.bytes) : static_cast<double>(own);

@@ -115,7 +115,8 @@ std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   for (auto& [id, there] : lanes)
     for (Lane& lane : there.in) {
       const Lane& same = lanes.at(lane.from_region).out[answered[lane.from_region]++];
-      LANEWAY_ASSERT(1, same.to_region == lane.to_region && same.pieces == lane.pieces);
+      LANEWAY_ASSERT(
+          1, same.to_region == lane.to_region && same.pieces == lane.pieces && same.destinations == lane.destinations);
       lane.sender = same.sender;
     }
   return lanes;

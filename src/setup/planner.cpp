@@ -34,9 +34,13 @@ void put_lanes(Writer& writer, const std::vector<Lane>& lanes) {
   for (const Lane& lane : lanes) {
     for (Rank rank : {lane.from_region, lane.to_region}) writer.put_compact(rank);
     for (Rank rank : {lane.sender, lane.receiver}) writer.put_compact(rank + 1);
-    writer.put_compact(static_cast<std::int64_t>(lane.pieces.size()));
+    const bool for_some = !lane.destinations.empty();
+    writer.put_compact(2 * static_cast<std::int64_t>(lane.pieces.size()) + (for_some ? 1 : 0));
     for (const Piece& piece : lane.pieces)
       for (std::int64_t number : {std::int64_t{piece.source}, piece.begin, piece.end}) writer.put_compact(number);
+    if (!for_some) continue;
+    writer.put_compact(static_cast<std::int64_t>(lane.destinations.size()));
+    for (Rank rank : lane.destinations) writer.put_compact(rank);
   }
 }
 
@@ -45,12 +49,16 @@ void get_lanes(Reader& reader, std::vector<Lane>& lanes) {
     Lane& lane = lanes.emplace_back();
     for (Rank* rank : {&lane.from_region, &lane.to_region}) *rank = static_cast<Rank>(reader.get_compact());
     for (Rank* rank : {&lane.sender, &lane.receiver}) *rank = static_cast<Rank>(reader.get_compact()) - 1;
-    lane.pieces.resize(static_cast<std::size_t>(reader.get_compact()));
+    const std::int64_t pieces = reader.get_compact();
+    lane.pieces.resize(static_cast<std::size_t>(pieces / 2));
     for (Piece& piece : lane.pieces) {
       piece.source = static_cast<Rank>(reader.get_compact());
       piece.begin = reader.get_compact();
       piece.end = reader.get_compact();
     }
+    if (pieces % 2 == 0) continue;
+    lane.destinations.resize(static_cast<std::size_t>(reader.get_compact()));
+    for (Rank& rank : lane.destinations) rank = static_cast<Rank>(reader.get_compact());
   }
 }
 
@@ -620,13 +628,15 @@ Round Planner::find_forwards() {
     for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
       const Rank source = lane.pieces[p].source;
       for (auto edge = places_->lower_bound({source, -1}); edge != places_->end() && edge->first.first == source;
-           ++edge)
+           ++edge) {
+        if (!lane.carries_for(edge->first.second)) continue;
         for (std::size_t ordinal = 0; ordinal < edge->second.size(); ++ordinal) {
           auto [offsets, intervals] = within({edge->second[ordinal]}, lane.pieces[p]);
           if (!offsets.empty())
             itinerary_.forwards.push_back({static_cast<int>(l), static_cast<int>(p), edge->first.second,
                                            static_cast<int>(ordinal), std::move(offsets), std::move(intervals)});
         }
+      }
     }
   }
   expected_.clear();
@@ -653,6 +663,7 @@ Round Planner::tell_receivers() {
       writer.put(lane.sender);
       std::vector<std::pair<std::size_t, std::pair<RangeList, RangeList>>> carried;
       for (std::size_t edge : edges_to.at(lane.to_region)) {
+        if (!lane.carries_for(pattern_.out[edge].peer)) continue;
         auto it = located.find(edge);
         if (it == located.end())
           it = located.emplace(edge, blocks_.at(lane.to_region).locate(source_ranges(edge))).first;
@@ -692,7 +703,7 @@ template <class F>
 void Planner::for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const {
   for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
     const Lane& lane = itinerary_.in_lanes[l];
-    if (lane.receiver != receiver) continue;
+    if (lane.receiver != receiver || !lane.carries_for(destination)) continue;
     for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
       if (!is_cut(lane, lane.pieces[p])) continue;
       const std::vector<CrossEdge>& edges = in_link(lane.from_region).edges;
@@ -757,7 +768,7 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
     if (crosses(pattern_.in[i])) edges_from[pattern_.in[i].peer].push_back(i);
   for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
     const Lane& lane = itinerary_.in_lanes[l];
-    if (lane.receiver == rank_) continue;
+    if (lane.receiver == rank_ || !lane.carries_for(rank_)) continue;
     for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
       const auto edges = edges_from.find(lane.pieces[p].source);
       if (edges == edges_from.end()) continue;

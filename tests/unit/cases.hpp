@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -95,7 +96,7 @@ class RandomCuts final : public Strategy {
         const auto part = i < parts.size() ? i : static_cast<std::size_t>(random.between(0, count - 1));
         parts[part].pieces.push_back(pieces[i]);
       }
-      lanes.insert(lanes.end(), parts.begin(), parts.end());
+      for (Lane& lane : parts) add_some(random, view, link, std::move(lane), lanes);
     }
     return lanes;
   }
@@ -108,6 +109,23 @@ class RandomCuts final : public Strategy {
   }
 
  private:
+  /// One lane, or inside a region two that share its destinations.
+  static void add_some(Random& random, const RegionView& view, const Link& link, Lane lane, std::vector<Lane>& lanes) {
+    if (link.region != view.region.id) {
+      lanes.push_back(std::move(lane));
+      return;
+    }
+    Lane other = lane;
+    other.receiver = random.pick(view.region.members);
+    std::set<Rank> destinations;
+    for (const CrossEdge& edge : link.edges) destinations.insert(edge.destination);
+    for (Rank destination : destinations) (random.chance(50) ? lane : other).destinations.push_back(destination);
+    const bool two = random.chance(50) && !lane.destinations.empty() && !other.destinations.empty();
+    if (!two) lane.destinations.clear();
+    lanes.push_back(std::move(lane));
+    if (two) lanes.push_back(std::move(other));
+  }
+
   std::uint64_t seed_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cases.hpp"
@@ -34,7 +35,15 @@ TEST(Strategies, AreFoundByName) {
   }
 }
 
-/// What every strategy owes: each byte of each block is in exactly one lane, and both ends of a lane are members.
+std::set<Rank> destinations_of(const Link& link, Rank source) {
+  std::set<Rank> destinations;
+  for (const CrossEdge& edge : link.edges)
+    if (edge.source == source) destinations.insert(edge.destination);
+  return destinations;
+}
+
+/// What every strategy owes: each byte of each block is in exactly one lane for each destination, and both ends of a
+/// lane are members.
 TEST(Strategies, LanesCoverEveryBlockOnce) {
   for (std::uint64_t seed = 0; seed < cases::effort(200); ++seed) {
     const cases::Case c = cases::make_case(seed);
@@ -48,23 +57,28 @@ TEST(Strategies, LanesCoverEveryBlockOnce) {
         auto is_member = [&](Rank rank) {
           return std::binary_search(view.region.members.begin(), view.region.members.end(), rank);
         };
-        std::map<std::pair<Rank, Rank>, std::vector<Range>> cover;  // region, source
+        std::map<std::tuple<Rank, Rank, Rank>, std::vector<Range>> cover;  // region, source, destination
         for (const Lane& lane : setup.itineraries[r].out_lanes) {
           ASSERT_TRUE(is_member(lane.sender)) << candidate.name;
           ASSERT_EQ(c.region_of[static_cast<std::size_t>(lane.receiver)], lane.to_region);
+          const auto link = std::ranges::find(view.out, lane.to_region, &Link::region);
+          ASSERT_NE(link, view.out.end());
           for (const Piece& piece : lane.pieces)
-            cover[{lane.to_region, piece.source}].push_back({piece.begin, piece.bytes()});
+            for (Rank destination : destinations_of(*link, piece.source))
+              if (lane.carries_for(destination))
+                cover[{lane.to_region, piece.source, destination}].push_back({piece.begin, piece.bytes()});
         }
         std::size_t blocks = 0;
         for (const Link& link : view.out)
-          for (const SourceBytes& source : link.sources) {
-            ++blocks;
-            const std::vector<Range>& pieces = cover[{link.region, source.rank}];
-            std::int64_t bytes = 0;
-            for (Range piece : pieces) bytes += piece.bytes;
-            ASSERT_EQ(bytes, source.bytes) << candidate.name << ", seed " << seed;
-            ASSERT_EQ(RangeSet(pieces), (RangeSet{{0, source.bytes}})) << candidate.name << ", seed " << seed;
-          }
+          for (const SourceBytes& source : link.sources)
+            for (Rank destination : destinations_of(link, source.rank)) {
+              ++blocks;
+              const std::vector<Range>& pieces = cover[{link.region, source.rank, destination}];
+              std::int64_t bytes = 0;
+              for (Range piece : pieces) bytes += piece.bytes;
+              ASSERT_EQ(bytes, source.bytes) << candidate.name << ", seed " << seed;
+              ASSERT_EQ(RangeSet(pieces), (RangeSet{{0, source.bytes}})) << candidate.name << ", seed " << seed;
+            }
         ASSERT_EQ(blocks, cover.size());
       }
     }

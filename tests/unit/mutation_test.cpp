@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "exec/reference.hpp"
 #include "setup/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
@@ -477,6 +478,18 @@ bool caught(Catches by, const Plans& plans, const Pattern& pattern) {
   return verify(plans, pattern).ok;
 }
 
+/// Bytes that a lane takes along, though only those need them for whom it does not carry them, may be any.
+bool spoils_nothing(std::uint64_t seed, const Plans& plans, const Pattern& pattern) {
+  if (!well_formed(plans).ok || !matching(plans).ok || !deadlock_free(plans).ok) return false;
+  cases::Random random(seed);
+  const std::vector<Memory> send = cases::buffers(random, pattern, &RankPattern::out);
+  std::vector<Memory> expected = cases::buffers(random, pattern, &RankPattern::in);
+  std::vector<Memory> received = expected;
+  exchange(pattern, send, expected);
+  run_reference(plans, send, received, {seed, false});
+  return received == expected;
+}
+
 /// A random case; sometimes one pair with so many messages that they share channels.
 cases::Case base_case(std::uint64_t seed) {
   cases::Shape shape;
@@ -520,6 +533,10 @@ TEST(Mutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
         const auto by = mutators[m].apply(random, mutant);
         if (!by) continue;
         const bool good = caught(*by, mutant, c.pattern);
+        if (!good && *by == Catches::delivers && spoils_nothing(seed, mutant, c.pattern)) {
+          ++counts[m].harmless;
+          continue;
+        }
         ASSERT_TRUE(good) << mutators[m].name << ", seed " << seed << ", " << candidate.name
                           << (*by == Catches::nothing
                                   ? ": harmless, but refused\n" + to_string(verify(mutant, c.pattern))
