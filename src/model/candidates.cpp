@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "plan/lower.hpp"
 
 namespace laneway {
 
@@ -15,6 +16,11 @@ std::span<const CrossEdge> edges_of(const Link& link, Rank source) {
   const auto first = std::lower_bound(link.edges.begin(), link.edges.end(), CrossEdge{source, 0, 0});
   const auto last = std::lower_bound(first, link.edges.end(), CrossEdge{source + 1, 0, 0});
   return {first, last};
+}
+
+/// Of a lane, each of so many bytes; 0: it is one.
+std::int64_t messages(std::int64_t lane_bytes, std::int64_t message_bytes) {
+  return message_bytes == 0 ? 1 : std::max<std::int64_t>(1, (lane_bytes + message_bytes - 1) / message_bytes);
 }
 
 std::int64_t total_bytes(std::span<const CrossEdge> edges) {
@@ -36,21 +42,17 @@ Hop CostModel::inside(Stage stage, Rank peer, std::int64_t bytes, std::int64_t m
 
 /// Between regions, which may still be on one node.
 Hop CostModel::across(Stage stage, Rank peer, std::int64_t bytes) const {
-  const std::int64_t messages = stage == Stage::direct ? 1 : messages_of_lane(bytes);
   const bool local = shares(peer);
   const bool small = stage != Stage::direct || bytes <= options_.mailbox_bytes;
-  return {stage, local ? LinkClass::node : LinkClass::network, local && small, messages, bytes};
+  return {stage, local ? LinkClass::node : LinkClass::network, local && small,
+          stage == Stage::direct ? 1 : messages(bytes, options_.network_message_bytes), bytes};
 }
 
 /// Of what may go by lanes: also of some that lead from a region to itself.
 Hop CostModel::between(const RegionView& view, Rank region, Stage stage, Rank peer, std::int64_t bytes) const {
   if (region != view.region.id) return across(stage, peer, bytes);
-  return inside(stage, peer, bytes, stage == Stage::direct ? 1 : messages_of_lane(bytes));
-}
-
-std::int64_t CostModel::messages_of_lane(std::int64_t bytes) const {
-  const std::int64_t cut = options_.network_message_bytes;
-  return cut == 0 ? 1 : std::max<std::int64_t>(1, (bytes + cut - 1) / cut);
+  const std::int64_t message = message_inside(bytes, options_.network_message_bytes);
+  return inside(stage, peer, bytes, stage == Stage::direct ? 1 : messages(bytes, message));
 }
 
 std::optional<LinkLoads> CostModel::no_link_loads() const {

@@ -64,7 +64,6 @@ class CostModel {
   [[nodiscard]] bool shares(Rank peer) const;
   [[nodiscard]] Hop inside(Stage stage, Rank peer, std::int64_t bytes, std::int64_t messages = 1) const;
   [[nodiscard]] Hop across(Stage stage, Rank peer, std::int64_t bytes) const;
-  [[nodiscard]] std::int64_t messages_of_lane(std::int64_t bytes) const;
   [[nodiscard]] Hop between(const RegionView& view, Rank region, Stage stage, Rank peer, std::int64_t bytes) const;
   void add_inside(const RegionView& view, NodeLoad& load) const;
   void add_gather(const Lane& lane, NodeLoad& load) const;

@@ -209,27 +209,37 @@ RangeList Lowering::own_piece(const Lane& lane, const Piece& piece) const {
   return it_.out_blocks.at(lane.to_region).slice(piece.begin, piece.bytes());
 }
 
-Grouping Lowering::between_regions() const {
-  return options_.network_message_bytes > 0 ? Grouping{options_.network_message_bytes} : Grouping::together();
+/// Bytes of a message between regions; 0: a lane is one.
+std::int64_t Lowering::message_bytes(const Lane& lane) const {
+  return lane.from_region == lane.to_region ? message_inside(lane.bytes(), options_.network_message_bytes)
+                                            : options_.network_message_bytes;
 }
 
-std::int64_t Lowering::part_bytes(const Piece& piece) const {
-  return options_.network_message_bytes > 0 ? options_.network_message_bytes : std::max<std::int64_t>(piece.bytes(), 1);
+Grouping Lowering::between_regions(const Lane& lane) const {
+  const std::int64_t bytes = message_bytes(lane);
+  return bytes > 0 ? Grouping{bytes} : Grouping::together();
+}
+
+std::int64_t Lowering::part_bytes(const Lane& lane, const Piece& piece) const {
+  const std::int64_t bytes = message_bytes(lane);
+  return bytes > 0 ? bytes : std::max<std::int64_t>(piece.bytes(), 1);
 }
 
 /// What is handed on, cut to the size of messages between regions: parts can go on as soon as they arrive.
-std::vector<Range> Lowering::stretches(std::int64_t bytes) const {
-  const std::int64_t most = options_.network_message_bytes > 0 ? options_.network_message_bytes : bytes;
+std::vector<Range> Lowering::stretches(const Lane& lane, std::int64_t bytes) const {
+  const std::int64_t message = message_bytes(lane);
+  const std::int64_t most = message > 0 ? message : bytes;
   std::vector<Range> result;
   for (std::int64_t begin = 0; begin < bytes; begin += most) result.push_back({begin, std::min(most, bytes - begin)});
   return result;
 }
 
 /// A piece cut to the size of messages between regions.
-std::vector<Piece> Lowering::parts_of(const Piece& piece) const {
+std::vector<Piece> Lowering::parts_of(const Lane& lane, const Piece& piece) const {
+  const std::int64_t most = part_bytes(lane, piece);
   std::vector<Piece> parts;
-  for (std::int64_t begin = piece.begin; begin < piece.end; begin += part_bytes(piece))
-    parts.push_back({piece.source, begin, std::min(piece.end, begin + part_bytes(piece))});
+  for (std::int64_t begin = piece.begin; begin < piece.end; begin += most)
+    parts.push_back({piece.source, begin, std::min(piece.end, begin + most)});
   return parts;
 }
 
@@ -240,7 +250,7 @@ void Lowering::gather_messages(std::size_t l) {
     std::vector<Segment> own;
     for (const Piece& piece : lane.pieces)
       if (piece.source == it_.rank)
-        for (const Piece& part : parts_of(piece)) own.push_back({Buffer::send, own_piece(lane, part)});
+        for (const Piece& part : parts_of(lane, piece)) own.push_back({Buffer::send, own_piece(lane, part)});
     builder_.send(Stage::gather, lane.sender, own, grouping);
     return;
   }
@@ -248,7 +258,7 @@ void Lowering::gather_messages(std::size_t l) {
   std::map<Rank, std::vector<Sink>> others;
   std::int64_t at = out_images_[l]->offset;
   for (const Piece& piece : lane.pieces) {
-    for (const Piece& part : parts_of(piece)) {
+    for (const Piece& part : parts_of(lane, piece)) {
       if (piece.source != it_.rank)
         others[piece.source].push_back({part.bytes(), Buffer::staging, {{0, part.bytes()}}, {{at, part.bytes()}}});
       at += part.bytes();
@@ -264,15 +274,15 @@ void Lowering::send_lane(std::size_t l) {
   std::int64_t at = out_images_[l] ? out_images_[l]->offset : 0;
   for (const Piece& piece : lane.pieces) {
     const bool own = piece.source == it_.rank;
-    const bool straight = own && (!out_images_[l] || piece.bytes() >= between_regions().message_bytes);
-    for (const Piece& part : parts_of(piece))
+    const bool straight = own && (!out_images_[l] || piece.bytes() >= between_regions(lane).message_bytes);
+    for (const Piece& part : parts_of(lane, piece))
       segments.push_back(straight ? Segment{Buffer::send, own_piece(lane, part)}
                                   : Segment{Buffer::staging, {{at + part.begin - piece.begin, part.bytes()}}});
     if (own && !straight)
       builder_.copy(Stage::gather, {Buffer::send, own_piece(lane, piece)}, Buffer::staging, {{at, piece.bytes()}});
     at += piece.bytes();
   }
-  builder_.send(Stage::network, lane.receiver, segments, between_regions(), window(lane));
+  builder_.send(Stage::network, lane.receiver, segments, between_regions(lane), window(lane));
 }
 
 /// How many of the lane's messages are under way at a time. All that are share the region's link and arrive at the end
@@ -301,13 +311,14 @@ std::size_t Lowering::edge_from(Rank source, int ordinal) const {
 }
 
 /// What of a lane's messages this rank itself is to receive: one sink for each part, its stream relative to the part.
-void Lowering::keep(const Forward& forward, const Piece& piece, Sink* parts) const {
+void Lowering::keep(const Lane& lane, const Forward& forward, Sink* parts) const {
+  const Piece& piece = lane.pieces[static_cast<std::size_t>(forward.piece)];
   const std::size_t edge = edge_from(piece.source, forward.ordinal);
   const Sink kept = restrict(demand_.placements[edge], forward.intervals, demand_.pattern.in[edge].ranges.bytes());
   RangeList offsets;
   kept.stream.for_each([&](Range r) { offsets.append(forward.offsets.slice(r.offset, r.bytes)); });
   for_each_pair(offsets, kept.place, [&](std::int64_t offset, std::int64_t place, std::int64_t bytes) {
-    const std::int64_t size = part_bytes(piece);
+    const std::int64_t size = part_bytes(lane, piece);
     while (bytes > 0) {
       const std::int64_t part = (offset - piece.begin) / size;
       const std::int64_t in_part = offset - piece.begin - part * size;
@@ -329,7 +340,7 @@ void Lowering::receive_lane(int index) {
   std::int64_t bytes = 0;
   for (const Piece& piece : lane.pieces) {
     first_part.push_back(mine.size());
-    for (const Piece& part : parts_of(piece)) {
+    for (const Piece& part : parts_of(lane, piece)) {
       part_at.push_back(bytes);
       mine.push_back({part.bytes(), Buffer::receive, {}, {}});
       bytes += part.bytes();
@@ -337,18 +348,18 @@ void Lowering::receive_lane(int index) {
   }
   for (const Forward* forward : forwards_of(index)) {
     const auto p = static_cast<std::size_t>(forward->piece);
-    if (forward->destination == it_.rank) keep(*forward, lane.pieces[p], mine.data() + first_part[p]);
+    if (forward->destination == it_.rank) keep(lane, *forward, mine.data() + first_part[p]);
   }
   const std::optional<Span>& image = in_images_[static_cast<std::size_t>(index)];
   if (!image) {
-    builder_.receive(Stage::network, lane.sender, mine, between_regions());
+    builder_.receive(Stage::network, lane.sender, mine, between_regions(lane));
     return;
   }
   std::vector<Sink> whole;
   for (std::size_t i = 0; i < mine.size(); ++i)
     whole.push_back(
         {mine[i].bytes, Buffer::staging, {{0, mine[i].bytes}}, {{image->offset + part_at[i], mine[i].bytes}}});
-  builder_.receive(Stage::network, lane.sender, whole, between_regions());
+  builder_.receive(Stage::network, lane.sender, whole, between_regions(lane));
   for (std::size_t i = 0; i < mine.size(); ++i) {
     RangeList from;
     from.append(mine[i].stream, image->offset + part_at[i]);
@@ -390,7 +401,7 @@ void Lowering::scatter_messages(int index) {
     for (const auto& [destination, segments] : segments_for_others(index)) {
       std::vector<Segment> parts;
       for (const Segment& segment : segments)
-        for (const Range& part : stretches(segment.ranges.bytes()))
+        for (const Range& part : stretches(lane, segment.ranges.bytes()))
           parts.push_back({segment.buffer, segment.ranges.slice(part.offset, part.bytes)});
       builder_.send(Stage::scatter, destination, parts, grouping);
     }
@@ -400,7 +411,7 @@ void Lowering::scatter_messages(int index) {
   for (const Arrival& arrival : it_.arrivals) {
     if (arrival.lane != index) continue;
     const Sink whole = sink_of(arrival);
-    for (const Range& part : stretches(whole.bytes))
+    for (const Range& part : stretches(lane, whole.bytes))
       sinks.push_back(restrict({whole.stream, whole.place}, {part}, whole.bytes));
   }
   builder_.receive(Stage::scatter, lane.receiver, sinks, grouping);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -63,6 +64,15 @@ struct LoweringOptions {
   int level = 0;
 };
 
+/// Bytes of a message of a lane from a region to itself, if those between regions have `network_message_bytes`: such
+/// lanes are long, and cut to no more messages than hide the second hop, since all are posted.
+[[nodiscard]] inline std::int64_t message_inside(std::int64_t lane_bytes, std::int64_t network_message_bytes) {
+  if (network_message_bytes == 0) return 0;
+  constexpr std::int64_t most_messages = 32;
+  constexpr std::int64_t unit = 8;
+  return std::max(network_message_bytes, (lane_bytes + most_messages * unit - 1) / (most_messages * unit) * unit);
+}
+
 /// A pattern whose receive places are resolved: what a level of the machine is asked to move.
 struct Demand {
   RankPattern pattern;
@@ -91,10 +101,11 @@ class Lowering {
 
  private:
   [[nodiscard]] RangeList own_piece(const Lane& lane, const Piece& piece) const;
-  [[nodiscard]] Grouping between_regions() const;
-  [[nodiscard]] std::int64_t part_bytes(const Piece& piece) const;
-  [[nodiscard]] std::vector<Range> stretches(std::int64_t bytes) const;
-  [[nodiscard]] std::vector<Piece> parts_of(const Piece& piece) const;
+  [[nodiscard]] std::int64_t message_bytes(const Lane& lane) const;
+  [[nodiscard]] Grouping between_regions(const Lane& lane) const;
+  [[nodiscard]] std::int64_t part_bytes(const Lane& lane, const Piece& piece) const;
+  [[nodiscard]] std::vector<Range> stretches(const Lane& lane, std::int64_t bytes) const;
+  [[nodiscard]] std::vector<Piece> parts_of(const Lane& lane, const Piece& piece) const;
   [[nodiscard]] std::vector<const Forward*> forwards_of(int lane) const;
   [[nodiscard]] std::size_t edge_from(Rank source, int ordinal) const;
   [[nodiscard]] std::map<Rank, std::vector<Segment>> segments_for_others(int lane) const;
@@ -106,7 +117,7 @@ class Lowering {
   void gather_messages(std::size_t lane);
   void send_lane(std::size_t lane);
   [[nodiscard]] int window(const Lane& lane) const;
-  void keep(const Forward& forward, const Piece& piece, Sink* parts) const;
+  void keep(const Lane& lane, const Forward& forward, Sink* parts) const;
   void receive_lane(int lane);
   void scatter_messages(int lane);
 
