@@ -64,13 +64,14 @@ struct LoweringOptions {
   int level = 0;
 };
 
-/// Bytes of a message of a lane from a region to itself, if those between regions have `network_message_bytes`: such
-/// lanes are long, and cut to no more messages than hide the second hop, since all are posted.
+/// Bytes of a message of a lane from a region to itself, if those between regions have `network_message_bytes`. Such
+/// lanes are cut evenly, to no more messages than hide the second hop, since all are posted.
 [[nodiscard]] inline std::int64_t message_inside(std::int64_t lane_bytes, std::int64_t network_message_bytes) {
   if (network_message_bytes == 0) return 0;
   constexpr std::int64_t most_messages = 32;
   constexpr std::int64_t unit = 8;
-  return std::max(network_message_bytes, (lane_bytes + most_messages * unit - 1) / (most_messages * unit) * unit);
+  const std::int64_t messages = std::clamp<std::int64_t>(lane_bytes / network_message_bytes, 1, most_messages);
+  return std::max<std::int64_t>(unit, (lane_bytes + messages * unit - 1) / (messages * unit) * unit);
 }
 
 /// A pattern whose receive places are resolved: what a level of the machine is asked to move.
