@@ -164,11 +164,11 @@ _SIZES = {
     16: (2**18, 2**20, 2**24, 2**30),
     32: (2**18, 2**20, 2**30),
     64: (2**18, 2**30),
-    128: (2**18, 2**30),
+    128: (2**18,),
 }
 _MOST_MOVED = 2**20
 # Messages of a block that is not moved, by GCDs, but not so many that they are shorter.
-_MESSAGES = {8: 256, 16: 64, 32: 64, 64: 16, 128: 8}
+_MESSAGES = {8: 256, 16: 64, 32: 64, 64: 16}
 _LEAST_MESSAGE = 57344
 # (figure, its nodes): largest speedup that the text states.
 _PUBLISHED = {
@@ -200,22 +200,23 @@ def _rocm_points(cluster: Cluster, nodes: int, operation: str, pattern: str, siz
     gcds = nodes * _GCDS
     strategies = _ONE_NODE_STRATEGIES if nodes == 1 else _STRATEGIES if gcds < _MANY_GCDS else _FEW_STRATEGIES
     rest = ("--strategy", ",".join(strategies), *points.once(cluster.machine))
-    moved = [size for size in sizes if size <= _MOST_MOVED]
+    moved = [size for size in sizes if size <= _MOST_MOVED and gcds <= _MANY_GCDS]
     return [
         Point(
             Simulated(cluster.machine, nodes, _GCDS),
             ("neighbor", "--op", operation, "--pattern", pattern, "--bytes", ",".join(map(str, some)), *rest),
             ((PRECISION, _precision(gcds)), *variables),
         )
-        for some, variables in [(moved, ()), *(([size], _unmoved(gcds, size)) for size in sizes if size > _MOST_MOVED)]
+        for some, variables in [(moved, ()), *(([size], _unmoved(gcds, size)) for size in sizes if size not in moved)]
         if some
     ]
 
 
 def _unmoved(gcds: int, size: int) -> tuple[tuple[str, str], ...]:
     """Of larger blocks only the time is simulated, and so many messages of each (docs/reproduction.md)."""
-    messages = _MESSAGES[gcds]
-    return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(max(size // messages, _LEAST_MESSAGE))))
+    if size <= _MOST_MOVED:
+        return ((DATA, "0"),)
+    return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(max(size // _MESSAGES[gcds], _LEAST_MESSAGE))))
 
 
 def _precision(gcds: int) -> str:
