@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -195,24 +196,23 @@ class MultiPath final : public Strategy {
     const std::int64_t most = std::clamp<std::int64_t>(
         chunks_of_region / static_cast<std::int64_t>(link.sources.size()), 1, chunks_of_source);
     for (const SourceBytes& source : link.sources) {
-      const auto first = std::lower_bound(link.edges.begin(), link.edges.end(), CrossEdge{source.rank, 0, 0});
-      const auto last = std::find_if(first, link.edges.end(), [&](const auto& e) { return e.source != source.rank; });
-      std::int64_t all = 0;
-      for (auto edge = first; edge != last; ++edge) all += edge->bytes;
+      const std::span<const CrossEdge> edges = link.edges_of(source.rank);
+      const bool shares = bytes_of(edges) > source.bytes;
       const std::int64_t count = std::clamp<std::int64_t>(source.bytes / least_chunk_, 1, most);
       const std::int64_t size = round_up_to_cut((source.bytes + count - 1) / count);
       for (std::int64_t begin = 0; begin < source.bytes; begin += size) {
         Chunk& chunk = chunks.emplace_back();
         chunk.piece = {source.rank, begin, std::min(begin + size, source.bytes)};
         std::int64_t at = 0;
-        for (auto edge = first; edge != last; at += edge->bytes, ++edge) {
-          const std::int64_t own = std::min(chunk.piece.end, at + edge->bytes) - std::max(begin, at);
-          const double part = static_cast<double>(edge->bytes) / static_cast<double>(source.bytes);
-          const double bytes = all == source.bytes ? static_cast<double>(std::max<std::int64_t>(own, 0))
-                                                   : part * static_cast<double>(chunk.piece.bytes());
+        for (const CrossEdge& edge : edges) {
+          const std::int64_t own = std::min(chunk.piece.end, at + edge.bytes) - std::max(begin, at);
+          const double part = static_cast<double>(edge.bytes) / static_cast<double>(source.bytes);
+          const double bytes = shares ? part * static_cast<double>(chunk.piece.bytes())
+                                      : static_cast<double>(std::max<std::int64_t>(own, 0));
+          at += edge.bytes;
           if (bytes == 0) continue;
-          if (chunk.needs.empty() || chunk.needs.back().destination != edge->destination)
-            chunk.needs.push_back({edge->destination, 0, -1});
+          if (chunk.needs.empty() || chunk.needs.back().destination != edge.destination)
+            chunk.needs.push_back({edge.destination, 0, -1});
           chunk.needs.back().bytes += bytes;
         }
       }
@@ -239,14 +239,18 @@ class MultiPath final : public Strategy {
     }
     put_together(chunks);
     std::map<std::tuple<Rank, Rank, std::vector<Rank>>, std::vector<Piece>> pieces;  // by source, hub and for whom
-    for (const Chunk& chunk : chunks)
-      for (Rank hub : hubs_of(chunk)) {
-        std::vector<Piece>& of_lane = pieces[{chunk.piece.source, hub, destinations_of(hub, chunk, link)}];
+    for (const Chunk& chunk : chunks) {
+      const std::vector<Rank> hubs = hubs_of(chunk);
+      for (Rank hub : hubs) {
+        std::vector<Rank> destinations;
+        if (hubs.size() > 1) destinations = destinations_of(hub, hubs.front(), chunk, link);
+        std::vector<Piece>& of_lane = pieces[{chunk.piece.source, hub, std::move(destinations)}];
         if (!of_lane.empty() && of_lane.back().end == chunk.piece.begin)
           of_lane.back().end = chunk.piece.end;
         else
           of_lane.push_back(chunk.piece);
       }
+    }
     for (auto& [ends, of_lane] : pieces)
       lanes.push_back({region.id, region.id, -1, std::get<1>(ends), std::move(of_lane), std::get<2>(ends)});
   }
@@ -260,15 +264,12 @@ class MultiPath final : public Strategy {
     return hubs;
   }
 
-  /// The first hub also has those that are taken to need nothing of the chunk, but may do so. None: all.
-  [[nodiscard]] static std::vector<Rank> destinations_of(Rank hub, const Chunk& chunk, const Link& link) {
-    const std::vector<Rank> hubs = hubs_of(chunk);
+  /// The first hub also has those that are taken to need nothing of the chunk, but may do so.
+  [[nodiscard]] static std::vector<Rank> destinations_of(Rank hub, Rank first, const Chunk& chunk, const Link& link) {
     std::vector<Rank> destinations;
-    if (hubs.size() == 1) return destinations;
-    for (const CrossEdge& edge : link.edges) {
-      if (edge.source != chunk.piece.source) continue;
+    for (const CrossEdge& edge : link.edges_of(chunk.piece.source)) {
       const auto need = std::ranges::find(chunk.needs, edge.destination, &Need::destination);
-      const Rank from = need == chunk.needs.end() ? hubs.front() : need->from;
+      const Rank from = need == chunk.needs.end() ? first : need->from;
       if (from == hub) destinations.push_back(edge.destination);
     }
     destinations.erase(std::unique(destinations.begin(), destinations.end()), destinations.end());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "core/error.hpp"
 
@@ -11,6 +12,15 @@ std::int64_t Link::bytes() const {
   std::int64_t bytes = 0;
   for (const SourceBytes& source : sources) bytes += source.bytes;
   return bytes;
+}
+
+std::span<const CrossEdge> Link::edges_of(Rank source) const {
+  return std::ranges::equal_range(edges, source, {}, &CrossEdge::source);
+}
+
+std::int64_t bytes_of(std::span<const CrossEdge> edges) {
+  return std::accumulate(edges.begin(), edges.end(), std::int64_t{0},
+                         [](std::int64_t sum, const CrossEdge& edge) { return sum + edge.bytes; });
 }
 
 namespace {

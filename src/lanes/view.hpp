@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,11 @@ struct Link {
   std::vector<CrossEdge> edges;      ///< ascending (source, destination); the first is the representative edge
 
   [[nodiscard]] std::int64_t bytes() const;
+  [[nodiscard]] std::span<const CrossEdge> edges_of(Rank source) const;
 };
+
+/// Of these edges together, before deduplication.
+[[nodiscard]] std::int64_t bytes_of(std::span<const CrossEdge> edges);
 
 /// The edges of one rank that stay in its region and that no lane may carry, without those to itself.
 struct InsideEdges {

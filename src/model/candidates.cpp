@@ -1,7 +1,6 @@
 #include "model/candidates.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -12,20 +11,9 @@ namespace laneway {
 
 namespace {
 
-std::span<const CrossEdge> edges_of(const Link& link, Rank source) {
-  const auto first = std::lower_bound(link.edges.begin(), link.edges.end(), CrossEdge{source, 0, 0});
-  const auto last = std::lower_bound(first, link.edges.end(), CrossEdge{source + 1, 0, 0});
-  return {first, last};
-}
-
 /// Of a lane, each of so many bytes; 0: it is one.
 std::int64_t messages(std::int64_t lane_bytes, std::int64_t message_bytes) {
   return message_bytes == 0 ? 1 : std::max<std::int64_t>(1, (lane_bytes + message_bytes - 1) / message_bytes);
-}
-
-std::int64_t total_bytes(std::span<const CrossEdge> edges) {
-  return std::accumulate(edges.begin(), edges.end(), std::int64_t{0},
-                         [](std::int64_t sum, const CrossEdge& edge) { return sum + edge.bytes; });
 }
 
 }  // namespace
@@ -112,8 +100,8 @@ void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, Nod
       source = std::lower_bound(link.sources.begin(), link.sources.end(), piece.source,
                                 [](const SourceBytes& s, Rank rank) { return s.rank < rank; });
     const double part = static_cast<double>(piece.bytes()) / static_cast<double>(source->bytes);
-    const std::span<const CrossEdge> edges = edges_of(link, piece.source);
-    const bool shares = merged && (links == nullptr || total_bytes(edges) > source->bytes);
+    const std::span<const CrossEdge> edges = link.edges_of(piece.source);
+    const bool shares = merged && (links == nullptr || bytes_of(edges) > source->bytes);
     std::int64_t at = 0;
     for (const CrossEdge& edge : edges) {
       const std::int64_t own = std::min(piece.end, at + edge.bytes) - std::max(piece.begin, at);

@@ -381,8 +381,9 @@ Round Planner::tell_blocks() {
 
 InsideEdges Planner::inside_edges() const {
   InsideEdges inside;
+  if (relays_inside_) return inside;
   const auto stays = [&](const Edge& edge) {
-    return !edge.ranges.empty() && edge.peer != rank_ && region_of(edge.peer) == region_.id && !crosses(edge);
+    return !edge.ranges.empty() && edge.peer != rank_ && region_of(edge.peer) == region_.id;
   };
   for (const Edge& edge : pattern_.out) {
     if (!stays(edge)) continue;
@@ -706,12 +707,10 @@ void Planner::for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const
     if (lane.receiver != receiver || !lane.carries_for(destination)) continue;
     for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
       if (!is_cut(lane, lane.pieces[p])) continue;
-      const std::vector<CrossEdge>& edges = in_link(lane.from_region).edges;
-      const CrossEdge first{lane.pieces[p].source, destination, 0};
-      int ordinal = 0;
-      for (auto e = std::lower_bound(edges.begin(), edges.end(), first);
-           e != edges.end() && e->source == first.source && e->destination == destination; ++e)
-        f(static_cast<int>(l), static_cast<int>(p), ordinal++);
+      const std::span<const CrossEdge> edges = in_link(lane.from_region).edges_of(lane.pieces[p].source);
+      const std::size_t count = std::ranges::equal_range(edges, destination, {}, &CrossEdge::destination).size();
+      for (std::size_t ordinal = 0; ordinal < count; ++ordinal)
+        f(static_cast<int>(l), static_cast<int>(p), static_cast<int>(ordinal));
     }
   }
 }

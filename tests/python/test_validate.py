@@ -50,6 +50,15 @@ def test_payback_counts_exchanges():
     assert case({"direct": 1.0, "split": 1.9}, {"split": 1.0}, "split", init=init).payback == float("inf")
 
 
+def test_costly_setups_count_where_a_relay_is_chosen():
+    def chosen(strategy, init):
+        return case({"direct": 2.0, "split": 1.0}, {"split": 1.0}, strategy, init={"direct": 1.0, "split": 2.0, "auto": init})
+
+    score = Score.of([chosen("split", 2.2), chosen("split", 2.7), chosen("direct", 9.0)])
+    assert score.init_ratio == pytest.approx(1.225)
+    assert score.costly_init == 1
+
+
 def record(candidate, median, **more):
     return {
         "benchmark": "neighbor", "op": "allgather", "pattern": "p", "bytes": 8, "candidate": candidate,
