@@ -122,7 +122,8 @@ def run_all(points: Sequence[Runnable], jobs: int | None = None) -> list[list[Re
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
     with Progress(*columns) as progress, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         task = progress.add_task("points", total=len(points), completed=len(found))
-        waiting = {pool.submit(points[index].run, kept): index for index, kept in missing.items()}
+        # The last are the largest clusters: begun first, none of them is left for the end.
+        waiting = {pool.submit(points[index].run, kept): index for index, kept in reversed(missing.items())}
         try:
             for done in as_completed(waiting):
                 found[waiting[done]] = done.result()
