@@ -164,11 +164,11 @@ _SIZES = {
     16: (2**18, 2**20, 2**24, 2**30),
     32: (2**18, 2**20, 2**30),
     64: (2**18, 2**30),
-    128: (2**18,),
+    128: (2**18, 2**30),
 }
 _MOST_MOVED = 2**20
 # Messages of a block that is not moved, by GCDs, but not so many that they are shorter.
-_MESSAGES = {8: 256, 16: 64, 32: 64, 64: 16}
+_MESSAGES = {8: 256, 16: 64, 32: 64, 64: 16, 128: 8}
 _LEAST_MESSAGE = 57344
 # (figure, its nodes): largest speedup that the text states.
 _PUBLISHED = {
