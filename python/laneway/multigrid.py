@@ -26,15 +26,14 @@ MACHINE = "lassen"
 RANKS_OF_NODE = 16
 RANKS = (64, 128, 256, 512, 1024, 2048)
 STRATEGIES = ("direct", "three_step_nodedup", "three_step", "auto")
+_OTHERS = ("two_step", "grouped", "split", "load_aware", "common_neighborhood")  # that auto chooses from
+# What is simulated in one run: a level on 2,048 ranks is to take no more than two minutes.
+_RUNS = (STRATEGIES[:3], STRATEGIES[3:])
 # What the paper calls them: partially and fully optimized.
 NAMES = {"direct": "standard", "three_step_nodedup": "partial", "three_step": "full", "auto": "auto"}
 _STRONG_GRID = (1024, 512)
 _QUICK_RANKS = 256
-_ALL_SIMULATED_RANKS = 512  # on more only standard and auto are
 _EVERY_STRATEGY_RANKS = (256, 2048)
-# For `direct`, each edge a message, stands standard, the loop of these.
-_EVERY_STRATEGY = ("auto", "two_step", "grouped", "split", "load_aware", "common_neighborhood", "three_step", "three_step_nodedup")
-_SIMULATED_RANKS = 2048
 # A solver uses each level's exchange some hundred times and more.
 _VARIABLES = (("LANEWAY_EXCHANGES", "1000"),)
 # Speedups over standard on 2,048 ranks, as the text states them.
@@ -123,25 +122,24 @@ def _point(problem: Problem, file: Path, strategies: Sequence[str]) -> Point:
 
 @dataclass(frozen=True)
 class LevelOf:
-    """One level of a problem: what the plans say, and simulated times where there are any."""
+    """One level of a problem: what the plans say, and simulated times."""
 
     problem: Problem
     level: int
     planned: dict[str, Record]
     simulated: dict[str, Record]
-    by_max_rate: Record | None = None  #: of ``auto`` that chooses by this model
+    by_max_rate: Record  #: of ``auto`` that chooses by this model
 
     def predicted(self, strategy: str) -> float:
         return number(self.planned[strategy], "predicted_s") or 0.0
 
-    def seconds(self, strategy: str) -> float | None:
+    def seconds(self, strategy: str) -> float:
         """Simulated; standard is a loop of messages without this library."""
-        record = self.simulated.get("mpi" if strategy == "direct" else strategy)
-        return number(record, "median_s") if record else None
+        return _seconds(self.simulated["mpi" if strategy == "direct" else strategy])
 
     def max_rate(self, strategy: str) -> float:
         """By the max-rate model, in which a rank's messages take their latencies one after another; ``auto`` goes by it, too."""
-        record = self.by_max_rate if strategy == "auto" and self.by_max_rate else self.planned[strategy]
+        record = self.by_max_rate if strategy == "auto" else self.planned[strategy]
         return number(record, "max_rate_s") or 0.0
 
     def least(self, kind: str) -> float | None:
@@ -149,11 +147,9 @@ class LevelOf:
         keys = {"predicted": "least_s", "max-rate": "least_max_rate_s"}
         return number(next(iter(self.planned.values())), keys[kind]) if kind in keys else None
 
-    def setup(self, strategy: str) -> tuple[float, float] | None:
+    def setup(self, strategy: str) -> tuple[float, float]:
         """Virtual seconds of creating the topology, and of init."""
-        record = self.simulated.get(strategy)
-        if record is None:
-            return None
+        record = self.simulated[strategy]
         init = number(record, "init_s") or 0.0
         return (number(record, "setup_s") or 0.0) - init, init
 
@@ -164,8 +160,7 @@ class LevelOf:
         keys = ("node_messages_max", "net_messages_max", "net_messages_total", "net_bytes_max", "net_bytes_total")
         table = []
         for strategy, record in self.planned.items():
-            seconds = self.seconds(strategy)
-            setup = self.setup(strategy) or ("", "")
+            creation, init = self.setup(strategy)
             table.append(
                 {
                     "scaling": self.problem.scaling,
@@ -180,11 +175,9 @@ class LevelOf:
                     "max_rate_s": rounded(self.max_rate(strategy)),
                     "least_s": rounded(self.least("predicted") or 0.0),
                     "least_max_rate_s": rounded(self.least("max-rate") or 0.0),
-                    "simulated_s": "" if seconds is None else rounded(seconds),
-                    **{
-                        key: rounded(part) if isinstance(part, float) else part
-                        for key, part in zip(("creation_s", "init_s"), setup, strict=True)
-                    },
+                    "simulated_s": rounded(self.seconds(strategy)),
+                    "creation_s": rounded(creation),
+                    "init_s": rounded(init),
                 }
             )
         return table
@@ -201,8 +194,14 @@ def _by_candidate(records: Iterable[Record]) -> dict[str, Record]:
     return {str(record["candidate"]): record for record in records}
 
 
+def simulate(levels_of: Sequence[tuple[Problem, Path]], runs: Sequence[Sequence[str]]) -> list[dict[str, Record]]:
+    """Of each level the records of these strategies, and of the loop of messages."""
+    records = iter(points.run_all([_point(problem, file, run) for problem, file in levels_of for run in runs]))
+    return [_by_candidate(record for _ in runs for record in next(records)) for _ in levels_of]
+
+
 def find(wanted: Sequence[Problem], console: Console) -> list[LevelOf]:
-    """All levels of the problems, planned on all ranks, and simulated on up to a number of them."""
+    """All levels of the problems, planned on all ranks, and simulated."""
     own: dict[Problem, list[Path]] = {}
     for problem in wanted:
         same = [other.ranks for other in wanted if (other.nx, other.ny) == (problem.nx, problem.ny)]
@@ -215,76 +214,60 @@ def find(wanted: Sequence[Problem], console: Console) -> list[LevelOf]:
         for (problem, paths), records, automatic in zip(own.items(), planned, by_max_rate, strict=True)
         for i, file in enumerate(paths)
     ]
-    simulated = [(problem, file) for problem, file, *_ in files if problem.ranks <= _SIMULATED_RANKS]
-    some = [_point(*one, STRATEGIES if one[0].ranks <= _ALL_SIMULATED_RANKS else ("auto",)) for one in simulated]
-    times = dict(zip(simulated, points.run_all(some), strict=True))
+    simulated = simulate([(problem, file) for problem, file, *_ in files], _RUNS)
     return [
-        LevelOf(problem, _level_of(file), _by_candidate(records), _by_candidate(times.get((problem, file), [])), automatic)
-        for problem, file, records, automatic in files
+        LevelOf(problem, _level_of(file), _by_candidate(records), found, automatic)
+        for (problem, file, records, automatic), found in zip(files, simulated, strict=True)
     ]
 
 
 #: What the seconds of a level may come from.
-_SECONDS: dict[str, Callable[[LevelOf, str], float | None]] = {
+_SECONDS: dict[str, Callable[[LevelOf, str], float]] = {
     "predicted": LevelOf.predicted,
     "max-rate": LevelOf.max_rate,
     "simulated": LevelOf.seconds,
 }
 
 
-def _total(some: Sequence[LevelOf], strategy: str, kind: str) -> float | None:
-    seconds = [_SECONDS[kind](level, strategy) for level in some]
-    known = [value for value in seconds if value is not None]
-    return sum(known) if known and len(known) == len(seconds) else None
+def _total(some: Sequence[LevelOf], strategy: str, kind: str) -> float:
+    return sum(_SECONDS[kind](level, strategy) for level in some)
 
 
 def _ratio(some: Sequence[LevelOf], strategy: str, kind: str) -> str:
-    standard, own = (_total(some, name, kind) for name in ("direct", strategy))
-    return f"{standard / own:.2f}" if standard and own else "-"
+    return f"{_total(some, 'direct', kind) / _total(some, strategy, kind):.2f}"
 
 
 def _least(some: Sequence[LevelOf], strategy: str, kind: str) -> str:
     """The part of a strategy's time that no plan can do without."""
-    least = [level.least(kind) for level in some]
-    own = _total(some, strategy, kind)
-    return f"{sum(value or 0.0 for value in least) / own:.2f}" if own and None not in least else "-"
+    return f"{sum(level.least(kind) or 0.0 for level in some) / _total(some, strategy, kind):.2f}"
 
 
-def _setup_total(some: Sequence[LevelOf], strategy: str) -> tuple[float, float] | None:
+def _setup_total(some: Sequence[LevelOf], strategy: str) -> tuple[float, float]:
     """Virtual seconds of creation and of init, once for each level."""
-    known = [setup for level in some if (setup := level.setup(strategy)) is not None]
-    return (sum(s[0] for s in known), sum(s[1] for s in known)) if known and len(known) == len(some) else None
+    setups = [level.setup(strategy) for level in some]
+    return sum(creation for creation, _ in setups), sum(init for _, init in setups)
 
 
-def payback(extra: float, some: Sequence[LevelOf], strategy: str, kind: str) -> float | None:
-    """Exchanges of all levels after which ``extra`` seconds of setup are earned, against standard; None for never."""
+def payback(some: Sequence[LevelOf], strategy: str, kind: str) -> float | None:
+    """Exchanges of all levels that earn what init takes longer than that of standard; None for never."""
     standard, own = (_total(some, name, kind) for name in ("direct", strategy))
-    return extra / (standard - own) if standard and own and own < standard else None
+    extra = _setup_total(some, strategy)[1] - _setup_total(some, "direct")[1]
+    return extra / (standard - own) if own < standard else None
 
 
 def _print_setups(console: Console, by_problem: dict[Problem, list[LevelOf]]) -> None:
-    """Figures 6 and 7. Beyond what is simulated, init is that of the most ranks that are."""
+    """Figures 6 and 7."""
     table = Table(title="creation of topologies and init, all levels, virtual ms; exchanges that earn what init takes longer than that of standard")
     for column in ("scaling", "ranks", "creation", "init: " + " / ".join(NAMES.values())):
         table.add_column(column, justify="right")
     for kind in _SECONDS:
         table.add_column(f"payback, {kind}", justify="right")
-    last: dict[str, list[LevelOf]] = {}
     for problem, own in by_problem.items():
-        if _setup_total(own, "direct"):
-            last[problem.scaling] = own
-        setups = {s: _setup_total(last.get(problem.scaling, []), s) for s in STRATEGIES}
-        if not all(setups.values()):
-            continue
-        init = {s: setup[1] for s, setup in setups.items() if setup}
-        creation = setups["direct"][0] if setups["direct"] else 0.0
-        measured = last[problem.scaling] is own
-        row = [problem.scaling, str(problem.ranks), f"{1e3 * creation:.2f}" if measured else ""]
-        row.append(" / ".join(f"{1e3 * init[s]:.2f}" for s in STRATEGIES) if measured else "")
+        row = [problem.scaling, str(problem.ranks), f"{1e3 * _setup_total(own, 'direct')[0]:.2f}"]
+        row.append(" / ".join(f"{1e3 * _setup_total(own, s)[1]:.2f}" for s in STRATEGIES))
         for kind in _SECONDS:
-            found = [payback(init[s] - init["direct"], own, s, kind) for s in STRATEGIES[1:]]
-            known = _total(own, "direct", kind) is not None
-            row.append(" / ".join("never" if x is None else f"{x:.0f}" for x in found) if known else "-")
+            found = [payback(own, s, kind) for s in STRATEGIES[1:]]
+            row.append(" / ".join("never" if x is None else f"{x:.0f}" for x in found))
         table.add_row(*row)
     console.print(table)
 
@@ -292,26 +275,17 @@ def _print_setups(console: Console, by_problem: dict[Problem, list[LevelOf]]) ->
 def _setup_lines(by_problem: dict[Problem, list[LevelOf]]) -> list[tuple[str, str, float, float]]:
     """Panels, lines, x and ms: creation by ranks, and what so many exchanges take on the most ranks, init included."""
     lines = []
-    last: dict[str, list[LevelOf]] = {}
     for problem, own in by_problem.items():
-        setups = {s: _setup_total(own, s) for s in STRATEGIES}
-        if all(setups.values()):
-            last[problem.scaling] = own
-            for s, setup in setups.items():
-                if setup:
-                    lines.append((f"{problem.scaling}: init of all levels", NAMES[s], float(problem.ranks), 1e3 * setup[1]))
-            if setups["direct"]:
-                lines.append((f"{problem.scaling}: init of all levels", "creation", float(problem.ranks), 1e3 * setups["direct"][0]))
+        panel = f"{problem.scaling}: init of all levels"
+        lines += [(panel, NAMES[s], float(problem.ranks), 1e3 * _setup_total(own, s)[1]) for s in STRATEGIES]
+        lines.append((panel, "creation", float(problem.ranks), 1e3 * _setup_total(own, "direct")[0]))
     largest = max(problem.ranks for problem in by_problem)
     for problem, own in by_problem.items():
-        if problem.ranks != largest or problem.scaling not in last:
-            continue
-        for s in STRATEGIES:
-            setup, seconds = _setup_total(last[problem.scaling], s), _total(own, s, "max-rate")
-            for exchanges in (1, 2, 4, 8, 16, 32, 64, 128):
-                if setup and seconds:
-                    panel = f"{problem.scaling}, {largest} ranks: init and exchanges"
-                    lines.append((panel, NAMES[s], float(exchanges), 1e3 * (setup[1] + exchanges * seconds)))
+        if problem.ranks == largest:
+            panel = f"{problem.scaling}, {largest} ranks: init and exchanges"
+            for s in STRATEGIES:
+                init, seconds = _setup_total(own, s)[1], _total(own, s, "simulated")
+                lines += [(panel, NAMES[s], float(n), 1e3 * (init + n * seconds)) for n in (1, 2, 4, 8, 16, 32, 64, 128)]
     return lines
 
 
@@ -356,43 +330,44 @@ def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
     results.write_csv(output / "hypre.csv", [row for level in found for row in level.rows()])
     figures.draw_lines(
         [
-            figures.Value(f"{problem.scaling} scaling, {kind}", NAMES[strategy], problem.ranks, 1e3 * seconds)
+            figures.Value(f"{problem.scaling} scaling, {kind}", NAMES[strategy], problem.ranks, 1e3 * _total(own, strategy, kind))
             for kind in ("predicted", "simulated")
             for problem, own in by_problem.items()
             for strategy in STRATEGIES
-            if (seconds := _total(own, strategy, kind))
         ],
         "ranks",
         "ms, sum of all levels",
         output / "hypre.svg",
     )
     setups = [figures.Value(*line) for line in _setup_lines(by_problem)]
-    if setups:
-        figures.draw_lines(setups, "ranks; exchanges", "ms", output / "hypre-setup.svg", logarithmic=True, columns=2)
+    figures.draw_lines(setups, "ranks; exchanges", "ms", output / "hypre-setup.svg", logarithmic=True, columns=2)
     console.print(f"{output / 'hypre.csv'}, {output / 'hypre.svg'}, {output / 'hypre-setup.svg'}")
 
 
 def fixed(output: Path, console: Console, *, quick: bool = False) -> None:
     """What ``auto`` saves against each strategy on all levels; on 2,048 ranks, which take more than an hour, too, unless ``quick``."""
     wanted = problems([ranks for ranks in _EVERY_STRATEGY_RANKS if not quick or ranks <= _QUICK_RANKS])
+    strategies = (*STRATEGIES[1:], *_OTHERS)
     table = Table(title="speedup over standard, sum of all levels, simulated")
-    for column in ("scaling", "ranks", *_EVERY_STRATEGY, "best of each level"):
+    for column in ("scaling", "ranks", *strategies, "best of each level"):
         table.add_column(column, justify="right")
     rows: list[dict[str, object]] = []
+    levels_of = [(problem, file) for problem in wanted for file in levels(problem, [problem.ranks])]
+    times = dict(zip(levels_of, simulate(levels_of, (*_RUNS, _OTHERS)), strict=True))
     for problem in wanted:
-        files = levels(problem, [problem.ranks])
-        times = [
-            {name: _seconds(record) for name, record in _by_candidate(records).items()}
-            for records in points.run_all([_point(problem, file, _EVERY_STRATEGY) for file in files])
-        ]
-        standard = sum(level["mpi"] for level in times)
-        sums = [sum(level[name] for level in times) for name in _EVERY_STRATEGY]
-        sums.append(sum(min(level.values()) for level in times))
+        own = {
+            _level_of(file): {name: _seconds(records[name]) for name in ("mpi", *strategies)}
+            for (other, file), records in times.items()
+            if other == problem
+        }
+        standard = sum(level["mpi"] for level in own.values())
+        sums = [sum(level[name] for level in own.values()) for name in strategies]
+        sums.append(sum(min(level.values()) for level in own.values()))
         table.add_row(problem.scaling, str(problem.ranks), *(f"{standard / seconds:.2f}" for seconds in sums))
         rows += [
-            {"scaling": problem.scaling, "ranks": problem.ranks, "level": _level_of(file), "strategy": name, "simulated_s": rounded(seconds)}
-            for file, level in zip(files, times, strict=True)
-            for name, seconds in level.items()
+            {"scaling": problem.scaling, "ranks": problem.ranks, "level": level, "strategy": name, "simulated_s": rounded(seconds)}
+            for level, found in own.items()
+            for name, seconds in found.items()
         ]
     console.print(table)
     results.write_csv(output / "hypre-fixed.csv", rows)
