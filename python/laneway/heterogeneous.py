@@ -83,7 +83,7 @@ MATRICES = {
     "unordered 2-D mesh": "delaunay:n=131072,seed=1,curve=0",
 }
 VALIDATED = "plate, 27 points"
-COUNTS = (8, 16, 40)
+COUNTS = (8, 16, 40, 80)
 
 
 def _point(nodes: int, way: Way, candidates: Iterable[str], pattern: str, sizes: Sequence[int], file: Path | None = None) -> Point:
