@@ -64,8 +64,6 @@ WAYS = (
 )
 STANDARD = WAYS[0].name
 SPMV_WAYS = tuple(way for way in WAYS if not way.single)
-# Several processes of each GPU are simulated on so many GPUs at most.
-_MOST_DD_GPUS = 20
 
 # Figure 4.3: nodes that a node sends to, messages of a node, bytes of a message.
 SCENARIOS = tuple((nodes, messages) for nodes in (4, 16) for messages in (32, 256))
@@ -164,17 +162,11 @@ def _scenario_pattern(nodes: int, messages: int, way: Way) -> str:
     return f"nodes:size={GPUS},to={nodes},messages={messages},single={int(way.single)}"
 
 
-def _affordable(ways: Sequence[Way], gpus: int) -> list[Way]:
-    return [way for way in ways if way.processes == 1 or gpus <= _MOST_DD_GPUS]
-
-
 def scenarios(
     shapes: Sequence[tuple[int, int]], sizes: Mapping[int, Sequence[int]], ways: Sequence[Way] = WAYS
 ) -> list[Case]:
     """Every node sends so many messages to so many others, which are all that there are; sizes by number of nodes."""
-    wanted = [
-        (shape, way, names) for shape in shapes for way, names in _grouped(_affordable(ways, (shape[0] + 1) * GPUS))
-    ]
+    wanted = [(shape, way, names) for shape in shapes for way, names in _grouped(ways)]
     found = points.run_all(
         [
             _point(shape[0] + 1, way, names, _scenario_pattern(*shape, way), sizes[shape[0]])
@@ -244,8 +236,7 @@ def products(matrices: dict[str, str], counts: Sequence[int], ways: Sequence[Way
     for name, matrix in matrices.items():
         folder = _halos(matrix, counts)
         for count in counts:
-            own = _grouped(_affordable(ways, count))
-            wanted += [(name, count, folder / f"{count}.halo", way, names) for way, names in own]
+            wanted += [(name, count, folder / f"{count}.halo", way, names) for way, names in _grouped(ways)]
     found = points.run_all(
         [_point(count // GPUS, way, names, f"halo:{file}", (size,), file) for _, count, file, way, names in wanted]
     )
