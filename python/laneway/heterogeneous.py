@@ -7,8 +7,6 @@ point-to-point communication on heterogeneous architectures, Figures 2.6, 4.2, 4
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -211,22 +209,16 @@ def as_scenarios(cases: Iterable[Case], *, simulated: bool) -> list[model.Scenar
 def _halos(matrix: str, counts: Sequence[int]) -> Path:
     """The folder with what so many GPUs exchange, ``GPUS.halo``."""
     program = Path(find_local_tool("laneway-bench"))
-    folder = points.folder() / f"halos-{points.digest(program.read_bytes(), matrix.encode())}"
-    missing = [count for count in counts if not (folder / f"{count}.halo").is_file()]
-    if not missing:
-        return folder
-    folder.mkdir(exist_ok=True)
-    making = folder / f"making-{os.getpid()}"
-    argv = [str(program), "halos", "--matrix", matrix, "--for-ranks", ",".join(map(str, missing)), "--output", str(making)]
-    try:
+    name = f"halos-{points.digest(program.read_bytes(), matrix.encode())}"
+
+    def make(target: Path, missing: list[str]) -> None:
+        ranks = ",".join(file.removesuffix(".halo") for file in missing)
+        argv = [str(program), "halos", "--matrix", matrix, "--for-ranks", ranks, "--output", str(target)]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise UserError(f"{' '.join(argv)} failed: {done.stderr.strip()}", 1)
-        for file in making.glob("*.halo"):
-            file.replace(folder / file.name)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    return folder
+
+    return points.made_once(name, [f"{count}.halo" for count in counts], make)
 
 
 def products(matrices: dict[str, str], counts: Sequence[int], ways: Sequence[Way] = SPMV_WAYS) -> list[Case]:

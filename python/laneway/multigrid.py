@@ -6,8 +6,6 @@ Figures 8 to 13.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,22 +70,15 @@ def _halos(problem: Problem, ranks: Sequence[int]) -> Path:
     """The folder with what each level exchanges: a folder for each number of ranks, made by hypre on one rank."""
     program = Path(find_program("laneway-bench", "openmpi"))
     grid = ["amg", "--nx", str(problem.nx), "--ny", str(problem.ny)]
-    folder = points.folder() / f"halos-{points.digest(program.read_bytes(), repr(grid).encode())}"
-    missing = [count for count in sorted(set(ranks)) if not (folder / str(count)).is_dir()]
-    if not missing:
-        return folder
-    folder.mkdir(exist_ok=True)
-    making = folder / f"making-{os.getpid()}"
-    arguments = [*grid, "--for-ranks", ",".join(map(str, missing)), "--write-halos", str(making)]
-    try:
-        with (folder / "log").open("wb") as log:
+    name = f"halos-{points.digest(program.read_bytes(), repr(grid).encode())}"
+
+    def make(target: Path, missing: list[str]) -> None:
+        arguments = [*grid, "--for-ranks", ",".join(missing), "--write-halos", str(target)]
+        with (target.parent / "log").open("wb") as log:
             if launch.run(launch.Job([str(program), *arguments], Local(), ranks=1), log) != 0:
                 raise UserError(f"laneway-bench {' '.join(arguments)} failed; {log.name} says why", 1)
-        for count in missing:
-            (making / str(count)).replace(folder / str(count))
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    return folder
+
+    return points.made_once(name, [str(count) for count in sorted(set(ranks))], make)
 
 
 def _level_of(path: Path) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,22 @@ def digest(*parts: bytes) -> str:
     for part in parts:
         result.update(hashlib.sha256(part).digest())
     return result.hexdigest()[:32]
+
+
+def made_once(name: str, entries: Sequence[str], make: Callable[[Path, list[str]], None]) -> Path:
+    """The folder of this name, with all entries: ``make`` writes those that are missing into another folder."""
+    target = folder() / name
+    missing = [entry for entry in entries if not (target / entry).exists()]
+    if missing:
+        target.mkdir(exist_ok=True)
+        making = target / f"making-{os.getpid()}"
+        try:
+            make(making, missing)
+            for entry in missing:
+                (making / entry).replace(target / entry)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+    return target
 
 
 class Runnable(Protocol):

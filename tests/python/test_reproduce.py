@@ -99,3 +99,25 @@ def test_records_are_kept_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert points.run_all(wanted) == [[{"bytes": 1}]] * 2
     assert points.run_all([*wanted, wanted[0]]) == [[{"bytes": 1}]] * 3
     assert len(runs) == 2
+
+
+def test_what_is_missing_of_a_folder_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "folder", lambda: tmp_path)
+    made: list[list[str]] = []
+
+    def make(target: Path, missing: list[str]) -> None:
+        made.append(missing)
+        target.mkdir()
+        for entry in missing:
+            (target / entry).write_text(entry)
+
+    def fail(target: Path, missing: list[str]) -> None:
+        make(target, missing)
+        raise UserError("no")
+
+    assert points.made_once("halos", ["8", "16"], make) == tmp_path / "halos"
+    with pytest.raises(UserError):
+        points.made_once("halos", ["16", "32"], fail)
+    points.made_once("halos", ["16", "32"], make)
+    assert made == [["8", "16"], ["32"], ["32"]]
+    assert sorted(path.name for path in (tmp_path / "halos").iterdir()) == ["16", "32", "8"]
