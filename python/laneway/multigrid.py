@@ -25,7 +25,7 @@ RANKS_OF_NODE = 16
 RANKS = (64, 128, 256, 512, 1024, 2048)
 STRATEGIES = ("direct", "three_step_nodedup", "three_step", "auto")
 _OTHERS = ("two_step", "grouped", "split", "load_aware", "common_neighborhood")  # that auto chooses from
-# What is simulated in one run: a level on 2,048 ranks is to take no more than two minutes.
+# What one run simulates: of a level on 2,048 ranks in up to four minutes of a processor.
 _RUNS = (STRATEGIES[:3], STRATEGIES[3:])
 # What the paper calls them: partially and fully optimized.
 NAMES = {"direct": "standard", "three_step_nodedup": "partial", "three_step": "full", "auto": "auto"}
