@@ -127,20 +127,15 @@ class Point:
 
 
 def run_all(points: Sequence[Runnable], jobs: int | None = None) -> list[list[Record]]:
-    """The records of every point; those that are known already take no time."""
-    found: dict[int, list[Record]] = {}
-    missing: dict[int, Path] = {}
-    for index, point in enumerate(points):
-        kept = folder() / f"{point.key()}.jsonl"
-        if kept.is_file():
-            found[index] = results.read(kept)
-        else:
-            missing[index] = kept
+    """The records of every point; those that are known already take no time, and equal ones run once."""
+    kept = [folder() / f"{point.key()}.jsonl" for point in points]
+    found = {path: results.read(path) for path in kept if path.is_file()}
+    missing = {path: point for path, point in zip(kept, points, strict=True) if path not in found}
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
     with Progress(*columns) as progress, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        task = progress.add_task("points", total=len(points), completed=len(found))
+        task = progress.add_task("points", total=len(found) + len(missing), completed=len(found))
         # The last are the largest clusters: begun first, none of them is left for the end.
-        waiting = {pool.submit(points[index].run, kept): index for index, kept in reversed(missing.items())}
+        waiting = {pool.submit(point.run, path): path for path, point in reversed(missing.items())}
         try:
             for done in as_completed(waiting):
                 found[waiting[done]] = done.result()
@@ -148,4 +143,4 @@ def run_all(points: Sequence[Runnable], jobs: int | None = None) -> list[list[Re
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [found[index] for index in range(len(points))]
+    return [found[path] for path in kept]
