@@ -344,13 +344,10 @@ def fixed(output: Path, console: Console, *, quick: bool = False) -> None:
         table.add_column(column, justify="right")
     rows: list[dict[str, object]] = []
     levels_of = [(problem, file) for problem in wanted for file in levels(problem, [problem.ranks])]
-    times = dict(zip(levels_of, simulate(levels_of, (*_RUNS, _OTHERS)), strict=True))
-    for problem in wanted:
-        own = {
-            _level_of(file): {name: _seconds(records[name]) for name in ("mpi", *strategies)}
-            for (other, file), records in times.items()
-            if other == problem
-        }
+    by_problem: dict[Problem, dict[int, dict[str, float]]] = {problem: {} for problem in wanted}
+    for (problem, file), records in zip(levels_of, simulate(levels_of, (*_RUNS, _OTHERS)), strict=True):
+        by_problem[problem][_level_of(file)] = {name: _seconds(records[name]) for name in ("mpi", *strategies)}
+    for problem, own in by_problem.items():
         standard = sum(level["mpi"] for level in own.values())
         sums = [sum(level[name] for level in own.values()) for name in strategies]
         sums.append(sum(min(level.values()) for level in own.values()))
