@@ -1,0 +1,41 @@
+"""The tables of environment variables, the sources that read them, and the page for users say the same."""
+
+import re
+
+from laneway.paths import root
+
+_READ = re.compile(r'"(LANEWAY_[A-Z0-9_]+)"')
+_FOLDERS = ("src", "bench", "plugins", "integrations", "simulator", "examples", "fortran", "python")
+_READ_BY_TESTS = re.compile(r'getenv\("(LANEWAY_[A-Z0-9_]+)"\)')
+_ENDINGS = {".c", ".cpp", ".hpp", ".h", ".py", ".F90"}
+_TABLES = ("src/core/environment.cpp", "src/mpi/hints.cpp")
+
+
+def _listed() -> list[str]:
+    return [name for table in _TABLES for name in _READ.findall((root() / table).read_text())]
+
+
+def _read() -> set[str]:
+    names = set(re.findall(r"\$\{(LANEWAY_[A-Z0-9_]+):-", (root() / "dev").read_text()))
+    for folder, read in (*((folder, _READ) for folder in _FOLDERS), ("tests", _READ_BY_TESTS)):
+        for file in (root() / folder).rglob("*"):
+            if file.suffix in _ENDINGS and str(file.relative_to(root())) not in _TABLES:
+                names |= set(read.findall(file.read_text(errors="replace")))
+    return names
+
+
+def test_each_variable_is_listed_once() -> None:
+    assert len(_listed()) == len(set(_listed()))
+
+
+def test_what_is_read_is_listed_and_what_is_listed_is_read() -> None:
+    hints = set(_READ.findall((root() / "src/mpi/hints.cpp").read_text()))
+    listed = set(_listed())
+    assert _read() - listed == set()
+    assert listed - hints - _read() == set()
+
+
+def test_the_page_for_users_has_each_of_them() -> None:
+    page = set(re.findall(r"`(LANEWAY_[A-Z0-9_]+)`", (root() / "docs/hints.md").read_text()))
+    assert set(_listed()) - page == set()
+    assert page - set(_listed()) == set()
