@@ -76,16 +76,52 @@ Request& startable(LNW_Request request, Argument argument = {}) {
   return idle;
 }
 
-/// Requests that are to be active together have no staging memory in common.
-void check_staging(std::span<const LNW_Request> requests) {
-  for (std::size_t i = 1; i < requests.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      require(!request_of(requests[i]).shares_staging_with(request_of(requests[j])), ErrorKind::request, [&] {
-        return Argument{"array_of_requests", static_cast<int>(i)}.text() +
-               " shares its staging memory (lnw_shared_staging) with " +
-               Argument{"array_of_requests", static_cast<int>(j)}.text();
+/// Requests that are to be active together: each once, and no two with staging memory in common. They are claimed one
+/// after another, and given back if one of them cannot be, so that then none is started.
+class Together {
+ public:
+  explicit Together(std::span<const LNW_Request> requests) : requests_(requests) {
+    try {
+      for (; claimed_ < requests_.size(); ++claimed_) claim(claimed_);
+    } catch (...) {
+      give_back(0);
+      throw;
+    }
+  }
+  ~Together() { give_back(started_); }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+
+  void start() {
+    while (started_ < requests_.size()) request_of(requests_[started_++]).start_claimed();
+  }
+
+ private:
+  static Argument argument(std::size_t i) { return {"array_of_requests", static_cast<int>(i)}; }
+
+  void claim(std::size_t i) {
+    const LNW_Request request = requests_[i];
+    if (request != LNW_REQUEST_NULL && request_of(request).claim()) return;
+    // Slow: some argument is bad, and is to be named.
+    const auto before = requests_.first(i);
+    require(std::find(before.begin(), before.end(), request) == before.end(), ErrorKind::request,
+            [&] { return argument(i).text() + " appears twice"; });
+    for (std::size_t j = 0; request != LNW_REQUEST_NULL && j < i; ++j)
+      require(!request_of(request).shares_staging_with(request_of(before[j])), ErrorKind::request, [&] {
+        return argument(i).text() + " shares its staging memory (lnw_shared_staging) with " + argument(j).text();
       });
-}
+    (void)startable(request, argument(i));
+    internal_error("a request that can be started cannot be claimed", __FILE__, __LINE__);
+  }
+
+  void give_back(std::size_t first) {
+    for (std::size_t i = first; i < claimed_; ++i) request_of(requests_[i]).unclaim();
+  }
+
+  std::span<const LNW_Request> requests_;
+  std::size_t claimed_ = 0;
+  std::size_t started_ = 0;
+};
 
 Request& persistent(LNW_Request request) {
   Request& found = not_null(request);
@@ -148,16 +184,7 @@ int LNW_Start(LNW_Request* request) {
 
 int LNW_Startall(int count, LNW_Request array_of_requests[]) {
   return guarded(__func__, Requests{count, array_of_requests}, [&] {
-    (void)checked_array(count, array_of_requests);
-    for (int i = 0; i < count; ++i) {
-      require(std::find(array_of_requests, array_of_requests + i, array_of_requests[i]) == array_of_requests + i,
-              ErrorKind::request, [&] {
-                return Argument{"array_of_requests", i}.text() + " appears twice";
-              });
-      startable(array_of_requests[i], {"array_of_requests", i});
-    }
-    check_staging({array_of_requests, static_cast<std::size_t>(count)});
-    for (int i = 0; i < count; ++i) request_of(array_of_requests[i]).start();
+    Together(checked_array(count, array_of_requests)).start();
   });
 }
 

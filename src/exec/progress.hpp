@@ -21,17 +21,19 @@ enum class Progress : std::uint8_t {
 };
 
 class ProgressSlot;
+struct ProgressSlots;
 
 /// Work of this process that is advanced while nobody waits for it, because other ranks depend on it, such as what this
 /// rank relays, or because the progress thread shall do so. No locks: whoever advances work claims its slot by an
 /// atomic, and a slot that another thread holds is skipped.
 class ProgressList {
  public:
-  /// A free slot, or one more; slots are never returned to the system. `work` must outlive the slot's release.
+  /// The first free slot, or one more; slots are never returned to the system. `work` must outlive the slot's release.
   [[nodiscard]] ProgressSlot* acquire(Progressive& work);
 
-  /// Advances all work that is active.
-  void advance();
+  /// Advances all work that is active. Its cost grows with that alone, not with how many slots there are. Returns how
+  /// many slots, and sets of slots, it has looked at.
+  int advance();
 
   /// How much work has been started and is not yet found complete.
   [[nodiscard]] int active() const { return state_.load(std::memory_order_relaxed) & (attendant - 1); }
@@ -56,7 +58,7 @@ class ProgressList {
     if (unattended(state_.fetch_add(difference) + difference)) state_.notify_one();
   }
 
-  std::atomic<ProgressSlot*> first_{nullptr};
+  std::atomic<ProgressSlots*> first_{nullptr};
   std::atomic<int> state_{0};  // active work, and who attends to it in units of `attendant`
 };
 
@@ -66,9 +68,15 @@ inline constinit std::array<ProgressList, 2> progress_lists;
   return progress_lists[static_cast<std::size_t>(progress)];
 }
 
+struct ProgressSet;
+
 /// A place in a list. Only its owner acts on it; any thread may advance the work.
-class ProgressSlot {
+class alignas(64) ProgressSlot {
  public:
+  ProgressSlot() = default;
+  ProgressSlot(const ProgressSlot&) = delete;
+  ProgressSlot& operator=(const ProgressSlot&) = delete;
+
   /// Gives the slot back. Must not be active.
   void release();
 
@@ -83,21 +91,21 @@ class ProgressSlot {
  private:
   friend class ProgressList;
   friend class Activity;
-  enum class State : std::uint8_t { free, idle, active, busy, complete };
+  friend struct ProgressSlots;
+  enum class State : std::uint8_t { idle, active, busy, complete };
 
-  explicit ProgressSlot(ProgressList& list) : list_(list) {}
   [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] bool change(State from, State to) {
     return state_.compare_exchange_strong(from, to, std::memory_order_acquire);
   }
-  void hold(Progressive& work);
+  void hold(Progressive& work, ProgressList& list, ProgressSet& set);
   void advance();
 
-  ProgressList& list_;
-  std::atomic<State> state_{State::busy};
+  std::atomic<State> state_{State::idle};
   Progressive* work_ = nullptr;
+  ProgressList* list_ = nullptr;
+  ProgressSet* set_ = nullptr;
   std::exception_ptr failure_;
-  ProgressSlot* next_ = nullptr;
 };
 
 /// How much work is active that somebody besides its owner advances.

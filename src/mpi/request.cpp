@@ -170,6 +170,25 @@ void Request::start_sharing() {
   exchange_->start();
 }
 
+bool Request::claim() {
+  if (claimed_ || !exchange_ || exchange_->active()) return false;
+  if (arena_ != nullptr && !arena_->claim(this)) return false;
+  claimed_ = true;
+  return true;
+}
+
+void Request::unclaim() {
+  claimed_ = false;
+  if (arena_ != nullptr) arena_->release(this);
+}
+
+void Request::start_claimed() {
+  claimed_ = false;
+  if (arena_ == nullptr) return exchange_->start();
+  const Release release(*this, *arena_);
+  exchange_->start();
+}
+
 bool Request::test_sharing() {
   const Release release(*this, *arena_);
   return !exchange_ || exchange_->test();

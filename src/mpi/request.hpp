@@ -61,6 +61,11 @@ class Request {
     if (arena_ != nullptr) return start_sharing();
     exchange_->start();
   }
+  /// Makes the request, if it is startable, the caller's: nobody else claims it, or memory that it shares, until it has
+  /// been started or given back.
+  [[nodiscard]] bool claim();
+  void unclaim();
+  void start_claimed();
   /// True, and inactive, when complete.
   [[nodiscard]] bool test() {
     if (arena_ != nullptr) return test_sharing();
@@ -110,6 +115,7 @@ class Request {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
   StagingArena* arena_ = nullptr;  // of memory_
+  bool claimed_ = false;
   Reasons reasons_;
   Region node_;
   std::optional<lnw_device_stream> stream_;

@@ -746,6 +746,8 @@ TEST_F(ErrorsTest, Requests) {
   std::array<LNW_Request, 3> twice{requests[0], requests[1], requests[0]};
   expect_error(LNW_Startall(3, twice.data()), MPI_ERR_REQUEST,
                {"LNW_Startall" + here, "array_of_requests[2] appears twice"});
+  EXPECT_MPI(LNW_Startall(2, twice.data()));  // none had been started or kept
+  EXPECT_MPI(LNW_Waitall(2, twice.data(), MPI_STATUSES_IGNORE));
 
   EXPECT_MPI(LNW_Start(&requests[1]));
   expect_error(LNW_Start(&requests[1]), MPI_ERR_REQUEST, {"LNW_Start" + here, "request is active"});

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -29,17 +32,21 @@ class Turns final : public Progressive {
   bool fails_;
 };
 
+enum class First { active, idle };
+
 /// Work with a place in a list.
 class Listed {
  public:
-  Listed(Progress progress, int turns, bool fails = false)
+  Listed(Progress progress, int turns, bool fails = false, First first = First::active)
       : work_(turns, fails), slot_(progress_list(progress).acquire(work_)) {
-    slot_->activate();
+    if (first == First::active) slot_->activate();
   }
   ~Listed() { slot_->release(); }
   Listed(const Listed&) = delete;
   Listed& operator=(const Listed&) = delete;
 
+  void activate() { slot_->activate(); }
+  [[nodiscard]] const ProgressSlot* slot() const { return slot_; }
   [[nodiscard]] int left() const { return work_.left(); }
   [[nodiscard]] bool active() const { return slot_->active(); }
   [[nodiscard]] bool done() const { return slot_->done(); }
@@ -82,6 +89,73 @@ TEST(Progress, AnyCallAdvancesWhatIsListed) {
     EXPECT_FALSE(first.active());
     EXPECT_TRUE(first.test());
   }
+}
+
+using Many = std::vector<std::unique_ptr<Listed>>;
+
+Many make_idle(std::size_t n) {
+  Many made;
+  for (std::size_t i = 0; i < n; ++i)
+    made.push_back(std::make_unique<Listed>(Progress::in_calls, 1, false, First::idle));
+  return made;
+}
+
+TEST(Progress, CostsNoMoreBesideIdleAndFreedWork) {
+  constexpr std::size_t many = 10000;
+  ProgressList& list = progress_list(Progress::in_calls);
+  const auto looks_of_one = [&] {
+    Listed one(Progress::in_calls, 3);
+    (void)list.advance();  // sets that have become idle leave the active ones
+    const int looks = list.advance();
+    one.wait();
+    return looks;
+  };
+  const int alone = looks_of_one();
+  EXPECT_LE(alone, 2);
+  Many idle = make_idle(many);
+  EXPECT_EQ(looks_of_one(), alone);
+  for (const auto& each : idle) each->activate();
+  EXPECT_GE(list.advance(), static_cast<int>(many));
+  for (const auto& each : idle) EXPECT_TRUE(each->test());
+  EXPECT_EQ(looks_of_one(), alone);
+  idle.resize(many / 2);
+  EXPECT_EQ(looks_of_one(), alone);
+  idle.clear();
+  EXPECT_EQ(looks_of_one(), alone);
+}
+
+TEST(Progress, FreedSlotsAreUsedAgain) {
+  std::set<const ProgressSlot*> slots;
+  for (int round = 0; round < 3; ++round) {
+    Many all = make_idle(5000);
+    for (std::size_t i = 0; i < all.size(); i += 2) all[i].reset();
+    for (auto& each : all)
+      if (!each) each = std::make_unique<Listed>(Progress::in_calls, 1, false, First::idle);
+    std::set<const ProgressSlot*> taken;
+    for (const auto& each : all) taken.insert(each->slot());
+    EXPECT_EQ(taken.size(), all.size());
+    slots.merge(taken);
+  }
+  EXPECT_EQ(slots.size(), 5000);
+}
+
+TEST(Progress, ThreadsThatTakeAndFreeSlotsLoseNothing) {
+  const auto use = [] {
+    for (int round = 0; round < 200; ++round) {
+      Many some = make_idle(100);
+      for (const auto& each : some) each->activate();
+      for (const auto& each : some) {
+        each->wait();
+        EXPECT_EQ(each->left(), 0);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(use);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(any_active());
+  (void)progress_list(Progress::in_calls).advance();
+  EXPECT_EQ(progress_list(Progress::in_calls).advance(), 0);
 }
 
 TEST_F(ProgressThread, CompletesItsWorkWhileNobodyCalls) {
