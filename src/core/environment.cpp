@@ -13,6 +13,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_HYPRE_AFTER", "exchanges that hypre runs itself before a package's plan is made"},
     {"LANEWAY_HYPRE_CALLERS", "which exchanges of hypre are taken over: solvers, products, all"},
     {"LANEWAY_HYPRE_TRIAL", "cycles of a multigrid solver with and without plans that are timed"},
+    {"LANEWAY_ENGINE", "0: nothing is registered with the progress engine of the MPI library"},
     {"LANEWAY_DEVICE_PLUGINS", "plugins for devices, as names or paths between colons"},
     {"LANEWAY_DEVICE_AWARE_MPI", "1 or 0: whether the MPI library takes addresses on devices"},
     {"LANEWAY_IPC_CACHE", "how many mappings of other processes' device memory are kept open"},

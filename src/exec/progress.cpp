@@ -1,5 +1,6 @@
 #include "exec/progress.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -126,6 +127,32 @@ int ProgressSlots::advance() {
   return looks;
 }
 
+namespace {
+
+/// Whether this thread is advancing something. In MPI calls that it makes meanwhile the engine may call
+/// progress_in_engine.
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_advancing = false;
+
+class Advancing {
+ public:
+  Advancing() : before_(std::exchange(is_advancing, true)) {}
+  ~Advancing() { is_advancing = before_; }
+  Advancing(const Advancing&) = delete;
+  Advancing& operator=(const Advancing&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace
+
+int progress_in_engine() {
+  const int before = active_work();
+  if (before == 0 || is_advancing || progress_list(Progress::by_thread).attended()) return 0;
+  progress_all();
+  return std::max(0, before - active_work());
+}
+
 ProgressSlot* ProgressList::acquire(Progressive& work) {
   for (std::atomic<ProgressSlots*>* place = &first_;;) {
     ProgressSlots& slots = find_or_make(*place, [] { return std::make_unique<ProgressSlots>(); });
@@ -169,6 +196,7 @@ void ProgressSlot::advance() {
   if (state() != State::active || !change(State::active, State::busy)) return;
   bool complete = true;  // also if it fails
   try {
+    const Advancing advancing;
     complete = work_->progress();
   } catch (...) {
     failure_ = std::current_exception();

@@ -45,6 +45,7 @@ class ProgressList {
   void leave() { change(-attendant); }
 
   /// Whether work is active and nobody attends to it.
+  [[nodiscard]] bool attended() const { return state_.load(std::memory_order_relaxed) >= attendant; }
   [[nodiscard]] bool unattended() const { return unattended(state_.load(std::memory_order_relaxed)); }
   void wait_until_unattended() const {
     for (int state = state_.load(); !unattended(state); state = state_.load()) state_.wait(state);
@@ -121,6 +122,11 @@ inline void progress_all() {
   if (!any_active()) return;
   for (ProgressList& list : progress_lists) list.advance();
 }
+
+/// For the progress engine of the MPI library: advances all that is active, unless somebody attends to it, or this
+/// thread has come here from MPI calls in which it is advancing something. Costs a look where nothing is active. Returns
+/// how much work has been completed.
+int progress_in_engine();
 
 /// While this lives, its owner calls progress_all so often that the progress thread need not advance anything. Two who
 /// do so would get into each other's way, most of all where they share a core.

@@ -9,10 +9,10 @@
 #include "c/barrier.hpp"
 #include "core/relax.hpp"
 #include "exec/progress.hpp"
-#include "interpose/engine.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report.hpp"
 #include "interpose/settings.hpp"
+#include "mpi/engine.hpp"
 
 namespace laneway::interpose {
 
