@@ -64,7 +64,11 @@ int make_shared(std::size_t bytes, std::uint64_t token) {
 
 int open_shared(std::int64_t process, std::int64_t descriptor, std::uint64_t token) {
   const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
-  const int opened = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  // Where the process is another one than meant, opening what it has there could have effects.
+  char target[32] = {};
+  const bool is_meant = readlink(path.c_str(), target, sizeof target - 1) > 0 &&
+                        std::string_view(target).starts_with("/memfd:laneway-sim");
+  const int opened = is_meant ? ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
   std::uint64_t found = 0;
   if (opened >= 0 && pread(opened, &found, sizeof found, 0) == static_cast<ssize_t>(sizeof found) && found == token)
     return opened;

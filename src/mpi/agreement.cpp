@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/wire.hpp"
+#include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "transport/p2p.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 /// Of what the ranks give, the least is wanted.
 using Words = std::vector<std::int64_t>;
 
-enum Word : std::uint8_t { failed_rank, fingerprint, negative_fingerprint, first_flag };
+enum Word : std::uint8_t { failed_rank, fingerprint, negative_fingerprint, world, negative_world, first_flag };
 
 bool is_agreement(const Words& least) {
   return least[failed_rank] == INT_MAX && least[fingerprint] == -least[negative_fingerprint];
@@ -94,7 +95,8 @@ Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Words least, Planne
 Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags,
                 std::optional<Rank> region, Planner* planner, const std::vector<Letter>& letters) {
   const auto own_fingerprint = static_cast<std::int64_t>(hints.fingerprint() >> 1);
-  Words mine = {failure ? comm.rank() : INT_MAX, own_fingerprint, -own_fingerprint};
+  const std::int64_t own_world = known_world();
+  Words mine = {failure ? comm.rank() : INT_MAX, own_fingerprint, -own_fingerprint, own_world, -own_world};
   mine.insert(mine.end(), flags.begin(), flags.end());
   const std::size_t first_region = mine.size();
   Answer answer;
@@ -117,6 +119,9 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
   Agreement agreed;
   agreed.round = std::move(answer.round);
   for (std::size_t i = 0; i < flags.size(); ++i) agreed.flags[i] = least[first_flag + i] != 0;
+  agreed.knows_nodes = least[world] == -least[negative_world] && least[world] != 0;
+  const bool are_described = !hints.machine.empty() || !hints.grid.empty();
+  if (!are_described && !agreed.knows_nodes) return agreed;
   if (std::find(least.begin() + static_cast<std::ptrdiff_t>(first_region), least.end(), -1) == least.end())
     for (std::size_t i = first_region; i < least.size(); ++i)
       agreed.regions.emplace(static_cast<Rank>(i - first_region), static_cast<Rank>(least[i]));

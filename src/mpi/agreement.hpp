@@ -12,11 +12,12 @@
 
 namespace laneway {
 
-using Flags = std::array<bool, 4>;
+using Flags = std::array<bool, 3>;
 
 struct Agreement {
   Flags flags{};                 ///< which are true on all ranks
-  std::map<Rank, Rank> regions;  ///< of all ranks, if they are few and each knows its own; else none
+  bool knows_nodes = false;      ///< nodes follow by translation on all ranks
+  std::map<Rank, Rank> regions;  ///< of all ranks, if they are few and know their own; else none
   std::optional<Round> round;    ///< the next one of the planners, if all ranks had one that `lets_first_choose`
 };
 

@@ -324,7 +324,7 @@ const std::string& described(const Hints& settings) {
 std::optional<Rank> Communicator::known_region(const Hints& settings) {
   if (!described(settings).empty()) return regions(settings).front().id;
   const bool is_node = settings.inner.empty() && (settings.level.empty() || settings.level == "node");
-  if (!is_node || !world_node_is_known()) return std::nullopt;
+  if (!is_node || known_world() == 0) return std::nullopt;
   return find_node(private_->get(), "", true).id;
 }
 

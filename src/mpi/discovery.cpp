@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <random>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
+#include "mpi/mailbox.hpp"
 #include "mpi/network_place.hpp"
 #include "transport/p2p.hpp"
 
@@ -47,7 +50,23 @@ Region region_of_members(std::vector<int> members) {
 
 /// Members of this rank's node as ranks of MPI_COMM_WORLD, once they are known; then never changed.
 std::vector<int> world_node;
+std::int64_t world_number = 0;
 std::mutex world_node_mutex;
+
+/// The same positive number on all ranks of `world`, and another in other worlds.
+std::int64_t number_world(MPI_Comm world) {
+  if (simulated) return 1;
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(world, &rank), "MPI_Comm_rank");
+  std::int64_t chosen = 0;
+  if (rank == 0) {
+    std::random_device random;
+    chosen = static_cast<std::int64_t>(((std::uint64_t{random()} << 32) | random()) >> 1) | 1;
+  }
+  std::int64_t number = 0;
+  reduce_progressing(&chosen, &number, 1, MPI_INT64_T, MPI_MAX, world);
+  return number;
+}
 
 /// The machine of all ranks of MPI_COMM_WORLD, and which of them is calling.
 std::pair<Machine, Rank> described_world(const std::string& description) {
@@ -81,8 +100,9 @@ std::size_t world_node_size() {
   return world_node.size();
 }
 
-bool world_node_is_known() {
-  return world_node_size() > 0;
+std::int64_t known_world() {
+  const std::lock_guard lock(world_node_mutex);
+  return world_number;
 }
 
 int described_network_distance(const std::string& description) {
@@ -157,9 +177,11 @@ Region find_node(MPI_Comm comm, const std::string& description, bool translate) 
   const Group world(MPI_COMM_WORLD);
   if (translate) return region_of_members(world.translate(world_node, group));
   const std::vector<int> members = split_by_node(comm);
-  if (group.same_members(world)) {
+  if (known_world() == 0 && group.same_members(world)) {
+    const std::int64_t number = number_world(comm);
     const std::lock_guard lock(world_node_mutex);
     if (world_node.empty()) world_node = group.translate(members, world);
+    world_number = number;
   }
   return region_of_members(members);
 }

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,10 +16,12 @@ namespace laneway {
 ///
 /// With a description (as LANEWAY_MACHINE, of the ranks of MPI_COMM_WORLD) this is local. Otherwise nodes are found by
 /// MPI_Comm_split_type, collectively; once that has been done for MPI_COMM_WORLD's group, they follow by group
-/// translation if `translate`, on which all ranks of `comm` must agree: true only if world_node_is_known on all.
+/// translation if `translate`, on which all ranks of `comm` must agree: true only if known_world is the same on all.
 [[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description, bool translate);
 
-[[nodiscard]] bool world_node_is_known();
+/// The number of this process's MPI_COMM_WORLD, if the nodes of its ranks are known; else 0. Processes that were spawned
+/// or connected have other worlds with other numbers, and translation finds none of their ranks.
+[[nodiscard]] std::int64_t known_world();
 /// Ranks of MPI_COMM_WORLD on this rank's node; 0 if that is not known.
 [[nodiscard]] std::size_t world_node_size();
 

@@ -124,9 +124,9 @@ AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, 
   } catch (...) {
     failure = std::current_exception();
   }
-  Agreement agreement = agree(priv, failure, hints, {world_node_is_known(), reorder != 0}, region);
+  Agreement agreement = agree(priv, failure, hints, {reorder != 0}, region);
   if (hints.check) check_edges(priv, edges_of(arguments));
-  const bool all_reorder = agreement.flags[1];
+  const bool all_reorder = agreement.flags[0];
   return {std::move(texts), std::move(hints), std::move(agreement), all_reorder};
 }
 
@@ -230,10 +230,10 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
   } catch (...) {
     failure = std::current_exception();
   }
-  const Flags mine{world_node_is_known(), !has_repeated_edges(topology), has_neighbors};
+  const Flags mine{!has_repeated_edges(topology), has_neighbors};
   const Agreement nodes = agree(*priv, failure, hints, mine, region);
-  const bool repeats_nothing = nodes.flags[1];
-  const bool all_have_neighbors = nodes.flags[2];
+  const bool repeats_nothing = nodes.flags[0];
+  const bool all_have_neighbors = nodes.flags[1];
   const auto make = [&]() -> Communicator& {
     if (all_have_neighbors) return shares ? Communicator::derive(comm, priv) : all;
     const Members members(*priv, has_neighbors);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "core/simulated.hpp"
@@ -45,6 +46,20 @@ Region find_sharing(Communicator& communicator, const Hints& hints, bool transla
   return sharing;
 }
 
+/// Whether each rank of `node` has the first `bytes` of its part of the arena.
+bool has_pages(const PrivateComm& comm, const Region& node, StagingArena& arena, std::int64_t bytes) {
+  if (simulated || arena.has_reserved(bytes)) return true;
+  bool failed = false;
+  try {
+    arena.reserve(bytes);
+  } catch (const std::system_error&) {
+    failed = true;
+  }
+  if (largest(comm, node, failed) != 0) return false;
+  arena.set_reserved(bytes);
+  return true;
+}
+
 /// What the plan shares its staging memory with; null if it has memory of its own, or needs none.
 std::shared_ptr<StagingArena> find_arena(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
                                          const Plan& plan) {
@@ -55,7 +70,7 @@ std::shared_ptr<StagingArena> find_arena(Communicator& communicator, const Priva
   if (bytes == 0 || bytes > limit) return nullptr;
   std::shared_ptr<StagingArena>& arena = communicator.arenas[{limit, node.members}];
   if (!arena) arena = make_arena(comm, node, limit);
-  return arena;
+  return has_pages(comm, node, *arena, bytes) ? arena : nullptr;
 }
 
 void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
@@ -180,11 +195,12 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   } catch (...) {
     failure = std::current_exception();
   }
-  const Flags flags = {world_node_is_known(), no_device, votes.support.takes, can_lend};
+  const Flags flags = {no_device, votes.support.takes, can_lend};
   Agreement agreement = agreed.begun ? agree(comm, failure, agreed.hints, flags, region, agreed.begun->first_chooses(),
                                              agreed.begun->letters())
                                      : agree(comm, failure, agreed.hints, flags, region);
-  const auto [translate, no_devices, all_support, all_lend] = agreement.flags;
+  const bool translate = agreement.knows_nodes;
+  const auto [no_devices, all_support, all_lend] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);
   communicator.knows_nodes = translate;
   if (agreement.round)

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "core/wire.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
@@ -170,7 +171,8 @@ Parameters calibrate_quickly(const PrivateComm& comm, const Region& node, Parame
   const std::size_t pairs = std::min(node.members.size(), opposite.size());
   if (place < pairs)
     seconds[together] = probe.both_ways(opposite[place], large_bytes) / (large_bytes * static_cast<double>(pairs));
-  const auto processors = static_cast<double>(std::thread::hardware_concurrency());
+  const double processors = std::min<double>(std::thread::hardware_concurrency(),
+                                             std::max(1.0, std::floor(own_processors().quota.processors)));
   const auto sharers = static_cast<double>(world_node_size());
   if (sharers > processors) {
     seconds[cores] = processors;

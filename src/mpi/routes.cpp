@@ -46,7 +46,7 @@ void carry_out(Planner& planner, Round round, Communicator& communicator, const 
 }
 
 Agreement agree_on_nodes(Communicator& communicator, const Hints& hints) {
-  return agree(*communicator.private_comm(), nullptr, hints, {world_node_is_known()}, communicator.known_region(hints));
+  return agree(*communicator.private_comm(), nullptr, hints, {}, communicator.known_region(hints));
 }
 
 std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints, const Agreement& nodes) {
@@ -55,8 +55,8 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
     return nullptr;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   communicator.learn_regions(hints, nodes.regions);
-  communicator.knows_nodes = nodes.flags.front();
-  const Region& region = communicator.regions(hints, nodes.flags.front()).front();
+  communicator.knows_nodes = nodes.knows_nodes;
+  const Region& region = communicator.regions(hints, nodes.knows_nodes).front();
   const bool chooses = hints.strategy.is_automatic();
   if (chooses && !choose_from(hints, region, *priv).is_automatic()) return nullptr;
   auto routes = std::make_shared<Routes>();

@@ -1,7 +1,5 @@
 #include "mpi/share_memory.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
@@ -29,30 +28,23 @@ struct Contribution {
   std::int64_t window_bytes = 0;
   std::int64_t staging_bytes = 0;
   SharedSegment::Address segment;  // of the first member
-  cpu_set_t cores{};               // that the process may run on; none if that is not known
+  Processors processors;
 };
 
-cpu_set_t own_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) CPU_ZERO(&cores);
-  return cores;
-}
-
 /// Ranks of this node that have a core each may wait for longer before they yield. Those of emulated nodes share cores
-/// with ranks that look far away; their launcher says so. What some of the ranks have shown is not taken back where
-/// others, who are fewer, cannot show it.
+/// with ranks that look far away; their launcher says so. What some of the ranks have shown is taken back only where
+/// others cannot have a core each, not where they are too few to show it.
 void learn_patience(const std::vector<Contribution>& all) {
   if (simulated || std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr) return;
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  for (const Contribution& one : all) CPU_OR(&cores, &cores, &one.cores);
-  const std::size_t ranks = world_node_size();
-  const bool fits = ranks > 0 && ranks <= static_cast<std::size_t>(CPU_COUNT(&cores));
-  if (fits) turns_before_yield.store(patient_turns, std::memory_order_relaxed);
+  std::vector<Processors> known;
+  for (const Contribution& one : all) known.push_back(one.processors);
+  if (have_one_each(std::max(world_node_size(), all.size()), known))
+    turns_before_yield.store(patient_turns, std::memory_order_relaxed);
+  else if (!have_one_each(all.size(), known))
+    turns_before_yield.store(impatient_turns, std::memory_order_relaxed);
 }
 
-/// Parts begin on pages of their own, so that each is in the memory next to the rank that writes it first.
+/// Parts begin on pages of their own, so that each is in the memory next to the rank that it belongs to, which reserves it.
 std::size_t pages(std::int64_t bytes) {
   constexpr std::size_t page = 4096;
   return (static_cast<std::size_t>(bytes) + page - 1) / page * page;
@@ -131,15 +123,26 @@ std::optional<Rank> find_refusal(const PrivateComm& comm, const Region& node, st
 
 }  // namespace
 
-std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node, std::int64_t window_bytes,
-                                         std::int64_t staging_bytes) {
+namespace {
+
+/// What ranks have mapped together, and what its pages come from.
+struct Shared {
+  std::shared_ptr<NodeMemory> memory;
+  std::shared_ptr<const SharedSegment> segment;
+  std::size_t own_staging = 0;  // where it begins in the segment
+};
+
+/// `reserves`: whether staging memory is reserved, too.
+Shared share(const PrivateComm& comm, const Region& node, std::int64_t window_bytes, std::int64_t staging_bytes,
+             bool reserves) {
   const bool leads = comm.rank() == node.members.front();
-  std::optional<SharedSegment> segment;
+  Shared shared;
   auto memory = std::make_shared<NodeMemory>();
   std::exception_ptr failure;
-  Contribution mine{window_bytes, staging_bytes, {}, own_cores()};
+  Contribution mine{window_bytes, staging_bytes, {}, simulated ? Processors{} : own_processors()};
   try {
-    if (leads) mine.segment = segment.emplace().address();
+    if (leads) shared.segment = std::make_shared<SharedSegment>();
+    if (leads) mine.segment = shared.segment->address();
   } catch (...) {
     failure = std::current_exception();
   }
@@ -147,23 +150,29 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
   learn_patience(all);
   if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) {
     for (Rank rank : node.members) memory->peers[rank] = {};
-    return memory;
+    shared.memory = std::move(memory);
+    return shared;
   }
   std::string refusal;
   std::shared_ptr<std::byte> base;
   try {
     if (failure) std::rethrow_exception(failure);
-    if (!leads) segment.emplace(all.front().segment);
+    if (!leads) shared.segment = std::make_shared<SharedSegment>(all.front().segment);
     std::size_t total = SharedSegment::header_bytes;
     for (const Contribution& c : all) total += pages(c.window_bytes) + pages(c.staging_bytes);
-    base = segment->map(total);
-    if (!leads) segment.reset();
-    std::byte* at = base.get() + SharedSegment::header_bytes;
+    base = shared.segment->map(total);
+    std::size_t at = SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const NodeMemory::Part part{at, at + pages(all[i].window_bytes), at};
+      const std::size_t staging = at + pages(all[i].window_bytes);
+      const NodeMemory::Part part{base.get() + at, base.get() + staging, base.get() + at};
       memory->peers[node.members[i]] = part;
-      if (node.members[i] == comm.rank()) memory->own = part;
-      at = part.staging + pages(all[i].staging_bytes);
+      const std::size_t end = staging + pages(all[i].staging_bytes);
+      if (node.members[i] == comm.rank()) {
+        memory->own = part;
+        shared.own_staging = staging;
+        if (!simulated) shared.segment->reserve(at, (reserves ? end : staging) - at);
+      }
+      at = end;
     }
     memory->mapping = std::make_shared<SharedMemory>(base, total);
   } catch (const std::exception& error) {
@@ -172,18 +181,30 @@ std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& 
     base = nullptr;
   }
   const std::optional<Rank> refused = find_refusal(comm, node, base.get());
-  if (!refused) return memory;
-  if (*refused == comm.rank()) tell_once(comm.rank(), refusal);
-  return nullptr;
+  if (!refused)
+    shared.memory = std::move(memory);
+  else if (*refused == comm.rank())
+    tell_once(comm.rank(), refusal);
+  return shared;
+}
+
+}  // namespace
+
+std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node, std::int64_t window_bytes,
+                                         std::int64_t staging_bytes) {
+  return share(comm, node, window_bytes, staging_bytes, true).memory;
 }
 
 std::shared_ptr<StagingArena> make_arena(const PrivateComm& comm, const Region& node, std::int64_t bytes) {
   std::map<Rank, StagingArena::Part> parts;
-  if (node.members.size() > 1)
-    if (const std::shared_ptr<NodeMemory> shared = share_memory(comm, node, arena_header_bytes, bytes)) {
-      for (const auto& [rank, part] : shared->peers) parts[rank] = {part.window, part.staging};
-      return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts), shared->mapping);
+  if (node.members.size() > 1) {
+    Shared shared = share(comm, node, arena_header_bytes, bytes, false);
+    if (shared.memory) {
+      for (const auto& [rank, part] : shared.memory->peers) parts[rank] = {part.window, part.staging};
+      return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts), shared.memory->mapping,
+                                            StagingPages{std::move(shared.segment), shared.own_staging});
     }
+  }
   const auto total = static_cast<std::size_t>(arena_header_bytes + bytes);
   const std::shared_ptr<std::byte[]> memory(new std::byte[total]);
   parts[comm.rank()] = {memory.get(), memory.get() + arena_header_bytes};

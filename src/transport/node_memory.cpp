@@ -21,6 +21,10 @@ void StagingArena::add_readers(const std::vector<Rank>& ranks) {
   count_.store(count, std::memory_order_release);
 }
 
+void StagingArena::reserve(std::int64_t bytes) const {
+  if (pages_.segment) pages_.segment->reserve(pages_.begin, static_cast<std::size_t>(bytes));
+}
+
 bool StagingArena::ready(std::uint64_t exchange, std::uint64_t lag) const {
   const std::size_t count = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "core/types.hpp"
 #include "device/device.hpp"
+#include "transport/shared_segment.hpp"
 
 namespace laneway {
 
@@ -25,6 +27,12 @@ class SharedMemory {
   std::map<const DevicePlugin*, HostRegistration> pinned_;
 };
 
+/// Where the pages of a rank's staging memory come from, if others see it.
+struct StagingPages {
+  std::shared_ptr<const SharedSegment> segment;
+  std::size_t begin = 0;  ///< in the segment
+};
+
 /// Staging memory that plans of one rank share, which are never active together, and how far the ranks of the node have
 /// come with them. All ranks of the node run these plans in the same order, also those that have nothing to do.
 class StagingArena {
@@ -35,11 +43,13 @@ class StagingArena {
   };
 
   /// `parts`: of all ranks of the node, or of this one alone, whose memory nobody else sees then.
-  StagingArena(Rank rank, std::int64_t bytes, std::map<Rank, Part> parts, std::shared_ptr<SharedMemory> mapping)
+  StagingArena(Rank rank, std::int64_t bytes, std::map<Rank, Part> parts, std::shared_ptr<SharedMemory> mapping,
+               StagingPages pages = {})
       : own_(parts.at(rank)),
         bytes_(bytes),
         parts_(std::move(parts)),
         mapping_(std::move(mapping)),
+        pages_(std::move(pages)),
         readers_(parts_.size()) {}
 
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
@@ -49,6 +59,13 @@ class StagingArena {
     if (mapping_) mapping_->pin(device);
   }
   [[nodiscard]] bool is_private() const { return parts_.size() == 1; }
+
+  /// Reserves the first `bytes` of this rank's part, which costs pages, so as plans need them. Throws std::system_error
+  /// if there are not enough.
+  void reserve(std::int64_t bytes) const;
+  /// All ranks of the node have reserved so much. They say so together, so that they agree on who has to reserve.
+  void set_reserved(std::int64_t bytes) { reserved_ = std::max(reserved_, bytes); }
+  [[nodiscard]] bool has_reserved(std::int64_t bytes) const { return bytes <= reserved_ || !pages_.segment; }
 
   /// The number of the next exchange. The first is 1.
   [[nodiscard]] std::uint64_t next_exchange() { return ++exchange_; }
@@ -74,6 +91,8 @@ class StagingArena {
   std::int64_t bytes_;
   std::map<Rank, Part> parts_;
   std::shared_ptr<SharedMemory> mapping_;
+  StagingPages pages_;
+  std::int64_t reserved_ = 0;
   std::vector<std::byte*> readers_;  // their words; the first count_ are valid
   std::atomic<std::size_t> count_{0};
   std::uint64_t exchange_ = 0;

@@ -19,7 +19,7 @@ class SharedSegment {
 
   /// Throws std::system_error where the system refuses; so do the others.
   SharedSegment();
-  /// That of another process. Throws std::system_error if it cannot be reached.
+  /// That of another process. Throws std::system_error if it cannot be reached; nothing else is opened in its place.
   explicit SharedSegment(const Address& address);
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
@@ -30,6 +30,10 @@ class SharedSegment {
   /// The first bytes are the segment's own. All pages are zero until they are written. The mapping outlives the object;
   /// all processes must ask for the same size.
   [[nodiscard]] std::shared_ptr<std::byte> map(std::size_t bytes) const;
+
+  /// Has the system give the pages of a part of what is mapped, next to the calling thread. Without them, writing would
+  /// be answered by SIGBUS where there are none left. Throws std::system_error if there are not enough.
+  void reserve(std::size_t begin, std::size_t bytes) const;
 
   static constexpr std::size_t header_bytes = 4096;
 

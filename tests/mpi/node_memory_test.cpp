@@ -1,8 +1,13 @@
 // Persistent operations use the memory of the node where its ranks share any, and messages where they do not.
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <climits>
 #include <fstream>
 #include <set>
 
@@ -10,6 +15,20 @@
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
 #include "transport/shared_segment.hpp"
+
+namespace {
+int reservations_left = INT_MAX;
+}
+
+/// In place of the C library's: there are no pages left after so many calls.
+extern "C" int fallocate(int descriptor, int mode, off_t begin, off_t bytes) {
+  if (reservations_left > 0) {
+    if (reservations_left != INT_MAX) --reservations_left;
+    return static_cast<int>(syscall(SYS_fallocate, descriptor, mode, begin, bytes));
+  }
+  errno = ENOSPC;
+  return -1;
+}
 
 namespace laneway::test {
 namespace {
@@ -145,6 +164,44 @@ TEST_F(NodeMemory, AllRanksSendMessagesIfTheSystemRefusesOne) {
     }
     expect_messages_only(plan);
   }
+}
+
+/// The kernel ends processes with SIGXFSZ whose files become longer than this limit.
+TEST_F(NodeMemory, AllRanksSendMessagesIfFilesMayNotBeSoLong) {
+  (void)plan_that_works(Op::allgather, graph_.get(), {{"lnw_transport", "p2p"}});
+  for (const rlim_t bytes : {rlim_t{0}, rlim_t{8192}})
+    for (const int limited : {0, size() - 1, size()}) {
+      const bool is_limited = rank() == limited || limited == size();
+      const Limit short_files(RLIMIT_FSIZE, is_limited ? bytes : RLIM_INFINITY);
+      expect_messages_only(plan_that_works(Op::alltoallv, graph_.get(), {{"lnw_strategy", "three_step"}}));
+    }
+  EXPECT_GT(count(plan_that_works(Op::allgather, graph_.get(), {}), StepKind::put), 0);
+}
+
+/// Without reservation the first write to a page that is not there ends the process with SIGBUS.
+TEST_F(NodeMemory, AllRanksSendMessagesIfThereAreNoPagesForOne) {
+  for (const int refused : {0, size() - 1, size()}) {
+    reservations_left = rank() == refused || refused == size() ? 0 : INT_MAX;
+    const Plan plan = plan_that_works(Op::alltoallv, graph_.get(), {{"lnw_strategy", "three_step"}});
+    reservations_left = INT_MAX;
+    expect_messages_only(plan);
+  }
+}
+
+TEST_F(NodeMemory, SharedStagingWorksWhereverPagesRunOut) {
+  const Comm all = make_graph(MPI_COMM_WORLD, complete_shape(size()));
+  for (const int refused : {0, size() - 1})
+    for (int left = 0; left < 4; ++left) {
+      // An arena belongs to a communicator and a size.
+      const std::string bytes = std::to_string((1 << 20) + 8 * (5 * refused + left));
+      reservations_left = rank() == refused ? left : INT_MAX;
+      for (int turn = 0; turn < 2; ++turn)
+        (void)plan_that_works(Op::alltoallv, all.get(),
+                              {{"lnw_strategy", "three_step"},
+                               {"lnw_machine", size() > 2 ? "node:* rank:2" : "node:* rank:1"},
+                               {"lnw_shared_staging", bytes}});
+      reservations_left = INT_MAX;
+    }
 }
 
 /// Files that this process has mapped for sharing with others.
