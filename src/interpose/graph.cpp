@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
 
 #include "core/tell.hpp"
@@ -17,12 +18,22 @@ namespace {
 
 std::atomic<bool> any_adopted{false};
 
+/// What this library reads from the environment by itself.
+std::string settings() {
+  std::string all;
+  for (const char* const variable : {"LANEWAY_PRELOAD_AFTER", "LANEWAY_PRELOAD_TRIAL"}) {
+    const char* const value = std::getenv(variable);
+    all += value == nullptr ? "\n" : std::string(value) + "\n";
+  }
+  return all;
+}
+
 /// `comm` has just been made from `comm_old`; collective. Where that fails (bad hints) it does so on all ranks, and
 /// `comm` is left to the MPI library.
 void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) noexcept {
   if (!enabled() || comm == MPI_COMM_NULL || !has_world()) return;
   try {
-    adopt_graph(comm_old, comm, MoreHints(info).get());
+    adopt_graph(comm_old, comm, MoreHints(info).get(), {settings(), split_phase() != SplitPhase::unsafe});
     any_adopted.store(true, std::memory_order_relaxed);
   } catch (const std::exception& error) {
     tell(std::string(call) + ": the new communicator is left to the MPI library: " + error.what());

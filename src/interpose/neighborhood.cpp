@@ -80,7 +80,7 @@ const char* reason_against(MPI_Comm comm, Form form) {
 
 const char* reason_against_nonblocking(MPI_Comm comm, Form form) {
   if (const char* const reason = reason_against(comm, form)) return reason;
-  return split_phase() == SplitPhase::unsafe ? cannot_progress : nullptr;
+  return find_adopted(comm)->progresses ? nullptr : cannot_progress;
 }
 
 /// `reason`, or what speaks against this call of `operation()` alone.
@@ -120,12 +120,27 @@ bool takes(const char* call, const char* reason_against) {
 /// all messages are on their way when it has been started.
 class PersistentHints : public MoreHints {
  public:
-  explicit PersistentHints(MPI_Info given) : MoreHints(given) {
-    if (split_phase() != SplitPhase::unsafe) return;
+  PersistentHints(MPI_Comm comm, MPI_Info given) : MoreHints(given) {
+    const Communicator* const adopted = find_adopted(comm);
+    if (adopted != nullptr ? adopted->progresses : split_phase() != SplitPhase::unsafe) return;
     set("lnw_progress", "strict");
     set("lnw_transport", "p2p");
   }
 };
+
+/// Makes a call that is left to the MPI library, for `reason`, null if it speaks against this call alone. `call(comm)`
+/// passes it on. Ranks without neighbours know nothing of such reasons, and others take part in no call of theirs.
+template <class Call>
+int leave(MPI_Comm comm, const char* reason, const Call& call) {
+  const Communicator* const adopted = reason == nullptr ? find_adopted(comm) : nullptr;
+  if (adopted == nullptr || !adopted->partial) return call(comm);
+  const MPI_Comm graph = adopted->graph();
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  PMPI_Comm_get_errhandler(comm, &handler);
+  PMPI_Comm_set_errhandler(graph, handler);
+  PMPI_Errhandler_free(&handler);
+  return call(graph);
+}
 
 /// Whether this rank has nothing to do in operations on `comm`, which are taken over.
 bool is_idle(MPI_Comm comm) {
@@ -145,13 +160,13 @@ using namespace laneway::interpose;
 
 #define UNWRAP(...) __VA_ARGS__
 
-#define BLOCKING(NAME, OPERATION, PARAMETERS, ARGUMENTS)                              \
-  INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm), (UNWRAP ARGUMENTS, comm)) {     \
-    const auto operation = [&] { return laneway::OPERATION ARGUMENTS; };              \
-    const char* const reason = reason_against(comm, OPERATION##_form);                \
-    if (!takes(#NAME, or_against_call(reason, comm, OPERATION##_form, operation)))    \
-      return laneway_next_##NAME(UNWRAP ARGUMENTS, comm);                             \
-    return is_idle(comm) ? MPI_SUCCESS : laneway::blocking(#NAME, comm, operation()); \
+#define BLOCKING(NAME, OPERATION, PARAMETERS, ARGUMENTS)                                                        \
+  INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm), (UNWRAP ARGUMENTS, comm)) {                               \
+    const auto operation = [&] { return laneway::OPERATION ARGUMENTS; };                                        \
+    const char* const reason = reason_against(comm, OPERATION##_form);                                          \
+    if (!takes(#NAME, or_against_call(reason, comm, OPERATION##_form, operation)))                              \
+      return leave(comm, reason, [&](MPI_Comm where) { return laneway_next_##NAME(UNWRAP ARGUMENTS, where); }); \
+    return is_idle(comm) ? MPI_SUCCESS : laneway::blocking(#NAME, comm, operation());                           \
   }
 
 #define NONBLOCKING(NAME, OPERATION, PARAMETERS, ARGUMENTS)                                                       \
@@ -159,7 +174,8 @@ using namespace laneway::interpose;
     const auto operation = [&] { return laneway::OPERATION ARGUMENTS; };                                          \
     const char* const reason = reason_against_nonblocking(comm, OPERATION##_form);                                \
     if (!takes(#NAME, or_against_call(reason, comm, OPERATION##_form, operation)))                                \
-      return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, request);                                                \
+      return leave(comm, reason,                                                                                  \
+                   [&](MPI_Comm where) { return laneway_next_##NAME(UNWRAP ARGUMENTS, where, request); });        \
     if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, false, request);                                      \
     LNW_Request made = LNW_REQUEST_NULL;                                                                          \
     const int code = laneway::nonblocking(#NAME, comm, &made, operation());                                       \
@@ -173,7 +189,7 @@ using namespace laneway::interpose;
       return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, info, request);                                 \
     if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, true, request);                              \
     LNW_Request made = LNW_REQUEST_NULL;                                                                 \
-    const PersistentHints hints(info);                                                                   \
+    const PersistentHints hints(comm, info);                                                             \
     const int code = laneway::persistent(#NAME, comm, hints.get(), &made, laneway::OPERATION ARGUMENTS); \
     return finish(code, made, true, request);                                                            \
   }

@@ -12,7 +12,7 @@
 
 namespace laneway {
 
-using Flags = std::array<bool, 3>;
+using Flags = std::array<bool, 4>;
 
 struct Agreement {
   Flags flags{};                 ///< which are true on all ranks

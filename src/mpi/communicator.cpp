@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -62,8 +63,31 @@ void create_keys() {
             "MPI_Comm_create_keyval");
 }
 
+/// Errors of MPI on a user's communicator are returned as long as this lives: whoever calls decides what becomes of
+/// them.
+class ReturnedErrors {
+ public:
+  explicit ReturnedErrors(MPI_Comm comm) : comm_(comm) {
+    if constexpr (simulated) return;
+    check_mpi(MPI_Comm_get_errhandler(comm, &before_), "MPI_Comm_get_errhandler");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  }
+  ~ReturnedErrors() {
+    if constexpr (simulated) return;
+    MPI_Comm_set_errhandler(comm_, before_);
+    MPI_Errhandler_free(&before_);
+  }
+  ReturnedErrors(const ReturnedErrors&) = delete;
+  ReturnedErrors& operator=(const ReturnedErrors&) = delete;
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
 /// A communicator of the same ranks. Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
 MPI_Comm duplicate(MPI_Comm original) {
+  const ReturnedErrors returned(original);
   // The creation below blocks without advancing active exchanges, which others may wait for before they come here.
   barrier_progressing(original);
   MPI_Group group = MPI_GROUP_NULL;
@@ -73,6 +97,22 @@ MPI_Comm duplicate(MPI_Comm original) {
   MPI_Group_free(&group);
   check_mpi(code, "MPI_Comm_create");
   return copy;
+}
+
+/// A communicator of `members` of `parent`, made by these alone.
+MPI_Comm create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag) {
+  barrier_progressing(parent, members, tag);  // for the same reason
+  MPI_Group all = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(parent.get(), &all), "MPI_Comm_group");
+  MPI_Group group = MPI_GROUP_NULL;
+  int code = MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group);
+  MPI_Group_free(&all);
+  check_mpi(code, "MPI_Group_incl");
+  MPI_Comm made = MPI_COMM_NULL;
+  code = MPI_Comm_create_group(parent.get(), group, tag + 1, &made);
+  MPI_Group_free(&group);
+  check_mpi(code, "MPI_Comm_create_group");
+  return made;
 }
 
 void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
@@ -89,12 +129,22 @@ void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
 }  // namespace
 
 PrivateComm::PrivateComm(MPI_Comm original, Creation creation) {
+  if (creation == Creation::nonblocking)
+    begin_duplicate(original, &comm_, &creation_);
+  else
+    comm_ = duplicate(original);
+  begin_to_live(original);
+}
+
+PrivateComm::PrivateComm(const PrivateComm& parent, const std::vector<Rank>& members, int tag)
+    : comm_(create_among(parent, members, tag)) {
+  begin_to_live(comm_);
+}
+
+void PrivateComm::begin_to_live(MPI_Comm original) {
   check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
-  if (creation == Creation::nonblocking) {
-    begin_duplicate(original, &comm_, &creation_);
-  } else {
-    comm_ = duplicate(original);
+  if (creation_ == MPI_REQUEST_NULL) {
     check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     ready_.store(true, std::memory_order_relaxed);
   }
@@ -118,6 +168,7 @@ PrivateComm::~PrivateComm() {
 void PrivateComm::free() {
   // All ranks have begun the creation before any of them can come here.
   if (creation_ != MPI_REQUEST_NULL) MPI_Wait(&creation_, MPI_STATUS_IGNORE);
+  if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
@@ -218,41 +269,76 @@ Communicator& Communicator::of(MPI_Comm comm) {
 
 Communicator& Communicator::of_nonblocking(MPI_Comm comm) {
   Communicator* known = find(comm);
-  return known ? *known
-               : attach(comm, std::make_shared<PrivateComm>(comm, PrivateComm::Creation::nonblocking),
-                        PrivateComm::nonblocking_tag);
+  if (known != nullptr && !known->unmade_) return *known;
+  auto begun = std::make_shared<PrivateComm>(comm, PrivateComm::Creation::nonblocking);
+  if (known == nullptr) return attach(comm, std::move(begun), PrivateComm::nonblocking_tag);
+  known->use(std::move(begun));
+  return *known;
 }
 
 Communicator& Communicator::derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent) {
-  return single_threaded() ? attach(comm, parent, parent->take_tags()) : of(comm);
+  return attach(comm, parent, parent->take_tags());
 }
 
-Communicator& Communicator::among(MPI_Comm comm, MPI_Comm members, Topology topology) {
-  Communicator& made = attach(comm, std::make_shared<PrivateComm>(members), PrivateComm::nonblocking_tag);
-  made.set_topology(std::move(topology));
-  made.partial = true;
-  return made;
+void Communicator::part_from_parent() {
+  unmade_ = {{}, start_order_->tag()};
 }
 
-Communicator& Communicator::without_neighbors(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent) {
-  Communicator& made = attach(comm, parent, PrivateComm::nonblocking_tag);
-  made.partial = true;
-  made.idle = true;
-  return made;
+void Communicator::restrict_to(std::vector<Rank> members, bool single) {
+  partial = true;
+  idle = !std::ranges::binary_search(members, private_->rank());
+  if (single) of_all_ = private_;
+  (void)topology();  // in ranks of the parent's, as long as it can be read
+  if (!idle) unmade_ = {std::move(members), start_order_->tag()};
 }
 
-std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, Topology topology) {
+void Communicator::use(std::shared_ptr<PrivateComm> own) {
+  private_ = std::move(own);
+  start_order_ = std::make_shared<StartOrder>(private_, PrivateComm::nonblocking_tag);
+  unmade_.reset();
+}
+
+void Communicator::make_own() {
+  std::vector<Rank> members = unmade_->members;
+  if (members.empty()) {
+    members.resize(static_cast<std::size_t>(private_->size()));
+    std::iota(members.begin(), members.end(), 0);
+  }
+  use(std::make_shared<PrivateComm>(*private_, members, unmade_->tag));
+  if (!partial) return;
+  // What is known is in ranks of the parent's.
+  Topology translated = *topology_;
+  for (std::vector<Neighbor>* neighbors : {&translated.sources, &translated.destinations})
+    for (Neighbor& neighbor : *neighbors)
+      neighbor.rank = static_cast<Rank>(std::ranges::lower_bound(members, neighbor.rank) - members.begin());
+  set_topology(std::move(translated));
+  fabrics_.clear();
+  regions_.clear();
+  peer_regions_.clear();
+}
+
+std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, Topology topology, bool single) {
   const std::shared_ptr<PrivateComm> parent = of(comm).private_comm();
-  const bool share = single_threaded();
-  const auto priv = share ? parent : std::make_shared<PrivateComm>(parent->get());
-  const int tag = share ? parent->take_tags() : int{PrivateComm::nonblocking_tag};
+  const auto priv = single ? parent : std::make_shared<PrivateComm>(parent->get());
+  const int tag = single ? parent->take_tags() : int{PrivateComm::nonblocking_tag};
   auto made = std::unique_ptr<Communicator>(new Communicator(MPI_COMM_NULL, priv, tag));
   made->topology_ = std::make_unique<Topology>(std::move(topology));
   made->error_handler_ = std::make_shared<const ErrorHandler>(comm);
   return made;
 }
 
+std::shared_ptr<PrivateComm> Communicator::private_comm_of_all() {
+  if (!partial) return private_comm();
+  if (of_all_ && !of_all_->has_tags()) of_all_ = std::make_shared<PrivateComm>(of_all_->get());
+  return of_all_;
+}
+
+Rank Communicator::ranks() const {
+  return unmade_ && !unmade_->members.empty() ? static_cast<Rank>(unmade_->members.size()) : private_->size();
+}
+
 std::shared_ptr<PrivateComm> Communicator::private_comm() {
+  if (unmade_) make_own();
   if (!private_->ready()) progress_until([&] { return private_->ready(); });
   if (!private_->has_tags()) private_ = std::make_shared<PrivateComm>(private_->get());
   return private_;

@@ -31,6 +31,9 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// Collective over `original`. A nonblocking creation is only begun here, by MPI_Comm_idup, which copies the user's
   /// attributes too.
   explicit PrivateComm(MPI_Comm original, Creation creation = Creation::blocking);
+  /// Of `members`, ranks of `parent`, in their order. Collective over them alone, beside whatever others do on
+  /// `parent`: `tag` is the first of plan_channels tags of the parent's that are used for nothing else.
+  PrivateComm(const PrivateComm& parent, const std::vector<Rank>& members, int tag);
   ~PrivateComm();
   PrivateComm(const PrivateComm&) = delete;
   PrivateComm& operator=(const PrivateComm&) = delete;
@@ -67,6 +70,10 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// Calls `handler` with the duplicate, or with MPI_COMM_SELF where it is not ready.
   void call_error_handler(MPI_Errhandler handler, int code) const;
 
+  /// Takes a communicator of the same ranks, which is freed with this one.
+  void keep_graph(MPI_Comm graph) { graph_ = graph; }
+  [[nodiscard]] MPI_Comm graph() const { return graph_; }
+
   /// What messages between these ranks cost where it has been measured, by machine description.
   std::map<std::string, std::shared_ptr<const Parameters>> measured;
   /// What has been read, by name.
@@ -76,9 +83,11 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   static inline int tag_limit_for_tests = INT_MAX;
 
  private:
+  void begin_to_live(MPI_Comm original);
   [[nodiscard]] bool advance_creation();
 
   MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm graph_ = MPI_COMM_NULL;
   MPI_Request creation_ = MPI_REQUEST_NULL;
   std::atomic<bool> ready_{false};
   std::atomic<bool> advancing_{false};  // some thread is in advance_creation
@@ -88,7 +97,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   int last_tag_ = 32767;
 };
 
-/// True if no two threads of this process can be inside the library at the same time.
+/// True if no two threads of this process can be inside the library at the same time. Ranks may differ: what they do
+/// together follows from whether it is true on all of them.
 [[nodiscard]] bool single_threaded();
 
 /// What reordering ranks has brought; weights as given to LNW_Dist_graph_create_adjacent, 1 for edges without.
@@ -138,27 +148,36 @@ class Communicator {
   /// Null where nothing is known. Local. Throws as `of`.
   static Communicator* find(MPI_Comm comm);
 
-  /// For a communicator that was just made of the same ranks in the same order as `parent`: where no two threads can
-  /// make plans at the same time, and so draw tags in different orders on different ranks, the two share the private
-  /// duplicate, which saves creating one.
+  /// For a communicator that was just made of the same ranks in the same order as `parent`: the two share the private
+  /// duplicate, which saves creating one. Local.
   static Communicator& derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent);
 
-  /// For a communicator that was just made, whose topology has neighbours at some ranks only: these alone take part in
-  /// operations, in the order of `members`, in whose ranks `topology` is. Collective over `members`.
-  static Communicator& among(MPI_Comm comm, MPI_Comm members, Topology topology);
-  /// For the others: there is nothing to do, and they need not call.
-  static Communicator& without_neighbors(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent);
+  /// Of one that was just derived, where threads can be inside the library at the same time on some rank, and so draw
+  /// tags in different orders on different ranks: a private duplicate of its own is made where it is needed first.
+  /// Local.
+  void part_from_parent();
+
+  /// Of one that was just made, whose topology has neighbours at `members` only: these alone take part in operations,
+  /// and make a private duplicate of their own where it is needed first. For the others there is nothing to do, and
+  /// they need not call. `single` as for with_topology. Local.
+  void restrict_to(std::vector<Rank> members, bool single);
 
   /// For a communicator that MPI knows no topology of.
   void set_topology(Topology topology) { topology_ = std::make_unique<Topology>(std::move(topology)); }
 
-  /// For another topology of the ranks of `comm`. Shares the private duplicate of `comm` where derive would.
-  /// Collective.
-  static std::unique_ptr<Communicator> with_topology(MPI_Comm comm, Topology topology);
+  /// For another topology of the ranks of `comm`. Shares the private duplicate of `comm` if all ranks are
+  /// single-threaded. Collective.
+  static std::unique_ptr<Communicator> with_topology(MPI_Comm comm, Topology topology, bool single);
 
-  /// The private duplicate, ready, with tags for at least one more plan. Collective when they have run out; waits for
-  /// the end of a creation that was begun.
+  /// The private duplicate, ready, with tags for at least one more plan. Collective where it has yet to be made, and
+  /// when tags have run out; waits for the end of a creation that was begun.
   std::shared_ptr<PrivateComm> private_comm();
+  /// That of all ranks of the user's communicator, for graphs that are made from it; null if there is none to share.
+  std::shared_ptr<PrivateComm> private_comm_of_all();
+  /// PrivateComm::graph of the private duplicate there is.
+  [[nodiscard]] MPI_Comm graph() const { return private_->graph(); }
+  /// How many ranks take part in operations.
+  [[nodiscard]] Rank ranks() const;
 
   /// Without MPI_PROC_NULL; a communicator's is read on the first call.
   const Topology& topology();
@@ -197,9 +216,12 @@ class Communicator {
 
   /// Whether any rank has a neighbour more than once; known of communicators that were adopted.
   bool repeated_edges = false;
-  /// Made by `among` or `without_neighbors`: the private duplicate is not of all ranks.
+  /// Whether split-phase operations progress on all ranks while these are in calls that know nothing of them; known of
+  /// communicators that were adopted.
+  bool progresses = false;
+  /// After `restrict_to`: the private duplicate is not of all ranks.
   bool partial = false;
-  /// Made by `without_neighbors`.
+  /// And this one is not among them.
   bool idle = false;
 
   /// If it was created with reordered ranks.
@@ -239,9 +261,19 @@ class Communicator {
  private:
   Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
   static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
+  void make_own();
+  void use(std::shared_ptr<PrivateComm> own);
 
   MPI_Comm comm_;  // MPI_COMM_NULL for a topology object
   std::shared_ptr<PrivateComm> private_;
+  /// How one of its own is to be made. As long as there is none, private_ is the parent's, on which nothing may be sent
+  /// once the communicator's creation is over: other threads use it.
+  struct Unmade {
+    std::vector<Rank> members;  ///< ranks of the parent's; empty: all
+    int tag;
+  };
+  std::optional<Unmade> unmade_;
+  std::shared_ptr<PrivateComm> of_all_;  // of a partial one: the parent's, if it may be used
   std::shared_ptr<StartOrder> start_order_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   std::unique_ptr<Topology> topology_;

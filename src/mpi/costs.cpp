@@ -24,9 +24,9 @@ std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints&
   return communicator.node_devices ? communicator.node_devices->fabric : nullptr;
 }
 
-StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm, bool by_fabric) {
+StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks, bool by_fabric) {
   StrategyChoice choice = hints.strategy;
-  const bool one_region = outermost.members.size() == static_cast<std::size_t>(comm.size());
+  const bool one_region = outermost.members.size() == static_cast<std::size_t>(ranks);
   if (!choice.is_automatic() || !one_region) return choice;
   choice.by_fabric = by_fabric;
   if (!by_fabric) choice.row = &find_strategy("direct");

@@ -16,7 +16,7 @@ namespace laneway {
 
 /// The choice that the hints leave to planners: `direct` where all ranks are in one region, so that no strategy would
 /// relay. `by_fabric`: whether messages in the region take links between devices that the machine describes.
-[[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, const PrivateComm& comm,
+[[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks,
                                          bool by_fabric = false);
 
 /// Whether the parameters say what the links between devices carry.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -104,6 +105,7 @@ struct AgreedGraph {
   Hints hints;
   Agreement nodes;       ///< as from agree_on_nodes
   bool reorder = false;  ///< wanted on all ranks
+  bool single = false;   ///< all ranks are single-threaded
 };
 
 AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
@@ -124,50 +126,66 @@ AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, 
   } catch (...) {
     failure = std::current_exception();
   }
-  Agreement agreement = agree(priv, failure, hints, {reorder != 0}, region);
+  Agreement agreement = agree(priv, failure, hints, {reorder != 0, single_threaded()}, region);
   if (hints.check) check_edges(priv, edges_of(arguments));
   const bool all_reorder = agreement.flags[0];
-  return {std::move(texts), std::move(hints), std::move(agreement), all_reorder};
+  const bool single = agreement.flags[1];
+  return {std::move(texts), std::move(hints), std::move(agreement), all_reorder, single};
 }
 
-/// For operations that cannot plan in their calls. Collective.
+/// For operations that cannot plan in their calls. Collective. Operations whose plans or trials need a private
+/// duplicate find one that is ready.
 void prepare_plans(Communicator& communicator, const Hints& hints, const Agreement& nodes) {
   communicator.routes = Routes::make(communicator, hints, nodes);
+  if (hints.fixed_counts || communicator.routes) (void)communicator.private_comm();
   communicator.fixed_counts = hints.fixed_counts;
 }
 
-/// The ranks that have neighbours, in their old order. Collective over all ranks.
-class Members {
- public:
-  Members(const PrivateComm& all, bool member) : all_(all.get()) {
-    check_mpi(MPI_Comm_split(all_, member ? 0 : MPI_UNDEFINED, all.rank(), &comm_), "MPI_Comm_split");
-  }
-  ~Members() {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-  }
-  Members(const Members&) = delete;
-  Members& operator=(const Members&) = delete;
+/// The ranks of `comm` on which `flag` is set, in their order. Collective.
+std::vector<Rank> find_ranks(const PrivateComm& comm, bool flag) {
+  const unsigned char mine = flag ? 1 : 0;
+  std::vector<unsigned char> flags(static_cast<std::size_t>(comm.size()));
+  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+  check_mpi(MPI_Iallgather(&mine, 1, MPI_UNSIGNED_CHAR, flags.data(), 1, MPI_UNSIGNED_CHAR, comm.get(), request.data()),
+            "MPI_Iallgather");
+  wait_all_progressing(request);
+  std::vector<Rank> ranks;
+  for (Rank rank = 0; rank < comm.size(); ++rank)
+    if (flags[static_cast<std::size_t>(rank)] != 0) ranks.push_back(rank);
+  return ranks;
+}
 
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
-  /// To ranks of this communicator.
-  void translate(Topology& topology) const {
-    MPI_Group from = MPI_GROUP_NULL;
-    MPI_Group to = MPI_GROUP_NULL;
-    check_mpi(MPI_Comm_group(all_, &from), "MPI_Comm_group");
-    check_mpi(MPI_Comm_group(comm_, &to), "MPI_Comm_group");
-    for (std::vector<Neighbor>* neighbors : {&topology.sources, &topology.destinations})
-      for (Neighbor& neighbor : *neighbors) {
-        const int rank = neighbor.rank;
-        check_mpi(MPI_Group_translate_ranks(from, 1, &rank, to, &neighbor.rank), "MPI_Group_translate_ranks");
-      }
-    MPI_Group_free(&from);
-    MPI_Group_free(&to);
-  }
+/// A graph communicator of the ranks of `comm`, with the lists of `topology` in their order. Collective.
+MPI_Comm create_graph_among(const PrivateComm& comm, const Topology& topology) {
+  const auto list = [](const std::vector<Neighbor>& neighbors, int degree) {
+    std::vector<int> ranks(static_cast<std::size_t>(degree), MPI_PROC_NULL);
+    for (const Neighbor& neighbor : neighbors) ranks[static_cast<std::size_t>(neighbor.slot)] = neighbor.rank;
+    ranks.push_back(MPI_PROC_NULL);  // some MPI libraries refuse null arrays
+    return ranks;
+  };
+  const std::vector<int> sources = list(topology.sources, topology.indegree);
+  const std::vector<int> destinations = list(topology.destinations, topology.outdegree);
+  MPI_Comm graph = MPI_COMM_NULL;
+  check_mpi(
+      MPI_Dist_graph_create_adjacent(comm.get(), topology.indegree, sources.data(), MPI_UNWEIGHTED, topology.outdegree,
+                                     destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph),
+      "MPI_Dist_graph_create_adjacent");
+  return graph;
+}
 
- private:
-  MPI_Comm all_;
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
+/// Those in `region` that are `members`, too.
+Region among(const Region& region, const std::vector<Rank>& members) {
+  Region common{region.id, {}};
+  std::ranges::set_intersection(region.members, members, std::back_inserter(common.members));
+  return common;
+}
+
+/// The same for a communicator that has been restricted to some ranks. Collective over them.
+void prepare_members(Communicator& communicator, const Hints& hints) {
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  if (hints.fixed_counts) comm->keep_graph(create_graph_among(*comm, communicator.topology()));
+  prepare_plans(communicator, hints, agree_on_nodes(communicator, hints));
+}
 
 bool has_repeated_edges(const Topology& topology) {
   const auto repeats = [](const std::vector<Neighbor>& neighbors) {
@@ -199,60 +217,79 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   const bool same_order = !reordering || reordering->moved == 0;
   if (same_order) *comm_new = create(comm_old, arguments, info);
   Communicator& fresh = same_order ? Communicator::derive(*comm_new, priv) : Communicator::of(*comm_new);
+  if (same_order && !agreed.single) fresh.part_from_parent();
   if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
   fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
   prepare_plans(fresh, agreed.hints, same_order ? agreed.nodes : agree_on_nodes(fresh, agreed.hints));
 }
 
-void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info) {
+namespace {
+
+/// The private duplicate of all ranks of `comm_old`, for `comm`, which was made from it; null if their ranks differ.
+std::shared_ptr<PrivateComm> parent_of(MPI_Comm comm_old, MPI_Comm comm) {
   int same = MPI_UNEQUAL;
   check_mpi(MPI_Comm_compare(comm_old, comm, &same), "MPI_Comm_compare");
-  const Communicator* const known = Communicator::find(comm_old);
-  // Otherwise the new communicator's own, of which the attribute is replaced below.
-  const bool shares = same == MPI_CONGRUENT && !(known && known->partial);
-  Communicator& all = Communicator::of(shares ? comm_old : comm);
-  const std::shared_ptr<PrivateComm> priv = all.private_comm();
-  Topology topology;
+  return same == MPI_CONGRUENT ? Communicator::of(comm_old).private_comm_of_all() : nullptr;
+}
+
+}  // namespace
+
+void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const Adopter& adopter) {
+  const std::shared_ptr<PrivateComm> parent = parent_of(comm_old, comm);
+  Communicator& fresh = parent ? Communicator::derive(comm, parent) : Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> all = parent ? parent : fresh.private_comm();
   bool has_neighbors = false;
+  bool repeats = false;
   HintTexts texts;
   Hints hints;
   hints.strategy.row = &strategies().front();
   std::optional<Rank> region;
   std::exception_ptr failure;
   try {
-    topology = read_topology(comm);
+    const Topology& topology = fresh.topology();
     has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
+    repeats = has_repeated_edges(topology);
     texts = hints_in(info);
     hints = resolve_hints(texts, {});
-    all.read_descriptions(hints);
-    region = all.known_region(hints);
+    hints.adopter = adopter.settings;
+    fresh.read_descriptions(hints);
+    region = fresh.known_region(hints);
   } catch (...) {
     failure = std::current_exception();
   }
-  const Flags mine{!has_repeated_edges(topology), has_neighbors};
-  const Agreement nodes = agree(*priv, failure, hints, mine, region);
-  const bool repeats_nothing = nodes.flags[0];
-  const bool all_have_neighbors = nodes.flags[1];
-  const auto make = [&]() -> Communicator& {
-    if (all_have_neighbors) return shares ? Communicator::derive(comm, priv) : all;
-    const Members members(*priv, has_neighbors);
-    if (!has_neighbors) return Communicator::without_neighbors(comm, priv);
-    members.translate(topology);
-    return Communicator::among(comm, members.get(), std::move(topology));
-  };
-  Communicator& fresh = make();
+  const Flags mine{!repeats, has_neighbors, single_threaded(), adopter.progresses};
+  const Agreement nodes = agree(*all, failure, hints, mine, region);
+  const auto [repeats_nothing, all_have_neighbors, single, progresses] = nodes.flags;
   fresh.repeated_edges = !repeats_nothing;
+  fresh.progresses = progresses;
   fresh.hints = std::move(texts);
-  if (!fresh.idle) prepare_plans(fresh, hints, all_have_neighbors ? nodes : agree_on_nodes(fresh, hints));
-  if (all_have_neighbors) return;
+  if (all_have_neighbors) {
+    if (parent && !single) fresh.part_from_parent();
+    prepare_plans(fresh, hints, nodes);
+    return;
+  }
+  const std::vector<Rank> members = find_ranks(*all, has_neighbors);
+  try {
+    const Region region_of_members = among(fresh.regions(hints, nodes.knows_nodes).front(), members);
+    const bool routes = Routes::wanted(hints, region_of_members, static_cast<Rank>(members.size()));
+    fresh.restrict_to(members, single);
+    if (!fresh.idle && (routes || hints.fixed_counts)) prepare_members(fresh, hints);
+  } catch (...) {
+    failure = std::current_exception();
+  }
   // Those without neighbours know what the others do with operations on this communicator.
-  const int has_routes = fresh.routes != nullptr;
-  int any_routes = 0;
-  reduce_progressing(&has_routes, &any_routes, 1, MPI_INT, MPI_MAX, priv->get());
+  const std::vector<int> found = {failure ? 0 : 1, fresh.routes ? 0 : 1};
+  const std::vector<int> least = reduce_progressing(found, MPI_INT, MPI_MIN, all->get());
+  if (least[0] == 0) {
+    fresh.routes = nullptr;
+    fresh.fixed_counts = false;
+    if (failure) std::rethrow_exception(failure);
+    throw Error(ErrorKind::argument, "a rank with neighbors has reported an error");
+  }
   if (!fresh.idle) return;
   fresh.fixed_counts = hints.fixed_counts;
-  if (any_routes) fresh.routes = std::make_shared<Routes>();
+  if (least[1] == 0) fresh.routes = std::make_shared<Routes>();
 }
 
 const Reordering& reordering_of(MPI_Comm comm) {
@@ -268,8 +305,8 @@ std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArgument
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   AgreedGraph agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
   const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
-  auto made =
-      Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)));
+  auto made = Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)),
+                                          agreed.single);
   made->hints = std::move(agreed.texts);
   prepare_plans(*made, agreed.hints, agreed.nodes);
   return made;
@@ -287,8 +324,8 @@ std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*priv, failure, none);
-  auto made = Communicator::with_topology(comm, communicator.topology());
+  const bool single = agree(*priv, failure, none, {single_threaded()}).flags.front();
+  auto made = Communicator::with_topology(comm, communicator.topology(), single);
   made->hints = communicator.hints;
   // Of its own: what it plans from now on must not depend on the calls of the other, which have another order.
   if (communicator.routes) made->routes = std::make_shared<Routes>(*communicator.routes);

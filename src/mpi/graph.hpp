@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <string>
 
 #include "mpi/communicator.hpp"
 
@@ -27,10 +28,19 @@ struct GraphArguments {
 /// are bad, all ranks throw. Ranks are reordered if `reorder` is set on all of them.
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new);
 
+/// What is agreed on when a graph communicator is adopted, besides its hints.
+struct Adopter {
+  std::string settings;  ///< must be the same on all ranks
+  bool progresses;       ///< becomes Communicator::progresses, if it is true on all ranks
+};
+
 /// Gives `comm`, a graph communicator that MPI has just made from `comm_old`, what create_graph would have given it.
-/// Collective; if the hints of any rank are bad, all ranks throw, and operations on `comm` go without plans. Ranks
-/// without neighbours take no part in operations: there are programs in which they do not call them (PETSc).
-void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info);
+/// Collective; if the hints of any rank are bad, or planning fails on any, all ranks throw, and operations on `comm` go
+/// without plans. Ranks without neighbours take no part in operations: there are programs in which they do not call
+/// them (PETSc). So that the MPI library sees its calls from all ranks of a communicator or from none, the others then
+/// have a graph communicator of their own (PrivateComm::graph) for those operations of which idle ranks cannot know
+/// whether they are left to it.
+void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const Adopter& adopter);
 
 /// What reordering has brought when `comm` was created. Local. Throws Error(topology) if it was created otherwise.
 [[nodiscard]] const Reordering& reordering_of(MPI_Comm comm);

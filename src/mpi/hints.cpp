@@ -143,7 +143,7 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
       std::to_string(local.mailbox_bytes) + '\n' + std::to_string(local.all_mailboxes_bytes) + '\n' +
       std::to_string(shared_staging) + '\n' + std::to_string(static_cast<int>(path)) + '\n' +
-      std::to_string(static_cast<int>(tuning)) + parameters + '\n' + std::to_string(exchanges);
+      std::to_string(static_cast<int>(tuning)) + parameters + '\n' + std::to_string(exchanges) + '\n' + adopter;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;

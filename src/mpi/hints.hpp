@@ -74,6 +74,7 @@ struct Hints {
   MemoryPath path = MemoryPath::automatic;
   std::optional<void*> stream;      ///< of this rank alone
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
+  std::string adopter;              ///< what else must be the same on all ranks, as who adopts a communicator says
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
   [[nodiscard]] std::uint64_t fingerprint() const;

@@ -87,6 +87,20 @@ void barrier_progressing(MPI_Comm comm) {
   wait_all_progressing(request);
 }
 
+void barrier_progressing(const PrivateComm& comm, const std::vector<Rank>& members, int tag) {
+  const std::size_t ranks = members.size();
+  const auto self = static_cast<std::size_t>(std::ranges::find(members, comm.rank()) - members.begin());
+  for (std::size_t distance = 1; distance < ranks; distance *= 2) {
+    std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
+    check_mpi(
+        MPI_Irecv(nullptr, 0, MPI_BYTE, members[(self + ranks - distance) % ranks], tag, comm.get(), &requests[0]),
+        "MPI_Irecv");
+    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, members[(self + distance) % ranks], tag, comm.get(), &requests[1]),
+              "MPI_Isend");
+    wait_all_progressing(requests);
+  }
+}
+
 std::vector<Bytes> Mailbox::carry(const Round& round) {
   if (round.kind == Round::Kind::exchange) return exchange(round.letters, round.from, PrivateComm::setup_tag);
   if (round.kind == Round::Kind::largest) return largest(round.numbers);

@@ -30,6 +30,8 @@ void wait_all_progressing(std::vector<MPI_Request>& requests);
 
 /// A barrier that advances active exchanges meanwhile.
 void barrier_progressing(MPI_Comm comm);
+/// The same among `members` alone, this rank one of them, with messages of a tag that nothing else uses.
+void barrier_progressing(const PrivateComm& comm, const std::vector<Rank>& members, int tag);
 
 /// An allreduce that advances active exchanges meanwhile.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);

@@ -200,7 +200,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
                                              agreed.begun->letters())
                                      : agree(comm, failure, agreed.hints, flags, region);
   const bool translate = agreement.knows_nodes;
-  const auto [no_devices, all_support, all_lend] = agreement.flags;
+  const auto [no_devices, all_support, all_lend, unused] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);
   communicator.knows_nodes = translate;
   if (agreement.round)
@@ -226,7 +226,7 @@ StrategyChoice outermost_choice(Communicator& communicator, const PrivateComm& c
   const bool on_devices = agreed.path == MemoryPath::device_aware || (simulated && agreed.sharing.members.empty());
   const bool by_fabric =
       on_devices && agreed.hints.inner.empty() && knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
-  return choose_from(agreed.hints, agreed.regions.front(), comm, by_fabric);
+  return choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_fabric);
 }
 
 Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,

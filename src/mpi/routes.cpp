@@ -49,16 +49,20 @@ Agreement agree_on_nodes(Communicator& communicator, const Hints& hints) {
   return agree(*communicator.private_comm(), nullptr, hints, {}, communicator.known_region(hints));
 }
 
-std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints, const Agreement& nodes) {
+bool Routes::wanted(const Hints& hints, const Region& region, Rank ranks) {
   const std::vector<const StrategyRow*> rows = hints.strategy.rows();
   if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
-    return nullptr;
-  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+    return false;
+  return !hints.strategy.is_automatic() || choose_from(hints, region, ranks).is_automatic();
+}
+
+std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hints, const Agreement& nodes) {
   communicator.learn_regions(hints, nodes.regions);
   communicator.knows_nodes = nodes.knows_nodes;
   const Region& region = communicator.regions(hints, nodes.knows_nodes).front();
+  if (!wanted(hints, region, communicator.ranks())) return nullptr;
   const bool chooses = hints.strategy.is_automatic();
-  if (chooses && !choose_from(hints, region, *priv).is_automatic()) return nullptr;
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   auto routes = std::make_shared<Routes>();
   routes->hints_ = hints;
   std::vector<SizeClass*> planned;

@@ -21,6 +21,10 @@ namespace laneway {
 /// ranks know without talking which sizes are relayed.
 class Routes {
  public:
+  /// Whether there is anything to choose or relay, for ranks in number `ranks` of which `region` holds those in this
+  /// one's. Local.
+  static bool wanted(const Hints& hints, const Region& region, Rank ranks);
+
   /// Collective. Null if nothing is relayed. `nodes` as from agree_on_nodes.
   static std::shared_ptr<Routes> make(Communicator& communicator, const Hints& hints, const Agreement& nodes);
 
