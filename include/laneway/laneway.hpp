@@ -18,6 +18,24 @@
 
 namespace laneway {
 
+namespace detail {
+
+/// Destructors that run after MPI_Finalize leave MPI's objects alone.
+[[nodiscard]] inline bool is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+/// Whether MPI_Error_string may be called: from MPI 4 on at any time.
+[[nodiscard]] inline bool has_error_texts() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  return MPI_VERSION >= 4 || (initialized != 0 && !is_finalized());
+}
+
+}  // namespace detail
+
 /// An MPI error code with its text. Thrown where the communicator's error handler returns.
 class MpiError : public std::runtime_error {
  public:
@@ -26,6 +44,7 @@ class MpiError : public std::runtime_error {
 
  private:
   static std::string text_of(int code) {
+    if (!detail::has_error_texts()) return "MPI error code " + std::to_string(code);
     char text[MPI_MAX_ERROR_STRING + 1] = {};
     int length = 0;
     MPI_Error_string(code, text, &length);
@@ -64,7 +83,7 @@ class Hints {
     for (const auto& [key, value] : hints) check(MPI_Info_set(info_, key, value));
   }
   ~Hints() {
-    if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
+    if (info_ != MPI_INFO_NULL && !detail::is_finalized()) MPI_Info_free(&info_);
   }
   Hints(const Hints&) = delete;
   Hints& operator=(const Hints&) = delete;
@@ -103,7 +122,7 @@ class Graph {
     create(comm, sources.ranks, weights(sources), destinations.ranks, weights(destinations), hints, reorder);
   }
   ~Graph() {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    if (comm_ != MPI_COMM_NULL && !detail::is_finalized()) MPI_Comm_free(&comm_);
   }
   Graph(Graph&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
   Graph& operator=(Graph&& other) noexcept {
@@ -199,7 +218,7 @@ class Persistent {
  private:
   void reset() noexcept {
     if (request_ == LNW_REQUEST_NULL) return;
-    LNW_Wait(&request_, MPI_STATUS_IGNORE);
+    if (!detail::is_finalized()) LNW_Wait(&request_, MPI_STATUS_IGNORE);
     LNW_Request_free(&request_);
   }
 

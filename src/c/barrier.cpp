@@ -12,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-int error_class(ErrorKind kind) {
+int error_class(ErrorKind kind, int mpi_class) {
   switch (kind) {
     case ErrorKind::argument:
       return MPI_ERR_ARG;
@@ -36,8 +36,9 @@ int error_class(ErrorKind kind) {
       return MPI_ERR_IO;
     case ErrorKind::unsupported:
       return MPI_ERR_UNSUPPORTED_OPERATION;
-    case ErrorKind::device:
     case ErrorKind::mpi:
+      return mpi_class != 0 ? mpi_class : MPI_ERR_OTHER;
+    case ErrorKind::device:
     case ErrorKind::internal:
       return MPI_ERR_OTHER;
   }
@@ -51,7 +52,7 @@ int add_error_string(int code, const std::string& text) {
 
 /// A new error code whose text can be set. MPICH loses the texts of codes in the classes of the standard; there it is
 /// in a class of its own.
-int new_code(ErrorKind kind) {
+int new_code(ErrorKind kind, int mpi_class) {
   const auto keeps_text = [](int code) {
     const std::string probe = "laneway";
     if (add_error_string(code, probe) != MPI_SUCCESS) return false;
@@ -59,25 +60,27 @@ int new_code(ErrorKind kind) {
     int length = 0;
     return MPI_Error_string(code, text, &length) == MPI_SUCCESS && text == probe;
   };
-  int code = error_class(kind);
-  if (MPI_Add_error_code(error_class(kind), &code) == MPI_SUCCESS && keeps_text(code)) return code;
+  const int wanted = error_class(kind, mpi_class);
+  int code = wanted;
+  if (MPI_Add_error_code(wanted, &code) == MPI_SUCCESS && keeps_text(code)) return code;
   int own_class = MPI_ERR_OTHER;
-  if (MPI_Add_error_class(&own_class) != MPI_SUCCESS) return error_class(kind);
+  if (MPI_Add_error_class(&own_class) != MPI_SUCCESS) return wanted;
   add_error_string(own_class, name(kind));
   return MPI_Add_error_code(own_class, &code) == MPI_SUCCESS ? code : own_class;
 }
 
-/// One code for each kind, made when first needed; its text is that of the last error.
-int code_with_text(ErrorKind kind, const std::string& text) {
+/// One code for each kind, and each class of MPI's own errors, made when first needed; its text is that of the last
+/// error.
+int code_with_text(ErrorKind kind, const std::string& text, int mpi_class = 0) {
   if constexpr (simulated) {
     tell(text);
-    return error_class(kind);
+    return error_class(kind, mpi_class);
   }
   static std::mutex mutex;
-  static std::map<ErrorKind, int> codes;
+  static std::map<std::pair<ErrorKind, int>, int> codes;
   const std::lock_guard lock(mutex);
-  auto it = codes.find(kind);
-  if (it == codes.end()) it = codes.emplace(kind, new_code(kind)).first;
+  auto it = codes.find({kind, mpi_class});
+  if (it == codes.end()) it = codes.emplace(std::pair(kind, mpi_class), new_code(kind, mpi_class)).first;
   add_error_string(it->second, text.substr(0, MPI_MAX_ERROR_STRING - 1));
   return it->second;
 }
@@ -90,7 +93,7 @@ int error_code(const char* call, int rank) noexcept {
     try {
       throw;
     } catch (const Error& error) {
-      return code_with_text(error.kind(), where + error.what());
+      return code_with_text(error.kind(), where + error.what(), error.mpi_class());
     } catch (const std::bad_alloc&) {
       return code_with_text(ErrorKind::internal, where + "out of memory");
     } catch (const std::exception& error) {
@@ -101,7 +104,28 @@ int error_code(const char* call, int rank) noexcept {
   }
 }
 
+namespace {
+
+/// Where no function of MPI can be called, nobody can be asked what to do: the text is written.
+int raise_without_mpi(const char* call) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const Error& error) {
+      tell(std::string(call) + ": " + error.what());
+      return error_class(error.kind(), error.mpi_class());
+    } catch (const std::exception& error) {
+      tell(std::string(call) + ": " + error.what());
+    }
+  } catch (...) {
+  }
+  return MPI_ERR_OTHER;
+}
+
+}  // namespace
+
 int raise_on(MPI_Comm comm, const char* call) noexcept {
+  if (!is_running(comm)) return raise_without_mpi(call);
   const MPI_Comm target = comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm;
   int rank = -1;
   MPI_Comm_rank(target, &rank);
@@ -112,6 +136,7 @@ int raise_on(MPI_Comm comm, const char* call) noexcept {
 
 int raise_on(LNW_Request request, const char* call) noexcept {
   if (request == LNW_REQUEST_NULL) return raise_on(MPI_COMM_WORLD, call);
+  if (is_too_late()) return raise_without_mpi(call);
   const int code = error_code(call, request_of(request).rank());
   request_of(request).call_error_handler(code);
   return code;
@@ -125,6 +150,7 @@ int raise_on(const Requests& requests, const char* call) noexcept {
 
 int raise_on(LNW_Topology topology, const char* call) noexcept {
   if (topology == LNW_TOPOLOGY_NULL) return raise_on(MPI_COMM_WORLD, call);
+  if (is_too_late()) return raise_without_mpi(call);
   const int code = error_code(call, topology_of(topology).rank());
   topology_of(topology).call_error_handler(code);
   return code;

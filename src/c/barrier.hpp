@@ -11,6 +11,7 @@
 #include "laneway/laneway.h"
 #include "mpi/communicator.hpp"
 #include "mpi/request.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 
@@ -45,11 +46,20 @@ struct Requests {
 };
 int raise_on(const Requests& requests, const char* call) noexcept;
 
-/// Advances all active exchanges that need it, and runs `body`; an exception ends here, as a call of the error handler
-/// of `where` (a communicator, a topology, a request or several) and an error code.
+inline void require_running_for(MPI_Comm comm) {
+  require_running(comm);
+}
+template <class Where>
+void require_running_for(const Where&) {
+  require_running();
+}
+
+/// Checks that MPI runs, advances all active exchanges that need it, and runs `body`; an exception ends here, as a call
+/// of the error handler of `where` (a communicator, a topology, a request or several) and an error code.
 template <class Where, class Body>
 int guarded(const char* call, Where where, Body&& body) noexcept {
   try {
+    require_running_for(where);
     progress_all();
     std::forward<Body>(body)();
     return MPI_SUCCESS;

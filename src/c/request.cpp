@@ -67,6 +67,8 @@ Request& startable(LNW_Request request, Argument argument = {}) {
   Request& ready = not_null(request, argument);
   require(!ready.nonblocking(), ErrorKind::request,
           [&] { return argument.text() + " is nonblocking; only persistent requests are started"; });
+  require(!ready.failed(), ErrorKind::request,
+          [&] { return argument.text() + " has failed before and can only be freed"; });
   require(ready.bound(), ErrorKind::request,
           [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
   Request& idle = inactive(request, argument);
@@ -156,19 +158,24 @@ bool complete(LNW_Request& request) {
   return true;
 }
 
-/// Completes one active request, if any is complete; its index, or MPI_UNDEFINED.
-int complete_any(std::span<LNW_Request> requests) {
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    if (is_active(requests[i]) && complete(requests[i])) return static_cast<int>(i);
-  return MPI_UNDEFINED;
+/// Completes one active request, if any is complete; its index, also if it fails, or MPI_UNDEFINED.
+void complete_any(std::span<LNW_Request> requests, int& index) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!is_active(requests[i])) continue;
+    index = static_cast<int>(i);
+    if (complete(requests[i])) return;
+  }
+  index = MPI_UNDEFINED;
 }
 
-/// Completes the active requests that are complete; their number.
-int complete_some(std::span<LNW_Request> requests, int indices[]) {
-  int count = 0;
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    if (is_active(requests[i]) && complete(requests[i])) indices[count++] = static_cast<int>(i);
-  return count;
+/// Completes the active requests that are complete, up to the first that fails, which is counted.
+void complete_some(std::span<LNW_Request> requests, int indices[], int& count) {
+  count = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!is_active(requests[i])) continue;
+    indices[count++] = static_cast<int>(i);
+    if (!complete(requests[i])) --count;
+  }
 }
 
 }  // namespace
@@ -183,9 +190,8 @@ int LNW_Start(LNW_Request* request) {
 }
 
 int LNW_Startall(int count, LNW_Request array_of_requests[]) {
-  return guarded(__func__, Requests{count, array_of_requests}, [&] {
-    Together(checked_array(count, array_of_requests)).start();
-  });
+  return guarded(__func__, Requests{count, array_of_requests},
+                 [&] { Together(checked_array(count, array_of_requests)).start(); });
 }
 
 int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
@@ -236,8 +242,10 @@ int LNW_Testany(int count, LNW_Request array_of_requests[], int* index, int* fla
     const std::span requests = checked_array(count, array_of_requests);
     require_pointer(index, "index");
     require_pointer(flag, "flag");
+    *flag = 0;
     const bool active = any_is_active(requests);
-    *index = active ? complete_any(requests) : MPI_UNDEFINED;
+    *index = MPI_UNDEFINED;
+    if (active) complete_any(requests, *index);
     *flag = !active || *index != MPI_UNDEFINED;
     if (*flag) set_empty(status);
   });
@@ -248,7 +256,11 @@ int LNW_Waitany(int count, LNW_Request array_of_requests[], int* index, MPI_Stat
     const std::span requests = checked_array(count, array_of_requests);
     require_pointer(index, "index");
     *index = MPI_UNDEFINED;
-    if (any_is_active(requests)) progress_until([&] { return (*index = complete_any(requests)) != MPI_UNDEFINED; });
+    if (any_is_active(requests))
+      progress_until([&] {
+        complete_any(requests, *index);
+        return *index != MPI_UNDEFINED;
+      });
     set_empty(status);
   });
 }
@@ -258,7 +270,8 @@ int LNW_Testsome(int incount, LNW_Request array_of_requests[], int* outcount, in
   return guarded(__func__, Requests{incount, array_of_requests}, [&] {
     const std::span requests = checked_array(incount, array_of_requests, "incount");
     check_outputs(incount, outcount, array_of_indices);
-    *outcount = any_is_active(requests) ? complete_some(requests, array_of_indices) : MPI_UNDEFINED;
+    *outcount = MPI_UNDEFINED;
+    if (any_is_active(requests)) complete_some(requests, array_of_indices, *outcount);
     set_empty(*outcount, array_of_statuses);
   });
 }
@@ -270,12 +283,19 @@ int LNW_Waitsome(int incount, LNW_Request array_of_requests[], int* outcount, in
     check_outputs(incount, outcount, array_of_indices);
     *outcount = MPI_UNDEFINED;
     if (any_is_active(requests))
-      progress_until([&] { return (*outcount = complete_some(requests, array_of_indices)) > 0; });
+      progress_until([&] {
+        complete_some(requests, array_of_indices, *outcount);
+        return *outcount > 0;
+      });
     set_empty(*outcount, array_of_statuses);
   });
 }
 
 int LNW_Request_free(LNW_Request* request) {
+  if (is_too_late()) {
+    if (request != nullptr && *request != LNW_REQUEST_NULL) free_request(*request);
+    return MPI_SUCCESS;
+  }
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     inactive(*request);
@@ -287,6 +307,7 @@ int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recv
   return guarded(__func__, request, [&] {
     (void)persistent(request);
     Request& idle = inactive(request);
+    require(!idle.failed(), ErrorKind::request, "request has failed before and can only be freed");
     check_buffers(sendbuf, recvbuf);
     idle.set_buffers({sendbuf, recvbuf});
   });

@@ -7,14 +7,18 @@
 using namespace laneway;
 
 int LNW_Get_version(int* major, int* minor, int* patch) {
-  return guarded(__func__, MPI_COMM_SELF, [&] {
+  // At any time, as MPI_Get_version.
+  try {
     require_pointer(major, "major");
     require_pointer(minor, "minor");
     require_pointer(patch, "patch");
     *major = LNW_VERSION_MAJOR;
     *minor = LNW_VERSION_MINOR;
     *patch = LNW_VERSION_PATCH;
-  });
+    return MPI_SUCCESS;
+  } catch (...) {
+    return raise_on(MPI_COMM_SELF, __func__);
+  }
 }
 
 int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights,
@@ -84,6 +88,11 @@ int LNW_Topology_get_neighbors(LNW_Topology topology, int maxindegree, int sourc
 }
 
 int LNW_Topology_free(LNW_Topology* topology) {
+  if (is_too_late()) {
+    if (topology != nullptr && *topology != LNW_TOPOLOGY_NULL) delete &topology_of(*topology);
+    if (topology != nullptr) *topology = LNW_TOPOLOGY_NULL;
+    return MPI_SUCCESS;
+  }
   return guarded(__func__, topology != nullptr ? *topology : LNW_TOPOLOGY_NULL, [&] {
     require_pointer(topology, "topology");
     delete &topology_of(*topology);

@@ -28,11 +28,15 @@ enum class ErrorKind {
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(ErrorKind kind, const std::string& message, int mpi_class = 0)
+      : std::runtime_error(message), kind_(kind), mpi_class_(mpi_class) {}
   [[nodiscard]] ErrorKind kind() const { return kind_; }
+  /// The MPI library's class of an error of kind `mpi`; 0 if it is not known.
+  [[nodiscard]] int mpi_class() const { return mpi_class_; }
 
  private:
   ErrorKind kind_;
+  int mpi_class_;
 };
 
 /// Throws Error(kind, message) unless `condition` holds.

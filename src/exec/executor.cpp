@@ -3,13 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
+#include "exec/remains.hpp"
 
 namespace laneway {
 
@@ -57,6 +60,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
       where_(where),
       device_aware_(is_device_aware(where)) {
+  look_through_remains();
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
   LANEWAY_ASSERT(1, !memory_ || !device_aware_);
   uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
@@ -76,6 +80,9 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
   // Peers wait for the end of this exchange before they write shared staging memory in the next one.
   independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !uses_device_;
   only_messages_wait_ = independent_ && words == 0 && !memory_;
+  if (!independent_)
+    for (const std::unique_ptr<Endpoint>& endpoint : endpoints_)
+      if (endpoint) endpoint->expect_poll();
   has_more_than_messages_ = !independent_ || run_here + words > 0;
   unmet_ = unmet_at_start_;
   next_begin_.assign(steps.size() + 1, 0);
@@ -98,6 +105,10 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
   ready_.reserve(run_here);
   waiting_.reserve(words);
   completed_.resize(message_step_.size());
+}
+
+Executor::~Executor() {
+  if (remaining_ > 0) give_up();
 }
 
 void Executor::allocate(Buffers buffers) {
@@ -132,8 +143,10 @@ void Executor::bind(Buffers buffers, Transport& transport) {
       step_message_[s] = static_cast<int>(messages.size());
       message_step_.push_back(static_cast<int>(s));
       uses_staging = uses_staging || step.span.buffer == Buffer::staging;
+      const bool in_user_buffer = step.span.buffer == Buffer::send || step.span.buffer == Buffer::receive;
       messages.push_back({kind == StepKind::send, step.peer, step.channel,
-                          at(bases_[static_cast<std::size_t>(step.span.buffer)], step.span.offset), step.span.bytes});
+                          at(bases_[static_cast<std::size_t>(step.span.buffer)], step.span.offset), step.span.bytes,
+                          in_user_buffer});
     }
   };
   const bool eager = !simulated && std::none_of(steps.begin(), steps.end(), [](const Step& step) {
@@ -441,6 +454,14 @@ bool Executor::poll_messages(Patience patience) {
 }
 
 bool Executor::progress() {
+  try {
+    return progress_steps();
+  } catch (...) {
+    fail();
+  }
+}
+
+bool Executor::progress_steps() {
   if (deferred_ && device_->user_is_done()) {
     deferred_ = false;
     start_steps();
@@ -463,6 +484,70 @@ bool Executor::progress() {
 void Executor::finish() {
   if (device_) device_->end_exchange();
   if (memory_) raise(memory_->own.words + completed_word, memory_->exchange);
+}
+
+/// Called while an exception is handled.
+void Executor::fail() {
+  give_up();
+  try {
+    throw;
+  } catch (const MessageError& error) {
+    explain(error);
+  }
+}
+
+/// Says which message it is of.
+void Executor::explain(const MessageError& error) const {
+  const int index = message_step_.at(static_cast<std::size_t>(error.index()));
+  const Step& step = plan_->steps[static_cast<std::size_t>(index)];
+  const bool is_send = step.kind == StepKind::send;
+  const std::string bytes = std::to_string(step.span.bytes) + " bytes";
+  const std::string peer = std::to_string(step.peer);
+  if (step.stage != Stage::direct)
+    throw Error(ErrorKind::mpi,
+                std::string("message of the stage ") + name(step.stage) + (is_send ? " to" : " from") + " rank " +
+                    peer + ", " + bytes + ": " + error.what(),
+                error.mpi_class());
+  const auto number = 1 + std::count_if(plan_->steps.begin(), plan_->steps.begin() + index, [&](const Step& other) {
+                        return other.kind == step.kind && other.stage == step.stage && other.peer == step.peer;
+                      });
+  const std::string own = std::to_string(plan_->rank);
+  throw Error(ErrorKind::mpi,
+              "edge " + (is_send ? own + " -> " + peer : peer + " -> " + own) + " (message " + std::to_string(number) +
+                  " between these two), " + (is_send ? "sendcounts and sendtype" : "recvcounts and recvtype") +
+                  " say " + bytes + ": " + error.what() +
+                  "; LANEWAY_CHECK=1 (lnw_check) compares both sides of all edges",
+              error.mpi_class());
+}
+
+/// Cancels and waits for what uses the user's buffers, and keeps memory that may still be used. MPI promises that a
+/// receive ends soon once it has been cancelled. A send ends when its peer receives it, which may be never.
+void Executor::give_up() {
+  remaining_ = 0;
+  deferred_ = false;
+  waiting_.clear();
+  if (!endpoints_[0]) return;
+  Remains remains{std::move(endpoints_),
+                  std::move(staging_),
+                  std::move(device_staging_),
+                  std::move(shadow_),
+                  std::move(mirror_),
+                  std::move(lent_ready_),
+                  memory_};
+  endpoint_ = nullptr;
+  const auto abandon = [&] {
+    Left left = Left::nothing;
+    for (const std::unique_ptr<Endpoint>& endpoint : remains.endpoints)
+      if (endpoint) left = std::max(left, endpoint->abandon());
+    return left;
+  };
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(100);
+  int turns = 0;
+  Left left = abandon();
+  for (; left == Left::receives || (left == Left::sends && Clock::now() < end); left = abandon()) relax(turns);
+  if (device_) device_.reset();  // waits for copies that are in streams
+  if (remains.abandon()) keep(std::move(remains));
 }
 
 std::int64_t Executor::metadata_bytes() const {

@@ -41,6 +41,9 @@ class Executor final : public Progressive {
            std::shared_ptr<NodeMemory> memory = nullptr);
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& places, Transport& transport,
            std::shared_ptr<NodeMemory> memory);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   /// What is in the user's stream at each start comes before the exchange, and what is put into it after the end comes
   /// after it. Must not be active. Throws Error(argument) if the stream is of another device than the buffers.
@@ -51,20 +54,31 @@ class Executor final : public Progressive {
   void open_lent();
 
   /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
+  ///
+  /// Where this, progress or wait throws, nothing is written into the receive buffer or the memory of this rank any
+  /// more, and the executor can only be destroyed. What peers have not received yet may be read from the send buffer.
   void start() {
-    if (memory_) begin_exchange();
-    if (device_) [[unlikely]]
-      return start_on_device();
-    start_steps();
+    try {
+      if (memory_) begin_exchange();
+      if (device_) [[unlikely]]
+        return start_on_device();
+      start_steps();
+    } catch (...) {
+      fail();
+    }
   }
   /// Advances without blocking; true when the exchange is complete.
   bool progress() override;
   /// Returns when the exchange is complete; blocks in the transport where only its messages are to be waited for.
   void wait() {
     if (remaining_ == 0) return;
-    if (!only_messages_wait_) return wait_for_steps();
-    endpoint_->wait_all();
-    remaining_ = 0;
+    try {
+      if (!only_messages_wait_) return wait_for_steps();
+      endpoint_->wait_all();
+      remaining_ = 0;
+    } catch (...) {
+      fail();
+    }
   }
   /// Whether no step depends on another that has to be waited for: completion then needs no progress by this executor.
   [[nodiscard]] bool independent() const { return independent_; }
@@ -142,8 +156,12 @@ class Executor final : public Progressive {
   void complete(int step);
   void drain();
   void finish();
+  bool progress_steps();
+  [[noreturn]] void fail();
+  [[noreturn]] void explain(const MessageError& error) const;
+  void give_up();
 
-  std::unique_ptr<Endpoint> endpoints_[2];  // for every second exchange, if staging memory has two places
+  std::array<std::unique_ptr<Endpoint>, 2> endpoints_;  // for every second exchange, if staging memory has two places
   Endpoint* endpoint_ = nullptr;
   int initial_messages_ = 0;
   int remaining_ = 0;

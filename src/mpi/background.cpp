@@ -7,6 +7,7 @@
 #include "core/tell.hpp"
 #include "exec/progress_thread.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 
@@ -16,7 +17,7 @@ void say_once() {
   static std::atomic<bool> said{false};
   if (said.exchange(true)) return;
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (has_world()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
     tell(
         "lnw_progress=thread needs MPI_THREAD_MULTIPLE, which MPI_Init_thread has not provided; exchanges progress "

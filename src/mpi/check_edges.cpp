@@ -50,8 +50,7 @@ std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Ran
       check_mpi(MPI_Test(&barrier, &flag, MPI_STATUS_IGNORE), "MPI_Test");
       return flag != 0;
     }
-    check_mpi(MPI_Testall(static_cast<int>(sends.size()), sends.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
-    if (flag) {
+    if (test_all(sends)) {
       check_mpi(MPI_Ibarrier(comm.get(), &barrier), "MPI_Ibarrier");
       in_barrier = true;
     }

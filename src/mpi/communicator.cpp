@@ -12,6 +12,7 @@
 #include "core/tell.hpp"
 #include "exec/progress.hpp"
 #include "exec/progress_thread.hpp"
+#include "exec/remains.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/fixed_operation.hpp"
 #include "mpi/mailbox.hpp"
@@ -19,6 +20,7 @@
 #include "mpi/nonblocking.hpp"
 #include "mpi/quick_calibration.hpp"
 #include "mpi/routes.hpp"
+#include "mpi/running.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -37,9 +39,11 @@ int delete_communicator(MPI_Comm, int, void* attribute, void*) {
   return MPI_SUCCESS;
 }
 
-/// Runs first in MPI_Finalize (MPI 4.0, section 11.2.4): frees what is left, and from here on nothing more.
+/// Runs at the beginning of MPI_Finalize (MPI 4.0, section 11.2.4). Functions that the program has attached to
+/// MPI_COMM_SELF earlier run later, and may use and free what there is: no duplicate is freed from here on.
 int on_finalize(MPI_Comm, int, void*, void*) {
   stop_progress_thread();
+  set_ending();
   std::vector<std::shared_ptr<PrivateComm>> left;
   {
     const std::lock_guard lock(live_mutex);
@@ -48,19 +52,23 @@ int on_finalize(MPI_Comm, int, void*, void*) {
   }
   // Without the lock: MPICH deletes the attributes of a communicator when the last creation from it is complete.
   for (const auto& comm : left)
-    if (comm) comm->free();
+    if (comm) comm->end_creation();
+  look_through_remains();
   return MPI_SUCCESS;
 }
 
 void create_keys() {
   const std::lock_guard lock(live_mutex);
   if (communicator_key != MPI_KEYVAL_INVALID) return;
-  int finalize_key = MPI_KEYVAL_INVALID;
-  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &finalize_key, nullptr),
-            "MPI_Comm_create_keyval");
-  check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, finalize_key, nullptr), "MPI_Comm_set_attr");
+  if (has_world()) {
+    int finalize_key = MPI_KEYVAL_INVALID;
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &finalize_key, nullptr),
+              "MPI_Comm_create_keyval");
+    check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, finalize_key, nullptr), "MPI_Comm_set_attr");
+  }
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_communicator, &communicator_key, nullptr),
             "MPI_Comm_create_keyval");
+  set_running();
 }
 
 /// Errors of MPI on a user's communicator are returned as long as this lives: whoever calls decides what becomes of
@@ -85,11 +93,21 @@ class ReturnedErrors {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
+/// MPICH 4.0 makes no communicator from a group without MPI_COMM_WORLD.
+MPI_Comm split_all(MPI_Comm original) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(original, &rank), "MPI_Comm_rank");
+  MPI_Comm copy = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(original, 0, rank, &copy), "MPI_Comm_split");
+  return copy;
+}
+
 /// A communicator of the same ranks. Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
 MPI_Comm duplicate(MPI_Comm original) {
   const ReturnedErrors returned(original);
   // The creation below blocks without advancing active exchanges, which others may wait for before they come here.
   barrier_progressing(original);
+  if (!has_world()) return split_all(original);
   MPI_Group group = MPI_GROUP_NULL;
   check_mpi(MPI_Comm_group(original, &group), "MPI_Comm_group");
   MPI_Comm copy = MPI_COMM_NULL;
@@ -102,6 +120,11 @@ MPI_Comm duplicate(MPI_Comm original) {
 /// A communicator of `members` of `parent`, made by these alone.
 MPI_Comm create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag) {
   barrier_progressing(parent, members, tag);  // for the same reason
+  if (!has_world()) {
+    require(static_cast<Rank>(members.size()) == parent.size(), ErrorKind::unsupported,
+            "comm: no communicator of a part of its ranks can be made in a program that only opens sessions");
+    return split_all(parent.get());
+  }
   MPI_Group all = MPI_GROUP_NULL;
   check_mpi(MPI_Comm_group(parent.get(), &all), "MPI_Comm_group");
   MPI_Group group = MPI_GROUP_NULL;
@@ -150,7 +173,8 @@ void PrivateComm::begin_to_live(MPI_Comm original) {
   }
   void* bound = nullptr;
   int found = 0;
-  check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr");
+  check_mpi(MPI_Comm_get_attr(has_world() ? MPI_COMM_WORLD : original, MPI_TAG_UB, &bound, &found),
+            "MPI_Comm_get_attr");
   if (found) last_tag_ = std::min(*static_cast<int*>(bound), tag_limit_for_tests);
   const std::lock_guard lock(live_mutex);
   live.push_back(this);
@@ -166,10 +190,14 @@ PrivateComm::~PrivateComm() {
 }
 
 void PrivateComm::free() {
-  // All ranks have begun the creation before any of them can come here.
-  if (creation_ != MPI_REQUEST_NULL) MPI_Wait(&creation_, MPI_STATUS_IGNORE);
+  end_creation();
   if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+}
+
+void PrivateComm::end_creation() {
+  // All ranks have begun the creation before any of them can come here.
+  if (creation_ != MPI_REQUEST_NULL) MPI_Wait(&creation_, MPI_STATUS_IGNORE);
 }
 
 bool PrivateComm::advance_creation() {
@@ -190,13 +218,24 @@ bool PrivateComm::advance_creation() {
 }
 
 void PrivateComm::call_error_handler(MPI_Errhandler handler, int code) const {
-  const MPI_Comm target = created() ? comm_ : MPI_COMM_SELF;
+  MPI_Comm target = created() ? comm_ : MPI_COMM_SELF;
+  // Other threads must not meet the handler in calls that expect errors to be returned.
+  const bool is_shared = !single_threaded() && has_world();
+  static std::mutex mutex;
+  if (is_shared) {
+    const std::lock_guard lock(mutex);
+    MPI_Group self = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_SELF, &self);
+    MPI_Comm_create(MPI_COMM_SELF, self, &target);
+    MPI_Group_free(&self);
+  }
   MPI_Errhandler before = MPI_ERRHANDLER_NULL;
   MPI_Comm_get_errhandler(target, &before);
   MPI_Comm_set_errhandler(target, handler);
   laneway::call_error_handler(target, code);
   MPI_Comm_set_errhandler(target, before);
   MPI_Errhandler_free(&before);
+  if (is_shared) MPI_Comm_free(&target);
 }
 
 bool PrivateComm::has_tags() const {
@@ -233,16 +272,27 @@ void call_error_handler(MPI_Comm comm, int code) {
   MPI_Comm_call_errhandler(comm, code);
 }
 
-ErrorHandler::ErrorHandler(MPI_Comm comm) {
+ErrorHandler::ErrorHandler(MPI_Comm comm, std::shared_ptr<const UserComm> user) : user_(std::move(user)) {
   check_mpi(MPI_Comm_get_errhandler(comm, &handler_), "MPI_Comm_get_errhandler");
 }
 
 ErrorHandler::~ErrorHandler() {
-  if (handler_ != MPI_ERRHANDLER_NULL) MPI_Errhandler_free(&handler_);
+  if (handler_ != MPI_ERRHANDLER_NULL && !mpi_is_finalized()) MPI_Errhandler_free(&handler_);
+}
+
+void ErrorHandler::call(const PrivateComm& stand_in, int code) const {
+  const MPI_Comm user = user_->load(std::memory_order_acquire);
+  if (user != MPI_COMM_NULL)
+    call_error_handler(user, code);
+  else if (handler_ != MPI_ERRORS_RETURN)
+    stand_in.call_error_handler(handler_, code);
 }
 
 Communicator::Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag)
-    : comm_(comm), private_(std::move(priv)), start_order_(std::make_shared<StartOrder>(private_, nonblocking_tag)) {}
+    : comm_(comm),
+      user_(std::make_shared<UserComm>(comm)),
+      private_(std::move(priv)),
+      start_order_(std::make_shared<StartOrder>(private_, nonblocking_tag)) {}
 
 Communicator* Communicator::find(MPI_Comm comm) {
   require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");
@@ -323,7 +373,7 @@ std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, Topolog
   const int tag = single ? parent->take_tags() : int{PrivateComm::nonblocking_tag};
   auto made = std::unique_ptr<Communicator>(new Communicator(MPI_COMM_NULL, priv, tag));
   made->topology_ = std::make_unique<Topology>(std::move(topology));
-  made->error_handler_ = std::make_shared<const ErrorHandler>(comm);
+  made->error_handler_ = of(comm).error_handler();
   return made;
 }
 
@@ -349,7 +399,9 @@ const Topology& Communicator::topology() {
   return *topology_;
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() {
+  if (comm_ != MPI_COMM_NULL) user_->store(MPI_COMM_NULL, std::memory_order_release);
+}
 
 const Region& Communicator::node(const std::string& machine) {
   Hints settings;
@@ -358,7 +410,7 @@ const Region& Communicator::node(const std::string& machine) {
 }
 
 std::shared_ptr<const ErrorHandler> Communicator::error_handler() const {
-  return error_handler_ ? error_handler_ : std::make_shared<const ErrorHandler>(comm_);
+  return error_handler_ ? error_handler_ : std::make_shared<const ErrorHandler>(comm_, user_);
 }
 
 void Communicator::read_descriptions(const Hints& settings) {

@@ -40,6 +40,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
 
   /// Local in all known MPI libraries, as the standard anticipates. Called by the destructor.
   void free();
+  /// Waits for the end of a creation that was begun.
+  void end_creation();
 
   /// Advances a nonblocking creation; true when the communicator can be used. Any thread may call it.
   [[nodiscard]] bool ready() { return created() || advance_creation(); }
@@ -67,7 +69,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// The first of plan_channels tags that no other plan on this communicator uses.
   [[nodiscard]] int take_tags();
 
-  /// Calls `handler` with the duplicate, or with MPI_COMM_SELF where it is not ready.
+  /// Calls `handler`, a user's, with the duplicate or, where it is not ready or other threads may use it, with a
+  /// communicator of this rank alone.
   void call_error_handler(MPI_Errhandler handler, int code) const;
 
   /// Takes a communicator of the same ranks, which is freed with this one.
@@ -114,17 +117,23 @@ struct Reordering {
 /// down at once may lose what MPI has to say.
 void call_error_handler(MPI_Comm comm, int code);
 
-/// An error handler of the user, which may outlive the communicator that it was read from.
+/// A user's communicator, MPI_COMM_NULL once it has been freed.
+using UserComm = std::atomic<MPI_Comm>;
+
+/// A user's communicator and its error handler, which may outlive it.
 class ErrorHandler {
  public:
-  explicit ErrorHandler(MPI_Comm comm);
+  ErrorHandler(MPI_Comm comm, std::shared_ptr<const UserComm> user);
   ~ErrorHandler();
   ErrorHandler(const ErrorHandler&) = delete;
   ErrorHandler& operator=(const ErrorHandler&) = delete;
 
-  [[nodiscard]] MPI_Errhandler get() const { return handler_; }
+  /// Calls the handler that the user's communicator has now. Once that is gone, calls the one that was read, with
+  /// another communicator in its place.
+  void call(const PrivateComm& stand_in, int code) const;
 
  private:
+  std::shared_ptr<const UserComm> user_;
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
 };
 
@@ -185,7 +194,7 @@ class Communicator {
   /// In which nonblocking exchanges start.
   [[nodiscard]] const std::shared_ptr<StartOrder>& start_order() const { return start_order_; }
 
-  /// That of the communicator now; a topology object has kept the one it was made with.
+  /// That of the communicator; a topology object has that of the communicator it was made from.
   [[nodiscard]] std::shared_ptr<const ErrorHandler> error_handler() const;
 
   ~Communicator();
@@ -193,7 +202,7 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
 
   [[nodiscard]] Rank rank() const { return private_->rank(); }
-  void call_error_handler(int code) const { private_->call_error_handler(error_handler()->get(), code); }
+  void call_error_handler(int code) const { error_handler()->call(*private_, code); }
 
   /// Hints given when the communicator was created.
   HintTexts hints;
@@ -265,6 +274,7 @@ class Communicator {
   void use(std::shared_ptr<PrivateComm> own);
 
   MPI_Comm comm_;  // MPI_COMM_NULL for a topology object
+  std::shared_ptr<UserComm> user_;
   std::shared_ptr<PrivateComm> private_;
   /// How one of its own is to be made. As long as there is none, private_ is the parent's, on which nothing may be sent
   /// once the communicator's creation is over: other threads use it.

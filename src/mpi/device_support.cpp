@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "mpi/running.hpp"
 #include "transport/p2p.hpp"
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
@@ -23,6 +24,7 @@ namespace {
 
 /// Memory kinds of MPI 4.1: "mpi,system,cuda:device".
 bool has_memory_kind(std::string_view kind) {
+  if (!has_world()) return false;
   MPI_Info info = MPI_INFO_NULL;
   check_mpi(MPI_Comm_get_info(MPI_COMM_WORLD, &info), "MPI_Comm_get_info");
   std::vector<char> value(MPI_MAX_INFO_VAL + 1);
@@ -88,6 +90,8 @@ DeviceSupport ask(const Device& device) {
 class Self {
  public:
   Self() {
+    require(has_world(), ErrorKind::unsupported,
+            "lnw_memory_path: what MPI takes cannot be tried in programs that only open sessions");
     check_mpi(MPI_Comm_dup(MPI_COMM_SELF, &comm_), "MPI_Comm_dup");
     check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }

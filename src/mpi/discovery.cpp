@@ -10,6 +10,7 @@
 #include "core/simulated.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/network_place.hpp"
+#include "mpi/running.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -70,6 +71,8 @@ std::int64_t number_world(MPI_Comm world) {
 
 /// The machine of all ranks of MPI_COMM_WORLD, and which of them is calling.
 std::pair<Machine, Rank> described_world(const std::string& description) {
+  require(has_world(), ErrorKind::unsupported,
+          "lnw_machine describes the ranks of MPI_COMM_WORLD, which programs that only open sessions do not have");
   int rank = 0;
   int size = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
@@ -173,6 +176,7 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
 
 Region find_node(MPI_Comm comm, const std::string& description, bool translate) {
   if (!description.empty()) return find_levels(comm, description, {""}, translate).front();
+  if (!has_world()) return region_of_members(split_by_node(comm));
   const Group group(comm);
   const Group world(MPI_COMM_WORLD);
   if (translate) return region_of_members(world.translate(world_node, group));

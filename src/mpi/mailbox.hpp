@@ -27,6 +27,8 @@ class Mailbox {
 
 /// Completes `requests`, advancing active exchanges meanwhile.
 void wait_all_progressing(std::vector<MPI_Request>& requests);
+/// Whether all, which are not persistent, are complete.
+[[nodiscard]] bool test_all(std::vector<MPI_Request>& requests);
 
 /// A barrier that advances active exchanges meanwhile.
 void barrier_progressing(MPI_Comm comm);

@@ -1,6 +1,7 @@
 #include "mpi/reasons.hpp"
 
 #include <sstream>
+#include <utility>
 
 #include "core/readable.hpp"
 #include "core/tell.hpp"
@@ -8,11 +9,30 @@
 
 namespace laneway {
 
+namespace {
+
+class OwnedInfo {
+ public:
+  OwnedInfo() { check_mpi(MPI_Info_create(&info_), "MPI_Info_create"); }
+  ~OwnedInfo() {
+    if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
+  }
+  OwnedInfo(const OwnedInfo&) = delete;
+  OwnedInfo& operator=(const OwnedInfo&) = delete;
+
+  [[nodiscard]] MPI_Info get() const { return info_; }
+  [[nodiscard]] MPI_Info release() { return std::exchange(info_, MPI_INFO_NULL); }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+}  // namespace
+
 MPI_Info info_of(const Reasons& reasons) {
-  MPI_Info info = MPI_INFO_NULL;
-  check_mpi(MPI_Info_create(&info), "MPI_Info_create");
+  OwnedInfo info;
   const auto set = [&](const std::string& key, const std::string& value) {
-    check_mpi(MPI_Info_set(info, key.c_str(), value.c_str()), "MPI_Info_set");
+    check_mpi(MPI_Info_set(info.get(), key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str()), "MPI_Info_set");
   };
   set("lnw_strategy", reasons.strategy);
   if (!reasons.selection.predictions.empty()) set("lnw_parameters", reasons.parameters);
@@ -38,7 +58,7 @@ MPI_Info info_of(const Reasons& reasons) {
     seconds << predicted;
     set("lnw_path_cost_" + std::string(name(path)), seconds.str());
   }
-  return info;
+  return info.release();
 }
 
 namespace {

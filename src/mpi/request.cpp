@@ -163,11 +163,17 @@ class Release {
 
 }  // namespace
 
+void Request::fail() noexcept {
+  if (exchange_->active()) return;
+  exchange_.reset();
+  failed_ = true;
+}
+
 void Request::start_sharing() {
   require(arena_->claim(this), ErrorKind::request,
           "request shares its staging memory (lnw_shared_staging) with one that is active");
   const Release release(*this, *arena_);
-  exchange_->start();
+  run([&] { exchange_->start(); });
 }
 
 bool Request::claim() {
@@ -184,19 +190,19 @@ void Request::unclaim() {
 
 void Request::start_claimed() {
   claimed_ = false;
-  if (arena_ == nullptr) return exchange_->start();
+  if (arena_ == nullptr) return run([&] { exchange_->start(); });
   const Release release(*this, *arena_);
-  exchange_->start();
+  run([&] { exchange_->start(); });
 }
 
 bool Request::test_sharing() {
   const Release release(*this, *arena_);
-  return !exchange_ || exchange_->test();
+  return !exchange_ || run([&] { return exchange_->test(); });
 }
 
 void Request::wait_sharing() {
   const Release release(*this, *arena_);
-  if (exchange_) exchange_->wait();
+  if (exchange_) run([&] { exchange_->wait(); });
 }
 
 Statistics Request::statistics() const {

@@ -59,7 +59,7 @@ class Request {
   /// Must be startable.
   void start() {
     if (arena_ != nullptr) return start_sharing();
-    exchange_->start();
+    run([&] { exchange_->start(); });
   }
   /// Makes the request, if it is startable, the caller's: nobody else claims it, or memory that it shares, until it has
   /// been started or given back.
@@ -69,13 +69,15 @@ class Request {
   /// True, and inactive, when complete.
   [[nodiscard]] bool test() {
     if (arena_ != nullptr) return test_sharing();
-    return exchange_ ? exchange_->test() : !nonblocking_ || nonblocking_->test();
+    return exchange_ ? run([&] { return exchange_->test(); }) : !nonblocking_ || nonblocking_->test();
   }
   /// As test, but a complete request stays active.
-  [[nodiscard]] bool done() { return exchange_ ? exchange_->done() : !nonblocking_ || nonblocking_->done(); }
+  [[nodiscard]] bool done() {
+    return exchange_ ? run([&] { return exchange_->done(); }) : !nonblocking_ || nonblocking_->done();
+  }
   void wait() {
     if (arena_ != nullptr) return wait_sharing();
-    if (exchange_) return exchange_->wait();
+    if (exchange_) return run([&] { exchange_->wait(); });
     if (nonblocking_) nonblocking_->wait();
   }
   [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active(); }
@@ -84,6 +86,8 @@ class Request {
   [[nodiscard]] bool is_blocked() const { return arena_ != nullptr && arena_->claimed(); }
   [[nodiscard]] bool shares_staging_with(const Request& other) const { return arena_ && arena_ == other.arena_; }
   [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
+  /// An exchange has failed. It is no longer bound, and never will be: messages of that exchange may be under way.
+  [[nodiscard]] bool failed() const { return failed_; }
   void set_buffers(Buffers buffers);
   /// For all exchanges from now on; none: without a stream again. Must be inactive.
   void set_stream(std::optional<lnw_device_stream> stream);
@@ -95,12 +99,24 @@ class Request {
   [[nodiscard]] const Plan& plan() const { return exchange_ ? exchange_->executor().plan() : *plan_; }
   [[nodiscard]] Statistics statistics() const;
 
-  /// Calls the error handler that the user's communicator had when the request was made.
-  void call_error_handler(int code) const { comm_->call_error_handler(error_handler_->get(), code); }
+  /// Calls the error handler of the user's communicator or, once that is gone, the one it had when the request was
+  /// made.
+  void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
 
  private:
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
           std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
+  /// Calls `body`, which gives up the exchange where it throws.
+  template <class Body>
+  auto run(Body&& body) -> decltype(body()) {
+    try {
+      return body();
+    } catch (...) {
+      fail();
+      throw;
+    }
+  }
+  void fail() noexcept;
   void start_sharing();
   [[nodiscard]] bool test_sharing();
   void wait_sharing();
@@ -116,6 +132,7 @@ class Request {
   std::shared_ptr<NodeMemory> memory_;
   StagingArena* arena_ = nullptr;  // of memory_
   bool claimed_ = false;
+  bool failed_ = false;
   Reasons reasons_;
   Region node_;
   std::optional<lnw_device_stream> stream_;

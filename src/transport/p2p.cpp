@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,14 +12,40 @@
 
 namespace laneway {
 
-void throw_mpi_error(int code, const char* call) {
+namespace {
+
+std::string text_of(int code) {
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(ErrorKind::mpi, std::string(call) + ": " + text);
+  return text;
+}
+
+int class_of(int code) {
+  int found = MPI_ERR_OTHER;
+  MPI_Error_class(code, &found);
+  return found;
+}
+
+}  // namespace
+
+void throw_mpi_error(int code, const char* call) {
+  throw Error(ErrorKind::mpi, std::string(call) + ": " + text_of(code), class_of(code));
+}
+
+bool mpi_is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
 }
 
 namespace {
+
+/// The text of the class: that of the code may be a stack of the library's functions.
+[[noreturn]] void throw_message_error(int code, std::size_t index) {
+  const int mpi_class = class_of(code);
+  throw MessageError(static_cast<int>(index), text_of(mpi_class), mpi_class);
+}
 
 /// A datatype of `bytes` contiguous bytes where they do not fit into an int count; MPI_DATATYPE_NULL where they do.
 class LargeType {
@@ -77,28 +104,21 @@ class P2PEndpoint final : public Endpoint {
                   });
     requests_.reserve(messages.size());
     starts_.reserve(messages.size());
-    for (const Message& message : messages) {
-      starts_.push_back({0, static_cast<int>(std::min<std::int64_t>(message.bytes, INT_MAX)), message.peer,
-                         tag_base + message.channel, message.data});
-      if (message.is_send && message.bytes <= (simulated ? INT_MAX : inline_send_bytes)) {
-        requests_.push_back(MPI_REQUEST_NULL);
-        continue;
-      }
-      const std::int64_t bytes = message.is_send ? message.bytes : claimed_bytes(message.bytes);
-      const LargeType large(bytes);
-      const bool is_large = large.get() != MPI_DATATYPE_NULL;
-      const MPI_Datatype type = is_large ? large.get() : MPI_BYTE;
-      const int count = is_large ? 1 : static_cast<int>(bytes);
-      const int tag = tag_base + message.channel;
-      MPI_Request request = MPI_REQUEST_NULL;
-      if (message.is_send)
-        check_mpi(MPI_Send_init(message.data, count, type, message.peer, tag, comm, &request), "MPI_Send_init");
-      else
-        check_mpi(MPI_Recv_init(message.data, count, type, message.peer, tag, comm, &request), "MPI_Recv_init");
-      requests_.push_back(request);
+    try {
+      make_requests(tag_base, messages);
+    } catch (...) {
+      free_requests();
+      throw;
     }
+    if constexpr (arrays_return_errors) statuses_.resize(messages.size());
     for (std::size_t m = messages.size(); m-- > 0;)
       if (requests_[m] != MPI_REQUEST_NULL) starts_[m].run = 1 + (m + 1 < messages.size() ? starts_[m + 1].run : 0);
+  }
+
+  void expect_poll() override {
+    if constexpr (arrays_return_errors) return;
+    keeps_list_ = true;
+    under_way_.reserve(requests_.size());
   }
 
   void advance() override {
@@ -107,14 +127,15 @@ class P2PEndpoint final : public Endpoint {
   }
 
   ~P2PEndpoint() override {
-    for (MPI_Request& request : requests_)
-      if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    if (!mpi_is_finalized()) free_requests();
   }
   P2PEndpoint(const P2PEndpoint&) = delete;
   P2PEndpoint& operator=(const P2PEndpoint&) = delete;
 
   void start(int first, int count) override {
     const int end = first + count;
+    if (keeps_list_)
+      for (int m = first; m < end; ++m) under_way_.push_back(m);
     for (int next = first; next < end;) {
       const auto at = static_cast<std::size_t>(next);
       const Start& from_here = starts_[at];
@@ -137,31 +158,83 @@ class P2PEndpoint final : public Endpoint {
 
   int poll(std::span<int> completed) override {
     int n = 0;
-    check_mpi(MPI_Testsome(size(), requests_.data(), &n, completed.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
-    return n == MPI_UNDEFINED ? 0 : n;
+    if constexpr (arrays_return_errors) {
+      const int code = MPI_Testsome(size(), requests_.data(), &n, completed.data(), statuses_.data());
+      if (code != MPI_SUCCESS)
+        throw_failed(code, "MPI_Testsome", completed.first(static_cast<std::size_t>(std::max(n, 0))));
+      return n == MPI_UNDEFINED ? 0 : n;
+    }
+    for (std::size_t i = 0; i < under_way_.size();) {
+      const int m = under_way_[i];
+      if (!test(static_cast<std::size_t>(m))) {
+        ++i;
+        continue;
+      }
+      under_way_[i] = under_way_.back();
+      under_way_.pop_back();
+      completed[static_cast<std::size_t>(n++)] = m;
+    }
+    return n;
   }
 
   int wait_some(std::span<int> completed) override {
+    if constexpr (!simulated) return poll(completed);
     int index = MPI_UNDEFINED;
     const double begin = MPI_Wtime();
     check_mpi(MPI_Waitany(size(), requests_.data(), &index, MPI_STATUS_IGNORE), "MPI_Waitany");
-    if (simulated && MPI_Wtime() > begin) pass(simulated_costs().turn);
+    if (MPI_Wtime() > begin) pass(simulated_costs().turn);
     if (index == MPI_UNDEFINED) return 0;
     completed[0] = index;
     return 1;
   }
 
+  /// One by one also in Open MPI, whose MPI_Testall loses errors of persistent requests. Those that have been found
+  /// complete are not looked at again.
   bool test_all() override {
-    int flag = 0;
-    check_mpi(MPI_Testall(size(), requests_.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
-    return flag != 0;
+    if constexpr (simulated) {
+      int flag = 0;
+      const int code = MPI_Testall(size(), requests_.data(), &flag, statuses_.data());
+      if (code != MPI_SUCCESS) throw_failed(code, "MPI_Testall");
+      return flag != 0;
+    }
+    for (; complete_ < requests_.size(); ++complete_)
+      if (!test(complete_)) return false;
+    complete_ = 0;
+    return true;
   }
 
   void wait_all() override {
-    if (!one_by_one_)
-      check_mpi(MPI_Waitall(size(), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-    else
-      for (MPI_Request& request : requests_) check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    if (arrays_return_errors && !one_by_one_) {
+      const int code = MPI_Waitall(size(), requests_.data(), statuses_.data());
+      if (code != MPI_SUCCESS) throw_failed(code, "MPI_Waitall");
+      return;
+    }
+    for (; complete_ < requests_.size(); ++complete_) {
+      const int code = MPI_Wait(&requests_[complete_], MPI_STATUS_IGNORE);
+      if (code != MPI_SUCCESS) throw_message_error(code, complete_);
+    }
+    complete_ = 0;
+  }
+
+  Left abandon() noexcept override {
+    if (mpi_is_finalized()) requests_.clear();
+    const bool cancels = !simulated && !abandoned_;
+    abandoned_ = true;
+    Left left = Left::nothing;
+    for (std::size_t m = 0; m < requests_.size(); ++m) {
+      MPI_Request& request = requests_[m];
+      if (request == MPI_REQUEST_NULL) continue;
+      const Start& message = starts_[m];
+      bool ended = has_ended(request);
+      if (!ended && cancels && !message.is_send && MPI_Cancel(&request) == MPI_SUCCESS) ended = has_ended(request);
+      if (!ended)
+        left = std::max(left, !message.in_user_buffer ? Left::in_own_memory
+                              : message.is_send       ? Left::sends
+                                                      : Left::receives);
+      else if (request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
+    }
+    return left;
   }
 
  private:
@@ -171,14 +244,75 @@ class P2PEndpoint final : public Endpoint {
     Rank peer;
     int tag;
     const std::byte* data;
+    bool is_send;
+    bool in_user_buffer;
   };
+
+  void make_requests(int tag_base, std::span<const Message> messages) {
+    for (const Message& message : messages) {
+      starts_.push_back({0, static_cast<int>(std::min<std::int64_t>(message.bytes, INT_MAX)), message.peer,
+                         tag_base + message.channel, message.data, message.is_send, message.in_user_buffer});
+      if (message.is_send && message.bytes <= (simulated ? INT_MAX : inline_send_bytes)) {
+        requests_.push_back(MPI_REQUEST_NULL);
+        continue;
+      }
+      const std::int64_t bytes = message.is_send ? message.bytes : claimed_bytes(message.bytes);
+      const LargeType large(bytes);
+      const bool is_large = large.get() != MPI_DATATYPE_NULL;
+      const MPI_Datatype type = is_large ? large.get() : MPI_BYTE;
+      const int count = is_large ? 1 : static_cast<int>(bytes);
+      const int tag = tag_base + message.channel;
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (message.is_send)
+        check_mpi(MPI_Send_init(message.data, count, type, message.peer, tag, comm_, &request), "MPI_Send_init");
+      else
+        check_mpi(MPI_Recv_init(message.data, count, type, message.peer, tag, comm_, &request), "MPI_Recv_init");
+      requests_.push_back(request);
+    }
+  }
+
+  void free_requests() {
+    for (MPI_Request& request : requests_)
+      if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  }
+
+  /// A failed request is complete, too.
+  static bool has_ended(MPI_Request& request) {
+    int flag = 0;
+    return MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+  }
+
+  bool test(std::size_t m) {
+    int flag = 0;
+    const int code = MPI_Test(&requests_[m], &flag, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) [[unlikely]]
+      throw_message_error(code, m);
+    return flag != 0;
+  }
+
+  /// A call with all requests, or with those that `completed` names, has failed.
+  [[noreturn]] void throw_failed(int code, const char* call, std::optional<std::span<const int>> completed = {}) const {
+    if (class_of(code) != MPI_ERR_IN_STATUS) throw_mpi_error(code, call);
+    const std::size_t n = completed ? completed->size() : requests_.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const int error = statuses_[i].MPI_ERROR;
+      if (error == MPI_SUCCESS || error == MPI_ERR_PENDING) continue;
+      throw_message_error(error, completed ? static_cast<std::size_t>((*completed)[i]) : i);
+    }
+    throw_mpi_error(code, call);
+  }
 
   [[nodiscard]] int size() const { return static_cast<int>(requests_.size()); }
 
   MPI_Comm comm_;
   bool one_by_one_;  // two short messages take less time so than in one call for both
+  bool keeps_list_ = false;
+  bool abandoned_ = false;
   std::vector<MPI_Request> requests_;
-  std::vector<Start> starts_;  // by message
+  std::vector<Start> starts_;         // by message
+  std::vector<MPI_Status> statuses_;  // where arrays return errors
+  std::size_t complete_ = 0;          // where messages are waited for one by one: how many of the first ones
+  std::vector<int> under_way_;        // if they are looked at one by one, in any order
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/types.hpp"
 
 namespace laneway {
@@ -17,13 +18,38 @@ struct Message {
   int channel = 0;
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
+  bool in_user_buffer = false;  ///< which may be gone when the exchange is inactive
+};
+
+/// What is still under way of messages that have been given up.
+enum class Left : std::uint8_t {
+  nothing,
+  in_own_memory,  ///< the memory of no message is the user's
+  sends,          ///< also sends from the user's buffer
+  receives        ///< also receives into the user's buffer
+};
+
+/// An error of one message.
+class MessageError : public Error {
+ public:
+  MessageError(int index, const std::string& message, int mpi_class)
+      : Error(ErrorKind::mpi, message, mpi_class), index_(index) {}
+  [[nodiscard]] int index() const { return index_; }
+
+ private:
+  int index_;
 };
 
 /// The messages of one bound plan. Everything is allocated when it is made; the functions below allocate nothing.
-/// Messages of one pair and channel match in the order in which both sides start them.
+/// Messages of one pair and channel match in the order in which both sides start them. They throw MessageError, or
+/// Error(mpi); then only `abandon` may be called.
 class Endpoint {
  public:
+  /// No message is under way, or nobody uses their memory for anything else as long as the process runs.
   virtual ~Endpoint() = default;
+
+  /// To be called once, before the first start, if `poll` or `wait_some` will be.
+  virtual void expect_poll() {}
 
   /// Starts messages [first, first + count).
   virtual void start(int first, int count) = 0;
@@ -36,6 +62,9 @@ class Endpoint {
   virtual void wait_all() = 0;
   /// Gives progress to messages that are not of this endpoint.
   virtual void advance() {}
+  /// Gives up what is under way: cancels receives, once, and frees what has ended. To be called again while something
+  /// is left.
+  [[nodiscard]] virtual Left abandon() noexcept { return Left::nothing; }
 };
 
 /// A way to carry messages between ranks.

@@ -1,0 +1,135 @@
+// Calls before MPI_Init, in functions that MPI_Finalize calls, and after it: what can be done is done, and the rest
+// returns an error with a text that names the call.
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "laneway/laneway.hpp"
+
+namespace {
+
+int rank = 0, size = 0;
+int sent = 0, received = -1;
+LNW_Topology topology = LNW_TOPOLOGY_NULL;
+LNW_Request request = LNW_REQUEST_NULL;
+MPI_Comm graph = MPI_COMM_NULL;
+
+void expect(bool good, const char* what) {
+  if (!good) std::printf("wrong: %s\n", what);
+}
+
+int create(MPI_Comm comm, LNW_Topology* made) {
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  return LNW_Topology_create(comm, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL, made);
+}
+
+int init() {
+  return LNW_Neighbor_allgather_init_topology(&sent, 1, MPI_INT, &received, 1, MPI_INT, topology, MPI_INFO_NULL,
+                                              &request);
+}
+
+void make_all() {
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  create(MPI_COMM_WORLD, &topology);
+  init();
+  LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &graph);
+}
+
+void before() {
+  size = 1;
+  int major = -1, minor = -1, patch = -1;
+  expect(LNW_Get_version(&major, &minor, &patch) == MPI_SUCCESS && major == LNW_VERSION_MAJOR, "LNW_Get_version");
+  expect(create(MPI_COMM_WORLD, &topology) != MPI_SUCCESS, "LNW_Topology_create");
+  expect(create(MPI_COMM_NULL, &topology) != MPI_SUCCESS, "LNW_Topology_create on MPI_COMM_NULL");
+  expect(LNW_Neighbor_allgather(&sent, 1, MPI_INT, &received, 1, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS, "blocking");
+  expect(LNW_Start(&request) != MPI_SUCCESS, "LNW_Start");
+  expect(init() != MPI_SUCCESS, "init");
+}
+
+void exchange_and_free(const char* when) {
+  received = -1;
+  expect(LNW_Start(&request) == MPI_SUCCESS && LNW_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, when);
+  expect(received == 100 + (rank + size - 1) % size, when);
+  received = -1;
+  expect(LNW_Neighbor_allgather(&sent, 1, MPI_INT, &received, 1, MPI_INT, graph) == MPI_SUCCESS, when);
+  expect(received == 100 + (rank + size - 1) % size, when);
+  expect(LNW_Request_free(&request) == MPI_SUCCESS && LNW_Topology_free(&topology) == MPI_SUCCESS, when);
+}
+
+int callbacks = 0;
+int in_finalize(MPI_Comm, int, void* first, void*) {
+  ++callbacks;
+  if (first != nullptr) {
+    exchange_and_free("in a callback that was set before the first call");
+  } else {
+    expect(create(MPI_COMM_WORLD, &topology) == MPI_SUCCESS && init() == MPI_SUCCESS, "init in a callback");
+    exchange_and_free("in a callback that was set after the first call");
+    make_all();
+  }
+  return MPI_SUCCESS;
+}
+
+void call_in_finalize(bool first) {
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, in_finalize, &key, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, first ? &callbacks : nullptr);
+}
+
+void after() {
+  LNW_Topology made = LNW_TOPOLOGY_NULL;
+  expect(LNW_Start(&request) != MPI_SUCCESS, "LNW_Start");
+  expect(LNW_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS, "LNW_Wait");
+  expect(create(MPI_COMM_WORLD, &made) != MPI_SUCCESS, "LNW_Topology_create");
+  expect(LNW_Neighbor_allgather(&sent, 1, MPI_INT, &received, 1, MPI_INT, graph) != MPI_SUCCESS, "blocking");
+  expect(init() != MPI_SUCCESS, "init");
+}
+
+/// What C++ programs keep in `main`, with MPI_Finalize at its end.
+struct Owners {
+  laneway::Hints hints{{"lnw_strategy", "direct"}};
+  laneway::Graph graph;
+  laneway::Topology topology;
+  laneway::Persistent operation;
+  laneway::Persistent active;
+
+  Owners(const std::vector<int>& sources, const std::vector<int>& destinations)
+      : graph(MPI_COMM_WORLD, sources, destinations, hints), topology(MPI_COMM_WORLD, sources, destinations) {
+    operation = laneway::neighbor_allgather_init<int>(graph.get(), {&sent, 1}, {&received, 1}, hints);
+    active = laneway::neighbor_allgather_init<int>(graph.get(), {&sent, 1}, {&received, 1});
+    operation.run();
+    active.run();
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string when = argc > 1 ? argv[1] : "";
+  if (when == "before") before();
+  std::optional<Owners> owners;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  sent = 100 + rank;
+  if (when == "callback") call_in_finalize(true);
+  make_all();
+  if (when == "late") owners.emplace(std::vector<int>{(rank + size - 1) % size}, std::vector<int>{(rank + 1) % size});
+  if (when == "callback") {
+    LNW_Request_free(&request);
+    LNW_Topology_free(&topology);
+    call_in_finalize(false);
+  }
+  MPI_Finalize();
+  if (when == "callback") expect(callbacks == 2, "callbacks");
+  if (when == "after") after();
+  if (when == "after" || when == "late") {
+    expect(LNW_Request_free(&request) == MPI_SUCCESS && request == LNW_REQUEST_NULL, "late LNW_Request_free");
+    expect(LNW_Topology_free(&topology) == MPI_SUCCESS && topology == LNW_TOPOLOGY_NULL, "late LNW_Topology_free");
+  }
+  owners.reset();
+  std::puts("good");
+  return 0;
+}
