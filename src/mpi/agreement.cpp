@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "core/wire.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
@@ -39,15 +40,28 @@ Words get_words(Reader& reader, std::size_t n) {
 struct Answer {
   Words least;
   std::optional<Round> round;
+  std::uint64_t edges = 0;  // the sum
 };
 
-Answer ask_first(Mailbox& mailbox, const Words& mine, Planner* planner, const std::vector<Letter>& letters) {
+/// Simulated letters are as long as they were without it.
+void put_edges(Writer& writer, std::uint64_t edges) {
+  if constexpr (!simulated) writer.put(edges);
+}
+std::uint64_t get_edges(Reader& reader) {
+  if constexpr (simulated) return 0;
+  return reader.get<std::uint64_t>();
+}
+
+Answer ask_first(Mailbox& mailbox, const Words& mine, std::uint64_t edges, Planner* planner,
+                 const std::vector<Letter>& letters) {
   Writer writer;
   put(writer, mine);
+  put_edges(writer, edges);
   if (planner != nullptr) writer.put(letters.front().data);
   const Bytes told = mailbox.carry({Round::Kind::exchange, {{0, writer.take()}}, {0}, {}, nullptr}).front();
   Reader reader(told);
   Answer answer{get_words(reader, mine.size()), std::nullopt};
+  answer.edges = get_edges(reader);
   if (reader.done()) return answer;
   (void)planner->resume({});
   answer.round = planner->resume({reader.get_bytes()});
@@ -55,7 +69,7 @@ Answer ask_first(Mailbox& mailbox, const Words& mine, Planner* planner, const st
 }
 
 /// Whoever fails while it chooses for all tells them. `failure` is this rank's.
-Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Words least, Planner* planner,
+Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Words least, std::uint64_t edges, Planner* planner,
                   std::exception_ptr& failure) {
   std::vector<Rank> others;
   for (Rank rank = 1; rank < comm.size(); ++rank) others.push_back(rank);
@@ -65,11 +79,12 @@ Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Words least, Planne
   for (const Bytes& bytes : inbox) {
     Reader reader(bytes);
     const Words words = get_words(reader, least.size());
+    edges += get_edges(reader);
     std::ranges::transform(least, words, least.begin(), [](auto a, auto b) { return std::min(a, b); });
     all_plan = all_plan && !reader.done();
     if (all_plan) letters.push_back(reader.get_bytes());
   }
-  all_plan = all_plan && is_agreement(least);
+  all_plan = all_plan && is_agreement(least) && edges == 0;
   std::vector<Letter> choices;
   try {
     if (all_plan) choices = planner->resume(letters).letters;
@@ -82,18 +97,20 @@ Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Words least, Planne
   for (std::size_t i = 0; i < others.size(); ++i) {
     Writer writer;
     put(writer, least);
+    put_edges(writer, edges);
     if (all_plan) writer.put(choices[i].data);
     answers.letters.push_back({others[i], writer.take()});
   }
   (void)mailbox.carry(answers);
-  if (!all_plan) return {std::move(least), std::nullopt};
-  return {std::move(least), planner->resume({})};
+  if (!all_plan) return {std::move(least), std::nullopt, edges};
+  return {std::move(least), planner->resume({}), edges};
 }
 
 }  // namespace
 
 Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags,
-                std::optional<Rank> region, Planner* planner, const std::vector<Letter>& letters) {
+                std::optional<Rank> region, std::optional<std::uint64_t> edges, Planner* planner,
+                const std::vector<Letter>& letters) {
   const auto own_fingerprint = static_cast<std::int64_t>(hints.fingerprint() >> 1);
   const std::int64_t own_world = known_world();
   Words mine = {failure ? comm.rank() : INT_MAX, own_fingerprint, -own_fingerprint, own_world, -own_world};
@@ -104,8 +121,9 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
     mine.resize(first_region + static_cast<std::size_t>(comm.size()), INT_MAX);
     mine[first_region + static_cast<std::size_t>(comm.rank())] = region.value_or(-1);
     Mailbox mailbox(comm);
-    answer = comm.rank() == 0 ? answer_all(mailbox, comm, std::move(mine), planner, failure)
-                              : ask_first(mailbox, mine, planner, letters);
+    const std::uint64_t own_edges = edges.value_or(0);
+    answer = comm.rank() == 0 ? answer_all(mailbox, comm, std::move(mine), own_edges, planner, failure)
+                              : ask_first(mailbox, mine, own_edges, planner, letters);
   } else {
     answer.least = reduce_progressing(mine, MPI_INT64_T, MPI_MIN, comm.get());
   }
@@ -116,7 +134,10 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
   require(is_agreement(least), ErrorKind::info,
           "info and environment: the hints differ between ranks (here: strategy " + std::string(hints.strategy.name()) +
               ", machine '" + hints.machine + "')");
+  if (!simulated && edges && comm.size() > few_ranks)
+    reduce_progressing(&*edges, &answer.edges, 1, MPI_UINT64_T, MPI_SUM, comm.get());
   Agreement agreed;
+  agreed.edges_match = answer.edges == 0;
   agreed.round = std::move(answer.round);
   for (std::size_t i = 0; i < flags.size(); ++i) agreed.flags[i] = least[first_flag + i] != 0;
   agreed.knows_nodes = least[world] == -least[negative_world] && least[world] != 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@ struct Agreement {
   Flags flags{};                 ///< which are true on all ranks
   bool knows_nodes = false;      ///< nodes follow by translation on all ranks
   std::map<Rank, Rank> regions;  ///< of all ranks, if they are few and know their own; else none
+  bool edges_match = true;       ///< the sum of what the ranks gave as `edges` is 0
   std::optional<Round> round;    ///< the next one of the planners, if all ranks had one that `lets_first_choose`
 };
 
@@ -25,8 +27,9 @@ struct Agreement {
 /// from all and answers; many by a reduction. Rethrows `failure` where there is one; throws Error(argument) naming a
 /// rank that failed on the others, Error(info) on all where the hints differ. `region`: the id of this rank's, if that
 /// is known. `planner`: one whose first round, `letters`, lets the first rank choose; what it asks and is told travels
-/// with the rest. When it returns, all ranks have entered the call.
+/// with the rest. `edges`: on all ranks or on none; see edge_sum. When it returns, all ranks have entered the call.
 Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags = {},
-                std::optional<Rank> region = {}, Planner* planner = nullptr, const std::vector<Letter>& letters = {});
+                std::optional<Rank> region = {}, std::optional<std::uint64_t> edges = {}, Planner* planner = nullptr,
+                const std::vector<Letter>& letters = {});
 
 }  // namespace laneway

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/mix.hpp"
 #include "exec/progress.hpp"
 #include "mpi/mailbox.hpp"
 #include "transport/p2p.hpp"
@@ -75,12 +76,13 @@ Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, co
                       received.begin())
             .first -
         sent.begin());
-    auto side = [&](const Sizes& sizes) {
-      return nth < sizes.size() ? std::to_string(sizes[nth]) + " bytes" : std::string("no such edge");
+    auto side = [&](const Sizes& sizes, const char* arguments) {
+      return nth < sizes.size() ? std::to_string(sizes[nth]) + " bytes (" + arguments + ")"
+                                : std::string("no such edge");
     };
     first.text = "edge " + std::to_string(source) + " -> " + std::to_string(rank) + " (number " +
-                 std::to_string(nth + 1) + " between these two): the source has " + side(sent) + ", the destination " +
-                 side(received);
+                 std::to_string(nth + 1) + " between these two): the source has " + side(sent, "sendcounts, sendtype") +
+                 ", the destination " + side(received, "recvcounts, recvtype");
   };
   for (const auto& [source, sent] : told) {
     const auto it = expected.find(source);
@@ -92,6 +94,26 @@ Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, co
 }
 
 }  // namespace
+
+std::uint64_t edge_sum(Rank rank, const RankPattern& pattern) {
+  std::uint64_t sum = 0;
+  const auto pair_of = [](Rank source, Rank destination) {
+    return (static_cast<std::uint64_t>(source) << 32) | static_cast<std::uint64_t>(destination);
+  };
+  const auto add = [&](const std::vector<Edge>& edges, bool outgoing) {
+    const std::vector<int> numbers = ordinals(edges);
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      if (numbers[i] < 0) continue;
+      const std::uint64_t pair = outgoing ? pair_of(rank, edges[i].peer) : pair_of(edges[i].peer, rank);
+      const std::uint64_t edge = mix(mix(mix(pair) + static_cast<std::uint64_t>(numbers[i])) +
+                                     static_cast<std::uint64_t>(edges[i].ranges.bytes()));
+      sum += outgoing ? edge : 0 - edge;
+    }
+  };
+  add(pattern.out, true);
+  add(pattern.in, false);
+  return sum;
+}
 
 void check_edges(const PrivateComm& comm, const RankPattern& pattern) {
   std::map<Rank, Sizes> outgoing;

@@ -181,8 +181,10 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   std::optional<Rank> region;
   bool can_lend = false;
   bool no_device = false;
+  std::uint64_t edges = 0;
   try {
     agreed.pattern = describe(communicator.topology());
+    edges = edge_sum(comm.rank(), agreed.pattern);
     if (buffers) agreed.where = look_at(*buffers, extents_of(agreed.pattern));
     agreed.hints = resolve_hints(hints_in(info), communicator.hints);
     communicator.read_descriptions(agreed.hints);
@@ -196,9 +198,13 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
     failure = std::current_exception();
   }
   const Flags flags = {no_device, votes.support.takes, can_lend};
-  Agreement agreement = agreed.begun ? agree(comm, failure, agreed.hints, flags, region, agreed.begun->first_chooses(),
-                                             agreed.begun->letters())
-                                     : agree(comm, failure, agreed.hints, flags, region);
+  Agreement agreement = agreed.begun ? agree(comm, failure, agreed.hints, flags, region, edges,
+                                             agreed.begun->first_chooses(), agreed.begun->letters())
+                                     : agree(comm, failure, agreed.hints, flags, region, edges);
+  if (!agreement.edges_match) {
+    check_edges(comm, agreed.pattern);
+    throw Error(ErrorKind::topology, "the two sides of some edge differ in size");
+  }
   const bool translate = agreement.knows_nodes;
   const auto [no_devices, all_support, all_lend, unused] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);

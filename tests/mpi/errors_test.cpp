@@ -854,12 +854,18 @@ TEST_F(ErrorsTest, HintsOfTheCommunicatorAndTheEnvironment) {
   EXPECT_MPI(LNW_Request_free(&arguments.made));
 }
 
-TEST_F(ErrorsTest, CheckFindsSizesThatDiffer) {
+TEST_F(ErrorsTest, SizesThatDiffer) {
   if (size() < 2) GTEST_SKIP() << "SKIP: needs 2 ranks, there are " << size();
-  for (bool by_environment : {false, true}) {
+  const std::vector<Hints> all_hints = {{},
+                                        {{"lnw_strategy", "auto"}},
+                                        {{"lnw_strategy", "three_step"}},
+                                        {{"lnw_check", "true"}},
+                                        {{"lnw_check", "false"}}};
+  for (const Hints& hints : all_hints) {
+    const bool by_environment = &hints == &all_hints.front();
     if (by_environment) setenv("LANEWAY_CHECK", "1", 1);
     SmallArguments arguments;
-    if (!by_environment) arguments.hints = {{"lnw_check", "true"}};
+    arguments.hints = hints;
     // The last rank sends the first one more than that expects: its first destination is its right neighbour.
     const int source = size() - 1;
     if (rank() == source) arguments.sendcount_values[0] = 3;
@@ -874,6 +880,21 @@ TEST_F(ErrorsTest, CheckFindsSizesThatDiffer) {
     EXPECT_MPI(LNW_Request_free(&good.made));
     unsetenv("LANEWAY_CHECK");
   }
+  // Also where the receive is the longer one, of one edge of several between two ranks.
+  const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+  const Comm graph = make_graph(MPI_COMM_WORLD, {{left, left, left}, {right, right, right}});
+  MPI_Comm_set_errhandler(graph.get(), counting_handler());
+  std::array<int, 12> send{}, receive{};
+  const std::array<int, 3> counts{1, 2, 0}, displs{0, 4, 8};
+  std::array<int, 3> recvcounts = counts;
+  LNW_Request request = LNW_REQUEST_NULL;
+  if (rank() == 0) recvcounts[1] = 3;
+  expect_error(
+      LNW_Neighbor_alltoallv_init(send.data(), counts.data(), displs.data(), MPI_INT, receive.data(), recvcounts.data(),
+                                  displs.data(), MPI_INT, graph.get(), MPI_INFO_NULL, &request),
+      MPI_ERR_TOPOLOGY,
+      {"edge " + std::to_string(size() - 1) + " -> 0 (number 2", "the source has 8 bytes (sendcounts",
+       "the destination 12 bytes (recvcounts"});
   expect_usable();
 }
 
