@@ -79,6 +79,29 @@ BufferMemory glance_at(const Buffers& buffers, const Plan& plan) {
   return look_at(buffers, extents_of(plan));
 }
 
+Device device_of(const BufferMemory& memory) {
+  const OnDevice buffers = memory.on_device();
+  if (buffers.send) return Device(memory.send);
+  if (buffers.receive) return Device(memory.receive);
+  for (const MemoryInfo* known : {&memory.send, &memory.receive})
+    if (known->plugin != nullptr) return Device(*known);
+  return {};
+}
+
+Stream user_stream(Device device, lnw_device_stream stream) {
+  if (!device) {
+    const std::vector<Device> all = all_devices();
+    require(!all.empty(), ErrorKind::argument, "a stream is given, but no device plugin is loaded that knows a device");
+    int number = 0;
+    all.front().check(all.front().table().stream_device(stream, &number), "find the device of a stream");
+    device = Device(&all.front().plugin(), number);
+  }
+  Stream user = Stream::of_user(device, stream);
+  require(!user.is_capturing(), ErrorKind::argument,
+          "the stream is recording a graph, which cannot hold what the host does in an exchange");
+  return user;
+}
+
 DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* const, buffer_kinds> bases,
                            std::size_t steps)
     : unit_of_(steps, -1) {
@@ -91,9 +114,7 @@ DeviceCopies::DeviceCopies(const BufferMemory& memory, std::span<std::byte* cons
   receive_is_pageable_ = memory.receive.kind == MemoryKind::host;
   if (buffers_.send) queues_[reading].device = Device(memory.send);
   if (buffers_.receive) queues_[writing].device = Device(memory.receive);
-  for (const MemoryInfo* known : {&memory.receive, &memory.send})
-    if (known->plugin != nullptr) device_ = Device(*known);
-  if (buffers_.any()) device_ = buffers_.send ? queues_[reading].device : queues_[writing].device;
+  device_ = device_of(memory);
   for (Queue& queue : queues_)
     if (queue.device) queue.stream = Stream(queue.device);
 }
@@ -174,19 +195,8 @@ void DeviceCopies::set_stream(std::optional<lnw_device_stream> stream) {
   user_ = Stream();
   for (Unit& unit : units_) unit.waited_for = true;
   if (!stream) return;
-  Device device = device_;
-  if (!device) {
-    const std::vector<Device> all = all_devices();
-    require(!all.empty(), ErrorKind::argument, "a stream is given, but no device plugin is loaded that knows a device");
-    int number = 0;
-    all.front().check(all.front().table().stream_device(*stream, &number), "find the device of a stream");
-    device = Device(&all.front().plugin(), number);
-  }
-  Stream user = Stream::of_user(device, *stream);
-  require(!user.is_capturing(), ErrorKind::argument,
-          "the stream is recording a graph, which cannot hold what the host does in an exchange");
-  user_ = std::move(user);
-  started_ = Event(device);
+  user_ = user_stream(device_, *stream);
+  started_ = Event(user_.device());
   if (queues_[writing].device) ended_ = Event(queues_[writing].device);
   for (Unit& unit : units_) unit.waited_for = !unit.trailing;
 }

@@ -36,6 +36,13 @@ struct BufferMemory {
   [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
 };
 
+/// Of the buffers, the send buffer's first; none if no plugin knows them.
+[[nodiscard]] Device device_of(const BufferMemory& memory);
+
+/// The stream that a user gives for buffers on `device`, or for buffers on none. Throws Error(argument) where it cannot
+/// order an exchange.
+[[nodiscard]] Stream user_stream(Device device, lnw_device_stream stream);
+
 /// The bytes of the buffers that an operation touches.
 struct Extents {
   Range send;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -110,7 +111,8 @@ class Work {
 constexpr std::int64_t cut_bytes = 8;
 
 [[nodiscard]] constexpr std::int64_t round_up_to_cut(std::int64_t bytes) {
-  return (bytes + cut_bytes - 1) / cut_bytes * cut_bytes;
+  return bytes > std::numeric_limits<std::int64_t>::max() - cut_bytes ? bytes / cut_bytes * cut_bytes
+                                                                      : (bytes + cut_bytes - 1) / cut_bytes * cut_bytes;
 }
 
 /// What each member needs of a link.

@@ -52,8 +52,9 @@ class Split final : public Strategy {
     if (largest < message_cap_) return round_up_to_cut(message_cap_);  // each link is one message
     const auto ranks = static_cast<std::int64_t>(view.region.members.size());
     const auto regions = static_cast<std::int64_t>(view.in.size());
-    const bool raise = total > message_cap_ * ranks && regions < ranks;
-    return round_up_to_cut(raise ? (total + ranks - 1) / ranks : message_cap_);
+    const std::int64_t each = (total + ranks - 1) / ranks;
+    const bool raise = each > message_cap_ && regions < ranks;
+    return round_up_to_cut(raise ? each : message_cap_);
   }
 
   static void cut(const Link& link, Rank region, std::int64_t cap, std::vector<Lane>& lanes) {

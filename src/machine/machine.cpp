@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/mix.hpp"
 #include "machine/fabric.hpp"
 #include "machine/machine_file.hpp"
 
@@ -128,6 +129,18 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
     machine.sizes_ = {ranks};
   }
   return machine;
+}
+
+std::uint64_t hash_of_files(std::string_view machine, const std::string& parameters) {
+  std::uint64_t hash = 0;
+  const auto add = [&hash](const std::string& path) {
+    const std::string text = read_machine_file(path);
+    hash = mix(hash ^ (text.size() + 1));
+    for (const char c : text) hash = mix(hash ^ static_cast<unsigned char>(c));
+  };
+  if (const std::string description = trim(machine); description.starts_with("file:")) add(description.substr(5));
+  if (parameters.ends_with(".toml")) add(parameters);
+  return hash;
 }
 
 std::vector<int> find_levels(const std::vector<std::string>& names, const std::vector<std::string>& known) {

@@ -63,6 +63,10 @@ class Machine {
   std::vector<std::vector<Rank>> label_;  // from a file: region id of each rank at each level
 };
 
+/// Of what the files say that a description of a machine and the name of parameters refer to; 0 if they refer to none.
+/// Throws Error(info) where one cannot be read.
+[[nodiscard]] std::uint64_t hash_of_files(std::string_view machine, const std::string& parameters);
+
 /// As Machine::find_levels, among the levels `known`.
 [[nodiscard]] std::vector<int> find_levels(const std::vector<std::string>& names,
                                            const std::vector<std::string>& known);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -70,20 +71,23 @@ std::vector<std::vector<int>> TomlTable::matrix(const std::string& key) {
   const toml::node& value = node(key);
   if (!value.is_array()) mistyped(value, key, "an array");
   std::vector<std::vector<int>> rows;
-  for (const toml::node& row : *value.as_array()) rows.push_back(integers_in(row, element(key, rows.size())));
+  for (const toml::node& row : *value.as_array()) rows.push_back(integers_in(row, element(key, rows.size()), 0));
   return rows;
 }
 
-std::vector<int> TomlTable::integers(const std::string& key) {
-  return integers_in(node(key), key);
+std::vector<int> TomlTable::integers(const std::string& key, int smallest) {
+  return integers_in(node(key), key, smallest);
 }
 
-std::vector<int> TomlTable::integers_in(const toml::node& node, const std::string& key) const {
+std::vector<int> TomlTable::integers_in(const toml::node& node, const std::string& key, int smallest) const {
   if (!node.is_array()) mistyped(node, key, "an array");
   std::vector<int> numbers;
   for (const toml::node& number : *node.as_array()) {
     const std::optional<int> fitting = number.is_integer() ? number.value<int>() : std::nullopt;
     if (!fitting) mistyped(number, element(key, numbers.size()), "a small integer");
+    if (*fitting < smallest)
+      fail(number, element(key, numbers.size()),
+           "must be from " + std::to_string(smallest) + " to " + std::to_string(std::numeric_limits<int>::max()));
     numbers.push_back(*fitting);
   }
   return numbers;
@@ -146,7 +150,7 @@ std::optional<DeviceLinks> read_devices(TomlTable& file) {
   if (!devices) return std::nullopt;
   const bool has_distances = devices->has("network_distance");
   std::vector<int> distances;
-  if (has_distances) distances = devices->integers("network_distance");
+  if (has_distances) distances = devices->integers("network_distance", 0);
   devices->skip("links");
   std::vector<std::vector<int>> links;
   if (devices->has("links") || !has_distances) links = devices->matrix("links");

@@ -38,7 +38,7 @@ class TomlTable {
   Integer integer(const std::string& key, Integer smallest) {
     return static_cast<Integer>(integer_in(key, smallest, std::numeric_limits<Integer>::max()));
   }
-  std::vector<int> integers(const std::string& key);
+  std::vector<int> integers(const std::string& key, int smallest);
   std::vector<std::vector<int>> matrix(const std::string& key);
   /// Nothing if the key is not there.
   std::optional<TomlTable> table(const std::string& key);
@@ -58,7 +58,7 @@ class TomlTable {
   const toml::node& node(const std::string& key);
   std::int64_t integer_in(const std::string& key, std::int64_t smallest, std::int64_t largest);
   [[nodiscard]] TomlTable inner(const toml::node& node, const std::string& key) const;
-  [[nodiscard]] std::vector<int> integers_in(const toml::node& node, const std::string& key) const;
+  [[nodiscard]] std::vector<int> integers_in(const toml::node& node, const std::string& key, int smallest) const;
   [[nodiscard]] std::string full(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
   [[noreturn]] void fail(const toml::node& node, const std::string& key, const std::string& what) const;
   [[noreturn]] void mistyped(const toml::node& node, const std::string& key, const std::string& expected) const;

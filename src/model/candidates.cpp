@@ -13,7 +13,8 @@ namespace {
 
 /// Of a lane, each of so many bytes; 0: it is one.
 std::int64_t messages(std::int64_t lane_bytes, std::int64_t message_bytes) {
-  return message_bytes == 0 ? 1 : std::max<std::int64_t>(1, (lane_bytes + message_bytes - 1) / message_bytes);
+  if (message_bytes == 0) return 1;
+  return std::max<std::int64_t>(1, lane_bytes / message_bytes + (lane_bytes % message_bytes != 0 ? 1 : 0));
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ bool CostModel::shares(Rank peer) const {
 
 /// Between ranks of the region, which may still be on different nodes of a described machine.
 Hop CostModel::inside(Stage stage, Rank peer, std::int64_t bytes, std::int64_t messages) const {
-  const bool small = stage != Stage::direct || bytes <= options_.mailbox_bytes * messages;
+  const std::int64_t each = messages > 0 ? (bytes + messages - 1) / messages : bytes;
+  const bool small = stage != Stage::direct || each <= options_.mailbox_bytes;
   return {stage, LinkClass::node, small && shares(peer), messages, bytes};
 }
 

@@ -413,7 +413,13 @@ std::shared_ptr<const ErrorHandler> Communicator::error_handler() const {
   return error_handler_ ? error_handler_ : std::make_shared<const ErrorHandler>(comm_, user_);
 }
 
-void Communicator::read_descriptions(const Hints& settings) {
+void Communicator::read_descriptions(Hints& settings) {
+  // Read once for a communicator, as what they describe is.
+  const std::pair files(settings.machine, settings.parameters);
+  auto known = file_hashes_.find(files);
+  if (known == file_hashes_.end())
+    known = file_hashes_.emplace(files, hash_of_files(settings.machine, settings.parameters)).first;
+  settings.files = known->second;
   if (!settings.machine.empty() || !settings.grid.empty()) (void)regions(settings);
   (void)fabric(settings.machine);
   if (!settings.machine.empty()) (void)network_distance(settings);

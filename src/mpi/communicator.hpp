@@ -242,8 +242,9 @@ class Communicator {
   /// This rank's outermost region on a described machine, or as discovered.
   const Region& node(const std::string& machine);
 
-  /// Reads the machine and grid that are described, so that what is wrong with them shows before ranks agree. Local.
-  void read_descriptions(const Hints& settings);
+  /// Reads the machine and grid that are described, so that what is wrong with them shows before ranks agree, and sets
+  /// `settings.files`, so that files that differ between ranks do. Local.
+  void read_descriptions(Hints& settings);
 
   /// The links between the devices of this rank's node, as `machine` describes them; null if it does not.
   std::shared_ptr<const Fabric> fabric(const std::string& machine);
@@ -289,6 +290,7 @@ class Communicator {
   std::unique_ptr<Topology> topology_;
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
   std::map<std::string, int> network_distances_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> file_hashes_;          // by machine and parameters
   std::map<std::vector<std::string>, std::vector<Region>> regions_;                   // by machine and names of levels
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions_;  // by machine and level
 };

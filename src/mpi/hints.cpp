@@ -85,8 +85,14 @@ std::int64_t number(std::string_view key, const std::string& text, const std::st
   return value;
 }
 
+/// Sums of a few of them, and of what operations move, fit into 64 bits.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
+
 std::int64_t bytes(std::string_view key, const std::string& text) {
-  return number(key, text);
+  const std::int64_t value = number(key, text);
+  require(value <= most_bytes, ErrorKind::info,
+          std::string(key) + "=" + text + ": at most 2^50 (" + std::to_string(most_bytes) + ") bytes");
+  return value;
 }
 
 std::string text_of(std::string_view key, const HintTexts& call, const HintTexts& communicator) {
@@ -135,7 +141,7 @@ std::uint64_t Hints::fingerprint() const {
   for (const LevelChoice& choice : inner)
     inner_text +=
         '\n' + choice.level + ':' + std::string(choice.choice.name()) + std::to_string(choice.choice.deduplicate);
-  const std::string all =
+  std::string all =
       std::string(strategy.name()) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
       std::to_string(check) + std::to_string(strict_progress) + std::to_string(static_cast<int>(progress)) + '\n' +
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
@@ -144,6 +150,7 @@ std::uint64_t Hints::fingerprint() const {
       std::to_string(local.mailbox_bytes) + '\n' + std::to_string(local.all_mailboxes_bytes) + '\n' +
       std::to_string(shared_staging) + '\n' + std::to_string(static_cast<int>(path)) + '\n' +
       std::to_string(static_cast<int>(tuning)) + parameters + '\n' + std::to_string(exchanges) + '\n' + adopter;
+  if (files != 0) all += '\n' + std::to_string(files);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;

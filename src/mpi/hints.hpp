@@ -73,6 +73,7 @@ struct Hints {
   double exchanges = 20;   ///< in which a strategy that is chosen makes up for its setup
   MemoryPath path = MemoryPath::automatic;
   std::optional<void*> stream;      ///< of this rank alone
+  std::uint64_t files = 0;          ///< a hash of the files that `machine` and `parameters` name; 0: they name none
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
   std::string adopter;              ///< what else must be the same on all ranks, as who adopts a communicator says
 

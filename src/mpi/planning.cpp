@@ -184,9 +184,11 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   std::uint64_t edges = 0;
   try {
     agreed.pattern = describe(communicator.topology());
+    check_self_edges(comm.rank(), agreed.pattern);
     edges = edge_sum(comm.rank(), agreed.pattern);
     if (buffers) agreed.where = look_at(*buffers, extents_of(agreed.pattern));
     agreed.hints = resolve_hints(hints_in(info), communicator.hints);
+    if (agreed.hints.stream) (void)user_stream(device_of(agreed.where), *agreed.hints.stream);
     communicator.read_descriptions(agreed.hints);
     region = communicator.known_region(agreed.hints);
     if (asks_for_support(agreed.hints.path)) votes.support = device_support(agreed.where);

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/processors.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
@@ -159,7 +161,12 @@ Shared share(const PrivateComm& comm, const Region& node, std::int64_t window_by
     if (failure) std::rethrow_exception(failure);
     if (!leads) shared.segment = std::make_shared<SharedSegment>(all.front().segment);
     std::size_t total = SharedSegment::header_bytes;
-    for (const Contribution& c : all) total += pages(c.window_bytes) + pages(c.staging_bytes);
+    for (const Contribution& c : all)
+      for (const std::int64_t bytes : {c.window_bytes, c.staging_bytes}) {
+        require(pages(bytes) <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) - total,
+                ErrorKind::internal, "more bytes than there are addresses");
+        total += pages(bytes);
+      }
     base = shared.segment->map(total);
     std::size_t at = SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {

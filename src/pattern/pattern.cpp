@@ -37,6 +37,26 @@ void check_matched(const Pattern& pattern) {
   }
 }
 
+void check_self_edges(Rank rank, const RankPattern& pattern) {
+  const auto sizes = [rank](const std::vector<Edge>& edges) {
+    std::vector<std::int64_t> found;
+    for (const Edge& edge : edges)
+      if (edge.peer == rank && !edge.ranges.empty()) found.push_back(edge.ranges.bytes());
+    return found;
+  };
+  const std::vector<std::int64_t> sent = sizes(pattern.out);
+  const std::vector<std::int64_t> received = sizes(pattern.in);
+  for (std::size_t i = 0; i < std::min(sent.size(), received.size()); ++i)
+    require(sent[i] == received[i], ErrorKind::topology, [&] {
+      return "an edge to this rank itself sends " + std::to_string(sent[i]) + " bytes and receives " +
+             std::to_string(received[i]);
+    });
+  require(sent.size() == received.size(), ErrorKind::topology, [&] {
+    return "this rank sends to itself along " + std::to_string(sent.size()) + " edges and receives along " +
+           std::to_string(received.size());
+  });
+}
+
 namespace {
 
 /// Keeps of `edge` what is not in `covered`, and adds it there. `covered` maps offset to end, disjoint.

@@ -37,6 +37,9 @@ using Pattern = std::vector<RankPattern>;
 /// Throws Error(topology) naming the first edge whose two sides differ in number or size.
 void check_matched(const Pattern& pattern);
 
+/// Throws Error(topology) if the two sides of an edge of `rank` to itself differ, or one of them is missing.
+void check_self_edges(Rank rank, const RankPattern& pattern);
+
 /// Bytes of a rank's incoming edges that end up in its receive buffer: the part of each edge's message that is not
 /// overwritten by a later edge or element. `stream` and `place` have equal lengths; stream positions count from the
 /// edge's first byte.

@@ -230,7 +230,8 @@ std::vector<Range> Lowering::stretches(const Lane& lane, std::int64_t bytes) con
   const std::int64_t message = message_bytes(lane);
   const std::int64_t most = message > 0 ? message : bytes;
   std::vector<Range> result;
-  for (std::int64_t begin = 0; begin < bytes; begin += most) result.push_back({begin, std::min(most, bytes - begin)});
+  for (std::int64_t begin = 0; begin < bytes; begin = result.back().end())
+    result.push_back({begin, std::min(most, bytes - begin)});
   return result;
 }
 
@@ -238,8 +239,8 @@ std::vector<Range> Lowering::stretches(const Lane& lane, std::int64_t bytes) con
 std::vector<Piece> Lowering::parts_of(const Lane& lane, const Piece& piece) const {
   const std::int64_t most = part_bytes(lane, piece);
   std::vector<Piece> parts;
-  for (std::int64_t begin = piece.begin; begin < piece.end; begin += most)
-    parts.push_back({piece.source, begin, std::min(piece.end, begin + most)});
+  for (std::int64_t begin = piece.begin; begin < piece.end; begin = parts.back().end)
+    parts.push_back({piece.source, begin, begin + std::min(most, piece.end - begin)});
   return parts;
 }
 
