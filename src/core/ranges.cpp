@@ -1,6 +1,8 @@
 #include "core/ranges.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -81,11 +83,14 @@ std::optional<Range> RangeList::contiguous() const {
 }
 
 RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes) const {
+  return slice(begin, bytes, 0, 0);
+}
+
+RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes, std::size_t first, std::int64_t position) const {
   LANEWAY_ASSERT(1, begin >= 0 && bytes >= 0 && begin + bytes <= bytes_);
   RangeList result;
-  std::int64_t position = 0;
   const std::int64_t end = begin + bytes;
-  for (const Run& run : runs_) {
+  for (const Run& run : std::span(runs_).subspan(first)) {
     const std::int64_t run_end = position + run.bytes * run.count;
     if (run_end > begin && position < end) {
       const std::int64_t from = std::max(begin, position) - position;
@@ -107,6 +112,21 @@ RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes) const {
     if (position >= end) break;
   }
   return result;
+}
+
+Slicer::Slicer(const RangeList& list) : list_(list) {
+  begin_.reserve(list.runs().size());
+  std::int64_t position = 0;
+  for (const Run& run : list.runs()) {
+    begin_.push_back(position);
+    position += run.bytes * run.count;
+  }
+}
+
+RangeList Slicer::slice(std::int64_t begin, std::int64_t bytes) const {
+  const auto after = std::upper_bound(begin_.begin(), begin_.end(), begin);
+  if (after == begin_.begin()) return list_.slice(begin, bytes);
+  return list_.slice(begin, bytes, static_cast<std::size_t>(after - begin_.begin()) - 1, *std::prev(after));
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -63,8 +64,23 @@ class RangeList {
   friend bool operator==(const RangeList&, const RangeList&) = default;
 
  private:
+  friend class Slicer;
+  /// `position`: that of the first byte of run `first`.
+  [[nodiscard]] RangeList slice(std::int64_t begin, std::int64_t bytes, std::size_t first, std::int64_t position) const;
+
   std::vector<Run> runs_;
   std::int64_t bytes_ = 0;
+};
+
+/// For many slices of one list, which must outlive it: the cost of each grows with its own runs, not with the list's.
+class Slicer {
+ public:
+  explicit Slicer(const RangeList& list);
+  [[nodiscard]] RangeList slice(std::int64_t begin, std::int64_t bytes) const;
+
+ private:
+  const RangeList& list_;
+  std::vector<std::int64_t> begin_;  // by run
 };
 
 /// Calls f(offset in a, offset in b, bytes) for the blocks that two lists of equal length have in common, in order.

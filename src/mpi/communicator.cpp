@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -242,11 +243,9 @@ bool PrivateComm::has_tags() const {
   return next_tag_ <= last_tag_ - plan_channels;
 }
 
-int PrivateComm::take_tags() {
-  LANEWAY_ASSERT(1, has_tags());
-  const int tag = next_tag_;
-  next_tag_ += plan_channels;
-  return tag;
+int PrivateComm::take_tags(int count) {
+  LANEWAY_ASSERT(1, count <= plan_channels && has_tags());
+  return std::exchange(next_tag_, next_tag_ + count);
 }
 
 bool single_threaded() {

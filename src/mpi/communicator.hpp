@@ -60,14 +60,15 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     share_tag = 2,
     check_tag = 3,
     refusal_tag = 4,
-    blocking_tag = plan_channels,
-    nonblocking_tag = 2 * plan_channels
+    blocking_tag = own_channels,
+    nonblocking_tag = 2 * own_channels
   };
 
   /// Whether tags are left for one more plan. Ranks take them in collective order, so all run out together.
   [[nodiscard]] bool has_tags() const;
-  /// The first of plan_channels tags that no other plan on this communicator uses.
-  [[nodiscard]] int take_tags();
+  /// The first of so many tags, at most plan_channels, that no other plan on this communicator uses. All ranks take
+  /// equally many: as many as plans with the levels that they have agreed on can need.
+  [[nodiscard]] int take_tags(int count = own_channels);
 
   /// Calls `handler`, a user's, with the duplicate or, where it is not ready or other threads may use it, with a
   /// communicator of this rank alone.
@@ -96,7 +97,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   std::atomic<bool> advancing_{false};  // some thread is in advance_creation
   Rank rank_ = 0;
   Rank size_ = 0;
-  int next_tag_ = nonblocking_tag + plan_channels;
+  int next_tag_ = nonblocking_tag + own_channels;
   int last_tag_ = 32767;
 };
 

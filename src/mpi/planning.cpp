@@ -221,7 +221,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   resolve_path(agreed, votes);
   if (!no_devices && agreed.hints.machine.empty() && !communicator.node_devices)
     find_devices(communicator, comm, agreed.where, translate);
-  agreed.tag = comm.take_tags();
+  agreed.tag = comm.take_tags(channels_with(agreed.hints.inner.size()));
   if (agreed.hints.check) check_edges(comm, agreed.pattern);
   agreed.regions = communicator.regions(agreed.hints, translate);
   agreed.sharing = find_sharing(communicator, agreed.hints, translate);

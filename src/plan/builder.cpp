@@ -210,7 +210,7 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
     }
     Step own = step;
     own.stage = stage;
-    own.channel = own_channels + 3 * step.channel + slot;
+    own.channel = embedded_channel(step.channel, slot);
     LANEWAY_ASSERT(1, own.channel < plan_channels);
     std::tie(own.span.buffer, own.span.offset) = located(step.span.buffer, step.span.offset);
     own.after = std::move(after);

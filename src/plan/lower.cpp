@@ -1,6 +1,8 @@
 #include "plan/lower.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -10,42 +12,59 @@ namespace laneway {
 
 namespace {
 
-/// Restricts a placement to the positions in `intervals`, renumbered in the order of `intervals`.
-Sink restrict(const Placement& placement, const RangeList& intervals, std::int64_t edge_bytes) {
-  Sink sink{intervals.bytes(), Buffer::receive, {}, {}};
-  if (intervals == RangeList{{0, edge_bytes}}) {
-    sink.stream = placement.stream;
-    sink.place = placement.place;
+/// Those of `list`, which is ascending by lane, that are of one lane.
+template <class T>
+std::span<const T> of_lane(const std::vector<T>& list, int lane) {
+  return std::ranges::equal_range(list, lane, {}, &T::lane);
+}
+
+}  // namespace
+
+/// Restricts a placement to positions in its edge's bytes, again and again. The reference must outlive the object.
+class Lowering::Restriction {
+ public:
+  explicit Restriction(const Placement& placement) : placement_(placement), places_(placement.place) {
+    std::int64_t position = 0;
+    placement.stream.for_each([&](Range range) {
+      kept_.push_back({range, position});
+      position += range.bytes;
+    });
+  }
+
+  /// The positions are renumbered in the order of `intervals`.
+  [[nodiscard]] Sink to(const RangeList& intervals, std::int64_t edge_bytes) const {
+    Sink sink{intervals.bytes(), Buffer::receive, {}, {}};
+    if (intervals == RangeList{{0, edge_bytes}}) {
+      sink.stream = placement_.stream;
+      sink.place = placement_.place;
+      return sink;
+    }
+    std::int64_t at = 0;
+    intervals.for_each([&](Range interval) {
+      auto it = std::upper_bound(kept_.begin(), kept_.end(), interval.offset,
+                                 [](std::int64_t offset, const Kept& k) { return offset < k.stream.offset; });
+      if (it != kept_.begin()) --it;
+      for (; it != kept_.end() && it->stream.offset < interval.end(); ++it) {
+        const std::int64_t begin = std::max(interval.offset, it->stream.offset);
+        const std::int64_t end = std::min(interval.end(), it->stream.end());
+        if (begin >= end) continue;
+        sink.stream.append(Range{at + begin - interval.offset, end - begin});
+        sink.place.append(places_.slice(it->position + begin - it->stream.offset, end - begin));
+      }
+      at += interval.bytes;
+    });
     return sink;
   }
+
+ private:
   struct Kept {
     Range stream;
     std::int64_t position;
   };
-  std::vector<Kept> kept;
-  std::int64_t position = 0;
-  placement.stream.for_each([&](Range range) {
-    kept.push_back({range, position});
-    position += range.bytes;
-  });
-  std::int64_t at = 0;
-  intervals.for_each([&](Range interval) {
-    auto it = std::upper_bound(kept.begin(), kept.end(), interval.offset,
-                               [](std::int64_t offset, const Kept& k) { return offset < k.stream.offset; });
-    if (it != kept.begin()) --it;
-    for (; it != kept.end() && it->stream.offset < interval.end(); ++it) {
-      const std::int64_t begin = std::max(interval.offset, it->stream.offset);
-      const std::int64_t end = std::min(interval.end(), it->stream.end());
-      if (begin >= end) continue;
-      sink.stream.append(Range{at + begin - interval.offset, end - begin});
-      sink.place.append(placement.place.slice(it->position + begin - it->stream.offset, end - begin));
-    }
-    at += interval.bytes;
-  });
-  return sink;
-}
-
-}  // namespace
+  const Placement& placement_;
+  const Slicer places_;
+  std::vector<Kept> kept_;
+};
 
 Lowering::Lowering(const Demand& demand, const Itinerary& itinerary, const LoweringOptions& options)
     : demand_(demand),
@@ -64,7 +83,13 @@ Lowering::Lowering(const Demand& demand, const Itinerary& itinerary, const Lower
     const auto l = static_cast<std::size_t>(forward.lane);
     if (forward.destination != it_.rank && !in_images_[l]) in_images_[l] = builder_.stage(it_.in_lanes[l].bytes());
   }
+  for (const auto& [region, block] : it_.out_blocks) blocks_.emplace(region, Slicer(block));
+  if (it_.forwards.empty()) return;
+  for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i) in_edges_.push_back(i);
+  std::ranges::sort(in_edges_, {}, [this](std::size_t i) { return source_and_ordinal(i); });
 }
+
+Lowering::~Lowering() = default;
 
 Plan Lowering::finish() {
   messages(true);
@@ -137,8 +162,7 @@ Demand Lowering::inside(bool edges, bool scatter) const {
         }
       continue;
     }
-    for (const Arrival& arrival : it_.arrivals) {
-      if (arrival.lane != static_cast<int>(l)) continue;
+    for (const Arrival& arrival : of_lane(it_.arrivals, static_cast<int>(l))) {
       Sink sink = sink_of(arrival);
       demand.pattern.in.push_back({it_.in_lanes[l].receiver, {{0, sink.bytes}}});
       demand.placements.push_back({std::move(sink.stream), std::move(sink.place)});
@@ -193,8 +217,9 @@ void Lowering::copy_self_edges() {
              std::to_string(received);
     });
     const Placement& placement = demand_.placements[in];
+    const Slicer sent(edge.ranges);
     RangeList from;
-    placement.stream.for_each([&](Range r) { from.append(edge.ranges.slice(r.offset, r.bytes)); });
+    placement.stream.for_each([&](Range r) { from.append(sent.slice(r.offset, r.bytes)); });
     builder_.copy(Stage::direct, {Buffer::send, std::move(from)}, Buffer::receive, placement.place);
   }
 }
@@ -206,7 +231,7 @@ std::int64_t Lowering::staging_window() const {
 }
 
 RangeList Lowering::own_piece(const Lane& lane, const Piece& piece) const {
-  return it_.out_blocks.at(lane.to_region).slice(piece.begin, piece.bytes());
+  return blocks_.at(lane.to_region).slice(piece.begin, piece.bytes());
 }
 
 /// Bytes of a message between regions; 0: a lane is one.
@@ -297,17 +322,22 @@ int Lowering::window(const Lane& lane) const {
   return messages;
 }
 
-std::vector<const Forward*> Lowering::forwards_of(int lane) const {
-  std::vector<const Forward*> result;
-  for (const Forward& forward : it_.forwards)
-    if (forward.lane == lane) result.push_back(&forward);
-  return result;
+const Lowering::Restriction& Lowering::restriction_of(std::size_t edge) const {
+  std::unique_ptr<const Restriction>& known = restrictions_[edge];
+  if (!known) known = std::make_unique<const Restriction>(demand_.placements[edge]);
+  return *known;
+}
+
+std::pair<Rank, int> Lowering::source_and_ordinal(std::size_t in) const {
+  return {demand_.pattern.in[in].peer, ordinals_[in]};
 }
 
 /// The incoming edge of this rank from `source` with that ordinal.
 std::size_t Lowering::edge_from(Rank source, int ordinal) const {
-  for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i)
-    if (demand_.pattern.in[i].peer == source && ordinals_[i] == ordinal) return i;
+  const std::pair wanted(source, ordinal);
+  const auto edge =
+      std::ranges::lower_bound(in_edges_, wanted, {}, [this](std::size_t i) { return source_and_ordinal(i); });
+  if (edge != in_edges_.end() && source_and_ordinal(*edge) == wanted) return *edge;
   throw Error(ErrorKind::topology, "rank " + std::to_string(source) + " sends on an edge that this rank does not have");
 }
 
@@ -315,9 +345,10 @@ std::size_t Lowering::edge_from(Rank source, int ordinal) const {
 void Lowering::keep(const Lane& lane, const Forward& forward, Sink* parts) const {
   const Piece& piece = lane.pieces[static_cast<std::size_t>(forward.piece)];
   const std::size_t edge = edge_from(piece.source, forward.ordinal);
-  const Sink kept = restrict(demand_.placements[edge], forward.intervals, demand_.pattern.in[edge].ranges.bytes());
+  const Sink kept = restriction_of(edge).to(forward.intervals, demand_.pattern.in[edge].ranges.bytes());
+  const Slicer slicer(forward.offsets);
   RangeList offsets;
-  kept.stream.for_each([&](Range r) { offsets.append(forward.offsets.slice(r.offset, r.bytes)); });
+  kept.stream.for_each([&](Range r) { offsets.append(slicer.slice(r.offset, r.bytes)); });
   for_each_pair(offsets, kept.place, [&](std::int64_t offset, std::int64_t place, std::int64_t bytes) {
     const std::int64_t size = part_bytes(lane, piece);
     while (bytes > 0) {
@@ -347,10 +378,9 @@ void Lowering::receive_lane(int index) {
       bytes += part.bytes();
     }
   }
-  for (const Forward* forward : forwards_of(index)) {
-    const auto p = static_cast<std::size_t>(forward->piece);
-    if (forward->destination == it_.rank) keep(lane, *forward, mine.data() + first_part[p]);
-  }
+  for (const Forward& forward : of_lane(it_.forwards, index))
+    if (forward.destination == it_.rank)
+      keep(lane, forward, mine.data() + first_part[static_cast<std::size_t>(forward.piece)]);
   const std::optional<Span>& image = in_images_[static_cast<std::size_t>(index)];
   if (!image) {
     builder_.receive(Stage::network, lane.sender, mine, between_regions(lane));
@@ -380,19 +410,19 @@ std::map<Rank, std::vector<Segment>> Lowering::segments_for_others(int index) co
     piece_at.push_back(at);
     at += piece.bytes();
   }
-  for (const Forward* forward : forwards_of(index)) {
-    if (forward->destination == it_.rank) continue;
-    const auto p = static_cast<std::size_t>(forward->piece);
+  for (const Forward& forward : of_lane(it_.forwards, index)) {
+    if (forward.destination == it_.rank) continue;
+    const auto p = static_cast<std::size_t>(forward.piece);
     RangeList ranges;
-    ranges.append(forward->offsets, piece_at[p] - lane.pieces[p].begin);
-    others[forward->destination].push_back({Buffer::staging, std::move(ranges)});
+    ranges.append(forward.offsets, piece_at[p] - lane.pieces[p].begin);
+    others[forward.destination].push_back({Buffer::staging, std::move(ranges)});
   }
   return others;
 }
 
 Sink Lowering::sink_of(const Arrival& arrival) const {
   const auto edge = static_cast<std::size_t>(arrival.edge);
-  return restrict(demand_.placements[edge], arrival.intervals, demand_.pattern.in[edge].ranges.bytes());
+  return restriction_of(edge).to(arrival.intervals, demand_.pattern.in[edge].ranges.bytes());
 }
 
 void Lowering::scatter_messages(int index) {
@@ -401,19 +431,21 @@ void Lowering::scatter_messages(int index) {
   if (lane.receiver == it_.rank) {
     for (const auto& [destination, segments] : segments_for_others(index)) {
       std::vector<Segment> parts;
-      for (const Segment& segment : segments)
+      for (const Segment& segment : segments) {
+        const Slicer slicer(segment.ranges);
         for (const Range& part : stretches(lane, segment.ranges.bytes()))
-          parts.push_back({segment.buffer, segment.ranges.slice(part.offset, part.bytes)});
+          parts.push_back({segment.buffer, slicer.slice(part.offset, part.bytes)});
+      }
       builder_.send(Stage::scatter, destination, parts, grouping);
     }
     return;
   }
   std::vector<Sink> sinks;
-  for (const Arrival& arrival : it_.arrivals) {
-    if (arrival.lane != index) continue;
-    const Sink whole = sink_of(arrival);
-    for (const Range& part : stretches(lane, whole.bytes))
-      sinks.push_back(restrict({whole.stream, whole.place}, {part}, whole.bytes));
+  for (const Arrival& arrival : of_lane(it_.arrivals, index)) {
+    Sink whole = sink_of(arrival);
+    const Placement placement{std::move(whole.stream), std::move(whole.place)};
+    const Restriction restriction(placement);
+    for (const Range& part : stretches(lane, whole.bytes)) sinks.push_back(restriction.to({part}, whole.bytes));
   }
   builder_.receive(Stage::scatter, lane.receiver, sinks, grouping);
 }

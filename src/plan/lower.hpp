@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -91,6 +92,9 @@ struct Demand {
 class Lowering {
  public:
   Lowering(const Demand& demand, const Itinerary& itinerary, const LoweringOptions& options);
+  ~Lowering();
+  Lowering(const Lowering&) = delete;
+  Lowering& operator=(const Lowering&) = delete;
 
   /// The plan in which every hop inside the region is a message of its own.
   [[nodiscard]] Plan finish();
@@ -101,13 +105,16 @@ class Lowering {
   [[nodiscard]] Plan finish(const Plan& gather, std::span<const Plan> inside);
 
  private:
+  class Restriction;
+
   [[nodiscard]] RangeList own_piece(const Lane& lane, const Piece& piece) const;
   [[nodiscard]] std::int64_t message_bytes(const Lane& lane) const;
   [[nodiscard]] Grouping between_regions(const Lane& lane) const;
   [[nodiscard]] std::int64_t part_bytes(const Lane& lane, const Piece& piece) const;
   [[nodiscard]] std::vector<Range> stretches(const Lane& lane, std::int64_t bytes) const;
   [[nodiscard]] std::vector<Piece> parts_of(const Lane& lane, const Piece& piece) const;
-  [[nodiscard]] std::vector<const Forward*> forwards_of(int lane) const;
+  [[nodiscard]] const Restriction& restriction_of(std::size_t edge) const;
+  [[nodiscard]] std::pair<Rank, int> source_and_ordinal(std::size_t in) const;
   [[nodiscard]] std::size_t edge_from(Rank source, int ordinal) const;
   [[nodiscard]] std::map<Rank, std::vector<Segment>> segments_for_others(int lane) const;
   [[nodiscard]] Sink sink_of(const Arrival& arrival) const;
@@ -126,6 +133,9 @@ class Lowering {
   const Itinerary& it_;
   const LoweringOptions options_;
   std::vector<int> ordinals_;
+  std::vector<std::size_t> in_edges_;  // ascending (source, ordinal), where lanes end
+  std::map<Rank, Slicer> blocks_;      // of Itinerary::out_blocks
+  mutable std::map<std::size_t, std::unique_ptr<const Restriction>> restrictions_;  // by incoming edge, as asked for
   PlanBuilder builder_;
   std::vector<std::optional<Span>> out_images_;  ///< by outgoing lane: staging memory where this rank assembles it
   std::vector<std::optional<Span>> in_images_;   ///< by incoming lane: staging memory from which this rank forwards it

@@ -92,6 +92,20 @@ struct Step {
 inline constexpr int plan_channels = 1024;
 inline constexpr int own_channels = 64;
 
+/// The channels of a level inside are three times as many as those of the levels inside that: one slot each for what is
+/// gathered, what stays inside and what is scattered.
+[[nodiscard]] constexpr int embedded_channel(int channel, int slot) {
+  return own_channels + 3 * channel + slot;
+}
+
+/// Of plans with so many levels inside, channels are numbered [0, channels_with(levels_inside)).
+[[nodiscard]] constexpr int channels_with(std::size_t levels_inside) {
+  int channels = own_channels;
+  for (std::size_t level = 0; level < levels_inside && channels < plan_channels; ++level)
+    channels = embedded_channel(channels - 1, 2) + 1;
+  return channels < plan_channels ? channels : plan_channels;
+}
+
 /// Words at the beginning of a window: the number of the exchange that its rank has started, and of the one that it has
 /// completed. Words that different ranks write, or wait for, are on cache lines of their own.
 inline constexpr std::int64_t cache_line = 64;

@@ -138,8 +138,8 @@ std::optional<Places> Overview::places(Rank region, const Strategy& strategy) co
   Places places;
   for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
     std::int64_t at = 0;
-    for (const PlacedEdge& edge : ranks_[static_cast<std::size_t>(rank)].edges) {
-      if (edge.region != region) continue;
+    const std::vector<PlacedEdge>& edges = ranks_[static_cast<std::size_t>(rank)].edges;
+    for (const PlacedEdge& edge : std::ranges::equal_range(edges, region, {}, &PlacedEdge::region)) {
       places[{rank, edge.destination}].push_back({merges ? *edge.begin : at, edge.bytes});
       at += edge.bytes;
     }

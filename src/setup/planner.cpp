@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
@@ -12,24 +13,46 @@ namespace laneway {
 
 namespace {
 
-/// The part of `offsets` (positions in a block) that lies in `piece`, and which positions of the list it is.
-std::pair<RangeList, RangeList> within(const RangeList& offsets, const Piece& piece) {
-  RangeList inside;
-  RangeList intervals;
-  std::int64_t position = 0;
-  offsets.for_each([&](Range range) {
-    const std::int64_t begin = std::max(range.offset, piece.begin);
-    const std::int64_t end = std::min(range.end(), piece.end);
-    if (begin < end) {
+/// Where an edge's bytes lie in a block, in the edge's order, to be looked up by pieces of the block.
+class Located {
+ public:
+  explicit Located(const RangeList& offsets) {
+    std::int64_t position = 0;
+    offsets.for_each([&](Range range) {
+      is_ascending_ = is_ascending_ && (blocks_.empty() || blocks_.back().range.end() <= range.offset);
+      blocks_.push_back({range, position});
+      position += range.bytes;
+    });
+  }
+
+  /// The part that lies in `piece`, and which positions of the edge's bytes it is.
+  [[nodiscard]] std::pair<RangeList, RangeList> within(const Piece& piece) const {
+    RangeList inside;
+    RangeList intervals;
+    auto block = blocks_.begin();
+    if (is_ascending_)
+      block = std::ranges::partition_point(blocks_, [&](const auto& b) { return b.range.end() <= piece.begin; });
+    for (; block != blocks_.end() && !(is_ascending_ && block->range.offset >= piece.end); ++block) {
+      const auto& [range, position] = *block;
+      const std::int64_t begin = std::max(range.offset, piece.begin);
+      const std::int64_t end = std::min(range.end(), piece.end);
+      if (begin >= end) continue;
       inside.append(Range{begin, end - begin});
       intervals.append(Range{position + begin - range.offset, end - begin});
     }
-    position += range.bytes;
-  });
-  return {std::move(inside), std::move(intervals)};
-}
+    return {std::move(inside), std::move(intervals)};
+  }
 
-void put_lanes(Writer& writer, const std::vector<Lane>& lanes) {
+ private:
+  struct Block {
+    Range range;
+    std::int64_t position;
+  };
+  std::vector<Block> blocks_;
+  bool is_ascending_ = true;
+};
+
+void put_lanes(Writer& writer, std::span<const Lane> lanes) {
   writer.put_compact(static_cast<std::int64_t>(lanes.size()));
   for (const Lane& lane : lanes) {
     for (Rank rank : {lane.from_region, lane.to_region}) writer.put_compact(rank);
@@ -442,12 +465,8 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   for (const Link& link : view_.in) {
     if (link.edges.front().destination != rank_) continue;
     Writer& writer = letters[link.edges.front().source];
-    for (const std::vector<Lane>& all : in_lanes_) {
-      std::vector<Lane> lanes;
-      for (const Lane& lane : all)
-        if (lane.from_region == link.region) lanes.push_back(lane);
-      put_lanes(writer, lanes);
-    }
+    for (const std::vector<Lane>& all : in_lanes_)
+      put_lanes(writer, std::ranges::equal_range(all, link.region, {}, &Lane::from_region));
   }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
@@ -632,7 +651,7 @@ Round Planner::find_forwards() {
            ++edge) {
         if (!lane.carries_for(edge->first.second)) continue;
         for (std::size_t ordinal = 0; ordinal < edge->second.size(); ++ordinal) {
-          auto [offsets, intervals] = within({edge->second[ordinal]}, lane.pieces[p]);
+          auto [offsets, intervals] = Located({edge->second[ordinal]}).within(lane.pieces[p]);
           if (!offsets.empty())
             itinerary_.forwards.push_back({static_cast<int>(l), static_cast<int>(p), edge->first.second,
                                            static_cast<int>(ordinal), std::move(offsets), std::move(intervals)});
@@ -641,6 +660,7 @@ Round Planner::find_forwards() {
     }
   }
   expected_.clear();
+  find_cut_pieces();
   return finish({});
 }
 
@@ -655,7 +675,7 @@ Round Planner::tell_receivers() {
     std::stable_sort(edges.begin(), edges.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(pattern_.out[a].peer, ordinal[a]) < std::pair(pattern_.out[b].peer, ordinal[b]);
     });
-  std::map<std::size_t, RangeList> located;
+  std::map<std::size_t, Located> located;
   std::map<Rank, Writer> letters;
   for (const Lane& lane : lanes) {
     for (const Piece& piece : lane.pieces) {
@@ -667,8 +687,8 @@ Round Planner::tell_receivers() {
         if (!lane.carries_for(pattern_.out[edge].peer)) continue;
         auto it = located.find(edge);
         if (it == located.end())
-          it = located.emplace(edge, blocks_.at(lane.to_region).locate(source_ranges(edge))).first;
-        auto parts = within(it->second, piece);
+          it = located.emplace(edge, Located(blocks_.at(lane.to_region).locate(source_ranges(edge)))).first;
+        auto parts = it->second.within(piece);
         if (!parts.first.empty()) carried.emplace_back(edge, std::move(parts));
       }
       writer.put(static_cast<std::int64_t>(carried.size()));
@@ -692,21 +712,33 @@ Round Planner::tell_receivers() {
   return round;
 }
 
-bool Planner::is_cut(const Lane& lane, const Piece& piece) const {
-  for (const SourceBytes& source : in_link(lane.from_region).sources)
-    if (source.rank == piece.source) return piece.begin != 0 || piece.end != source.bytes;
-  internal_error("piece of an unknown source", __FILE__, __LINE__);
+/// What for_each_cut_arrival goes through.
+void Planner::find_cut_pieces() {
+  for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
+    const Lane& lane = itinerary_.in_lanes[l];
+    lanes_of_receiver_[lane.receiver].push_back(l);
+    const std::vector<SourceBytes>& sources = in_link(lane.from_region).sources;
+    for (const Piece& piece : lane.pieces) {
+      const auto source = std::ranges::lower_bound(sources, piece.source, {}, &SourceBytes::rank);
+      if (source == sources.end() || source->rank != piece.source)
+        internal_error("piece of an unknown source", __FILE__, __LINE__);
+      is_cut_.push_back(piece.begin != 0 || piece.end != source->bytes);
+    }
+    first_piece_.push_back(is_cut_.size() - lane.pieces.size());
+  }
 }
 
 /// Calls f(lane, piece, ordinal) for every edge to `destination` of which the lanes of `receiver` carry some cut piece:
 /// both of them know these, but only the receiver knows which bytes of the edge they are.
 template <class F>
 void Planner::for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const {
-  for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
+  const auto lanes = lanes_of_receiver_.find(receiver);
+  if (lanes == lanes_of_receiver_.end()) return;
+  for (std::size_t l : lanes->second) {
     const Lane& lane = itinerary_.in_lanes[l];
-    if (lane.receiver != receiver || !lane.carries_for(destination)) continue;
+    if (!lane.carries_for(destination)) continue;
     for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
-      if (!is_cut(lane, lane.pieces[p])) continue;
+      if (!is_cut(l, p)) continue;
       const std::span<const CrossEdge> edges = in_link(lane.from_region).edges_of(lane.pieces[p].source);
       const std::size_t count = std::ranges::equal_range(edges, destination, {}, &CrossEdge::destination).size();
       for (std::size_t ordinal = 0; ordinal < count; ++ordinal)
@@ -716,6 +748,7 @@ void Planner::for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const
 }
 
 Round Planner::tell_destinations(const std::vector<Bytes>& inbox) {
+  find_cut_pieces();
   std::map<Rank, Reader> readers;
   for (std::size_t i = 0; i < expected_.size(); ++i) readers.emplace(expected_[i], Reader(inbox[i]));
   for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
@@ -740,10 +773,11 @@ Round Planner::tell_destinations(const std::vector<Bytes>& inbox) {
     if (member == rank_) continue;
     Writer writer;
     for_each_cut_arrival(rank_, member, [&](int lane, int piece, int ordinal) {
-      const auto forward = std::find_if(itinerary_.forwards.begin(), itinerary_.forwards.end(), [&](const Forward& f) {
-        return f.lane == lane && f.piece == piece && f.destination == member && f.ordinal == ordinal;
-      });
-      writer.put(forward == itinerary_.forwards.end() ? RangeList{} : forward->intervals);
+      const auto key = [](const Forward& f) { return std::tuple(f.lane, f.piece, f.destination, f.ordinal); };
+      const std::tuple wanted(lane, piece, member, ordinal);
+      const auto forward = std::ranges::lower_bound(itinerary_.forwards, wanted, {}, key);
+      const bool carried = forward != itinerary_.forwards.end() && key(*forward) == wanted;
+      writer.put(carried ? forward->intervals : RangeList{});
     });
     if (!writer.empty()) round.letters.push_back({member, writer.take()});
     for_each_cut_arrival(member, rank_, [&](int, int, int) { from.insert(member); });
@@ -772,13 +806,14 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
       const auto edges = edges_from.find(lane.pieces[p].source);
       if (edges == edges_from.end()) continue;
       const std::pair key{static_cast<int>(l), static_cast<int>(p)};
-      const bool whole = !is_cut(lane, lane.pieces[p]);
+      const bool whole = !is_cut(l, p);
       int nth = 0;
       for (std::size_t edge : edges->second) {
         RangeList intervals =
             whole ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
             : places_
-                ? within({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]}, lane.pieces[p])
+                ? Located({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]})
+                      .within(lane.pieces[p])
                       .second
                 : cut.at(key).at(nth);
         ++nth;

@@ -180,7 +180,8 @@ class Planner {
   [[nodiscard]] RangeList source_ranges(std::size_t edge) const;
   [[nodiscard]] RangeList in_buffer(const RangeList& source_ranges) const;
   [[nodiscard]] const Link& in_link(Rank region) const;
-  [[nodiscard]] bool is_cut(const Lane& lane, const Piece& piece) const;
+  void find_cut_pieces();
+  [[nodiscard]] bool is_cut(std::size_t lane, std::size_t piece) const { return is_cut_[first_piece_[lane] + piece]; }
   template <class F>
   void for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const;
 
@@ -214,6 +215,9 @@ class Planner {
   std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate
   std::vector<std::vector<Lane>> out_lanes_;
   Selection selection_;
+  std::map<Rank, std::vector<std::size_t>> lanes_of_receiver_;  // indices of Itinerary::in_lanes
+  std::vector<std::size_t> first_piece_;                        // by such a lane: where it begins in is_cut_
+  std::vector<bool> is_cut_;                                    // by piece of such a lane
   Itinerary itinerary_;
   Plan plan_;
 

@@ -352,7 +352,7 @@ TEST_F(RequestsTest, UsersAttributesAreLeftAlone) {
 
 TEST_F(RequestsTest, FreshDuplicateWhenTagsRunOut) {
   const int before = PrivateComm::tag_limit_for_tests;
-  PrivateComm::tag_limit_for_tests = 4 * plan_channels;
+  PrivateComm::tag_limit_for_tests = plan_channels + 5 * own_channels;
   {
     const Comm graph = make_graph(MPI_COMM_WORLD, random_shape(71, rank(), size()));
     std::vector<std::unique_ptr<Operation>> operations;
@@ -371,6 +371,24 @@ TEST_F(RequestsTest, FreshDuplicateWhenTagsRunOut) {
       EXPECT_MPI(LNW_Wait(&operation->request, MPI_STATUS_IGNORE));
       EXPECT_TRUE(operation->exchange.arrived()) << operation->words;
     }
+  }
+  PrivateComm::tag_limit_for_tests = before;
+}
+
+TEST_F(RequestsTest, HundredsShareTheTagsThatEveryMpiLibraryHas) {
+  const int before = PrivateComm::tag_limit_for_tests;
+  PrivateComm::tag_limit_for_tests = 32767;
+  {
+    const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+    const std::shared_ptr<PrivateComm> first = Communicator::of(graph.get()).private_comm();
+    const int send = rank();
+    std::array<int, 2> receive{};
+    std::vector<LNW_Request> requests(400);
+    for (LNW_Request& request : requests)
+      EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), MPI_INFO_NULL,
+                                             &request));
+    EXPECT_EQ(Communicator::of(graph.get()).private_comm(), first);
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
   }
   PrivateComm::tag_limit_for_tests = before;
 }
