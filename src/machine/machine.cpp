@@ -143,6 +143,11 @@ std::uint64_t hash_of_files(std::string_view machine, const std::string& paramet
   return hash;
 }
 
+std::string text_of_file(std::string_view machine) {
+  const std::string description = trim(machine);
+  return description.starts_with("file:") ? read_machine_file(description.substr(5)) : std::string();
+}
+
 std::vector<int> find_levels(const std::vector<std::string>& names, const std::vector<std::string>& known) {
   std::vector<int> result;
   int next = 0;

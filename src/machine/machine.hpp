@@ -67,6 +67,9 @@ class Machine {
 /// Throws Error(info) where one cannot be read.
 [[nodiscard]] std::uint64_t hash_of_files(std::string_view machine, const std::string& parameters);
 
+/// What the file says that a description names; empty if it names none. Throws Error(info) where it cannot be read.
+[[nodiscard]] std::string text_of_file(std::string_view machine);
+
 /// As Machine::find_levels, among the levels `known`.
 [[nodiscard]] std::vector<int> find_levels(const std::vector<std::string>& names,
                                            const std::vector<std::string>& known);

@@ -3,8 +3,12 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
@@ -69,15 +73,14 @@ std::int64_t number_world(MPI_Comm world) {
   return number;
 }
 
-/// The machine of all ranks of MPI_COMM_WORLD, and which of them is calling.
-std::pair<Machine, Rank> described_world(const std::string& description) {
-  require(has_world(), ErrorKind::unsupported,
-          "lnw_machine describes the ranks of MPI_COMM_WORLD, which programs that only open sessions do not have");
+/// Machines that have been described, by their descriptions and what the files say that these name.
+std::map<std::pair<std::string, std::string>, std::shared_ptr<const Machine>> described_machines;
+std::mutex described_machines_mutex;
+
+int rank_in_world() {
   int rank = 0;
-  int size = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  return {Machine::parse(description, size), rank};
+  return rank;
 }
 
 std::vector<int> split_by_node(MPI_Comm comm) {
@@ -98,6 +101,21 @@ std::vector<int> split_by_node(MPI_Comm comm) {
 
 }  // namespace
 
+std::shared_ptr<const Machine> described_world(const std::string& description) {
+  require(has_world(), ErrorKind::unsupported,
+          "lnw_machine describes the ranks of MPI_COMM_WORLD, which programs that only open sessions do not have");
+  int size = 0;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  std::pair<std::string, std::string> key(description, text_of_file(description));
+  const std::lock_guard lock(described_machines_mutex);
+  const auto known = described_machines.find(key);
+  if (known != described_machines.end()) return known->second;
+  auto machine = std::make_shared<const Machine>(Machine::parse(description, size));
+  constexpr std::size_t most = 64;  // programs that go through machines, as tests do
+  if (described_machines.size() >= most) described_machines.clear();
+  return described_machines.emplace(std::move(key), std::move(machine)).first->second;
+}
+
 std::size_t world_node_size() {
   const std::lock_guard lock(world_node_mutex);
   return world_node.size();
@@ -109,22 +127,21 @@ std::int64_t known_world() {
 }
 
 int described_network_distance(const std::string& description) {
-  const auto [machine, rank] = described_world(description);
-  return network_distance(machine, rank);
+  return network_distance(*described_world(description), rank_in_world());
 }
 
 std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& description) {
-  const auto [machine, rank] = described_world(description);
+  const std::shared_ptr<const Machine> machine = described_world(description);
   std::vector<Rank> ranks;
   std::vector<Rank> names;
-  const std::vector<Rank> node = machine.region(0, rank).members;
+  const std::vector<Rank> node = machine->region(0, rank_in_world()).members;
   const std::vector<int> translated = Group(MPI_COMM_WORLD).translate(node, Group(comm));
   for (std::size_t i = 0; i < node.size(); ++i) {
     if (translated[i] == MPI_UNDEFINED) continue;
     ranks.push_back(node[i]);
     names.push_back(translated[i]);
   }
-  return Fabric::of(machine, ranks, names);
+  return Fabric::of(*machine, ranks, names);
 }
 
 namespace {
@@ -142,11 +159,12 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
                                 bool translate, const Region* on_one_device) {
   std::vector<Region> regions;
   if (!description.empty()) {
-    const auto [machine, rank] = described_world(description);
+    const std::shared_ptr<const Machine> machine = described_world(description);
+    const int rank = rank_in_world();
     const Group group(comm);
     const Group world(MPI_COMM_WORLD);
-    for (int level : machine.find_levels(names))
-      regions.push_back(region_of_members(world.translate(machine.region(level, rank).members, group)));
+    for (int level : machine->find_levels(names))
+      regions.push_back(region_of_members(world.translate(machine->region(level, rank).members, group)));
     return regions;
   }
   if (names.size() == 1 && (names[0].empty() || names[0] == "node")) return {find_node(comm, "", translate)};

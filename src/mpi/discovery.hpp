@@ -25,6 +25,10 @@ namespace laneway {
 /// Ranks of MPI_COMM_WORLD on this rank's node; 0 if that is not known.
 [[nodiscard]] std::size_t world_node_size();
 
+/// The machine of all ranks of MPI_COMM_WORLD. The same object as long as the description, and what the file says that
+/// it names, are the same. Throws Error(info) as Machine::parse does.
+[[nodiscard]] std::shared_ptr<const Machine> described_world(const std::string& description);
+
 /// How far the nearest network interface is from the calling rank's device, as `description` says; 0 if it does not.
 [[nodiscard]] int described_network_distance(const std::string& description);
 

@@ -68,6 +68,14 @@ std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) {
   return (bytes + to - 1) / to * to;
 }
 
+/// Whether they have a byte in common: fast where `few` has few ranges.
+bool meet(const RangeSet& few, const RangeSet& many) {
+  return std::ranges::any_of(few.ranges(), [&](const Range& range) {
+    const auto next = std::ranges::upper_bound(many.ranges(), range.offset, {}, &Range::end);
+    return next != many.ranges().end() && next->offset < range.end();
+  });
+}
+
 /// Of a mailbox for so many bytes and its word.
 std::int64_t slot_bytes(std::int64_t bytes) {
   return rounded_up(rounded_up(bytes, 8) + 8, cache_line);
@@ -375,7 +383,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
 
   std::vector<const Side*> side_of(plan_.steps.size(), nullptr);
   std::vector<bool> replaced(plan_.steps.size(), false);
-  std::map<Rank, RangeSet> pulled;         // from this rank's staging memory, by reader
+  std::map<Rank, std::vector<Range>> pulled_ranges;  // from this rank's staging memory, by reader
   std::map<Rank, std::int64_t> pushed_to;  // and the distance of the two places there
   bool pushed_here = false;
   std::map<Rank, std::int64_t> mailed_to;  // and the least number of slots there
@@ -401,8 +409,11 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
           std::int64_t& slots = mailed_to.try_emplace(peer, side.slots).first->second;
           slots = std::min(slots, side.slots);
         }
-        if (side.mode == Mode::pull) pulled[peer] = unite(pulled[peer], RangeSet(side.place));
+        if (side.mode == Mode::pull)
+          side.place.for_each([&, &ranges = pulled_ranges[peer]](Range range) { ranges.push_back(range); });
       }
+  std::map<Rank, RangeSet> pulled;
+  for (auto& [reader, ranges] : pulled_ranges) pulled.emplace(reader, RangeSet(std::move(ranges)));
   if (mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty()) {
     plan_.window_bytes = 0;
     if (!options_.shares_staging) return {};
@@ -459,7 +470,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
     }
     return result;
   };
-  std::map<std::pair<Rank, int>, std::vector<int>> gates_of;
+  std::map<std::pair<Rank, int>, std::set<int>> gates_of;
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     Step& old = plan_.steps[s];
     const Side* side = side_of[s];
@@ -510,13 +521,14 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       if (!written.empty() && shares) {
         gates.push_back(own_ready);
       } else if (!written.empty()) {
-        for (const auto& [reader, bytes] : pulled)
-          if (!intersect(bytes, RangeSet(written)).empty()) gates.push_back(has_pulled.at(reader));
+        const RangeSet bytes(written);
+        for (const auto& [reader, taken] : pulled)
+          if (meet(bytes, taken)) gates.push_back(has_pulled.at(reader));
       }
       if (now.kind == StepKind::receive) {  // those of one channel must begin in plan order
-        std::vector<int>& earlier = gates_of[{now.peer, now.channel}];
-        earlier.insert(earlier.end(), gates.begin(), gates.end());
-        gates = earlier;
+        std::set<int>& earlier = gates_of[{now.peer, now.channel}];
+        earlier.insert(gates.begin(), gates.end());
+        gates.assign(earlier.begin(), earlier.end());
       }
       now.after.insert(now.after.end(), gates.begin(), gates.end());
     }

@@ -98,6 +98,12 @@ Overview::Overview(std::vector<Summary> ranks, bool merges_all) : ranks_(std::mo
   for (const auto& [id, view] : views_) unmerged_.emplace(id, without_merging(view));
 }
 
+std::size_t Overview::edges() const {
+  std::size_t edges = 0;
+  for (const Summary& summary : ranks_) edges += summary.edges.size();
+  return edges;
+}
+
 std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   std::map<Rank, LanesOfRegion> lanes;
   for (const auto& [id, merged] : views_) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <utility>
@@ -54,6 +55,8 @@ class Overview {
   [[nodiscard]] const RegionView& view(Rank region, const Strategy& strategy) const {
     return (strategy.deduplicates() ? views_ : unmerged_).at(region);
   }
+  /// How many edges some lane may carry.
+  [[nodiscard]] std::size_t edges() const;
   [[nodiscard]] Rank region_of(Rank rank) const { return ranks_[static_cast<std::size_t>(rank)].region; }
   [[nodiscard]] std::map<Rank, LanesOfRegion> assign(const Strategy& strategy) const;
   /// `lanes`: the strategy's, of all regions. `costs`: as any rank has it.

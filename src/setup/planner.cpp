@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 
 namespace laneway {
 
@@ -205,6 +206,25 @@ std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::si
   return lanes;
 }
 
+/// What one strategy's lanes and costs take to be found for each edge between regions and for each rank: measured once,
+/// on one core of a server.
+constexpr double seconds_of_edge = 0.15e-6;
+constexpr double seconds_of_rank = 0.5e-6;
+
+/// Simulated processors take no time for it.
+double seconds_of_choice(std::size_t candidates, std::size_t edges, std::size_t ranks) {
+  if constexpr (simulated) return 0;
+  return static_cast<double>(candidates) *
+         (seconds_of_edge * static_cast<double>(edges) + seconds_of_rank * static_cast<double>(ranks));
+}
+
+std::size_t edges_of(const RegionView& view) {
+  std::size_t edges = 0;
+  for (const std::vector<Link>* links : {&view.in, &view.out})
+    for (const Link& link : *links) edges += link.edges.size();
+  return edges;
+}
+
 /// The fastest that makes up for its setup within so many exchanges, against those that need none. What remains to be
 /// done for a plan that relays takes no longer than learning the costs has, which is done already.
 std::size_t best_of(const Selection& selection, const Candidates& candidates, const PlanOptions& options) {
@@ -322,10 +342,9 @@ const Link& Planner::in_link(Rank region) const {
 
 Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   if (!relays() && inner_.empty()) return plan_inside();
-  if (options_.clock) begun_ = options_.clock();
   if (peer_regions) {
     peer_regions_ = *peer_regions;
-    return tell_sizes();
+    return counted(tell_sizes());
   }
   // Regions travel along the edges in both directions: a rank knows only its own.
   std::set<Rank> peers;
@@ -340,11 +359,26 @@ Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   }
   expected_ = round.from;
   next_ = &Planner::learn_regions;
-  return round;
+  return counted(std::move(round));
 }
 
 Round Planner::resume(const std::vector<Bytes>& inbox) {
-  return (this->*next_)(inbox);
+  return counted((this->*next_)(inbox));
+}
+
+/// Of a gather the first member has most to do: it hears from all and answers.
+Round Planner::counted(Round round) {
+  if (!options_.counts_setup || options_.costs == nullptr) return round;
+  const auto seconds = [&](LinkClass link, std::size_t bytes) {
+    const LinkCost* const known = known_link(options_.costs->parameters().links, link);
+    return known != nullptr ? known->seconds(static_cast<std::int64_t>(bytes)) : 0.0;
+  };
+  for (const Letter& letter : round.letters) setup_seconds_ += seconds(LinkClass::network, letter.data.size());
+  setup_seconds_ += static_cast<double>(round.from.size()) * seconds(LinkClass::network, 0);
+  if (round.kind == Round::Kind::region_gather)
+    setup_seconds_ += 2 * static_cast<double>(round.region->members.size() - 1) *
+                      seconds(LinkClass::node, round.contribution.size());
+  return round;
 }
 
 Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
@@ -505,7 +539,8 @@ Round Planner::agree_on_costs() {
     const NodeLoad load = options_.costs->load(candidate, seen_by(candidate), in_lanes_[c], out_lanes_[c]);
     predictions.push_back(options_.costs->predict({&load, 1}));
   }
-  std::vector<double> numbers{options_.clock ? options_.clock() - begun_ : 0};
+  const double choice = seconds_of_choice(candidates_.size(), edges_of(view_), region_.members.size());
+  std::vector<double> numbers{options_.counts_setup ? setup_seconds_ + choice : 0};
   for (const Prediction& prediction : predictions)
     for_each_number([&](double number) { numbers.push_back(number); }, prediction);
   next_ = &Planner::choose;
@@ -581,8 +616,6 @@ Round Planner::tell_first() {
 
 /// All ranks go on from what the letters say, also the one that writes them.
 Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
-  // Letters came with an agreement that no plan goes without.
-  const double begun = options_.clock ? options_.clock() : 0;
   std::vector<Summary> ranks = {Summary::from_bytes(own_letter_)};
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
   const Overview overview(std::move(ranks), merges_all());
@@ -592,7 +625,10 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   if (candidates_.size() > 1) {
     for (std::size_t c = 0; c < candidates_.size(); ++c)
       selection.predictions.push_back(overview.predict(*options_.costs, *candidates_[c], lanes[c]));
-    if (options_.clock) selection.setup_seconds = options_.clock() - begun;
+    // Letters came with an agreement that no plan goes without.
+    if (options_.counts_setup)
+      selection.setup_seconds =
+          seconds_of_choice(candidates_.size(), overview.edges(), static_cast<std::size_t>(options_.ranks));
     selection.chosen = best_of(selection, candidates_, options_);
   }
   const Strategy& chosen = *candidates_[selection.chosen];

@@ -54,7 +54,8 @@ struct PlanOptions {
   const CostModel* costs = nullptr;  ///< needed where there is more than one strategy to choose from
   /// A strategy that relays is chosen if it makes up for its setup within so many exchanges.
   double exchanges = 20;
-  double (*clock)() = nullptr;  ///< seconds; null: setup is taken to cost nothing
+  /// Whether what is done to learn the costs counts as setup. It is counted, not timed: plans depend on no clock.
+  bool counts_setup = false;
   /// How many ranks there are, if they may let one of them choose for all; 0: each region chooses for itself.
   Rank ranks = 0;
   int network_distance = 0;  ///< this rank's own: how far the nearest network interface is, 0 if that is not known
@@ -84,7 +85,7 @@ class OwnedCandidates {
 struct Selection {
   std::size_t chosen = 0;               ///< index among the candidates
   std::vector<Prediction> predictions;  ///< of each candidate; none if there was nothing to choose
-  double setup_seconds = 0;             ///< that learning the costs has taken
+  double setup_seconds = 0;             ///< that learning the costs takes, by what was done for it
 };
 
 /// A level of the machine inside the region of a planner.
@@ -141,6 +142,8 @@ class Planner {
 
  private:
   using Phase = Round (Planner::*)(const std::vector<Bytes>&);
+
+  Round counted(Round round);
 
   void find_blocks();
   [[nodiscard]] Rank inner_id() const;
@@ -207,7 +210,7 @@ class Planner {
   std::vector<std::int64_t> source_begin_;  ///< by edge: where its own bytes begin, without deduplication
   std::map<Rank, Block> blocks_;
   std::vector<Rank> expected_;
-  double begun_ = 0;
+  double setup_seconds_ = 0;  // of the letters and gathers so far
   Bytes own_letter_;  ///< of the rank that chooses for all, to itself
   std::optional<Places> places_;
   RegionView view_;

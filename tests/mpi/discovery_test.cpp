@@ -4,8 +4,12 @@
 #include "support.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <memory>
 #include <numeric>
+#include <string>
 
 namespace laneway::test {
 namespace {
@@ -72,6 +76,22 @@ TEST_F(DiscoveryTest, ImposedNodes) {
     EXPECT_EQ(there.members, expected) << machine;
     MPI_Comm_free(&reversed);
   }
+}
+
+TEST_F(DiscoveryTest, AFileIsParsedOnceForWhatItSays) {
+  const std::string path = "machine_of_rank_" + std::to_string(rank());
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text << '\n'; };
+  write("node:* rank:1");
+  const std::shared_ptr<const Machine> machine = described_world("file:" + path);
+  EXPECT_EQ(described_world("file:" + path), machine);
+  EXPECT_EQ(machine->region(0, rank()).members.size(), 1U);
+  write("node:1 rank:" + std::to_string(size()));
+  const std::shared_ptr<const Machine> other = described_world("file:" + path);
+  EXPECT_NE(other, machine);
+  EXPECT_EQ(other->region(0, rank()).members.size(), static_cast<std::size_t>(size()));
+  write("node:* rank:1");
+  EXPECT_EQ(described_world("file:" + path), machine);
+  std::filesystem::remove(path);
 }
 
 TEST_F(DiscoveryTest, RegionTree) {
