@@ -104,8 +104,9 @@ Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                     MPI_Datatype recvtype) {
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
-            return describe_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
+            return typed_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
           },
+          nullptr,
           uniform(Uniform::allgather, sendcount, sendtype)};
 }
 
@@ -113,8 +114,9 @@ Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                      Integers recvcounts, Integers displs, MPI_Datatype recvtype) {
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
-            return describe_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
+            return typed_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
           },
+          nullptr,
           varying(Varying::allgatherv, {{sendtype, recvtype}, sendcount, {}, {recvcounts, displs}})};
 }
 
@@ -122,8 +124,9 @@ Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
                    MPI_Datatype recvtype) {
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
-            return describe_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
+            return typed_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
           },
+          nullptr,
           uniform(Uniform::alltoall, sendcount, sendtype)};
 }
 
@@ -131,8 +134,9 @@ Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, 
                     Integers recvcounts, Integers rdispls, MPI_Datatype recvtype) {
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
-            return describe_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
+            return typed_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
           },
+          nullptr,
           varying(Varying::alltoallv, {{sendtype, recvtype}, 0, {sendcounts, sdispls}, {recvcounts, rdispls}})};
 }
 
@@ -140,8 +144,9 @@ Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, 
                     void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) {
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
-            return describe_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
+            return typed_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
           },
+          nullptr,
           varying_types()};
 }
 
@@ -149,6 +154,7 @@ Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers se
                             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, Integers recvcounts,
                             const MPI_Count recvindices[], MPI_Datatype recvtype) {
   return {{sendbuf, recvbuf},
+          nullptr,
           [=](const Topology& t) {
             return describe_indexed(t, {sendsize, sendcounts, sendindices, sendtype},
                                     {recvsize, recvcounts, recvindices, recvtype});

@@ -10,9 +10,14 @@ namespace laneway {
 /// The arguments of a neighborhood operation, which outlive it: its buffers, and what it moves on a given topology.
 struct Operation {
   Buffers buffers;
-  Describe describe;
+  DescribeTypes types;  ///< null if elements are given by indices
+  Describe indexed;     ///< then
   SizesOf sizes;
   bool bind = true;  ///< whether persistent operations have their buffers already
+
+  [[nodiscard]] RankPattern describe(const Topology& topology) const {
+    return types ? laneway::describe(types(topology)) : indexed(topology);
+  }
 };
 
 Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,

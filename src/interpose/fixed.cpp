@@ -67,8 +67,9 @@ class Kind {
   }
 
   void plan(Communicator& adopted, const Operation& operation, const Sizes& sizes) {
+    const Describe describe = [&](const Topology& topology) { return operation.describe(topology); };
     const FixedOperation& made =
-        fixed_operation(adopted, operation.describe, sizes.key, sizes.arguments, operation.buffers,
+        fixed_operation(adopted, describe, sizes.key, sizes.arguments, operation.buffers,
                         trial_calls_ > 0 ? FixedOperation::Choice::to_try : FixedOperation::Choice::by_hints);
     planned_ = true;
     if (made.is_direct())

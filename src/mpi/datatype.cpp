@@ -1,12 +1,19 @@
 #include "mpi/datatype.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "core/disjoint.hpp"
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -22,43 +29,82 @@ void append_repeated(RangeList& into, const RangeList& list, std::int64_t count,
   for (std::int64_t i = 0; i < count; ++i) into.append(list, offset + i * stride);
 }
 
+/// How a datatype was made. The plain function refuses types that were made with large counts.
+struct Envelope {
+  MPI_Count integers = 0;
+  MPI_Count addresses = 0;
+  MPI_Count large = 0;
+  MPI_Count types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+
+  explicit Envelope(MPI_Datatype type) {
+#ifdef LANEWAY_HAS_LARGE_COUNT_TYPES
+    check_mpi(MPI_Type_get_envelope_c(type, &integers, &addresses, &large, &types, &combiner),
+              "MPI_Type_get_envelope_c");
+#else
+    int integer_count = 0, address_count = 0, type_count = 0;
+    check_mpi(MPI_Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner),
+              "MPI_Type_get_envelope");
+    integers = integer_count;
+    addresses = address_count;
+    types = type_count;
+#endif
+  }
+
+  [[nodiscard]] bool is_predefined() const {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
+           combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
+  }
+};
+
+/// The handles that MPI_Type_get_contents returns.
+class InnerTypes {
+ public:
+  explicit InnerTypes(MPI_Count count) : types_(static_cast<std::size_t>(count), MPI_DATATYPE_NULL) {}
+  ~InnerTypes() {
+    for (MPI_Datatype& type : types_) {
+      if (type == MPI_DATATYPE_NULL) continue;
+      try {
+        if (!is_predefined(type)) MPI_Type_free(&type);
+      } catch (const Error&) {  // a handle that cannot be asked cannot be freed
+      }
+    }
+  }
+  InnerTypes(const InnerTypes&) = delete;
+  InnerTypes& operator=(const InnerTypes&) = delete;
+
+  [[nodiscard]] MPI_Datatype* data() { return types_.data(); }
+  [[nodiscard]] MPI_Datatype operator[](std::size_t i) const { return types_[i]; }
+
+ private:
+  std::vector<MPI_Datatype> types_;
+};
+
 /// What MPI_Type_get_contents returns, with counts and displacements widened.
 struct Contents {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<std::int64_t> integers;
   std::vector<std::int64_t> addresses;
-  std::vector<MPI_Datatype> types;
+  InnerTypes types;
 
-  explicit Contents(MPI_Datatype type);
-  ~Contents() {
-    for (MPI_Datatype& inner : types) {
-      int a = 0, b = 0, c = 0, inner_combiner = MPI_COMBINER_NAMED;
-      MPI_Type_get_envelope(inner, &a, &b, &c, &inner_combiner);
-      const bool predefined = inner_combiner == MPI_COMBINER_NAMED || inner_combiner == MPI_COMBINER_F90_INTEGER ||
-                              inner_combiner == MPI_COMBINER_F90_REAL || inner_combiner == MPI_COMBINER_F90_COMPLEX;
-      if (!predefined) MPI_Type_free(&inner);
-    }
-  }
-  Contents(const Contents&) = delete;
-  Contents& operator=(const Contents&) = delete;
+  explicit Contents(MPI_Datatype type) : Contents(type, Envelope(type)) {}
+
+ private:
+  Contents(MPI_Datatype type, const Envelope& envelope);
 };
 
-Contents::Contents(MPI_Datatype type) {
-#ifdef LANEWAY_HAS_LARGE_COUNT_TYPES
-  MPI_Count integer_count = 0, address_count = 0, large_count = 0, type_count = 0;
-  check_mpi(MPI_Type_get_envelope_c(type, &integer_count, &address_count, &large_count, &type_count, &combiner),
-            "MPI_Type_get_envelope_c");
+Contents::Contents(MPI_Datatype type, const Envelope& envelope) : combiner(envelope.combiner), types(envelope.types) {
   if (combiner == MPI_COMBINER_NAMED) return;
-  std::vector<int> raw_integers(static_cast<std::size_t>(integer_count));
-  std::vector<MPI_Aint> raw_addresses(static_cast<std::size_t>(address_count));
-  std::vector<MPI_Count> large(static_cast<std::size_t>(large_count));
-  types.resize(static_cast<std::size_t>(type_count));
-  check_mpi(MPI_Type_get_contents_c(type, integer_count, address_count, large_count, type_count, raw_integers.data(),
-                                    raw_addresses.data(), large.data(), types.data()),
+  std::vector<int> raw_integers(static_cast<std::size_t>(envelope.integers));
+  std::vector<MPI_Aint> raw_addresses(static_cast<std::size_t>(envelope.addresses));
+#ifdef LANEWAY_HAS_LARGE_COUNT_TYPES
+  std::vector<MPI_Count> large(static_cast<std::size_t>(envelope.large));
+  check_mpi(MPI_Type_get_contents_c(type, envelope.integers, envelope.addresses, envelope.large, envelope.types,
+                                    raw_integers.data(), raw_addresses.data(), large.data(), types.data()),
             "MPI_Type_get_contents_c");
   integers.assign(raw_integers.begin(), raw_integers.end());
   addresses.assign(raw_addresses.begin(), raw_addresses.end());
-  if (large_count == 0) return;
+  if (large.empty()) return;
   // Types made by the _c functions keep counts and displacements in one array (MPI 4.0, section 5.1.13): put them where
   // the plain functions have them.
   switch (combiner) {
@@ -94,16 +140,10 @@ Contents::Contents(MPI_Datatype type) {
       throw Error(ErrorKind::type, "a datatype with an unknown large-count combiner " + std::to_string(combiner));
   }
 #else
-  int integer_count = 0, address_count = 0, type_count = 0;
-  check_mpi(MPI_Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner),
-            "MPI_Type_get_envelope");
-  if (combiner == MPI_COMBINER_NAMED) return;
-  std::vector<int> raw_integers(static_cast<std::size_t>(integer_count));
-  std::vector<MPI_Aint> raw_addresses(static_cast<std::size_t>(address_count));
-  types.resize(static_cast<std::size_t>(type_count));
-  if (integer_count + address_count + type_count > 0)
-    check_mpi(MPI_Type_get_contents(type, integer_count, address_count, type_count, raw_integers.data(),
-                                    raw_addresses.data(), types.data()),
+  if (envelope.integers + envelope.addresses + envelope.types > 0)
+    check_mpi(MPI_Type_get_contents(type, static_cast<int>(raw_integers.size()), static_cast<int>(raw_addresses.size()),
+                                    static_cast<int>(envelope.types), raw_integers.data(), raw_addresses.data(),
+                                    types.data()),
               "MPI_Type_get_contents");
   integers.assign(raw_integers.begin(), raw_integers.end());
   addresses.assign(raw_addresses.begin(), raw_addresses.end());
@@ -188,13 +228,15 @@ RangeList darray_ranges(const Contents& c, const TypeMap& element) {
   return array_ranges(element, {gsizes, gsizes + n}, chosen, c.integers[3 + 4 * n] == MPI_ORDER_FORTRAN);
 }
 
+TypeMap read_type_map(MPI_Datatype type);
+
 RangeList ranges_of(MPI_Datatype type) {
   const Contents c(type);
   if (c.combiner == MPI_COMBINER_NAMED) return named_ranges(type);
   const std::vector<std::int64_t>& i = c.integers;
   const std::vector<std::int64_t>& a = c.addresses;
   RangeList ranges;
-  auto inner = [&](std::size_t t) { return type_map(c.types[t]); };
+  auto inner = [&](std::size_t t) { return read_type_map(c.types[t]); };
   auto block = [&](const TypeMap& map, std::int64_t length, std::int64_t offset) {
     append_repeated(ranges, map.ranges, length, map.extent, offset);
   };
@@ -251,6 +293,90 @@ RangeList ranges_of(MPI_Datatype type) {
   }
 }
 
+TypeMap read_type_map(MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
+  return {ranges_of(type), extent, {}, true};
+}
+
+TypeMap read_whole_type_map(MPI_Datatype type) {
+  TypeMap map = read_type_map(type);
+  map.hull = hull(map.ranges);
+  const RangeList* const only = &map.ranges;
+  map.names_no_byte_twice = surely_disjoint({&only, 1});
+  return map;
+}
+
+/// The type maps of derived datatypes, as attributes of these: they go with their datatypes, so a handle that is used
+/// again finds nothing of what it named before.
+class TypeMaps {
+ public:
+  using Known = std::shared_ptr<const TypeMap>;
+
+  Known find(MPI_Datatype type) {
+    const int key = attribute_key();
+    if (const Known* const known = attribute_of(type, key)) return *known;
+    Known made = std::make_shared<const TypeMap>(read_whole_type_map(type));
+    // Setting an attribute deletes what another thread may be reading.
+    const std::lock_guard lock(making_);
+    if (const Known* const known = attribute_of(type, key)) return *known;
+    auto* const kept = new Known(made);
+    keep(kept);
+    check_mpi(MPI_Type_set_attr(type, key, kept), "MPI_Type_set_attr");
+    return made;
+  }
+
+ private:
+  static const Known* attribute_of(MPI_Datatype type, int key) {
+    void* attribute = nullptr;
+    int found = 0;
+    check_mpi(MPI_Type_get_attr(type, key, static_cast<void*>(&attribute), &found), "MPI_Type_get_attr");
+    return found ? static_cast<const Known*>(attribute) : nullptr;
+  }
+
+  int attribute_key();
+  void keep(Known* known) {
+    const std::lock_guard lock(kept_mutex_);
+    kept_.insert(known);
+  }
+  void drop(Known* known) {
+    {
+      const std::lock_guard lock(kept_mutex_);
+      kept_.erase(known);
+    }
+    delete known;
+  }
+  friend int delete_type_map(MPI_Datatype, int, void* attribute, void*);
+
+  std::mutex making_;  // never taken by delete_type_map, which MPI may call under locks of its own
+  std::atomic<int> key_{MPI_KEYVAL_INVALID};
+  std::mutex kept_mutex_;            // nothing of MPI is called under it
+  std::unordered_set<Known*> kept_;  // MPI deletes no attributes of datatypes that are never freed
+};
+
+/// Never destroyed: datatypes may be freed later than any object of static lifetime.
+TypeMaps& type_maps() {
+  static auto* const maps = new TypeMaps;
+  return *maps;
+}
+
+int delete_type_map(MPI_Datatype, int, void* attribute, void*) {
+  type_maps().drop(static_cast<TypeMaps::Known*>(attribute));
+  return MPI_SUCCESS;
+}
+
+int TypeMaps::attribute_key() {
+  if (const int key = key_.load(std::memory_order_acquire); key != MPI_KEYVAL_INVALID) return key;
+  const std::lock_guard lock(making_);
+  int key = key_.load(std::memory_order_relaxed);
+  if (key == MPI_KEYVAL_INVALID) {
+    check_mpi(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_type_map, &key, nullptr), "MPI_Type_create_keyval");
+    key_.store(key, std::memory_order_release);
+  }
+  return key;
+}
+
 }  // namespace
 
 RangeList TypeMap::elements(std::int64_t count, std::int64_t offset) const {
@@ -259,12 +385,25 @@ RangeList TypeMap::elements(std::int64_t count, std::int64_t offset) const {
   return list;
 }
 
-TypeMap type_map(MPI_Datatype type) {
+std::optional<Range> TypeMap::contiguous(std::int64_t count, std::int64_t offset) const {
+  const std::optional<Range> one = ranges.contiguous();
+  if (!one || (count > 1 && one->bytes != extent)) return std::nullopt;
+  return Range{offset + one->offset, one->bytes * count};
+}
+
+Range TypeMap::hull_of(std::int64_t count, std::int64_t offset) const {
+  const std::int64_t last = (count - 1) * extent;
+  return {offset + hull.offset + std::min<std::int64_t>(last, 0), hull.bytes + std::abs(last)};
+}
+
+bool is_predefined(MPI_Datatype type) {
+  return Envelope(type).is_predefined();
+}
+
+std::shared_ptr<const TypeMap> type_map(MPI_Datatype type) {
   require(type != MPI_DATATYPE_NULL, ErrorKind::type, "MPI_DATATYPE_NULL");
-  MPI_Aint lower = 0;
-  MPI_Aint extent = 0;
-  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
-  return {ranges_of(type), extent};
+  if (simulated || is_predefined(type)) return std::make_shared<const TypeMap>(read_whole_type_map(type));
+  return type_maps().find(type);
 }
 
 }  // namespace laneway

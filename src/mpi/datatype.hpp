@@ -3,6 +3,8 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "core/ranges.hpp"
 
@@ -12,12 +14,22 @@ namespace laneway {
 struct TypeMap {
   RangeList ranges;
   std::int64_t extent = 0;
+  Range hull;                       ///< the smallest range that all are in
+  bool names_no_byte_twice = true;  ///< as far as that is known without looking at each block
 
   /// `count` elements, the first at `offset`.
   [[nodiscard]] RangeList elements(std::int64_t count, std::int64_t offset) const;
+  /// The bytes of so many elements if they lie together, in order.
+  [[nodiscard]] std::optional<Range> contiguous(std::int64_t count, std::int64_t offset) const;
+  /// The smallest range that so many elements are in; must not be none.
+  [[nodiscard]] Range hull_of(std::int64_t count, std::int64_t offset) const;
 };
 
-/// Reads any datatype by its envelope and contents; gaps are not in the ranges. Throws Error(type).
-[[nodiscard]] TypeMap type_map(MPI_Datatype type);
+/// Whether nobody can free the datatype, nor make it again with another layout.
+[[nodiscard]] bool is_predefined(MPI_Datatype type);
+
+/// Reads any datatype by its envelope and contents; gaps are not in the ranges. Throws Error(type). That of a derived
+/// datatype is read once, and is the same object for as long as the datatype lives.
+[[nodiscard]] std::shared_ptr<const TypeMap> type_map(MPI_Datatype type);
 
 }  // namespace laneway

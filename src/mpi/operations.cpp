@@ -53,7 +53,7 @@ std::int64_t checked_count(const Integers& counts, int slot, std::int64_t extent
   return checked_count(counts[slot], extent, [&] { return element(name, slot); });
 }
 
-TypeMap checked_type(MPI_Datatype type, const std::string& name) {
+std::shared_ptr<const TypeMap> checked_type(MPI_Datatype type, const std::string& name) {
   require(type != MPI_DATATYPE_NULL, ErrorKind::type, name + " is MPI_DATATYPE_NULL");
   return type_map(type);
 }
@@ -63,61 +63,68 @@ void check_array(const Integers& array, int degree, const char* name) {
           std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors");
 }
 
-std::vector<Edge> uniform_edges(const std::vector<Neighbor>& neighbors, const UniformSide& side, bool same_block,
-                                const Names& names) {
+std::vector<TypedEdge> uniform_edges(const std::vector<Neighbor>& neighbors, const UniformSide& side, bool same_block,
+                                     const Names& names) {
   const auto name = [&] { return std::string(names.count); };
   (void)checked_count(side.count, 0, name);
-  const TypeMap map = checked_type(side.type, names.type);
-  const std::int64_t block = bytes(side.count, map.extent, ErrorKind::count, name, side.count);
-  std::vector<Edge> edges;
+  const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
+  const std::int64_t block = bytes(side.count, map->extent, ErrorKind::count, name, side.count);
+  std::vector<TypedEdge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     const std::int64_t offset = same_block ? 0 : bytes(neighbor.slot, block, ErrorKind::count, name, side.count);
-    edges.push_back({neighbor.rank, map.elements(side.count, offset)});
+    edges.push_back({neighbor.rank, offset, side.count, side.type, map});
   }
   return edges;
 }
 
-std::vector<Edge> counted_edges(const std::vector<Neighbor>& neighbors, int degree, const CountsSide& side,
-                                const Names& names) {
+std::vector<TypedEdge> counted_edges(const std::vector<Neighbor>& neighbors, int degree, const CountsSide& side,
+                                     const Names& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
-  const TypeMap map = checked_type(side.type, names.type);
-  std::vector<Edge> edges;
+  const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
+  std::vector<TypedEdge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     const int slot = neighbor.slot;
-    const std::int64_t count = checked_count(side.counts, slot, map.extent, names.counts);
+    const std::int64_t count = checked_count(side.counts, slot, map->extent, names.counts);
     const std::int64_t displacement = side.displacements[slot];
     const std::int64_t offset = bytes(
-        displacement, map.extent, ErrorKind::argument, [&] { return element(names.displacements, slot); },
+        displacement, map->extent, ErrorKind::argument, [&] { return element(names.displacements, slot); },
         displacement);
-    edges.push_back({neighbor.rank, map.elements(count, offset)});
+    edges.push_back({neighbor.rank, offset, count, side.type, map});
   }
   return edges;
 }
 
-std::vector<Edge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const TypesSide& side,
-                              const Names& names) {
+std::vector<TypedEdge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const TypesSide& side,
+                                   const Names& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
   require(side.types != nullptr || degree == 0, ErrorKind::argument,
           std::string(names.types) + " is NULL with " + std::to_string(degree) + " neighbors");
-  std::vector<std::pair<MPI_Datatype, TypeMap>> maps;
-  auto map_of = [&](int slot) -> const TypeMap& {
+  std::vector<std::pair<MPI_Datatype, std::shared_ptr<const TypeMap>>> maps;
+  auto map_of = [&](int slot) -> const std::shared_ptr<const TypeMap>& {
     const MPI_Datatype type = side.types[slot];
     for (const auto& [known, map] : maps)
       if (known == type) return map;
     return maps.emplace_back(type, checked_type(type, element(names.types, slot))).second;
   };
-  std::vector<Edge> edges;
+  std::vector<TypedEdge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     const int slot = neighbor.slot;
-    const TypeMap& map = map_of(slot);
-    const std::int64_t count = checked_count(side.counts, slot, map.extent, names.counts);
-    edges.push_back({neighbor.rank, map.elements(count, side.displacements[slot])});
+    const std::shared_ptr<const TypeMap>& map = map_of(slot);
+    const std::int64_t count = checked_count(side.counts, slot, map->extent, names.counts);
+    edges.push_back({neighbor.rank, side.displacements[slot], count, side.types[slot], map});
   }
+  return edges;
+}
+
+std::vector<Edge> edges_of(const std::vector<TypedEdge>& typed) {
+  std::vector<Edge> edges;
+  edges.reserve(typed.size());
+  for (const TypedEdge& edge : typed) edges.push_back({edge.peer, edge.map->elements(edge.count, edge.offset)});
   return edges;
 }
 
@@ -139,19 +146,19 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
       return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) +
              ", the buffer has " + std::to_string(side.size) + " elements";
     });
-  const TypeMap map = checked_type(side.type, names.type);
-  const auto whole = map.ranges.contiguous();
+  const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
+  const auto whole = map->ranges.contiguous();
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     Edge edge{neighbor.rank, {}};
     const auto slot = static_cast<std::size_t>(neighbor.slot);
     for (std::int64_t i = begin[slot]; i < begin[slot + 1]; ++i) {
-      const std::int64_t offset = side.indices[i] * map.extent;
+      const std::int64_t offset = side.indices[i] * map->extent;
       if (whole)
         edge.ranges.append(Range{offset + whole->offset, whole->bytes});
       else
-        edge.ranges.append(map.ranges, offset);
+        edge.ranges.append(map->ranges, offset);
     }
     edges.push_back(std::move(edge));
   }
@@ -161,13 +168,7 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
 }  // namespace
 
 KnownArguments::KnownArguments(const ArgumentLists& given, int outdegree, int indegree) {
-  const auto is_predefined = [](MPI_Datatype type) {
-    int numbers = 0, addresses = 0, types = 0, combiner = MPI_UNDEFINED;
-    return type != MPI_DATATYPE_NULL &&
-           MPI_Type_get_envelope(type, &numbers, &addresses, &types, &combiner) == MPI_SUCCESS &&
-           combiner == MPI_COMBINER_NAMED;
-  };
-  if (!std::all_of(given.types.begin(), given.types.end(), is_predefined)) return;
+  if (std::count(given.types.begin(), given.types.end(), MPI_DATATYPE_NULL) > 0) return;
   const auto copy = [](const std::array<Integers, 2>& from, int degree, std::array<std::vector<std::int64_t>, 2>& to) {
     for (std::size_t i = 0; i < to.size(); ++i)
       for (int slot = 0; slot < degree && !from[i].null(); ++slot) to[i].push_back(from[i][slot]);
@@ -176,6 +177,8 @@ KnownArguments::KnownArguments(const ArgumentLists& given, int outdegree, int in
   copy(given.of_sources, indegree, of_sources_);
   sendcount_ = given.sendcount;
   types_ = given.types;
+  for (std::size_t i = 0; i < types_.size(); ++i)
+    if (!is_predefined(types_[i])) maps_[i] = type_map(types_[i]);
 }
 
 bool KnownArguments::equal(const ArgumentLists& given) const {
@@ -189,34 +192,39 @@ bool KnownArguments::equal(const ArgumentLists& given) const {
     return true;
   };
   return types_[0] != MPI_DATATYPE_NULL && types_ == given.types && sendcount_ == given.sendcount &&
-         same(of_destinations_, given.of_destinations) && same(of_sources_, given.of_sources);
+         same(of_destinations_, given.of_destinations) && same(of_sources_, given.of_sources) &&
+         (!maps_[0] || maps_[0] == type_map(types_[0])) && (!maps_[1] || maps_[1] == type_map(types_[1]));
 }
 
-RankPattern describe_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
+TypedPattern typed_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
   return {uniform_edges(topology.destinations, send, true, send_names),
           uniform_edges(topology.sources, receive, false, receive_names)};
 }
 
-RankPattern describe_allgatherv(const Topology& topology, const UniformSide& send, const CountsSide& receive) {
+TypedPattern typed_allgatherv(const Topology& topology, const UniformSide& send, const CountsSide& receive) {
   Names names = receive_names;
   names.displacements = "displs";
   return {uniform_edges(topology.destinations, send, true, send_names),
           counted_edges(topology.sources, topology.indegree, receive, names)};
 }
 
-RankPattern describe_alltoall(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
+TypedPattern typed_alltoall(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
   return {uniform_edges(topology.destinations, send, false, send_names),
           uniform_edges(topology.sources, receive, false, receive_names)};
 }
 
-RankPattern describe_alltoallv(const Topology& topology, const CountsSide& send, const CountsSide& receive) {
+TypedPattern typed_alltoallv(const Topology& topology, const CountsSide& send, const CountsSide& receive) {
   return {counted_edges(topology.destinations, topology.outdegree, send, send_names),
           counted_edges(topology.sources, topology.indegree, receive, receive_names)};
 }
 
-RankPattern describe_alltoallw(const Topology& topology, const TypesSide& send, const TypesSide& receive) {
+TypedPattern typed_alltoallw(const Topology& topology, const TypesSide& send, const TypesSide& receive) {
   return {typed_edges(topology.destinations, topology.outdegree, send, send_names),
           typed_edges(topology.sources, topology.indegree, receive, receive_names)};
+}
+
+RankPattern describe(const TypedPattern& pattern) {
+  return {edges_of(pattern.out), edges_of(pattern.in)};
 }
 
 RankPattern describe_indexed(const Topology& topology, const IndexedSide& send, const IndexedSide& receive) {

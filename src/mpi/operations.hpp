@@ -6,9 +6,11 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "mpi/datatype.hpp"
 #include "mpi/topology.hpp"
 #include "pattern/pattern.hpp"
 
@@ -52,11 +54,12 @@ class KnownArguments {
   KnownArguments() = default;
   KnownArguments(const ArgumentLists& given, int outdegree, int indegree);
 
-  /// Never true where a datatype is not predefined: its layout may have changed.
+  /// Of a derived datatype it is not enough that the handle is the same: it may be of another one since.
   [[nodiscard]] bool equal(const ArgumentLists& given) const;
 
  private:
   std::array<MPI_Datatype, 2> types_{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  std::array<std::shared_ptr<const TypeMap>, 2> maps_;  // of derived ones
   MPI_Count sendcount_ = 0;
   std::array<std::vector<std::int64_t>, 2> of_destinations_;
   std::array<std::vector<std::int64_t>, 2> of_sources_;
@@ -87,15 +90,32 @@ struct IndexedSide {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-[[nodiscard]] RankPattern describe_allgather(const Topology& topology, const UniformSide& send,
-                                             const UniformSide& receive);
-[[nodiscard]] RankPattern describe_allgatherv(const Topology& topology, const UniformSide& send,
-                                              const CountsSide& receive);
-[[nodiscard]] RankPattern describe_alltoall(const Topology& topology, const UniformSide& send,
-                                            const UniformSide& receive);
-[[nodiscard]] RankPattern describe_alltoallv(const Topology& topology, const CountsSide& send,
-                                             const CountsSide& receive);
-[[nodiscard]] RankPattern describe_alltoallw(const Topology& topology, const TypesSide& send, const TypesSide& receive);
+/// One edge as its arguments say: elements of a datatype, the first of them `offset` bytes from the beginning of the
+/// buffer.
+struct TypedEdge {
+  Rank peer = 0;
+  std::int64_t offset = 0;
+  std::int64_t count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::shared_ptr<const TypeMap> map;
+};
+
+struct TypedPattern {
+  std::vector<TypedEdge> out;
+  std::vector<TypedEdge> in;
+};
+
+[[nodiscard]] TypedPattern typed_allgather(const Topology& topology, const UniformSide& send,
+                                           const UniformSide& receive);
+[[nodiscard]] TypedPattern typed_allgatherv(const Topology& topology, const UniformSide& send,
+                                            const CountsSide& receive);
+[[nodiscard]] TypedPattern typed_alltoall(const Topology& topology, const UniformSide& send,
+                                          const UniformSide& receive);
+[[nodiscard]] TypedPattern typed_alltoallv(const Topology& topology, const CountsSide& send, const CountsSide& receive);
+[[nodiscard]] TypedPattern typed_alltoallw(const Topology& topology, const TypesSide& send, const TypesSide& receive);
+
+/// The bytes of all edges.
+[[nodiscard]] RankPattern describe(const TypedPattern& pattern);
 [[nodiscard]] RankPattern describe_indexed(const Topology& topology, const IndexedSide& send,
                                            const IndexedSide& receive);
 

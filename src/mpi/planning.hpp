@@ -13,6 +13,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/device_support.hpp"
 #include "mpi/hints.hpp"
+#include "mpi/operations.hpp"
 #include "mpi/reasons.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/memory_path.hpp"
@@ -23,6 +24,8 @@ namespace laneway {
 
 /// Describes what the operation moves, from its arguments; may throw for bad ones.
 using Describe = std::function<RankPattern(const Topology&)>;
+/// The same, with the datatypes of the arguments.
+using DescribeTypes = std::function<TypedPattern(const Topology&)>;
 
 class Planning;
 

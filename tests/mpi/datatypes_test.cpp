@@ -5,8 +5,77 @@
 #include <iostream>
 #include <set>
 
+#include "core/error.hpp"
 #include "exchange.hpp"
 #include "mpi/datatype.hpp"
+
+namespace {
+
+/// While the library reads a datatype: the derived datatypes that MPI hands out, and those that are freed.
+struct Handles {
+  bool counted = false;
+  int handed_out = 0;
+  int freed = 0;
+  int read = 0;                                 ///< how often anybody asked for contents
+  MPI_Datatype unheard_of = MPI_DATATYPE_NULL;  ///< made by a constructor that the library has never heard of
+} handles;
+
+constexpr int unheard_of_combiner = 54321;
+
+bool is_derived(MPI_Datatype type) {
+  int combiner = MPI_COMBINER_NAMED;
+#if MPI_VERSION >= 4
+  MPI_Count a = 0, b = 0, c = 0, d = 0;
+  PMPI_Type_get_envelope_c(type, &a, &b, &c, &d, &combiner);
+#else
+  int a = 0, b = 0, c = 0;
+  PMPI_Type_get_envelope(type, &a, &b, &c, &combiner);
+#endif
+  return combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_INTEGER && combiner != MPI_COMBINER_F90_REAL &&
+         combiner != MPI_COMBINER_F90_COMPLEX;
+}
+
+template <class Count>
+void hand_out(const MPI_Datatype* types, Count count) {
+  ++handles.read;
+  if (handles.counted) handles.handed_out += static_cast<int>(std::count_if(types, types + count, is_derived));
+}
+
+}  // namespace
+
+int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int types, int* integer, MPI_Aint* address,
+                          MPI_Datatype* inner) {
+  const int code = PMPI_Type_get_contents(type, integers, addresses, types, integer, address, inner);
+  hand_out(inner, types);
+  return code;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count integers, MPI_Count addresses, MPI_Count large,
+                            MPI_Count types, int* integer, MPI_Aint* address, MPI_Count* count, MPI_Datatype* inner) {
+  const int code = PMPI_Type_get_contents_c(type, integers, addresses, large, types, integer, address, count, inner);
+  hand_out(inner, types);
+  return code;
+}
+
+int MPI_Type_get_envelope_c(MPI_Datatype type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large,
+                            MPI_Count* types, int* combiner) {
+  const int code = PMPI_Type_get_envelope_c(type, integers, addresses, large, types, combiner);
+  if (type == handles.unheard_of) *combiner = unheard_of_combiner;
+  return code;
+}
+#endif
+
+int MPI_Type_get_envelope(MPI_Datatype type, int* integers, int* addresses, int* types, int* combiner) {
+  const int code = PMPI_Type_get_envelope(type, integers, addresses, types, combiner);
+  if (type == handles.unheard_of) *combiner = unheard_of_combiner;
+  return code;
+}
+
+int MPI_Type_free(MPI_Datatype* type) {
+  handles.freed += handles.counted;
+  return PMPI_Type_free(type);
+}
 
 namespace laneway::test {
 namespace {
@@ -88,7 +157,7 @@ std::vector<std::int64_t> packed_offsets(MPI_Datatype type, int count) {
 
 std::vector<std::int64_t> mapped_offsets(MPI_Datatype type, int count) {
   std::vector<std::int64_t> offsets;
-  type_map(type).elements(count, 0).for_each([&](Range range) {
+  type_map(type)->elements(count, 0).for_each([&](Range range) {
     for (std::int64_t i = range.offset; i < range.end(); ++i) offsets.push_back(i);
   });
   return offsets;
@@ -386,13 +455,272 @@ TEST_F(DatatypesTest, LargeCountConstructors) {
   MPI_Datatype huge = MPI_DATATYPE_NULL;
   EXPECT_MPI(MPI_Type_vector_c(MPI_Count{1} << 33, 1, 2, MPI_INT, &huge));
   const Type owner = Type::made(huge, "a vector of 2^33");
-  EXPECT_EQ(type_map(huge).ranges.bytes(), std::int64_t{1} << 35);
+  EXPECT_EQ(type_map(huge)->ranges.bytes(), std::int64_t{1} << 35);
 }
 #else
 TEST_F(DatatypesTest, LargeCountConstructors) {
   GTEST_SKIP() << "SKIP: this MPI library has no functions with large counts";
 }
 #endif
+
+/// Constructors with counts of both kinds, of datatypes without overlapping bytes and with a positive extent.
+std::vector<Type> constructed(const Type& base) {
+  std::vector<Type> types;
+  const MPI_Datatype t = base.get();
+  const auto add = [&](const char* words, auto&& constructor) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    EXPECT_MPI(constructor(&type));
+    types.push_back(Type::made(type, std::string(words) + " of " + base.words()));
+  };
+  // Far apart for every base that is used.
+  const auto make = [&]<class Count, class Place>(auto& functions, const std::string& kind, Count, Place) {
+    const std::array<Count, 3> lengths{2, 0, 1}, sizes{4, 5, 2}, subsizes{2, 3, 1}, starts{1, 1, 0};
+    const std::array<Count, 3> places{1, 7, 9};
+    const std::array<Place, 3> bytes{0, 4000, 9000};
+    const std::array<MPI_Datatype, 3> mixed{t, MPI_DOUBLE, t};
+    const std::array<int, 2> distributions{MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK},
+        arguments{MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG}, grid{2, 2};
+    const auto words = [&](const char* name) { return name + kind; };
+    add(words("contiguous").c_str(), [&](MPI_Datatype* n) { return functions.contiguous(3, t, n); });
+    add(words("vector").c_str(), [&](MPI_Datatype* n) { return functions.vector(3, 2, 4, t, n); });
+    add(words("hvector").c_str(), [&](MPI_Datatype* n) { return functions.hvector(3, 2, 5000, t, n); });
+    add(words("indexed").c_str(),
+        [&](MPI_Datatype* n) { return functions.indexed(3, lengths.data(), places.data(), t, n); });
+    add(words("hindexed").c_str(),
+        [&](MPI_Datatype* n) { return functions.hindexed(3, lengths.data(), bytes.data(), t, n); });
+    add(words("indexed_block").c_str(),
+        [&](MPI_Datatype* n) { return functions.indexed_block(3, 2, places.data(), t, n); });
+    add(words("hindexed_block").c_str(),
+        [&](MPI_Datatype* n) { return functions.hindexed_block(3, 2, bytes.data(), t, n); });
+    add(words("struct").c_str(),
+        [&](MPI_Datatype* n) { return functions.structure(3, lengths.data(), bytes.data(), mixed.data(), n); });
+    add(words("subarray").c_str(), [&](MPI_Datatype* n) {
+      return functions.subarray(2, sizes.data(), subsizes.data(), starts.data(), MPI_ORDER_C, t, n);
+    });
+    add(words("darray").c_str(), [&](MPI_Datatype* n) {
+      return functions.darray(4, 1, 2, sizes.data(), distributions.data(), arguments.data(), grid.data(),
+                              MPI_ORDER_FORTRAN, t, n);
+    });
+    add(words("resized").c_str(), [&](MPI_Datatype* n) { return functions.resized(t, 0, 9000, n); });
+  };
+  struct {
+    decltype(&MPI_Type_contiguous) contiguous = MPI_Type_contiguous;
+    decltype(&MPI_Type_vector) vector = MPI_Type_vector;
+    decltype(&MPI_Type_create_hvector) hvector = MPI_Type_create_hvector;
+    decltype(&MPI_Type_indexed) indexed = MPI_Type_indexed;
+    decltype(&MPI_Type_create_hindexed) hindexed = MPI_Type_create_hindexed;
+    decltype(&MPI_Type_create_indexed_block) indexed_block = MPI_Type_create_indexed_block;
+    decltype(&MPI_Type_create_hindexed_block) hindexed_block = MPI_Type_create_hindexed_block;
+    decltype(&MPI_Type_create_struct) structure = MPI_Type_create_struct;
+    decltype(&MPI_Type_create_subarray) subarray = MPI_Type_create_subarray;
+    decltype(&MPI_Type_create_darray) darray = MPI_Type_create_darray;
+    decltype(&MPI_Type_create_resized) resized = MPI_Type_create_resized;
+  } plain;
+  make(plain, "", 0, MPI_Aint{});
+#if MPI_VERSION >= 4
+  struct {
+    decltype(&MPI_Type_contiguous_c) contiguous = MPI_Type_contiguous_c;
+    decltype(&MPI_Type_vector_c) vector = MPI_Type_vector_c;
+    decltype(&MPI_Type_create_hvector_c) hvector = MPI_Type_create_hvector_c;
+    decltype(&MPI_Type_indexed_c) indexed = MPI_Type_indexed_c;
+    decltype(&MPI_Type_create_hindexed_c) hindexed = MPI_Type_create_hindexed_c;
+    decltype(&MPI_Type_create_indexed_block_c) indexed_block = MPI_Type_create_indexed_block_c;
+    decltype(&MPI_Type_create_hindexed_block_c) hindexed_block = MPI_Type_create_hindexed_block_c;
+    decltype(&MPI_Type_create_struct_c) structure = MPI_Type_create_struct_c;
+    decltype(&MPI_Type_create_subarray_c) subarray = MPI_Type_create_subarray_c;
+    decltype(&MPI_Type_create_darray_c) darray = MPI_Type_create_darray_c;
+    decltype(&MPI_Type_create_resized_c) resized = MPI_Type_create_resized_c;
+  } large;
+  make(large, "_c", MPI_Count{}, MPI_Count{});
+#endif
+  add("dup", [&](MPI_Datatype* n) { return MPI_Type_dup(t, n); });
+  for (Type& type : types) type.commit();
+  return types;
+}
+
+/// What datatypes are made of in the tests below: named, made by each kind of constructor, and Fortran's.
+std::vector<Type> bases() {
+  std::vector<Type> types;
+  types.emplace_back(MPI_INT, "int");
+  std::vector<Type> made = constructed(types.front());
+  for (Type& type : made)
+    for (const char* wanted : {"vector of", "vector_c of", "struct of", "struct_c of", "subarray_c of", "dup of"})
+      if (type.words().starts_with(wanted)) {
+        types.push_back(std::move(type));
+        break;
+      }
+  MPI_Datatype real = MPI_DATATYPE_NULL;
+  EXPECT_MPI(MPI_Type_create_f90_real(12, 30, &real));
+  types.emplace_back(real, "selected_real");
+  return types;
+}
+
+/// The same bytes on both edges of a ring, by every operation that takes the datatype, against MPI_Isend and MPI_Irecv.
+class EveryOperation {
+ public:
+  EveryOperation(const Type& type, const Comm& ring) : type_(type), ring_(ring), bounds_(bounds(type.get(), count)) {
+    places_[1] = static_cast<int>((bounds_.upper - bounds_.lower) / bounds_.extent) + 1;
+    const std::int64_t bytes = places_[1] * bounds_.extent;
+    bytes_[1] = bytes;
+    send_ = Memory(bounds_.lower - 32, bounds_.upper + bytes + 32);
+    received_ = send_;
+    Random random(static_cast<unsigned>(rank() + 9));
+    for (unsigned char& byte : send_.bytes()) byte = static_cast<unsigned char>(random() % 200);
+    std::array<MPI_Request, 4> requests{};
+    const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+    expected_ = cleared();
+    const MPI_Datatype t = type.get();
+    EXPECT_MPI(MPI_Irecv(expected_.base(), count, t, left, 0, MPI_COMM_WORLD, &requests[0]));
+    EXPECT_MPI(MPI_Irecv(expected_.base() + bytes, count, t, right, 1, MPI_COMM_WORLD, &requests[1]));
+    EXPECT_MPI(MPI_Isend(send_.base(), count, t, right, 0, MPI_COMM_WORLD, &requests[2]));
+    EXPECT_MPI(MPI_Isend(send_.base() + bytes, count, t, left, 1, MPI_COMM_WORLD, &requests[3]));
+    EXPECT_MPI(MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE));
+  }
+
+  void blocking() {
+    check("alltoallw", [&] {
+      return LNW_Neighbor_alltoallw(send_.base(), counts_.data(), bytes_.data(), types_.data(), received_.base(),
+                                    counts_.data(), bytes_.data(), types_.data(), ring_.get());
+    });
+    check("alltoallv", [&] {
+      return LNW_Neighbor_alltoallv(send_.base(), counts_.data(), places_.data(), type_.get(), received_.base(),
+                                    counts_.data(), places_.data(), type_.get(), ring_.get());
+    });
+    check("alltoallv_c", [&] {
+      const std::array<MPI_Count, 2> counts{count, count};
+      const std::array<MPI_Aint, 2> places{0, places_[1]};
+      return LNW_Neighbor_alltoallv_c(send_.base(), counts.data(), places.data(), type_.get(), received_.base(),
+                                      counts.data(), places.data(), type_.get(), ring_.get());
+    });
+  }
+
+  void nonblocking() {
+    LNW_Request request = LNW_REQUEST_NULL;
+    check("ialltoallw", [&] {
+      EXPECT_MPI(LNW_Ineighbor_alltoallw(send_.base(), counts_.data(), bytes_.data(), types_.data(), received_.base(),
+                                         counts_.data(), bytes_.data(), types_.data(), ring_.get(), &request));
+      return LNW_Wait(&request, MPI_STATUS_IGNORE);
+    });
+    check("ialltoallv", [&] {
+      EXPECT_MPI(LNW_Ineighbor_alltoallv(send_.base(), counts_.data(), places_.data(), type_.get(), received_.base(),
+                                         counts_.data(), places_.data(), type_.get(), ring_.get(), &request));
+      return LNW_Wait(&request, MPI_STATUS_IGNORE);
+    });
+  }
+
+  void persistent(const Choice& choice) {
+    const Info info(choice.hints());
+    LNW_Request request = LNW_REQUEST_NULL;
+    check("alltoallv_init", [&] {
+      EXPECT_MPI(LNW_Neighbor_alltoallv_init(send_.base(), counts_.data(), places_.data(), type_.get(),
+                                             received_.base(), counts_.data(), places_.data(), type_.get(), ring_.get(),
+                                             info.get(), &request));
+      EXPECT_MPI(LNW_Start(&request));
+      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      return LNW_Request_free(&request);
+    });
+  }
+
+ private:
+  static constexpr int count = 3;
+
+  [[nodiscard]] Memory cleared() const {
+    Memory memory = send_;
+    std::fill(memory.bytes().begin(), memory.bytes().end(), static_cast<unsigned char>(0xee));
+    return memory;
+  }
+
+  template <class Run>
+  void check(const char* what, Run&& run) {
+    received_ = cleared();
+    EXPECT_MPI(run());
+    EXPECT_EQ(received_.bytes(), expected_.bytes()) << what << " of " << type_.words();
+  }
+
+  const Type& type_;
+  const Comm& ring_;
+  Bounds bounds_;
+  Memory send_{0, 0};
+  Memory received_{0, 0};
+  Memory expected_{0, 0};
+  const std::array<int, 2> counts_{count, count};
+  std::array<int, 2> places_{};
+  std::array<MPI_Aint, 2> bytes_{};
+  const std::array<MPI_Datatype, 2> types_{type_.get(), type_.get()};
+};
+
+TEST_F(DatatypesTest, EveryConstructorOfEveryKindTravels) {
+  const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+  const Info promise({{"lnw_fixed_counts", "true"}, {"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}});
+  const std::vector<Choice> all = choices("node:* rank:2");
+  std::size_t next = 0;
+  std::size_t turn = 0;
+  for (const Type& base : bases())
+    for (const Type& type : constructed(base)) {
+      const bool nested = is_derived(base.get());
+      if (bounds(type.get(), 1).upper > 1 << 18 || (nested && turn++ % 5 != 0 && !long_tests())) continue;
+      EveryOperation on_ring(type, ring);
+      on_ring.blocking();
+      on_ring.nonblocking();
+      on_ring.persistent(all[next++ % all.size()]);
+      if (next % 4 != 0) continue;
+      // The promise is of one datatype, so each has its own communicator.
+      const Shape shape = ring_shape(rank(), size());
+      MPI_Comm fixed = MPI_COMM_NULL;
+      EXPECT_MPI(LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(shape.sources.size()),
+                                                shape.sources.data(), MPI_UNWEIGHTED,
+                                                static_cast<int>(shape.destinations.size()), shape.destinations.data(),
+                                                MPI_UNWEIGHTED, promise.get(), 0, &fixed));
+      const Comm owner(fixed);
+      EveryOperation on_fixed(type, owner);
+      for (int call = 0; call < 2; ++call) on_fixed.blocking();
+      on_fixed.nonblocking();
+    }
+}
+
+/// What reading a datatype hands out and frees; the library may not have read it before.
+void expect_no_leak(const Type& type) {
+  handles = {.counted = true, .unheard_of = handles.unheard_of};
+  if (handles.unheard_of == MPI_DATATYPE_NULL)
+    (void)type_map(type.get());
+  else
+    EXPECT_THROW((void)type_map(type.get()), Error);
+  handles.counted = false;
+  EXPECT_EQ(handles.handed_out, handles.freed) << type.words();
+}
+
+TEST_F(DatatypesTest, InnerTypesAreFreed) {
+  int handed_out = 0;
+  for (const Type& base : bases())
+    for (const Type& type : constructed(base)) {
+      expect_no_leak(type);
+      handed_out += handles.handed_out;
+      // The same of a constructor that the library has never heard of, which has been given inner datatypes, too.
+      MPI_Datatype unheard_of = MPI_DATATYPE_NULL;
+      EXPECT_MPI(MPI_Type_contiguous(2, type.get(), &unheard_of));
+      const Type outer = Type::made(unheard_of, "unheard of, of " + type.words());
+      handles.unheard_of = outer.get();
+      expect_no_leak(outer);
+      handles.unheard_of = MPI_DATATYPE_NULL;
+    }
+  EXPECT_GT(handed_out, 20);
+}
+
+TEST_F(DatatypesTest, ADerivedTypeIsReadOnce) {
+  const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+  for (const int gap : {1, 3}) {  // the second one often has the handle of the first
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    EXPECT_MPI(MPI_Type_vector(3, 1, 1 + gap, MPI_INT, &type));
+    Type owner = Type::made(type, "vector with gaps of " + std::to_string(gap));
+    owner.commit();
+    for (int call = 0; call < 4; ++call) {
+      handles.read = 0;
+      EveryOperation(owner, ring).blocking();
+      EXPECT_EQ(handles.read, call == 0 ? 1 : 0);
+    }
+    EXPECT_EQ(type_map(type), type_map(type));
+  }
+}
 
 TEST_F(DatatypesTest, ZeroSizeTypesTravel) {
   const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
