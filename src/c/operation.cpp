@@ -28,7 +28,7 @@ int run(const char* call, Where where, const Operation& operation) noexcept {
           check_buffers(operation.buffers.send, operation.buffers.receive);
           return operation.describe(topology);
         },
-        operation.sizes, operation.buffers);
+        operation.sizes, operation.arguments, operation.buffers);
   });
 }
 
@@ -56,7 +56,8 @@ int make_nonblocking(const char* call, Where where, LNW_Request* request, const 
   // Without `request` the arguments must be looked at, whatever they are.
   const SizesOf& sizes = request != nullptr ? operation.sizes : unknown_arguments;
   return make_request(call, where, request, operation, [&](const Describe& checked) {
-    return Request::make_nonblocking(communicator_of_nonblocking(where), checked, sizes, operation.buffers);
+    const ArgumentLists& arguments = request != nullptr ? operation.arguments : ArgumentLists{};
+    return Request::make_nonblocking(communicator_of_nonblocking(where), checked, sizes, arguments, operation.buffers);
   });
 }
 
@@ -94,60 +95,68 @@ SizesOf varying(Varying operation, const ArgumentLists& arguments) {
 }
 
 /// alltoallw has a type for each edge: that they appear in the same call on all ranks is all that is promised of them.
-SizesOf varying_types() {
-  return [] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(Varying::alltoallw)}, {}}; };
+SizesOf varying_types(const ArgumentLists& arguments) {
+  return [=] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(Varying::alltoallw)}, arguments}; };
 }
 
 }  // namespace
 
 Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                     MPI_Datatype recvtype) {
+  const ArgumentLists arguments{Form::allgather, {sendtype, recvtype}, {sendcount, recvcount}};
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
             return typed_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
           },
           nullptr,
-          uniform(Uniform::allgather, sendcount, sendtype)};
+          uniform(Uniform::allgather, sendcount, sendtype), arguments};
 }
 
 Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      Integers recvcounts, Integers displs, MPI_Datatype recvtype) {
+  const ArgumentLists arguments{
+      Form::allgatherv, {sendtype, recvtype}, {sendcount, 0}, {}, {recvcounts, displs}};
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
             return typed_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
           },
           nullptr,
-          varying(Varying::allgatherv, {{sendtype, recvtype}, sendcount, {}, {recvcounts, displs}})};
+          varying(Varying::allgatherv, arguments), arguments};
 }
 
 Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                    MPI_Datatype recvtype) {
+  const ArgumentLists arguments{Form::alltoall, {sendtype, recvtype}, {sendcount, recvcount}};
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
             return typed_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
           },
           nullptr,
-          uniform(Uniform::alltoall, sendcount, sendtype)};
+          uniform(Uniform::alltoall, sendcount, sendtype), arguments};
 }
 
 Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, MPI_Datatype sendtype, void* recvbuf,
                     Integers recvcounts, Integers rdispls, MPI_Datatype recvtype) {
+  const ArgumentLists arguments{
+      Form::alltoallv, {sendtype, recvtype}, {}, {sendcounts, sdispls}, {recvcounts, rdispls}};
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
             return typed_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
           },
           nullptr,
-          varying(Varying::alltoallv, {{sendtype, recvtype}, 0, {sendcounts, sdispls}, {recvcounts, rdispls}})};
+          varying(Varying::alltoallv, arguments), arguments};
 }
 
 Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],
                     void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) {
+  const ArgumentLists arguments{Form::alltoallw, {},       {}, {sendcounts, sdispls}, {recvcounts, rdispls},
+                                {sendtypes, recvtypes}};
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
             return typed_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
           },
           nullptr,
-          varying_types()};
+          varying_types(arguments), arguments};
 }
 
 Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],
@@ -160,6 +169,7 @@ Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers se
                                     {recvsize, recvcounts, recvindices, recvtype});
           },
           nullptr,
+          {},
           sendbuf != nullptr || recvbuf != nullptr};
 }
 

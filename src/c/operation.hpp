@@ -13,6 +13,7 @@ struct Operation {
   DescribeTypes types;  ///< null if elements are given by indices
   Describe indexed;     ///< then
   SizesOf sizes;
+  ArgumentLists arguments;
   bool bind = true;  ///< whether persistent operations have their buffers already
 
   [[nodiscard]] RankPattern describe(const Topology& topology) const {

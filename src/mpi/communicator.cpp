@@ -16,6 +16,7 @@
 #include "exec/remains.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/fixed_operation.hpp"
+#include "mpi/kept_plans.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/network_place.hpp"
 #include "mpi/nonblocking.hpp"
@@ -59,6 +60,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
 }
 
 void create_keys() {
+  static std::atomic<bool> created{false};
+  if (created.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(live_mutex);
   if (communicator_key != MPI_KEYVAL_INVALID) return;
   if (has_world()) {
@@ -70,6 +73,7 @@ void create_keys() {
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_communicator, &communicator_key, nullptr),
             "MPI_Comm_create_keyval");
   set_running();
+  created.store(true, std::memory_order_release);
 }
 
 /// Errors of MPI on a user's communicator are returned as long as this lives: whoever calls decides what becomes of
@@ -288,7 +292,8 @@ void ErrorHandler::call(const PrivateComm& stand_in, int code) const {
 }
 
 Communicator::Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag)
-    : comm_(comm),
+    : kept_plans(std::make_unique<KeptPlans>()),
+      comm_(comm),
       user_(std::make_shared<UserComm>(comm)),
       private_(std::move(priv)),
       start_order_(std::make_shared<StartOrder>(private_, nonblocking_tag)) {}
@@ -389,13 +394,21 @@ Rank Communicator::ranks() const {
 std::shared_ptr<PrivateComm> Communicator::private_comm() {
   if (unmade_) make_own();
   if (!private_->ready()) progress_until([&] { return private_->ready(); });
-  if (!private_->has_tags()) private_ = std::make_shared<PrivateComm>(private_->get());
+  if (!private_->has_tags()) {
+    private_ = std::make_shared<PrivateComm>(private_->get());
+    kept_plans->forget();  // they would keep the old one
+  }
   return private_;
 }
 
 const Topology& Communicator::topology() {
   if (!topology_) topology_ = std::make_unique<Topology>(read_topology(comm_));
   return *topology_;
+}
+
+const Communicator::CallHints& Communicator::call_hints() {
+  if (!call_hints_) call_hints_ = {resolve_progress(hints), resolve_memory_path(hints)};
+  return *call_hints_;
 }
 
 Communicator::~Communicator() {

@@ -142,6 +142,7 @@ class Routes;
 class StagingArena;
 class StartOrder;
 class FixedOperation;
+class KeptPlans;
 
 /// What operations run on: a topology, the private duplicate of the communicator that its ranks are of, and what is
 /// known of both. A user's communicator has one as an attribute, gone with it, for its own topology; topology objects
@@ -214,6 +215,17 @@ class Communicator {
   bool fixed_counts = false;
   using FixedKey = std::array<std::int64_t, 2>;
   std::map<FixedKey, std::unique_ptr<FixedOperation>> fixed_operations;
+
+  /// Of the last blocking and nonblocking calls.
+  const std::unique_ptr<KeptPlans> kept_plans;
+
+  /// What calls that agree on nothing need of the hints. Read in the first of them, since texts are searched, the
+  /// environment among them. Throws Error(info).
+  struct CallHints {
+    Progress progress;
+    MemoryPath path;
+  };
+  const CallHints& call_hints();
 
   /// What who adopted the communicator keeps with it.
   struct Companion {
@@ -289,6 +301,7 @@ class Communicator {
   std::shared_ptr<StartOrder> start_order_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   std::unique_ptr<Topology> topology_;
+  std::optional<CallHints> call_hints_;
   std::map<std::string, std::shared_ptr<const Fabric>> fabrics_;
   std::map<std::string, int> network_distances_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> file_hashes_;          // by machine and parameters

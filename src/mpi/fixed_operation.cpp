@@ -58,8 +58,7 @@ FixedOperation::FixedOperation(Communicator& communicator, const Describe& descr
   Planned planned = choice == Choice::to_try ? plan_to_try(communicator, *comm, agreed)
                                              : make_plan_on_best_path(communicator, *comm, agreed);
   tell_reasons(planned.reasons, comm->rank());
-  const Topology& topology = communicator.topology();
-  arguments_ = KnownArguments(arguments, topology.outdegree, topology.indegree);
+  arguments_ = KnownArguments(arguments, communicator.topology());
   pattern_ = std::move(agreed.pattern);
   plan_ = std::move(planned.plan);
   reasons_ = std::move(planned.reasons);

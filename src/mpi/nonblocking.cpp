@@ -31,7 +31,7 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
   const bool usable = known != bindings_.end() && !known->executor->uses_device() && !where.on_device().any();
   if (known != bindings_.end())
     std::rotate(bindings_.begin(), known, known + 1);
-  else if (bindings_.size() < most_bindings)
+  else if (bindings_.size() < most_)
     bindings_.emplace(bindings_.begin());
   else
     std::rotate(bindings_.begin(), bindings_.end() - 1, bindings_.end());

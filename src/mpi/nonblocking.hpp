@@ -40,8 +40,12 @@ class StartOrder {
 /// buffers; they are addresses only, so it does not matter what becomes of these. One exchange at a time.
 class BoundPlan {
  public:
-  BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, const DeviceUse& device_use)
-      : plan_(std::move(plan)), memory_(std::move(memory)), device_use_(device_use) {}
+  static constexpr std::size_t most_bindings = 8;
+
+  /// Keeps `bindings` of them, at least 1.
+  BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, const DeviceUse& device_use,
+            std::size_t bindings = most_bindings)
+      : plan_(std::move(plan)), memory_(std::move(memory)), device_use_(device_use), most_(bindings) {}
 
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
   /// Valid until the next call.
@@ -50,7 +54,6 @@ class BoundPlan {
   void forget() { bindings_.clear(); }
 
  private:
-  static constexpr std::size_t most_bindings = 8;
   struct Binding {
     Buffers buffers;
     std::unique_ptr<Executor> executor;
@@ -58,6 +61,7 @@ class BoundPlan {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
   DeviceUse device_use_;
+  std::size_t most_;
   std::vector<Binding> bindings_;  // the last used one first
 };
 

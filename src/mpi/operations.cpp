@@ -167,21 +167,32 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
 
 }  // namespace
 
-KnownArguments::KnownArguments(const ArgumentLists& given, int outdegree, int indegree) {
-  if (std::count(given.types.begin(), given.types.end(), MPI_DATATYPE_NULL) > 0) return;
+KnownArguments::KnownArguments(const ArgumentLists& given, const Topology& topology)
+    : form_(given.form), counts_(given.counts) {
   const auto copy = [](const std::array<Integers, 2>& from, int degree, std::array<std::vector<std::int64_t>, 2>& to) {
     for (std::size_t i = 0; i < to.size(); ++i)
       for (int slot = 0; slot < degree && !from[i].null(); ++slot) to[i].push_back(from[i][slot]);
   };
-  copy(given.of_destinations, outdegree, of_destinations_);
-  copy(given.of_sources, indegree, of_sources_);
-  sendcount_ = given.sendcount;
-  types_ = given.types;
-  for (std::size_t i = 0; i < types_.size(); ++i)
-    if (!is_predefined(types_[i])) maps_[i] = type_map(types_[i]);
+  copy(given.of_destinations, topology.outdegree, of_destinations_);
+  copy(given.of_sources, topology.indegree, of_sources_);
+  const auto add = [](std::vector<Type>& types, int slot, MPI_Datatype type) {
+    if (!types.empty() && types.back().handle == type)
+      types.push_back({slot, type, types.back().map});
+    else
+      types.push_back({slot, type, is_predefined(type) ? nullptr : type_map(type)});
+  };
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    if (form_ != Form::alltoallw) {
+      add(types_[i], 0, given.types[i]);
+      continue;
+    }
+    for (const Neighbor& neighbor : i == 0 ? topology.destinations : topology.sources)
+      add(types_[i], neighbor.slot, given.each_type[i][neighbor.slot]);
+  }
 }
 
 bool KnownArguments::equal(const ArgumentLists& given) const {
+  if (form_ == Form::none || form_ != given.form || counts_ != given.counts) return false;
   const auto same = [](const std::array<std::vector<std::int64_t>, 2>& known, const std::array<Integers, 2>& lists) {
     for (std::size_t i = 0; i < known.size(); ++i) {
       if (known[i].empty()) continue;
@@ -191,9 +202,18 @@ bool KnownArguments::equal(const ArgumentLists& given) const {
     }
     return true;
   };
-  return types_[0] != MPI_DATATYPE_NULL && types_ == given.types && sendcount_ == given.sendcount &&
-         same(of_destinations_, given.of_destinations) && same(of_sources_, given.of_sources) &&
-         (!maps_[0] || maps_[0] == type_map(types_[0])) && (!maps_[1] || maps_[1] == type_map(types_[1]));
+  const auto same_types = [&](std::size_t i) {
+    if (form_ == Form::alltoallw && given.each_type[i] == nullptr) return types_[i].empty();
+    const Type* before = nullptr;
+    return std::all_of(types_[i].begin(), types_[i].end(), [&](const Type& type) {
+      if (type.handle != (form_ == Form::alltoallw ? given.each_type[i][type.slot] : given.types[i])) return false;
+      const bool was_looked_at = before != nullptr && before->handle == type.handle;
+      before = &type;
+      return was_looked_at || !type.map || type.map == type_map(type.handle);
+    });
+  };
+  return same(of_destinations_, given.of_destinations) && same(of_sources_, given.of_sources) && same_types(0) &&
+         same_types(1);
 }
 
 TypedPattern typed_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive) {

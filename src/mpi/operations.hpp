@@ -40,27 +40,41 @@ class Integers {
   bool wide_ = false;
 };
 
-/// What a call of a v operation was given, apart from its buffers. Of other operations: nothing.
+enum class Form : std::uint8_t { none, allgather, allgatherv, alltoall, alltoallv, alltoallw };
+
+/// What a call was given, apart from its buffers.
 struct ArgumentLists {
-  std::array<MPI_Datatype, 2> types{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};  ///< sent, received
-  MPI_Count sendcount = 0;                                                  ///< if all edges have the same
-  std::array<Integers, 2> of_destinations;
-  std::array<Integers, 2> of_sources;
+  Form form = Form::none;
+  std::array<MPI_Datatype, 2> types{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};  ///< sent, received; if all edges have one
+  std::array<MPI_Count, 2> counts{};                                        ///< likewise
+  std::array<Integers, 2> of_destinations = {};                             ///< otherwise: counts, displacements
+  std::array<Integers, 2> of_sources = {};
+  std::array<const MPI_Datatype*, 2> each_type{};
 };
 
 /// Those of one call, to be compared with later ones without describing these.
 class KnownArguments {
  public:
   KnownArguments() = default;
-  KnownArguments(const ArgumentLists& given, int outdegree, int indegree);
+  /// `given` has been found good.
+  KnownArguments(const ArgumentLists& given, const Topology& topology);
+
+  /// False: these are arguments of no form, which equal none.
+  [[nodiscard]] bool known() const { return form_ != Form::none; }
 
   /// Of a derived datatype it is not enough that the handle is the same: it may be of another one since.
   [[nodiscard]] bool equal(const ArgumentLists& given) const;
 
  private:
-  std::array<MPI_Datatype, 2> types_{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
-  std::array<std::shared_ptr<const TypeMap>, 2> maps_;  // of derived ones
-  MPI_Count sendcount_ = 0;
+  struct Type {
+    int slot = 0;  // of a list of types
+    MPI_Datatype handle = MPI_DATATYPE_NULL;
+    std::shared_ptr<const TypeMap> map;  // of a derived one
+  };
+
+  Form form_ = Form::none;
+  std::array<std::vector<Type>, 2> types_;  // one, or those of the neighbours
+  std::array<MPI_Count, 2> counts_{};
   std::array<std::vector<std::int64_t>, 2> of_destinations_;
   std::array<std::vector<std::int64_t>, 2> of_sources_;
 };

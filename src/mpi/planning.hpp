@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/inline_function.hpp"
 #include "exec/device_copies.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/device_support.hpp"
@@ -25,7 +26,7 @@ namespace laneway {
 /// Describes what the operation moves, from its arguments; may throw for bad ones.
 using Describe = std::function<RankPattern(const Topology&)>;
 /// The same, with the datatypes of the arguments.
-using DescribeTypes = std::function<TypedPattern(const Topology&)>;
+using DescribeTypes = InlineFunction<TypedPattern(const Topology&), 128>;
 
 class Planning;
 

@@ -11,6 +11,7 @@
 #include "mpi/background.hpp"
 #include "mpi/costs.hpp"
 #include "mpi/fixed_operation.hpp"
+#include "mpi/kept_plans.hpp"
 #include "mpi/path_choice.hpp"
 #include "mpi/planning.hpp"
 #include "mpi/routes.hpp"
@@ -64,9 +65,41 @@ Chosen choose_plan(Communicator& communicator, const Describe& describe, const S
 namespace {
 
 /// For calls that agree on nothing.
-BufferMemory glance_at(const Communicator& communicator, const Buffers& buffers, const Plan& plan) {
-  const bool gives_addresses = resolve_memory_path(communicator.hints) == MemoryPath::device_aware;
-  return laneway::glance_at(buffers, plan, DeviceUse{gives_addresses});
+DeviceUse device_use(Communicator& communicator) {
+  return DeviceUse{communicator.call_hints().path == MemoryPath::device_aware};
+}
+
+/// That of an earlier call with the same arguments, or a new one, which is kept.
+std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const Describe& describe,
+                                    const SizesOf& sizes_of, const ArgumentLists& arguments, Buffers buffers,
+                                    Call call) {
+  const auto key = [&] {
+    return CallKey{arguments, call == Call::blocking, communicator.routes ? communicator.routes->version() : 0, &comm};
+  };
+  if (std::shared_ptr<KeptPlan> known = communicator.kept_plans->find(key())) {
+    check_buffers(buffers.send, buffers.receive);
+    return known;
+  }
+  Chosen chosen = choose_plan(communicator, describe, sizes_of, call);
+  auto plan =
+      std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator));
+  communicator.kept_plans->keep(key(), communicator.topology(), plan);
+  return plan;
+}
+
+/// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
+void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
+  try {
+    Executor& executor = bound.bind(buffers, transport);
+    Activity activity;
+    if (!executor.independent()) activity.list(executor, Progress::in_calls);
+    executor.start();
+    activity.begin();
+    activity.wait(&executor);
+  } catch (...) {
+    bound.forget();
+    throw;
+  }
 }
 
 }  // namespace
@@ -104,8 +137,9 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
 }
 
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Describe& describe,
-                                                   const SizesOf& sizes_of, Buffers buffers) {
-  const Progress progress = provide_progress(resolve_progress(communicator.hints));
+                                                   const SizesOf& sizes_of, const ArgumentLists& arguments,
+                                                   Buffers buffers) {
+  const Progress progress = provide_progress(communicator.call_hints().progress);
   if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers)) {
     std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
                                                  fixed->order()->tag(), fixed->plan(), fixed->reasons(), {}));
@@ -113,12 +147,12 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
     return request;
   }
   const std::shared_ptr<StartOrder>& order = communicator.start_order();
-  Chosen chosen = choose_plan(communicator, describe, sizes_of, Call::nonblocking);
-  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(),
-                                               std::move(chosen.plan), Reasons{.strategy = std::move(chosen.strategy)},
-                                               Region{}));
+  const std::shared_ptr<KeptPlan> kept =
+      find_plan(communicator, *order->comm(), describe, sizes_of, arguments, buffers, Call::nonblocking);
+  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), kept->plan(),
+                                               Reasons{.strategy = kept->strategy()}, Region{}));
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, request->plan_, buffers, glance_at(communicator, buffers, *request->plan_), progress);
+      order, request->plan_, buffers, laneway::glance_at(buffers, *request->plan_, device_use(communicator)), progress);
   return request;
 }
 
@@ -228,14 +262,18 @@ Statistics Request::statistics() const {
   return total;
 }
 
-void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of, Buffers buffers) {
+void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
+                  const ArgumentLists& arguments, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers))
     return fixed->start(buffers, Progress::in_calls)->wait();
-  const Chosen chosen = choose_plan(communicator, describe, sizes_of, Call::blocking);
+  const std::shared_ptr<KeptPlan> kept =
+      find_plan(communicator, *priv, describe, sizes_of, arguments, buffers, Call::blocking);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-  const BufferMemory where = glance_at(communicator, buffers, *chosen.plan);
-  Exchange exchange(chosen.plan, buffers, where, transport, Progress::in_calls, nullptr);
+  KeptPlan::Claim claim(*kept);
+  if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
+  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
+  Exchange exchange(kept->plan(), buffers, where, transport, Progress::in_calls, nullptr);
   exchange.start();
   exchange.wait();
 }

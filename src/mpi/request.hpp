@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/inline_function.hpp"
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/nonblocking.hpp"
@@ -27,7 +28,7 @@ struct Sizes {
   Communicator::FixedKey key{};    ///< otherwise: which operation, and the size of what is sent
   ArgumentLists arguments;         ///< this rank's
 };
-using SizesOf = std::function<Sizes()>;
+using SizesOf = InlineFunction<Sizes(), 192>;
 
 struct Statistics {
   std::int64_t messages = 0;
@@ -51,7 +52,8 @@ class Request {
                                        std::optional<Buffers> buffers);
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Describe& describe,
-                                                   const SizesOf& sizes_of, Buffers buffers);
+                                                   const SizesOf& sizes_of, const ArgumentLists& arguments,
+                                                   Buffers buffers);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -139,6 +141,7 @@ class Request {
 };
 
 /// Runs the operation once.
-void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of, Buffers buffers);
+void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
+                  const ArgumentLists& arguments, Buffers buffers);
 
 }  // namespace laneway

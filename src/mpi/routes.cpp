@@ -89,6 +89,7 @@ void Routes::plan_class(Communicator& communicator, Uniform operation, std::size
   const ClassOfSizes& sizes = classes_of_sizes[index];
   SizeClass& result = classes_[operation][index];
   result = {true, sizes.largest_bytes, nullptr, {}};
+  ++version_;
   const Topology& topology = communicator.topology();
   const RankPattern pattern =
       Route::unit_pattern(operation, ranks_of(topology.sources), ranks_of(topology.destinations), sizes.planned_bytes);

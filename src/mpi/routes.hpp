@@ -31,6 +31,9 @@ class Routes {
   /// In a blocking call: plans for edges of `bytes` bytes if that has not been done. Collective.
   void prepare(Communicator& communicator, Uniform operation, std::int64_t bytes);
 
+  /// Another number each time that something has been planned, on all ranks in the same calls.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+
   struct Routed {
     std::shared_ptr<const Plan> plan;  ///< null: each edge is one message
     std::string_view strategy;
@@ -55,6 +58,7 @@ class Routes {
   };
 
   Hints hints_;
+  std::uint64_t version_ = 0;
   std::map<Uniform, std::vector<SizeClass>> classes_;  // ascending
   std::map<Uniform, Recent> recent_;
 };
