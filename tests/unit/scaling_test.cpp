@@ -26,7 +26,7 @@ double cpu_seconds() {
 
 double least_seconds(const std::function<void()>& f) {
   double least = 1e9;
-  for (int turn = 0; turn < 3; ++turn) {
+  for (int turn = 0; turn < 2; ++turn) {
     const double begin = cpu_seconds();
     f();
     least = std::min(least, cpu_seconds() - begin);
@@ -40,7 +40,7 @@ void expect_no_squares(int n, const std::function<void(int)>& f) {
   if (cases::sanitized) n /= 4;
   const double few = least_seconds([&] { f(n); });
   const double many = least_seconds([&] { f(16 * n); });
-  EXPECT_LT(many, 64 * few + 0.01);
+  EXPECT_LT(many, 64 * few);
 }
 
 constexpr std::int64_t bytes = 24;
@@ -76,7 +76,7 @@ struct ManyLanes {
 
 TEST(Scaling, LanesAreLowered) {
   for (Rank receiver : {0, 1})
-    expect_no_squares(1000, [&](int n) {
+    expect_no_squares(500, [&](int n) {
       const ManyLanes lanes(n, receiver);
       const Plan plan = Lowering(lanes.demand, lanes.itinerary, {}).finish();
       EXPECT_GE(plan.steps.size(), static_cast<std::size_t>(receiver == 0 ? n : 1));
@@ -113,13 +113,13 @@ Pattern edges_of_blocks(int n) {
 TEST(Scaling, EdgesAndBlocksArePlanned) {
   const Machine machine = Machine::parse("node:2 rank:2", 4);
   for (const auto& pattern_of : {repeated_edges, edges_of_blocks})
-    for (const char* name : {"three_step", "split", "two_step"})
+    for (const char* name : {"three_step", "split"})
       for (Rank few : {0, 4}) {
         SCOPED_TRACE(std::string(name) + (few > 0 ? ", one chooses for all" : ""));
         StrategySettings settings;
         settings.message_cap = 4096;
         const auto strategy = find_strategy(name).make(settings);
-        expect_no_squares(400, [&](int n) {
+        expect_no_squares(150, [&](int n) {
           PlanOptions options;
           options.ranks = few;
           options.lowering.network_message_bytes = 4096;
