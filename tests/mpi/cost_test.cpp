@@ -241,13 +241,14 @@ TEST_F(RepeatedCalls, AllocateNothingAndReadNoEnvironment) {
 /// Where a relayed exchange is chosen, it is chosen however long its choice has taken.
 TEST_F(Cost, PlansDependOnNoClock) {
   const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
-  const Info info({{"lnw_machine", "node:* rank:4"}, {"lnw_parameters", "lassen"}, {"lnw_transport", "p2p"}});
-  std::vector<double> receive(static_cast<std::size_t>(size()));
-  const double send = rank();
+  const Info info({{"lnw_machine", "node:* rank:4"}, {"lnw_parameters", "cluster-4x4-50mbit"}, {"lnw_transport", "p2p"}});
+  constexpr int each = 128;
+  std::vector<double> receive(static_cast<std::size_t>(size()) * each);
+  const std::vector<double> send(each, rank());
   const auto strategy = [&] {
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_DOUBLE, receive.data(), 1, MPI_DOUBLE, graph.get(), info.get(),
-                                           &request));
+    EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), each, MPI_DOUBLE, receive.data(), each, MPI_DOUBLE, graph.get(),
+                                           info.get(), &request));
     const char* name = nullptr;
     EXPECT_MPI(LNW_Request_get_strategy(request, &name));
     const std::string plan = plan_text(request);
