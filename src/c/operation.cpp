@@ -109,19 +109,20 @@ Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
             return typed_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
           },
           nullptr,
-          uniform(Uniform::allgather, sendcount, sendtype), arguments};
+          uniform(Uniform::allgather, sendcount, sendtype),
+          arguments};
 }
 
 Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      Integers recvcounts, Integers displs, MPI_Datatype recvtype) {
-  const ArgumentLists arguments{
-      Form::allgatherv, {sendtype, recvtype}, {sendcount, 0}, {}, {recvcounts, displs}};
+  const ArgumentLists arguments{Form::allgatherv, {sendtype, recvtype}, {sendcount, 0}, {}, {recvcounts, displs}};
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
             return typed_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
           },
           nullptr,
-          varying(Varying::allgatherv, arguments), arguments};
+          varying(Varying::allgatherv, arguments),
+          arguments};
 }
 
 Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
@@ -132,7 +133,8 @@ Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
             return typed_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
           },
           nullptr,
-          uniform(Uniform::alltoall, sendcount, sendtype), arguments};
+          uniform(Uniform::alltoall, sendcount, sendtype),
+          arguments};
 }
 
 Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, MPI_Datatype sendtype, void* recvbuf,
@@ -144,19 +146,21 @@ Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, 
             return typed_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
           },
           nullptr,
-          varying(Varying::alltoallv, arguments), arguments};
+          varying(Varying::alltoallv, arguments),
+          arguments};
 }
 
 Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],
                     void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) {
-  const ArgumentLists arguments{Form::alltoallw, {},       {}, {sendcounts, sdispls}, {recvcounts, rdispls},
+  const ArgumentLists arguments{Form::alltoallw,       {}, {}, {sendcounts, sdispls}, {recvcounts, rdispls},
                                 {sendtypes, recvtypes}};
   return {{sendbuf, recvbuf},
           [=](const Topology& t) {
             return typed_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
           },
           nullptr,
-          varying_types(arguments), arguments};
+          varying_types(arguments),
+          arguments};
 }
 
 Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],

@@ -17,9 +17,8 @@ class InlineFunction<Result(Arguments...), bytes> {
  public:
   InlineFunction(std::nullptr_t = nullptr) {}
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, InlineFunction> &&
-             std::is_invocable_r_v<Result, const std::remove_cvref_t<F>&, Arguments...>)
-  InlineFunction(F&& f) {
+  requires(!std::is_same_v<std::remove_cvref_t<F>, InlineFunction> &&
+           std::is_invocable_r_v<Result, const std::remove_cvref_t<F>&, Arguments...>) InlineFunction(F&& f) {
     using Kept = std::remove_cvref_t<F>;
     static_assert(std::is_trivially_copyable_v<Kept> && std::is_trivially_destructible_v<Kept>);
     static_assert(sizeof(Kept) <= bytes && alignof(Kept) <= alignof(std::max_align_t));

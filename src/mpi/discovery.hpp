@@ -19,8 +19,8 @@ namespace laneway {
 /// translation if `translate`, on which all ranks of `comm` must agree: true only if known_world is the same on all.
 [[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description, bool translate);
 
-/// The number of this process's MPI_COMM_WORLD, if the nodes of its ranks are known; else 0. Processes that were spawned
-/// or connected have other worlds with other numbers, and translation finds none of their ranks.
+/// The number of this process's MPI_COMM_WORLD, if the nodes of its ranks are known; else 0. Processes that were
+/// spawned or connected have other worlds with other numbers, and translation finds none of their ranks.
 [[nodiscard]] std::int64_t known_world();
 /// Ranks of MPI_COMM_WORLD on this rank's node; 0 if that is not known.
 [[nodiscard]] std::size_t world_node_size();

@@ -19,8 +19,8 @@ namespace laneway {
 struct CallKey {
   const ArgumentLists& arguments;
   bool is_blocking = true;
-  std::uint64_t routes = 0;                  ///< Routes::version
-  const PrivateComm* comm = nullptr;         ///< on which its messages are
+  std::uint64_t routes = 0;           ///< Routes::version
+  const PrivateComm* comm = nullptr;  ///< on which its messages are
 };
 
 /// The plan of a call, and its bindings to the buffers of the last calls.
@@ -31,8 +31,8 @@ class KeptPlan {
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
   [[nodiscard]] const std::string& strategy() const { return strategy_; }
 
-  /// For one exchange, which is the only one that uses it. `bound` is null where somebody else does so, or where what it
-  /// takes is too much to be kept.
+  /// For one exchange, which is the only one that uses it. `bound` is null where somebody else does so, or where what
+  /// it takes is too much to be kept.
   class Claim {
    public:
     explicit Claim(KeptPlan& plan);

@@ -81,8 +81,7 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     return known;
   }
   Chosen chosen = choose_plan(communicator, describe, sizes_of, call);
-  auto plan =
-      std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator));
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator));
   communicator.kept_plans->keep(key(), communicator.topology(), plan);
   return plan;
 }

@@ -46,7 +46,8 @@ void learn_patience(const std::vector<Contribution>& all) {
     turns_before_yield.store(impatient_turns, std::memory_order_relaxed);
 }
 
-/// Parts begin on pages of their own, so that each is in the memory next to the rank that it belongs to, which reserves it.
+/// Parts begin on pages of their own, so that each is in the memory next to the rank that it belongs to, which reserves
+/// it.
 std::size_t pages(std::int64_t bytes) {
   constexpr std::size_t page = 4096;
   return (static_cast<std::size_t>(bytes) + page - 1) / page * page;

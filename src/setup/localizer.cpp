@@ -384,7 +384,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   std::vector<const Side*> side_of(plan_.steps.size(), nullptr);
   std::vector<bool> replaced(plan_.steps.size(), false);
   std::map<Rank, std::vector<Range>> pulled_ranges;  // from this rank's staging memory, by reader
-  std::map<Rank, std::int64_t> pushed_to;  // and the distance of the two places there
+  std::map<Rank, std::int64_t> pushed_to;            // and the distance of the two places there
   bool pushed_here = false;
   std::map<Rank, std::int64_t> mailed_to;  // and the least number of slots there
   std::set<Rank> taken_from;

@@ -376,8 +376,8 @@ Round Planner::counted(Round round) {
   for (const Letter& letter : round.letters) setup_seconds_ += seconds(LinkClass::network, letter.data.size());
   setup_seconds_ += static_cast<double>(round.from.size()) * seconds(LinkClass::network, 0);
   if (round.kind == Round::Kind::region_gather)
-    setup_seconds_ += 2 * static_cast<double>(round.region->members.size() - 1) *
-                      seconds(LinkClass::node, round.contribution.size());
+    setup_seconds_ +=
+        2 * static_cast<double>(round.region->members.size() - 1) * seconds(LinkClass::node, round.contribution.size());
   return round;
 }
 
@@ -846,12 +846,11 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
       int nth = 0;
       for (std::size_t edge : edges->second) {
         RangeList intervals =
-            whole ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
-            : places_
-                ? Located({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]})
-                      .within(lane.pieces[p])
-                      .second
-                : cut.at(key).at(nth);
+            whole     ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
+            : places_ ? Located({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]})
+                            .within(lane.pieces[p])
+                            .second
+                      : cut.at(key).at(nth);
         ++nth;
         if (!intervals.empty())
           itinerary_.arrivals.push_back({key.first, key.second, static_cast<int>(edge), std::move(intervals)});

@@ -211,7 +211,7 @@ class Planner {
   std::map<Rank, Block> blocks_;
   std::vector<Rank> expected_;
   double setup_seconds_ = 0;  // of the letters and gathers so far
-  Bytes own_letter_;  ///< of the rank that chooses for all, to itself
+  Bytes own_letter_;          ///< of the rank that chooses for all, to itself
   std::optional<Places> places_;
   RegionView view_;
   RegionView unmerged_;                      ///< if some candidate merges nothing

@@ -241,7 +241,8 @@ TEST_F(RepeatedCalls, AllocateNothingAndReadNoEnvironment) {
 /// Where a relayed exchange is chosen, it is chosen however long its choice has taken.
 TEST_F(Cost, PlansDependOnNoClock) {
   const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
-  const Info info({{"lnw_machine", "node:* rank:4"}, {"lnw_parameters", "cluster-4x4-50mbit"}, {"lnw_transport", "p2p"}});
+  const Info info(
+      {{"lnw_machine", "node:* rank:4"}, {"lnw_parameters", "cluster-4x4-50mbit"}, {"lnw_transport", "p2p"}});
   constexpr int each = 128;
   std::vector<double> receive(static_cast<std::size_t>(size()) * each);
   const std::vector<double> send(each, rank());

@@ -63,7 +63,8 @@ struct ManyLanes {
       itinerary.in_direct.push_back(false);
       itinerary.in_inside.push_back(false);
       if (receiver == 0)
-        for (Rank destination : {0, 1}) itinerary.forwards.push_back({i, 0, destination, 0, {{0, bytes}}, {{0, bytes}}});
+        for (Rank destination : {0, 1})
+          itinerary.forwards.push_back({i, 0, destination, 0, {{0, bytes}}, {{0, bytes}}});
       else
         itinerary.arrivals.push_back({i, 0, i, {{0, bytes}}});
     }
