@@ -50,6 +50,8 @@ class Words {
     return std::span(words_).subspan(begin, static_cast<std::size_t>(count));
   }
 
+  [[nodiscard]] Word size() const { return std::ssize(words_); }
+
   /// A number from 0 to `most`.
   Word take_number(Word most) { return check(take(), most); }
 
@@ -77,11 +79,11 @@ class Words {
   Word at_ = 0;
 };
 
-std::vector<Word> read_words(std::ifstream& file, const std::string& path, Word begin, Word count) {
-  if (begin < 0 || count < 0) fail(path, "a rank's part ends before it begins");
+std::vector<Word> read_words(std::istream& file, const std::string& path, Word begin, Word end) {
+  if (begin < 0 || end < begin) fail(path, "a rank's part ends before it begins");
   file.seekg(0, std::ios::end);
-  if (count > file.tellg() / static_cast<std::streamoff>(sizeof(Word))) fail(path, "it ends too early");
-  std::vector<Word> words(static_cast<std::size_t>(count));
+  if (end > file.tellg() / static_cast<std::streamoff>(sizeof(Word))) fail(path, "it ends too early");
+  std::vector<Word> words(static_cast<std::size_t>(end - begin));
   file.seekg(static_cast<std::streamoff>(begin * static_cast<Word>(sizeof(Word))));
   file.read(reinterpret_cast<char*>(words.data()), static_cast<std::streamsize>(words.size() * sizeof(Word)));
   if (!file) fail(path, "it ends too early");
@@ -116,18 +118,24 @@ void write_halos(const std::string& path, std::span<const Exchange> exchanges) {
 Exchange read_halo(const std::string& path, Rank rank, Rank ranks, std::int64_t element_bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(path, "it cannot be read");
+  return read_halo(file, path, rank, ranks, element_bytes);
+}
+
+Exchange read_halo(std::istream& file, const std::string& path, Rank rank, Rank ranks, std::int64_t element_bytes) {
   constexpr Word head = std::ssize(magic) + 1;
   const std::vector<Word> start = read_words(file, path, 0, head);
   if (!std::equal(magic.begin(), magic.end(), start.begin())) fail(path, "it is no file of halos");
   if (start.back() != ranks)
     fail(path, "it is for " + std::to_string(start.back()) + " ranks, not " + std::to_string(ranks));
-  const std::vector<Word> place = read_words(file, path, head + rank, 2);
-  Words words(path, read_words(file, path, place[0], place[1] - place[0]));
+  const std::vector<Word> place = read_words(file, path, head + rank, head + rank + 2);
+  Words words(path, read_words(file, path, place[0], place[1]));
 
   Exchange exchange{Op::alltoallv, true, element_bytes, {}, {}};
   constexpr Word most_elements = Word{1} << 40;  // of all ranks
   const auto first = static_cast<std::uint64_t>(words.take_number(most_elements));
-  const Word elements = words.take_number(Word{1} << 31);
+  // Most need not be sent, so the file may be much shorter than what is made of it; but not without limit.
+  constexpr Word always = Word{1} << 24;
+  const Word elements = words.take_number(always + 64 * words.size());
   exchange.send.labels.resize(static_cast<std::size_t>(elements));
   std::iota(exchange.send.labels.begin(), exchange.send.labels.end(), first);
   for (Word index : words.take(words.take_peers(exchange.send, ranks)))

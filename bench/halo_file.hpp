@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,5 +20,8 @@ void write_halos(const std::string& path, std::span<const Exchange> exchanges);
 
 /// One rank's part. Throws Error(io) if this is no such file, or one for another number of ranks.
 [[nodiscard]] Exchange read_halo(const std::string& path, Rank rank, Rank ranks, std::int64_t element_bytes);
+/// The same of an open file; `path` is what errors name.
+[[nodiscard]] Exchange read_halo(std::istream& file, const std::string& path, Rank rank, Rank ranks,
+                                 std::int64_t element_bytes);
 
 }  // namespace laneway::bench

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from laneway import processors
 from laneway.errors import UserError
 from laneway.paths import root
 
@@ -15,7 +15,7 @@ PRESETS = ("openmpi", "mpich", "asan", "nompi", "sim")
 
 def jobs() -> int:
     """How many compilers may run at once."""
-    return len(os.sched_getaffinity(0))
+    return processors.usable()
 
 
 def build_dir(preset: str) -> Path:

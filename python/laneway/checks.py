@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from laneway import build, lint
+from laneway import build, lint, processors
 from laneway.errors import UserError
 from laneway.paths import root
 
@@ -72,7 +72,7 @@ def run_ctest(preset: str, environment: dict[str, str]) -> Outcome:
     directory = build.build(preset)
     report = directory / "ctest.xml"
     argv = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report)]
-    argv += ["--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error", "-j", str(os.cpu_count() or 1)]
+    argv += ["--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error", "-j", str(processors.usable())]
     return _from_junit(f"ctest {preset}", report, argv, environment)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from laneway import cluster, simulator, supervisor
+from laneway import cluster, processors, simulator, supervisor
 from laneway.errors import UserError
 from laneway.paths import MPIS, find_preloads, find_program
 from laneway.places import Cluster, Local, Place, Simulated
@@ -45,11 +45,11 @@ class Job:
         """The ranks asked for, or as many as the place holds."""
         if self.ranks is not None:
             return self.ranks
-        return self.place.ranks if isinstance(self.place, Cluster | Simulated) else os.cpu_count() or 1
+        return self.place.ranks if isinstance(self.place, Cluster | Simulated) else processors.usable()
 
 
 def _is_oversubscribed(job: Job) -> bool:
-    return job.rank_count() > (os.cpu_count() or 1)
+    return job.rank_count() > processors.usable()
 
 
 def _variables(job: Job) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from laneway import launch, machines, results, simulator
+from laneway import launch, machines, processors, results, simulator
 from laneway.errors import UserError
 from laneway.paths import find_local_tool, find_program, root
 from laneway.places import Simulated
@@ -132,7 +132,7 @@ def run_all(points: Sequence[Runnable], jobs: int | None = None) -> list[list[Re
     found = {path: results.read(path) for path in kept if path.is_file()}
     missing = {path: point for path, point in zip(kept, points, strict=True) if path not in found}
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
-    with Progress(*columns) as progress, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+    with Progress(*columns) as progress, ThreadPoolExecutor(jobs or processors.usable()) as pool:
         task = progress.add_task("points", total=len(found) + len(missing), completed=len(found))
         # The last are the largest clusters: begun first, none of them is left for the end.
         waiting = {pool.submit(point.run, path): path for path, point in reversed(missing.items())}

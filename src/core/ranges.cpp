@@ -50,17 +50,19 @@ void RangeList::append(const Run& run) {
     append(Range{run.offset, run.bytes * run.count});
     return;
   }
-  const std::size_t before = runs_.size();
-  append(Range{run.offset, run.bytes});
-  const bool fresh = runs_.size() == before + 1 && runs_.back().count == 1 && runs_.back().offset == run.offset &&
-                     runs_.back().bytes == run.bytes;
-  if (fresh) {
-    runs_.back().stride = run.stride;
-    runs_.back().count = run.count;
-    bytes_ += run.bytes * (run.count - 1);
+  // Few blocks may become part of what is there; the others follow as one run.
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    const std::int64_t offset = run.offset + i * run.stride;
+    append(Range{offset, run.bytes});
+    Run& last = runs_.back();
+    const bool ends_here = last.bytes == run.bytes && last.offset + (last.count - 1) * last.stride == offset;
+    if (!ends_here || (last.count > 1 && last.stride != run.stride)) continue;
+    const std::int64_t more = run.count - 1 - i;
+    if (more > 0) last.stride = run.stride;
+    last.count += more;
+    bytes_ += run.bytes * more;
     return;
   }
-  for (std::int64_t i = 1; i < run.count; ++i) append(Range{run.offset + i * run.stride, run.bytes});
 }
 
 void RangeList::append(const RangeList& other, std::int64_t shift) {

@@ -38,6 +38,8 @@ class Writer {
   Bytes data_;
 };
 
+/// Throws Error(internal) where the data is not what a Writer makes, as far as that can be told: it asks for no more
+/// memory than the data takes.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> data) : data_(data) {}
@@ -56,6 +58,8 @@ class Reader {
   [[nodiscard]] bool done() const { return at_ == data_.size(); }
 
  private:
+  /// Throws unless `count` things of `each` bytes are left.
+  void check(std::int64_t count, std::size_t each) const;
   void read(void* into, std::size_t bytes);
 
   std::span<const std::byte> data_;

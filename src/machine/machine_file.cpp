@@ -1,5 +1,6 @@
 #include "machine/machine_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -21,7 +22,64 @@ std::string found(const toml::node& node) {
   return text.str();
 }
 
+/// Where a string of TOML ends that begins at `at`: one that may have several lines, and other ones.
+std::size_t end_of_long_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  for (at += 3; at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;
+    } else if (text.substr(at, 3) == three) {
+      // Up to two quotes may be the last characters of the string.
+      at += 3;
+      while (at < text.size() && text[at] == quote) ++at;
+      return at;
+    }
+  }
+  return text.size();
+}
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  for (++at; at < text.size() && text[at] != '\n'; ++at) {
+    if (text[at] == quote) return at + 1;
+    if (text[at] == '\\' && quote == '"' && text.substr(at + 1, 1) != "\n") ++at;
+  }
+  return std::min(at, text.size());
+}
+
+/// toml++ 3.3 is undefined for some characters that are not ASCII where it looks for white space: outside strings and
+/// comments, where TOML has none of them, and in strings of several lines with escapes.
+void check_characters(std::string_view text, const std::string& where) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  const auto check = [&](std::size_t end) {
+    for (; at < end; ++at)
+      if (static_cast<unsigned char>(text[at]) >= 0x80) {
+        const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+        throw Error(ErrorKind::info, where + ": line " + std::to_string(line) +
+                                         ": a character that is not ASCII, outside comments and strings of one line");
+      }
+  };
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '#')
+      at = std::min(text.find('\n', at), text.size());
+    else if (text.substr(at, 3) == "\"\"\"")
+      check(end_of_long_string(text, at));
+    else if (text.substr(at, 3) == "'''")
+      at = end_of_long_string(text, at);
+    else if (c == '"' || c == '\'')
+      at = end_of_string(text, at);
+    else
+      check(at + 1);
+  }
+}
+
 }  // namespace
+
+void misread_toml() {
+  throw TomlMisread();
+}
 
 std::string machine_file(const std::string& path) {
   return "machine file '" + path + "'";
@@ -36,11 +94,14 @@ std::string read_machine_file(const std::string& path) {
 }
 
 TomlTable TomlTable::parse(std::string_view text, const std::string& where) {
+  check_characters(text, where);
   try {
     return {std::make_shared<const toml::table>(toml::parse(text)), where, ""};
   } catch (const toml::parse_error& error) {
     throw Error(ErrorKind::info, where + ": line " + std::to_string(error.source().begin.line) + ": " +
                                      std::string(error.description()));
+  } catch (const TomlMisread&) {
+    throw Error(ErrorKind::info, where + ": this is not TOML");
   }
 }
 

@@ -1,8 +1,22 @@
 #pragma once
 
+namespace laneway {
+
+/// Throws TomlMisread, which TomlTable::parse makes an Error of.
+[[noreturn]] void misread_toml();
+struct TomlMisread {};
+
+}  // namespace laneway
+
+// What toml++ asserts, it tells the compiler to rely on where NDEBUG is defined; but texts can violate it, such as by
+// "[,". So it is checked always.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(condition) ((condition) ? void() : ::laneway::misread_toml())
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include <concepts>
 #include <cstdint>

@@ -126,7 +126,10 @@ struct Graph {
 }  // namespace
 
 Csr read_graph(const std::string& path) {
-  std::string text = read_file(path);
+  return graph_from_text(read_file(path), path);
+}
+
+Csr graph_from_text(std::string text, const std::string& path) {
   const Header header = check_lines(path, text);
 
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fmemopen(text.data(), text.size(), "r"), &std::fclose);

@@ -26,6 +26,14 @@ void fail(const std::string& path, std::int64_t line, const std::string& message
   throw Error(ErrorKind::io, path + (line > 0 ? ":" + std::to_string(line) : "") + ": " + message);
 }
 
+void check_size(const std::string& path, std::int64_t line, std::int64_t rows, std::size_t bytes) {
+  constexpr std::int64_t always = std::int64_t{1} << 20;
+  if (rows > always + static_cast<std::int64_t>(bytes))
+    fail(path, line,
+         "announces " + std::to_string(rows) + " rows or columns, almost all of which are empty in a file of " +
+             std::to_string(bytes) + " bytes");
+}
+
 bool Lines::next() {
   if (rest_.empty()) return false;
   const std::size_t end = rest_.find('\n');

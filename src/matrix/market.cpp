@@ -57,7 +57,10 @@ Banner read_banner(Lines& lines, const std::string& path) {
 }  // namespace
 
 Csr read_market(const std::string& path) {
-  const std::string text = read_file(path);
+  return market_from_text(read_file(path), path);
+}
+
+Csr market_from_text(std::string_view text, const std::string& path) {
   Lines lines(text);
   const Banner banner = read_banner(lines, path);
 
@@ -70,6 +73,7 @@ Csr read_market(const std::string& path) {
     fail(path, lines.number(), "expected rows, columns and entries, three whole numbers");
   if (std::max(rows, columns) > std::numeric_limits<std::int32_t>::max())
     fail(path, lines.number(), "more than 2^31 - 1 rows or columns");
+  check_size(path, lines.number(), std::max(rows, columns), text.size());
   if (banner.symmetry != Symmetry::general && rows != columns)
     fail(path, lines.number(),
          "a symmetric matrix must be square, this one has " + std::to_string(rows) + " rows and " +

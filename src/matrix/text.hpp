@@ -13,6 +13,10 @@ namespace laneway::matrix {
 /// Throws Error(ErrorKind::io): "path:line: message", or "path: message" where `line` is 0.
 [[noreturn]] void fail(const std::string& path, std::int64_t line, const std::string& message);
 
+/// Throws where a matrix of so many rows or columns, each of which takes memory, is announced by a file of so few bytes
+/// that most must be empty.
+void check_size(const std::string& path, std::int64_t line, std::int64_t rows, std::size_t bytes);
+
 /// Lines of a text, and the words of a line; a carriage return is white space.
 class Lines {
  public:

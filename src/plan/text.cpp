@@ -1,5 +1,7 @@
 #include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/error.hpp"
 #include "plan/plan.hpp"
@@ -21,6 +23,31 @@ constexpr std::array all_buffers = {Buffer::send, Buffer::receive, Buffer::stagi
 constexpr std::array kinds = {StepKind::copy, StepKind::send, StepKind::receive,
                               StepKind::put,  StepKind::take, StepKind::gate};
 constexpr std::array stages = {Stage::direct, Stage::gather, Stage::network, Stage::scatter};
+
+/// A whole number that fits. The JSON library would convert any number, and be undefined for those that do not fit.
+template <class Integer>
+Integer whole(const json& j) {
+  if (j.is_number_unsigned()) {
+    const auto number = j.get<std::uint64_t>();
+    if (std::in_range<Integer>(number)) return static_cast<Integer>(number);
+  } else if (j.is_number_integer()) {
+    const auto number = j.get<std::int64_t>();
+    if (std::in_range<Integer>(number)) return static_cast<Integer>(number);
+  }
+  constexpr std::size_t most = 40;
+  const std::string text = j.dump(-1, ' ', false, json::error_handler_t::replace);
+  throw Error(ErrorKind::argument,
+              "plan: expected a whole number that fits into " + std::to_string(8 * sizeof(Integer)) + " bits, found " +
+                  (text.size() > most ? text.substr(0, most) + "..." : text));
+}
+
+std::int64_t number(const json& j) {
+  return whole<std::int64_t>(j);
+}
+
+std::int64_t number_or(const json& j, const char* key, std::int64_t fallback) {
+  return j.contains(key) ? number(j.at(key)) : fallback;
+}
 
 json step_to_json(const Step& step) {
   json j = {{"kind", name(step.kind)}, {"stage", name(step.stage)}};
@@ -49,23 +76,26 @@ Step step_from_json(const json& j) {
   if (copies(step.kind)) {
     step.from = named(j.at("from").get<std::string>(), all_buffers);
     step.to = named(j.at("to").get<std::string>(), all_buffers);
-    for (const json& r : j.at("runs")) step.runs.push_back({r.at(0), r.at(1), r.at(2), r.at(3), r.at(4), r.at(5)});
+    for (const json& r : j.at("runs")) 
+      step.runs.push_back(
+          {number(r.at(0)), number(r.at(1)), number(r.at(2)), number(r.at(3)), number(r.at(4)), number(r.at(5))});
   }
   if (step.kind != StepKind::copy) {
-    step.peer = j.at("peer");
-    step.channel = j.at("channel");
+    step.peer = whole<Rank>(j.at("peer"));
+    step.channel = whole<int>(j.at("channel"));
     const json& span = j.at("span");
-    step.span = {named(span.at(0).get<std::string>(), all_buffers), span.at(1), span.at(2)};
+    step.span = {named(span.at(0).get<std::string>(), all_buffers), number(span.at(1)), number(span.at(2))};
   }
   if (signals(step.kind)) {
     const json& flag = j.at("flag");
-    step.flag = flag.at(0);
-    step.alternate = flag.at(1);
-    step.lag = flag.at(2);
+    step.flag = number(flag.at(0));
+    step.alternate = number(flag.at(1));
+    step.lag = number(flag.at(2));
   }
-  step.slots = j.value("slots", std::int64_t{2});
+  step.slots = number_or(j, "slots", 2);
   step.crosses = j.value("crosses", false);
-  if (j.contains("after")) step.after = j.at("after").get<std::vector<int>>();
+  if (j.contains("after"))
+    for (const json& before : j.at("after")) step.after.push_back(whole<int>(before));
   return step;
 }
 
@@ -93,14 +123,14 @@ Plan plan_from_json(const std::string& text) {
   try {
     const json j = json::parse(text);
     const json lent = j.value("lent", json::array({0, 0}));
-    Plan plan{j.at("rank"),
-              j.at("staging_bytes"),
+    Plan plan{whole<Rank>(j.at("rank")),
+              number(j.at("staging_bytes")),
               {},
-              j.value("window_bytes", std::int64_t{0}),
-              j.value("shadow_bytes", std::int64_t{0}),
-              lent.at(0),
-              lent.at(1),
-              j.value("staging_alternate", std::int64_t{0})};
+              number_or(j, "window_bytes", 0),
+              number_or(j, "shadow_bytes", 0),
+              number(lent.at(0)),
+              number(lent.at(1)),
+              number_or(j, "staging_alternate", 0)};
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;
   } catch (const json::exception& error) {

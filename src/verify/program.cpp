@@ -19,6 +19,15 @@ std::string describe(const Plan& plan, int step) {
   return text + std::to_string(s.peer) + ", channel " + std::to_string(s.channel) + ")";
 }
 
+std::int64_t blocks(std::span<const Plan> plans) {
+  std::int64_t all = 0;
+  for (const Plan& plan : plans)
+    for (const Step& step : plan.steps)
+      for (const CopyRun& run : step.runs)
+        all = std::min(all + std::min(run.count, most_blocks + 1), most_blocks + 1);
+  return all;
+}
+
 namespace {
 
 std::uint64_t pair_of(Rank from, Rank to) {

@@ -16,6 +16,11 @@ void complain(Report& report, std::string problem);
 /// "rank 3 step 5 (send to 7, channel 2)".
 [[nodiscard]] std::string describe(const Plan& plan, int step);
 
+/// Blocks of all copies, which the provers look at one by one: runs are short to write, and may stand for any number.
+/// No more than one more than `most_blocks`.
+inline constexpr std::int64_t most_blocks = std::int64_t{1} << 25;
+[[nodiscard]] std::int64_t blocks(std::span<const Plan> plans);
+
 struct Message {
   std::uint64_t pair = 0;  // source, destination
   int channel = 0;

@@ -28,8 +28,12 @@ void find_conflicts(std::vector<Access>& accesses, std::vector<Conflict>& confli
   std::vector<Access> writes;
   auto meet = [&](const Access& access, std::vector<Access>& open) {
     std::erase_if(open, [&](const Access& other) { return other.end <= access.begin; });
-    for (const Access& other : open)
-      conflicts.push_back({std::max(access.step, other.step), std::min(access.step, other.step), access.begin});
+    for (const Access& other : open) {
+      const Conflict conflict{std::max(access.step, other.step), std::min(access.step, other.step), access.begin};
+      const bool known = !conflicts.empty() && conflicts.back().later == conflict.later &&
+                         conflicts.back().earlier == conflict.earlier;
+      if (!known) conflicts.push_back(conflict);
+    }
   };
   for (const Access& access : accesses) {
     meet(access, writes);
@@ -62,11 +66,24 @@ class Races {
       if (step.span.buffer == buffer) add(step.span.offset, step.span.bytes, step.kind == StepKind::receive);
       return;
     }
-    for (const CopyRun& run : step.runs)
-      for (std::int64_t i = 0; i < run.count; ++i) {
-        if (step.from == buffer) add(run.from + i * run.from_stride, run.bytes, false);
-        if (step.to == buffer) add(run.to + i * run.to_stride, run.bytes, true);
-      }
+    for (const CopyRun& run : step.runs) {
+      if (step.from == buffer) collect(add, run, run.from, run.from_stride, false);
+      // Two blocks that overlap show that a run overlaps itself as well as all do.
+      const bool overlaps = run.to_stride > -run.bytes && run.to_stride < run.bytes;
+      if (step.to == buffer)
+        collect(add, overlaps ? CopyRun{run.from, run.to, run.bytes, 0, 0, std::min<std::int64_t>(run.count, 2)} : run,
+                run.to, run.to_stride, true);
+    }
+  }
+
+  template <class Add>
+  static void collect(Add&& add, const CopyRun& run, std::int64_t offset, std::int64_t stride, bool write) {
+    const std::int64_t length = (run.count - 1) * stride;
+    if (!write && -run.bytes <= stride && stride <= run.bytes) {
+      add(std::min(offset, offset + length), std::max(length, -length) + run.bytes, false);
+      return;
+    }
+    for (std::int64_t i = 0; i < run.count; ++i) add(offset + i * stride, run.bytes, write);
   }
 
   void check(const Plan& plan, Buffer buffer) {

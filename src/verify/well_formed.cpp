@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include "verify/program.hpp"
 
@@ -8,6 +9,13 @@ namespace {
 
 using verification::complain;
 using verification::describe;
+
+/// Places and sizes are less than this on both sides of 0, so that sums of a few are numbers, too.
+constexpr std::int64_t farthest = std::int64_t{1} << 60;
+
+bool is_near(std::int64_t number) {
+  return -farthest < number && number < farthest;
+}
 
 class Check {
  public:
@@ -20,9 +28,10 @@ class Check {
         if (before < 0 || before >= at_)
           problem("depends on step " + std::to_string(before) + ", which is not earlier");
       if (step.kind == StepKind::copy)
-        copy(step);
+        buffers(step.from, step.to);
       else
         message(step);
+      if (copies(step.kind)) runs(step);
     }
   }
 
@@ -35,25 +44,35 @@ class Check {
     if (step.channel < 0 || step.channel >= plan_channels)
       problem("has a channel outside [0, " + std::to_string(plan_channels) + ")");
     if (step.span.bytes < 0) problem("has a negative size");
+    if (!is_near(step.span.offset) || !is_near(step.span.bytes)) {
+      problem("is too far away");
+      return;
+    }
     buffers(step.kind == StepKind::send ? step.span.buffer : Buffer::send,
             step.kind == StepKind::receive ? step.span.buffer : Buffer::receive);
     inside(step.span.buffer, step.span.offset, step.span.offset + step.span.bytes);
   }
 
-  void copy(const Step& step) {
-    buffers(step.from, step.to);
+  void runs(const Step& step) {
     for (const CopyRun& run : step.runs) {
       if (run.bytes <= 0 || run.count <= 0) {
         problem("has a run without bytes");
         continue;
       }
-      auto check = [&](Buffer buffer, std::int64_t offset, std::int64_t stride) {
-        const std::int64_t last = offset + (run.count - 1) * stride;
-        inside(buffer, std::min(offset, last), std::max(offset, last) + run.bytes);
-      };
-      check(step.from, run.from, run.from_stride);
-      check(step.to, run.to, run.to_stride);
+      check(step.kind, step.from, run, run.from, run.from_stride);
+      check(step.kind, step.to, run, run.to, run.to_stride);
     }
+  }
+
+  void check(StepKind kind, Buffer buffer, const CopyRun& run, std::int64_t offset, std::int64_t stride) {
+    std::int64_t length = 0;
+    if (__builtin_mul_overflow(run.count - 1, stride, &length) || !is_near(length) || !is_near(offset) ||
+        !is_near(run.bytes)) {
+      problem("has a run that ends too far away");
+      return;
+    }
+    if (kind != StepKind::copy) return;  // in memory of other ranks, too
+    inside(buffer, std::min(offset, offset + length), std::max(offset, offset + length) + run.bytes);
   }
 
   void buffers(Buffer read, Buffer written) {
@@ -88,6 +107,8 @@ Report well_formed(std::span<const Plan> plans) {
       complain(report, "rank " + std::to_string(r) + " has a negative amount of staging memory");
     Check(plan, ranks, report).run();
   }
+  if (report.ok && verification::blocks(plans) > verification::most_blocks)
+    complain(report, "the copies have more than " + std::to_string(verification::most_blocks) + " blocks");
   return report;
 }
 
