@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -78,6 +80,12 @@ class LockedFile {
     char last = '\n';
     const off_t size = lseek(descriptor_, 0, SEEK_END);
     if (size > 0 && pread(descriptor_, &last, 1, size - 1) == 1 && last != '\n') text.insert(0, "\n");
+    // A file that became longer than allowed would be answered by SIGXFSZ, which ends the process.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(std::max<off_t>(size, 0)) + text.size()) {
+      errno = EFBIG;
+      return false;
+    }
     return write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   }
 

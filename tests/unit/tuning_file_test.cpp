@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <thread>
@@ -42,6 +43,18 @@ TEST_F(TuningFileTest, RemembersTheLastOutcome) {
   EXPECT_EQ(file().find(7)->seconds, 0.25);
   EXPECT_EQ(file().find(8)->strategy, "split");
   EXPECT_FALSE(file().find(9));
+}
+
+TEST_F(TuningFileTest, IsNotWrittenWhereFilesMayNotBeSoLong) {
+  file().remember(1, {"two_step", 1e-3});
+  const std::string before = text();
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit low{before.size(), limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  file().remember(2, {"split", 1e-3});
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_EQ(text(), before);
 }
 
 TEST_F(TuningFileTest, DamagedLinesAreIgnoredAndSpoilNoOthers) {

@@ -99,16 +99,16 @@ TEST(Untrusted, MessagesThatAreCutOffAreErrors) {
   EXPECT_NE(read(Bytes(7), [](Reader r) { (void)r.get<double>(); }), "none");
   Writer ranges;
   ranges.put(std::int64_t{1});
-  ranges.put(Run{0, 8, std::int64_t{1} << 40, std::int64_t{1} << 40});
+  ranges.put(laneway::Run{0, 8, std::int64_t{1} << 40, std::int64_t{1} << 40});
   const Bytes far = ranges.take();
   EXPECT_NE(read(far, [](Reader r) { (void)r.get_ranges(); }), "none");
 }
 
 TEST(Untrusted, ManyBlocksThatJoinAreReadAtOnce) {
   RangeList list{{0, 4}};
-  list.append(Run{4, 4, 16, std::int64_t{1} << 50});
+  list.append(laneway::Run{4, 4, 16, std::int64_t{1} << 50});
   EXPECT_EQ(list.bytes(), 4 + (std::int64_t{4} << 50));
-  EXPECT_EQ(list.runs(), (std::vector<Run>{{0, 8, 0, 1}, {20, 4, 16, (std::int64_t{1} << 50) - 1}}));
+  EXPECT_EQ(list.runs(), (std::vector<laneway::Run>{{0, 8, 0, 1}, {20, 4, 16, (std::int64_t{1} << 50) - 1}}));
 }
 
 }  // namespace
