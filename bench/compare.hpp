@@ -15,7 +15,7 @@ namespace laneway::bench {
 
 /// What all that measure candidates have in common on the command line.
 struct CandidateOptions {
-  std::vector<std::string> strategies{"direct", "three_step"};
+  std::vector<std::string> strategies{"direct", "auto"};
   std::vector<std::string> baselines{"mpi"};
   Iterations iterations;
   bool by_rank = false;

@@ -2,22 +2,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "commands.hpp"
+#include "core/tell.hpp"
 #include "specs.hpp"
 #ifdef LANEWAY_BENCH_MPI
+#include <mpi.h>
+
+#include <array>
+
 #include "mpi/network_place.hpp"
 #endif
 
 namespace {
-
-/// True on all processes but the first of a run, as the launcher tells it before MPI is initialised.
-bool is_follower() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
-    if (const char* rank = std::getenv(variable)) return std::string_view(rank) != "0";
-  return false;
-}
 
 #ifdef LANEWAY_BENCH_MPI
 std::optional<int> network_distance(const lnw_device_info& device) {
@@ -26,11 +25,26 @@ std::optional<int> network_distance(const lnw_device_info& device) {
 }
 #endif
 
+std::string version() {
+  std::string text = "laneway-bench " LANEWAY_VERSION;
+#ifdef LANEWAY_BENCH_MPI
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> library{};
+  int length = 0;
+  MPI_Get_library_version(library.data(), &length);
+  const std::string_view line = library.data();
+  text += ", " + std::string(line.substr(0, line.find_first_of(",\n")));
+#else
+  text += ", without MPI";
+#endif
+  return text;
+}
+
 int run(int argc, char** argv) {
   using namespace laneway::bench;
   CLI::App app{"Measures and explains the exchanges of Laneway; see docs/bench.md", "laneway-bench"};
   app.require_subcommand(1);
   app.footer(describe_patterns());
+  app.set_version_flag("--version", version);
   Action action;
 #ifdef LANEWAY_HYPRE
   add_amg(app, action);
@@ -44,6 +58,7 @@ int run(int argc, char** argv) {
 #ifdef LANEWAY_BENCH_MPI
   add_device(app, action, network_distance);
   add_calibrate(app, action);
+  add_hints(app, action);
   add_link(app, action);
   add_neighbor(app, action);
   add_overlap(app, action);
@@ -55,7 +70,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return is_follower() ? error.get_exit_code() : app.exit(error);
+    return laneway::is_first_process() ? app.exit(error) : error.get_exit_code();
   }
   return action();
 }

@@ -11,7 +11,7 @@ namespace laneway::bench {
 namespace {
 
 struct Options {
-  WorkloadOptions workloads{.patterns = {"rsg:density=0.3,seed=1"}, .bytes = {1024}};
+  WorkloadOptions workloads{.patterns = {"stencil"}, .bytes = {1024}};
   CompareOptions compare;
   MemoryOptions memory;
 };

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  WorkloadOptions workloads{.patterns = {"rsg:density=0.6,seed=1"}, .bytes = {262144}};
+  WorkloadOptions workloads{.patterns = {"stencil"}, .bytes = {262144}};
   CandidateOptions candidates;
   std::int64_t poll_microseconds = 1000;
 

@@ -63,6 +63,11 @@ int with_mpi(const std::string& machine, const std::function<int(const Run&)>& b
     status = body(run);
     MPI_Bcast(&status, 1, MPI_INT, 0, run.comm);
     MPI_Comm_free(&run.comm);
+  } catch (const NothingToMeasure& nothing) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) std::cerr << std::string("laneway-bench: ") + nothing.what() + "\n" << std::flush;
+    status = exit_usage;
   } catch (const std::exception& error) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -83,6 +88,15 @@ int with_mpi(const std::string& machine, const std::function<int(const Run&)>& b
   }
   MPI_Finalize();
   return status;
+}
+
+void require_edges(const Run& run, const Exchange& exchange, const std::string& what) {
+  if constexpr (simulated) return;  // a level of a hierarchy may be empty, and its time is exact
+  auto edges = static_cast<std::int64_t>(exchange.send.peers.size());
+  MPI_Allreduce(MPI_IN_PLACE, &edges, 1, MPI_INT64_T, MPI_SUM, run.comm);
+  if (edges == 0)
+    throw NothingToMeasure("no rank has a neighbour: " + std::to_string(run.ranks) +
+                           (run.ranks == 1 ? " rank of " : " ranks of ") + what);
 }
 
 void connect_all(const Run& run) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "exchange.hpp"
@@ -22,8 +23,21 @@ struct Run {
   [[nodiscard]] bool is_root() const { return rank == 0; }
 };
 
+/// Thrown on all ranks where an exchange is empty: its times would be those of nothing.
+class NothingToMeasure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The exit status of a run that cannot do what the command line asks for.
+inline constexpr int exit_usage = 2;
+
+/// Throws NothingToMeasure if no rank sends anything of `what`. Collective.
+void require_edges(const Run& run, const Exchange& exchange, const std::string& what);
+
 /// Calls `body` between MPI_Init_thread and MPI_Finalize and returns its result. Without a description, LANEWAY_MACHINE
-/// is read; without that, ranks that share memory are a node. An exception of any rank ends the run.
+/// is read; without that, ranks that share memory are a node. An exception of any rank ends the run, but for
+/// NothingToMeasure, of which rank 0 says why; the status is exit_usage then.
 int with_mpi(const std::string& machine, const std::function<int(const Run&)>& body,
              int thread_level = MPI_THREAD_SINGLE);
 

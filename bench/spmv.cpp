@@ -103,6 +103,7 @@ bool multiply(const Run& run, const char* benchmark, const std::string& spec, co
   workload.memory = options.memory.memory;
   workload.path = options.memory.path;
   const Exchange exchange = workload.exchange(run.rank);
+  require_edges(run, exchange, spec);
   DistributedProduct distributed(run, matrix, options.columns);
   Task task{run, exchange, distributed.buffers(), {}};
   const std::unique_ptr<DeviceBuffers> on_device = make_device_buffers(run, task.buffers, options.memory);

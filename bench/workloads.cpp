@@ -58,6 +58,7 @@ bool for_each_workload(const Run& run, const WorkloadOptions& options,
       const Workload workload{pattern, op, bytes, run.ranks, matrix, options.heavy, devices};
       workload.check();
       const Exchange exchange = workload.exchange(run.rank);
+      require_edges(run, exchange, pattern);
       const BlockMemory send(exchange.send_bytes());
       const BlockMemory receive(exchange.receive_bytes());
       good = body(workload, {run, exchange, {send.all(), receive.all()}, {}, {}, devices}) && good;

@@ -13,12 +13,15 @@ write_basic_package_version_file(lanewayConfigVersion.cmake COMPATIBILITY SameMi
 install(FILES ${PROJECT_BINARY_DIR}/lanewayConfig.cmake ${PROJECT_BINARY_DIR}/lanewayConfigVersion.cmake DESTINATION ${config_dir})
 
 file(RELATIVE_PATH LANEWAY_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(cmake/laneway.pc.in laneway.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/laneway.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(TARGET laneway-bench)
-  install(TARGETS laneway-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Programs find the library where they were linked with it, unless the packager wants none of that.
+set(LANEWAY_PC_RPATH "-Wl,-rpath,\${libdir} ")
+if(CMAKE_SKIP_INSTALL_RPATH OR CMAKE_SKIP_RPATH)
+  set(LANEWAY_PC_RPATH "")
 endif()
+configure_file(cmake/laneway.pc.in laneway.pc @ONLY)
+configure_file(cmake/laneway_cxx.pc.in laneway_cxx.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/laneway.pc ${PROJECT_BINARY_DIR}/laneway_cxx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(LANEWAY_HAS_FORTRAN)
   install(TARGETS laneway_fortran EXPORT lanewayFortranTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,8 +1,4 @@
 # How the tests start MPI programs, and at which rank counts.
-include(CheckCSourceCompiles)
-set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
-check_c_source_compiles("#include <mpi.h>\n#ifndef OMPI_MAJOR_VERSION\n#error\n#endif\nint main(void) { return 0; }" LANEWAY_MPI_IS_OPEN_MPI)
-unset(CMAKE_REQUIRED_LIBRARIES)
 
 # A launcher that is killed leaves shared memory of its MPI library behind, so it is told to end before ctest kills it.
 find_program(LANEWAY_TIMEOUT timeout REQUIRED)

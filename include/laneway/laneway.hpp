@@ -1,9 +1,17 @@
 /// C++20 over the C API: ownership, spans and exceptions; no state of its own.
 #pragma once
 
+#if __cplusplus <= 201703L
+#error "laneway.hpp needs C++20: compile with -std=c++20, or with what `pkg-config --cflags laneway_cxx` says"
+#include "C++20"  // is not there, so the compiler stops before it trips over all that follows
+#endif
+
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -27,11 +35,15 @@ namespace detail {
   return finalized != 0;
 }
 
-/// Whether MPI_Error_string may be called: from MPI 4 on at any time.
-[[nodiscard]] inline bool has_error_texts() {
+[[nodiscard]] inline bool is_running() {
   int initialized = 0;
   MPI_Initialized(&initialized);
-  return MPI_VERSION >= 4 || (initialized != 0 && !is_finalized());
+  return initialized != 0 && !is_finalized();
+}
+
+/// Whether MPI_Error_string may be called: from MPI 4 on at any time.
+[[nodiscard]] inline bool has_error_texts() {
+  return MPI_VERSION >= 4 || is_running();
 }
 
 }  // namespace detail
@@ -58,21 +70,128 @@ inline void check(int code) {
   if (code != MPI_SUCCESS) throw MpiError(code);
 }
 
-/// The MPI datatype of an arithmetic type; other trivially copyable types travel as bytes.
+namespace detail {
+
+/// The predefined datatype of an integer of so many bytes, or null.
+[[nodiscard]] inline MPI_Datatype integer_type(std::size_t bytes, bool is_signed) {
+  switch (bytes) {
+    case 1:
+      return is_signed ? MPI_INT8_T : MPI_UINT8_T;
+    case 2:
+      return is_signed ? MPI_INT16_T : MPI_UINT16_T;
+    case 4:
+      return is_signed ? MPI_INT32_T : MPI_UINT32_T;
+    case 8:
+      return is_signed ? MPI_INT64_T : MPI_UINT64_T;
+    default:
+      return MPI_DATATYPE_NULL;
+  }
+}
+
+}  // namespace detail
+
+/// The predefined datatype of an arithmetic type, by its kind and size; null for other types.
 template <class T>
 [[nodiscard]] MPI_Datatype datatype() {
-  if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
-  if constexpr (std::is_same_v<T, float>) return MPI_FLOAT;
-  if constexpr (std::is_same_v<T, std::int8_t>) return MPI_INT8_T;
-  if constexpr (std::is_same_v<T, std::int16_t>) return MPI_INT16_T;
-  if constexpr (std::is_same_v<T, std::int32_t>) return MPI_INT32_T;
-  if constexpr (std::is_same_v<T, std::int64_t>) return MPI_INT64_T;
-  if constexpr (std::is_same_v<T, std::uint8_t>) return MPI_UINT8_T;
-  if constexpr (std::is_same_v<T, std::uint16_t>) return MPI_UINT16_T;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return MPI_UINT32_T;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return MPI_UINT64_T;
-  return MPI_DATATYPE_NULL;
+  if constexpr (std::is_same_v<T, double>)
+    return MPI_DOUBLE;
+  else if constexpr (std::is_same_v<T, float>)
+    return MPI_FLOAT;
+  else if constexpr (std::is_same_v<T, long double>)
+    return MPI_LONG_DOUBLE;
+  else if constexpr (std::is_integral_v<T>)
+    return detail::integer_type(sizeof(T), std::is_signed_v<T>);
+  else
+    return MPI_DATATYPE_NULL;
 }
+
+/// The datatype of any trivially copyable type: datatype<T>() where there is one; all other types, such as
+/// std::complex and structs, travel as bytes, in pieces of the type's alignment. Freed with its owner.
+template <class T>
+class Datatype {
+  static_assert(std::is_trivially_copyable_v<T>, "laneway: only trivially copyable types can be sent");
+
+ public:
+  Datatype() : type_(datatype<T>()) {
+    if (type_ != MPI_DATATYPE_NULL) return;
+    constexpr std::size_t piece = std::min(alignof(T), sizeof(std::uint64_t));
+    static_assert(sizeof(T) / piece <= INT_MAX, "laneway: the type is too large");
+    check(MPI_Type_contiguous(static_cast<int>(sizeof(T) / piece), detail::integer_type(piece, false), &type_));
+    is_own_ = true;
+    check(MPI_Type_commit(&type_));
+  }
+  ~Datatype() {
+    if (is_own_ && !detail::is_finalized()) MPI_Type_free(&type_);
+  }
+  Datatype(const Datatype&) = delete;
+  Datatype& operator=(const Datatype&) = delete;
+
+  [[nodiscard]] MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_;
+  bool is_own_ = false;
+};
+
+namespace detail {
+
+/// Throws std::invalid_argument on all ranks if some rank has found a problem: that of the lowest one. Collective.
+inline void agree(MPI_Comm comm, const char* where, const std::string& problem) {
+  // The call that follows says so.
+  if (comm == MPI_COMM_NULL || !is_running()) return;
+  int rank = 0;
+  check(MPI_Comm_rank(comm, &rank));
+  const int own = problem.empty() ? INT_MAX : rank;
+  int first = INT_MAX;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(&own, &first, 1, MPI_INT, MPI_MIN, comm, &request));
+  // Others may wait for exchanges that this rank relays before they come here: every call of the library advances them.
+  int done = 0;
+  for (check(MPI_Test(&request, &done, MPI_STATUS_IGNORE)); !done;
+       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE))) {
+    int major = 0, minor = 0, patch = 0;
+    check(LNW_Get_version(&major, &minor, &patch));
+  }
+  if (first == INT_MAX) return;
+  std::array<char, 256> text{};
+  std::copy_n(problem.data(), std::min(problem.size(), text.size() - 1), text.data());
+  check(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, first, comm));
+  throw std::invalid_argument(std::string(where) + " on rank " + std::to_string(first) + ": " + text.data());
+}
+
+/// The numbers of neighbours of a communicator's topology, or -1 without one.
+struct Degrees {
+  int in = -1;
+  int out = -1;
+};
+
+[[nodiscard]] inline Degrees degrees_of(MPI_Comm comm) {
+  Degrees degrees;
+  if (comm == MPI_COMM_NULL || !is_running()) return degrees;
+  int kind = MPI_UNDEFINED;
+  check(MPI_Topo_test(comm, &kind));
+  if (kind == MPI_DIST_GRAPH) {
+    int weighted = 0;
+    check(MPI_Dist_graph_neighbors_count(comm, &degrees.in, &degrees.out, &weighted));
+  } else if (kind == MPI_CART) {
+    int dimensions = 0;
+    check(MPI_Cartdim_get(comm, &dimensions));
+    degrees.in = degrees.out = 2 * dimensions;
+  } else if (kind == MPI_GRAPH) {
+    int rank = 0;
+    check(MPI_Comm_rank(comm, &rank));
+    check(MPI_Graph_neighbors_count(comm, rank, &degrees.in));
+    degrees.out = degrees.in;
+  }
+  return degrees;
+}
+
+/// "LIST[INDEX] is VALUE".
+[[nodiscard]] inline std::string entry(const std::string& list, std::size_t index, MPI_Count value) {
+  return list + "[" + std::to_string(index) + "] is " + std::to_string(value);
+}
+
+}  // namespace detail
 
 /// Hints by key (docs/hints.md), e.g. Hints{{"lnw_strategy", "three_step"}}.
 class Hints {
@@ -229,15 +348,17 @@ class Persistent {
 template <class T>
 [[nodiscard]] Persistent neighbor_allgather_init(MPI_Comm comm, std::span<const T> send, std::span<T> receive,
                                                  const Hints& hints = {}) {
-  int indegree = 0, outdegree = 0, weighted = 0;
-  check(MPI_Dist_graph_neighbors_count(comm, &indegree, &outdegree, &weighted));
-  if (receive.size() != send.size() * static_cast<std::size_t>(indegree))
-    throw std::invalid_argument(
-        "laneway::neighbor_allgather_init: receive must hold indegree blocks of the size of send");
-  const int count = static_cast<int>(send.size());
+  const int indegree = detail::degrees_of(comm).in;
+  std::string problem;
+  if (indegree >= 0 && receive.size() != send.size() * static_cast<std::size_t>(indegree))
+    problem = "receive has " + std::to_string(receive.size()) + " elements for " + std::to_string(indegree) +
+              " blocks of the " + std::to_string(send.size()) + " of send";
+  detail::agree(comm, "laneway::neighbor_allgather_init", problem);
+  const Datatype<T> type;
+  const auto count = static_cast<MPI_Count>(send.size());
   LNW_Request request = LNW_REQUEST_NULL;
-  check(LNW_Neighbor_allgather_init(send.data(), count, datatype<T>(), receive.data(), count, datatype<T>(), comm,
-                                    hints.get(), &request));
+  check(LNW_Neighbor_allgather_init_c(send.data(), count, type.get(), receive.data(), count, type.get(), comm,
+                                      hints.get(), &request));
   return Persistent(request);
 }
 
@@ -247,42 +368,101 @@ struct Blocks {
   std::span<const int> displacements;
 };
 
+namespace detail {
+
+/// What is wrong with the blocks of one side, `name`, for so many neighbours, in an array of `elements`; empty if
+/// nothing is. An array that is given later is not looked at.
+[[nodiscard]] inline std::string problem_of(const Blocks& blocks, const std::string& name, int degree,
+                                            const void* array, std::size_t elements) {
+  if (degree < 0) return {};
+  const auto neighbors = static_cast<std::size_t>(degree);
+  if (blocks.counts.size() != neighbors || blocks.displacements.size() != neighbors)
+    return name + " has " + std::to_string(blocks.counts.size()) + " counts and " +
+           std::to_string(blocks.displacements.size()) + " displacements for " + std::to_string(degree) + " neighbors";
+  for (std::size_t i = 0; i < neighbors; ++i) {
+    const MPI_Count count = blocks.counts[i], displacement = blocks.displacements[i];
+    if (count < 0) return entry(name + ".counts", i, count);
+    if (count == 0 || array == nullptr) continue;
+    if (displacement < 0) return entry(name + ".displacements", i, displacement);
+    if (static_cast<std::size_t>(displacement + count) > elements)
+      return entry(name + ".displacements", i, displacement) + " and its count " + std::to_string(count) +
+             " in an array of " + std::to_string(elements) + " elements";
+  }
+  return {};
+}
+
+}  // namespace detail
+
 template <class T>
 [[nodiscard]] Persistent neighbor_alltoallv_init(MPI_Comm comm, std::span<const T> send, const Blocks& send_blocks,
                                                  std::span<T> receive, const Blocks& receive_blocks,
                                                  const Hints& hints = {}) {
+  const detail::Degrees degrees = detail::degrees_of(comm);
+  std::string problem = detail::problem_of(send_blocks, "send_blocks", degrees.out, send.data(), send.size());
+  if (problem.empty())
+    problem = detail::problem_of(receive_blocks, "receive_blocks", degrees.in, receive.data(), receive.size());
+  detail::agree(comm, "laneway::neighbor_alltoallv_init", problem);
+  const Datatype<T> type;
   LNW_Request request = LNW_REQUEST_NULL;
   check(LNW_Neighbor_alltoallv_init(send.data(), send_blocks.counts.data(), send_blocks.displacements.data(),
-                                    datatype<T>(), receive.data(), receive_blocks.counts.data(),
-                                    receive_blocks.displacements.data(), datatype<T>(), comm, hints.get(), &request));
+                                    type.get(), receive.data(), receive_blocks.counts.data(),
+                                    receive_blocks.displacements.data(), type.get(), comm, hints.get(), &request));
   return Persistent(request);
 }
 
-/// One side of a halo: for each neighbour a list of elements, all lists one after another in `indices`.
+/// One side of a halo: for each neighbour a list of elements, all lists one after another in `indices`. There are as
+/// many counts as ranks, and they add up to the number of indices.
 struct HaloSide {
   std::vector<int> ranks;
   std::vector<int> counts;
   std::vector<MPI_Count> indices;
 };
 
+namespace detail {
+
+/// What is wrong with one side, `name`, in a communicator of `size` ranks; empty if nothing is.
+[[nodiscard]] inline std::string problem_of(const HaloSide& side, const std::string& name, int size) {
+  if (side.counts.size() != side.ranks.size())
+    return name + " has " + std::to_string(side.counts.size()) + " counts for " + std::to_string(side.ranks.size()) +
+           " ranks";
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < side.ranks.size(); ++i) {
+    if (side.ranks[i] < 0 || side.ranks[i] >= size)
+      return entry(name + ".ranks", i, side.ranks[i]) + " in a communicator of " + std::to_string(size) + " ranks";
+    if (side.counts[i] < 0) return entry(name + ".counts", i, side.counts[i]);
+    total += static_cast<std::size_t>(side.counts[i]);
+  }
+  if (total != side.indices.size())
+    return name + ".counts add up to " + std::to_string(total) + ", but there are " +
+           std::to_string(side.indices.size()) + " indices";
+  for (std::size_t i = 0; i < side.indices.size(); ++i)
+    if (side.indices[i] < 0) return entry(name + ".indices", i, side.indices[i]);
+  return {};
+}
+
+}  // namespace detail
+
 /// The halo of a distributed vector: elements of `send` go to other ranks, elements of `receive` come from them. Both
-/// index the same local array, owned and ghost elements together, and may name an element for many ranks.
+/// index the same local array, owned and ghost elements together, and may name an element for many ranks. T is any
+/// trivially copyable type.
 ///
 ///     laneway::Halo<double> halo(comm, send, receive);
 ///     halo.exchange(x);
 template <class T>
 class Halo {
-  static_assert(std::is_arithmetic_v<T>, "Halo: T must be an arithmetic type");
+  static_assert(std::is_trivially_copyable_v<T>, "laneway::Halo: T must be trivially copyable");
 
  public:
   /// Collective over `comm`. `size` is the number of elements in the local array; exchange() takes arrays of that size.
+  /// Throws std::invalid_argument on all ranks if a side of some rank contradicts itself.
   Halo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, std::size_t size, const Hints& hints = {})
-      : graph_(comm, receive.ranks, send.ranks), size_(size) {
+      : graph_(checked(comm, send, receive), receive.ranks, send.ranks), size_(size) {
+    const Datatype<T> type;
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size);
-    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, send.counts.data(), send.indices.data(), datatype<T>(),
+    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, send.counts.data(), send.indices.data(), type.get(),
                                               nullptr, elements, receive.counts.data(), receive.indices.data(),
-                                              datatype<T>(), graph_.get(), hints.get(), &request));
+                                              type.get(), graph_.get(), hints.get(), &request));
     exchange_ = Persistent(request);
   }
 
@@ -308,6 +488,17 @@ class Halo {
   [[nodiscard]] const Persistent& operation() const { return exchange_; }
 
  private:
+  /// The communicator, once all ranks have found nothing wrong.
+  static MPI_Comm checked(MPI_Comm comm, const HaloSide& send, const HaloSide& receive) {
+    if (comm == MPI_COMM_NULL || !detail::is_running()) return comm;  // the constructor's first call says so
+    int size = 0;
+    check(MPI_Comm_size(comm, &size));
+    std::string problem = detail::problem_of(send, "send", size);
+    if (problem.empty()) problem = detail::problem_of(receive, "receive", size);
+    detail::agree(comm, "laneway::Halo", problem);
+    return comm;
+  }
+
   static std::size_t size_for(const HaloSide& send, const HaloSide& receive) {
     MPI_Count largest = -1;
     for (const HaloSide* side : {&send, &receive})

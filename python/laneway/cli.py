@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+from laneway import __version__, environment
 from laneway import build as building
 from laneway import checks, launch, linkcheck, machines, simulation
 from laneway import demo as demonstration
 from laneway import lint as linting
 from laneway import model as modelling
 from laneway.errors import UserError
-from laneway.paths import find_local_tool, root
+from laneway.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
 from laneway.places import parse_place
 from laneway.processes import Terminated, install_signal_handlers
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, run, measure, test and show Laneway.")
 cluster_app = typer.Typer(no_args_is_help=True, help="The emulated cluster itself.")
 app.add_typer(cluster_app, name="cluster")
+
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"laneway {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _laneway(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="the version, and nothing else")
+    ] = False,
+) -> None:
+    """Build, run, measure, test and show Laneway."""
+
 
 On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
 Ranks = Annotated[Optional[int], typer.Option("-n", help="ranks; default: as many as WHERE holds")]
@@ -42,6 +62,12 @@ def _variables(given: list[str] | None) -> dict[str, str]:
     return pairs
 
 
+def _warn(variables: list[str] | None) -> None:
+    complaint = environment.complaint([*os.environ, *_variables(variables)])
+    if complaint:
+        print(f"laneway: {complaint}", file=sys.stderr)
+
+
 def _run(
     command: list[str],
     on: str,
@@ -55,9 +81,16 @@ def _run(
     raise typer.Exit(launch.run(job))
 
 
-def _run_here(subcommand: str, arguments: list[str]) -> None:
+def _run_here(context: typer.Context, subcommand: str, presets: Sequence[str] = ANY_BUILD) -> None:
     """One process of laneway-bench, without an MPI launcher."""
-    raise typer.Exit(subprocess.run([find_local_tool("laneway-bench"), subcommand, *arguments]).returncode)
+    try:
+        tool = find_local_tool("laneway-bench", presets)
+    except UserError:
+        if "--help" not in context.args:
+            raise
+        print(context.get_help())
+        raise typer.Exit() from None
+    raise typer.Exit(subprocess.run([tool, subcommand, *context.args]).returncode)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -73,6 +106,10 @@ def run(
     ] = False,
 ) -> None:
     """Start an MPI program: laneway run -n 16 --on cluster:4x4@200mbit -- PROGRAM ARGS"""
+    # A program that uses the library hears it from there.
+    hears = preload or on.startswith("sim:") or not context.args
+    if not hears and "liblaneway" not in linked_libraries(find_program(context.args[0], mpi)):
+        _warn(variables)
     _run(list(context.args), on, ranks, mpi, variables, timeout, preload)
 
 
@@ -85,20 +122,39 @@ def bench(
     variables: Variables = None,
     timeout: Timeout = None,
 ) -> None:
-    """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …"""
+    """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
+
+    Exchanges: neighbor, spmv, spmm, amg, overlap. The machine: link, copy, device, calibrate. Without MPI: explain,
+    predict, model, halos, strategies, hints. laneway bench neighbor --help says more of one.
+    """
+    if ranks is None and on == "local":
+        ranks = max(2, os.cpu_count() or 1)  # one rank has nobody to talk to
     _run(["laneway-bench", *context.args], on, ranks, mpi, variables, timeout)
 
 
 @app.command(context_settings=_PASS_ALL_ON)
 def explain(context: typer.Context) -> None:
     """Lanes, messages and plans of a strategy, without MPI: laneway explain --pattern … --machine … --ranks …"""
-    _run_here("explain", context.args)
+    _run_here(context, "explain")
 
 
 @app.command(context_settings=_PASS_ALL_ON)
 def strategies(context: typer.Context) -> None:
     """What strategies there are, what they fit and where they are from; --json for programs."""
-    _run_here("strategies", context.args)
+    _run_here(context, "strategies")
+
+
+@app.command(context_settings=_PASS_ALL_ON)
+def hints(context: typer.Context) -> None:
+    """Every hint and environment variable: what it means, its values and default; --json for programs."""
+    _run_here(context, "hints", MPIS)
+
+
+@app.command("machines")
+def list_machines() -> None:
+    """The machine files that come with Laneway, by the names that --parameters and lnw_parameters take."""
+    for name, provenance in machines.provenances().items():
+        print(f"{name}\n  {provenance}")
 
 
 @app.command()

@@ -21,7 +21,7 @@ from laneway.results import Record, number
 
 PLACE = "cluster:4x4@200mbit"
 _MPI = "openmpi"
-_STRATEGIES = "direct,three_step"
+_STRATEGIES = "direct,auto"
 _MATRIX = "delaunay:n=131072,seed=1,curve=0"
 _PATTERN = "rsg:density=0.6,seed=1"
 _BYTES = "1024,32768,262144"
@@ -82,6 +82,12 @@ def _case(record: Record) -> str:
     return f"{record.get('op')} {record.get('pattern')}, {shown}"
 
 
+def _candidate(record: Record) -> str:
+    """Its name and, of auto, the strategy that it has chosen."""
+    chosen = record.get("chosen")
+    return f"{record.get('candidate')}: {chosen}" if chosen else str(record.get("candidate"))
+
+
 def _lines(case: str) -> str:
     return case.replace(", ", "\n").replace(" ", "\n", 1).replace(",", "\n")
 
@@ -109,7 +115,7 @@ def table_of(records: Iterable[Record], title: str) -> Table:
         fastest = "bold" if (number(record, "speedup_vs_mpi") or 0) > 1.05 else ""
         table.add_row(
             case if case != last else "",
-            str(record.get("candidate")),
+            _candidate(record),
             _cell(_scaled(number(record, "median_s"), 1e3), ".3f"),
             _cell(number(record, "speedup_vs_mpi"), ".2f"),
             _cell(number(record, "limit_fraction"), ".2f"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from laneway.model import Scenario
     from laneway.validate import Case
 
-COLOURS = {"mpi": "#9a9a9a", "direct": "#4878a8", "three_step": "#d9772b", "three_step_nodedup": "#e8b98a"}
+COLOURS = {"mpi": "#9a9a9a", "direct": "#4878a8", "auto": "#6a9f58", "three_step": "#d9772b", "three_step_nodedup": "#e8b98a"}
 _LINE_COLOURS = tuple(f"C{index}" for index in range(10))
-_OTHER_COLOURS = ("#6a9f58", "#8b6bb1", "#c44e52")
+_OTHER_COLOURS = ("#8b6bb1", "#c44e52", "#937860")
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,27 @@ def draw_matrices(matrices: Sequence[NodeMatrix], stem: Path) -> list[Path]:
             axes.set_yticks(range(len(table)))
             axes.set_xlabel("to node")
             axes.set_ylabel("from node")
-            axes.set_title(f"{matrix.candidate}: {_bytes_text(float(table.sum()))}B\n{case}", fontsize=9)
+            axes.set_title(f"{matrix.candidate}: {_bytes_text(float(table.sum()))}B", fontsize=9)
+            if axes is grid[row][0]:
+                axes.annotate(
+                    textwrap.fill(case.replace(",", ", "), 28),
+                    (0, 0.5),
+                    xytext=(-axes.yaxis.labelpad - 34, 0),
+                    xycoords="axes fraction",
+                    textcoords="offset points",
+                    rotation=90,
+                    ha="right",
+                    va="center",
+                    multialignment="center",
+                    fontsize=9,
+                )
             for (source, target), count in np.ndenumerate(table):
                 if source != target and len(table) <= 8:
                     shade = "white" if count > 0.6 * top else "black"
                     axes.text(target, source, _bytes_text(count), ha="center", va="center", fontsize=7, color=shade)
         if image is not None:
-            figure.colorbar(image, ax=list(grid[row]), label="bytes between nodes", shrink=0.85)
+            scale = figure.colorbar(image, ax=list(grid[row]), label="bytes between nodes", shrink=0.85)
+            scale.ax.yaxis.set_major_formatter(lambda count, _: _bytes_text(count))
     return _save(figure, stem)
 
 

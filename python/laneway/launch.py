@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from laneway import cluster, processors, simulator, supervisor
 from laneway.errors import UserError
-from laneway.paths import MPIS, find_preloads, find_program
+from laneway.paths import MPIS, find_preloads, find_program, require_own_mpi
 from laneway.places import Cluster, Local, Place, Simulated
 from laneway.processes import wait_bounded
 
@@ -120,6 +120,7 @@ def _environment(job: Job) -> dict[str, str]:
 def command_line(job: Job) -> list[str]:
     """The launcher's command line for a job."""
     program = [find_program(job.command[0], job.mpi), *job.command[1:]]
+    require_own_mpi(program[0], job.mpi)
     return _openmpi(job, program) if job.mpi == "openmpi" else _mpich(job, program)
 
 

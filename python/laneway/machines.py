@@ -114,6 +114,12 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in (root() / "machines").glob("*.toml"))
 
 
+def provenances() -> dict[str, str]:
+    """Where the numbers of each of them are from."""
+    folder = root() / "machines"
+    return {name: str(tomllib.loads((folder / f"{name}.toml").read_text())["provenance"]) for name in shipped()}
+
+
 def read(name: str) -> Machine:
     """The machine of a file that comes with the project, or of a path that ends in ``.toml``."""
     path = Path(name).resolve() if name.endswith(".toml") else root() / "machines" / f"{name}.toml"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from laneway.errors import UserError
 
 MPIS = ("openmpi", "mpich")
-_ANY_BUILD = ("nompi", *MPIS)
+ANY_BUILD = ("nompi", *MPIS)
 
 
 def root() -> Path:
@@ -46,10 +48,32 @@ def _find_library(name: str, folder: str, mpi: str) -> str | None:
     return next((str(path) for path in (*built, *installed) if path.is_file()), None)
 
 
-def _uses_hypre(program: str) -> bool:
+def linked_libraries(program: str) -> str:
+    """What ldd says of a program; nothing of a script, or where there is no ldd."""
     if shutil.which("ldd") is None:
-        return False
-    return "libHYPRE" in subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+        return ""
+    return subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+
+
+_LIBRARIES = {"openmpi": re.compile(r"\b(libopen-(?:rte|pal)\.so\.\d+|libmpi\.so\.[2-9]\d)"), "mpich": re.compile(r"\blibmpich\.so\.\d+")}
+_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+def require_own_mpi(program: str, mpi: str) -> None:
+    """Refuse a program that is linked with the other MPI library: each of its processes would be a rank 0 of its own."""
+    libraries = linked_libraries(program)
+    if _LIBRARIES[mpi].search(libraries):
+        return
+    for other, pattern in _LIBRARIES.items():
+        if other != mpi and (found := pattern.search(libraries)):
+            raise UserError(
+                f"{program} is linked with {_NAMES[other]} ({found[1] if pattern.groups else found[0]}), not {_NAMES[mpi]}: "
+                f"start it with --mpi {other}"
+            )
+
+
+def _uses_hypre(program: str) -> bool:
+    return "libHYPRE" in linked_libraries(program)
 
 
 def find_preloads(program: str, mpi: str) -> list[str]:
@@ -62,12 +86,12 @@ def find_preloads(program: str, mpi: str) -> list[str]:
     return [library] if hypre is None else [library, hypre]
 
 
-def find_local_tool(name: str) -> str:
-    """The path of a tool for work without MPI: the newest build of any preset, or one on the PATH."""
-    built = [path for preset in _ANY_BUILD if os.access(path := root() / "build" / preset / "bench" / name, os.X_OK)]
+def find_local_tool(name: str, presets: Sequence[str] = ANY_BUILD) -> str:
+    """The path of a tool for work without MPI: the newest build of a preset, or one on the PATH."""
+    built = [path for preset in presets if os.access(path := root() / "build" / preset / "bench" / name, os.X_OK)]
     if built:
         return str(max(built, key=lambda path: path.stat().st_mtime))
     found = shutil.which(name)
     if found:
         return found
-    raise UserError(f"{name} was not found; './dev build --preset nompi' builds it", 127)
+    raise UserError(f"{name} was not found; './dev build --preset {presets[0]}' builds it", 127)

@@ -10,8 +10,10 @@
 #include "core/error.hpp"
 #include "laneway/laneway.h"
 #include "mpi/communicator.hpp"
+#include "mpi/library.hpp"
 #include "mpi/request.hpp"
 #include "mpi/running.hpp"
+#include "mpi/unknown_variables.hpp"
 
 namespace laneway {
 
@@ -46,8 +48,11 @@ struct Requests {
 };
 int raise_on(const Requests& requests, const char* call) noexcept;
 
+/// Calls that take a communicator come first in every program.
 inline void require_running_for(MPI_Comm comm) {
+  require_own_library();
   require_running(comm);
+  warn_of_unknown_variables();
 }
 template <class Where>
 void require_running_for(const Where&) {

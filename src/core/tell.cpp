@@ -22,4 +22,14 @@ bool is_verbose() {
   return verbose != nullptr && *verbose != '\0' && std::string_view(verbose) != "0";
 }
 
+bool is_debugging() {
+  return is_verbose() && std::atoi(std::getenv("LANEWAY_VERBOSE")) > 1;
+}
+
+bool is_first_process() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (const char* const rank = std::getenv(variable)) return std::string_view(rank) == "0";
+  return true;
+}
+
 }  // namespace laneway

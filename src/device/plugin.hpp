@@ -40,7 +40,7 @@ class DevicePlugin {
 /// stderr.
 [[nodiscard]] std::span<const DevicePlugin> device_plugins();
 
-/// Why each plugin that was looked for is not in device_plugins(), for error messages and `LANEWAY_VERBOSE`.
+/// Why each plugin that was looked for is not in device_plugins(), for error messages and `LANEWAY_VERBOSE=2`.
 [[nodiscard]] const std::vector<std::string>& absent_device_plugins();
 
 /// Whether there may be device memory in this process: some plugin is loaded, or a vendor's driver is, by whomever.

@@ -8,6 +8,7 @@
 #include "interpose/report.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/settings.hpp"
+#include "mpi/unknown_variables.hpp"
 
 namespace laneway::interpose {
 
@@ -42,13 +43,17 @@ bool has_world() {
 using namespace laneway::interpose;
 
 INTERPOSE(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided)) {
-  return laneway_next_MPI_Init_thread(argc, argv, needs_threads() ? MPI_THREAD_MULTIPLE : required, provided);
+  const int code = laneway_next_MPI_Init_thread(argc, argv, needs_threads() ? MPI_THREAD_MULTIPLE : required, provided);
+  if (enabled()) laneway::warn_of_unknown_variables();
+  return code;
 }
 
 INTERPOSE(MPI_Init, (int* argc, char*** argv), (argc, argv)) {
   int provided = MPI_THREAD_SINGLE;
-  return needs_threads() ? laneway_next_MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)
-                         : laneway_next_MPI_Init(argc, argv);
+  const int code = needs_threads() ? laneway_next_MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)
+                                   : laneway_next_MPI_Init(argc, argv);
+  if (enabled()) laneway::warn_of_unknown_variables();
+  return code;
 }
 
 INTERPOSE(MPI_Finalize, (void), ()) {

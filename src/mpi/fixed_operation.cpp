@@ -41,7 +41,11 @@ Planned plan_to_try(Communicator& communicator, const PrivateComm& comm, Agreed&
   if (planned.reasons.strategy == "direct") {
     const StrategyRow* const row = find_worth_trying(planned.reasons.selection, outermost.rows());
     if (row == nullptr) return planned;
+    Reasons reasons = std::move(planned.reasons);
     planned = make_plan(communicator, comm, agreed, {row, outermost.deduplicate});
+    reasons.strategy = planned.reasons.strategy;
+    reasons.is_trial = true;
+    planned.reasons = std::move(reasons);
   }
   localize(communicator, comm, agreed, planned);
   return planned;

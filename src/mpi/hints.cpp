@@ -1,11 +1,13 @@
 #include "mpi/hints.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/nearest.hpp"
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -121,13 +123,15 @@ HintTexts hints_in(MPI_Info info) {
     char key[MPI_MAX_INFO_KEY + 1];
     check_mpi(MPI_Info_get_nthkey(info, i, key), "MPI_Info_get_nthkey");
     if (!std::string_view(key).starts_with("lnw_")) continue;
-    std::string valid;
-    bool known = false;
-    for (const HintRow& row : rows) {
-      known = known || row.key == key;
-      valid += (valid.empty() ? "" : ", ") + std::string(row.key);
-    }
-    require(known, ErrorKind::info, "info: unknown key " + std::string(key) + "; valid are " + valid);
+    const bool known = std::any_of(rows.begin(), rows.end(), [&](const HintRow& row) { return row.key == key; });
+    require(known, ErrorKind::info, [&] {
+      std::vector<std::string_view> names;
+      for (const HintRow& row : rows) names.push_back(row.key);
+      std::string valid;
+      for (const std::string_view name : nearest_first(key, names))
+        valid += (valid.empty() ? "" : ", ") + std::string(name);
+      return "info: unknown key " + std::string(key) + "; valid are, the most similar first, " + valid;
+    });
     std::vector<char> value(MPI_MAX_INFO_VAL + 1);
     int found = 0;
     check_mpi(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found), "MPI_Info_get");

@@ -114,7 +114,9 @@ class Planning {
   [[nodiscard]] Planned finish(Communicator& communicator, const PrivateComm& comm) {
     finished_ = true;
     carry_out(planner_, std::move(round_), communicator, comm, hints_);
-    return {std::make_shared<const Plan>(planner_.take_plan()), nullptr, costs_.reasons(planner_.selection())};
+    Reasons reasons = costs_.reasons(planner_.selection());
+    reasons.one_region = regions_.front().members.size() == static_cast<std::size_t>(comm.size());
+    return {std::make_shared<const Plan>(planner_.take_plan()), nullptr, std::move(reasons)};
   }
 
  private:

@@ -84,9 +84,11 @@ void tell_reasons(const Reasons& reasons, Rank rank) {
   else if (!reasons.measured.empty())
     text << ", measured";
   else if (reasons.selection.predictions.empty())
-    text << ": all ranks are in one region, so there is nothing to relay";
+    text << (reasons.one_region ? ": all ranks are in one region, so there is nothing to relay"
+                                : ": there is no other to choose from");
   else
-    text << ", chosen with the parameters '" << reasons.parameters << "'";
+    text << (reasons.is_trial ? ", to be tried: of those that relay it should be the fastest" : ", chosen")
+         << " with the parameters '" << reasons.parameters << "'";
   for (std::size_t c = 0; c < reasons.selection.predictions.size(); ++c) {
     const Prediction& prediction = reasons.selection.predictions[c];
     text << "\n  " << reasons.candidates[c] << ": " << readable_seconds(prediction.seconds);

@@ -18,6 +18,8 @@ struct Reasons {
   std::string parameters = {};               ///< name of those that gave the costs; empty if nothing was predicted
   std::vector<std::string> candidates = {};  ///< of the outermost level
   Selection selection = {};                  ///< predictions by candidate
+  bool one_region = false;                   ///< of all ranks, so that nothing can be relayed
+  bool is_trial = false;  ///< the strategy is not the one with the least cost, but is tried against the others' calls
 
   struct Measured {
     std::string strategy;

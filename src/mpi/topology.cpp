@@ -65,7 +65,8 @@ Topology read_topology(MPI_Comm comm) {
     check_mpi(MPI_Graph_neighbors(comm, rank, count, neighbors.data()), "MPI_Graph_neighbors");
     return graph_topology(neighbors, neighbors);
   }
-  require(kind == MPI_DIST_GRAPH, ErrorKind::topology, "comm: the communicator has no topology");
+  require(kind == MPI_DIST_GRAPH, ErrorKind::topology,
+          "comm: the communicator has no topology; LNW_Dist_graph_create_adjacent makes one that has");
   int indegree = 0;
   int outdegree = 0;
   int weighted = 0;

@@ -1,4 +1,6 @@
 // The C++ interface: halos, ownership, exceptions.
+#include <complex>
+#include <cstring>
 #include <numeric>
 
 #include "laneway/laneway.hpp"
@@ -198,6 +200,144 @@ TEST_F(ApiTest, ReorderedGraph) {
   const Handler handler(plain.get(), MPI_ERRORS_RETURN);
   EXPECT_THROW((void)plain.reorder(), MpiError);
   EXPECT_THROW(WeightedNeighbors({sources}, {}), std::invalid_argument);
+}
+
+struct Particle {
+  int id;
+  double mass;
+  char kind;
+};
+struct Colour {
+  unsigned char red, green, blue;
+};
+struct alignas(16) Wide {
+  std::array<float, 4> lanes;
+};
+enum class State : short { cold, warm };
+
+/// Elements go right around the ring, every other one of the owned, in reverse, and twice to the right. Compared with
+/// plain messages of bytes.
+template <class T>
+void expect_halo_of(T (*make)(int)) {
+  const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+  const HaloSide send{{right, left}, {4, 1}, {5, 3, 1, 3, 0}}, receive{{left, right}, {4, 1}, {6, 8, 7, 9, 10}};
+  for (const char* strategy : {"direct", "three_step"}) {
+    Halo<T> halo(MPI_COMM_WORLD, send, receive, {{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:2"}});
+    std::vector<T> x;
+    for (int i = 0; i < 11; ++i) x.push_back(make(100 * rank() + i));
+    std::vector<T> expected = x;
+    const std::array<T, 4> to_right{x[5], x[3], x[1], x[3]};
+    std::array<T, 4> from_left{};
+    MPI_Sendrecv(to_right.data(), static_cast<int>(sizeof to_right), MPI_BYTE, right, 0, from_left.data(),
+                 static_cast<int>(sizeof from_left), MPI_BYTE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&x[0], sizeof(T), MPI_BYTE, left, 1, &expected[10], sizeof(T), MPI_BYTE, right, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    expected[6] = from_left[0];
+    expected[8] = from_left[1];
+    expected[7] = from_left[2];
+    expected[9] = from_left[3];
+    for (int turn = 0; turn < 2; ++turn) halo.exchange(x);
+    if constexpr (std::is_arithmetic_v<T>) {
+      EXPECT_EQ(x, expected) << strategy;
+    } else {
+      EXPECT_EQ(std::memcmp(x.data(), expected.data(), x.size() * sizeof(T)), 0) << strategy << ", " << sizeof(T);
+    }
+  }
+}
+
+TEST_F(ApiTest, HaloOfAnyTriviallyCopyableType) {
+  expect_halo_of<long long>([](int i) { return (1LL << 40) + i; });
+  expect_halo_of<unsigned long>([](int i) { return 3UL * static_cast<unsigned long>(i); });
+  expect_halo_of<char>([](int i) { return static_cast<char>(i); });
+  expect_halo_of<float>([](int i) { return 0.5F * static_cast<float>(i); });
+  expect_halo_of<std::complex<double>>([](int i) { return std::complex<double>(i, -i); });
+  expect_halo_of<std::complex<float>>([](int i) { return std::complex<float>(static_cast<float>(i), 1); });
+  expect_halo_of<State>([](int i) { return i % 2 == 0 ? State::cold : State::warm; });
+  expect_halo_of<Colour>([](int i) {
+    const auto byte = static_cast<unsigned char>(i);
+    return Colour{byte, 1, 2};
+  });
+  expect_halo_of<Wide>([](int i) { return Wide{{static_cast<float>(i), 1, 2, 3}}; });
+  expect_halo_of<Particle>([](int i) {
+    Particle particle;
+    std::memset(static_cast<void*>(&particle), 0, sizeof particle);  // padding travels, too
+    particle.id = i;
+    particle.mass = 0.25 * i;
+    particle.kind = 'k';
+    return particle;
+  });
+  expect_halo_of<long double>([](int i) { return 0.125L * i; });
+  const Datatype<Particle> type;
+  int bytes = 0;
+  MPI_Type_size(type.get(), &bytes);
+  EXPECT_EQ(bytes, static_cast<int>(sizeof(Particle)));
+  EXPECT_EQ(datatype<long long>(), MPI_INT64_T);
+  EXPECT_EQ(datatype<Particle>(), MPI_DATATYPE_NULL);
+}
+
+/// What `make` throws on every rank, where the last one gives it something wrong.
+template <class Make>
+void expect_refusal(const std::string& text, Make&& make) {
+  const std::string wanted = " on rank " + std::to_string(size() - 1) + ": " + text;
+  try {
+    make(rank() == size() - 1);
+    ADD_FAILURE() << "nothing is thrown: " << text;
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find(wanted), std::string::npos) << error.what() << "\nfor " << text;
+  }
+}
+
+TEST_F(ApiTest, SidesThatContradictThemselvesAreRefusedOnAllRanks) {
+  const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+  const HaloSide good_send{{right}, {2}, {0, 1}}, good_receive{{left}, {2}, {2, 3}};
+  const auto expect = [&](const HaloSide& bad, const std::string& text) {
+    expect_refusal("send" + text,
+                   [&](bool wrong) { Halo<double>(MPI_COMM_WORLD, wrong ? bad : good_send, good_receive); });
+    expect_refusal("receive" + text,
+                   [&](bool wrong) { Halo<double>(MPI_COMM_WORLD, good_send, wrong ? bad : good_receive, 4); });
+  };
+  expect({{right}, {3}, {0, 1}}, ".counts add up to 3, but there are 2 indices");
+  expect({{right}, {1}, {0, 1}}, ".counts add up to 1, but there are 2 indices");
+  expect({{right, left}, {2}, {0, 1}}, " has 1 counts for 2 ranks");
+  expect({{right}, {1, 1}, {0, 1}}, " has 2 counts for 1 ranks");
+  expect({{right, left}, {3, -1}, {0, 1}}, ".counts[1] is -1");
+  expect({{size()}, {2}, {0, 1}}, ".ranks[0] is " + std::to_string(size()) + " in a communicator of ");
+  expect({{-1}, {2}, {0, 1}}, ".ranks[0] is -1 in a communicator of ");
+  expect({{right}, {2}, {0, -7}}, ".indices[1] is -7");
+  // The communicator is as before.
+  Halo<double> halo(MPI_COMM_WORLD, good_send, good_receive);
+  std::vector<double> x{rank() + 0.25, rank() + 0.5, -1, -1};
+  halo.exchange(x);
+  EXPECT_EQ(x[3], left + 0.5);
+}
+
+TEST_F(ApiTest, BlocksThatContradictThemselvesAreRefusedOnAllRanks) {
+  const Shape shape = ring_shape(rank(), size());
+  const Graph graph(MPI_COMM_WORLD, shape.sources, shape.destinations);
+  const std::vector<double> send{rank() + 0.5, rank() + 0.75};
+  std::vector<double> receive(2);
+  const std::vector<int> counts{1, 1}, displacements{0, 1}, one{1}, negative{1, -2}, large{1, 2};
+  const Blocks good{counts, displacements};
+  const auto expect = [&](const Blocks& bad, const std::string& text) {
+    expect_refusal("send_blocks" + text, [&](bool wrong) {
+      (void)neighbor_alltoallv_init<double>(graph.get(), send, wrong ? bad : good, receive, good);
+    });
+    expect_refusal("receive_blocks" + text, [&](bool wrong) {
+      (void)neighbor_alltoallv_init<double>(graph.get(), send, good, receive, wrong ? bad : good);
+    });
+  };
+  expect({one, displacements}, " has 1 counts and 2 displacements for 2 neighbors");
+  expect({counts, one}, " has 2 counts and 1 displacements for 2 neighbors");
+  expect({negative, displacements}, ".counts[1] is -2");
+  expect({counts, negative}, ".displacements[1] is -2");
+  expect({large, displacements}, ".displacements[1] is 1 and its count 2 in an array of 2 elements");
+  expect_refusal("receive has 2 elements for 2 blocks of the 2 of send", [&](bool wrong) {
+    const std::span<const double> all = send;
+    (void)neighbor_allgather_init<double>(graph.get(), wrong ? all : all.first(1), receive);
+  });
+  Persistent exchange = neighbor_alltoallv_init<double>(graph.get(), send, good, receive, good);
+  exchange.run();
+  EXPECT_EQ(receive[0], shape.sources[0] + 0.5);
 }
 
 TEST_F(ApiTest, TopologyObject) {

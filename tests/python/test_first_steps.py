@@ -1,0 +1,140 @@
+"""The first commands that somebody types: help, versions, hints, mistakes in names."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from conftest import Command
+from laneway import __version__, cli, environment
+from laneway.errors import UserError
+from laneway.paths import MPIS, find_local_tool, root
+
+Programs = Callable[[str], str]
+
+
+def _fresh_tree(folder: Path) -> Path:
+    """What `./dev` needs of a tree in which nothing has been prepared."""
+    tree = folder / "tree"
+    (tree / "python").mkdir(parents=True)
+    for name in ("dev", "CMakeLists.txt", "python/pyproject.toml"):
+        shutil.copy(root() / name, tree / name)
+    return tree
+
+
+def _dev(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # Whoever installs something calls one of these.
+    tools = tree.parent / "tools"
+    tools.mkdir(exist_ok=True)
+    for name in ("apt-get", "dpkg-query", "sudo", "python3", "pip", "cmake"):
+        (tools / name).write_text(f"#!/bin/sh\necho {name} was called >&2\nexit 99\n")
+        (tools / name).chmod(0o755)
+    environ = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(tree.parent)}
+    return subprocess.run([str(tree / "dev"), *arguments], capture_output=True, text=True, env=environ, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--help",), ("-h",), ("help",), ("run", "--help"), ("setup", "--help"), ("cluster", "check", "--help")]
+)
+def test_help_prepares_nothing(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    tree = _fresh_tree(tmp_path)
+    before = sorted(tree.rglob("*"))
+    done = _dev(tree, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "usage: ./dev COMMAND" in done.stdout
+    assert "was called" not in done.stderr
+    assert sorted(tree.rglob("*")) == before
+
+
+def test_versions(tmp_path: Path, command: Command) -> None:
+    tree = _fresh_tree(tmp_path)
+    done = _dev(tree, "--version")
+    assert (done.returncode, done.stdout) == (0, f"laneway {__version__}\n"), done.stderr
+    assert not (tree / ".venv").exists() and not (tree / "build").exists()
+    assert command.run("--version") == (0, f"laneway {__version__}\n")
+
+
+def test_the_help_of_dev_has_every_command() -> None:
+    text = subprocess.run([str(root() / "dev"), "--help"], capture_output=True, text=True, check=True).stdout
+    listed = set()
+    for words in re.findall(r"^  ([a-z]+(?:, [a-z]+)*)", text, re.MULTILINE):
+        listed |= set(words.split(", "))
+    known = set(typer.main.get_command(cli.app).commands)
+    assert listed - {"setup"} == known
+
+
+def test_the_help_of_bench_has_every_subcommand(command: Command) -> None:
+    try:
+        tool = find_local_tool("laneway-bench", MPIS)
+    except UserError as error:
+        pytest.skip(str(error))
+    text = subprocess.run([tool, "--help"], capture_output=True, text=True, check=True).stdout
+    subcommands = set(re.findall(r"^  ([a-z]+) {2,}", text[text.index("Subcommands:") : text.index("Graphs of ranks")], re.MULTILINE))
+    assert {"neighbor", "hints"} <= subcommands
+    code, output = command.run("bench", "--help")
+    assert code == 0
+    assert subcommands - set(re.findall(r"[a-z]+", output)) == set()
+
+
+def _hints() -> dict[str, list[dict[str, str]]]:
+    try:
+        tool = find_local_tool("laneway-bench", MPIS)
+    except UserError as error:
+        pytest.skip(str(error))
+    return json.loads(subprocess.run([tool, "hints", "--json"], capture_output=True, text=True, check=True).stdout)
+
+
+def test_the_page_of_hints_is_the_table_of_the_library() -> None:
+    page = (root() / "docs/hints.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(lnw_\w+)` \| (\S+) \| (\S+) \|", page, re.MULTILINE)
+    shown = {key: (variable.strip("`"), default.strip("`")) for key, variable, default in rows}
+    of_library = {row["key"]: (row["environment"] or "none", row["default"] or "empty") for row in _hints()["hints"]}
+    of_library["lnw_stream"] = ("none", "none")
+    assert shown == of_library
+    assert [row[0] for row in rows] == list(dict.fromkeys(row[0] for row in rows))
+    for row in _hints()["variables"]:
+        assert f"`{row['name']}`" in page
+
+
+
+def test_what_laneway_hints_names_is_there(command: Command) -> None:
+    code, output = command.run("machines")
+    assert code == 0, output
+    for name in ("default-node", "lassen"):
+        assert name in output.split()
+
+
+def test_unknown_variables_are_named_with_the_nearest(
+    command: Command, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert environment.complaint(["PATH", "LANEWAY_STRATEGY", "LANEWAY_TEST_MARK"]) == ""
+    sentence = "LANEWAY_STRATGY is not a variable of Laneway's and is ignored: is LANEWAY_STRATEGY meant?"
+    assert environment.complaint(["LANEWAY_STRATGY"]) == sentence
+    assert environment.complaint(["LANEWAY_SOMETHING_ELSE"]).endswith("is ignored")
+    code, output = command.run("run", "-n", "2", "-x", "LANEWAY_STRATGY=direct", "--", programs("openmpi"))
+    assert code == 0 and output.count(sentence) == 1, output
+    monkeypatch.setenv("LANEWAY_STRATGY", "direct")
+    code, output = command.run("run", "-n", "2", "--", programs("openmpi"))
+    assert code == 0 and output.count(sentence) == 1, output
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_program_of_the_other_mpi_library_is_refused(command: Command, programs: Programs, mpi: str) -> None:
+    other = next(name for name in MPIS if name != mpi)
+    code, output = command.run("run", "-n", "2", "--mpi", mpi, "--", programs(other))
+    assert code == 2, output
+    assert f"start it with --mpi {other}" in output
+    assert "rank" not in output
+
+
+def test_scripts_have_no_mpi_library(command: Command) -> None:
+    code, output = command.run("run", "-n", "2", "--mpi", "openmpi", "--", sys.executable, "-c", "print('here')")
+    assert code == 0 and output.count("here") == 2, output
