@@ -83,6 +83,12 @@ if(FORTRAN)
   run(${LAUNCH} ${NUMPROC_FLAG} 2 "${WORK_DIR}/fortran_by_pkg_config")
 endif()
 
+# What a machine with few cores, on which root runs the tests, needs of Open MPI.
+set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
+set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
+set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
+set(ENV{OMPI_MCA_mpi_yield_when_idle} 1)
+
 # Two MPI libraries: refused when the project is configured and, where nobody looked then, at the first call on every rank.
 if(OTHER_MPI_C_COMPILER AND OTHER_MPIEXEC)
   run_failing("was built for .*but MPI_C is that of" ${CMAKE_COMMAND} -S "${SOURCE_DIR}" -B "${WORK_DIR}/other" -G "${GENERATOR}"
@@ -110,11 +116,6 @@ endforeach()
 unset(ENV{PKG_CONFIG_PATH})
 set(ENV{HOME} "${WORK_DIR}/home")
 set(ENV{PATH} "${WORK_DIR}/bin:$ENV{PATH}")
-# What a machine with few cores, on which root runs the tests, needs of Open MPI.
-set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
-set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
-set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
-set(ENV{OMPI_MCA_mpi_yield_when_idle} 1)
 foreach(page IN LISTS PAGES)
   get_filename_component(name "${page}" NAME_WE)
   run(${PYTHON} "${CMAKE_CURRENT_LIST_DIR}/page.py" "${page}" "${WORK_DIR}/page_${name}")
