@@ -26,21 +26,20 @@ int run(const char* call, Where where, const Operation& operation) noexcept {
         communicator_of(where),
         [&](const Topology& topology) {
           check_buffers(operation.buffers.send, operation.buffers.receive);
-          return operation.describe(topology);
+          return operation.types(topology);
         },
         operation.sizes, operation.arguments, operation.buffers);
   });
 }
 
-/// `make(checked)` makes the request, where `checked` is the operation's description behind all checks of arguments.
+/// `make(check)` makes the request, where `check` is to be called before the arguments are described.
 template <class Where, class Make>
 int make_request(const char* call, Where where, LNW_Request* request, const Operation& operation,
                  const Make& make) noexcept {
   return guarded(call, where, [&] {
-    auto made = make([&](const Topology& topology) {
+    auto made = make([&] {
       require_pointer(request, "request");
       check_buffers(operation.buffers.send, operation.buffers.receive);
-      return operation.describe(topology);
     });
     *request = handle_of(std::move(made));
   });
@@ -55,7 +54,11 @@ int make_nonblocking(const char* call, Where where, LNW_Request* request, const 
   };
   // Without `request` the arguments must be looked at, whatever they are.
   const SizesOf& sizes = request != nullptr ? operation.sizes : unknown_arguments;
-  return make_request(call, where, request, operation, [&](const Describe& checked) {
+  return make_request(call, where, request, operation, [&](const auto& check) {
+    const DescribeTypes checked = [&](const Topology& topology) {
+      check();
+      return operation.types(topology);
+    };
     const ArgumentLists& arguments = request != nullptr ? operation.arguments : ArgumentLists{};
     return Request::make_nonblocking(communicator_of_nonblocking(where), checked, sizes, arguments, operation.buffers);
   });
@@ -64,7 +67,11 @@ int make_nonblocking(const char* call, Where where, LNW_Request* request, const 
 template <class Where>
 int make_persistent(const char* call, Where where, MPI_Info info, LNW_Request* request,
                     const Operation& operation) noexcept {
-  return make_request(call, where, request, operation, [&](const Describe& checked) {
+  return make_request(call, where, request, operation, [&](const auto& check) {
+    const Describe checked = [&](const Topology& topology) {
+      check();
+      return operation.describe(topology);
+    };
     return Request::make(communicator_of(where), info, checked,
                          operation.bind ? std::optional(operation.buffers) : std::nullopt);
   });

@@ -84,7 +84,7 @@ void FixedOperation::check(Communicator& communicator, const Describe& describe,
 std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Progress progress) const {
   return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, progress)
                 : std::make_unique<NonblockingExchange>(order_, plan_, buffers, glance_at(buffers, *plan_, device_use_),
-                                                        progress);
+                                                        nullptr, progress);
 }
 
 FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const Communicator::FixedKey& key,

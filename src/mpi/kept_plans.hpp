@@ -26,10 +26,14 @@ struct CallKey {
 /// The plan of a call, and its bindings to the buffers of the last calls.
 class KeptPlan {
  public:
-  KeptPlan(std::shared_ptr<const Plan> plan, std::string strategy, const DeviceUse& device_use);
+  /// `elements` and `typed`: of a plan of datatypes; otherwise null.
+  KeptPlan(std::shared_ptr<const Plan> plan, std::string strategy, const DeviceUse& device_use,
+           std::shared_ptr<MessageElements> elements, std::shared_ptr<const TypedPattern> typed);
 
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
   [[nodiscard]] const std::string& strategy() const { return strategy_; }
+  [[nodiscard]] const std::shared_ptr<MessageElements>& elements() const { return elements_; }
+  [[nodiscard]] const std::shared_ptr<const TypedPattern>& typed() const { return typed_; }
 
   /// For one exchange, which is the only one that uses it. `bound` is null where somebody else does so, or where what
   /// it takes is too much to be kept.
@@ -49,6 +53,8 @@ class KeptPlan {
  private:
   std::shared_ptr<const Plan> plan_;
   std::string strategy_;
+  std::shared_ptr<MessageElements> elements_;
+  std::shared_ptr<const TypedPattern> typed_;
   std::optional<BoundPlan> bound_;
   std::atomic<bool> in_use_{false};
 };

@@ -45,10 +45,12 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
 }
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
-                                         Buffers buffers, const BufferMemory& where, Progress progress)
+                                         Buffers buffers, const BufferMemory& where,
+                                         std::shared_ptr<MessageElements> elements, Progress progress)
     : order_(std::move(order)),
       ticket_(order_->take_ticket()),
       plan_(std::move(plan)),
+      elements_(std::move(elements)),
       buffers_(buffers),
       where_(where) {
   begin(progress);
@@ -61,7 +63,10 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
 }
 
 void NonblockingExchange::begin(Progress progress) {
-  if (order_->is_turn_of(ticket_)) start();
+  if (order_->is_turn_of(ticket_))
+    start();
+  else if (elements_)
+    elements_->keep_types();
   if (bound_ || progress == Progress::by_thread || executor_ == nullptr || !executor_->independent())
     activity_.list(*this, progress);
   activity_.begin();
@@ -69,7 +74,7 @@ void NonblockingExchange::begin(Progress progress) {
 
 void NonblockingExchange::start() {
   try {
-    P2PTransport transport(order_->comm()->get(), order_->tag());
+    P2PTransport transport(order_->comm()->get(), order_->tag(), elements_.get());
     executor_ =
         bound_ ? &bound_->bind(buffers_, transport) : &own_.emplace(plan_, buffers_, where_, transport, nullptr);
     executor_->start();

@@ -10,6 +10,7 @@
 #include "exec/progress.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/device_support.hpp"
+#include "transport/elements.hpp"
 
 namespace laneway {
 
@@ -68,8 +69,10 @@ class BoundPlan {
 /// An exchange that runs once. Started where it is made, unless its turn comes later.
 class NonblockingExchange final : public Progressive {
  public:
+  /// `elements`: of a plan of datatypes; otherwise null.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
-                      const BufferMemory& where, Progress progress = Progress::in_calls);
+                      const BufferMemory& where, std::shared_ptr<MessageElements> elements = nullptr,
+                      Progress progress = Progress::in_calls);
   /// Exchanges of a bound plan come one after another.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
                       Progress progress = Progress::in_calls);
@@ -90,7 +93,8 @@ class NonblockingExchange final : public Progressive {
   std::shared_ptr<StartOrder> order_;
   std::int64_t ticket_;
   std::shared_ptr<const Plan> plan_;
-  std::shared_ptr<BoundPlan> bound_;  // or null
+  std::shared_ptr<MessageElements> elements_;  // or null
+  std::shared_ptr<BoundPlan> bound_;           // or null
   Buffers buffers_;
   BufferMemory where_;  // of a plan that is not bound
   std::optional<Executor> own_;

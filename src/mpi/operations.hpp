@@ -112,6 +112,8 @@ struct TypedEdge {
   std::int64_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::shared_ptr<const TypeMap> map;
+
+  [[nodiscard]] std::int64_t bytes() const { return count * map->ranges.bytes(); }
 };
 
 struct TypedPattern {

@@ -17,6 +17,7 @@
 #include "mpi/routes.hpp"
 #include "mpi/share_memory.hpp"
 #include "mpi/tuning.hpp"
+#include "mpi/typed_plan.hpp"
 #include "setup/planner.hpp"
 #include "transport/p2p.hpp"
 
@@ -28,7 +29,13 @@ namespace {
 struct Chosen {
   std::shared_ptr<const Plan> plan;
   std::string strategy = "direct";
+  std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters
+  std::shared_ptr<const TypedPattern> typed = {};  ///< then
 };
+
+Describe described_by(const DescribeTypes& types) {
+  return [&types](const Topology& topology) { return describe(types(topology)); };
+}
 
 /// Null if the operation is not under the promise of fixed counts.
 FixedOperation* find_fixed(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
@@ -45,19 +52,25 @@ FixedOperation* find_fixed(Communicator& communicator, const Describe& describe,
 enum class Call : std::uint8_t { blocking, nonblocking };
 
 /// What a call that has agreed on nothing may use.
-Chosen choose_plan(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of, Call call) {
-  const RankPattern pattern = describe(communicator.topology());
+Chosen choose_plan(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of, Buffers buffers,
+                   Call call) {
+  TypedPattern typed = types(communicator.topology());
   if (communicator.routes) {
     const Sizes sizes = sizes_of();
-    const std::vector<Edge>& edges = pattern.out.empty() ? pattern.in : pattern.out;
+    const std::vector<TypedEdge>& edges = typed.out.empty() ? typed.in : typed.out;
     if (sizes.uniform) {
-      const std::int64_t bytes = edges.empty() ? sizes.bytes : edges.front().ranges.bytes();
+      const std::int64_t bytes = edges.empty() ? sizes.bytes : edges.front().bytes();
       if (call == Call::blocking) communicator.routes->prepare(communicator, *sizes.uniform, bytes);
-      const Routes::Routed routed = communicator.routes->plan(*sizes.uniform, pattern, bytes);
-      if (routed.plan) return {routed.plan, std::string(routed.strategy)};
+      const Routes::Routed routed = communicator.routes->plan(*sizes.uniform, describe(typed), bytes);
+      if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
     }
   }
-  return {std::make_shared<const Plan>(plan_direct(communicator.rank(), pattern))};
+  if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers)) {
+    Chosen chosen{.plan = std::move(planned->plan), .elements = std::move(planned->elements)};
+    if (chosen.elements) chosen.typed = std::make_shared<const TypedPattern>(std::move(typed));
+    return chosen;
+  }
+  return {.plan = std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(typed)))};
 }
 
 }  // namespace
@@ -70,7 +83,7 @@ DeviceUse device_use(Communicator& communicator) {
 }
 
 /// That of an earlier call with the same arguments, or a new one, which is kept.
-std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const Describe& describe,
+std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const DescribeTypes& types,
                                     const SizesOf& sizes_of, const ArgumentLists& arguments, Buffers buffers,
                                     Call call) {
   const auto key = [&] {
@@ -80,9 +93,11 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     check_buffers(buffers.send, buffers.receive);
     return known;
   }
-  Chosen chosen = choose_plan(communicator, describe, sizes_of, call);
-  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator));
-  communicator.kept_plans->keep(key(), communicator.topology(), plan);
+  Chosen chosen = choose_plan(communicator, types, sizes_of, buffers, call);
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator),
+                                         std::move(chosen.elements), std::move(chosen.typed));
+  // Plans of datatypes are for buffers in the host's memory.
+  if (!plan->elements() || !may_have_devices()) communicator.kept_plans->keep(key(), communicator.topology(), plan);
   return plan;
 }
 
@@ -135,9 +150,10 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
   return request;
 }
 
-std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Describe& describe,
+std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const DescribeTypes& types,
                                                    const SizesOf& sizes_of, const ArgumentLists& arguments,
                                                    Buffers buffers) {
+  const Describe describe = described_by(types);
   const Progress progress = provide_progress(communicator.call_hints().progress);
   if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers)) {
     std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
@@ -147,11 +163,13 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
   }
   const std::shared_ptr<StartOrder>& order = communicator.start_order();
   const std::shared_ptr<KeptPlan> kept =
-      find_plan(communicator, *order->comm(), describe, sizes_of, arguments, buffers, Call::nonblocking);
+      find_plan(communicator, *order->comm(), types, sizes_of, arguments, buffers, Call::nonblocking);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), kept->plan(),
                                                Reasons{.strategy = kept->strategy()}, Region{}));
+  request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, request->plan_, buffers, laneway::glance_at(buffers, *request->plan_, device_use(communicator)), progress);
+      order, request->plan_, buffers, laneway::glance_at(buffers, *request->plan_, device_use(communicator)),
+      kept->elements(), progress);
   return request;
 }
 
@@ -261,20 +279,27 @@ Statistics Request::statistics() const {
   return total;
 }
 
-void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
+void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
                   const ArgumentLists& arguments, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers))
+  if (const FixedOperation* const fixed = find_fixed(communicator, described_by(types), sizes_of, buffers))
     return fixed->start(buffers, Progress::in_calls)->wait();
   const std::shared_ptr<KeptPlan> kept =
-      find_plan(communicator, *priv, describe, sizes_of, arguments, buffers, Call::blocking);
-  P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
+      find_plan(communicator, *priv, types, sizes_of, arguments, buffers, Call::blocking);
+  P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
   const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
   Exchange exchange(kept->plan(), buffers, where, transport, Progress::in_calls, nullptr);
   exchange.start();
   exchange.wait();
+}
+
+const Plan& Request::plan() const {
+  if (exchange_) return exchange_->executor().plan();
+  if (!typed_) return *plan_;
+  if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
+  return *plan_as_bytes_;
 }
 
 }  // namespace laneway

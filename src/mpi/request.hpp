@@ -51,7 +51,7 @@ class Request {
   static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers);
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
-  static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Describe& describe,
+  static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const DescribeTypes& types,
                                                    const SizesOf& sizes_of, const ArgumentLists& arguments,
                                                    Buffers buffers);
   Request(const Request&) = delete;
@@ -97,8 +97,8 @@ class Request {
   [[nodiscard]] Rank rank() const { return comm_->rank(); }
   [[nodiscard]] const std::string& strategy() const { return reasons_.strategy; }
   [[nodiscard]] const Reasons& reasons() const { return reasons_; }
-  /// As it is run with the buffers that it has now.
-  [[nodiscard]] const Plan& plan() const { return exchange_ ? exchange_->executor().plan() : *plan_; }
+  /// As it is run with the buffers that it has now; where MPI gathers and scatters, as if this library did.
+  [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Statistics statistics() const;
 
   /// Calls the error handler of the user's communicator or, once that is gone, the one it had when the request was
@@ -131,6 +131,8 @@ class Request {
   DeviceUse device_use_;
   Progress progress_ = Progress::in_calls;
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const TypedPattern> typed_;          // of what MPI gathers and scatters
+  mutable std::unique_ptr<const Plan> plan_as_bytes_;  // of that, once asked for
   std::shared_ptr<NodeMemory> memory_;
   StagingArena* arena_ = nullptr;  // of memory_
   bool claimed_ = false;
@@ -141,7 +143,7 @@ class Request {
 };
 
 /// Runs the operation once.
-void run_blocking(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
+void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
                   const ArgumentLists& arguments, Buffers buffers);
 
 }  // namespace laneway

@@ -25,6 +25,10 @@ void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
 
 }  // namespace
 
+int direct_channel(int n) {
+  return (n * stages_of_pair + static_cast<int>(Stage::direct)) % own_channels;
+}
+
 std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to) {
   LANEWAY_ASSERT(1, from.bytes() == to.bytes());
   std::vector<CopyRun> runs;

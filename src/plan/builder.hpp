@@ -39,6 +39,9 @@ struct Grouping {
 /// own.
 inline constexpr int most_under_way = own_channels / 4;
 
+/// The channel of the n-th direct message between two ranks, counted from 0.
+[[nodiscard]] int direct_channel(int n);
+
 /// Pairs the bytes of two lists of equal length.
 [[nodiscard]] std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "transport/elements.hpp"
 
 namespace laneway {
 
@@ -47,19 +49,22 @@ namespace {
   throw MessageError(static_cast<int>(index), text_of(mpi_class), mpi_class);
 }
 
-/// A datatype of `bytes` contiguous bytes where they do not fit into an int count; MPI_DATATYPE_NULL where they do.
+/// A datatype of so many elements where their number does not fit into an int; MPI_DATATYPE_NULL where it does.
 class LargeType {
  public:
-  explicit LargeType(std::int64_t bytes) {
-    if (bytes <= INT_MAX) return;
+  LargeType(std::int64_t count, MPI_Datatype element) {
+    if (count <= INT_MAX) return;
     constexpr std::int64_t chunk = 1 << 30;
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    check_mpi(MPI_Type_get_extent(element, &lower, &extent), "MPI_Type_get_extent");
     MPI_Datatype chunk_type = MPI_DATATYPE_NULL;
     MPI_Datatype chunks = MPI_DATATYPE_NULL;
-    check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), MPI_BYTE, &chunk_type), "MPI_Type_contiguous");
-    check_mpi(MPI_Type_contiguous(static_cast<int>(bytes / chunk), chunk_type, &chunks), "MPI_Type_contiguous");
-    int lengths[2] = {1, static_cast<int>(bytes % chunk)};
-    MPI_Aint displacements[2] = {0, static_cast<MPI_Aint>(bytes / chunk * chunk)};
-    MPI_Datatype types[2] = {chunks, MPI_BYTE};
+    check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), element, &chunk_type), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), chunk_type, &chunks), "MPI_Type_contiguous");
+    int lengths[2] = {1, static_cast<int>(count % chunk)};
+    MPI_Aint displacements[2] = {0, static_cast<MPI_Aint>(count / chunk * chunk * extent)};
+    MPI_Datatype types[2] = {chunks, element};
     check_mpi(MPI_Type_create_struct(2, lengths, displacements, types, &type_), "MPI_Type_create_struct");
     check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
     MPI_Type_free(&chunks);
@@ -98,14 +103,16 @@ std::int64_t claimed_bytes(std::int64_t bytes) {
 
 class P2PEndpoint final : public Endpoint {
  public:
-  P2PEndpoint(MPI_Comm comm, int tag_base, std::span<const Message> messages) : comm_(comm) {
+  /// `elements` may be null.
+  P2PEndpoint(MPI_Comm comm, int tag_base, std::span<const Message> messages, const MessageElements* elements)
+      : comm_(comm) {
     one_by_one_ = messages.size() <= 2 && std::all_of(messages.begin(), messages.end(), [](const Message& message) {
                     return message.bytes <= short_bytes;
                   });
     requests_.reserve(messages.size());
     starts_.reserve(messages.size());
     try {
-      make_requests(tag_base, messages);
+      make_requests(tag_base, messages, elements);
     } catch (...) {
       free_requests();
       throw;
@@ -248,19 +255,26 @@ class P2PEndpoint final : public Endpoint {
     bool in_user_buffer;
   };
 
-  void make_requests(int tag_base, std::span<const Message> messages) {
+  void make_requests(int tag_base, std::span<const Message> messages, const MessageElements* elements) {
+    std::size_t sends = 0;
+    std::size_t receives = 0;
     for (const Message& message : messages) {
+      const Elements own = elements == nullptr ? Elements{}
+                           : message.is_send   ? elements->sends()[sends++]
+                                               : elements->receives()[receives++];
+      const bool typed = own.type != MPI_DATATYPE_NULL;
       starts_.push_back({0, static_cast<int>(std::min<std::int64_t>(message.bytes, INT_MAX)), message.peer,
                          tag_base + message.channel, message.data, message.is_send, message.in_user_buffer});
-      if (message.is_send && message.bytes <= (simulated ? INT_MAX : inline_send_bytes)) {
+      if (message.is_send && !typed && message.bytes <= (simulated ? INT_MAX : inline_send_bytes)) {
         requests_.push_back(MPI_REQUEST_NULL);
         continue;
       }
-      const std::int64_t bytes = message.is_send ? message.bytes : claimed_bytes(message.bytes);
-      const LargeType large(bytes);
+      const MPI_Datatype element = typed ? own.type : MPI_BYTE;
+      const std::int64_t length = typed ? own.count : message.is_send ? message.bytes : claimed_bytes(message.bytes);
+      const LargeType large(length, element);
       const bool is_large = large.get() != MPI_DATATYPE_NULL;
-      const MPI_Datatype type = is_large ? large.get() : MPI_BYTE;
-      const int count = is_large ? 1 : static_cast<int>(bytes);
+      const MPI_Datatype type = is_large ? large.get() : element;
+      const int count = is_large ? 1 : static_cast<int>(length);
       const int tag = tag_base + message.channel;
       MPI_Request request = MPI_REQUEST_NULL;
       if (message.is_send)
@@ -318,7 +332,27 @@ class P2PEndpoint final : public Endpoint {
 }  // namespace
 
 std::unique_ptr<Endpoint> P2PTransport::bind(std::span<const Message> messages) {
-  return std::make_unique<P2PEndpoint>(comm_, tag_base_, messages);
+  return std::make_unique<P2PEndpoint>(comm_, tag_base_, messages, elements_);
+}
+
+MessageElements::~MessageElements() {
+  if (kept_.empty() || mpi_is_finalized()) return;
+  for (MPI_Datatype& type : kept_) MPI_Type_free(&type);
+}
+
+void MessageElements::keep_types() {
+  if (!kept_.empty()) return;
+  std::map<MPI_Datatype, MPI_Datatype> copies;
+  for (std::vector<Elements>* list : {&sends_, &receives_})
+    for (Elements& elements : *list) {
+      if (elements.type == MPI_DATATYPE_NULL) continue;
+      MPI_Datatype& copy = copies.try_emplace(elements.type, MPI_DATATYPE_NULL).first->second;
+      if (copy == MPI_DATATYPE_NULL) {
+        check_mpi(MPI_Type_dup(elements.type, &copy), "MPI_Type_dup");
+        kept_.push_back(copy);
+      }
+      elements.type = copy;
+    }
 }
 
 }  // namespace laneway

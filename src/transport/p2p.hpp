@@ -26,16 +26,21 @@ inline constexpr bool arrays_return_errors = simulated;
 /// Destructors that may run later must call nothing else of MPI then.
 [[nodiscard]] bool mpi_is_finalized();
 
+class MessageElements;
+
 /// MPI point-to-point messages on `comm`, channel c on tag `tag_base + c`; persistent except for the smallest sends.
 /// `comm` must return errors and outlive the endpoints. Messages may be larger than 2^31 bytes.
 class P2PTransport final : public Transport {
  public:
-  P2PTransport(MPI_Comm comm, int tag_base) : comm_(comm), tag_base_(tag_base) {}
+  /// `elements`, if given, must outlive the transport, but not the endpoints.
+  P2PTransport(MPI_Comm comm, int tag_base, const MessageElements* elements = nullptr)
+      : comm_(comm), tag_base_(tag_base), elements_(elements) {}
   std::unique_ptr<Endpoint> bind(std::span<const Message> messages) override;
 
  private:
   MPI_Comm comm_;
   int tag_base_;
+  const MessageElements* elements_;
 };
 
 }  // namespace laneway

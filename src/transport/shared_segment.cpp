@@ -42,8 +42,8 @@ void check_allowed() {
 void check_file_size(std::size_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
-    fail(EFBIG, "RLIMIT_FSIZE is " + std::to_string(limit.rlim_cur) + " bytes, shared memory needs " +
-                    std::to_string(bytes));
+    fail(EFBIG,
+         "RLIMIT_FSIZE is " + std::to_string(limit.rlim_cur) + " bytes, shared memory needs " + std::to_string(bytes));
 }
 
 int create_memory() {
@@ -97,8 +97,8 @@ SharedSegment::SharedSegment() {
 SharedSegment::SharedSegment(const Address& address) : token_(address.token) {
   check_allowed();
   const std::string path = "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
-  // In another PID namespace the numbers are those of a stranger. Merely opening what it has can have effects, such as on
-  // a terminal or a watchdog.
+  // In another PID namespace the numbers are those of a stranger. Merely opening what it has can have effects, such as
+  // on a terminal or a watchdog.
   if (!is_shared_segment(path)) fail(ESRCH, path + " is another process's");
   descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor_ < 0) fail(path);

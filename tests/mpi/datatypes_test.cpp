@@ -1,8 +1,10 @@
 // Datatypes: the bytes that type_map names, and their order, are those that MPI packs; gaps are never written.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <new>
 #include <set>
 
 #include "core/error.hpp"
@@ -41,7 +43,23 @@ void hand_out(const MPI_Datatype* types, Count count) {
   if (handles.counted) handles.handed_out += static_cast<int>(std::count_if(types, types + count, is_derived));
 }
 
+/// By new, in this process.
+std::size_t allocated_bytes = 0;
+
 }  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  allocated_bytes += bytes;
+  void* const memory = std::malloc(std::max<std::size_t>(bytes, 1));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int types, int* integer, MPI_Aint* address,
                           MPI_Datatype* inner) {
@@ -704,6 +722,102 @@ TEST_F(DatatypesTest, InnerTypesAreFreed) {
       handles.unheard_of = MPI_DATATYPE_NULL;
     }
   EXPECT_GT(handed_out, 20);
+}
+
+/// {int; double; char} with gaps: two blocks each.
+Type spaced_struct() {
+  const std::array<int, 3> lengths{1, 1, 1};
+  const std::array<MPI_Aint, 3> places{0, 8, 16};
+  const std::array<MPI_Datatype, 3> types{MPI_INT, MPI_DOUBLE, MPI_CHAR};
+  MPI_Datatype inner = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+  EXPECT_MPI(MPI_Type_create_struct(3, lengths.data(), places.data(), types.data(), &inner));
+  EXPECT_MPI(MPI_Type_create_resized(inner, 0, 24, &type));
+  EXPECT_MPI(MPI_Type_free(&inner));
+  Type owner = Type::made(type, "{int; double; char}");
+  owner.commit();
+  return owner;
+}
+
+TEST_F(DatatypesTest, CallsThatRunOnceAllocateNothingForElements) {
+  const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+  const Type type = spaced_struct();
+  const auto allocated_for = [&](int elements, bool blocking) {
+    std::vector<std::byte> send(static_cast<std::size_t>(48 * elements)), receive(send.size());
+    const std::size_t before = allocated_bytes;
+    if (blocking) {
+      EXPECT_MPI(
+          LNW_Neighbor_alltoall(send.data(), elements, type.get(), receive.data(), elements, type.get(), ring.get()));
+    } else {
+      LNW_Request request = LNW_REQUEST_NULL;
+      EXPECT_MPI(LNW_Ineighbor_alltoall(send.data(), elements, type.get(), receive.data(), elements, type.get(),
+                                        ring.get(), &request));
+      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    return allocated_bytes - before;
+  };
+  for (const bool blocking : {true, false}) {
+    (void)allocated_for(1, blocking);
+    EXPECT_EQ(allocated_for(20000, blocking), allocated_for(10, blocking)) << (blocking ? "blocking" : "nonblocking");
+  }
+}
+
+TEST_F(DatatypesTest, TypesMayBeFreedBeforeTheMessagesStart) {
+  // The first call on a communicator begins to duplicate it, and nothing starts before that is done.
+  for (int n = 0; n < 3; ++n) {
+    const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+    std::vector<int> send(24), receive(24, -1), expected(24, -1);
+    const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+    for (int i = 0; i < 24; ++i) send[static_cast<std::size_t>(i)] = 100 * rank() + i;
+    for (int i = 0; i < 4; ++i) {
+      expected[static_cast<std::size_t>(3 * i)] = 100 * left + 3 * i;
+      expected[static_cast<std::size_t>(12 + 3 * i)] = 100 * right + 12 + 3 * i;
+    }
+    MPI_Datatype vector = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+    EXPECT_MPI(MPI_Type_vector(4, 1, 3, MPI_INT, &vector));
+    EXPECT_MPI(MPI_Type_create_resized(vector, 0, 48, &type));
+    EXPECT_MPI(MPI_Type_commit(&type));
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Ineighbor_alltoall(send.data(), 1, type, receive.data(), 1, type, ring.get(), &request));
+    EXPECT_MPI(MPI_Type_free(&vector));
+    EXPECT_MPI(MPI_Type_free(&type));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    // Two edges between two ranks are paired in order, so what goes right arrives from the left.
+    EXPECT_EQ(receive, size() == 1 ? receive : expected);
+  }
+}
+
+TEST_F(DatatypesTest, OneSideByBytesTheOtherByDatatype) {
+  // Receive places that overlap need bytes, so some ranks here use them, with partners that do not.
+  const Comm ring = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+  const Type type = spaced_struct();
+  constexpr int elements = 50;
+  std::vector<unsigned char> send(2 * 24 * elements);
+  Random random(static_cast<unsigned>(rank() + 3));
+  for (unsigned char& byte : send) byte = static_cast<unsigned char>(random() % 200);
+  const bool overlaps = rank() % 2 == 0;
+  const std::array<int, 2> counts{elements, elements};
+  const std::array<int, 2> send_places{0, elements}, places{0, overlaps ? 1 : elements};
+  std::vector<unsigned char> receive(send.size(), 0xee), expected = receive;
+  const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+  for (int edge = 0; edge < 2; ++edge) {
+    const int to = edge == 0 ? right : left, from = edge == 0 ? left : right;
+    MPI_Sendrecv(send.data() + 24 * send_places[static_cast<std::size_t>(edge)], elements, type.get(), to, edge,
+                 expected.data() + 24 * places[static_cast<std::size_t>(edge)], elements, type.get(), from, edge,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  const auto check = [&](const char* what) {
+    EXPECT_EQ(receive, expected) << what;
+    std::fill(receive.begin(), receive.end(), static_cast<unsigned char>(0xee));
+  };
+  EXPECT_MPI(LNW_Neighbor_alltoallv(send.data(), counts.data(), send_places.data(), type.get(), receive.data(),
+                                    counts.data(), places.data(), type.get(), ring.get()));
+  check("blocking");
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Ineighbor_alltoallv(send.data(), counts.data(), send_places.data(), type.get(), receive.data(),
+                                     counts.data(), places.data(), type.get(), ring.get(), &request));
+  EXPECT_FALSE(plan_text(request).empty());
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  check("nonblocking");
 }
 
 TEST_F(DatatypesTest, ADerivedTypeIsReadOnce) {
