@@ -25,6 +25,18 @@ Comb comb_of(const Run& run) {
           run.count > 1 ? std::abs(run.stride) : 0};
 }
 
+/// A comb of a run's blocks; if the run is repeated, of all that lies between its first and its last block. Nothing
+/// where blocks may overlap.
+std::optional<Comb> comb_of(const Run& run, const Repeat& repeat) {
+  const Comb once = comb_of(run);
+  if (once.stride != 0 ? once.stride < run.bytes : run.count > 1) return std::nullopt;
+  if (repeat.count == 1) return once;
+  const std::int64_t last = (repeat.count - 1) * repeat.stride;
+  const Comb all{once.begin + std::min(last, std::int64_t{0}), once.end + std::max(last, std::int64_t{0}),
+                 once.end - once.begin, std::abs(repeat.stride)};
+  return all.stride < all.bytes ? std::nullopt : std::optional(all);
+}
+
 /// Combs that lie in each other's gaps: all of one stride, so that where they begin modulo that tells them apart.
 class Interleaved {
  public:
@@ -66,21 +78,29 @@ Range hull(const RangeList& list) {
   if (list.empty()) return {};
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = std::numeric_limits<std::int64_t>::min();
-  for (const Run& run : list.runs()) {
-    const Comb comb = comb_of(run);
-    begin = std::min(begin, comb.begin);
-    end = std::max(end, comb.end);
-  }
+  list.for_each_repeat([&](const Repeat& repeat) {
+    const std::int64_t last = (repeat.count - 1) * repeat.stride;
+    for (const Run& run : repeat.runs) {
+      const Comb comb = comb_of(run);
+      begin = std::min(begin, comb.begin + std::min(last, std::int64_t{0}));
+      end = std::max(end, comb.end + std::max(last, std::int64_t{0}));
+    }
+  });
   return {begin, end - begin};
 }
 
 bool surely_disjoint(std::span<const RangeList* const> lists) {
   std::vector<Comb> combs;
+  bool apart = true;
   for (const RangeList* list : lists)
-    for (const Run& run : list->runs()) {
-      combs.push_back(comb_of(run));
-      if (combs.back().stride != 0 ? combs.back().stride < run.bytes : run.count > 1) return false;
-    }
+    list->for_each_repeat([&](const Repeat& repeat) {
+      for (const Run& run : repeat.runs) {
+        const std::optional<Comb> comb = comb_of(run, repeat);
+        apart = apart && comb;
+        if (comb) combs.push_back(*comb);
+      }
+    });
+  if (!apart) return false;
   std::sort(combs.begin(), combs.end(), [](const Comb& a, const Comb& b) { return a.begin < b.begin; });
   std::optional<Interleaved> open;
   for (const Comb& comb : combs) {

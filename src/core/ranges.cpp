@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <span>
 #include <utility>
 
+#include "core/disjoint.hpp"
 #include "core/error.hpp"
 
 namespace laneway {
@@ -19,11 +21,25 @@ RangeList RangeList::from_indices(std::span<const std::int64_t> indices, std::in
   return list;
 }
 
+std::int64_t Repeat::bytes() const {
+  std::int64_t bytes = 0;
+  for (const Run& run : runs) bytes += run.bytes * run.count;
+  return bytes;
+}
+
 void RangeList::append(Range range) {
   LANEWAY_ASSERT(1, range.bytes >= 0);
   if (range.bytes == 0) return;
   bytes_ += range.bytes;
   while (!runs_.empty()) {
+    if (ends_with_group()) {
+      const Group& group = groups_.back();
+      const Run& run = runs_.back();
+      const std::int64_t end = run.offset + (group.count - 1) * group.stride + (run.count - 1) * run.stride + run.bytes;
+      if (range.offset != end) break;
+      take_apart_last_repetition();
+      continue;
+    }
     Run& last = runs_.back();
     const std::int64_t last_offset = last.offset + (last.count - 1) * last.stride;
     if (range.offset == last_offset + last.bytes) {
@@ -66,69 +82,253 @@ void RangeList::append(const Run& run) {
 }
 
 void RangeList::append(const RangeList& other, std::int64_t shift) {
-  for (Run run : other.runs_) {
-    run.offset += shift;
-    append(run);
+  other.for_each_repeat([&](const Repeat& repeat) { append_group(repeat, shift); });
+}
+
+/// The last time of the last group as runs that are in none.
+void RangeList::take_apart_last_repetition() {
+  Group& group = groups_.back();
+  const std::size_t first = group.first;
+  const std::size_t runs = group.runs;
+  const std::int64_t shift = (group.count - 1) * group.stride;
+  if (--group.count == 1) groups_.pop_back();
+  runs_.reserve(runs_.size() + runs);
+  for (std::size_t run = 0; run < runs; ++run) {
+    runs_.push_back(runs_[first + run]);
+    runs_.back().offset += shift;
   }
+}
+
+void RangeList::append_group(const Repeat& repeat, std::int64_t shift) {
+  if (repeat.count == 1) {
+    for (Run run : repeat.runs) {
+      run.offset += shift;
+      append(run);
+    }
+    return;
+  }
+  const std::int64_t bytes = repeat.bytes() * repeat.count;
+  const auto same = [&](const Run& known, const Run& run, std::int64_t by) {
+    return known == Run{run.offset + by, run.bytes, run.stride, run.count};
+  };
+  if (ends_with_group() && groups_.back().stride == repeat.stride && groups_.back().runs == repeat.runs.size()) {
+    Group& last = groups_.back();
+    const std::int64_t by = shift - last.count * last.stride;
+    if (std::equal(repeat.runs.begin(), repeat.runs.end(), runs_.begin() + static_cast<std::ptrdiff_t>(last.first),
+                   [&](const Run& run, const Run& known) { return same(known, run, by); })) {
+      last.count += repeat.count;
+      bytes_ += bytes;
+      return;
+    }
+  }
+  // What adjoins the list's last block is joined to it.
+  const RangeList* const self = this;
+  const std::int64_t begin = repeat.runs.front().offset + shift;
+  std::int64_t end = begin + 1;
+  if (!self->runs_.empty()) {
+    const Run& run = runs_.back();
+    end = run.offset + (run.count - 1) * run.stride + run.bytes +
+          (ends_with_group() ? (groups_.back().count - 1) * groups_.back().stride : 0);
+  }
+  if (begin == end) {
+    append_group({repeat.runs, 0, 1}, shift);
+    append_group({repeat.runs, repeat.stride, repeat.count - 1}, shift + repeat.stride);
+    return;
+  }
+  groups_.push_back({runs_.size(), repeat.runs.size(), repeat.stride, repeat.count});
+  runs_.reserve(runs_.size() + repeat.runs.size());
+  for (Run run : repeat.runs) {
+    run.offset += shift;
+    runs_.push_back(run);
+  }
+  bytes_ += bytes;
+}
+
+void RangeList::append_repeated(const RangeList& list, std::int64_t count, std::int64_t stride, std::int64_t offset) {
+  if (count <= 0 || list.empty()) return;
+  if (count == 1) {
+    append(list, offset);
+    return;
+  }
+  if (list.groups_.empty() && list.runs_.size() == 1) {
+    Run run = list.runs_.front();
+    run.offset += offset;
+    if (run.count == 1) {
+      append(Run{run.offset, run.bytes, stride, count});
+      return;
+    }
+    if (stride == run.count * run.stride) {
+      run.count *= count;
+      append(run);
+      return;
+    }
+  }
+  if (!list.groups_.empty()) {
+    const auto written = static_cast<std::int64_t>(list.runs_.size() + list.groups_.size());
+    if (list.blocks() > written * count) {
+      for (std::int64_t i = 0; i < count; ++i) append(list, offset + i * stride);
+      return;
+    }
+    RangeList flat;
+    list.for_each([&](Range range) { flat.append(range); });
+    append_repeated(flat, count, stride, offset);
+    return;
+  }
+  Run first = list.runs_.front();
+  Run last = list.runs_.back();
+  const Range last_block{last.offset + (last.count - 1) * last.stride, last.bytes};
+  if (last_block.end() != first.offset + stride) {
+    append_group({list.runs_, stride, count}, offset);
+    return;
+  }
+  // The last block of each time and the first one of the next are one.
+  RangeList between;
+  if (list.runs_.size() == 1) {
+    between.append(Run{first.offset + first.stride, first.bytes, first.stride, first.count - 2});
+  } else {
+    between.append(Run{first.offset + first.stride, first.bytes, first.stride, first.count - 1});
+    for (std::size_t run = 1; run + 1 < list.runs_.size(); ++run) between.append(list.runs_[run]);
+    between.append(Run{last.offset, last.bytes, last.stride, last.count - 1});
+  }
+  RangeList joined;
+  joined.append(Range{last_block.offset, last_block.bytes + first.bytes});
+  joined.append(between, stride);
+  append(Range{offset + first.offset, first.bytes});
+  append(between, offset);
+  append_repeated(joined, count - 1, stride, offset);
+  append(Range{offset + (count - 1) * stride + last_block.offset, last_block.bytes});
 }
 
 std::int64_t RangeList::blocks() const {
   std::int64_t blocks = 0;
-  for (const Run& run : runs_) blocks += run.count;
+  for_each_repeat([&](const Repeat& repeat) {
+    for (const Run& run : repeat.runs) blocks += run.count * repeat.count;
+  });
   return blocks;
 }
 
 std::optional<Range> RangeList::contiguous() const {
   if (runs_.empty()) return Range{};
-  if (runs_.size() == 1 && runs_[0].count == 1) return Range{runs_[0].offset, runs_[0].bytes};
+  if (runs_.size() == 1 && groups_.empty() && runs_[0].count == 1) return Range{runs_[0].offset, runs_[0].bytes};
   return std::nullopt;
 }
 
-RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes) const {
-  return slice(begin, bytes, 0, 0);
+RangeList::Item RangeList::after(const Item& item) const {
+  const Repeat own = repeat(item);
+  const bool is_group = item.group < groups_.size() && groups_[item.group].first == item.run;
+  return {item.run + own.runs.size(), item.group + (is_group ? 1 : 0), item.position + own.bytes() * own.count};
 }
 
-RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes, std::size_t first, std::int64_t position) const {
+/// Bytes [from, to) of a run.
+void RangeList::append_part(const Run& run, std::int64_t shift, std::int64_t from, std::int64_t to) {
+  const std::int64_t first_whole = (from + run.bytes - 1) / run.bytes;
+  const std::int64_t last_whole = to / run.bytes;
+  const auto part = [&](std::int64_t a, std::int64_t b) {
+    append(Range{run.offset + shift + (a / run.bytes) * run.stride + a % run.bytes, b - a});
+  };
+  if (first_whole > last_whole) {
+    part(from, to);
+    return;
+  }
+  if (from < first_whole * run.bytes) part(from, first_whole * run.bytes);
+  append(Run{run.offset + shift + first_whole * run.stride, run.bytes, run.stride, last_whole - first_whole});
+  if (last_whole * run.bytes < to) part(last_whole * run.bytes, to);
+}
+
+RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes) const {
+  return slice(begin, bytes, Item{});
+}
+
+RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes, Item item) const {
   LANEWAY_ASSERT(1, begin >= 0 && bytes >= 0 && begin + bytes <= bytes_);
   RangeList result;
   const std::int64_t end = begin + bytes;
-  for (const Run& run : std::span(runs_).subspan(first)) {
-    const std::int64_t run_end = position + run.bytes * run.count;
-    if (run_end > begin && position < end) {
-      const std::int64_t from = std::max(begin, position) - position;
-      const std::int64_t to = std::min(end, run_end) - position;
-      const std::int64_t first_whole = (from + run.bytes - 1) / run.bytes;
-      const std::int64_t last_whole = to / run.bytes;
-      auto part = [&](std::int64_t a, std::int64_t b) {
-        result.append(Range{run.offset + (a / run.bytes) * run.stride + a % run.bytes, b - a});
-      };
-      if (first_whole > last_whole) {
-        part(from, to);
-      } else {
-        if (from < first_whole * run.bytes) part(from, first_whole * run.bytes);
-        result.append(Run{run.offset + first_whole * run.stride, run.bytes, run.stride, last_whole - first_whole});
-        if (last_whole * run.bytes < to) part(last_whole * run.bytes, to);
+  for (; item.position < end; item = after(item)) {
+    const Repeat own = repeat(item);
+    const std::int64_t once = own.bytes();
+    const std::int64_t from = std::max(begin - item.position, std::int64_t{0});
+    const std::int64_t to = std::min(end - item.position, once * own.count);
+    if (from >= to) continue;
+    // Bytes [a, b) of the n-th time.
+    const auto part = [&](std::int64_t n, std::int64_t a, std::int64_t b) {
+      std::int64_t position = 0;
+      for (const Run& run : own.runs) {
+        const std::int64_t run_bytes = run.bytes * run.count;
+        const std::int64_t run_from = std::max(a - position, std::int64_t{0});
+        const std::int64_t run_to = std::min(b - position, run_bytes);
+        if (run_from < run_to) result.append_part(run, n * own.stride, run_from, run_to);
+        position += run_bytes;
       }
+    };
+    const std::int64_t first_whole = (from + once - 1) / once;
+    const std::int64_t last_whole = to / once;
+    if (first_whole > last_whole) {
+      part(last_whole, from - last_whole * once, to - last_whole * once);
+      continue;
     }
-    position = run_end;
-    if (position >= end) break;
+    if (from < first_whole * once) part(first_whole - 1, from - (first_whole - 1) * once, once);
+    if (first_whole < last_whole)
+      result.append_group({own.runs, own.stride, last_whole - first_whole}, first_whole * own.stride);
+    if (last_whole * once < to) part(last_whole, 0, to - last_whole * once);
   }
   return result;
 }
 
+bool operator==(const RangeList& a, const RangeList& b) {
+  if (a.bytes_ != b.bytes_) return false;
+  if (a.runs_ == b.runs_ && a.groups_ == b.groups_) return true;
+  if (a.groups_.empty() && b.groups_.empty()) return false;
+  bool equal = true;
+  for_each_pair(a, b, [&](std::int64_t at_a, std::int64_t at_b, std::int64_t) { equal = equal && at_a == at_b; });
+  return equal;
+}
+
 Slicer::Slicer(const RangeList& list) : list_(list) {
-  begin_.reserve(list.runs().size());
-  std::int64_t position = 0;
-  for (const Run& run : list.runs()) {
-    begin_.push_back(position);
-    position += run.bytes * run.count;
-  }
+  items_.reserve(list.runs_.size());
+  for (RangeList::Item item; item.run < list.runs_.size(); item = list.after(item)) items_.push_back(item);
 }
 
 RangeList Slicer::slice(std::int64_t begin, std::int64_t bytes) const {
-  const auto after = std::upper_bound(begin_.begin(), begin_.end(), begin);
-  if (after == begin_.begin()) return list_.slice(begin, bytes);
-  return list_.slice(begin, bytes, static_cast<std::size_t>(after - begin_.begin()) - 1, *std::prev(after));
+  const auto after = std::upper_bound(items_.begin(), items_.end(), begin,
+                                      [](std::int64_t at, const RangeList::Item& item) { return at < item.position; });
+  return list_.slice(begin, bytes, after == items_.begin() ? RangeList::Item{} : *std::prev(after));
+}
+
+void BlockCursor::next_block() {
+  used_ = 0;
+  if (++block_ < repeat_.runs[run_].count) return;
+  block_ = 0;
+  if (++run_ < repeat_.runs.size()) return;
+  run_ = 0;
+  if (++repetition_ < repeat_.count) return;
+  repetition_ = 0;
+  item_ = list_->after(item_);
+  if (!done()) repeat_ = list_->repeat(item_);
+}
+
+BlockCursor::Period BlockCursor::period(std::int64_t most_blocks) const {
+  const bool at_begin = used_ == 0 && block_ == 0 && run_ == 0;
+  const Run& run = repeat_.runs[run_];
+  std::int64_t blocks = at_begin ? 0 : 1;
+  if (repeat_.count > 1)
+    for (const Run& each : repeat_.runs) blocks += each.count;
+  if (repeat_.count > 1 && blocks <= most_blocks)
+    return {repeat_.bytes(), repeat_.stride, repeat_.count - repetition_ - (at_begin ? 0 : 1), blocks, true, at_begin};
+  if (run.count == 1 || used_ > 0) return {run.bytes - used_, 0, 1, 1, false, true};
+  return {run.bytes, run.stride, run.count - block_, 1, false, true};
+}
+
+void BlockCursor::skip(const Period& period, std::int64_t count) {
+  if (count == 0) return;
+  if (period.count == 1 && !period.of_group) return advance(period.bytes * count);
+  std::int64_t& times = period.of_group ? repetition_ : block_;
+  // The last step goes over the end.
+  times += count - 1;
+  for (std::int64_t left = period.bytes; left > 0;) {
+    const std::int64_t bytes = std::min(left, rest().bytes);
+    advance(bytes);
+    left -= bytes;
+  }
 }
 
 namespace {
@@ -220,8 +420,54 @@ Block::Block(RangeSet set) : set_(std::move(set)) {
   for (const Range& range : set_.ranges()) begin_.push_back(begin_.back() + range.bytes);
 }
 
+namespace {
+
+RangeSet set_of(std::span<const RangeList* const> lists) {
+  std::vector<Range> ranges;
+  for (const RangeList* list : lists) list->for_each([&](Range range) { ranges.push_back(range); });
+  return RangeSet(std::move(ranges));
+}
+
+/// Those that are not the same as another one, if they have groups and no byte in common.
+std::vector<const RangeList*> apart(std::span<const RangeList* const> lists) {
+  if (std::none_of(lists.begin(), lists.end(), [](const RangeList* list) { return list->groups() > 0; })) return {};
+  std::vector<const RangeList*> different;
+  std::map<std::int64_t, std::vector<const RangeList*>> known;  // by where they begin
+  for (const RangeList* list : lists) {
+    if (list->empty()) continue;
+    std::vector<const RangeList*>& alike = known[list->runs().front().offset];
+    if (std::any_of(alike.begin(), alike.end(), [&](const RangeList* other) { return *other == *list; })) continue;
+    alike.push_back(list);
+    different.push_back(list);
+  }
+  return surely_disjoint(different) ? different : std::vector<const RangeList*>{};
+}
+
+}  // namespace
+
+Block::Block(std::span<const RangeList* const> lists) {
+  const std::vector<const RangeList*> different = apart(lists);
+  if (different.empty()) {
+    *this = Block(set_of(lists));
+    return;
+  }
+  for (const RangeList* list : different) {
+    begin_.push_back(all_.bytes());
+    lists_.push_back(*list);
+    all_.append(*list);
+  }
+  begin_.push_back(all_.bytes());
+}
+
 RangeList Block::locate(const RangeList& list) const {
   RangeList result;
+  if (list.empty()) return result;
+  if (!lists_.empty()) {
+    const auto same = std::find(lists_.begin(), lists_.end(), list);
+    LANEWAY_ASSERT(1, same != lists_.end());
+    result.append(Range{begin_[static_cast<std::size_t>(same - lists_.begin())], list.bytes()});
+    return result;
+  }
   const std::vector<Range>& ranges = set_.ranges();
   std::size_t at = 0;
   list.for_each([&](Range range) {
@@ -240,11 +486,18 @@ RangeList Block::locate(const RangeList& list) const {
 
 std::string to_string(const RangeList& list) {
   std::string text;
-  for (const Run& run : list.runs()) {
-    if (!text.empty()) text += ' ';
-    text += std::to_string(run.offset) + "+" + std::to_string(run.bytes);
-    if (run.count > 1) text += "*" + std::to_string(run.count) + "@" + std::to_string(run.stride);
-  }
+  const auto separate = [&] {
+    if (!text.empty() && text.back() != '(') text += ' ';
+  };
+  list.for_each_repeat([&](const Repeat& repeat) {
+    if (repeat.count > 1) separate(), text += '(';
+    for (const Run& run : repeat.runs) {
+      separate();
+      text += std::to_string(run.offset) + "+" + std::to_string(run.bytes);
+      if (run.count > 1) text += "*" + std::to_string(run.count) + "@" + std::to_string(run.stride);
+    }
+    if (repeat.count > 1) text += ")*" + std::to_string(repeat.count) + "@" + std::to_string(repeat.stride);
+  });
   return text.empty() ? "-" : text;
 }
 

@@ -10,9 +10,27 @@ void Writer::put_compact(std::int64_t number) {
   data_.push_back(static_cast<std::byte>(number));
 }
 
+namespace {
+
+/// In the number of runs that are in no group, and of groups.
+constexpr int groups_shift = 40;
+
+}  // namespace
+
+/// A list without groups is its number of runs, and these.
 void Writer::put(const RangeList& list) {
-  put(static_cast<std::int64_t>(list.runs().size()));
-  for (const Run& run : list.runs()) put(run);
+  std::int64_t repeats = 0;
+  list.for_each_repeat([&](const Repeat&) { ++repeats; });
+  const bool has_groups = list.groups() > 0;
+  put(repeats + (std::int64_t{has_groups} << groups_shift));
+  list.for_each_repeat([&](const Repeat& repeat) {
+    if (has_groups) {
+      put_compact(static_cast<std::int64_t>(repeat.runs.size()));
+      put(repeat.stride);
+      put(repeat.count);
+    }
+    for (const Run& run : repeat.runs) put(run);
+  });
 }
 
 void Writer::put(const Bytes& bytes) {
@@ -42,17 +60,38 @@ bool is_near(std::int64_t number) {
 
 RangeList Reader::get_ranges() {
   RangeList list;
-  const auto runs = get<std::int64_t>();
-  check(runs, sizeof(Run));
-  for (std::int64_t i = 0; i < runs; ++i) {
-    const auto run = get<Run>();
+  const auto written = get<std::int64_t>();
+  const bool has_groups = written >> groups_shift == 1;
+  const std::int64_t repeats = has_groups ? written - (std::int64_t{1} << groups_shift) : written;
+  const auto fits = [](std::int64_t bytes, std::int64_t stride, std::int64_t count) {
     std::int64_t length = 0;
-    std::int64_t bytes = 0;
-    const bool fits = run.bytes >= 0 && run.count >= 0 && !__builtin_mul_overflow(run.count, run.stride, &length) &&
-                      !__builtin_mul_overflow(run.count, run.bytes, &bytes) && is_near(length) && is_near(bytes) &&
-                      is_near(run.offset) && is_near(run.bytes) && is_near(list.bytes() + bytes);
-    require(fits, ErrorKind::internal, "a message has ranges that no memory has");
-    list.append(run);
+    std::int64_t all = 0;
+    return bytes >= 0 && count >= 0 && !__builtin_mul_overflow(count, stride, &length) &&
+           !__builtin_mul_overflow(count, bytes, &all) && is_near(length) && is_near(all) && is_near(bytes);
+  };
+  const auto require_near = [](bool near) {
+    require(near, ErrorKind::internal, "a message has ranges that no memory has");
+  };
+  const auto append_run = [&](RangeList& to) {
+    const auto run = get<Run>();
+    require_near(fits(run.bytes, run.stride, run.count) && is_near(run.offset) &&
+                 is_near(to.bytes() + run.bytes * run.count));
+    to.append(run);
+  };
+  check(repeats, has_groups ? 2 * sizeof(std::int64_t) : sizeof(Run));
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    if (!has_groups) {
+      append_run(list);
+      continue;
+    }
+    const std::int64_t runs = get_compact();
+    const auto stride = get<std::int64_t>();
+    const auto count = get<std::int64_t>();
+    check(runs, sizeof(Run));
+    RangeList once;
+    for (std::int64_t run = 0; run < runs; ++run) append_run(once);
+    require_near(fits(once.bytes(), stride, count) && is_near(list.bytes() + once.bytes() * count));
+    list.append_repeated(once, count, stride, 0);
   }
   return list;
 }

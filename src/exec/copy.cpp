@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -107,6 +108,30 @@ void copy_strided(const CopyOperation& operation, std::byte* from_base, std::byt
   const Strided<0> to(to_base, operation.to, table);
   for (std::int64_t i = 0; i < operation.count; ++i)
     std::memcpy(to[i], from[i], static_cast<std::size_t>(operation.bytes));
+}
+
+/// The same for sizes that words do not fit.
+constexpr std::int64_t most_small_bytes = 32;
+template <std::int64_t... bytes>
+constexpr auto small_kernels(std::integer_sequence<std::int64_t, bytes...>) {
+  return std::array<decltype(CopyOperation::kernel), sizeof...(bytes)>{copy_words<bytes + 1, Strided, Strided>...};
+}
+constexpr auto copy_small = small_kernels(std::make_integer_sequence<std::int64_t, most_small_bytes>());
+
+/// Several operations of equally many elements, so many of these at a time that all are still in the nearest cache when
+/// the next operation comes to them. Listed from `operation.from.step` on; `operation.bytes`: how many.
+void copy_together(const CopyOperation& operation, std::byte* from, std::byte* to, const std::byte* table) {
+  const std::int64_t at_a_time = operation.to.step;
+  for (std::int64_t begin = 0; begin < operation.count; begin += at_a_time) {
+    const std::byte* entry = table + operation.from.step;
+    for (std::int64_t n = 0; n < operation.bytes; ++n, entry += sizeof(CopyOperation)) {
+      auto part = read<CopyOperation>(entry);
+      part.count = std::min(at_a_time, operation.count - begin);
+      part.from.base += begin * part.from.step;
+      part.to.base += begin * part.to.step;
+      part.kernel(part, from, to, table);
+    }
+  }
 }
 
 struct Block {
@@ -247,6 +272,33 @@ std::vector<CopyRun> join(std::span<const CopyRun> runs) {
   return joined;
 }
 
+CopyOperation regular(const CopyRun& run) {
+  CopyOperation operation = {copy_strided, run.bytes, run.count, {run.from, run.from_stride}, {run.to, run.to_stride}};
+  const WordKernels* words = find_word_kernels(run.bytes);
+  if (run.count == 1 && run.bytes >= large_bytes)
+    operation.kernel = copy_large;
+  else if (words != nullptr && words->bytes == run.bytes)
+    operation.kernel =
+        words->kernels[regular_layout(run.from_stride, run.bytes)][regular_layout(run.to_stride, run.bytes)];
+  else if (run.bytes <= most_small_bytes)
+    operation.kernel = copy_small[static_cast<std::size_t>(run.bytes - 1)];
+  return operation;
+}
+
+/// Whether the runs of a bundle can be copied a few elements of each at a time: what one of them writes before another
+/// is not written by that for other elements.
+bool stays_in_step(std::span<const CopyRun> bundle) {
+  if (bundle.size() < 2 || bundle.front().count < long_run) return false;
+  std::int64_t begin = bundle.front().to;
+  std::int64_t end = begin;
+  for (const CopyRun& run : bundle) {
+    begin = std::min(begin, run.to);
+    end = std::max(end, run.to + run.bytes);
+    if (run.bytes >= large_bytes) return false;
+  }
+  return end - begin <= std::abs(bundle.front().to_stride);
+}
+
 /// Whether the run shares an operation with its neighbours.
 bool shares_operation(const CopyRun& run) {
   return run.count < long_run && run.bytes < large_bytes;
@@ -258,6 +310,15 @@ CopyProgram::CopyProgram(std::span<const CopyRun> runs) {
   const std::vector<CopyRun> joined = join(runs);
   for (auto begin = joined.begin(); begin != joined.end();) {
     auto end = std::next(begin);
+    while (begin->count >= long_run && end != joined.end() && end->count == begin->count &&
+           end->from_stride == begin->from_stride && end->to_stride == begin->to_stride)
+      ++end;
+    if (stays_in_step({begin, end})) {
+      add_together({begin, end});
+      begin = end;
+      continue;
+    }
+    end = std::next(begin);
     if (shares_operation(*begin)) end = std::find_if_not(end, joined.end(), shares_operation);
     if (end == std::next(begin))
       add_regular(*begin);
@@ -267,15 +328,23 @@ CopyProgram::CopyProgram(std::span<const CopyRun> runs) {
   }
 }
 
+void CopyProgram::add_together(std::span<const CopyRun> bundle) {
+  constexpr std::int64_t cached_bytes = 8192;
+  const CopyRun& first = bundle.front();
+  const std::int64_t step = std::max(std::abs(first.from_stride), std::abs(first.to_stride));
+  const std::int64_t at_a_time =
+      std::clamp(cached_bytes / std::max<std::int64_t>(step, 1), long_run, std::int64_t{1024});
+  const auto begin = static_cast<std::int64_t>(table_.size());
+  for (const CopyRun& run : bundle) {
+    append(table_, regular(run));
+    bytes_ += run.bytes * run.count;
+  }
+  operations_.push_back(
+      {copy_together, static_cast<std::int64_t>(bundle.size()), first.count, {0, begin}, {0, at_a_time}});
+}
+
 void CopyProgram::add_regular(const CopyRun& run) {
-  CopyOperation operation = {copy_strided, run.bytes, run.count, {run.from, run.from_stride}, {run.to, run.to_stride}};
-  const WordKernels* words = find_word_kernels(run.bytes);
-  if (run.count == 1 && run.bytes >= large_bytes)
-    operation.kernel = copy_large;
-  else if (words != nullptr && words->bytes == run.bytes)
-    operation.kernel =
-        words->kernels[regular_layout(run.from_stride, run.bytes)][regular_layout(run.to_stride, run.bytes)];
-  operations_.push_back(operation);
+  operations_.push_back(regular(run));
   bytes_ += run.bytes * run.count;
 }
 

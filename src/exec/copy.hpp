@@ -43,6 +43,7 @@ class CopyProgram {
 
  private:
   void add_regular(const CopyRun& run);
+  void add_together(std::span<const CopyRun> bundle);
   void add_irregular(std::span<const CopyRun> runs);
 
   std::vector<CopyOperation> operations_;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/address.hpp"
+#include "core/disjoint.hpp"
 #include "core/error.hpp"
 
 namespace laneway {
@@ -57,7 +58,7 @@ Extents extents_of(const RankPattern& pattern) {
   const auto extent_of = [](const std::vector<Edge>& edges) {
     Extent extent;
     for (const Edge& edge : edges)
-      for (const Run& run : edge.ranges.runs()) extent.add(run.offset, run.bytes, run.stride, run.count);
+      if (const Range all = hull(edge.ranges); all.bytes > 0) extent.add(all.offset, all.bytes);
     return extent.get();
   };
   return {extent_of(pattern.out), extent_of(pattern.in)};

@@ -20,15 +20,6 @@ namespace laneway {
 
 namespace {
 
-void append_repeated(RangeList& into, const RangeList& list, std::int64_t count, std::int64_t stride,
-                     std::int64_t offset) {
-  if (list.runs().size() == 1 && list.runs()[0].count == 1) {
-    into.append(Run{offset + list.runs()[0].offset, list.runs()[0].bytes, stride, count});
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) into.append(list, offset + i * stride);
-}
-
 /// How a datatype was made. The plain function refuses types that were made with large counts.
 struct Envelope {
   MPI_Count integers = 0;
@@ -171,8 +162,12 @@ RangeList named_ranges(MPI_Datatype type) {
   return {{0, size}};
 }
 
-/// One dimension of an array: the indices that belong to the type.
-using Indices = std::vector<std::int64_t>;
+/// Indices of one dimension of an array that belong to the type.
+struct Interval {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+using Indices = std::vector<Interval>;
 
 /// All combinations of indices, last (C) or first (Fortran) dimension fastest.
 RangeList array_ranges(const TypeMap& element, const std::vector<std::int64_t>& sizes,
@@ -182,7 +177,8 @@ RangeList array_ranges(const TypeMap& element, const std::vector<std::int64_t>& 
   for (std::size_t n = 0; n < sizes.size(); ++n) {
     const std::size_t d = fortran ? n : sizes.size() - 1 - n;
     RangeList wider;
-    for (std::int64_t index : chosen[d]) wider.append(ranges, index * stride);
+    for (const Interval& interval : chosen[d])
+      wider.append_repeated(ranges, interval.count, stride, interval.first * stride);
     ranges = std::move(wider);
     stride *= sizes[d];
   }
@@ -193,8 +189,7 @@ RangeList subarray_ranges(const Contents& c, const TypeMap& element) {
   const auto n = static_cast<std::size_t>(c.integers[0]);
   const std::int64_t* sizes = c.integers.data() + 1;
   std::vector<Indices> chosen(n);
-  for (std::size_t d = 0; d < n; ++d)
-    for (std::int64_t i = 0; i < sizes[n + d]; ++i) chosen[d].push_back(sizes[2 * n + d] + i);
+  for (std::size_t d = 0; d < n; ++d) chosen[d] = {{sizes[2 * n + d], sizes[n + d]}};
   return array_ranges(element, {sizes, sizes + n}, chosen, c.integers[1 + 3 * n] == MPI_ORDER_FORTRAN);
 }
 
@@ -223,7 +218,7 @@ RangeList darray_ranges(const Contents& c, const TypeMap& element) {
     const std::int64_t processes = distribs[d] == MPI_DISTRIBUTE_NONE ? 1 : psizes[d];
     const std::int64_t first = distribs[d] == MPI_DISTRIBUTE_NONE ? 0 : coordinate[d] * block;
     for (std::int64_t begin = first; begin < size; begin += processes * block)
-      for (std::int64_t i = begin; i < std::min(begin + block, size); ++i) chosen[d].push_back(i);
+      chosen[d].push_back({begin, std::min(block, size - begin)});
   }
   return array_ranges(element, {gsizes, gsizes + n}, chosen, c.integers[3 + 4 * n] == MPI_ORDER_FORTRAN);
 }
@@ -238,7 +233,7 @@ RangeList ranges_of(MPI_Datatype type) {
   RangeList ranges;
   auto inner = [&](std::size_t t) { return read_type_map(c.types[t]); };
   auto block = [&](const TypeMap& map, std::int64_t length, std::int64_t offset) {
-    append_repeated(ranges, map.ranges, length, map.extent, offset);
+    ranges.append_repeated(map.ranges, length, map.extent, offset);
   };
   switch (c.combiner) {
     case MPI_COMBINER_DUP:
@@ -256,7 +251,7 @@ RangeList ranges_of(MPI_Datatype type) {
       const TypeMap map = inner(0);
       const std::int64_t stride = c.combiner == MPI_COMBINER_VECTOR ? i[2] * map.extent : a[0];
       const RangeList one = map.elements(i[1], 0);
-      append_repeated(ranges, one, i[0], stride, 0);
+      ranges.append_repeated(one, i[0], stride, 0);
       return ranges;
     }
     case MPI_COMBINER_INDEXED:
@@ -381,7 +376,7 @@ int TypeMaps::attribute_key() {
 
 RangeList TypeMap::elements(std::int64_t count, std::int64_t offset) const {
   RangeList list;
-  append_repeated(list, ranges, count, extent, offset);
+  list.append_repeated(ranges, count, extent, offset);
   return list;
 }
 

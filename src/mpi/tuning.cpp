@@ -73,9 +73,14 @@ class Hash {
     put(edges.size());
     for (const Edge& edge : edges) {
       put(static_cast<std::uint64_t>(edge.peer));
-      for (const Run& run : edge.ranges.runs())
-        for (std::int64_t number : {run.offset - origin, run.bytes, run.stride, run.count})
-          put(static_cast<std::uint64_t>(number));
+      edge.ranges.for_each_repeat([&](const Repeat& repeat) {
+        if (repeat.count > 1)
+          for (std::int64_t number : {static_cast<std::int64_t>(repeat.runs.size()), repeat.stride, repeat.count})
+            put(static_cast<std::uint64_t>(number));
+        for (const Run& run : repeat.runs)
+          for (std::int64_t number : {run.offset - origin, run.bytes, run.stride, run.count})
+            put(static_cast<std::uint64_t>(number));
+      });
     }
   }
   [[nodiscard]] std::uint64_t value() const { return value_; }

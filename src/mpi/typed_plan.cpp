@@ -52,10 +52,7 @@ bool may_overlap(const std::vector<TypedEdge>& in) {
   // Blocks of one edge may lie in the gaps of another.
   std::vector<RangeList> lists;
   lists.reserve(in.size());
-  for (const TypedEdge& edge : in) {
-    if (edge.count > 1 && !edge.map->contiguous(edge.count, 0) && edge.map->ranges.runs().size() > 1) return true;
-    lists.push_back(edge.map->elements(edge.count, edge.offset));
-  }
+  for (const TypedEdge& edge : in) lists.push_back(edge.map->elements(edge.count, edge.offset));
   std::vector<const RangeList*> pointers;
   for (const RangeList& list : lists) pointers.push_back(&list);
   return !surely_disjoint(pointers);

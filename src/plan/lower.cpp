@@ -349,8 +349,24 @@ void Lowering::keep(const Lane& lane, const Forward& forward, Sink* parts) const
   const Slicer slicer(forward.offsets);
   RangeList offsets;
   kept.stream.for_each([&](Range r) { offsets.append(slicer.slice(r.offset, r.bytes)); });
+  const std::int64_t size = part_bytes(lane, piece);
+  if (kept.place.groups() > 0) {
+    const Slicer places(kept.place);
+    std::int64_t position = 0;
+    offsets.for_each([&](Range range) {
+      while (range.bytes > 0) {
+        const std::int64_t part = (range.offset - piece.begin) / size;
+        const std::int64_t in_part = range.offset - piece.begin - part * size;
+        const std::int64_t n = std::min(range.bytes, size - in_part);
+        parts[part].stream.append(Range{in_part, n});
+        parts[part].place.append(places.slice(position, n));
+        range = {range.offset + n, range.bytes - n};
+        position += n;
+      }
+    });
+    return;
+  }
   for_each_pair(offsets, kept.place, [&](std::int64_t offset, std::int64_t place, std::int64_t bytes) {
-    const std::int64_t size = part_bytes(lane, piece);
     while (bytes > 0) {
       const std::int64_t part = (offset - piece.begin) / size;
       const std::int64_t in_part = offset - piece.begin - part * size;

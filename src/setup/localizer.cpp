@@ -1,11 +1,15 @@
 #include "setup/localizer.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
+#include "core/disjoint.hpp"
 #include "core/wire.hpp"
 #include "plan/builder.hpp"
+#include "plan/bundles.hpp"
 
 namespace laneway {
 
@@ -14,50 +18,65 @@ namespace {
 /// The bytes at `positions` of the sequence that `list` names.
 RangeList pick(const RangeList& list, const RangeList& positions) {
   if (positions == RangeList{{0, list.bytes()}}) return list;
-  std::vector<Range> blocks;
-  std::vector<std::int64_t> begin;
-  std::int64_t at = 0;
-  list.for_each([&](Range block) {
-    blocks.push_back(block);
-    begin.push_back(at);
-    at += block.bytes;
-  });
+  const Slicer slicer(list);
   RangeList picked;
-  positions.for_each([&](Range wanted) {
-    auto i = static_cast<std::size_t>(std::upper_bound(begin.begin(), begin.end(), wanted.offset) - begin.begin()) - 1;
-    while (wanted.bytes > 0) {
-      const std::int64_t skip = wanted.offset - begin[i];
-      const std::int64_t bytes = std::min(wanted.bytes, blocks[i].bytes - skip);
-      picked.append(Range{blocks[i].offset + skip, bytes});
-      wanted = {wanted.offset + bytes, wanted.bytes - bytes};
-      ++i;
-    }
-  });
+  positions.for_each([&](Range wanted) { picked.append(slicer.slice(wanted.offset, wanted.bytes)); });
   return picked;
 }
 
+/// What copies move between staging memory and another buffer: a block, or, of what lies together in staging memory
+/// and is not one block there, the list of that number.
 struct Moved {
   std::int64_t staged = 0;
   Range other;
+  int list = -1;
 };
 
-/// What copy steps move between [span) and another buffer, by position in the span.
-template <class Staged, class Other>
-std::vector<Moved> moved(const Plan& plan, const std::vector<int>& steps, Staged staged, Other other) {
-  std::vector<Moved> result;
+struct AllMoved {
+  std::vector<Moved> blocks;  // by their place in staging memory
+  std::vector<RangeList> lists;
+
+  void append_to(RangeList& place, const Moved& block) const {
+    if (block.list < 0)
+      place.append(block.other);
+    else
+      place.append(lists[static_cast<std::size_t>(block.list)]);
+  }
+};
+
+struct CopySides {
+  std::int64_t CopyRun::*staged;
+  std::int64_t CopyRun::*staged_stride;
+  std::int64_t CopyRun::*other;
+  std::int64_t CopyRun::*other_stride;
+};
+constexpr CopySides to_staging = {&CopyRun::to, &CopyRun::to_stride, &CopyRun::from, &CopyRun::from_stride};
+constexpr CopySides from_staging = {&CopyRun::from, &CopyRun::from_stride, &CopyRun::to, &CopyRun::to_stride};
+
+AllMoved moved(const Plan& plan, const std::vector<int>& steps, const CopySides& sides) {
+  AllMoved all;
   for (int s : steps)
-    for (const CopyRun& run : plan.steps[static_cast<std::size_t>(s)].runs)
-      for (std::int64_t i = 0; i < run.count; ++i) result.push_back({staged(run, i), {other(run, i), run.bytes}});
-  std::sort(result.begin(), result.end(), [](const Moved& a, const Moved& b) { return a.staged < b.staged; });
-  return result;
+    for_each_bundle(plan.steps[static_cast<std::size_t>(s)].runs, [&](std::span<const CopyRun> bundle) {
+      if (bundle.front().count > 1) {
+        std::optional<Packed> packed = pack(bundle, sides.staged, sides.staged_stride, sides.other, sides.other_stride);
+        if (packed) {
+          all.blocks.push_back({packed->here.offset, {0, packed->here.bytes}, static_cast<int>(all.lists.size())});
+          all.lists.push_back(std::move(packed->there));
+          return;
+        }
+      }
+      for (const CopyRun& run : bundle)
+        for (std::int64_t i = 0; i < run.count; ++i)
+          all.blocks.push_back({run.*sides.staged + i * run.*sides.staged_stride,
+                                {run.*sides.other + i * run.*sides.other_stride, run.bytes},
+                                -1});
+    });
+  std::sort(all.blocks.begin(), all.blocks.end(), [](const Moved& a, const Moved& b) { return a.staged < b.staged; });
+  return all;
 }
 
 std::int64_t from_of(const CopyRun& run, std::int64_t i) {
   return run.from + i * run.from_stride;
-}
-
-std::int64_t to_of(const CopyRun& run, std::int64_t i) {
-  return run.to + i * run.to_stride;
 }
 
 bool lies_in(const Span& span, std::int64_t offset, std::int64_t bytes) {
@@ -120,8 +139,9 @@ Localizer::Side Localizer::sending(int s) const {
     if (only_for_this && !copies.empty() && !(stays && step(copies.front()).from == Buffer::send)) {
       RangeList place;
       std::int64_t at = span.offset;
-      for (const Moved& block : moved(plan_, copies, to_of, from_of)) {
-        if (block.staged == at) place.append(block.other);
+      const AllMoved all = moved(plan_, copies, to_staging);
+      for (const Moved& block : all.blocks) {
+        if (block.staged == at) all.append_to(place, block);
         at += block.other.bytes;
       }
       if (place.bytes() == span.bytes) {
@@ -165,9 +185,10 @@ Localizer::Side Localizer::receiving(int s) const {
   }
   side.buffer = step(readers.front()).to;
   side.packing = readers;
-  for (const Moved& block : moved(plan_, readers, from_of, to_of)) {
+  const AllMoved all = moved(plan_, readers, from_staging);
+  for (const Moved& block : all.blocks) {
     side.stream.append(Range{block.staged - span.offset, block.other.bytes});
-    side.place.append(block.other);
+    all.append_to(side.place, block);
   }
   return side;
 }
@@ -402,7 +423,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
         }
         if (side.mode == Mode::borrow) {
           taken_from.insert(peer);  // its reply
-          side.place.for_each([&](Range range) { lent.push_back(range); });
+          lent.push_back(hull(side.place));
         }
         if (side.mode == Mode::push) pushed_to[peer] = side.alternate;
         if (side.mode == Mode::mailbox) {
@@ -515,8 +536,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       RangeList written;
       if (now.kind == StepKind::receive && now.span.buffer == Buffer::staging)
         written.append(Range{now.span.offset, now.span.bytes});
-      if (now.kind == StepKind::copy && now.to == Buffer::staging)
-        for (const CopyRun& run : now.runs) written.append(Run{run.to, run.bytes, run.to_stride, run.count});
+      if (now.kind == StepKind::copy && now.to == Buffer::staging) written.append(written_by(now.runs));
       std::vector<int> gates;
       if (!written.empty() && shares) {
         gates.push_back(own_ready);

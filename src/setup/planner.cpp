@@ -396,6 +396,14 @@ Round Planner::tell_sizes() {
 }
 
 void Planner::find_blocks() {
+  if (deduplicates() && std::ranges::any_of(pattern_.out, [](const Edge& edge) { return edge.ranges.groups() > 0; })) {
+    std::map<Rank, std::vector<const RangeList*>> lists_for;
+    for (const Edge& edge : pattern_.out)
+      if (crosses(edge)) lists_for[region_of(edge.peer)].push_back(&edge.ranges);
+    for (const auto& [region, lists] : lists_for)
+      itinerary_.out_blocks[region] = blocks_.emplace(region, Block(lists)).first->second.list();
+    return;
+  }
   std::map<Rank, std::vector<Range>> bytes_for;
   for (std::size_t i = 0; i < pattern_.out.size(); ++i)
     if (crosses(pattern_.out[i]))

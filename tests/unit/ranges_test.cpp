@@ -109,6 +109,98 @@ TEST(RangeList, IndicesAreCompressed) {
   EXPECT_EQ(RangeList::from_indices(every_third, 8).runs(), (std::vector<laneway::Run>{{0, 8, 24, 100000}}));
 }
 
+/// A few runs, some of them repeated, with the offsets of their bytes.
+void append_random(Random& random, RangeList& list, Offsets& expected, int depth) {
+  for (std::int64_t n = random.between(0, 3); n > 0; --n) {
+    RangeList more;
+    Offsets of_more;
+    if (depth > 0 && random.chance(70)) {
+      append_random(random, more, of_more, depth - 1);
+    } else {
+      for (std::int64_t blocks = random.between(1, 4); blocks > 0; --blocks)
+        more.append(Range{random.between(-10, 20), random.between(1, 3)});
+      of_more = offsets(more);
+    }
+    const std::int64_t count = random.between(0, 5), offset = random.between(-20, 20);
+    // Strides at which the times adjoin are likely.
+    const std::int64_t stride = random.between(-8, 24);
+    list.append_repeated(more, count, stride, offset);
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t byte : of_more) expected.push_back(byte + offset + i * stride);
+  }
+}
+
+TEST(RangeList, GroupsKeepTheByteSequence) {
+  int with_groups = 0;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    Random random(seed);
+    RangeList list;
+    Offsets expected;
+    append_random(random, list, expected, 2);
+    with_groups += list.groups() > 0;
+    ASSERT_EQ(offsets(list), expected) << "seed " << seed << ": " << to_string(list);
+    ASSERT_EQ(list.bytes(), static_cast<std::int64_t>(expected.size()));
+    RangeList plain;
+    for (std::int64_t byte : expected) plain.append(Range{byte, 1});
+    ASSERT_EQ(list, plain) << "seed " << seed << ": " << to_string(list) << " and " << to_string(plain);
+    ASSERT_EQ(plain, list);
+    ASSERT_EQ(list.contiguous().has_value(), plain.contiguous().has_value())
+        << "seed " << seed << ": " << to_string(list);
+
+    Writer writer;
+    writer.put(list);
+    const Bytes bytes = writer.take();
+    ASSERT_EQ(Reader(bytes).get_ranges(), list) << "seed " << seed << ": " << to_string(list);
+
+    RangeList moved;
+    moved.append(list, 1000);
+    moved.append(list, -7);
+    Offsets twice;
+    for (std::int64_t by : {1000, -7})
+      for (std::int64_t byte : expected) twice.push_back(byte + by);
+    ASSERT_EQ(offsets(moved), twice) << "seed " << seed << ": " << to_string(list);
+
+    const Slicer slicer(list);
+    for (int n = 0; n < 8; ++n) {
+      const std::int64_t begin = random.between(0, list.bytes()), size = random.between(0, list.bytes() - begin);
+      const Offsets part(expected.begin() + begin, expected.begin() + begin + size);
+      ASSERT_EQ(offsets(list.slice(begin, size)), part) << "seed " << seed << ": " << to_string(list);
+      ASSERT_EQ(offsets(slicer.slice(begin, size)), part) << "seed " << seed << ": " << to_string(list);
+    }
+    if (plain.empty()) continue;
+    plain.append(Range{expected.back() + 2, 1});
+    RangeList other = list;
+    other.append(Range{expected.back() + 3, 1});
+    ASSERT_FALSE(other == plain);
+  }
+  EXPECT_GT(with_groups, 1500);
+}
+
+TEST(RangeList, GroupsTakeMemoryForOneTime) {
+  RangeList element = {{0, 4}, {8, 9}};
+  RangeList elements;
+  elements.append_repeated(element, std::int64_t{1} << 40, 24, 0);
+  EXPECT_EQ(elements.runs().size(), 2U);
+  EXPECT_EQ(elements.groups(), 1U);
+  EXPECT_EQ(elements.blocks(), std::int64_t{2} << 40);
+  EXPECT_EQ(to_string(elements), "(0+4 8+9)*1099511627776@24");
+  const RangeList middle = elements.slice(13 * 1000 + 5, std::int64_t{13} << 30);
+  EXPECT_EQ(middle.groups(), 1U);
+  EXPECT_LE(middle.runs().size(), 5U);
+  // Blocks that adjoin from one time to the next are one.
+  RangeList joined;
+  joined.append_repeated({{0, 4}, {8, 8}}, 1000, 16, 0);
+  EXPECT_EQ(to_string(joined), "0+4 8+12*999@16 15992+8");
+  // Groups in groups: whichever takes less.
+  RangeList rows;
+  rows.append_repeated(elements.slice(0, 13000), 10, 100000, 0);
+  EXPECT_EQ(rows.groups(), 10U);
+  RangeList small;
+  small.append_repeated(elements.slice(0, 13 * 3), 1000, 100000, 0);
+  EXPECT_EQ(small.groups(), 1U);
+  EXPECT_LE(small.runs().size(), 6U);
+}
+
 TEST(RangeList, ContiguousAndEmpty) {
   EXPECT_EQ(RangeList{}.contiguous(), Range{});
   EXPECT_EQ((RangeList{{8, 4}, {12, 4}}.contiguous()), (Range{8, 8}));
@@ -167,6 +259,24 @@ TEST(Block, LocatesBytesInCanonicalOrder) {
     ASSERT_EQ(offsets(block.locate(list)), expected) << "seed " << seed;
     ASSERT_EQ(block.bytes(), set.bytes());
   }
+}
+
+TEST(Block, OfGroupsIsOneListAfterTheOther) {
+  RangeList first, second, third;
+  first.append_repeated({{0, 4}, {8, 9}}, 1000, 24, 0);
+  second.append_repeated({{0, 4}, {8, 9}}, 1000, 24, 24000);
+  const RangeList same = first;
+  const std::array<const RangeList*, 3> lists{&first, &second, &same};
+  const Block block(lists);
+  EXPECT_EQ(block.bytes(), 26000);
+  EXPECT_EQ(block.locate(first), (RangeList{{0, 13000}}));
+  EXPECT_EQ(block.locate(second), (RangeList{{13000, 13000}}));
+  EXPECT_LE(block.list().runs().size(), 4U);
+  // Lists that have some bytes in common only.
+  third.append_repeated({{0, 4}, {8, 9}}, 100, 24, 48);
+  const std::array<const RangeList*, 2> meeting{&first, &third};
+  EXPECT_EQ(Block(meeting).bytes(), 13000);
+  EXPECT_EQ(Block(meeting).locate(third), (RangeList{{26, 1300}}));
 }
 
 TEST(Block, RefusesBytesThatAreNotInTheSet) {
