@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::int64_t most_plan_bytes = std::int64_t{1} << 22;
 /// Of staging memory. Bindings that take little are kept for several pairs of buffers, the largest for none.
-constexpr std::int64_t few_bytes = std::int64_t{1} << 16;
-constexpr std::int64_t most_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t little_staging = std::int64_t{1} << 16;
+constexpr std::int64_t most_staging = std::int64_t{1} << 20;
 
 std::size_t bindings_of(const Plan& plan) {
   const std::int64_t bytes = plan.staging_bytes + plan.shadow_bytes;
-  return bytes <= few_bytes ? BoundPlan::most_bindings : bytes <= most_bytes ? 1 : 0;
+  return bytes <= little_staging ? BoundPlan::most_bindings : bytes <= most_staging ? 1 : 0;
 }
 
 /// Gives a flag back that the caller has set.

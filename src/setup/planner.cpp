@@ -206,8 +206,8 @@ std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::si
   return lanes;
 }
 
-/// What one strategy's lanes and costs take to be found for each edge between regions and for each rank: measured once,
-/// on one core of a server.
+/// What one strategy's lanes and costs take to be found for each edge between regions and for each rank: estimates,
+/// which no measurement stands behind.
 constexpr double seconds_of_edge = 0.15e-6;
 constexpr double seconds_of_rank = 0.5e-6;
 
