@@ -516,7 +516,7 @@ void Executor::explain(const MessageError& error) const {
               "edge " + (is_send ? own + " -> " + peer : peer + " -> " + own) + " (message " + std::to_string(number) +
                   " between these two), " + (is_send ? "sendcounts and sendtype" : "recvcounts and recvtype") +
                   " say " + bytes + ": " + error.what() +
-                  "; LANEWAY_CHECK=1 (lnw_check) compares both sides of all edges",
+                  "; the _init form of this operation compares both sides of all edges",
               error.mpi_class());
 }
 

@@ -216,11 +216,11 @@ class P2PEndpoint final : public Endpoint {
       if (code != MPI_SUCCESS) throw_failed(code, "MPI_Waitall");
       return;
     }
-    for (; complete_ < requests_.size(); ++complete_) {
-      const int code = MPI_Wait(&requests_[complete_], MPI_STATUS_IGNORE);
-      if (code != MPI_SUCCESS) throw_message_error(code, complete_);
+    for (std::size_t m = std::exchange(complete_, 0); m < requests_.size(); ++m) {
+      const int code = MPI_Wait(&requests_[m], MPI_STATUS_IGNORE);
+      if (code != MPI_SUCCESS) [[unlikely]]
+        throw_message_error(code, m);
     }
-    complete_ = 0;
   }
 
   Left abandon() noexcept override {
