@@ -16,20 +16,21 @@ bool none_active() {
   return active_operations.load(std::memory_order_relaxed) == 0;
 }
 
-/// Whether the MPI library's own waiting loops advance what is active, and give way to other processes besides.
-bool mpi_waits_well() {
+/// Whether the MPI library's own waiting loops advance what is active, and give way to other processes besides; the
+/// latter is not asked where a tool is to see the call.
+bool mpi_waits_well([[maybe_unused]] bool has_tool) {
 #ifdef OPEN_MPI
   return split_phase() == SplitPhase::hooked;
 #else
-  return false;
+  return has_tool && split_phase() == SplitPhase::hooked;
 #endif
 }
 
 /// Repeats `test(flag)` until it sets the flag or fails, or lets `wait` do the same.
 template <class Wait, class Test>
-int complete(const Wait& wait, const Test& test) {
+int complete(bool has_tool, const Wait& wait, const Test& test) {
   const laneway::Attendance attendance;
-  if (mpi_waits_well()) {
+  if (mpi_waits_well(has_tool)) {
     const int code = wait();
     return code == MPI_SUCCESS ? take_failure() : code;
   }
@@ -54,62 +55,67 @@ int once(const int* flag, const Test& test) {
 #define REQUESTS int count, MPI_Request requests[]
 
 INTERPOSE(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
-  if (none_active()) return laneway_next_MPI_Test(request, flag, status);
-  return once(flag, [&] { return laneway_next_MPI_Test(request, flag, status); });
+  if (none_active()) return laneway_pass_MPI_Test(request, flag, status);
+  return once(flag, [&] { return laneway_pass_MPI_Test(request, flag, status); });
 }
 
 INTERPOSE(MPI_Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
-  if (none_active()) return laneway_next_MPI_Wait(request, status);
-  return complete([&] { return laneway_next_MPI_Wait(request, status); },
-                  [&](int* flag) { return laneway_next_MPI_Test(request, flag, status); });
+  if (none_active()) return laneway_pass_MPI_Wait(request, status);
+  return complete(
+      laneway_tool_MPI_Wait() != nullptr, [&] { return laneway_pass_MPI_Wait(request, status); },
+      [&](int* flag) { return laneway_next_MPI_Test(request, flag, status); });
 }
 
 INTERPOSE(MPI_Testall, (REQUESTS, int* flag, MPI_Status statuses[]), (count, requests, flag, statuses)) {
-  if (none_active()) return laneway_next_MPI_Testall(count, requests, flag, statuses);
-  return once(flag, [&] { return laneway_next_MPI_Testall(count, requests, flag, statuses); });
+  if (none_active()) return laneway_pass_MPI_Testall(count, requests, flag, statuses);
+  return once(flag, [&] { return laneway_pass_MPI_Testall(count, requests, flag, statuses); });
 }
 
 INTERPOSE(MPI_Waitall, (REQUESTS, MPI_Status statuses[]), (count, requests, statuses)) {
-  if (none_active()) return laneway_next_MPI_Waitall(count, requests, statuses);
-  return complete([&] { return laneway_next_MPI_Waitall(count, requests, statuses); },
-                  [&](int* flag) { return laneway_next_MPI_Testall(count, requests, flag, statuses); });
+  if (none_active()) return laneway_pass_MPI_Waitall(count, requests, statuses);
+  return complete(
+      laneway_tool_MPI_Waitall() != nullptr, [&] { return laneway_pass_MPI_Waitall(count, requests, statuses); },
+      [&](int* flag) { return laneway_next_MPI_Testall(count, requests, flag, statuses); });
 }
 
 INTERPOSE(MPI_Testany, (REQUESTS, int* index, int* flag, MPI_Status* status), (count, requests, index, flag, status)) {
-  if (none_active()) return laneway_next_MPI_Testany(count, requests, index, flag, status);
-  return once(flag, [&] { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
+  if (none_active()) return laneway_pass_MPI_Testany(count, requests, index, flag, status);
+  return once(flag, [&] { return laneway_pass_MPI_Testany(count, requests, index, flag, status); });
 }
 
 INTERPOSE(MPI_Waitany, (REQUESTS, int* index, MPI_Status* status), (count, requests, index, status)) {
-  if (none_active()) return laneway_next_MPI_Waitany(count, requests, index, status);
-  return complete([&] { return laneway_next_MPI_Waitany(count, requests, index, status); },
-                  [&](int* flag) { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
+  if (none_active()) return laneway_pass_MPI_Waitany(count, requests, index, status);
+  return complete(
+      laneway_tool_MPI_Waitany() != nullptr, [&] { return laneway_pass_MPI_Waitany(count, requests, index, status); },
+      [&](int* flag) { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
 }
 
 INTERPOSE(MPI_Testsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
           (count, requests, outcount, indices, statuses)) {
-  if (none_active()) return laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses);
-  return once(outcount, [&] { return laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses); });
+  if (none_active()) return laneway_pass_MPI_Testsome(count, requests, outcount, indices, statuses);
+  return once(outcount, [&] { return laneway_pass_MPI_Testsome(count, requests, outcount, indices, statuses); });
 }
 
 INTERPOSE(MPI_Waitsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
           (count, requests, outcount, indices, statuses)) {
-  if (none_active()) return laneway_next_MPI_Waitsome(count, requests, outcount, indices, statuses);
-  return complete([&] { return laneway_next_MPI_Waitsome(count, requests, outcount, indices, statuses); },
-                  [&](int* flag) {
-                    const int code = laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses);
-                    *flag = *outcount != 0;  // also MPI_UNDEFINED
-                    return code;
-                  });
+  if (none_active()) return laneway_pass_MPI_Waitsome(count, requests, outcount, indices, statuses);
+  return complete(
+      laneway_tool_MPI_Waitsome() != nullptr,
+      [&] { return laneway_pass_MPI_Waitsome(count, requests, outcount, indices, statuses); },
+      [&](int* flag) {
+        const int code = laneway_next_MPI_Testsome(count, requests, outcount, indices, statuses);
+        *flag = *outcount != 0;  // also MPI_UNDEFINED
+        return code;
+      });
 }
 
 INTERPOSE(MPI_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), (request, flag, status)) {
   advance();
-  return laneway_next_MPI_Request_get_status(request, flag, status);
+  return laneway_pass_MPI_Request_get_status(request, flag, status);
 }
 
 // Programs wait for a word in shared memory by calling this again and again. No engine runs in it.
 INTERPOSE(MPI_Win_sync, (MPI_Win window), (window)) {
   advance();
-  return laneway_next_MPI_Win_sync(window);
+  return laneway_pass_MPI_Win_sync(window);
 }
