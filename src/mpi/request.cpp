@@ -52,7 +52,7 @@ Chosen choose_plan(Communicator& communicator, const Describe& describe, const S
     const std::vector<Edge>& edges = pattern.out.empty() ? pattern.in : pattern.out;
     if (sizes.uniform) {
       const std::int64_t bytes = edges.empty() ? sizes.bytes : edges.front().ranges.bytes();
-      if (call == Call::blocking) communicator.routes->prepare(communicator, *sizes.uniform, bytes);
+      if (call == Call::blocking) communicator.routes->prepare(communicator, *sizes.uniform, pattern, bytes);
       const Routes::Routed routed = communicator.routes->plan(*sizes.uniform, pattern, bytes);
       if (routed.plan) return {routed.plan, std::string(routed.strategy)};
     }
