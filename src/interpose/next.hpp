@@ -2,6 +2,8 @@
 
 #include <mpi.h>
 
+#include <atomic>
+
 /// Symbols of the MPI library that this one stands in front of.
 ///
 /// MPI_X and PMPI_X do the same here: profiling tools, and Open MPI's Fortran bindings, call PMPI_X. The function that
@@ -48,33 +50,42 @@ void check_loaded_libraries();
 }  // namespace laneway::interpose
 
 /// INTERPOSE(MPI_X, (parameters), (arguments)) { body }: defines MPI_X, PMPI_X, laneway_next_MPI_X, laneway_pass_MPI_X.
-#define INTERPOSE(NAME, PARAMETERS, ARGUMENTS)                                                               \
-  extern "C" int laneway_next_##NAME PARAMETERS {                                                            \
-    static const auto next = reinterpret_cast<decltype(&P##NAME)>(laneway::interpose::find_next("P" #NAME)); \
-    return next ARGUMENTS;                                                                                   \
-  }                                                                                                          \
-  static auto laneway_tool_##NAME() {                                                                        \
-    static const auto tool = reinterpret_cast<decltype(&P##NAME)>(laneway::interpose::find_tool(#NAME));     \
-    return tool;                                                                                             \
-  }                                                                                                          \
-  static int laneway_pass_##NAME PARAMETERS {                                                                \
-    using namespace laneway::interpose;                                                                      \
-    const auto tool = laneway_tool_##NAME();                                                                 \
-    if (tool == nullptr || entry != Entry::program) [[likely]]                                               \
-      return laneway_next_##NAME ARGUMENTS;                                                                  \
-    const Entered passed(Entry::passed);                                                                     \
-    return tool ARGUMENTS;                                                                                   \
-  }                                                                                                          \
-  static int laneway_take_##NAME PARAMETERS;                                                                 \
-  extern "C" __attribute__((visibility("default"))) int NAME PARAMETERS {                                    \
-    return laneway_take_##NAME ARGUMENTS;                                                                    \
-  }                                                                                                          \
-  extern "C" __attribute__((visibility("default"))) int P##NAME PARAMETERS {                                 \
-    using namespace laneway::interpose;                                                                      \
-    if (laneway_tool_##NAME() == nullptr) [[likely]]                                                         \
-      return laneway_take_##NAME ARGUMENTS;                                                                  \
-    if (entry == Entry::passed) return laneway_next_##NAME ARGUMENTS;                                        \
-    const Entered behind(Entry::behind);                                                                     \
-    return laneway_take_##NAME ARGUMENTS;                                                                    \
-  }                                                                                                          \
+#define INTERPOSE(NAME, PARAMETERS, ARGUMENTS)                                                                    \
+  extern "C" int laneway_next_##NAME PARAMETERS {                                                                 \
+    static const auto next = reinterpret_cast<decltype(&P##NAME)>(laneway::interpose::find_next("P" #NAME));      \
+    return next ARGUMENTS;                                                                                        \
+  }                                                                                                               \
+  /* Where it is known that no tool follows: the MPI library's. */                                                \
+  static std::atomic<decltype(&P##NAME)> laneway_toolless_##NAME{nullptr};                                        \
+  [[gnu::noinline]] static auto laneway_tool_##NAME() {                                                           \
+    using namespace laneway::interpose;                                                                           \
+    using Function = decltype(&P##NAME);                                                                          \
+    static const auto tool = reinterpret_cast<Function>(find_tool(#NAME));                                        \
+    if (tool == nullptr)                                                                                          \
+      laneway_toolless_##NAME.store(reinterpret_cast<Function>(find_next("P" #NAME)), std::memory_order_relaxed); \
+    return tool;                                                                                                  \
+  }                                                                                                               \
+  static int laneway_pass_##NAME PARAMETERS {                                                                     \
+    using namespace laneway::interpose;                                                                           \
+    const auto next = laneway_toolless_##NAME.load(std::memory_order_relaxed);                                    \
+    if (next != nullptr) [[likely]]                                                                               \
+      return next ARGUMENTS;                                                                                      \
+    const auto tool = laneway_tool_##NAME();                                                                      \
+    if (tool == nullptr || entry != Entry::program) return laneway_next_##NAME ARGUMENTS;                         \
+    const Entered passed(Entry::passed);                                                                          \
+    return tool ARGUMENTS;                                                                                        \
+  }                                                                                                               \
+  static int laneway_take_##NAME PARAMETERS;                                                                      \
+  extern "C" __attribute__((visibility("default"))) int NAME PARAMETERS {                                         \
+    return laneway_take_##NAME ARGUMENTS;                                                                         \
+  }                                                                                                               \
+  extern "C" __attribute__((visibility("default"))) int P##NAME PARAMETERS {                                      \
+    using namespace laneway::interpose;                                                                           \
+    const bool toolless = laneway_toolless_##NAME.load(std::memory_order_relaxed) != nullptr;                     \
+    if (toolless || laneway_tool_##NAME() == nullptr) [[likely]]                                                  \
+      return laneway_take_##NAME ARGUMENTS;                                                                       \
+    if (entry == Entry::passed) return laneway_next_##NAME ARGUMENTS;                                             \
+    const Entered behind(Entry::behind);                                                                          \
+    return laneway_take_##NAME ARGUMENTS;                                                                         \
+  }                                                                                                               \
   static int laneway_take_##NAME PARAMETERS
