@@ -72,8 +72,18 @@ class InSolver {
   InSolver& operator=(const InSolver&) = delete;
 };
 
-Caller caller(const hypre_ParCSRCommPkg* package) {
-  if (package_at_work == nullptr || *package_at_work != package) return Caller::other;
+/// Where hypre's own code is.
+const void* library_of(const void* address) {
+  Dl_info found{};
+  return dladdr(address, &found) != 0 ? found.dli_fbase : nullptr;
+}
+
+/// `from`: where the exchange was called. hypre asks here and there whether there is anything to send before it starts
+/// one, in functions of its setup for instance: nobody can promise anything of those.
+Caller caller(const hypre_ParCSRCommPkg* package, const void* from) {
+  static const void* const hypre = library_of(find_next("hypre_ParCSRCommHandleCreate"));
+  if (package_at_work == nullptr || *package_at_work != package)
+    return library_of(from) == hypre ? Caller::hypre : Caller::program;
   return solvers > 0 ? Caller::solver : Caller::product;
 }
 
@@ -96,6 +106,20 @@ using laneway::hypre::InSolver;
 using laneway::hypre::on_host;
 using laneway::hypre::takeover;
 
+namespace {
+
+/// Null if the exchange is left to hypre.
+hypre_ParCSRCommHandle* start(const void* from, HYPRE_Int job, hypre_ParCSRCommPkg* comm_pkg,
+                              HYPRE_MemoryLocation send_memory_location, void* send_data,
+                              HYPRE_MemoryLocation recv_memory_location, void* recv_data) {
+  auto* const ours = takeover();
+  if (ours == nullptr) return nullptr;
+  const bool host = on_host(send_memory_location) && on_host(recv_memory_location);
+  return ours->start({job, 1, comm_pkg, host, send_data, recv_data, caller(comm_pkg, from)});
+}
+
+}  // namespace
+
 extern "C" {
 
 LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate_v2(HYPRE_Int job, hypre_ParCSRCommPkg* comm_pkg,
@@ -103,18 +127,20 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate_v2(HYPRE_Int job
                                                                    void* send_data_in,
                                                                    HYPRE_MemoryLocation recv_memory_location,
                                                                    void* recv_data_in) {
-  if (auto* const ours = takeover(); ours != nullptr) {
-    const bool host = on_host(send_memory_location) && on_host(recv_memory_location);
-    auto* const handle = ours->start({job, 1, comm_pkg, host, send_data_in, recv_data_in, caller(comm_pkg)});
-    if (handle != nullptr) return handle;
-  }
+  auto* const handle = start(__builtin_return_address(0), job, comm_pkg, send_memory_location, send_data_in,
+                             recv_memory_location, recv_data_in);
+  if (handle != nullptr) return handle;
   return LANEWAY_NEXT(hypre_ParCSRCommHandleCreate_v2)(job, comm_pkg, send_memory_location, send_data_in,
                                                        recv_memory_location, recv_data_in);
 }
 
 LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate(HYPRE_Int job, hypre_ParCSRCommPkg* comm_pkg,
                                                                 void* send_data, void* recv_data) {
-  return hypre_ParCSRCommHandleCreate_v2(job, comm_pkg, HYPRE_MEMORY_HOST, send_data, HYPRE_MEMORY_HOST, recv_data);
+  auto* const handle =
+      start(__builtin_return_address(0), job, comm_pkg, HYPRE_MEMORY_HOST, send_data, HYPRE_MEMORY_HOST, recv_data);
+  if (handle != nullptr) return handle;
+  return LANEWAY_NEXT(hypre_ParCSRCommHandleCreate_v2)(job, comm_pkg, HYPRE_MEMORY_HOST, send_data, HYPRE_MEMORY_HOST,
+                                                       recv_data);
 }
 
 LNW_PUBLIC HYPRE_Int hypre_ParCSRCommHandleDestroy(hypre_ParCSRCommHandle* comm_handle) {
@@ -126,7 +152,8 @@ LNW_PUBLIC hypre_ParCSRCommHandle* hypre_ParCSRBlockCommHandleCreate(HYPRE_Int j
                                                                      hypre_ParCSRCommPkg* comm_pkg, void* send_data,
                                                                      void* recv_data) {
   if (auto* const ours = takeover(); ours != nullptr) {
-    auto* const handle = ours->start({job, bnnz, comm_pkg, true, send_data, recv_data, caller(comm_pkg)});
+    auto* const handle =
+        ours->start({job, bnnz, comm_pkg, true, send_data, recv_data, caller(comm_pkg, __builtin_return_address(0))});
     if (handle != nullptr) return handle;
   }
   return LANEWAY_NEXT(hypre_ParCSRBlockCommHandleCreate)(job, bnnz, comm_pkg, send_data, recv_data);

@@ -227,7 +227,7 @@ Takeover::Takeover() : after_(default_after), trial_(default_trial) {
   if (const std::string_view disable = environment("LANEWAY_DISABLE"); !disable.empty() && disable != "0")
     give_up("LANEWAY_DISABLE is set");
   if (const std::string_view callers = environment("LANEWAY_HYPRE_CALLERS"); callers == "all")
-    least_caller_ = Caller::other;
+    least_caller_ = Caller::program;
   else if (callers == "products")
     least_caller_ = Caller::product;
   else if (!callers.empty() && callers != "solvers")
@@ -287,7 +287,7 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
   if (package == nullptr) return Outcome::unknown_origin;
 
   const bool transpose = LNW_Hypre_is_transpose(exchange.job) != 0;
-  const Kind kind{transpose, !transpose && exchange.caller != Caller::other, bytes};
+  const Kind kind{transpose, !transpose && exchange.caller >= Caller::product, bytes};
   for (const auto& [known, its_plan] : package->plans)
     if (known == kind) plan = its_plan;
   if (!plan) plan = package->plans.emplace_back(kind, std::make_shared<Plan>()).second;

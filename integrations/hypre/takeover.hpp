@@ -32,7 +32,8 @@ enum class Outcome : std::uint8_t {
 
 /// Who starts an exchange.
 enum class Caller : std::uint8_t {
-  other,
+  hypre,    ///< another of its own functions: perhaps not on all ranks
+  program,  ///< all ranks, if it has promised that
   product,  ///< a matrix-vector product or smoother: all ranks of the communicator call it, and it packs by the send
             ///< map
   solver    ///< the same inside a solver, whose result depends on all ranks anyway

@@ -60,7 +60,7 @@ INTERPOSE(MPI_Dist_graph_create_adjacent,
            const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph),
           (comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
            comm_dist_graph)) {
-  const int code = laneway_next_MPI_Dist_graph_create_adjacent(
+  const int code = laneway_pass_MPI_Dist_graph_create_adjacent(
       comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
   if (code == MPI_SUCCESS) adopt(comm_old, *comm_dist_graph, info, "MPI_Dist_graph_create_adjacent");
   return code;
@@ -70,7 +70,7 @@ INTERPOSE(MPI_Dist_graph_create,
           (MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
            const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph),
           (comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)) {
-  const int code = laneway_next_MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info,
+  const int code = laneway_pass_MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info,
                                                       reorder, comm_dist_graph);
   if (code == MPI_SUCCESS) adopt(comm_old, *comm_dist_graph, info, "MPI_Dist_graph_create");
   return code;

@@ -165,7 +165,7 @@ using namespace laneway::interpose;
     const auto operation = [&] { return laneway::OPERATION ARGUMENTS; };                                        \
     const char* const reason = reason_against(comm, OPERATION##_form);                                          \
     if (!takes(#NAME, or_against_call(reason, comm, OPERATION##_form, operation)))                              \
-      return leave(comm, reason, [&](MPI_Comm where) { return laneway_next_##NAME(UNWRAP ARGUMENTS, where); }); \
+      return leave(comm, reason, [&](MPI_Comm where) { return laneway_pass_##NAME(UNWRAP ARGUMENTS, where); }); \
     return is_idle(comm) ? MPI_SUCCESS : laneway::blocking(#NAME, comm, operation());                           \
   }
 
@@ -175,7 +175,7 @@ using namespace laneway::interpose;
     const char* const reason = reason_against_nonblocking(comm, OPERATION##_form);                                \
     if (!takes(#NAME, or_against_call(reason, comm, OPERATION##_form, operation)))                                \
       return leave(comm, reason,                                                                                  \
-                   [&](MPI_Comm where) { return laneway_next_##NAME(UNWRAP ARGUMENTS, where, request); });        \
+                   [&](MPI_Comm where) { return laneway_pass_##NAME(UNWRAP ARGUMENTS, where, request); });        \
     if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, false, request);                                      \
     LNW_Request made = LNW_REQUEST_NULL;                                                                          \
     const int code = laneway::nonblocking(#NAME, comm, &made, operation());                                       \
@@ -186,7 +186,7 @@ using namespace laneway::interpose;
   INTERPOSE(NAME, (UNWRAP PARAMETERS, MPI_Comm comm, MPI_Info info, MPI_Request * request),              \
             (UNWRAP ARGUMENTS, comm, info, request)) {                                                   \
     if (!takes(#NAME, reason_against_persistent(comm, OPERATION##_form)))                                \
-      return laneway_next_##NAME(UNWRAP ARGUMENTS, comm, info, request);                                 \
+      return laneway_pass_##NAME(UNWRAP ARGUMENTS, comm, info, request);                                 \
     if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, true, request);                              \
     LNW_Request made = LNW_REQUEST_NULL;                                                                 \
     const PersistentHints hints(comm, info);                                                             \

@@ -1,5 +1,6 @@
 #include "interpose/requests.hpp"
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -26,41 +27,63 @@ struct Taken {
   std::int64_t starts = 0;
 };
 
-/// Held for short times only, and never while calling what may block: any thread may wait for it.
+/// Held for short times only, and never while calling MPI, which may run its engine: any thread may wait for it.
 class Hold {
  public:
   Hold() {
     for (int turns = 0; held_.exchange(true, std::memory_order_acquire);) relax(turns);
   }
-  explicit Hold(std::try_to_lock_t) : owns_(!held_.exchange(true, std::memory_order_acquire)) {}
-  ~Hold() {
-    if (owns_) held_.store(false, std::memory_order_release);
-  }
+  ~Hold() { held_.store(false, std::memory_order_release); }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
+
+ private:
+  static inline std::atomic<bool> held_{false};
+};
+
+/// One thread advances what is active; others go on without. It may call MPI meanwhile.
+class Advancing {
+ public:
+  Advancing() : owns_(!held_.exchange(true, std::memory_order_acquire)) {}
+  ~Advancing() {
+    if (owns_) held_.store(false, std::memory_order_release);
+  }
+  Advancing(const Advancing&) = delete;
+  Advancing& operator=(const Advancing&) = delete;
   [[nodiscard]] bool owns() const { return owns_; }
 
  private:
   static inline std::atomic<bool> held_{false};
-  bool owns_ = true;
+  bool owns_;
 };
 
 // Never destroyed: a program may end without MPI_Finalize, and MPI is gone before.
 auto& taken = *new std::unordered_map<MPI_Request, std::shared_ptr<Taken>>;
-auto& active = *new std::vector<std::shared_ptr<Taken>>;
+auto& started = *new std::vector<std::shared_ptr<Taken>>;  // since somebody was Advancing
 auto& free_tags = *new std::vector<int>;
+// Of those who are Advancing.
+auto& active = *new std::vector<std::shared_ptr<Taken>>;
 int next_tag = 0;
 MPI_Comm self = MPI_COMM_NULL;
 std::atomic<int> failure{MPI_SUCCESS};
 
-int make_handle(Taken& made) {
-  if (self == MPI_COMM_NULL) {
-    // Not a duplicate: that would copy the program's attributes.
-    if (const int code = PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &self); code != MPI_SUCCESS) return code;
-  }
+/// Not a duplicate of MPI_COMM_SELF: that would copy the program's attributes.
+int make_self() {
+  static const int code = PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &self);
+  return code;
+}
+
+int take_tag() {
+  const Hold hold;
   if (free_tags.empty()) free_tags.push_back(next_tag++);
-  made.tag = free_tags.back();
+  const int tag = free_tags.back();
   free_tags.pop_back();
+  return tag;
+}
+
+int make_handle(Taken& made) {
+  if (const int code = make_self(); code != MPI_SUCCESS) return code;
+  made.tag = take_tag();
   return made.persistent ? PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle)
                          : PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle);
 }
@@ -95,7 +118,7 @@ void forget(const Taken& operation) {
 
 /// Must be held.
 void activate(const std::shared_ptr<Taken>& operation) {
-  active.push_back(operation);
+  started.push_back(operation);
   active_operations.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -166,12 +189,14 @@ SplitPhase split_phase() {
 int give_handle(LNW_Request operation, bool persistent, MPI_Request* handle) {
   const auto made = std::make_shared<Taken>(
       Taken{std::unique_ptr<Request>(reinterpret_cast<Request*>(operation)), MPI_REQUEST_NULL, 0, persistent});
-  const Hold hold;
   if (const int code = make_handle(*made); code != MPI_SUCCESS) return code;
   *handle = made->handle;
-  taken.emplace(made->handle, made);
-  known_operations.fetch_add(1, std::memory_order_relaxed);
-  if (!persistent) activate(made);
+  {
+    const Hold hold;
+    taken.emplace(made->handle, made);
+    known_operations.fetch_add(1, std::memory_order_relaxed);
+    if (!persistent) activate(made);
+  }
   if (split_phase() == SplitPhase::hooked) call_in_engine(advance);
   return MPI_SUCCESS;
 }
@@ -181,8 +206,13 @@ int advance() {
   std::vector<std::pair<std::shared_ptr<Taken>, int>> failed;
   int completed = 0;
   {
-    const Hold hold(std::try_to_lock);
-    if (!hold.owns()) return 0;
+    const Advancing advancing;
+    if (!advancing.owns()) return 0;
+    {
+      const Hold hold;
+      active.insert(active.end(), std::make_move_iterator(started.begin()), std::make_move_iterator(started.end()));
+      started.clear();
+    }
     progress_all();
     for (std::size_t i = 0; i < active.size();) {
       const std::shared_ptr<Taken> operation = active[i];
@@ -195,8 +225,13 @@ int advance() {
       active.pop_back();
       active_operations.fetch_sub(1, std::memory_order_relaxed);
       ++completed;
+      // Before the handle is complete, and another may get its value. The message is for this one all the same: of
+      // receives with one tag the first one takes it.
+      if (!operation->persistent) {
+        const Hold hold;
+        forget(*operation);
+      }
       PMPI_Send(nullptr, 0, MPI_BYTE, 0, operation->tag, self);
-      if (!operation->persistent) forget(*operation);
       if (*code != MPI_SUCCESS) failed.emplace_back(operation, *code);
     }
   }
@@ -215,6 +250,7 @@ void free_all() {
   std::unordered_map<MPI_Request, std::shared_ptr<Taken>> left;
   {
     const Hold hold;
+    started.clear();
     active.clear();
     active_operations.store(0);
     known_operations.store(0);
@@ -233,20 +269,20 @@ using namespace laneway::interpose;
 
 INTERPOSE(MPI_Start, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
-  if (!operation) return laneway_next_MPI_Start(request);
+  if (!operation) return laneway_pass_MPI_Start(request);
   if (!is_startable(operation)) return misuse(*operation, "MPI_Start", not_startable);
   const int code = laneway_next_MPI_Start(request);
   return code != MPI_SUCCESS ? code : start(operation, "MPI_Start");
 }
 
 INTERPOSE(MPI_Startall, (int count, MPI_Request requests[]), (count, requests)) {
-  if (known_operations.load(std::memory_order_relaxed) == 0) return laneway_next_MPI_Startall(count, requests);
+  if (known_operations.load(std::memory_order_relaxed) == 0) return laneway_pass_MPI_Startall(count, requests);
   std::vector<std::shared_ptr<Taken>> ours;
   for (int i = 0; i < count; ++i)
     if (auto operation = find(requests[i])) ours.push_back(std::move(operation));
   for (const auto& operation : ours)
     if (!is_startable(operation)) return misuse(*operation, "MPI_Startall", not_startable);
-  if (const int code = laneway_next_MPI_Startall(count, requests); code != MPI_SUCCESS) return code;
+  if (const int code = laneway_pass_MPI_Startall(count, requests); code != MPI_SUCCESS) return code;
   for (const auto& operation : ours)
     if (const int code = start(operation, "MPI_Startall"); code != MPI_SUCCESS) return code;
   return MPI_SUCCESS;
@@ -254,7 +290,7 @@ INTERPOSE(MPI_Startall, (int count, MPI_Request requests[]), (count, requests)) 
 
 INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
-  if (!operation) return laneway_next_MPI_Request_free(request);
+  if (!operation) return laneway_pass_MPI_Request_free(request);
   if (operation->work && operation->work->active())
     return misuse(*operation, "MPI_Request_free", "the request is active");
   report_savings(*operation);
@@ -267,6 +303,6 @@ INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
 
 INTERPOSE(MPI_Cancel, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
-  if (!operation) return laneway_next_MPI_Cancel(request);
+  if (!operation) return laneway_pass_MPI_Cancel(request);
   return misuse(*operation, "MPI_Cancel", "the request is of a neighborhood operation, which cannot be cancelled");
 }

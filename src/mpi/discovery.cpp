@@ -58,16 +58,22 @@ std::vector<int> world_node;
 std::int64_t world_number = 0;
 std::mutex world_node_mutex;
 
-/// The same positive number on all ranks of `world`, and another in other worlds.
+int rank_in_world();
+
+/// A positive number, the same in all calls of this process.
+std::int64_t own_number() {
+  static const std::int64_t number = [] {
+    std::random_device random;
+    return static_cast<std::int64_t>(((std::uint64_t{random()} << 32) | random()) >> 1) | 1;
+  }();
+  return number;
+}
+
+/// The same positive number on all ranks of `world` and of each communicator of the same ranks, and another in other
+/// worlds.
 std::int64_t number_world(MPI_Comm world) {
   if (simulated) return 1;
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(world, &rank), "MPI_Comm_rank");
-  std::int64_t chosen = 0;
-  if (rank == 0) {
-    std::random_device random;
-    chosen = static_cast<std::int64_t>(((std::uint64_t{random()} << 32) | random()) >> 1) | 1;
-  }
+  const std::int64_t chosen = rank_in_world() == 0 ? own_number() : 0;
   std::int64_t number = 0;
   reduce_progressing(&chosen, &number, 1, MPI_INT64_T, MPI_MAX, world);
   return number;
@@ -199,7 +205,8 @@ Region find_node(MPI_Comm comm, const std::string& description, bool translate) 
   const Group world(MPI_COMM_WORLD);
   if (translate) return region_of_members(world.translate(world_node, group));
   const std::vector<int> members = split_by_node(comm);
-  if (known_world() == 0 && group.same_members(world)) {
+  // Whether this rank knows its world already is no reason to leave the round out: with threads, others may not yet.
+  if (group.same_members(world)) {
     const std::int64_t number = number_world(comm);
     const std::lock_guard lock(world_node_mutex);
     if (world_node.empty()) world_node = group.translate(members, world);

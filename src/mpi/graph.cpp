@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -133,6 +134,60 @@ AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, 
   return {std::move(texts), std::move(hints), std::move(agreement), all_reorder, single};
 }
 
+/// Whether the ranks of `comm` are one piece of the graph that has their edges. The first one looks at all of them.
+/// Collective.
+bool is_connected(const PrivateComm& comm, const Topology& topology) {
+  std::vector<int> mine;
+  for (const std::vector<Neighbor>* neighbors : {&topology.sources, &topology.destinations})
+    for (const Neighbor& neighbor : *neighbors) mine.push_back(neighbor.rank);
+  std::ranges::sort(mine);
+  mine.erase(std::ranges::unique(mine).begin(), mine.end());
+  const int count = static_cast<int>(mine.size());
+  const auto ranks = static_cast<std::size_t>(comm.rank() == 0 ? comm.size() : 0);
+  std::vector<int> counts(ranks);
+  std::vector<int> places(ranks);
+  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+  check_mpi(MPI_Igather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Igather");
+  wait_all_progressing(request);
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  std::vector<int> all(ranks == 0 ? 0 : static_cast<std::size_t>(places.back() + counts.back()));
+  check_mpi(MPI_Igatherv(mine.data(), count, MPI_INT, all.data(), counts.data(), places.data(), MPI_INT, 0, comm.get(),
+                         request.data()),
+            "MPI_Igatherv");
+  wait_all_progressing(request);
+  std::vector<Rank> heads(ranks);
+  std::iota(heads.begin(), heads.end(), 0);
+  const auto head_of = [&](Rank rank) {
+    while (heads[static_cast<std::size_t>(rank)] != rank)
+      rank = heads[static_cast<std::size_t>(rank)] =
+          heads[static_cast<std::size_t>(heads[static_cast<std::size_t>(rank)])];
+    return rank;
+  };
+  std::size_t pieces = ranks;
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    for (int i = places[rank]; i < places[rank] + counts[rank]; ++i) {
+      const Rank one = head_of(static_cast<Rank>(rank));
+      const Rank other = head_of(all[static_cast<std::size_t>(i)]);
+      if (one == other) continue;
+      heads[static_cast<std::size_t>(std::max(one, other))] = std::min(one, other);
+      --pieces;
+    }
+  int connected = pieces == 1;
+  check_mpi(MPI_Ibcast(&connected, 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Ibcast");
+  wait_all_progressing(request);
+  return connected != 0;
+}
+
+/// MPI libraries compare sizes only between ranks that communicate: what has nothing to do with each other may differ
+/// in size, and cannot be relayed together in calls that agree on nothing. Collective.
+void relay_in_one_piece_only(Communicator& communicator, const Hints& hints) {
+  if (!communicator.routes || is_connected(*communicator.private_comm(), communicator.topology())) return;
+  if (hints.strategy.is_automatic())
+    communicator.routes = nullptr;
+  else
+    communicator.routes->relay_nothing();
+}
+
 /// For operations that cannot plan in their calls. Collective. Operations whose plans or trials need a private
 /// duplicate find one that is ready.
 void prepare_plans(Communicator& communicator, const Hints& hints, const Agreement& nodes) {
@@ -185,6 +240,7 @@ void prepare_members(Communicator& communicator, const Hints& hints) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   if (hints.fixed_counts) comm->keep_graph(create_graph_among(*comm, communicator.topology()));
   prepare_plans(communicator, hints, agree_on_nodes(communicator, hints));
+  relay_in_one_piece_only(communicator, hints);
 }
 
 bool has_repeated_edges(const Topology& topology) {
@@ -267,6 +323,7 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const Adopter&
   if (all_have_neighbors) {
     if (parent && !single) fresh.part_from_parent();
     prepare_plans(fresh, hints, nodes);
+    relay_in_one_piece_only(fresh, hints);
     return;
   }
   const std::vector<Rank> members = find_ranks(*all, has_neighbors);

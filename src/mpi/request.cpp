@@ -60,8 +60,9 @@ Chosen choose_plan(Communicator& communicator, const DescribeTypes& types, const
     const std::vector<TypedEdge>& edges = typed.out.empty() ? typed.in : typed.out;
     if (sizes.uniform) {
       const std::int64_t bytes = edges.empty() ? sizes.bytes : edges.front().bytes();
-      if (call == Call::blocking) communicator.routes->prepare(communicator, *sizes.uniform, bytes);
-      const Routes::Routed routed = communicator.routes->plan(*sizes.uniform, describe(typed), bytes);
+      const RankPattern pattern = describe(typed);
+      if (call == Call::blocking) communicator.routes->prepare(communicator, *sizes.uniform, pattern, bytes);
+      const Routes::Routed routed = communicator.routes->plan(*sizes.uniform, pattern, bytes);
       if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
     }
   }

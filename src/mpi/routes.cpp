@@ -78,9 +78,18 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
   return routes;
 }
 
-void Routes::prepare(Communicator& communicator, Uniform operation, std::int64_t bytes) {
+void Routes::prepare(Communicator& communicator, Uniform operation, const RankPattern& pattern, std::int64_t bytes) {
   const std::optional<std::size_t> index = class_of(bytes);
-  if (!index || classes_[operation][*index].planned) return;
+  if (!index || relays_nothing_ || classes_[operation][*index].planned) return;
+  std::vector<std::int64_t> sizes = {bytes, -bytes};
+  for (const std::vector<Edge>* edges : {&pattern.out, &pattern.in}) {
+    if (edges->empty()) continue;
+    const std::int64_t size = edges->front().ranges.bytes();
+    sizes = {std::min(sizes[0], size), std::min(sizes[1], -size)};
+  }
+  const std::vector<std::int64_t> least =
+      reduce_progressing(sizes, MPI_INT64_T, MPI_MIN, communicator.private_comm()->get());
+  if (least[0] != -least[1]) return relay_nothing();
   plan_class(communicator, operation, *index);
   agree_on_bounds(*communicator.private_comm(), {&classes_[operation][*index]});
 }
@@ -134,7 +143,7 @@ Routes::Routed Routes::plan(Uniform operation, const RankPattern& pattern, std::
   const std::optional<std::size_t> index = class_of(bytes);
   if (!index) return {};
   const SizeClass& sizes = classes_[operation][*index];
-  if (!sizes.planned || !sizes.route || bytes > sizes.largest_bytes) return {};
+  if (relays_nothing_ || !sizes.planned || !sizes.route || bytes > sizes.largest_bytes) return {};
   Recent& recent = recent_[operation];
   if (recent.bytes != bytes || !(recent.pattern == pattern))
     recent = {pattern, bytes, std::make_shared<const Plan>(sizes.route->plan(pattern, bytes, hints_.lowering))};

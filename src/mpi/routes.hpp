@@ -28,8 +28,16 @@ class Routes {
   /// Collective. Null if nothing is relayed. `nodes` as from agree_on_nodes.
   static std::shared_ptr<Routes> make(Communicator& communicator, const Hints& hints, const Agreement& nodes);
 
-  /// In a blocking call: plans for edges of `bytes` bytes if that has not been done. Collective.
-  void prepare(Communicator& communicator, Uniform operation, std::int64_t bytes);
+  /// In a blocking call that moves `pattern`, whose outgoing edges all have one size, and whose incoming edges have:
+  /// plans for edges of `bytes` bytes if that has not been done. Collective. If the ranks find that these sizes differ,
+  /// nothing is relayed from then on.
+  void prepare(Communicator& communicator, Uniform operation, const RankPattern& pattern, std::int64_t bytes);
+
+  /// Each edge is one message from now on.
+  void relay_nothing() {
+    relays_nothing_ = true;
+    ++version_;
+  }
 
   /// Another number each time that something has been planned, on all ranks in the same calls.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -59,6 +67,7 @@ class Routes {
 
   Hints hints_;
   std::uint64_t version_ = 0;
+  bool relays_nothing_ = false;
   std::map<Uniform, std::vector<SizeClass>> classes_;  // ascending
   std::map<Uniform, Recent> recent_;
 };

@@ -3,7 +3,20 @@
 
 namespace {
 int calls = 0;
+int waits = 0;
+int started = 0;
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) int counted_waits() {
+  return waits;
+}
+extern "C" __attribute__((visibility("default"))) int counted_starts() {
+  return started;
+}
+extern "C" __attribute__((visibility("default"))) int MPI_Init(int* argc, char*** argv) {
+  ++started;
+  return PMPI_Init(argc, argv);
+}
 
 extern "C" __attribute__((visibility("default"))) int counted_calls() {
   return calls;
@@ -11,6 +24,7 @@ extern "C" __attribute__((visibility("default"))) int counted_calls() {
 
 extern "C" __attribute__((visibility("default"))) int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   ++calls;
+  ++waits;
   return PMPI_Wait(request, status);
 }
 extern "C" __attribute__((visibility("default"))) int MPI_Ineighbor_alltoallv(
