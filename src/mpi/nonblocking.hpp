@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/progress.hpp"
+#include "mpi/background.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/device_support.hpp"
 
@@ -69,10 +70,10 @@ class BoundPlan {
 class NonblockingExchange final : public Progressive {
  public:
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
-                      const BufferMemory& where, Progress progress = Progress::in_calls);
+                      const BufferMemory& where, Helper helper = Helper::none);
   /// Exchanges of a bound plan come one after another.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
-                      Progress progress = Progress::in_calls);
+                      Helper helper = Helper::none);
 
   /// Until test or wait has found it complete, or failed.
   [[nodiscard]] bool active() const { return activity_.active(); }
@@ -83,7 +84,7 @@ class NonblockingExchange final : public Progressive {
   bool progress() override;
 
  private:
-  void begin(Progress progress);
+  void begin(Helper helper);
   void start();
   [[nodiscard]] Executor* executor() { return executor_; }
 
