@@ -23,8 +23,9 @@ void prove_start_order(const Program& program, const std::vector<Message>& messa
     if (waits_for(earlier) || std::all_of(before.begin(), before.end(), waits_for)) continue;
     Order order(program.plan(program.rank(a.step)));
     const int later = program.local(b.step);
-    if (order.ordered(earlier, later) ||
-        std::all_of(before.begin(), before.end(), [&](int step) { return order.ordered(step, later); }))
+    // In ascending order, as Order wants to be asked.
+    if (std::all_of(before.begin(), before.end(), [&](int step) { return order.ordered(step, later); }) ||
+        order.ordered(earlier, later))
       continue;
     complain(report, program.describe(b.step) + " may start before step " + std::to_string(earlier) +
                          ", the message before it on the same channel");
