@@ -50,6 +50,20 @@ bool lends_or_borrows(const Plan& plan) {
 
 }  // namespace
 
+bool starts_all_messages(const Plan& plan) {
+  std::vector<bool> runs_in_start(plan.steps.size());
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const bool at_once =
+        std::ranges::all_of(step.after, [&](int before) { return runs_in_start[static_cast<std::size_t>(before)]; });
+    if (step.kind == StepKind::copy)
+      runs_in_start[s] = at_once;
+    else if (!at_once)
+      return false;
+  }
+  return true;
+}
+
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
                    std::shared_ptr<NodeMemory> memory)
     : Executor(plan, buffers, glance_at(buffers, *plan), transport, std::move(memory)) {}

@@ -29,6 +29,10 @@ class Progressive {
   ~Progressive() = default;
 };
 
+/// Whether all that other ranks may wait for has begun when what waits for nothing, and the copies that follow from it
+/// at once, have been done; buffers are not on devices.
+[[nodiscard]] bool starts_all_messages(const Plan& plan);
+
 /// A plan bound to buffers, a transport and, where it has puts and takes, the memory of the node. To be run again and
 /// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
 /// here, none in start, progress and wait.
@@ -82,6 +86,11 @@ class Executor final : public Progressive {
   }
   /// Whether no step depends on another that has to be waited for: completion then needs no progress by this executor.
   [[nodiscard]] bool independent() const { return independent_; }
+  /// Whether `start` has started every message when it returns: then no other rank depends on progress by this
+  /// executor. Walks through the plan.
+  [[nodiscard]] bool starts_all_messages() const {
+    return independent_ || (!uses_device() && laneway::starts_all_messages(*plan_));
+  }
 
   /// As it is run with these buffers.
   [[nodiscard]] const Plan& plan() const { return *plan_; }

@@ -16,8 +16,9 @@ namespace laneway {
 
 /// Who advances started work.
 enum class Progress : std::uint8_t {
-  in_calls,   ///< any Laneway call
+  in_calls,   ///< any Laneway call, and the MPI library's progress engine if it has been given progress_in_engine
   by_thread,  ///< the progress thread, too
+  helped_by_thread,  ///< the same for work that other ranks may depend on; other work in calls
 };
 
 class ProgressSlot;
@@ -66,7 +67,7 @@ class ProgressList {
 inline constinit std::array<ProgressList, 2> progress_lists;
 
 [[nodiscard]] inline ProgressList& progress_list(Progress progress) {
-  return progress_lists[static_cast<std::size_t>(progress)];
+  return progress_lists[progress == Progress::in_calls ? 0 : 1];
 }
 
 struct ProgressSet;
@@ -124,8 +125,8 @@ inline void progress_all() {
 }
 
 /// For the progress engine of the MPI library: advances all that is active, unless somebody attends to it, or this
-/// thread has come here from MPI calls in which it is advancing something. Costs a look where nothing is active. Returns
-/// how much work has been completed.
+/// thread has come here from MPI calls in which it is advancing something. Costs a look where nothing is active.
+/// Returns how much work has been completed.
 int progress_in_engine();
 
 /// While this lives, its owner calls progress_all so often that the progress thread need not advance anything. Two who
@@ -197,7 +198,10 @@ class Exchange {
   Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
            Progress progress, std::shared_ptr<NodeMemory> memory)
       : executor_(std::move(plan), buffers, where, transport, std::move(memory)) {
-    if (progress == Progress::by_thread || !executor_.independent()) activity_.list(executor_, progress);
+    if (progress == Progress::by_thread || !executor_.independent())
+      activity_.list(executor_, progress == Progress::helped_by_thread && executor_.starts_all_messages()
+                                    ? Progress::in_calls
+                                    : progress);
   }
 
   [[nodiscard]] bool active() const { return activity_.active(); }

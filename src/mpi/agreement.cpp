@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "core/wire.hpp"
+#include "mpi/background.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
 #include "transport/p2p.hpp"
@@ -115,6 +116,7 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
   const std::int64_t own_world = known_world();
   Words mine = {failure ? comm.rank() : INT_MAX, own_fingerprint, -own_fingerprint, own_world, -own_world};
   mine.insert(mine.end(), flags.begin(), flags.end());
+  if constexpr (!simulated) mine.push_back(has_helper());
   const std::size_t first_region = mine.size();
   Answer answer;
   if (comm.size() <= few_ranks) {
@@ -140,6 +142,7 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
   agreed.edges_match = answer.edges == 0;
   agreed.round = std::move(answer.round);
   for (std::size_t i = 0; i < flags.size(); ++i) agreed.flags[i] = least[first_flag + i] != 0;
+  if constexpr (!simulated) agreed.have_helpers = least[first_flag + flags.size()] != 0;
   agreed.knows_nodes = least[world] == -least[negative_world] && least[world] != 0;
   const bool are_described = !hints.machine.empty() || !hints.grid.empty();
   if (!are_described && !agreed.knows_nodes) return agreed;

@@ -18,6 +18,7 @@ using Flags = std::array<bool, 4>;
 struct Agreement {
   Flags flags{};                 ///< which are true on all ranks
   bool knows_nodes = false;      ///< nodes follow by translation on all ranks
+  bool have_helpers = true;      ///< has_helper, of all ranks; not known of simulated ones
   std::map<Rank, Rank> regions;  ///< of all ranks, if they are few and know their own; else none
   bool edges_match = true;       ///< the sum of what the ranks gave as `edges` is 0
   std::optional<Round> round;    ///< the next one of the planners, if all ranks had one that `lets_first_choose`

@@ -15,6 +15,7 @@
 #include "exec/progress_thread.hpp"
 #include "exec/remains.hpp"
 #include "mpi/discovery.hpp"
+#include "mpi/engine.hpp"
 #include "mpi/fixed_operation.hpp"
 #include "mpi/kept_plans.hpp"
 #include "mpi/mailbox.hpp"
@@ -45,6 +46,7 @@ int delete_communicator(MPI_Comm, int, void* attribute, void*) {
 /// MPI_COMM_SELF earlier run later, and may use and free what there is: no duplicate is freed from here on.
 int on_finalize(MPI_Comm, int, void*, void*) {
   stop_progress_thread();
+  call_in_engine(nullptr);
   set_ending();
   std::vector<std::shared_ptr<PrivateComm>> left;
   {

@@ -215,6 +215,10 @@ class Communicator {
   bool fixed_counts = false;
   using FixedKey = std::array<std::int64_t, 2>;
   std::map<FixedKey, std::unique_ptr<FixedOperation>> fixed_operations;
+  /// Those for nonblocking calls, where these may not relay.
+  std::map<FixedKey, std::unique_ptr<FixedOperation>> split_fixed_operations;
+  /// Whether nonblocking calls may relay what `routes` and `fixed_counts` are for; see may_relay.
+  bool split_phases_relay = true;
 
   /// Of the last blocking and nonblocking calls.
   const std::unique_ptr<KeptPlans> kept_plans;
@@ -222,7 +226,7 @@ class Communicator {
   /// What calls that agree on nothing need of the hints. Read in the first of them, since texts are searched, the
   /// environment among them. Throws Error(info).
   struct CallHints {
-    Progress progress;
+    ProgressHint progress;
     MemoryPath path;
   };
   const CallHints& call_hints();

@@ -13,6 +13,7 @@
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
 #include "exec/progress.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 
@@ -81,7 +82,7 @@ int count_turn() {
 /// A test of a message that has not been sent is a turn.
 bool try_engine() {
   int level = MPI_THREAD_SINGLE;
-  if (is_refused() || MPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE ||
+  if (is_refused() || !has_world() || MPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE ||
       MPI_Comm_split(MPI_COMM_SELF, 0, 0, &tried) != MPI_SUCCESS)
     return false;
   int flag = 0;

@@ -54,9 +54,9 @@ Planned plan_to_try(Communicator& communicator, const PrivateComm& comm, Agreed&
 }  // namespace
 
 FixedOperation::FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments,
-                               Buffers buffers, Choice choice) {
+                               Buffers buffers, Choice choice, Phases phases) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe, buffers);
+  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe, buffers, phases);
   agreed.hints.shared_staging = 0;  // exchanges of several operations may be active
   lend_nothing(agreed);
   Planned planned = choice == Choice::to_try ? plan_to_try(communicator, *comm, agreed)
@@ -81,18 +81,21 @@ void FixedOperation::check(Communicator& communicator, const Describe& describe,
   std::abort();
 }
 
-std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Progress progress) const {
-  return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, progress)
+std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Helper helper) const {
+  return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, helper)
                 : std::make_unique<NonblockingExchange>(order_, plan_, buffers, glance_at(buffers, *plan_, device_use_),
-                                                        nullptr, progress);
+                                                        nullptr, helper);
 }
 
 FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const Communicator::FixedKey& key,
-                                const ArgumentLists& arguments, Buffers buffers, FixedOperation::Choice choice) {
-  const auto known = communicator.fixed_operations.find(key);
-  if (known != communicator.fixed_operations.end()) return *known->second;
-  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice);
-  return *communicator.fixed_operations.emplace(key, std::move(made)).first->second;
+                                const ArgumentLists& arguments, Buffers buffers, FixedOperation::Choice choice,
+                                Phases phases) {
+  if (communicator.split_phases_relay) phases = Phases::one;
+  auto& all = phases == Phases::split ? communicator.split_fixed_operations : communicator.fixed_operations;
+  const auto known = all.find(key);
+  if (known != all.end()) return *known->second;
+  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice, phases);
+  return *all.emplace(key, std::move(made)).first->second;
 }
 
 }  // namespace laneway

@@ -23,13 +23,13 @@ class FixedOperation {
   /// Collective: agrees and plans as persistent operations do, for buffers in the kinds of memory that those of the
   /// first call are in. If the arguments of any rank are bad, all ranks throw.
   FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments, Buffers buffers,
-                 Choice choice);
+                 Choice choice, Phases phases);
 
   /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
   void check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const;
 
   /// Exchanges start in the order of the calls.
-  [[nodiscard]] std::unique_ptr<NonblockingExchange> start(Buffers buffers, Progress progress) const;
+  [[nodiscard]] std::unique_ptr<NonblockingExchange> start(Buffers buffers, Helper helper) const;
 
   [[nodiscard]] const Reasons& reasons() const { return reasons_; }
   /// Whether each edge is one message.
@@ -47,10 +47,11 @@ class FixedOperation {
   std::shared_ptr<BoundPlan> bound_;  // null if each edge is a message that needs no help
 };
 
-/// That of a call, made in the first one.
+/// That of a call, made in the first one. Blocking and nonblocking ones have the same if both may relay.
 [[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe,
                                               const Communicator::FixedKey& key, const ArgumentLists& arguments,
                                               Buffers buffers,
-                                              FixedOperation::Choice choice = FixedOperation::Choice::by_hints);
+                                              FixedOperation::Choice choice = FixedOperation::Choice::by_hints,
+                                              Phases phases = Phases::one);
 
 }  // namespace laneway

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/background.hpp"
 #include "mpi/check_edges.hpp"
 #include "mpi/discovery.hpp"
 #include "mpi/mailbox.hpp"
@@ -194,6 +195,7 @@ void prepare_plans(Communicator& communicator, const Hints& hints, const Agreeme
   communicator.routes = Routes::make(communicator, hints, nodes);
   if (hints.fixed_counts || communicator.routes) (void)communicator.private_comm();
   communicator.fixed_counts = hints.fixed_counts;
+  communicator.split_phases_relay = may_relay(hints.progress, nodes.have_helpers);
 }
 
 /// The ranks of `comm` on which `flag` is set, in their order. Collective.
@@ -274,6 +276,8 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   if (same_order) *comm_new = create(comm_old, arguments, info);
   Communicator& fresh = same_order ? Communicator::derive(*comm_new, priv) : Communicator::of(*comm_new);
   if (same_order && !agreed.single) fresh.part_from_parent();
+  // Otherwise a nonblocking call would have to wait for a duplicate that it has only begun, and nobody would go on.
+  if (!agreed.nodes.have_helpers) (void)fresh.private_comm();
   if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
   fresh.hints = std::move(agreed.texts);
   fresh.reordering = reordering;
@@ -387,6 +391,7 @@ std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
   // Of its own: what it plans from now on must not depend on the calls of the other, which have another order.
   if (communicator.routes) made->routes = std::make_shared<Routes>(*communicator.routes);
   made->fixed_counts = communicator.fixed_counts;
+  made->split_phases_relay = communicator.split_phases_relay;
   return made;
 }
 

@@ -44,9 +44,12 @@ constexpr std::array<HintRow, 20> rows = {{
      "operations then use plans"},
     {"lnw_staging_limit", "LANEWAY_STAGING_LIMIT", "67108864", "bytes",
      "blocking and nonblocking operations that would need more staging memory do not relay"},
-    {"lnw_progress", "LANEWAY_PROGRESS", "wait", "wait, thread, strict",
-     "wait: relays progress in calls of this library; thread: everything also progresses in a thread of its own; "
-     "strict: no strategy that relays is used"},
+    {"lnw_progress", "LANEWAY_PROGRESS", "auto", "auto, wait, thread, strict",
+     "auto: relays also progress while their ranks wait in calls of the MPI library, or in a thread; where neither can "
+     "be, "
+     "split-phase operations do not relay; wait: in calls of this library only; thread: everything also progresses in "
+     "a "
+     "thread of its own; strict: no strategy that relays is used"},
     {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384", "bytes",
      "on-node parts of relayed data share messages up to this size"},
     {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344", "bytes",
@@ -147,7 +150,7 @@ std::uint64_t Hints::fingerprint() const {
         '\n' + choice.level + ':' + std::string(choice.choice.name()) + std::to_string(choice.choice.deduplicate);
   std::string all =
       std::string(strategy.name()) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
-      std::to_string(check) + std::to_string(strict_progress) + std::to_string(static_cast<int>(progress)) + '\n' +
+      std::to_string(check) + std::to_string(static_cast<int>(progress)) + '\n' +
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
@@ -179,6 +182,14 @@ MemoryPath path_of(const std::string& text) {
     valid += (valid.empty() ? "" : ", ") + std::string(row.name);
   }
   throw Error(ErrorKind::info, "lnw_memory_path=" + text + ": valid are " + valid);
+}
+
+ProgressHint progress_of(const std::string& text) {
+  if (text == "auto") return ProgressHint::automatic;
+  if (text == "wait") return ProgressHint::wait;
+  if (text == "thread") return ProgressHint::thread;
+  if (text == "strict") return ProgressHint::strict;
+  throw Error(ErrorKind::info, "lnw_progress=" + text + ": valid are auto, wait, thread and strict");
 }
 
 Levels read_levels(const std::string& strategy, const std::string& grid, bool deduplicate) {
@@ -219,11 +230,7 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.fixed_counts = boolean("lnw_fixed_counts", text("lnw_fixed_counts"));
   hints.staging_limit = bytes("lnw_staging_limit", text("lnw_staging_limit"));
   hints.check = boolean("lnw_check", text("lnw_check"));
-  const std::string progress = text("lnw_progress");
-  require(progress == "wait" || progress == "thread" || progress == "strict", ErrorKind::info,
-          "lnw_progress=" + progress + ": valid are wait, thread and strict");
-  hints.strict_progress = progress == "strict";
-  hints.progress = progress == "thread" ? Progress::by_thread : Progress::in_calls;
+  hints.progress = progress_of(text("lnw_progress"));
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));
   const std::string transport = text("lnw_transport");
@@ -235,13 +242,7 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   hints.shared_staging = bytes("lnw_shared_staging", text("lnw_shared_staging"));
   hints.path = path_of(text("lnw_memory_path"));
   hints.stream = stream_of(text("lnw_stream"));
-  if (hints.strict_progress) {
-    const std::vector<const StrategyRow*> rows = hints.strategy.rows();
-    if (rows.size() > 1 || rows.front()->make()->relays()) hints.strategy.row = &find_strategy("direct");
-    hints.inner.clear();
-    hints.strategy_name = hints.strategy.name();
-    hints.grid.clear();
-  }
+  if (hints.progress == ProgressHint::strict) relay_nothing(hints);
   return hints;
 }
 
@@ -249,8 +250,18 @@ MemoryPath resolve_memory_path(const HintTexts& communicator) {
   return path_of(text_of("lnw_memory_path", {}, communicator));
 }
 
-Progress resolve_progress(const HintTexts& communicator) {
-  return text_of("lnw_progress", {}, communicator) == "thread" ? Progress::by_thread : Progress::in_calls;
+ProgressHint resolve_progress(const HintTexts& communicator) {
+  return progress_of(text_of("lnw_progress", {}, communicator));
+}
+
+bool relay_nothing(Hints& hints) {
+  const std::vector<const StrategyRow*> rows = hints.strategy.rows();
+  const bool relays = rows.size() > 1 || rows.front()->make()->relays();
+  if (relays) hints.strategy.row = &find_strategy("direct");
+  hints.inner.clear();
+  hints.strategy_name = hints.strategy.name();
+  hints.grid.clear();
+  return relays;
 }
 
 }  // namespace laneway

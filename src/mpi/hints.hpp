@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/progress.hpp"
 #include "lanes/strategy.hpp"
 #include "plan/lower.hpp"
 #include "plan/memory_path.hpp"
@@ -47,6 +46,14 @@ enum class Tuning : std::uint8_t {
   measure  ///< by timing the few most promising
 };
 
+/// How exchanges progress while their ranks are in no call of this library.
+enum class ProgressHint : std::uint8_t {
+  automatic,  ///< by the MPI library's progress engine, or by a thread; where there is neither, nothing is relayed
+  wait,       ///< they do not
+  thread,     ///< by a thread, all of them
+  strict,     ///< nothing is relayed
+};
+
 /// The value of lnw_parameters that asks for a calibration at first use.
 inline constexpr std::string_view measured_parameters = "calibrate";
 
@@ -60,8 +67,7 @@ struct Hints {
   std::string machine;
   std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one
   bool check = false;
-  bool strict_progress = false;
-  Progress progress = Progress::in_calls;
+  ProgressHint progress = ProgressHint::automatic;
   bool fixed_counts = false;
   std::int64_t staging_limit = std::int64_t{1}
                                << 26;  ///< bytes; larger blocking and nonblocking operations do not relay
@@ -85,8 +91,11 @@ struct Hints {
 /// Throws Error(info) that names the key and the valid values.
 [[nodiscard]] Hints resolve_hints(const HintTexts& call, const HintTexts& communicator);
 
+/// Makes each edge a message of its own. Returns whether that is another strategy.
+bool relay_nothing(Hints& hints);
+
 /// lnw_progress, or lnw_memory_path, alone, for calls that plan nothing.
-[[nodiscard]] Progress resolve_progress(const HintTexts& communicator);
+[[nodiscard]] ProgressHint resolve_progress(const HintTexts& communicator);
 [[nodiscard]] MemoryPath resolve_memory_path(const HintTexts& communicator);
 
 }  // namespace laneway

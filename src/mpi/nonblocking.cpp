@@ -6,23 +6,6 @@
 
 namespace laneway {
 
-namespace {
-
-/// Whether every message has been started when Executor::start returns.
-bool starts_all_messages(const Executor& executor) {
-  if (executor.uses_device()) return false;
-  const Plan& plan = executor.plan();
-  const auto runs_in_start = [&](int s) {
-    const Step& step = plan.steps[static_cast<std::size_t>(s)];
-    return step.kind == StepKind::copy && step.after.empty();
-  };
-  return std::all_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
-    return step.kind == StepKind::copy || std::all_of(step.after.begin(), step.after.end(), runs_in_start);
-  });
-}
-
-}  // namespace
-
 Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
   const auto known = std::find_if(bindings_.begin(), bindings_.end(), [&](const Binding& binding) {
     return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
@@ -46,29 +29,34 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
                                          Buffers buffers, const BufferMemory& where,
-                                         std::shared_ptr<MessageElements> elements, Progress progress)
+                                         std::shared_ptr<MessageElements> elements, Helper helper)
     : order_(std::move(order)),
       ticket_(order_->take_ticket()),
       plan_(std::move(plan)),
       elements_(std::move(elements)),
       buffers_(buffers),
       where_(where) {
-  begin(progress);
+  begin(helper);
 }
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
-                                         Buffers buffers, Progress progress)
+                                         Buffers buffers, Helper helper)
     : order_(std::move(order)), ticket_(order_->take_ticket()), bound_(std::move(bound)), buffers_(buffers) {
-  begin(progress);
+  begin(helper);
 }
 
-void NonblockingExchange::begin(Progress progress) {
+void NonblockingExchange::begin(Helper helper) {
   if (order_->is_turn_of(ticket_))
     start();
   else if (elements_)
     elements_->keep_types();
-  if (bound_ || progress == Progress::by_thread || executor_ == nullptr || !executor_->independent())
-    activity_.list(*this, progress);
+  // Later exchanges start when this one no longer holds the turn.
+  const bool others_depend = executor_ == nullptr || holds_turn_;
+  if (helper == Helper::thread_for_all || others_depend) employ(helper);
+  if (others_depend || helper == Helper::thread_for_all)
+    activity_.list(*this, progress_by(helper));
+  else if (!executor_->independent())
+    activity_.list(*this, Progress::in_calls);
   activity_.begin();
 }
 
@@ -83,7 +71,7 @@ void NonblockingExchange::start() {
     order_->end_turn();
     throw;
   }
-  holds_turn_ = bound_ || !starts_all_messages(*executor_);
+  holds_turn_ = bound_ || !executor_->starts_all_messages();
   if (!holds_turn_) order_->end_turn();
 }
 

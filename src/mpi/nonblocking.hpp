@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/progress.hpp"
+#include "mpi/background.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/device_support.hpp"
 #include "transport/elements.hpp"
@@ -72,10 +73,10 @@ class NonblockingExchange final : public Progressive {
   /// `elements`: of a plan of datatypes; otherwise null.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
                       const BufferMemory& where, std::shared_ptr<MessageElements> elements = nullptr,
-                      Progress progress = Progress::in_calls);
+                      Helper helper = Helper::none);
   /// Exchanges of a bound plan come one after another.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
-                      Progress progress = Progress::in_calls);
+                      Helper helper = Helper::none);
 
   /// Until test or wait has found it complete, or failed.
   [[nodiscard]] bool active() const { return activity_.active(); }
@@ -86,7 +87,7 @@ class NonblockingExchange final : public Progressive {
   bool progress() override;
 
  private:
-  void begin(Progress progress);
+  void begin(Helper helper);
   void start();
   [[nodiscard]] Executor* executor() { return executor_; }
 

@@ -7,6 +7,7 @@
 
 #include "core/simulated.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/background.hpp"
 #include "mpi/check_edges.hpp"
 #include "mpi/costs.hpp"
 #include "mpi/discovery.hpp"
@@ -175,7 +176,7 @@ std::shared_ptr<Planning> begin_planning(Communicator& communicator, const Priva
 }  // namespace
 
 Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe,
-                const std::optional<Buffers>& buffers) {
+                const std::optional<Buffers>& buffers, Phases phases) {
   Agreed agreed;
   PathVotes votes;
   agreed.hints.strategy.row = &strategies().front();
@@ -197,7 +198,8 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
     can_lend = find_lending(agreed, buffers.value_or(Buffers{}));
     // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
     no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
-    if (no_device) agreed.begun = begin_planning(communicator, comm, agreed);
+    const bool may = phases == Phases::one || may_relay(agreed.hints.progress, has_helper());
+    if (no_device && may) agreed.begun = begin_planning(communicator, comm, agreed);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -213,7 +215,12 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   const auto [no_devices, all_support, all_lend, unused] = agreement.flags;
   communicator.learn_regions(agreed.hints, agreement.regions);
   communicator.knows_nodes = translate;
-  if (agreement.round)
+  const bool may = phases == Phases::one || may_relay(agreed.hints.progress, agreement.have_helpers);
+  if (!may) {
+    agreed.relays_nothing = relay_nothing(agreed.hints);
+    agreed.hints.sharing = Sharing::none;
+  }
+  if (agreement.round && may)
     agreed.begun->go_on_with(std::move(*agreement.round));
   else
     agreed.begun = nullptr;

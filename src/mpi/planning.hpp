@@ -44,13 +44,17 @@ struct Agreed {
   std::uint64_t lends = 0;             ///< see LocalOptions
   std::uint64_t borrows = 0;           ///< see LocalOptions
   CopyRule rule;                       ///< of this rank's copies from and to devices
+  bool relays_nothing = false;         ///< for want of helpers, although the hints would
   std::shared_ptr<Planning> begun;  ///< a plan that the ranks have begun to make as they agreed; null if they did not
 };
+
+/// Whether exchanges of an operation may be active while their ranks are in no call of this library.
+enum class Phases : std::uint8_t { one, split };
 
 /// Collective: agrees on hints and arguments, `buffers` among them if they are known. If the arguments of any rank are
 /// bad, all ranks throw. `path` is left open if there is a choice.
 [[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe,
-                              const std::optional<Buffers>& buffers = std::nullopt);
+                              const std::optional<Buffers>& buffers = std::nullopt, Phases phases = Phases::split);
 
 struct Planned {
   std::shared_ptr<const Plan> plan;

@@ -49,6 +49,8 @@ MPI_Info info_of(const Reasons& reasons) {
     set("lnw_measured_" + measured.strategy, seconds.str());
   }
   if (!reasons.remembered.empty()) set("lnw_remembered", reasons.remembered);
+  if (!reasons.progress_by.empty()) set("lnw_progress_by", reasons.progress_by);
+  if (!reasons.progress_reason.empty()) set("lnw_progress_reason", reasons.progress_reason);
   if (!reasons.path_reason.empty()) {
     set("lnw_memory_path", std::string(name(reasons.path)));
     set("lnw_memory_path_reason", reasons.path_reason);
@@ -76,6 +78,7 @@ void tell_path(const Reasons& reasons) {
 void tell_reasons(const Reasons& reasons, Rank rank) {
   if (rank != 0 || !is_verbose()) return;
   tell_path(reasons);
+  if (!reasons.progress_reason.empty()) tell("strategy " + reasons.strategy + ": " + reasons.progress_reason);
   if (reasons.candidates.empty()) return;
   std::ostringstream text;
   text << "strategy " << reasons.strategy;

@@ -28,6 +28,9 @@ struct Reasons {
   std::vector<Measured> measured = {};  ///< exchanges under lnw_tune=measure, if the file remembered none
   std::string remembered = {};          ///< the file that did
 
+  std::string progress_by = {};      ///< what goes on with exchanges while their ranks are in no call of this library
+  std::string progress_reason = {};  ///< for people, if nothing is relayed for want of it
+
   MemoryPath path = MemoryPath::staged;
   std::string path_reason = {};  ///< for people
   std::vector<std::pair<MemoryPath, double>> path_seconds =

@@ -39,29 +39,28 @@ Describe described_by(const DescribeTypes& types) {
 
 /// Null if the operation is not under the promise of fixed counts.
 FixedOperation* find_fixed(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
-                           Buffers buffers) {
+                           Buffers buffers, Phases phases) {
   if (!communicator.fixed_counts) return nullptr;
   const Sizes sizes = sizes_of();
   if (sizes.uniform) return nullptr;
-  FixedOperation& found = fixed_operation(communicator, describe, sizes.key, sizes.arguments, buffers);
+  FixedOperation& found = fixed_operation(communicator, describe, sizes.key, sizes.arguments, buffers,
+                                          FixedOperation::Choice::by_hints, phases);
   check_buffers(buffers.send, buffers.receive);
   found.check(communicator, describe, sizes.arguments);
   return &found;
 }
 
-enum class Call : std::uint8_t { blocking, nonblocking };
-
 /// What a call that has agreed on nothing may use.
 Chosen choose_plan(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of, Buffers buffers,
-                   Call call) {
+                   Phases phases) {
   TypedPattern typed = types(communicator.topology());
-  if (communicator.routes) {
+  if (communicator.routes && (phases == Phases::one || communicator.split_phases_relay)) {
     const Sizes sizes = sizes_of();
     const std::vector<TypedEdge>& edges = typed.out.empty() ? typed.in : typed.out;
     if (sizes.uniform) {
       const std::int64_t bytes = edges.empty() ? sizes.bytes : edges.front().bytes();
       const RankPattern pattern = describe(typed);
-      if (call == Call::blocking) communicator.routes->prepare(communicator, *sizes.uniform, pattern, bytes);
+      if (phases == Phases::one) communicator.routes->prepare(communicator, *sizes.uniform, pattern, bytes);
       const Routes::Routed routed = communicator.routes->plan(*sizes.uniform, pattern, bytes);
       if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
     }
@@ -78,6 +77,11 @@ Chosen choose_plan(Communicator& communicator, const DescribeTypes& types, const
 
 namespace {
 
+constexpr const char* relays_nothing =
+    "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
+    "for "
+    "a thread; lnw_progress=wait lets relays progress in calls of this library";
+
 /// For calls that agree on nothing.
 DeviceUse device_use(Communicator& communicator) {
   return DeviceUse{communicator.call_hints().path == MemoryPath::device_aware};
@@ -86,15 +90,15 @@ DeviceUse device_use(Communicator& communicator) {
 /// That of an earlier call with the same arguments, or a new one, which is kept.
 std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const DescribeTypes& types,
                                     const SizesOf& sizes_of, const ArgumentLists& arguments, Buffers buffers,
-                                    Call call) {
+                                    Phases phases) {
   const auto key = [&] {
-    return CallKey{arguments, call == Call::blocking, communicator.routes ? communicator.routes->version() : 0, &comm};
+    return CallKey{arguments, phases == Phases::one, communicator.routes ? communicator.routes->version() : 0, &comm};
   };
   if (std::shared_ptr<KeptPlan> known = communicator.kept_plans->find(key())) {
     check_buffers(buffers.send, buffers.receive);
     return known;
   }
-  Chosen chosen = choose_plan(communicator, types, sizes_of, buffers, call);
+  Chosen chosen = choose_plan(communicator, types, sizes_of, buffers, phases);
   auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator),
                                          std::move(chosen.elements), std::move(chosen.typed));
   // Plans of datatypes are for buffers in the host's memory.
@@ -127,7 +131,9 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
   std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),
                                                std::move(planned.reasons), std::move(agreed.regions.front())));
   request->device_use_ = device_use(agreed);
-  request->progress_ = provide_progress(agreed.hints.progress);
+  request->helper_ = find_helper(agreed.hints.progress);
+  if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
+  if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
   request->stream_ = agreed.hints.stream;
   tell_reasons(request->reasons_, priv->rank());
   request->memory_ = std::move(planned.memory);
@@ -155,22 +161,22 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                    const SizesOf& sizes_of, const ArgumentLists& arguments,
                                                    Buffers buffers) {
   const Describe describe = described_by(types);
-  const Progress progress = provide_progress(communicator.call_hints().progress);
-  if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers)) {
+  const Helper helper = find_helper(communicator.call_hints().progress);
+  if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers, Phases::split)) {
     std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
                                                  fixed->order()->tag(), fixed->plan(), fixed->reasons(), {}));
-    request->nonblocking_ = fixed->start(buffers, progress);
+    request->nonblocking_ = fixed->start(buffers, helper);
     return request;
   }
   const std::shared_ptr<StartOrder>& order = communicator.start_order();
   const std::shared_ptr<KeptPlan> kept =
-      find_plan(communicator, *order->comm(), types, sizes_of, arguments, buffers, Call::nonblocking);
+      find_plan(communicator, *order->comm(), types, sizes_of, arguments, buffers, Phases::split);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), kept->plan(),
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
       order, request->plan_, buffers, laneway::glance_at(buffers, *request->plan_, device_use(communicator)),
-      kept->elements(), progress);
+      kept->elements(), helper);
   return request;
 }
 
@@ -186,7 +192,10 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
   const BufferMemory where = with_use(look_at(buffers, extents_of(*plan_)), device_use_);
-  auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_, memory_);
+  auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_by(helper_), memory_);
+  const bool needs_nobody = exchange->executor().starts_all_messages();
+  if (!needs_nobody) employ(helper_);
+  reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
   if (stream_) exchange->set_stream(stream_);
   exchange_ = std::move(exchange);
 }
@@ -283,10 +292,11 @@ Statistics Request::statistics() const {
 void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
                   const ArgumentLists& arguments, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  if (const FixedOperation* const fixed = find_fixed(communicator, described_by(types), sizes_of, buffers))
-    return fixed->start(buffers, Progress::in_calls)->wait();
+  if (const FixedOperation* const fixed =
+          find_fixed(communicator, described_by(types), sizes_of, buffers, Phases::one))
+    return fixed->start(buffers, Helper::none)->wait();
   const std::shared_ptr<KeptPlan> kept =
-      find_plan(communicator, *priv, types, sizes_of, arguments, buffers, Call::blocking);
+      find_plan(communicator, *priv, types, sizes_of, arguments, buffers, Phases::one);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);

@@ -11,6 +11,7 @@
 
 #include "core/inline_function.hpp"
 #include "exec/progress.hpp"
+#include "mpi/background.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/nonblocking.hpp"
 #include "mpi/operations.hpp"
@@ -129,7 +130,7 @@ class Request {
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   DeviceUse device_use_;
-  Progress progress_ = Progress::in_calls;
+  Helper helper_ = Helper::none;
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const TypedPattern> typed_;          // of what MPI gathers and scatters
   mutable std::unique_ptr<const Plan> plan_as_bytes_;  // of that, once asked for

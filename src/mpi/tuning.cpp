@@ -154,11 +154,12 @@ double seconds_of(Exchange& exchange, const PrivateComm& comm) {
 std::vector<double> time_plans(const PrivateComm& comm, const Agreed& agreed, const std::vector<Planned>& trials,
                                Buffers buffers) {
   P2PTransport transport(comm.get(), agreed.tag);
-  const Progress progress = provide_progress(agreed.hints.progress);
+  const Helper helper = find_helper(agreed.hints.progress);
+  employ(helper);
   std::vector<std::unique_ptr<Exchange>> exchanges;
   std::vector<double> once;
   for (const Planned& trial : trials) {
-    exchanges.push_back(std::make_unique<Exchange>(trial.plan, buffers, transport, progress, trial.memory));
+    exchanges.push_back(std::make_unique<Exchange>(trial.plan, buffers, transport, progress_by(helper), trial.memory));
     (void)seconds_of(*exchanges.back(), comm);
     once.push_back(seconds_of(*exchanges.back(), comm));
   }

@@ -237,6 +237,7 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   step.stage = stage;
   step.peer = peer;
   const auto whole = ranges.contiguous();
+  const auto first_copy = static_cast<int>(plan_.steps.size());
   if (one_buffer && whole) {
     step.span = {segments.front().buffer, whole->offset, whole->bytes};
   } else {
@@ -250,10 +251,32 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   reads(step, step.span.buffer, {{step.span.offset, step.span.bytes}});
   const int n = next_channel(sent_, peer, stage);
   step.channel = n % own_channels;
+  if (stage == Stage::direct) {
+    start_in_order(step, first_copy, step.channel);
+    add(std::move(step));
+    return;
+  }
   const std::pair turn{peer, n % (stages_of_pair * window)};
   const auto last = last_send_.find(turn);
   if (last != last_send_.end()) step.after.push_back(last->second);
   last_send_[turn] = add(std::move(step));
+}
+
+/// Lets a direct message, which the copies from `first_copy` on pack, start after those before it on its channel: who
+/// runs the plan starts first what waits for nothing, and then, in plan order, what waits for the same.
+void PlanBuilder::start_in_order(Step& step, int first_copy, int channel) {
+  std::vector<int>& last = last_packing_[{step.peer, channel}];
+  std::vector<int> copies(plan_.steps.size() - static_cast<std::size_t>(first_copy));
+  std::iota(copies.begin(), copies.end(), first_copy);
+  for (int copy : copies) {
+    std::vector<int>& after = plan_.steps[static_cast<std::size_t>(copy)].after;
+    after.insert(after.end(), last.begin(), last.end());
+    std::sort(after.begin(), after.end());
+  }
+  if (copies.empty())
+    step.after.insert(step.after.end(), last.begin(), last.end());
+  else
+    last = std::move(copies);
 }
 
 void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
@@ -315,6 +338,7 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
     if (offset >= window) return {Buffer::staging, offset - window};
     return {Buffer::send, offset};
   };
+  std::map<std::pair<Rank, int>, int> last_direct;         // sends, by peer and channel
   std::vector<std::vector<int>> here(inner.steps.size());  // step of `inner` -> steps of this plan
   for (std::size_t s = 0; s < inner.steps.size(); ++s) {
     const Step& step = inner.steps[s];
@@ -352,6 +376,12 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
     own.after = std::move(after);
     const Span span = own.span;
     const bool sends = own.kind == StepKind::send;
+    if (sends && step.stage == Stage::direct) {
+      // Its data may arrive in any order.
+      const auto [last, first] = last_direct.try_emplace({own.peer, own.channel}, -1);
+      if (!first) own.after.push_back(last->second);
+      last->second = static_cast<int>(plan_.steps.size());
+    }
     if (sends) reads(own, span.buffer, {{span.offset, span.bytes}});
     here[s].push_back(add(std::move(own)));
     if (!sends) writes(here[s].back(), span.buffer, {{span.offset, span.bytes}});

@@ -35,8 +35,9 @@ struct Grouping {
   static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
-/// Of the messages of one stage between two ranks so many at most are under way at a time: each has a channel of its
-/// own.
+/// So many channels have the messages of one stage between two ranks. Two on the same channel must start in plan order
+/// on both sides. Those that leave the send buffer directly do: where one has to be packed first, later ones come after
+/// that. Others start as their data arrives, so that no more than this many are under way at a time.
 inline constexpr int most_under_way = own_channels / 4;
 
 /// The channel of the n-th direct message between two ranks, counted from 0.
@@ -54,7 +55,7 @@ class PlanBuilder {
   [[nodiscard]] Span stage(std::int64_t bytes);
   void copy(Stage stage, const Segment& from, Buffer to, const RangeList& place);
   /// `window`, a divisor of most_under_way: of the messages of a stage to `peer`, each comes after the one so many
-  /// before it. It is the same for all of them.
+  /// before it, unless the stage is `direct`. It is the same for all of them.
   void send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window = most_under_way);
   void receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping);
 
@@ -68,6 +69,7 @@ class PlanBuilder {
  private:
   void send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window);
   void receive_message(Stage stage, Rank peer, std::span<const Sink> sinks);
+  void start_in_order(Step& step, int first_copy, int channel);
   int next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage);
   int add(Step step);
   int add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, std::vector<int> after);
@@ -78,7 +80,8 @@ class PlanBuilder {
   std::map<std::int64_t, std::pair<std::int64_t, int>> writer_;  // staging offset -> (end, step)
   std::map<std::pair<Rank, Stage>, int> sent_;
   std::map<std::pair<Rank, Stage>, int> received_;
-  std::map<std::pair<Rank, int>, int> last_send_;  // by peer, and turn of its messages
+  std::map<std::pair<Rank, int>, int> last_send_;                  // by peer, and turn of its messages
+  std::map<std::pair<Rank, int>, std::vector<int>> last_packing_;  // of direct ones: the copies that pack one
 };
 
 }  // namespace laneway

@@ -106,6 +106,13 @@ inline constexpr int own_channels = 64;
   return channels < plan_channels ? channels : plan_channels;
 }
 
+/// Whether a pair that has a message on this channel may have two on one: channels are used in turn, and there are four
+/// turns (the stages), so it must have got as far as the last ones.
+[[nodiscard]] constexpr bool may_repeat(int channel) {
+  while (channel >= own_channels) channel = (channel - own_channels) / 3;
+  return channel >= own_channels - 4;
+}
+
 /// Words at the beginning of a window: the number of the exchange that its rank has started, and of the one that it has
 /// completed. Words that different ranks write, or wait for, are on cache lines of their own.
 inline constexpr std::int64_t cache_line = 64;

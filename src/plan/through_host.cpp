@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -63,10 +64,18 @@ class ThroughHost {
     std::vector<Step> old = std::exchange(plan_.steps, {});
     fetch(old);
     const auto before = static_cast<int>(plan_.steps.size());
+    std::map<std::pair<Rank, int>, int> last_send;  // by peer and channel
     for (std::size_t s = 0; s < old.size(); ++s) {
       Step step = std::move(old[s]);
       for (int& earlier : step.after) earlier += before;
       if (fetched_[s]) read_image(step);
+      if (step.kind == StepKind::send) {
+        // Chunks of the image may be complete in any order, but the messages of a channel start in that of the plan.
+        const auto [last, first] = last_send.try_emplace({step.peer, step.channel}, -1);
+        if (!first && !plan_.steps[static_cast<std::size_t>(last->second)].after.empty())
+          step.after.push_back(last->second);
+        last->second = static_cast<int>(plan_.steps.size());
+      }
       add(std::move(step));
     }
     return *this;

@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "plan/plan.hpp"
 #include "transport/elements.hpp"
 
 namespace laneway {
@@ -118,8 +120,21 @@ class P2PEndpoint final : public Endpoint {
       throw;
     }
     if constexpr (arrays_return_errors) statuses_.resize(messages.size());
-    for (std::size_t m = messages.size(); m-- > 0;)
-      if (requests_[m] != MPI_REQUEST_NULL) starts_[m].run = 1 + (m + 1 < messages.size() ? starts_[m + 1].run : 0);
+    // MPI_Startall may start requests in any order, but those of one channel match in theirs.
+    const bool repeats = std::ranges::any_of(messages, may_repeat, &Message::channel);
+    std::map<std::tuple<bool, Rank, int>, std::size_t> next;  // the first one from here on, by channel
+    std::size_t end = messages.size();                        // of the run
+    for (std::size_t m = messages.size(); m-- > 0;) {
+      if (requests_[m] == MPI_REQUEST_NULL) {
+        end = m;
+        continue;
+      }
+      if (repeats) {
+        const auto [same, is_last] = next.try_emplace({messages[m].is_send, messages[m].peer, messages[m].channel}, m);
+        if (!is_last) end = std::min(end, std::exchange(same->second, m));
+      }
+      starts_[m].run = static_cast<int>(end - m);
+    }
   }
 
   void expect_poll() override {

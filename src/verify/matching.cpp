@@ -7,18 +7,26 @@ namespace laneway::verification {
 
 namespace {
 
-/// Consecutive messages of a channel must start in plan order. Steps without dependencies start before all others, in
-/// plan order.
+/// Consecutive messages of a channel must start in plan order. Steps without dependencies start before all others, and
+/// those that a step has been the last to hold up start when it is complete, both in plan order. So it is enough that
+/// the later one waits for the earlier one, or for all that this waits for.
 void prove_start_order(const Program& program, const std::vector<Message>& messages, Report& report) {
   for (std::size_t i = 1; i < messages.size(); ++i) {
     const Message& a = messages[i - 1];
     const Message& b = messages[i];
     if (!a.same_channel(b)) continue;
+    const std::vector<int>& before = program.step(a.step).after;
+    if (before.empty()) continue;
     const std::vector<int>& after = program.step(b.step).after;
-    if (after.empty() && program.step(a.step).after.empty()) continue;
     const int earlier = program.local(a.step);
-    if (std::find(after.begin(), after.end(), earlier) != after.end()) continue;
-    if (Order(program.plan(program.rank(a.step))).ordered(earlier, program.local(b.step))) continue;
+    const auto waits_for = [&](int step) { return std::find(after.begin(), after.end(), step) != after.end(); };
+    if (waits_for(earlier) || std::all_of(before.begin(), before.end(), waits_for)) continue;
+    Order order(program.plan(program.rank(a.step)));
+    const int later = program.local(b.step);
+    // In ascending order, as Order wants to be asked.
+    if (std::all_of(before.begin(), before.end(), [&](int step) { return order.ordered(step, later); }) ||
+        order.ordered(earlier, later))
+      continue;
     complain(report, program.describe(b.step) + " may start before step " + std::to_string(earlier) +
                          ", the message before it on the same channel");
   }

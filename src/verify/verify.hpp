@@ -28,7 +28,7 @@ struct [[nodiscard]] Report {
 Report well_formed(std::span<const Plan> plans);
 
 /// The k-th send of every (source, destination, channel) has a k-th receive of the same size, and the messages of one
-/// channel start in plan order on both sides: each after its predecessor, or both free of dependencies.
+/// channel start in plan order on both sides: each after its predecessor, or after all that this waits for.
 Report matching(std::span<const Plan> plans);
 
 /// Any two steps of a rank that touch the same byte, one of them writing, are ordered by dependencies; no copy overlaps

@@ -39,7 +39,7 @@ TEST_F(Allocation, NoneInStartTestWait) {
   const Shape shape = random_shape(7, rank(), size());
   const Comm graph = make_graph(MPI_COMM_WORLD, shape);
   const std::vector<double> send(64, rank());
-  for (const char* progress : {"wait", "thread"})
+  for (const char* progress : {"auto", "wait", "thread"})
     for (const Choice& choice : choices(uneven_machine())) {
       std::vector<LNW_Request> requests(3);
       std::vector<std::vector<double>> receive(requests.size(), std::vector<double>(64 * shape.sources.size() + 1));

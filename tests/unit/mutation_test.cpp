@@ -174,14 +174,16 @@ std::optional<Catches> swap_spans(cases::Random& random, Plans& plans) {
   return std::nullopt;
 }
 
-/// Whether a message may start before the last one on its channel. Those that depend on nothing start in plan order.
+/// Whether a message may start before the last one on its channel: if that waits for something that it does not wait for
+/// itself. Those that wait for nothing, or for the same, start in plan order.
 bool loses_order(const Plan& plan) {
   for (int b = 0; b < static_cast<int>(plan.steps.size()); ++b) {
     const Step& step = plan.steps[static_cast<std::size_t>(b)];
     int a = b - 1;
     while (a >= 0 && !same_channel(plan.steps[static_cast<std::size_t>(a)], step)) --a;
     if (is_copy(step) || a < 0 || reaches(plan, a, b)) continue;
-    if (!step.after.empty() || !plan.steps[static_cast<std::size_t>(a)].after.empty()) return true;
+    const std::vector<int>& awaited = plan.steps[static_cast<std::size_t>(a)].after;
+    if (std::any_of(awaited.begin(), awaited.end(), [&](int before) { return !reaches(plan, before, b); })) return true;
   }
   return false;
 }
@@ -309,12 +311,13 @@ std::optional<Catches> reverse_messages(cases::Random& random, Plans& plans) {
 
 /// A message that must wait for something, with a successor on its channel that need not.
 std::optional<Catches> overtake(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return is_send(step) && !step.after.empty(); });
+  const auto at =
+      find(random, plans, [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; });
   if (!at) return std::nullopt;
   Step& step = step_at(plans, *at);
-  for (int before : step.after) {
+  for (int before = at->step - 1; before > 0; --before) {
     Step& other = step_at(plans, {at->rank, before});
-    if (!same_channel(step, other) || !other.after.empty() || before == 0 || step.span.buffer != Buffer::send) continue;
+    if (!same_channel(step, other) || !other.after.empty()) continue;
     other.after = {static_cast<int>(random.between(0, before - 1))};
     step.after.clear();
     return Catches::matching;
