@@ -91,8 +91,19 @@ FixedOperation& fixed_operation(Communicator& communicator, const Describe& desc
                                 const ArgumentLists& arguments, Buffers buffers, FixedOperation::Choice choice) {
   const auto known = communicator.fixed_operations.find(key);
   if (known != communicator.fixed_operations.end()) return *known->second;
-  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice);
-  return *communicator.fixed_operations.emplace(key, std::move(made)).first->second;
+  // All ranks have it or none.
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  const auto make = [&] {
+    std::unique_ptr<FixedOperation>& made = communicator.fixed_operations[key];
+    made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice);
+    return made.get();
+  };
+  try {
+    return *together(*comm, make);
+  } catch (...) {
+    communicator.fixed_operations.erase(key);
+    throw;
+  }
 }
 
 }  // namespace laneway
