@@ -112,18 +112,25 @@ void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
 #endif
 }
 
-/// Ends when all ranks have come. Throws on all of them if some rank comes with a failure.
-void meet(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
-  if (simulated && !any_active()) {
-    check_mpi(MPI_Barrier(comm), "MPI_Barrier");
-    return;
-  }
+/// Ends when all ranks have come. Throws on all of them if some rank comes with a failure. Returns MPI's code: where it
+/// is an error of this rank alone, the others go on, and this one must go with them to where they can be told.
+int meet(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
+  if (simulated && !any_active()) return MPI_Barrier(comm);
   const int mine = failure ? rank : INT_MAX;
   int first = INT_MAX;
-  reduce_progressing(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm, &request);
+  if (request == MPI_REQUEST_NULL) check_mpi(code, "MPI_Iallreduce");
+  progress_until([&] {
+    int done = 0;
+    const int tested = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (tested != MPI_SUCCESS) code = tested;
+    return done != 0 || request == MPI_REQUEST_NULL;
+  });
   if (failure) std::rethrow_exception(failure);
   if (first != INT_MAX)
     throw PeerFailure(ErrorKind::internal, "rank " + std::to_string(first) + " has failed in this call");
+  return code;
 }
 
 }  // namespace
@@ -155,12 +162,13 @@ void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const Pr
     if (!failure) failure = std::current_exception();
   }
   // The creation blocks without advancing active exchanges, which others may wait for before they come here.
+  int met = MPI_SUCCESS;
   try {
     if (through != nullptr) {
       if (failure) std::rethrow_exception(failure);
       barrier_progressing(*through);
     } else {
-      meet(original, rank_, failure);
+      met = meet(original, rank_, failure);
     }
   } catch (...) {
     if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
@@ -170,6 +178,7 @@ void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const Pr
   const int code = has_world() ? MPI_Comm_create(original, group, &comm_) : MPI_Comm_split(original, 0, rank_, &comm_);
   if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
   MPI_Group_free(&group);
+  check_mpi(met, "MPI_Iallreduce");
   check_mpi(code, "MPI_Comm_create");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
@@ -500,7 +509,7 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
     if (through != nullptr) std::rethrow_exception(failure);
     int rank = 0;
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-    meet(comm, rank, failure);
+    (void)meet(comm, rank, failure);
   };
   try {
     create();
@@ -534,7 +543,7 @@ bool Communicator::make_usable(std::shared_ptr<PrivateComm>& comm) {
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!fresh) meet(comm->get(), comm->rank(), failure);  // throws
+  if (!fresh) (void)meet(comm->get(), comm->rank(), failure);  // throws
   try {
     fresh->create(comm->get(), nullptr, nullptr);
   } catch (...) {

@@ -396,5 +396,53 @@ TEST_F(Faults, InAdoption) {
   }
 }
 
+/// Whether adoption fails is the same on all ranks, and nobody waits.
+void expect_one_answer(MPI_Comm comm, const std::vector<int>& sources, const std::vector<int>& destinations,
+                       const Hints& hints) {
+  std::vector<int> in = sources, out = destinations;
+  in.push_back(0);
+  out.push_back(0);
+  MPI_Comm graph = MPI_COMM_NULL;
+  PMPI_Dist_graph_create_adjacent(comm, static_cast<int>(sources.size()), in.data(), MPI_UNWEIGHTED,
+                                  static_cast<int>(destinations.size()), out.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                  &graph);
+  const Info info(hints);
+  std::string text;
+  try {
+    adopt_graph(comm, graph, info.get(), {"", true});
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  int both[2] = {text.empty(), !text.empty()};
+  PMPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_FALSE(both[0] && both[1]) << text;
+  MPI_Comm_free(&graph);
+}
+
+TEST_F(Faults, AdoptionOfGraphsWhoseSidesDisagree) {
+  const int n = size();
+  const std::vector<int> before = {(rank() + 2 * n - 2) % n, (rank() + n - 1) % n};
+  const std::vector<int> after = {(rank() + 1) % n, (rank() + 2) % n};
+  for (const char* const strategy : {"three_step", "three_step_nodedup", "split", "two_step", "direct", "auto"}) {
+    const Hints hints = {{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:2"}};
+    watch();
+    expect_one_answer(comm_, before, {}, hints);
+    expect_one_answer(comm_, {}, after, hints);
+    expect_one_answer(comm_, before, after, hints);
+    const bool idle = rank() == n - 1;
+    expect_one_answer(comm_, {}, idle ? std::vector<int>{} : std::vector<int>{0}, hints);
+  }
+}
+
+TEST_F(Faults, AdoptionOfAGridWithAnIdleRank) {
+  const int members = size() - 1;
+  if (members < 2) GTEST_SKIP() << "SKIP: needs three ranks";
+  std::vector<int> ring;
+  if (rank() < members) ring = {(rank() + 1) % members, (rank() + members - 1) % members};
+  watch();
+  expect_one_answer(comm_, ring, ring,
+                    {{"lnw_strategy", "cartesian_combining"}, {"lnw_grid", std::to_string(size()) + "x1"}});
+}
+
 }  // namespace
 }  // namespace laneway::test
