@@ -81,7 +81,7 @@ class Kind {
   /// Ends the trial if it has told enough.
   void compare(const PrivateComm& comm) {
     const std::vector<double> mine = {trial_->seconds(Trial::Way::mpi), trial_->seconds(Trial::Way::plan)};
-    const std::vector<double> all = reduce_progressing(mine, MPI_DOUBLE, MPI_SUM, comm.get());
+    const std::vector<double> all = reduce_progressing(mine, MPI_DOUBLE, MPI_SUM, comm);
     const bool clear = std::abs(all[0] - all[1]) > clear_difference * all[0];
     if (!clear && trial_->go_on()) return;
     saved_ = mine[0] - mine[1];

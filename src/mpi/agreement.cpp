@@ -102,7 +102,7 @@ Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Words least, std::u
     if (all_plan) writer.put(choices[i].data);
     answers.letters.push_back({others[i], writer.take()});
   }
-  (void)mailbox.carry(answers);
+  (void)mailbox.carry(std::move(answers));
   if (!all_plan) return {std::move(least), std::nullopt, edges};
   return {std::move(least), planner->resume({}), edges};
 }
@@ -127,9 +127,10 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
     answer = comm.rank() == 0 ? answer_all(mailbox, comm, std::move(mine), own_edges, planner, failure)
                               : ask_first(mailbox, mine, own_edges, planner, letters);
   } else {
-    answer.least = reduce_progressing(mine, MPI_INT64_T, MPI_MIN, comm.get());
+    answer.least = reduce_progressing(mine, MPI_INT64_T, MPI_MIN, comm);
   }
   const Words& least = answer.least;
+  if (least[failed_rank] != INT_MAX || !is_agreement(least)) comm.all_throw();
   if (failure) std::rethrow_exception(failure);
   require(least[failed_rank] == INT_MAX, ErrorKind::argument,
           "rank " + std::to_string(least[failed_rank]) + " has reported an error in this call");
@@ -137,7 +138,7 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
           "info and environment: the hints differ between ranks (here: strategy " + std::string(hints.strategy.name()) +
               ", machine '" + hints.machine + "')");
   if (!simulated && edges && comm.size() > few_ranks)
-    reduce_progressing(&*edges, &answer.edges, 1, MPI_UINT64_T, MPI_SUM, comm.get());
+    reduce_progressing(&*edges, &answer.edges, 1, MPI_UINT64_T, MPI_SUM, comm);
   Agreement agreed;
   agreed.edges_match = answer.edges == 0;
   agreed.round = std::move(answer.round);

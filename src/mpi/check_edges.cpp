@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/mix.hpp"
+#include "core/wire.hpp"
 #include "exec/progress.hpp"
 #include "mpi/mailbox.hpp"
 #include "transport/p2p.hpp"
@@ -19,21 +23,51 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
+/// A barrier by dissemination, of which a turn does what can be done at once.
+class TurnByTurnBarrier {
+ public:
+  explicit TurnByTurnBarrier(const PrivateComm& comm) : comm_(comm) {}
+
+  /// True when all ranks have come.
+  [[nodiscard]] bool advance() {
+    for (; distance_ < comm_.size(); distance_ *= 2, sent_ = false) {
+      const Rank to = (comm_.rank() + distance_) % comm_.size();
+      const Rank from = (comm_.rank() - distance_ + comm_.size()) % comm_.size();
+      if (!sent_) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, PrivateComm::barrier_tag, comm_.get(), &request), "MPI_Isend");
+        MPI_Request_free(&request);
+        sent_ = true;
+      }
+      int found = 0;
+      check_mpi(MPI_Iprobe(from, PrivateComm::barrier_tag, comm_.get(), &found, MPI_STATUS_IGNORE), "MPI_Iprobe");
+      if (!found) return false;
+      check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, from, PrivateComm::barrier_tag, comm_.get(), MPI_STATUS_IGNORE),
+                "MPI_Recv");
+    }
+    return true;
+  }
+
+ private:
+  const PrivateComm& comm_;
+  Rank distance_ = 1;
+  bool sent_ = false;
+};
+
 /// Sends each destination its edges' sizes and returns what arrived, by source, without knowing who sends: nonblocking
 /// consensus (Hoefler, Siebert, Lumsdaine: Scalable Communication Protocols for Dynamic Sparse Data Exchange, 2010).
 std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Rank, Sizes>& outgoing) {
-  std::vector<MPI_Request> sends;
-  sends.reserve(outgoing.size());
+  auto posted = std::make_unique<Posted>();
   for (const auto& [peer, sizes] : outgoing) {
-    sends.push_back(MPI_REQUEST_NULL);
-    check_mpi(MPI_Issend(sizes.data(), static_cast<int>(sizes.size()), MPI_INT64_T, peer, PrivateComm::check_tag,
-                         comm.get(), &sends.back()),
-              "MPI_Issend");
+    Writer writer;
+    for (const std::int64_t size : sizes) writer.put(size);
+    posted->letters.push_back({peer, writer.take()});
   }
+  posted->requests.reserve(posted->letters.size());
   std::map<Rank, Sizes> incoming;
-  MPI_Request barrier = MPI_REQUEST_NULL;
+  TurnByTurnBarrier barrier(comm);
   bool in_barrier = false;
-  progress_until([&] {
+  const auto turn = [&] {
     int flag = 0;
     MPI_Status status;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, PrivateComm::check_tag, comm.get(), &flag, &status), "MPI_Iprobe");
@@ -47,16 +81,21 @@ std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Ran
                 "MPI_Recv");
       return false;
     }
-    if (in_barrier) {
-      check_mpi(MPI_Test(&barrier, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-      return flag != 0;
-    }
-    if (test_all(sends)) {
-      check_mpi(MPI_Ibarrier(comm.get(), &barrier), "MPI_Ibarrier");
-      in_barrier = true;
-    }
+    if (in_barrier) return barrier.advance();
+    in_barrier = test_all(posted->requests);
     return false;
-  });
+  };
+  try {
+    for (const Letter& letter : posted->letters)
+      check_mpi(
+          MPI_Issend(letter.data.data(), static_cast<int>(letter.data.size() / sizeof(std::int64_t)), MPI_INT64_T,
+                     letter.peer, PrivateComm::check_tag, comm.get(), &posted->requests.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Issend");
+    await(comm, turn);
+  } catch (...) {
+    comm.keep(std::move(posted));
+    throw;
+  }
   return incoming;
 }
 
@@ -124,16 +163,14 @@ void check_edges(const PrivateComm& comm, const RankPattern& pattern) {
 
   std::int64_t key = mine.text.empty() ? LLONG_MAX : mine.edge[0] * comm.size() + mine.edge[1];
   std::int64_t first = key;
-  reduce_progressing(&key, &first, 1, MPI_INT64_T, MPI_MIN, comm.get());
+  reduce_progressing(&key, &first, 1, MPI_INT64_T, MPI_MIN, comm);
   if (first == LLONG_MAX) return;
-  std::array<char, 512> text{};
+  std::vector<std::uint8_t> text(512);
   const Rank owner = static_cast<Rank>(first % comm.size());
-  if (owner == comm.rank()) mine.text.copy(text.data(), text.size() - 1);
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Ibcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, owner, comm.get(), request.data()),
-            "MPI_Ibcast");
-  wait_all_progressing(request);
-  throw Error(ErrorKind::topology, text.data());
+  if (owner == comm.rank()) std::copy_n(mine.text.begin(), std::min(mine.text.size(), text.size() - 1), text.begin());
+  text = reduce_progressing(text, MPI_UINT8_T, MPI_MAX, comm);
+  comm.all_throw();
+  throw Error(ErrorKind::topology, reinterpret_cast<const char*>(text.data()));
 }
 
 }  // namespace laneway

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
+#include <cstring>
 #include <mutex>
-#include <numeric>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,51 +103,6 @@ class ReturnedErrors {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-/// MPICH 4.0 makes no communicator from a group without MPI_COMM_WORLD.
-MPI_Comm split_all(MPI_Comm original) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(original, &rank), "MPI_Comm_rank");
-  MPI_Comm copy = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(original, 0, rank, &copy), "MPI_Comm_split");
-  return copy;
-}
-
-/// A communicator of the same ranks. Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
-MPI_Comm duplicate(MPI_Comm original) {
-  const ReturnedErrors returned(original);
-  // The creation below blocks without advancing active exchanges, which others may wait for before they come here.
-  barrier_progressing(original);
-  if (!has_world()) return split_all(original);
-  MPI_Group group = MPI_GROUP_NULL;
-  check_mpi(MPI_Comm_group(original, &group), "MPI_Comm_group");
-  MPI_Comm copy = MPI_COMM_NULL;
-  const int code = MPI_Comm_create(original, group, &copy);
-  MPI_Group_free(&group);
-  check_mpi(code, "MPI_Comm_create");
-  return copy;
-}
-
-/// A communicator of `members` of `parent`, made by these alone.
-MPI_Comm create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag) {
-  barrier_progressing(parent, members, tag);  // for the same reason
-  if (!has_world()) {
-    require(static_cast<Rank>(members.size()) == parent.size(), ErrorKind::unsupported,
-            "comm: no communicator of a part of its ranks can be made in a program that only opens sessions");
-    return split_all(parent.get());
-  }
-  MPI_Group all = MPI_GROUP_NULL;
-  check_mpi(MPI_Comm_group(parent.get(), &all), "MPI_Comm_group");
-  MPI_Group group = MPI_GROUP_NULL;
-  int code = MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group);
-  MPI_Group_free(&all);
-  check_mpi(code, "MPI_Group_incl");
-  MPI_Comm made = MPI_COMM_NULL;
-  code = MPI_Comm_create_group(parent.get(), group, tag + 1, &made);
-  MPI_Group_free(&group);
-  check_mpi(code, "MPI_Comm_create_group");
-  return made;
-}
-
 void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
 #ifdef LANEWAY_HAS_COMM_IDUP
   check_mpi(MPI_Comm_idup(original, copy, request), "MPI_Comm_idup");
@@ -156,35 +114,118 @@ void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
 #endif
 }
 
+/// Ends when all ranks have come. Throws on all of them if some rank comes with a failure. Returns MPI's code: where it
+/// is an error of this rank alone, the others go on, and this one must go with them to where they can be told.
+int meet(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
+  if (simulated && !any_active()) return MPI_Barrier(comm);
+  const int mine = failure ? rank : INT_MAX;
+  int first = INT_MAX;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm, &request);
+  if (request == MPI_REQUEST_NULL) check_mpi(code, "MPI_Iallreduce");
+  progress_until([&] {
+    int done = 0;
+    const int tested = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (tested != MPI_SUCCESS) code = tested;
+    return done != 0 || request == MPI_REQUEST_NULL;
+  });
+  if (failure) std::rethrow_exception(failure);
+  if (first != INT_MAX)
+    throw PeerFailure(ErrorKind::internal, "rank " + std::to_string(first) + " has failed in this call");
+  return code;
+}
+
 }  // namespace
 
-PrivateComm::PrivateComm(MPI_Comm original, Creation creation) {
-  if (creation == Creation::nonblocking)
-    begin_duplicate(original, &comm_, &creation_);
-  else
-    comm_ = duplicate(original);
-  begin_to_live(original);
+PrivateComm::PrivateComm() {
+  const std::lock_guard lock(live_mutex);
+  live.push_back(this);
 }
 
-PrivateComm::PrivateComm(const PrivateComm& parent, const std::vector<Rank>& members, int tag)
-    : comm_(create_among(parent, members, tag)) {
-  begin_to_live(comm_);
-}
-
-void PrivateComm::begin_to_live(MPI_Comm original) {
-  check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
-  if (creation_ == MPI_REQUEST_NULL) {
-    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    ready_.store(true, std::memory_order_relaxed);
-  }
+void PrivateComm::learn_tags(MPI_Comm original) {
   void* bound = nullptr;
   int found = 0;
   check_mpi(MPI_Comm_get_attr(has_world() ? MPI_COMM_WORLD : original, MPI_TAG_UB, &bound, &found),
             "MPI_Comm_get_attr");
   if (found) last_tag_ = std::min(*static_cast<int*>(bound), tag_limit_for_tests);
-  const std::lock_guard lock(live_mutex);
-  live.push_back(this);
+}
+
+/// Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
+void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const PrivateComm* through) {
+  std::optional<ReturnedErrors> returned;
+  MPI_Group group = MPI_GROUP_NULL;
+  try {
+    returned.emplace(original);
+    learn_tags(original);
+    check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
+    check_mpi(MPI_Comm_group(original, &group), "MPI_Comm_group");
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  // The creation blocks without advancing active exchanges, which others may wait for before they come here.
+  int met = MPI_SUCCESS;
+  try {
+    if (through != nullptr) {
+      if (failure) std::rethrow_exception(failure);
+      barrier_progressing(*through);
+    } else {
+      met = meet(original, rank_, failure);
+    }
+  } catch (...) {
+    if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
+    throw;
+  }
+  // MPICH 4.0 makes no communicator from a group without MPI_COMM_WORLD.
+  const int code = has_world() ? MPI_Comm_create(original, group, &comm_) : MPI_Comm_split(original, 0, rank_, &comm_);
+  if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
+  MPI_Group_free(&group);
+  check_mpi(met, "MPI_Iallreduce");
+  check_mpi(code, "MPI_Comm_create");
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag,
+                               std::exception_ptr failure) {
+  MPI_Group group = MPI_GROUP_NULL;
+  try {
+    require(has_world() || members.empty(), ErrorKind::unsupported,
+            "comm: no communicator of a part of its ranks can be made in a program that only opens sessions");
+    learn_tags(parent.get());
+    check_mpi(MPI_Comm_group(parent.get(), &group), "MPI_Comm_group");
+    if (!members.empty()) {
+      const MPI_Group all = std::exchange(group, MPI_GROUP_NULL);
+      const int code = MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group);
+      MPI_Group freed = all;
+      MPI_Group_free(&freed);
+      check_mpi(code, "MPI_Group_incl");
+    }
+    check_mpi(MPI_Group_rank(group, &rank_), "MPI_Group_rank");
+    check_mpi(MPI_Group_size(group, &size_), "MPI_Group_size");
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  // The creation blocks without advancing active exchanges, which others may wait for before they come here.
+  try {
+    meet_among(parent, members, tag, failure != nullptr);
+  } catch (...) {
+    if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
+    if (failure) std::rethrow_exception(failure);
+    throw;
+  }
+  const int code = has_world() ? MPI_Comm_create_group(parent.get(), group, tag + 1, &comm_)
+                               : MPI_Comm_split(parent.get(), 0, rank_, &comm_);
+  if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
+  MPI_Group_free(&group);
+  check_mpi(code, "MPI_Comm_create_group");
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+void PrivateComm::begin(MPI_Comm original) {
+  learn_tags(original);
+  check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
+  begin_duplicate(original, &comm_, &creation_);
 }
 
 PrivateComm::~PrivateComm() {
@@ -199,7 +240,142 @@ PrivateComm::~PrivateComm() {
 void PrivateComm::free() {
   end_creation();
   if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
-  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  if (comm_ == MPI_COMM_NULL) return;
+  drain();
+  MPI_Comm_free(&comm_);
+}
+
+namespace {
+
+/// Ranks and those that they hear from in a tree with the first rank at its root: few ranks hear from it directly.
+struct Tree {
+  Rank rank;
+  Rank size;
+  Rank fan = size <= few_ranks ? size : 8;
+
+  [[nodiscard]] Rank parent() const { return (rank - 1) / fan; }
+  template <class F>
+  void for_each_child(F&& f) const {
+    const std::int64_t first = std::int64_t{rank} * fan + 1;
+    for (std::int64_t child = first; child < std::min<std::int64_t>(first + fan, size); ++child)
+      f(static_cast<Rank>(child));
+  }
+};
+
+/// Of what all ranks have decided: it is tried again, and where it cannot be done the job ends.
+template <class Call>
+void surely(MPI_Comm comm, const char* name, Call&& call) {
+  int code = MPI_SUCCESS;
+  for (int tries = 0; tries < 10; ++tries)
+    if ((code = call()) == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  tell(std::string("the ranks cannot be told that all have succeeded: ") + name + ": " + text.data());
+  MPI_Abort(comm, code);
+}
+
+/// MPI completes it.
+int send_away(MPI_Comm comm, const void* data, std::size_t bytes, Rank peer, int tag) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm, &request);
+  if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  return code;
+}
+
+}  // namespace
+
+void PrivateComm::check_peers() const {
+  int found = 0;
+  MPI_Status status;
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, comm_, &found, &status), "MPI_Iprobe");
+  if (!found) return;
+  FailureLetter letter;
+  check_mpi(MPI_Recv(&letter, sizeof letter, MPI_BYTE, status.MPI_SOURCE, failure_tag, comm_, MPI_STATUS_IGNORE),
+            "MPI_Recv");
+  letter.text.back() = '\0';
+  throw PeerFailure(static_cast<ErrorKind>(letter.kind),
+                    "rank " + std::to_string(status.MPI_SOURCE) + " has failed in this call: " + letter.text.data());
+}
+
+void PrivateComm::leave() const noexcept {
+  if (std::exchange(all_throw_, false)) return;
+  spoilt_ = true;
+  try {
+    throw;
+  } catch (const PeerFailure&) {
+  } catch (const Error& error) {
+    tell_failure(error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    tell_failure(ErrorKind::internal, "out of memory");
+  } catch (const std::exception& error) {
+    tell_failure(ErrorKind::internal, error.what());
+  } catch (...) {
+    tell_failure(ErrorKind::internal, "unknown");
+  }
+}
+
+/// Needs no memory: there may be none.
+void PrivateComm::tell_failure(ErrorKind kind, const char* text) const noexcept {
+  told_.kind = static_cast<std::int32_t>(kind);
+  std::strncpy(told_.text.data(), text, told_.text.size() - 1);
+  for (Rank peer = 0; peer < size_; ++peer)
+    for (int tries = 0; peer != rank_ && tries < 10; ++tries)
+      if (send_away(comm_, &told_, sizeof told_, peer, failure_tag) == MPI_SUCCESS) break;
+}
+
+void PrivateComm::keep(std::unique_ptr<Posted> posted) const noexcept {
+  posted->next = std::move(kept_);
+  kept_ = std::move(posted);
+}
+
+void PrivateComm::confirm() const {
+  const Tree tree{rank_, size_};
+  const auto hear = [&](Rank peer, bool decided) {
+    await(*this, [&] {
+      int found = 0;
+      const int code = MPI_Iprobe(peer, success_tag, comm_, &found, MPI_STATUS_IGNORE);
+      if (!decided) check_mpi(code, "MPI_Iprobe");
+      return code == MPI_SUCCESS && found != 0;
+    });
+    const auto receive = [&] { return MPI_Recv(nullptr, 0, MPI_BYTE, peer, success_tag, comm_, MPI_STATUS_IGNORE); };
+    if (decided)
+      surely(comm_, "MPI_Recv", receive);
+    else
+      check_mpi(receive(), "MPI_Recv");
+  };
+  tree.for_each_child([&](Rank child) { hear(child, false); });
+  if (rank_ > 0) {
+    check_mpi(send_away(comm_, nullptr, 0, tree.parent(), success_tag), "MPI_Isend");
+    hear(tree.parent(), true);
+  }
+  tree.for_each_child([&](Rank child) {
+    surely(comm_, "MPI_Isend", [&] { return send_away(comm_, nullptr, 0, child, success_tag); });
+  });
+}
+
+void PrivateComm::drain() const noexcept {
+  if (!spoilt_ || !created()) return;
+  for (int tag = setup_tag; tag <= success_tag; ++tag)
+    for (;;) {
+      int found = 0;
+      int bytes = 0;
+      MPI_Status status;
+      if (MPI_Iprobe(MPI_ANY_SOURCE, tag, comm_, &found, &status) != MPI_SUCCESS || !found) break;
+      MPI_Get_count(&status, MPI_BYTE, &bytes);
+      const std::unique_ptr<std::byte[]> place(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes) + 1]);
+      if (!place ||
+          MPI_Recv(place.get(), bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        break;
+    }
+  while (kept_) {
+    int done = 0;
+    const auto n = static_cast<int>(kept_->requests.size());
+    MPI_Testall(n, kept_->requests.data(), &done, MPI_STATUSES_IGNORE);
+    std::unique_ptr<Posted> posted = std::move(kept_);
+    kept_ = std::move(posted->next);
+    if (!done) (void)posted.release();  // MPI may read it to the end
+  }
 }
 
 void PrivateComm::end_creation() {
@@ -318,18 +494,69 @@ Communicator& Communicator::attach(MPI_Comm comm, std::shared_ptr<PrivateComm> p
   return *fresh.release();
 }
 
-Communicator& Communicator::of(MPI_Comm comm) {
-  Communicator* known = find(comm);
-  return known ? *known : attach(comm, std::make_shared<PrivateComm>(comm), PrivateComm::nonblocking_tag);
+Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
+  if (Communicator* const known = find(comm)) return *known;
+  // All that may fail on this rank alone comes before the ranks meet, as far as it can.
+  std::shared_ptr<PrivateComm> priv;
+  Communicator* made = nullptr;
+  std::exception_ptr failure;
+  try {
+    priv = std::make_shared<PrivateComm>();
+    made = &attach(comm, priv, PrivateComm::nonblocking_tag);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const auto create = [&] {
+    if (priv) return priv->create(comm, failure, through);
+    if (through != nullptr) std::rethrow_exception(failure);
+    int rank = 0;
+    check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    (void)meet(comm, rank, failure);
+  };
+  try {
+    create();
+  } catch (...) {
+    if (priv && priv->created())
+      priv->leave();
+    else if (made != nullptr)
+      MPI_Comm_delete_attr(comm, communicator_key);
+    throw;
+  }
+  return *made;
 }
 
 Communicator& Communicator::of_nonblocking(MPI_Comm comm) {
-  Communicator* known = find(comm);
+  Communicator* const known = find(comm);
   if (known != nullptr && !known->unmade_) return *known;
-  auto begun = std::make_shared<PrivateComm>(comm, PrivateComm::Creation::nonblocking);
-  if (known == nullptr) return attach(comm, std::move(begun), PrivateComm::nonblocking_tag);
-  known->use(std::move(begun));
+  const auto begun = std::make_shared<PrivateComm>();
+  begun->begin(comm);
+  if (known == nullptr) return attach(comm, begun, PrivateComm::nonblocking_tag);
+  known->use(begun, std::make_shared<StartOrder>(begun, PrivateComm::nonblocking_tag));
   return *known;
+}
+
+/// Makes another of its ranks if `comm` can no longer be used for setup; then true.
+bool Communicator::make_usable(std::shared_ptr<PrivateComm>& comm) {
+  if (!comm->spoilt() && comm->has_tags()) return false;
+  std::shared_ptr<PrivateComm> fresh;
+  std::exception_ptr failure;
+  try {
+    fresh = std::make_shared<PrivateComm>();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!fresh) (void)meet(comm->get(), comm->rank(), failure);  // throws
+  try {
+    fresh->create(comm->get(), nullptr, nullptr);
+  } catch (...) {
+    if (!fresh->created()) throw;
+    fresh->leave();
+    comm = fresh;
+    throw;
+  }
+  comm->drain();
+  comm = fresh;
+  return true;
 }
 
 Communicator& Communicator::derive(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent) {
@@ -348,34 +575,63 @@ void Communicator::restrict_to(std::vector<Rank> members, bool single) {
   if (!idle) unmade_ = {std::move(members), start_order_->tag()};
 }
 
-void Communicator::use(std::shared_ptr<PrivateComm> own) {
+void Communicator::use(std::shared_ptr<PrivateComm> own, std::shared_ptr<StartOrder> order) {
   private_ = std::move(own);
-  start_order_ = std::make_shared<StartOrder>(private_, PrivateComm::nonblocking_tag);
+  start_order_ = std::move(order);
   unmade_.reset();
 }
 
 void Communicator::make_own() {
-  std::vector<Rank> members = unmade_->members;
-  if (members.empty()) {
-    members.resize(static_cast<std::size_t>(private_->size()));
-    std::iota(members.begin(), members.end(), 0);
+  const std::vector<Rank> members = std::exchange(unmade_->members, {});
+  const int tag = std::exchange(unmade_->tag, unmade_->tag + 2);  // where it fails, the next try has tags of its own
+  std::shared_ptr<PrivateComm> own;
+  std::shared_ptr<StartOrder> order;
+  std::unique_ptr<Topology> translated;
+  std::exception_ptr failure;
+  try {
+    own = std::make_shared<PrivateComm>();
+    order = std::make_shared<StartOrder>(own, PrivateComm::nonblocking_tag);
+    if (partial) translated = std::make_unique<Topology>(*topology_);
+  } catch (...) {
+    failure = std::current_exception();
   }
-  use(std::make_shared<PrivateComm>(*private_, members, unmade_->tag));
-  if (!partial) return;
-  // What is known is in ranks of the parent's.
-  Topology translated = *topology_;
-  for (std::vector<Neighbor>* neighbors : {&translated.sources, &translated.destinations})
-    for (Neighbor& neighbor : *neighbors)
-      neighbor.rank = static_cast<Rank>(std::ranges::lower_bound(members, neighbor.rank) - members.begin());
-  set_topology(std::move(translated));
-  fabrics_.clear();
-  regions_.clear();
-  peer_regions_.clear();
+  const auto become = [&] {
+    use(own, order);
+    if (!translated) return;
+    // What is known is in ranks of the parent's.
+    for (std::vector<Neighbor>* neighbors : {&translated->sources, &translated->destinations})
+      for (Neighbor& neighbor : *neighbors)
+        neighbor.rank = static_cast<Rank>(std::ranges::lower_bound(members, neighbor.rank) - members.begin());
+    topology_ = std::move(translated);
+    fabrics_.clear();
+    regions_.clear();
+    peer_regions_.clear();
+  };
+  try {
+    if (own)
+      own->create_among(*private_, members, tag, failure);
+    else
+      meet_among(*private_, members, tag, true);  // throws
+  } catch (...) {
+    if (!own || !own->created()) {
+      unmade_->members = members;
+      throw;
+    }
+    own->leave();
+    become();
+    throw;
+  }
+  become();
 }
 
-std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, Topology topology, bool single) {
-  const std::shared_ptr<PrivateComm> parent = of(comm).private_comm();
-  const auto priv = single ? parent : std::make_shared<PrivateComm>(parent->get());
+void Communicator::forget(MPI_Comm comm) {
+  if (find(comm) != nullptr) MPI_Comm_delete_attr(comm, communicator_key);
+}
+
+std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent,
+                                                          Topology topology, bool single) {
+  const auto priv = single ? parent : std::make_shared<PrivateComm>();
+  if (!single) priv->create(parent->get(), nullptr, parent.get());
   const int tag = single ? parent->take_tags() : int{PrivateComm::nonblocking_tag};
   auto made = std::unique_ptr<Communicator>(new Communicator(MPI_COMM_NULL, priv, tag));
   made->topology_ = std::make_unique<Topology>(std::move(topology));
@@ -385,7 +641,7 @@ std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, Topolog
 
 std::shared_ptr<PrivateComm> Communicator::private_comm_of_all() {
   if (!partial) return private_comm();
-  if (of_all_ && !of_all_->has_tags()) of_all_ = std::make_shared<PrivateComm>(of_all_->get());
+  if (of_all_) make_usable(of_all_);
   return of_all_;
 }
 
@@ -396,11 +652,18 @@ Rank Communicator::ranks() const {
 std::shared_ptr<PrivateComm> Communicator::private_comm() {
   if (unmade_) make_own();
   if (!private_->ready()) progress_until([&] { return private_->ready(); });
-  if (!private_->has_tags()) {
-    private_ = std::make_shared<PrivateComm>(private_->get());
-    kept_plans->forget();  // they would keep the old one
-  }
+  if (private_->spoilt()) forget_what_ranks_share();
+  if (make_usable(private_)) kept_plans->forget();  // they would keep the old one
   return private_;
+}
+
+/// Some ranks may have learnt it in a step in which others have failed.
+void Communicator::forget_what_ranks_share() {
+  arenas.clear();
+  regions_.clear();
+  peer_regions_.clear();
+  node_devices.reset();
+  knows_nodes = false;
 }
 
 const Topology& Communicator::topology() {
@@ -506,7 +769,7 @@ const std::vector<Region>& Communicator::regions(const Hints& settings, bool tra
   if (it != regions_.end()) return it->second;
   std::vector<Region> found;
   if (settings.grid.empty()) {
-    found = find_levels(private_->get(), settings.machine, names, translate, on_one_device);
+    found = find_levels(private_->get(), settings.machine, names, translate, on_one_device, private_.get());
   } else {
     const Machine grid = Machine::parse(settings.grid, private_->size());
     for (std::size_t level = 0; level < names.size(); ++level)

@@ -6,13 +6,17 @@
 #include <atomic>
 #include <climits>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
@@ -20,21 +24,39 @@
 #include "mpi/node_devices.hpp"
 #include "mpi/topology.hpp"
 #include "plan/plan.hpp"
+#include "setup/planner.hpp"
 
 namespace laneway {
+
+/// Another rank has failed in a collective step of setup.
+class PeerFailure : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Letters that are on their way. MPI reads them until their requests are complete, so they outlive a failure.
+struct Posted {
+  std::vector<Letter> letters;
+  std::vector<MPI_Request> requests;
+  std::unique_ptr<Posted> next;
+};
 
 /// A private duplicate of a user's communicator: no receive of the user can take a message of this library. It returns
 /// errors. Freed with its last owner, which may be a request that outlives the user's communicator.
 class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
  public:
-  enum class Creation { blocking, nonblocking };
-  /// Collective over `original`. A nonblocking creation is only begun here, by MPI_Comm_idup, which copies the user's
-  /// attributes too.
-  explicit PrivateComm(MPI_Comm original, Creation creation = Creation::blocking);
-  /// Of `members`, ranks of `parent`, in their order. Collective over them alone, beside whatever others do on
-  /// `parent`: `tag` is the first of plan_channels tags of the parent's that are used for nothing else.
-  PrivateComm(const PrivateComm& parent, const std::vector<Rank>& members, int tag);
+  /// Of no ranks yet: `create`, `create_among` or `begin` follows.
+  PrivateComm();
   ~PrivateComm();
+  /// Collective over `original`. `failure`: why this rank cannot have one; then no rank gets one, and all throw. When
+  /// it throws and yet created() is true, the others have got theirs and can be told. `through`: what the ranks meet on
+  /// before; null: on `original`, where nobody can be told of a failure.
+  void create(MPI_Comm original, std::exception_ptr failure, const PrivateComm* through);
+  /// Of `members` of `parent`, or all if there are none, in their order. Collective over them alone, beside whatever
+  /// others do on `parent`: `tag` and the next one are used for nothing else. `failure` as for create.
+  void create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag, std::exception_ptr failure);
+  /// Only begins the creation, by MPI_Comm_idup, which copies the user's attributes too.
+  void begin(MPI_Comm original);
   PrivateComm(const PrivateComm&) = delete;
   PrivateComm& operator=(const PrivateComm&) = delete;
 
@@ -60,6 +82,10 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     share_tag = 2,
     check_tag = 3,
     refusal_tag = 4,
+    failure_tag = 5,
+    reduce_tag = 6,
+    barrier_tag = 7,
+    success_tag = 8,
     blocking_tag = own_channels,
     nonblocking_tag = 2 * own_channels
   };
@@ -69,6 +95,38 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// The first of so many tags, at most plan_channels, that no other plan on this communicator uses. All ranks take
   /// equally many: as many as plans with the levels that they have agreed on can need.
   [[nodiscard]] int take_tags(int count = own_channels);
+
+  /// A rank that fails in a collective step of setup, behind the agreement, tells all others, who look for that
+  /// wherever they wait (see together). What is left of the step on this communicator would be taken for letters of the
+  /// next, so that it is used for no other.
+  [[nodiscard]] bool spoilt() const { return spoilt_; }
+  /// Whether this rank is in a step that all complete or none.
+  [[nodiscard]] bool is_together() const { return together_; }
+  class Together {
+   public:
+    explicit Together(const PrivateComm& comm) : comm_(comm) {
+      comm_.together_ = true;
+      comm_.all_throw_ = false;
+    }
+    ~Together() { comm_.together_ = false; }
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+
+   private:
+    const PrivateComm& comm_;
+  };
+  /// Throws PeerFailure if some rank has failed.
+  void check_peers() const;
+  /// Of this rank, which leaves a step with an exception.
+  void leave() const noexcept;
+  /// All ranks are about to throw, and know it: nobody needs to be told.
+  void all_throw() const { all_throw_ = true; }
+  /// Keeps what is on its way until it has arrived, or to the end.
+  void keep(std::unique_ptr<Posted> posted) const noexcept;
+  /// Takes what a spoilt communicator has left, so that those who have sent it can free its memory.
+  void drain() const noexcept;
+  /// Waits until all ranks have come here, and so have not failed. Where it cannot tell all of them so, ends the job.
+  void confirm() const;
 
   /// Calls `handler`, a user's, with the duplicate or, where it is not ready or other threads may use it, with a
   /// communicator of this rank alone.
@@ -87,9 +145,20 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   static inline int tag_limit_for_tests = INT_MAX;
 
  private:
-  void begin_to_live(MPI_Comm original);
+  void learn_tags(MPI_Comm original);
   [[nodiscard]] bool advance_creation();
+  void tell_failure(ErrorKind kind, const char* text) const noexcept;
 
+  mutable bool spoilt_ = false;
+  mutable bool together_ = false;
+  mutable bool all_throw_ = false;
+  mutable std::unique_ptr<Posted> kept_;
+  /// Of this rank's failure, as it is told.
+  struct FailureLetter {
+    std::int32_t kind = 0;
+    std::array<char, 500> text{};
+  };
+  mutable FailureLetter told_;  // MPI may read it after the step
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm graph_ = MPI_COMM_NULL;
   MPI_Request creation_ = MPI_REQUEST_NULL;
@@ -100,6 +169,28 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   int next_tag_ = nonblocking_tag + own_channels;
   int last_tag_ = 32767;
 };
+
+/// Runs a collective step of setup, which all ranks complete or none: where one of them fails, all throw, with its
+/// text. `comm` may then be spoilt.
+template <class Step>
+auto together(const PrivateComm& comm, Step&& step) {
+  if constexpr (simulated) return step();
+  if (comm.is_together()) return step();
+  const PrivateComm::Together scope(comm);
+  try {
+    if constexpr (std::is_void_v<decltype(step())>) {
+      step();
+      comm.confirm();
+    } else {
+      auto result = step();
+      comm.confirm();
+      return result;
+    }
+  } catch (...) {
+    comm.leave();
+    throw;
+  }
+}
 
 /// True if no two threads of this process can be inside the library at the same time. Ranks may differ: what they do
 /// together follows from whether it is true on all of them.
@@ -151,7 +242,9 @@ class Communicator {
  public:
   /// That of a user's communicator. Collective on the first call for it. Throws Error(communicator) on null and
   /// intercommunicators.
-  static Communicator& of(MPI_Comm comm);
+  static Communicator& of(MPI_Comm comm) { return of(comm, nullptr); }
+  /// The same for a communicator that was just made of the ranks of `through`, on which they meet before.
+  static Communicator& of(MPI_Comm comm, const PrivateComm* through);
 
   /// The same without blocking: on the first call the private duplicate is only begun.
   static Communicator& of_nonblocking(MPI_Comm comm);
@@ -176,9 +269,12 @@ class Communicator {
   /// For a communicator that MPI knows no topology of.
   void set_topology(Topology topology) { topology_ = std::make_unique<Topology>(std::move(topology)); }
 
-  /// For another topology of the ranks of `comm`. Shares the private duplicate of `comm` if all ranks are
+  /// For another topology of the ranks of `comm`. Shares `parent`, the private duplicate of `comm`, if all ranks are
   /// single-threaded. Collective.
-  static std::unique_ptr<Communicator> with_topology(MPI_Comm comm, Topology topology, bool single);
+  static std::unique_ptr<Communicator> with_topology(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent,
+                                                     Topology topology, bool single);
+  /// As if nothing had been known of `comm`. Local.
+  static void forget(MPI_Comm comm);
 
   /// The private duplicate, ready, with tags for at least one more plan. Collective where it has yet to be made, and
   /// when tags have run out; waits for the end of a creation that was begun.
@@ -287,9 +383,11 @@ class Communicator {
 
  private:
   Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
+  static bool make_usable(std::shared_ptr<PrivateComm>& comm);
+  void forget_what_ranks_share();
   static Communicator& attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag);
   void make_own();
-  void use(std::shared_ptr<PrivateComm> own);
+  void use(std::shared_ptr<PrivateComm> own, std::shared_ptr<StartOrder> order);
 
   MPI_Comm comm_;  // MPI_COMM_NULL for a topology object
   std::shared_ptr<UserComm> user_;

@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "core/wire.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/network_place.hpp"
 #include "mpi/running.hpp"
@@ -71,11 +72,12 @@ std::int64_t own_number() {
 
 /// The same positive number on all ranks of `world` and of each communicator of the same ranks, and another in other
 /// worlds.
-std::int64_t number_world(MPI_Comm world) {
+std::int64_t number_world(MPI_Comm world, const PrivateComm* through) {
   if (simulated) return 1;
-  const std::int64_t chosen = rank_in_world() == 0 ? own_number() : 0;
+  const std::vector<std::int64_t> chosen = {rank_in_world() == 0 ? own_number() : 0};
+  if (through != nullptr) return reduce_progressing(chosen, MPI_INT64_T, MPI_MAX, *through).front();
   std::int64_t number = 0;
-  reduce_progressing(&chosen, &number, 1, MPI_INT64_T, MPI_MAX, world);
+  reduce_progressing(chosen.data(), &number, 1, MPI_INT64_T, MPI_MAX, world);
   return number;
 }
 
@@ -162,7 +164,7 @@ void add_devices(std::vector<TreeLevel>& tree, const Region& on_one_device) {
 }  // namespace
 
 std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, const std::vector<std::string>& names,
-                                bool translate, const Region* on_one_device) {
+                                bool translate, const Region* on_one_device, const PrivateComm* through) {
   std::vector<Region> regions;
   if (!description.empty()) {
     const std::shared_ptr<const Machine> machine = described_world(description);
@@ -173,15 +175,15 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
       regions.push_back(region_of_members(world.translate(machine->region(level, rank).members, group)));
     return regions;
   }
-  if (names.size() == 1 && (names[0].empty() || names[0] == "node")) return {find_node(comm, "", translate)};
+  if (names.size() == 1 && (names[0].empty() || names[0] == "node")) return {find_node(comm, "", translate, through)};
   const std::vector<std::string> known = {"node", "socket", "numa", "gpu"};
   const bool only_node =
       names.size() == 2 && (names[0].empty() || names[0] == "node") && (names[1].empty() || names[1] == "rank");
   std::vector<std::string> wanted = names;
   if (on_one_device != nullptr && wanted.size() == 2 && wanted.back().empty()) wanted.back() = "gpu";
   const std::vector<int> levels = laneway::find_levels(wanted, known);
-  std::vector<TreeLevel> tree =
-      only_node ? std::vector<TreeLevel>{{"node", find_node(comm, "", translate)}} : find_region_tree(comm);
+  std::vector<TreeLevel> tree = only_node ? std::vector<TreeLevel>{{"node", find_node(comm, "", translate, through)}}
+                                          : find_region_tree(comm, through);
   if (on_one_device != nullptr) add_devices(tree, *on_one_device);
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
@@ -198,16 +200,17 @@ std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, c
   return regions;
 }
 
-Region find_node(MPI_Comm comm, const std::string& description, bool translate) {
+Region find_node(MPI_Comm comm, const std::string& description, bool translate, const PrivateComm* through) {
   if (!description.empty()) return find_levels(comm, description, {""}, translate).front();
   if (!has_world()) return region_of_members(split_by_node(comm));
   const Group group(comm);
   const Group world(MPI_COMM_WORLD);
   if (translate) return region_of_members(world.translate(world_node, group));
+  if (through != nullptr && !simulated) barrier_progressing(*through);
   const std::vector<int> members = split_by_node(comm);
   // Whether this rank knows its world already is no reason to leave the round out: with threads, others may not yet.
   if (group.same_members(world)) {
-    const std::int64_t number = number_world(comm);
+    const std::int64_t number = number_world(comm, through);
     const std::lock_guard lock(world_node_mutex);
     if (world_node.empty()) world_node = group.translate(members, world);
     world_number = number;
@@ -259,17 +262,36 @@ Binding binding_of_this_process() {
   return binding;
 }
 
-std::vector<TreeLevel> find_region_tree(MPI_Comm comm) {
-  std::vector<TreeLevel> tree{{"node", find_node(comm, "", false)}};
+namespace {
+
+std::vector<Binding> gather_bindings(MPI_Comm comm, const Region& node, const Binding& own) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  const Binding own = binding_of_this_process();
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm, tree[0].region.id, rank, &node), "MPI_Comm_split");
-  std::vector<Binding> all(tree[0].region.members.size());
-  check_mpi(MPI_Allgather(&own, sizeof(Binding), MPI_BYTE, all.data(), sizeof(Binding), MPI_BYTE, node),
+  MPI_Comm members = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm, node.id, rank, &members), "MPI_Comm_split");
+  std::vector<Binding> all(node.members.size());
+  check_mpi(MPI_Allgather(&own, sizeof(Binding), MPI_BYTE, all.data(), sizeof(Binding), MPI_BYTE, members),
             "MPI_Allgather");
-  MPI_Comm_free(&node);
+  MPI_Comm_free(&members);
+  return all;
+}
+
+std::vector<Binding> gather_bindings(const PrivateComm& comm, const Region& node, const Binding& own) {
+  Writer writer;
+  writer.put(own);
+  std::vector<Binding> all;
+  for (const Bytes& bytes : Mailbox(comm).carry({Round::Kind::region_gather, {}, {}, writer.take(), &node}))
+    all.push_back(Reader(bytes).get<Binding>());
+  return all;
+}
+
+}  // namespace
+
+std::vector<TreeLevel> find_region_tree(MPI_Comm comm, const PrivateComm* through) {
+  std::vector<TreeLevel> tree{{"node", find_node(comm, "", false, through)}};
+  const Binding own = binding_of_this_process();
+  const std::vector<Binding> all = through != nullptr && !simulated ? gather_bindings(*through, tree[0].region, own)
+                                                                    : gather_bindings(comm, tree[0].region, own);
   auto divide = [&](const char* name, auto&& same) {
     std::vector<int> members;
     bool known = true;

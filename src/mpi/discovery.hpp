@@ -12,12 +12,18 @@
 
 namespace laneway {
 
+class PrivateComm;
+
 /// The ranks of `comm` that share the calling rank's node.
 ///
 /// With a description (as LANEWAY_MACHINE, of the ranks of MPI_COMM_WORLD) this is local. Otherwise nodes are found by
 /// MPI_Comm_split_type, collectively; once that has been done for MPI_COMM_WORLD's group, they follow by group
 /// translation if `translate`, on which all ranks of `comm` must agree: true only if known_world is the same on all.
-[[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description, bool translate);
+///
+/// `through`: `comm` as a private communicator, on which the ranks meet before they enter a call of MPI's that a rank
+/// which has failed elsewhere would not enter.
+[[nodiscard]] Region find_node(MPI_Comm comm, const std::string& description, bool translate,
+                               const PrivateComm* through = nullptr);
 
 /// The number of this process's MPI_COMM_WORLD, if the nodes of its ranks are known; else 0. Processes that were
 /// spawned or connected have other worlds with other numbers, and translation finds none of their ranks.
@@ -42,7 +48,8 @@ namespace laneway {
 /// if that is known; a level without a name inside the node is then this one.
 [[nodiscard]] std::vector<Region> find_levels(MPI_Comm comm, const std::string& description,
                                               const std::vector<std::string>& names, bool translate,
-                                              const Region* on_one_device = nullptr);
+                                              const Region* on_one_device = nullptr,
+                                              const PrivateComm* through = nullptr);
 
 /// As hwloc names it; empty where it does not.
 [[nodiscard]] std::string processor_model();
@@ -60,7 +67,7 @@ struct TreeLevel {
   std::string name;
   Region region;
 };
-[[nodiscard]] std::vector<TreeLevel> find_region_tree(MPI_Comm comm);
+[[nodiscard]] std::vector<TreeLevel> find_region_tree(MPI_Comm comm, const PrivateComm* through = nullptr);
 
 /// Name of the parameters that come with the library for machines like this one: ranks that share one node, or nodes
 /// joined by a network of which the system knows some device, or by any other.

@@ -94,8 +94,19 @@ FixedOperation& fixed_operation(Communicator& communicator, const Describe& desc
   auto& all = phases == Phases::split ? communicator.split_fixed_operations : communicator.fixed_operations;
   const auto known = all.find(key);
   if (known != all.end()) return *known->second;
-  auto made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice, phases);
-  return *all.emplace(key, std::move(made)).first->second;
+  // All ranks have it or none.
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  const auto make = [&] {
+    std::unique_ptr<FixedOperation>& made = all[key];
+    made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice, phases);
+    return made.get();
+  };
+  try {
+    return *together(*comm, make);
+  } catch (...) {
+    all.erase(key);
+    throw;
+  }
 }
 
 }  // namespace laneway

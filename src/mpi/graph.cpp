@@ -1,6 +1,7 @@
 #include "mpi/graph.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <iterator>
 #include <numeric>
@@ -73,32 +74,33 @@ GraphArguments arguments_of(const GraphLists& lists) {
   return {side(lists.sources, lists.source_weights), side(lists.destinations, lists.destination_weights)};
 }
 
-MPI_Comm create(MPI_Comm comm, const GraphArguments& arguments, MPI_Info info) {
+void create(MPI_Comm comm, const GraphArguments& arguments, MPI_Info info, MPI_Comm* graph) {
   const GraphSide& in = arguments.sources;
   const GraphSide& out = arguments.destinations;
-  MPI_Comm graph = MPI_COMM_NULL;
   if constexpr (simulated) {
-    check_mpi(MPI_Comm_dup(comm, &graph), "MPI_Comm_dup");
-    return graph;
+    check_mpi(MPI_Comm_dup(comm, graph), "MPI_Comm_dup");
+    return;
   }
   check_mpi(MPI_Dist_graph_create_adjacent(comm, in.degree, in.ranks, in.weights, out.degree, out.ranks, out.weights,
-                                           info, 0, &graph),
+                                           info, 0, graph),
             "MPI_Dist_graph_create_adjacent");
-  return graph;
 }
 
 /// The graph on ranks in the order of the vertices that they play.
-MPI_Comm create_reordered(MPI_Comm comm_old, const GraphLists& lists, MPI_Info info, Rank vertex) {
+void create_reordered(MPI_Comm comm_old, const GraphLists& lists, MPI_Info info, Rank vertex, MPI_Comm* graph) {
+  const GraphArguments arguments = arguments_of(lists);
   MPI_Comm ordered = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm_old, 0, vertex, &ordered), "MPI_Comm_split");
+  const int code = MPI_Comm_split(comm_old, 0, vertex, &ordered);
+  // An error of one rank alone must not keep it from what all are in.
+  std::exception_ptr failure;
   try {
-    const MPI_Comm graph = create(ordered, arguments_of(lists), info);
-    MPI_Comm_free(&ordered);
-    return graph;
+    if (ordered != MPI_COMM_NULL) create(ordered, arguments, info, graph);
   } catch (...) {
-    MPI_Comm_free(&ordered);
-    throw;
+    failure = std::current_exception();
   }
+  if (ordered != MPI_COMM_NULL) MPI_Comm_free(&ordered);
+  check_mpi(code, "MPI_Comm_split");
+  if (failure) std::rethrow_exception(failure);
 }
 
 /// What all ranks have found in `info` and agree on.
@@ -200,12 +202,9 @@ void prepare_plans(Communicator& communicator, const Hints& hints, const Agreeme
 
 /// The ranks of `comm` on which `flag` is set, in their order. Collective.
 std::vector<Rank> find_ranks(const PrivateComm& comm, bool flag) {
-  const unsigned char mine = flag ? 1 : 0;
-  std::vector<unsigned char> flags(static_cast<std::size_t>(comm.size()));
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Iallgather(&mine, 1, MPI_UNSIGNED_CHAR, flags.data(), 1, MPI_UNSIGNED_CHAR, comm.get(), request.data()),
-            "MPI_Iallgather");
-  wait_all_progressing(request);
+  std::vector<std::uint8_t> flags(static_cast<std::size_t>(comm.size()));
+  flags[static_cast<std::size_t>(comm.rank())] = flag ? 1 : 0;
+  flags = reduce_progressing(flags, MPI_UINT8_T, MPI_MAX, comm);
   std::vector<Rank> ranks;
   for (Rank rank = 0; rank < comm.size(); ++rank)
     if (flags[static_cast<std::size_t>(rank)] != 0) ranks.push_back(rank);
@@ -213,7 +212,7 @@ std::vector<Rank> find_ranks(const PrivateComm& comm, bool flag) {
 }
 
 /// A graph communicator of the ranks of `comm`, with the lists of `topology` in their order. Collective.
-MPI_Comm create_graph_among(const PrivateComm& comm, const Topology& topology) {
+void create_graph_among(PrivateComm& comm, const Topology& topology) {
   const auto list = [](const std::vector<Neighbor>& neighbors, int degree) {
     std::vector<int> ranks(static_cast<std::size_t>(degree), MPI_PROC_NULL);
     for (const Neighbor& neighbor : neighbors) ranks[static_cast<std::size_t>(neighbor.slot)] = neighbor.rank;
@@ -222,12 +221,13 @@ MPI_Comm create_graph_among(const PrivateComm& comm, const Topology& topology) {
   };
   const std::vector<int> sources = list(topology.sources, topology.indegree);
   const std::vector<int> destinations = list(topology.destinations, topology.outdegree);
+  barrier_progressing(comm);  // all or none come here
   MPI_Comm graph = MPI_COMM_NULL;
-  check_mpi(
+  const int code =
       MPI_Dist_graph_create_adjacent(comm.get(), topology.indegree, sources.data(), MPI_UNWEIGHTED, topology.outdegree,
-                                     destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph),
-      "MPI_Dist_graph_create_adjacent");
-  return graph;
+                                     destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  if (graph != MPI_COMM_NULL) comm.keep_graph(graph);
+  check_mpi(code, "MPI_Dist_graph_create_adjacent");
 }
 
 /// Those in `region` that are `members`, too.
@@ -240,9 +240,11 @@ Region among(const Region& region, const std::vector<Rank>& members) {
 /// The same for a communicator that has been restricted to some ranks. Collective over them.
 void prepare_members(Communicator& communicator, const Hints& hints) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  if (hints.fixed_counts) comm->keep_graph(create_graph_among(*comm, communicator.topology()));
-  prepare_plans(communicator, hints, agree_on_nodes(communicator, hints));
-  relay_in_one_piece_only(communicator, hints);
+  together(*comm, [&] {
+    if (hints.fixed_counts) comm->keep_graph(create_graph_among(*comm, communicator.topology()));
+    prepare_plans(communicator, hints, agree_on_nodes(communicator, hints));
+    relay_in_one_piece_only(communicator, hints);
+  });
 }
 
 bool has_repeated_edges(const Topology& topology) {
@@ -260,28 +262,38 @@ bool has_repeated_edges(const Topology& topology) {
 void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info info, int reorder, MPI_Comm* comm_new) {
   Communicator& old = Communicator::of(comm_old);
   const std::shared_ptr<PrivateComm> priv = old.private_comm();
-  AgreedGraph agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
-  std::optional<Reordering> reordering;
-  GraphLists lists = lists_of(arguments);
-  if (agreed.reorder) {
-    const Region& node = old.node(agreed.hints.machine);
-    const Role role = find_role(*priv, node, lists, agreed.hints);
-    reordering = role.reordering;
-    if (role.reordering.moved > 0) {
-      lists = take_over(*priv, role, lists);
-      *comm_new = create_reordered(comm_old, lists, info, role.vertex);
+  MPI_Comm made = MPI_COMM_NULL;
+  const auto make = [&] {
+    AgreedGraph agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
+    std::optional<Role> role;
+    GraphLists lists = lists_of(arguments);
+    if (agreed.reorder) {
+      const Region& node = old.node(agreed.hints.machine);
+      role = find_role(*priv, node, lists, agreed.hints);
+      if (role->reordering.moved > 0) lists = take_over(*priv, *role, lists);
     }
+    const bool same_order = !role || role->reordering.moved == 0;
+    if (!simulated) barrier_progressing(*priv);  // all or none come here
+    if (same_order)
+      create(comm_old, arguments, info, &made);
+    else
+      create_reordered(comm_old, lists, info, role->vertex, &made);
+    Communicator& fresh = same_order ? Communicator::derive(made, priv) : Communicator::of(made, priv.get());
+    if (same_order && !agreed.single) fresh.part_from_parent();
+    // Otherwise a nonblocking call would have to wait for a duplicate that it has only begun, and nobody would go on.
+    if (!agreed.nodes.have_helpers) (void)fresh.private_comm();
+    if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
+    fresh.hints = std::move(agreed.texts);
+    if (role) fresh.reordering = role->reordering;
+    prepare_plans(fresh, agreed.hints, same_order ? agreed.nodes : agree_on_nodes(fresh, agreed.hints));
+  };
+  try {
+    together(*priv, make);
+  } catch (...) {
+    if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+    throw;
   }
-  const bool same_order = !reordering || reordering->moved == 0;
-  if (same_order) *comm_new = create(comm_old, arguments, info);
-  Communicator& fresh = same_order ? Communicator::derive(*comm_new, priv) : Communicator::of(*comm_new);
-  if (same_order && !agreed.single) fresh.part_from_parent();
-  // Otherwise a nonblocking call would have to wait for a duplicate that it has only begun, and nobody would go on.
-  if (!agreed.nodes.have_helpers) (void)fresh.private_comm();
-  if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
-  fresh.hints = std::move(agreed.texts);
-  fresh.reordering = reordering;
-  prepare_plans(fresh, agreed.hints, same_order ? agreed.nodes : agree_on_nodes(fresh, agreed.hints));
+  *comm_new = made;
 }
 
 namespace {
@@ -293,12 +305,8 @@ std::shared_ptr<PrivateComm> parent_of(MPI_Comm comm_old, MPI_Comm comm) {
   return same == MPI_CONGRUENT ? Communicator::of(comm_old).private_comm_of_all() : nullptr;
 }
 
-}  // namespace
-
-void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const Adopter& adopter) {
-  const std::shared_ptr<PrivateComm> parent = parent_of(comm_old, comm);
-  Communicator& fresh = parent ? Communicator::derive(comm, parent) : Communicator::of(comm);
-  const std::shared_ptr<PrivateComm> all = parent ? parent : fresh.private_comm();
+/// Collective over `all`. `derived`: whether `fresh` shares it with another.
+void adopt_on(Communicator& fresh, const PrivateComm& all, bool derived, MPI_Info info, const Adopter& adopter) {
   bool has_neighbors = false;
   bool repeats = false;
   HintTexts texts;
@@ -319,38 +327,45 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const Adopter&
     failure = std::current_exception();
   }
   const Flags mine{!repeats, has_neighbors, single_threaded(), adopter.progresses};
-  const Agreement nodes = agree(*all, failure, hints, mine, region);
+  const Agreement nodes = agree(all, failure, hints, mine, region);
   const auto [repeats_nothing, all_have_neighbors, single, progresses] = nodes.flags;
   fresh.repeated_edges = !repeats_nothing;
   fresh.progresses = progresses;
   fresh.hints = std::move(texts);
   if (all_have_neighbors) {
-    if (parent && !single) fresh.part_from_parent();
+    if (derived && !single) fresh.part_from_parent();
     prepare_plans(fresh, hints, nodes);
     relay_in_one_piece_only(fresh, hints);
     return;
   }
-  const std::vector<Rank> members = find_ranks(*all, has_neighbors);
-  try {
-    const Region region_of_members = among(fresh.regions(hints, nodes.knows_nodes).front(), members);
-    const bool routes = Routes::wanted(hints, region_of_members, static_cast<Rank>(members.size()));
-    fresh.restrict_to(members, single);
-    if (!fresh.idle && (routes || hints.fixed_counts)) prepare_members(fresh, hints);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  const std::vector<Rank> members = find_ranks(all, has_neighbors);
+  const Region region_of_members = among(fresh.regions(hints, nodes.knows_nodes).front(), members);
+  const bool routes = Routes::wanted(hints, region_of_members, static_cast<Rank>(members.size()));
+  fresh.restrict_to(members, single);
+  if (!fresh.idle && (routes || hints.fixed_counts)) prepare_members(fresh, hints);
   // Those without neighbours know what the others do with operations on this communicator.
-  const std::vector<int> found = {failure ? 0 : 1, fresh.routes ? 0 : 1};
-  const std::vector<int> least = reduce_progressing(found, MPI_INT, MPI_MIN, all->get());
-  if (least[0] == 0) {
-    fresh.routes = nullptr;
-    fresh.fixed_counts = false;
-    if (failure) std::rethrow_exception(failure);
-    throw Error(ErrorKind::argument, "a rank with neighbors has reported an error");
-  }
+  const std::vector<int> found = {fresh.routes ? 1 : 0};
+  const bool any_routes = reduce_progressing(found, MPI_INT, MPI_MAX, all).front() != 0;
   if (!fresh.idle) return;
   fresh.fixed_counts = hints.fixed_counts;
-  if (least[1] == 0) fresh.routes = std::make_shared<Routes>();
+  if (any_routes) fresh.routes = std::make_shared<Routes>();
+}
+
+}  // namespace
+
+void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const Adopter& adopter) {
+  const std::shared_ptr<PrivateComm> parent = parent_of(comm_old, comm);
+  try {
+    Communicator* const known = parent ? nullptr : &Communicator::of(comm);
+    const std::shared_ptr<PrivateComm> all = parent ? parent : known->private_comm();
+    together(*all, [&] {
+      Communicator& fresh = parent ? Communicator::derive(comm, parent) : *known;
+      adopt_on(fresh, *all, parent != nullptr, info, adopter);
+    });
+  } catch (...) {
+    Communicator::forget(comm);
+    throw;
+  }
 }
 
 const Reordering& reordering_of(MPI_Comm comm) {
@@ -364,35 +379,39 @@ std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArgument
                                               bool wanted) {
   Communicator& communicator = Communicator::of(comm);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  AgreedGraph agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
-  const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
-  auto made = Communicator::with_topology(comm, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)),
-                                          agreed.single);
-  made->hints = std::move(agreed.texts);
-  prepare_plans(*made, agreed.hints, agreed.nodes);
-  return made;
+  return together(*priv, [&] {
+    AgreedGraph agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
+    const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
+    auto made = Communicator::with_topology(
+        comm, priv, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)), agreed.single);
+    made->hints = std::move(agreed.texts);
+    prepare_plans(*made, agreed.hints, agreed.nodes);
+    return made;
+  });
 }
 
 std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted) {
   Communicator& communicator = Communicator::of(comm);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  Hints none;
-  none.strategy.row = &strategies().front();
-  std::exception_ptr failure;
-  try {
-    require(wanted, ErrorKind::argument, "topology is NULL");
-    (void)communicator.topology();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool single = agree(*priv, failure, none, {single_threaded()}).flags.front();
-  auto made = Communicator::with_topology(comm, communicator.topology(), single);
-  made->hints = communicator.hints;
-  // Of its own: what it plans from now on must not depend on the calls of the other, which have another order.
-  if (communicator.routes) made->routes = std::make_shared<Routes>(*communicator.routes);
-  made->fixed_counts = communicator.fixed_counts;
-  made->split_phases_relay = communicator.split_phases_relay;
-  return made;
+  return together(*priv, [&] {
+    Hints none;
+    none.strategy.row = &strategies().front();
+    std::exception_ptr failure;
+    try {
+      require(wanted, ErrorKind::argument, "topology is NULL");
+      (void)communicator.topology();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool single = agree(*priv, failure, none, {single_threaded()}).flags.front();
+    auto made = Communicator::with_topology(comm, priv, communicator.topology(), single);
+    made->hints = communicator.hints;
+    // Of its own: what it plans from now on must not depend on the calls of the other, which have another order.
+    if (communicator.routes) made->routes = std::make_shared<Routes>(*communicator.routes);
+    made->fixed_counts = communicator.fixed_counts;
+    made->split_phases_relay = communicator.split_phases_relay;
+    return made;
+  });
 }
 
 }  // namespace laneway

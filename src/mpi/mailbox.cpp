@@ -4,6 +4,7 @@
 #include <climits>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
@@ -33,18 +34,15 @@ Bytes receive_simulated(MPI_Comm comm, Rank from, int tag) {
   return {place.get(), place.get() + bytes};
 }
 
-Bytes receive(MPI_Comm comm, Rank from, int tag) {
+Bytes receive(const PrivateComm& priv, Rank from, int tag) {
+  const MPI_Comm comm = priv.get();
   if (simulated && !any_active()) return receive_simulated(comm, from, tag);
   MPI_Status status;
-  if (any_active()) {
-    progress_until([&] {
-      int flag = 0;
-      check_mpi(MPI_Iprobe(from, tag, comm, &flag, &status), "MPI_Iprobe");
-      return flag != 0;
-    });
-  } else {
-    check_mpi(MPI_Probe(from, tag, comm, &status), "MPI_Probe");
-  }
+  await(priv, [&] {
+    int flag = 0;
+    check_mpi(MPI_Iprobe(from, tag, comm, &flag, &status), "MPI_Iprobe");
+    return flag != 0;
+  });
   int bytes = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
   Bytes data(static_cast<std::size_t>(bytes));
@@ -54,16 +52,15 @@ Bytes receive(MPI_Comm comm, Rank from, int tag) {
 
 }  // namespace
 
-void wait_all_progressing(std::vector<MPI_Request>& requests) {
-  if (any_active()) return progress_until([&] { return test_all(requests); });
-  if (simulated) {
+void wait_all_progressing(const PrivateComm& comm, std::vector<MPI_Request>& requests) {
+  if (simulated && !any_active()) {
     check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     return;
   }
-  // One by one, as where arrays_return_errors is false; Open MPI does not say what an error in an array is either.
-  for (MPI_Request& request : requests) check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+  await(comm, [&] { return test_all(requests); });
 }
 
+/// One by one, as where arrays_return_errors is false; Open MPI does not say what an error in an array is either.
 bool test_all(std::vector<MPI_Request>& requests) {
   int flag = 0;
   if (simulated) {
@@ -84,60 +81,116 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
     check_mpi(MPI_Allreduce(mine, all, count, type, operation, comm), "MPI_Allreduce");
     return;
   }
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Iallreduce(mine, all, count, type, operation, comm, request.data()), "MPI_Iallreduce");
-  wait_all_progressing(request);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallreduce(mine, all, count, type, operation, comm, &request), "MPI_Iallreduce");
+  progress_until([&] {
+    int flag = 0;
+    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    return flag != 0;
+  });
 }
 
-void barrier_progressing(MPI_Comm comm) {
+/// Recursive doubling by letters (Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+/// MPICH, 2005), so that a rank that waits can be told of a failure. Where there is no power of two ranks, some of the
+/// first hand over to their neighbours.
+void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
+                        const PrivateComm& comm) {
+  if constexpr (simulated) return reduce_progressing(mine, all, count, type, operation, comm.get());
+  int each = 0;
+  check_mpi(MPI_Type_size(type, &each), "MPI_Type_size");
+  const std::size_t bytes = static_cast<std::size_t>(each) * static_cast<std::size_t>(count);
+  const auto* const own = static_cast<const std::byte*>(mine);
+  Bytes sum(own, own + bytes);
+  Mailbox mailbox(comm);
+  const auto swap = [&](std::vector<Rank> to, std::vector<Rank> from) {
+    std::vector<Letter> letters;
+    for (const Rank rank : to) letters.push_back({rank, sum});
+    return mailbox.exchange(std::move(letters), from, PrivateComm::reduce_tag);
+  };
+  const auto add = [&](const std::vector<Bytes>& inbox) {
+    check_mpi(MPI_Reduce_local(inbox.front().data(), sum.data(), count, type, operation), "MPI_Reduce_local");
+  };
+  Rank doubling = 1;
+  while (2 * doubling <= comm.size()) doubling *= 2;
+  const Rank rank = comm.rank();
+  const Rank pairs = comm.size() - doubling;
+  const bool in_pair = rank < 2 * pairs;
+  if (in_pair && rank % 2 == 0) {
+    (void)swap({rank + 1}, {});
+    sum = swap({}, {rank + 1}).front();
+  } else {
+    if (in_pair) add(swap({}, {rank - 1}));
+    const Rank place = in_pair ? rank / 2 : rank - pairs;
+    for (Rank distance = 1; distance < doubling; distance *= 2) {
+      const Rank other = place ^ distance;
+      const Rank peer = other < pairs ? 2 * other + 1 : other + pairs;
+      add(swap({peer}, {peer}));
+    }
+    if (in_pair) (void)swap({rank - 1}, {});
+  }
+  std::copy(sum.begin(), sum.end(), static_cast<std::byte*>(all));
+}
+
+/// Dissemination (Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988).
+void barrier_progressing(const PrivateComm& comm) {
   if (simulated && !any_active()) {
-    check_mpi(MPI_Barrier(comm), "MPI_Barrier");
+    check_mpi(MPI_Barrier(comm.get()), "MPI_Barrier");
     return;
   }
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Ibarrier(comm, request.data()), "MPI_Ibarrier");
-  wait_all_progressing(request);
+  Mailbox mailbox(comm);
+  for (Rank distance = 1; distance < comm.size(); distance *= 2)
+    (void)mailbox.exchange({{(comm.rank() + distance) % comm.size(), {}}},
+                           {(comm.rank() - distance + comm.size()) % comm.size()}, PrivateComm::barrier_tag);
 }
 
-void barrier_progressing(const PrivateComm& comm, const std::vector<Rank>& members, int tag) {
-  const std::size_t ranks = members.size();
-  const auto self = static_cast<std::size_t>(std::ranges::find(members, comm.rank()) - members.begin());
-  for (std::size_t distance = 1; distance < ranks; distance *= 2) {
-    std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
-    check_mpi(
-        MPI_Irecv(nullptr, 0, MPI_BYTE, members[(self + ranks - distance) % ranks], tag, comm.get(), &requests[0]),
-        "MPI_Irecv");
-    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, members[(self + distance) % ranks], tag, comm.get(), &requests[1]),
-              "MPI_Isend");
-    wait_all_progressing(requests);
+void meet_among(const PrivateComm& comm, const std::vector<Rank>& members, int tag, bool failed) {
+  const bool all = members.empty();
+  const Rank ranks = all ? comm.size() : static_cast<Rank>(members.size());
+  const Rank self = all ? comm.rank() : static_cast<Rank>(std::ranges::find(members, comm.rank()) - members.begin());
+  const auto at = [&](Rank place) { return all ? place : members[static_cast<std::size_t>(place)]; };
+  Mailbox mailbox(comm);
+  for (Rank distance = 1; distance < ranks; distance *= 2) {
+    const Bytes word(1, static_cast<std::byte>(failed));
+    const std::vector<Bytes> heard =
+        mailbox.exchange({{at((self + distance) % ranks), word}}, {at((self + ranks - distance) % ranks)}, tag);
+    failed = failed || heard.front().front() != std::byte{0};
   }
+  if (failed) throw PeerFailure(ErrorKind::internal, "a rank has failed in this call");
 }
 
-std::vector<Bytes> Mailbox::carry(const Round& round) {
-  if (round.kind == Round::Kind::exchange) return exchange(round.letters, round.from, PrivateComm::setup_tag);
+std::vector<Bytes> Mailbox::carry(Round round) {
+  if (round.kind == Round::Kind::exchange)
+    return exchange(std::move(round.letters), round.from, PrivateComm::setup_tag);
   if (round.kind == Round::Kind::largest) return largest(round.numbers);
   return region_gather(*round.region, round.contribution);
 }
 
 std::vector<Bytes> Mailbox::largest(const std::vector<double>& numbers) {
-  return {to_bytes(reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm_.get()))};
+  return {to_bytes(reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm_))};
 }
 
-std::vector<Bytes> Mailbox::exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag) {
+std::vector<Bytes> Mailbox::exchange(std::vector<Letter> letters, const std::vector<Rank>& from, int tag) {
   // SimGrid has all messages that nobody waits for in one list, and looks through it whenever one of them arrives.
   const auto send = simulated ? &MPI_Issend : &MPI_Isend;
-  std::vector<MPI_Request> sends;
-  sends.reserve(letters.size());
-  for (const Letter& letter : letters) {
-    sends.push_back(MPI_REQUEST_NULL);
-    check_mpi(send(letter.data.data(), count_of(letter.data), MPI_BYTE, letter.peer, tag, comm_.get(), &sends.back()),
-              "MPI_Isend");
+  auto posted = std::make_unique<Posted>();
+  posted->letters = std::move(letters);
+  posted->requests.reserve(posted->letters.size());
+  try {
+    for (const Letter& letter : posted->letters) {
+      posted->requests.push_back(MPI_REQUEST_NULL);
+      check_mpi(send(letter.data.data(), count_of(letter.data), MPI_BYTE, letter.peer, tag, comm_.get(),
+                     &posted->requests.back()),
+                "MPI_Isend");
+    }
+    std::vector<Bytes> inbox;
+    inbox.reserve(from.size());
+    for (Rank rank : from) inbox.push_back(receive(comm_, rank, tag));
+    wait_all_progressing(comm_, posted->requests);
+    return inbox;
+  } catch (...) {
+    comm_.keep(std::move(posted));
+    throw;
   }
-  std::vector<Bytes> inbox;
-  inbox.reserve(from.size());
-  for (Rank rank : from) inbox.push_back(receive(comm_.get(), rank, tag));
-  wait_all_progressing(sends);
-  return inbox;
 }
 
 /// Few members send to each other: one hop, and messages too short for a rendezvous. Many gather at the first, which
@@ -162,7 +215,7 @@ std::vector<Bytes> Mailbox::region_gather(const Region& region, const Bytes& con
   const Bytes all = writer.take();
   std::vector<Letter> letters;
   for (Rank other : others) letters.push_back({other, all});
-  (void)exchange(letters, {}, PrivateComm::share_tag);
+  (void)exchange(std::move(letters), {}, PrivateComm::share_tag);
   return inbox;
 }
 
@@ -174,7 +227,7 @@ std::vector<Bytes> Mailbox::to_each_other(const Region& region, const Bytes& con
     others.push_back(member);
     letters.push_back({member, contribution});
   }
-  std::vector<Bytes> inbox = exchange(letters, others, PrivateComm::gather_tag);
+  std::vector<Bytes> inbox = exchange(std::move(letters), others, PrivateComm::gather_tag);
   const auto own = std::find(region.members.begin(), region.members.end(), comm_.rank());
   inbox.insert(inbox.begin() + (own - region.members.begin()), contribution);
   return inbox;

@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "core/simulated.hpp"
 #include "core/wire.hpp"
+#include "exec/progress.hpp"
 #include "machine/machine.hpp"
 #include "mpi/communicator.hpp"
 #include "setup/planner.hpp"
@@ -14,10 +16,10 @@ class Mailbox {
  public:
   explicit Mailbox(const PrivateComm& comm) : comm_(comm) {}
 
-  [[nodiscard]] std::vector<Bytes> carry(const Round& round);
+  [[nodiscard]] std::vector<Bytes> carry(Round round);
+  [[nodiscard]] std::vector<Bytes> exchange(std::vector<Letter> letters, const std::vector<Rank>& from, int tag);
 
  private:
-  [[nodiscard]] std::vector<Bytes> exchange(const std::vector<Letter>& letters, const std::vector<Rank>& from, int tag);
   [[nodiscard]] std::vector<Bytes> largest(const std::vector<double>& numbers);
   [[nodiscard]] std::vector<Bytes> region_gather(const Region& region, const Bytes& contribution);
   [[nodiscard]] std::vector<Bytes> to_each_other(const Region& region, const Bytes& contribution);
@@ -25,24 +27,41 @@ class Mailbox {
   const PrivateComm& comm_;
 };
 
+/// Waits until `done` returns true, advancing active exchanges. Throws PeerFailure where another rank has failed.
+template <class Done>
+void await(const PrivateComm& comm, Done&& done) {
+  constexpr int look = 8;  // once in so many turns: messages mostly come before
+  int turns = 0;
+  progress_until([&] {
+    if (done()) return true;
+    if (!simulated && ++turns % look == 0) comm.check_peers();
+    return false;
+  });
+}
+
 /// Completes `requests`, advancing active exchanges meanwhile.
-void wait_all_progressing(std::vector<MPI_Request>& requests);
+void wait_all_progressing(const PrivateComm& comm, std::vector<MPI_Request>& requests);
 /// Whether all, which are not persistent, are complete.
 [[nodiscard]] bool test_all(std::vector<MPI_Request>& requests);
 
 /// A barrier that advances active exchanges meanwhile.
-void barrier_progressing(MPI_Comm comm);
-/// The same among `members` alone, this rank one of them, with messages of a tag that nothing else uses.
-void barrier_progressing(const PrivateComm& comm, const std::vector<Rank>& members, int tag);
+void barrier_progressing(const PrivateComm& comm);
+/// The same among `members` alone, this rank one of them, or all if there are none, with messages of a tag that nothing
+/// else uses. Throws on all of them where `failed` is set on some.
+void meet_among(const PrivateComm& comm, const std::vector<Rank>& members, int tag, bool failed);
 
-/// An allreduce that advances active exchanges meanwhile.
-void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);
+/// An allreduce that advances active exchanges meanwhile. All ranks get the same bits.
+void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
+                        const PrivateComm& comm);
 template <class T>
 [[nodiscard]] std::vector<T> reduce_progressing(const std::vector<T>& mine, MPI_Datatype type, MPI_Op operation,
-                                                MPI_Comm comm) {
+                                                const PrivateComm& comm) {
   std::vector<T> all(mine.size());
   reduce_progressing(mine.data(), all.data(), static_cast<int>(mine.size()), type, operation, comm);
   return all;
 }
+
+/// The same on a communicator on which nobody can be told of a failure.
+void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);
 
 }  // namespace laneway

@@ -92,7 +92,7 @@ Compared compare_paths(Communicator& communicator, const PrivateComm& comm, Agre
     compared.plans.push_back(is_made ? compared.plans.front() : make_plan(communicator, comm, agreed, outermost));
     compared.seconds.push_back(path_seconds(path, *compared.plans.back().plan, conditions, parameters));
   }
-  compared.seconds = reduce_progressing(compared.seconds, MPI_DOUBLE, MPI_MAX, comm.get());
+  compared.seconds = reduce_progressing(compared.seconds, MPI_DOUBLE, MPI_MAX, comm);
   return compared;
 }
 

@@ -30,7 +30,7 @@ const MemoryInfo* on_device(const BufferMemory& where) {
 void find_devices(Communicator& communicator, const PrivateComm& comm, const BufferMemory& where, bool translate) {
   const MemoryInfo* const device = on_device(where);
   const std::optional<DeviceIdentity> own = device ? std::optional(identity(Device(*device))) : std::nullopt;
-  communicator.node_devices = find_node_devices(comm, find_node(comm.get(), "", translate), own);
+  communicator.node_devices = find_node_devices(comm, find_node(comm.get(), "", translate, &comm), own);
 }
 
 Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
@@ -274,7 +274,7 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
   Localizer localizer(*planned.plan, agreed.sharing, options);
   Mailbox mailbox(comm);
   for (Round round = localizer.begin(); round.kind != Round::Kind::done;)
-    round = localizer.resume(mailbox.carry(round));
+    round = localizer.resume(mailbox.carry(std::move(round)));
   Plan plan = localizer.take_plan();
   const bool has_window = plan.window_bytes > 0;
   std::shared_ptr<NodeMemory> memory =

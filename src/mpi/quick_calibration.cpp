@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/processors.hpp"
@@ -22,35 +24,60 @@ constexpr int large_repeats = 5;
 
 class Probe {
  public:
-  explicit Probe(const PrivateComm& comm) : comm_(comm), buffer_(large_bytes), other_(large_bytes) {}
+  explicit Probe(const PrivateComm& comm) : comm_(comm), posted_(std::make_unique<Posted>()) {
+    posted_->letters.resize(2, {0, Bytes(large_bytes)});
+    posted_->requests.reserve(2);
+  }
 
   /// Median seconds of a message between two ranks, on both of them.
   [[nodiscard]] double one_way(Rank first, Rank second, int bytes) {
     const Rank peer = comm_.rank() == first ? second : first;
     return median(bytes,
                   [&] {
-                    if (comm_.rank() == first) send(peer, bytes);
-                    receive(peer, bytes);
-                    if (comm_.rank() == second) send(peer, bytes);
+                    if (comm_.rank() == first) message(peer, bytes, true, false);
+                    message(peer, bytes, false, true);
+                    if (comm_.rank() == second) message(peer, bytes, true, false);
                   }) /
            2;
   }
   /// Median seconds in which two messages cross each other.
   [[nodiscard]] double both_ways(Rank peer, int bytes) {
-    return median(bytes, [&] {
-      check_mpi(MPI_Sendrecv(buffer_.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag, other_.data(), bytes,
-                             MPI_BYTE, peer, PrivateComm::setup_tag, comm_.get(), MPI_STATUS_IGNORE),
-                "MPI_Sendrecv");
-    });
+    return median(bytes, [&] { message(peer, bytes, true, true); });
   }
 
  private:
-  void send(Rank peer, int bytes) {
-    check_mpi(MPI_Send(buffer_.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag, comm_.get()), "MPI_Send");
+  void message(Rank peer, int bytes, bool sends, bool receives) {
+    if constexpr (simulated) return block(peer, bytes, sends, receives);
+    std::vector<MPI_Request>& requests = posted_->requests;
+    requests.clear();
+    try {
+      if (receives)
+        check_mpi(MPI_Irecv(posted_->letters[0].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag, comm_.get(),
+                            &requests.emplace_back(MPI_REQUEST_NULL)),
+                  "MPI_Irecv");
+      if (sends)
+        check_mpi(MPI_Isend(posted_->letters[1].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag, comm_.get(),
+                            &requests.emplace_back(MPI_REQUEST_NULL)),
+                  "MPI_Isend");
+      wait_all_progressing(comm_, requests);
+    } catch (...) {
+      comm_.keep(std::move(posted_));
+      throw;
+    }
   }
-  void receive(Rank peer, int bytes) {
-    check_mpi(MPI_Recv(other_.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag, comm_.get(), MPI_STATUS_IGNORE),
-              "MPI_Recv");
+  /// The same by calls that block: fewer events of a simulation.
+  void block(Rank peer, int bytes, bool sends, bool receives) {
+    std::byte* const in = posted_->letters[0].data.data();
+    std::byte* const out = posted_->letters[1].data.data();
+    const int tag = PrivateComm::setup_tag;
+    if (sends && receives)
+      check_mpi(
+          MPI_Sendrecv(out, bytes, MPI_BYTE, peer, tag, in, bytes, MPI_BYTE, peer, tag, comm_.get(), MPI_STATUS_IGNORE),
+          "MPI_Sendrecv");
+    else if (sends)
+      check_mpi(MPI_Send(out, bytes, MPI_BYTE, peer, tag, comm_.get()), "MPI_Send");
+    else
+      check_mpi(MPI_Recv(in, bytes, MPI_BYTE, peer, tag, comm_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
   }
   template <class F>
   double median(int bytes, F&& round) {
@@ -67,12 +94,11 @@ class Probe {
   }
 
   const PrivateComm& comm_;
-  std::vector<std::byte> buffer_;
-  std::vector<std::byte> other_;
+  std::unique_ptr<Posted> posted_;  // what comes, and what goes
 };
 
 std::vector<double> largest(const PrivateComm& comm, const std::vector<double>& numbers) {
-  return reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm.get());
+  return reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm);
 }
 
 /// On the node of rank 0 and on that of `other`, the members of the other one of the two; elsewhere nobody.
@@ -88,12 +114,12 @@ std::vector<Rank> opposite_members(Mailbox& mailbox, Rank rank, const Region& no
     swap.letters.push_back({peer, mine.take()});
     swap.from.push_back(peer);
   }
-  const std::vector<Bytes> theirs = mailbox.carry(swap);
+  const std::vector<Bytes> theirs = mailbox.carry(std::move(swap));
   Round tell{Round::Kind::exchange, {}, {}, {}, nullptr};
   tell.from.push_back(speaker);
   if (rank == speaker)
     for (Rank member : node.members) tell.letters.push_back({member, theirs.front()});
-  const Bytes told = mailbox.carry(tell).front();
+  const Bytes told = mailbox.carry(std::move(tell)).front();
   std::vector<Rank> members;
   for (Reader reader(told); !reader.done();) members.push_back(reader.get<Rank>());
   return members;

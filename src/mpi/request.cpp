@@ -126,16 +126,22 @@ void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
 std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
                                        std::optional<Buffers> buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  Agreed agreed = agree_on(communicator, *priv, info, describe, buffers);
-  Planned planned = make_plan_on_best_path(communicator, *priv, agreed);
-  std::unique_ptr<Request> request(new Request(priv, communicator.error_handler(), agreed.tag, std::move(planned.plan),
-                                               std::move(planned.reasons), std::move(agreed.regions.front())));
+  return together(*priv, [&] { return make(communicator, *priv, info, describe, buffers); });
+}
+
+std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info,
+                                       const Describe& describe, std::optional<Buffers> buffers) {
+  Agreed agreed = agree_on(communicator, priv, info, describe, buffers);
+  Planned planned = make_plan_on_best_path(communicator, priv, agreed);
+  std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
+                                               std::move(planned.plan), std::move(planned.reasons),
+                                               std::move(agreed.regions.front())));
   request->device_use_ = device_use(agreed);
   request->helper_ = find_helper(agreed.hints.progress);
   if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
   if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
   request->stream_ = agreed.hints.stream;
-  tell_reasons(request->reasons_, priv->rank());
+  tell_reasons(request->reasons_, priv.rank());
   request->memory_ = std::move(planned.memory);
   if (request->memory_) request->arena_ = request->memory_->arena.get();
   // Buffers that the operation does not touch need not be given later.
@@ -150,7 +156,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
     failure = std::current_exception();
   }
   if (agreed.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
-    (void)largest(*priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    (void)largest(priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
     if (request->exchange_) request->exchange_->open_lent();
   }
   if (failure) std::rethrow_exception(failure);

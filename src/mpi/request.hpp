@@ -107,6 +107,8 @@ class Request {
   void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
 
  private:
+  static std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info,
+                                       const Describe& describe, std::optional<Buffers> buffers);
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
           std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
   /// Calls `body`, which gives up the exchange where it throws.

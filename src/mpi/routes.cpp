@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "mpi/costs.hpp"
 #include "mpi/discovery.hpp"
@@ -41,7 +42,7 @@ std::optional<std::size_t> class_of(std::int64_t bytes) {
 
 void carry_out(Planner& planner, Round round, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
   Mailbox mailbox(comm);
-  while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(round));
+  while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(std::move(round)));
   communicator.learn_regions(hints, planner.peer_regions());
 }
 
@@ -63,35 +64,45 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
   if (!wanted(hints, region, communicator.ranks())) return nullptr;
   const bool chooses = hints.strategy.is_automatic();
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  auto routes = std::make_shared<Routes>();
-  routes->hints_ = hints;
-  std::vector<SizeClass*> planned;
-  for (const Uniform operation : operations) {
-    std::vector<SizeClass>& classes = routes->classes_[operation];
-    classes.resize(classes_of_sizes.size());
-    for (std::size_t i = 0; i < classes.size() && !chooses; ++i) {
-      routes->plan_class(communicator, operation, i);
-      planned.push_back(&classes[i]);
+  return together(*priv, [&] {
+    auto routes = std::make_shared<Routes>();
+    routes->hints_ = hints;
+    std::vector<SizeClass*> planned;
+    for (const Uniform operation : operations) {
+      std::vector<SizeClass>& classes = routes->classes_[operation];
+      classes.resize(classes_of_sizes.size());
+      for (std::size_t i = 0; i < classes.size() && !chooses; ++i) {
+        routes->plan_class(communicator, operation, i);
+        planned.push_back(&classes[i]);
+      }
     }
-  }
-  if (!planned.empty()) agree_on_bounds(*priv, planned);
-  return routes;
+    if (!planned.empty()) agree_on_bounds(*priv, planned);
+    return routes;
+  });
 }
 
 void Routes::prepare(Communicator& communicator, Uniform operation, const RankPattern& pattern, std::int64_t bytes) {
   const std::optional<std::size_t> index = class_of(bytes);
   if (!index || relays_nothing_ || classes_[operation][*index].planned) return;
-  std::vector<std::int64_t> sizes = {bytes, -bytes};
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  std::vector<std::int64_t> bounds = {bytes, -bytes};
   for (const std::vector<Edge>* edges : {&pattern.out, &pattern.in}) {
     if (edges->empty()) continue;
     const std::int64_t size = edges->front().ranges.bytes();
-    sizes = {std::min(sizes[0], size), std::min(sizes[1], -size)};
+    bounds = {std::min(bounds[0], size), std::min(bounds[1], -size)};
   }
-  const std::vector<std::int64_t> least =
-      reduce_progressing(sizes, MPI_INT64_T, MPI_MIN, communicator.private_comm()->get());
-  if (least[0] != -least[1]) return relay_nothing();
-  plan_class(communicator, operation, *index);
-  agree_on_bounds(*communicator.private_comm(), {&classes_[operation][*index]});
+  SizeClass& sizes = classes_[operation][*index];
+  try {
+    together(*priv, [&] {
+      const std::vector<std::int64_t> least = reduce_progressing(bounds, MPI_INT64_T, MPI_MIN, *priv);
+      if (least[0] != -least[1]) return relay_nothing();
+      plan_class(communicator, operation, *index);
+      agree_on_bounds(*priv, {&sizes});
+    });
+  } catch (...) {
+    sizes = {true, 0, nullptr, {}};  // on all ranks
+    throw;
+  }
 }
 
 void Routes::plan_class(Communicator& communicator, Uniform operation, std::size_t index) {
@@ -135,7 +146,7 @@ void Routes::agree_on_bounds(const PrivateComm& comm, const std::vector<SizeClas
   std::vector<std::int64_t> largest;
   for (const SizeClass* sizes : classes) largest.push_back(sizes->largest_bytes);
   std::vector<std::int64_t> agreed(largest.size());
-  reduce_progressing(largest.data(), agreed.data(), static_cast<int>(largest.size()), MPI_INT64_T, MPI_MIN, comm.get());
+  reduce_progressing(largest.data(), agreed.data(), static_cast<int>(largest.size()), MPI_INT64_T, MPI_MIN, comm);
   for (std::size_t i = 0; i < classes.size(); ++i) classes[i]->largest_bytes = agreed[i];
 }
 

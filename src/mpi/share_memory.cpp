@@ -89,7 +89,7 @@ bool all_have_mapped(const PrivateComm& comm, const Region& node, std::byte* bas
   const std::atomic_ref<int> count = mappings(base);
   count.fetch_add(1, std::memory_order_acq_rel);
   bool all = false;
-  progress_until([&] {
+  await(comm, [&] {
     all = count.load(std::memory_order_acquire) == members;
     if (all) return true;
     int refused = 0;
@@ -120,7 +120,7 @@ std::optional<Rank> find_refusal(const PrivateComm& comm, const Region& node, st
                           &refusals.emplace_back(MPI_REQUEST_NULL)),
                 "MPI_Irecv");
   }
-  wait_all_progressing(refusals);
+  wait_all_progressing(comm, refusals);
   return first;
 }
 

@@ -89,13 +89,6 @@ class Hash {
   std::uint64_t value_ = 0;
 };
 
-template <class Begin>
-void complete(const Begin& begin) {
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  begin(request.data());
-  wait_all_progressing(request);
-}
-
 /// Stands for everything on which the times of an exchange depend; zero if some rank has no memory to try it.
 std::uint64_t key_of(const PrivateComm& comm, const Agreed& agreed, const Scratch& send, const Scratch& receive) {
   Hash hash;
@@ -112,7 +105,7 @@ std::uint64_t key_of(const PrivateComm& comm, const Agreed& agreed, const Scratc
   check_mpi(MPI_Get_library_version(version.data(), &length), "MPI_Get_library_version");
   hash.put(std::string_view(version.data(), static_cast<std::size_t>(length)));
   const std::vector<std::uint64_t> mine = {hash.value(), send.failed() || receive.failed() ? 1U : 0U};
-  const std::vector<std::uint64_t> sums = reduce_progressing(mine, MPI_UINT64_T, MPI_SUM, comm.get());
+  const std::vector<std::uint64_t> sums = reduce_progressing(mine, MPI_UINT64_T, MPI_SUM, comm);
   return sums[1] == 0 ? mix(sums[0]) : 0;
 }
 
@@ -125,8 +118,15 @@ std::optional<std::size_t> recall(const PrivateComm& comm, const std::optional<T
     for (std::size_t c = 0; entry && c < rows.size(); ++c)
       if (rows[c]->name == entry->strategy) index = static_cast<int>(c);
   }
-  complete(
-      [&](MPI_Request* request) { check_mpi(MPI_Ibcast(&index, 1, MPI_INT, 0, comm.get(), request), "MPI_Ibcast"); });
+  if constexpr (simulated) {
+    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+    check_mpi(MPI_Ibcast(&index, 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Ibcast");
+    wait_all_progressing(comm, request);
+    return index < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(index));
+  }
+  // Only the first rank's counts.
+  const std::vector<int> mine = {comm.rank() == 0 ? index : -1};
+  index = reduce_progressing(mine, MPI_INT, MPI_MAX, comm).front();
   return index < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(index));
 }
 
@@ -143,7 +143,13 @@ std::vector<std::size_t> most_promising(const Selection& selection) {
 }
 
 double seconds_of(Exchange& exchange, const PrivateComm& comm) {
-  complete([&](MPI_Request* request) { check_mpi(MPI_Ibarrier(comm.get(), request), "MPI_Ibarrier"); });
+  if constexpr (simulated) {
+    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+    check_mpi(MPI_Ibarrier(comm.get(), request.data()), "MPI_Ibarrier");
+    wait_all_progressing(comm, request);
+  } else {
+    barrier_progressing(comm);
+  }
   const double begin = MPI_Wtime();
   exchange.start();
   exchange.wait();
@@ -163,14 +169,14 @@ std::vector<double> time_plans(const PrivateComm& comm, const Agreed& agreed, co
     (void)seconds_of(*exchanges.back(), comm);
     once.push_back(seconds_of(*exchanges.back(), comm));
   }
-  once = reduce_progressing(once, MPI_DOUBLE, MPI_MAX, comm.get());
+  once = reduce_progressing(once, MPI_DOUBLE, MPI_MAX, comm);
   const double all_once = std::accumulate(once.begin(), once.end(), 1e-9);
   const auto repeats = static_cast<std::size_t>(
       std::clamp(static_cast<int>(std::min(seconds_of_trials / all_once, 1e6)), fewest_exchanges, most_exchanges));
   std::vector<double> times;
   for (std::size_t r = 0; r < repeats; ++r)
     for (const auto& exchange : exchanges) times.push_back(seconds_of(*exchange, comm));
-  times = reduce_progressing(times, MPI_DOUBLE, MPI_MAX, comm.get());
+  times = reduce_progressing(times, MPI_DOUBLE, MPI_MAX, comm);
   std::vector<double> medians;
   for (std::size_t t = 0; t < trials.size(); ++t) {
     std::vector<double> of_trial;
