@@ -151,13 +151,13 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
   std::vector<int> places(ranks);
   std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
   check_mpi(MPI_Igather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Igather");
-  wait_all_progressing(request);
+  wait_all_progressing(comm, request);
   std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
   std::vector<int> all(ranks == 0 ? 0 : static_cast<std::size_t>(places.back() + counts.back()));
   check_mpi(MPI_Igatherv(mine.data(), count, MPI_INT, all.data(), counts.data(), places.data(), MPI_INT, 0, comm.get(),
                          request.data()),
             "MPI_Igatherv");
-  wait_all_progressing(request);
+  wait_all_progressing(comm, request);
   std::vector<Rank> heads(ranks);
   std::iota(heads.begin(), heads.end(), 0);
   const auto head_of = [&](Rank rank) {
@@ -177,7 +177,7 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
     }
   int connected = pieces == 1;
   check_mpi(MPI_Ibcast(&connected, 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Ibcast");
-  wait_all_progressing(request);
+  wait_all_progressing(comm, request);
   return connected != 0;
 }
 
@@ -241,7 +241,7 @@ Region among(const Region& region, const std::vector<Rank>& members) {
 void prepare_members(Communicator& communicator, const Hints& hints) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   together(*comm, [&] {
-    if (hints.fixed_counts) comm->keep_graph(create_graph_among(*comm, communicator.topology()));
+    if (hints.fixed_counts) create_graph_among(*comm, communicator.topology());
     prepare_plans(communicator, hints, agree_on_nodes(communicator, hints));
     relay_in_one_piece_only(communicator, hints);
   });
