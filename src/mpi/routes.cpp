@@ -85,16 +85,16 @@ void Routes::prepare(Communicator& communicator, Uniform operation, const RankPa
   const std::optional<std::size_t> index = class_of(bytes);
   if (!index || relays_nothing_ || classes_[operation][*index].planned) return;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  std::vector<std::int64_t> bounds = {bytes, -bytes};
+  std::vector<std::int64_t> of_edges = {bytes, -bytes};
   for (const std::vector<Edge>* edges : {&pattern.out, &pattern.in}) {
     if (edges->empty()) continue;
     const std::int64_t size = edges->front().ranges.bytes();
-    bounds = {std::min(bounds[0], size), std::min(bounds[1], -size)};
+    of_edges = {std::min(of_edges[0], size), std::min(of_edges[1], -size)};
   }
   SizeClass& sizes = classes_[operation][*index];
   try {
     together(*priv, [&] {
-      const std::vector<std::int64_t> least = reduce_progressing(bounds, MPI_INT64_T, MPI_MIN, *priv);
+      const std::vector<std::int64_t> least = reduce_progressing(of_edges, MPI_INT64_T, MPI_MIN, *priv);
       if (least[0] != -least[1]) return relay_nothing();
       plan_class(communicator, operation, *index);
       agree_on_bounds(*priv, {&sizes});
