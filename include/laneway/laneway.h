@@ -354,9 +354,9 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_topology_c(
  * LNW_REQUEST_NULL if it is nonblocking.
  *
  *  A strategy other than `direct` relays data over other ranks. Between LNW_Start and completion a rank that waits in a
- *  call of MPI goes on relaying: its MPI library's progress engine calls this one, or a thread does the work. Where some
- *  rank has neither, nothing is relayed, unless the hint lnw_progress=wait promises that no rank waits elsewhere for
- *  what depends on another rank's completion (docs/c-api.md, Progress).
+ *  call of MPI goes on relaying: its MPI library's progress engine calls this one, or a thread does the work. Where
+ * some rank has neither, nothing is relayed, unless the hint lnw_progress=wait promises that no rank waits elsewhere
+ * for what depends on another rank's completion (docs/c-api.md, Progress).
  *  @{ */
 /** The request must be persistent and inactive. */
 LNW_PUBLIC int LNW_Start(LNW_Request* request);

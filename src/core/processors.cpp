@@ -27,10 +27,10 @@ bool has_item(const std::string& list, std::string_view item) {
 std::string unescaped(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_octal = text[i] == '\\' && i + 3 < text.size() &&
-                          std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                      text.begin() + static_cast<std::ptrdiff_t>(i) + 4,
-                                      [](char c) { return c >= '0' && c <= '7'; });
+    const bool is_octal =
+        text[i] == '\\' && i + 3 < text.size() &&
+        std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                    text.begin() + static_cast<std::ptrdiff_t>(i) + 4, [](char c) { return c >= '0' && c <= '7'; });
     if (!is_octal) {
       result += text[i];
       continue;

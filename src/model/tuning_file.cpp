@@ -82,7 +82,8 @@ class LockedFile {
     if (size > 0 && pread(descriptor_, &last, 1, size - 1) == 1 && last != '\n') text.insert(0, "\n");
     // A file that became longer than allowed would be answered by SIGXFSZ, which ends the process.
     rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(std::max<off_t>(size, 0)) + text.size()) {
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur < static_cast<rlim_t>(std::max<off_t>(size, 0)) + text.size()) {
       errno = EFBIG;
       return false;
     }

@@ -298,8 +298,7 @@ Statistics Request::statistics() const {
 void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
                   const ArgumentLists& arguments, Buffers buffers) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  if (const FixedOperation* const fixed =
-          find_fixed(communicator, described_by(types), sizes_of, buffers, Phases::one))
+  if (const FixedOperation* const fixed = find_fixed(communicator, described_by(types), sizes_of, buffers, Phases::one))
     return fixed->start(buffers, Helper::none)->wait();
   const std::shared_ptr<KeptPlan> kept =
       find_plan(communicator, *priv, types, sizes_of, arguments, buffers, Phases::one);

@@ -36,9 +36,9 @@ Integer whole(const json& j) {
   }
   constexpr std::size_t most = 40;
   const std::string text = j.dump(-1, ' ', false, json::error_handler_t::replace);
-  throw Error(ErrorKind::argument,
-              "plan: expected a whole number that fits into " + std::to_string(8 * sizeof(Integer)) + " bits, found " +
-                  (text.size() > most ? text.substr(0, most) + "..." : text));
+  throw Error(ErrorKind::argument, "plan: expected a whole number that fits into " +
+                                       std::to_string(8 * sizeof(Integer)) + " bits, found " +
+                                       (text.size() > most ? text.substr(0, most) + "..." : text));
 }
 
 std::int64_t number(const json& j) {
@@ -76,7 +76,7 @@ Step step_from_json(const json& j) {
   if (copies(step.kind)) {
     step.from = named(j.at("from").get<std::string>(), all_buffers);
     step.to = named(j.at("to").get<std::string>(), all_buffers);
-    for (const json& r : j.at("runs")) 
+    for (const json& r : j.at("runs"))
       step.runs.push_back(
           {number(r.at(0)), number(r.at(1)), number(r.at(2)), number(r.at(3)), number(r.at(4)), number(r.at(5))});
   }

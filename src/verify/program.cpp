@@ -23,8 +23,7 @@ std::int64_t blocks(std::span<const Plan> plans) {
   std::int64_t all = 0;
   for (const Plan& plan : plans)
     for (const Step& step : plan.steps)
-      for (const CopyRun& run : step.runs)
-        all = std::min(all + std::min(run.count, most_blocks + 1), most_blocks + 1);
+      for (const CopyRun& run : step.runs) all = std::min(all + std::min(run.count, most_blocks + 1), most_blocks + 1);
   return all;
 }
 

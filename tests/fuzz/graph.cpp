@@ -7,7 +7,8 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace laneway;
   matrix::Csr read;
-  if (!fuzz::accepts([&] { read = matrix::graph_from_text(std::string(fuzz::text_of(data, size)), "input"); })) return 0;
+  if (!fuzz::accepts([&] { read = matrix::graph_from_text(std::string(fuzz::text_of(data, size)), "input"); }))
+    return 0;
   fuzz::expect(matrix::transpose(read) == read, "a graph is not symmetric");
   std::string text = std::to_string(read.rows) + " " + std::to_string((read.nonzeros() - read.rows) / 2) + "\n";
   for (std::int64_t row = 0; row < read.rows; ++row) {

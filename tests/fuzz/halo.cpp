@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       for (const std::int64_t index : exchange.send.indices)
         fuzz::expect(index >= 0 && static_cast<std::size_t>(index) < exchange.send.labels.size(),
                      "an element is sent that the rank does not have");
-      fuzz::expect(exchange.receive.indices.size() == exchange.receive.labels.size(), "elements received have no names");
+      fuzz::expect(exchange.receive.indices.size() == exchange.receive.labels.size(),
+                   "elements received have no names");
     });
   return 0;
 }

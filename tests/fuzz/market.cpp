@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   bool numbers = true;
   for (const double value : read.value) numbers = numbers && !std::isnan(value);
   if (numbers && read.rows > 0)
-    fuzz::expect(matrix::market_from_text(printed(read), "again") == read, "a matrix changes when it is written and read");
+    fuzz::expect(matrix::market_from_text(printed(read), "again") == read,
+                 "a matrix changes when it is written and read");
   for (const int ranks : {1, 3}) {
     std::int64_t rows = 0;
     for (const matrix::Halo& halo : matrix::halos(read, ranks)) rows += halo.local.rows;

@@ -28,8 +28,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                        "parts of ranges have other sizes");
           break;
         }
-        case 2: (void)reader.get_bytes(); break;
-        default: (void)reader.get<double>();
+        case 2:
+          (void)reader.get_bytes();
+          break;
+        default:
+          (void)reader.get<double>();
       }
   });
   return 0;

@@ -1,2 +1,4 @@
 /* Looks like another MPI library. */
-__attribute__((visibility("default"))) int PMPI_Recv(void) { return 0; }
+__attribute__((visibility("default"))) int PMPI_Recv(void) {
+  return 0;
+}

@@ -174,8 +174,8 @@ std::optional<Catches> swap_spans(cases::Random& random, Plans& plans) {
   return std::nullopt;
 }
 
-/// Whether a message may start before the last one on its channel: if that waits for something that it does not wait for
-/// itself. Those that wait for nothing, or for the same, start in plan order.
+/// Whether a message may start before the last one on its channel: if that waits for something that it does not wait
+/// for itself. Those that wait for nothing, or for the same, start in plan order.
 bool loses_order(const Plan& plan) {
   for (int b = 0; b < static_cast<int>(plan.steps.size()); ++b) {
     const Step& step = plan.steps[static_cast<std::size_t>(b)];

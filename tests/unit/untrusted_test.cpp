@@ -1,4 +1,5 @@
-// Texts of others: an error that says what is wrong, never more memory than the text is worth. tests/fuzz looks for more.
+// Texts of others: an error that says what is wrong, never more memory than the text is worth. tests/fuzz looks for
+// more.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -81,10 +82,9 @@ TEST(Untrusted, MachineFilesHaveOnlyTextWhereTomlAllowsIt) {
   EXPECT_NE(error("a = 1 \u2028\n").find("not ASCII"), std::string::npos);
   EXPECT_NE(error("a = \"\"\"x\\\n \u00fc\"\"\"\n").find("not ASCII"), std::string::npos);
   EXPECT_NE(error("[, 1]\n").find("f: "), std::string::npos);
-  for (const char* good :
-       {"\xef\xbb\xbf"
-        "a = \"\u00fc\" # \u00fc\nb = '\u00fc\\'\n",
-        "a = '''\u00fc'x''''\nb = \"\\\"\u00fc\"\n", "a = \"\"\"x\"\"\"\"\n"})
+  for (const char* good : {"\xef\xbb\xbf"
+                           "a = \"\u00fc\" # \u00fc\nb = '\u00fc\\'\n",
+                           "a = '''\u00fc'x''''\nb = \"\\\"\u00fc\"\n", "a = \"\"\"x\"\"\"\"\n"})
     EXPECT_EQ(error(good), "none") << good;
 }
 
