@@ -145,19 +145,18 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
     for (const Neighbor& neighbor : *neighbors) mine.push_back(neighbor.rank);
   std::ranges::sort(mine);
   mine.erase(std::ranges::unique(mine).begin(), mine.end());
-  const int count = static_cast<int>(mine.size());
-  const auto ranks = static_cast<std::size_t>(comm.rank() == 0 ? comm.size() : 0);
-  std::vector<int> counts(ranks);
-  std::vector<int> places(ranks);
-  std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-  check_mpi(MPI_Igather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Igather");
-  wait_all_progressing(comm, request);
-  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  std::vector<int> all(ranks == 0 ? 0 : static_cast<std::size_t>(places.back() + counts.back()));
-  check_mpi(MPI_Igatherv(mine.data(), count, MPI_INT, all.data(), counts.data(), places.data(), MPI_INT, 0, comm.get(),
-                         request.data()),
-            "MPI_Igatherv");
-  wait_all_progressing(comm, request);
+  Writer writer;
+  for (const int rank : mine) writer.put(rank);
+  Mailbox mailbox(comm);
+  if (comm.rank() != 0) {
+    (void)mailbox.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
+    return reduce_progressing(std::vector<int>{0}, MPI_INT, MPI_MAX, comm).front() != 0;
+  }
+  std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
+  std::iota(others.begin(), others.end(), 1);
+  std::vector<Bytes> neighbors = mailbox.exchange({}, others, PrivateComm::gather_tag);
+  neighbors.insert(neighbors.begin(), writer.take());
+  const std::size_t ranks = neighbors.size();
   std::vector<Rank> heads(ranks);
   std::iota(heads.begin(), heads.end(), 0);
   const auto head_of = [&](Rank rank) {
@@ -168,17 +167,14 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
   };
   std::size_t pieces = ranks;
   for (std::size_t rank = 0; rank < ranks; ++rank)
-    for (int i = places[rank]; i < places[rank] + counts[rank]; ++i) {
+    for (Reader reader(neighbors[rank]); !reader.done();) {
       const Rank one = head_of(static_cast<Rank>(rank));
-      const Rank other = head_of(all[static_cast<std::size_t>(i)]);
+      const Rank other = head_of(reader.get<int>());
       if (one == other) continue;
       heads[static_cast<std::size_t>(std::max(one, other))] = std::min(one, other);
       --pieces;
     }
-  int connected = pieces == 1;
-  check_mpi(MPI_Ibcast(&connected, 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Ibcast");
-  wait_all_progressing(comm, request);
-  return connected != 0;
+  return reduce_progressing(std::vector<int>{pieces == 1 ? 1 : 0}, MPI_INT, MPI_MAX, comm).front() != 0;
 }
 
 /// MPI libraries compare sizes only between ranks that communicate: what has nothing to do with each other may differ
