@@ -227,6 +227,7 @@ class P2PEndpoint final : public Endpoint {
 
   void wait_all() override {
     if (arrays_return_errors && !one_by_one_) {
+      complete_ = 0;  // test_all may have come part of the way
       const int code = MPI_Waitall(size(), requests_.data(), statuses_.data());
       if (code != MPI_SUCCESS) throw_failed(code, "MPI_Waitall");
       return;

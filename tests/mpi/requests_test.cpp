@@ -55,6 +55,43 @@ class RequestsTest : public MpiTest {
   Random shuffled{static_cast<unsigned>(rank() + 1)};  // other orders on other ranks
 };
 
+/// Two messages to rank 0, of which now one and now the other is late. Tests that come part of the way, and a wait,
+/// leave nothing behind that makes the next exchange look complete.
+TEST_F(RequestsTest, TestsAndWaitsTakeTurns) {
+  if (size() < 3) GTEST_SKIP() << "SKIP: needs 3 ranks";
+  constexpr int count = 1024;
+  Shape shape;
+  if (rank() == 0) shape.sources = {1, 2};
+  if (rank() == 1 || rank() == 2) shape.destinations = {0};
+  const Info info({{"lnw_strategy", "direct"}, {"lnw_transport", "p2p"}});
+  const Comm graph = make_graph(MPI_COMM_WORLD, shape, info.get());
+  std::vector<double> send(count);
+  std::vector<double> receive(2 * count);
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Neighbor_allgather_init(send.data(), count, MPI_DOUBLE, receive.data(), count, MPI_DOUBLE, graph.get(),
+                                         MPI_INFO_NULL, &request));
+  for (int turn = 0; turn < 6; ++turn) {
+    const int late = turn % 2 == 0 ? 2 : 1;
+    std::ranges::fill(send, 10 * turn + rank());
+    std::ranges::fill(receive, -1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    int token = 0;
+    if (rank() == late) MPI_Recv(&token, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    EXPECT_MPI(LNW_Start(&request));
+    if (rank() == 0) {
+      int complete = 0;
+      for (const double end = MPI_Wtime() + 0.02; MPI_Wtime() < end && !complete;)
+        EXPECT_MPI(LNW_Test(&request, &complete, MPI_STATUS_IGNORE));
+      EXPECT_FALSE(complete) << "turn " << turn;
+      MPI_Send(&token, 1, MPI_INT, late, 9, MPI_COMM_WORLD);
+    }
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    if (rank() == 0)
+      for (int i = 0; i < 2 * count; ++i) ASSERT_EQ(receive[static_cast<std::size_t>(i)], 10 * turn + 1 + i / count);
+  }
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
 TEST_F(RequestsTest, FiftyInFlightInAnyOrder) {
   std::vector<Comm> comms;
   for (std::uint64_t seed : {11U, 12U, 13U})
