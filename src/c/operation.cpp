@@ -1,5 +1,7 @@
 #include "c/operation.hpp"
 
+#include <new>
+
 #include "transport/p2p.hpp"
 
 namespace laneway {
@@ -106,82 +108,108 @@ SizesOf varying_types(const ArgumentLists& arguments) {
   return [=] { return Sizes{std::nullopt, 0, {static_cast<std::int64_t>(Varying::alltoallw)}, arguments}; };
 }
 
+/// What `build` makes. Where that fails, an operation that says so where arguments are looked at, as all ranks do
+/// before they agree.
+template <class Build>
+Operation built(const Build& build) noexcept {
+  try {
+    return build();
+  } catch (...) {
+    Operation failed;
+    failed.indexed = [](const Topology&) -> RankPattern { throw std::bad_alloc(); };
+    failed.sizes = []() -> Sizes { throw std::bad_alloc(); };
+    return failed;
+  }
+}
+
 }  // namespace
 
 Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                    MPI_Datatype recvtype) {
-  const ArgumentLists arguments{Form::allgather, {sendtype, recvtype}, {sendcount, recvcount}};
-  return {{sendbuf, recvbuf},
-          [=](const Topology& t) {
-            return typed_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
-          },
-          nullptr,
-          uniform(Uniform::allgather, sendcount, sendtype),
-          arguments};
+                    MPI_Datatype recvtype) noexcept {
+  return built([&] {
+    const ArgumentLists arguments{Form::allgather, {sendtype, recvtype}, {sendcount, recvcount}};
+    return Operation{{sendbuf, recvbuf},
+                     [=](const Topology& t) {
+                       return typed_allgather(t, {sendcount, sendtype}, {recvcount, recvtype});
+                     },
+                     nullptr,
+                     uniform(Uniform::allgather, sendcount, sendtype),
+                     arguments};
+  });
 }
 
 Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     Integers recvcounts, Integers displs, MPI_Datatype recvtype) {
-  const ArgumentLists arguments{Form::allgatherv, {sendtype, recvtype}, {sendcount, 0}, {}, {recvcounts, displs}};
-  return {{sendbuf, recvbuf},
-          [=](const Topology& t) {
-            return typed_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
-          },
-          nullptr,
-          varying(Varying::allgatherv, arguments),
-          arguments};
+                     Integers recvcounts, Integers displs, MPI_Datatype recvtype) noexcept {
+  return built([&] {
+    const ArgumentLists arguments{Form::allgatherv, {sendtype, recvtype}, {sendcount, 0}, {}, {recvcounts, displs}};
+    return Operation{{sendbuf, recvbuf},
+                     [=](const Topology& t) {
+                       return typed_allgatherv(t, {sendcount, sendtype}, {recvcounts, displs, recvtype});
+                     },
+                     nullptr,
+                     varying(Varying::allgatherv, arguments),
+                     arguments};
+  });
 }
 
 Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                   MPI_Datatype recvtype) {
-  const ArgumentLists arguments{Form::alltoall, {sendtype, recvtype}, {sendcount, recvcount}};
-  return {{sendbuf, recvbuf},
-          [=](const Topology& t) {
-            return typed_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
-          },
-          nullptr,
-          uniform(Uniform::alltoall, sendcount, sendtype),
-          arguments};
+                   MPI_Datatype recvtype) noexcept {
+  return built([&] {
+    const ArgumentLists arguments{Form::alltoall, {sendtype, recvtype}, {sendcount, recvcount}};
+    return Operation{{sendbuf, recvbuf},
+                     [=](const Topology& t) {
+                       return typed_alltoall(t, {sendcount, sendtype}, {recvcount, recvtype});
+                     },
+                     nullptr,
+                     uniform(Uniform::alltoall, sendcount, sendtype),
+                     arguments};
+  });
 }
 
 Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, MPI_Datatype sendtype, void* recvbuf,
-                    Integers recvcounts, Integers rdispls, MPI_Datatype recvtype) {
-  const ArgumentLists arguments{
-      Form::alltoallv, {sendtype, recvtype}, {}, {sendcounts, sdispls}, {recvcounts, rdispls}};
-  return {{sendbuf, recvbuf},
-          [=](const Topology& t) {
-            return typed_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
-          },
-          nullptr,
-          varying(Varying::alltoallv, arguments),
-          arguments};
+                    Integers recvcounts, Integers rdispls, MPI_Datatype recvtype) noexcept {
+  return built([&] {
+    const ArgumentLists arguments{
+        Form::alltoallv, {sendtype, recvtype}, {}, {sendcounts, sdispls}, {recvcounts, rdispls}};
+    return Operation{{sendbuf, recvbuf},
+                     [=](const Topology& t) {
+                       return typed_alltoallv(t, {sendcounts, sdispls, sendtype}, {recvcounts, rdispls, recvtype});
+                     },
+                     nullptr,
+                     varying(Varying::alltoallv, arguments),
+                     arguments};
+  });
 }
 
 Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],
-                    void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) {
-  const ArgumentLists arguments{Form::alltoallw,       {}, {}, {sendcounts, sdispls}, {recvcounts, rdispls},
-                                {sendtypes, recvtypes}};
-  return {{sendbuf, recvbuf},
-          [=](const Topology& t) {
-            return typed_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
-          },
-          nullptr,
-          varying_types(arguments),
-          arguments};
+                    void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) noexcept {
+  return built([&] {
+    const ArgumentLists arguments{Form::alltoallw,       {}, {}, {sendcounts, sdispls}, {recvcounts, rdispls},
+                                  {sendtypes, recvtypes}};
+    return Operation{{sendbuf, recvbuf},
+                     [=](const Topology& t) {
+                       return typed_alltoallw(t, {sendcounts, sdispls, sendtypes}, {recvcounts, rdispls, recvtypes});
+                     },
+                     nullptr,
+                     varying_types(arguments),
+                     arguments};
+  });
 }
 
 Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],
                             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, Integers recvcounts,
-                            const MPI_Count recvindices[], MPI_Datatype recvtype) {
-  return {{sendbuf, recvbuf},
-          nullptr,
-          [=](const Topology& t) {
-            return describe_indexed(t, {sendsize, sendcounts, sendindices, sendtype},
-                                    {recvsize, recvcounts, recvindices, recvtype});
-          },
-          nullptr,
-          {},
-          sendbuf != nullptr || recvbuf != nullptr};
+                            const MPI_Count recvindices[], MPI_Datatype recvtype) noexcept {
+  return built([&] {
+    return Operation{{sendbuf, recvbuf},
+                     nullptr,
+                     [=](const Topology& t) {
+                       return describe_indexed(t, {sendsize, sendcounts, sendindices, sendtype},
+                                               {recvsize, recvcounts, recvindices, recvtype});
+                     },
+                     nullptr,
+                     {},
+                     sendbuf != nullptr || recvbuf != nullptr};
+  });
 }
 
 int blocking(const char* call, MPI_Comm comm, const Operation& operation) noexcept {

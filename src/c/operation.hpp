@@ -22,18 +22,18 @@ struct Operation {
 };
 
 Operation allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                    MPI_Datatype recvtype);
+                    MPI_Datatype recvtype) noexcept;
 Operation allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     Integers recvcounts, Integers displs, MPI_Datatype recvtype);
+                     Integers recvcounts, Integers displs, MPI_Datatype recvtype) noexcept;
 Operation alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                   MPI_Datatype recvtype);
+                   MPI_Datatype recvtype) noexcept;
 Operation alltoallv(const void* sendbuf, Integers sendcounts, Integers sdispls, MPI_Datatype sendtype, void* recvbuf,
-                    Integers recvcounts, Integers rdispls, MPI_Datatype recvtype);
+                    Integers recvcounts, Integers rdispls, MPI_Datatype recvtype) noexcept;
 Operation alltoallw(const void* sendbuf, Integers sendcounts, Integers sdispls, const MPI_Datatype sendtypes[],
-                    void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]);
+                    void* recvbuf, Integers recvcounts, Integers rdispls, const MPI_Datatype recvtypes[]) noexcept;
 Operation alltoallv_indexed(const void* sendbuf, MPI_Count sendsize, Integers sendcounts, const MPI_Count sendindices[],
                             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, Integers recvcounts,
-                            const MPI_Count recvindices[], MPI_Datatype recvtype);
+                            const MPI_Count recvindices[], MPI_Datatype recvtype) noexcept;
 
 /// @name The C functions, in each way to run an operation
 /// `call` is the function's name.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <string>
 
 #include "core/tell.hpp"
@@ -32,8 +33,15 @@ std::string settings() {
 /// `comm` is left to the MPI library.
 void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) noexcept {
   if (!enabled() || comm == MPI_COMM_NULL || !has_world()) return;
+  Adopter adopter{};
   try {
-    adopt_graph(comm_old, comm, MoreHints(info).get(), {settings(), split_phase() != SplitPhase::unsafe});
+    adopter.progresses = split_phase() != SplitPhase::unsafe;
+    adopter.settings = settings();
+  } catch (...) {
+    adopter.failure = std::current_exception();
+  }
+  try {
+    adopt_graph(comm_old, comm, MoreHints(info).get(), adopter);
     any_adopted.store(true, std::memory_order_relaxed);
   } catch (const std::exception& error) {
     tell(std::string(call) + ": the new communicator is left to the MPI library: " + error.what());

@@ -116,7 +116,7 @@ void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
 
 /// Ends when all ranks have come. Throws on all of them if some rank comes with a failure. Returns MPI's code: where it
 /// is an error of this rank alone, the others go on, and this one must go with them to where they can be told.
-int meet(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
+int meet_on(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
   if (simulated && !any_active()) return MPI_Barrier(comm);
   const int mine = failure ? rank : INT_MAX;
   int first = INT_MAX;
@@ -168,9 +168,9 @@ void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const Pr
   try {
     if (through != nullptr) {
       if (failure) std::rethrow_exception(failure);
-      barrier_progressing(*through);
+      through->meet();
     } else {
-      met = meet(original, rank_, failure);
+      met = meet_on(original, rank_, failure);
     }
   } catch (...) {
     if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
@@ -207,7 +207,7 @@ void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank
   }
   // The creation blocks without advancing active exchanges, which others may wait for before they come here.
   try {
-    meet_among(parent, members, tag, failure != nullptr);
+    parent.meet(members, tag, failure != nullptr);
   } catch (...) {
     if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
     if (failure) std::rethrow_exception(failure);
@@ -271,9 +271,22 @@ void surely(MPI_Comm comm, const char* name, Call&& call) {
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  tell(std::string("the ranks cannot be told that all have succeeded: ") + name + ": " + text.data());
+  tell(std::string("the ranks cannot tell each other that they have come so far: ") + name + ": " + text.data());
   MPI_Abort(comm, code);
 }
+
+/// Sets a pointer until the end of the scope.
+template <class T>
+class Within {
+ public:
+  Within(const T*& place, const T* value) : place_(place) { place_ = value; }
+  ~Within() { place_ = nullptr; }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+ private:
+  const T*& place_;
+};
 
 /// MPI completes it.
 int send_away(MPI_Comm comm, const void* data, std::size_t bytes, Rank peer, int tag) {
@@ -285,7 +298,23 @@ int send_away(MPI_Comm comm, const void* data, std::size_t bytes, Rank peer, int
 
 }  // namespace
 
+/// A rank that fails when it has passed what this one is still in has left it well: to be looked at afterwards. So is
+/// one that is not in a meeting of others.
+bool PrivateComm::is_ahead(const FailureLetter& letter) const {
+  if (letter.came.steps != came_.steps) return letter.came.steps > came_.steps;
+  if (letter.came.meetings > came_.meetings) return true;
+  if (meeting_ == nullptr) return false;
+  return letter.came.among == meeting_->tag ||
+         (!meeting_->members.empty() && std::ranges::find(meeting_->members, letter.source) == meeting_->members.end());
+}
+
+void PrivateComm::throw_failure(const FailureLetter& letter) {
+  throw PeerFailure(static_cast<ErrorKind>(letter.kind),
+                    "rank " + std::to_string(letter.source) + " has failed in this call: " + letter.text.data());
+}
+
 void PrivateComm::check_peers() const {
+  if (later_ && !is_ahead(*later_)) throw_failure(*later_);
   int found = 0;
   MPI_Status status;
   check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, comm_, &found, &status), "MPI_Iprobe");
@@ -294,8 +323,8 @@ void PrivateComm::check_peers() const {
   check_mpi(MPI_Recv(&letter, sizeof letter, MPI_BYTE, status.MPI_SOURCE, failure_tag, comm_, MPI_STATUS_IGNORE),
             "MPI_Recv");
   letter.text.back() = '\0';
-  throw PeerFailure(static_cast<ErrorKind>(letter.kind),
-                    "rank " + std::to_string(status.MPI_SOURCE) + " has failed in this call: " + letter.text.data());
+  if (!is_ahead(letter)) throw_failure(letter);
+  if (!later_) later_ = letter;
 }
 
 void PrivateComm::leave() const noexcept {
@@ -303,7 +332,8 @@ void PrivateComm::leave() const noexcept {
   spoilt_ = true;
   try {
     throw;
-  } catch (const PeerFailure&) {
+  } catch (const PeerFailure& failure) {
+    if (in_part_) tell_failure(failure.kind(), failure.what());
   } catch (const Error& error) {
     tell_failure(error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -317,7 +347,9 @@ void PrivateComm::leave() const noexcept {
 
 /// Needs no memory: there may be none.
 void PrivateComm::tell_failure(ErrorKind kind, const char* text) const noexcept {
+  told_.came = came_;
   told_.kind = static_cast<std::int32_t>(kind);
+  told_.source = rank_;
   std::strncpy(told_.text.data(), text, told_.text.size() - 1);
   for (Rank peer = 0; peer < size_; ++peer)
     for (int tries = 0; peer != rank_ && tries < 10; ++tries)
@@ -329,29 +361,39 @@ void PrivateComm::keep(std::unique_ptr<Posted> posted) const noexcept {
   kept_ = std::move(posted);
 }
 
-void PrivateComm::confirm() const {
-  const Tree tree{rank_, size_};
-  const auto hear = [&](Rank peer, bool decided) {
+void PrivateComm::meet(const std::vector<Rank>& members, int tag, bool failed) const {
+  if constexpr (simulated) return barrier_progressing(*this);
+  static constexpr std::array<std::byte, 2> words = {std::byte{0}, std::byte{1}};  // MPI may read them later
+  const bool of_all = members.empty() && tag == success_tag;
+  const Rank size = members.empty() ? size_ : static_cast<Rank>(members.size());
+  const Rank self = members.empty() ? rank_ : static_cast<Rank>(std::ranges::find(members, rank_) - members.begin());
+  const auto at = [&](Rank place) { return members.empty() ? place : members[static_cast<std::size_t>(place)]; };
+  const Tree tree{self, size};
+  const auto hear = [&](Rank place) {
     await(*this, [&] {
       int found = 0;
-      const int code = MPI_Iprobe(peer, success_tag, comm_, &found, MPI_STATUS_IGNORE);
-      if (!decided) check_mpi(code, "MPI_Iprobe");
-      return code == MPI_SUCCESS && found != 0;
+      return MPI_Iprobe(at(place), tag, comm_, &found, MPI_STATUS_IGNORE) == MPI_SUCCESS && found != 0;
     });
-    const auto receive = [&] { return MPI_Recv(nullptr, 0, MPI_BYTE, peer, success_tag, comm_, MPI_STATUS_IGNORE); };
-    if (decided)
-      surely(comm_, "MPI_Recv", receive);
-    else
-      check_mpi(receive(), "MPI_Recv");
+    std::byte word{};
+    surely(comm_, "MPI_Recv", [&] { return MPI_Recv(&word, 1, MPI_BYTE, at(place), tag, comm_, MPI_STATUS_IGNORE); });
+    failed = failed || word != words[0];
   };
-  tree.for_each_child([&](Rank child) { hear(child, false); });
-  if (rank_ > 0) {
-    check_mpi(send_away(comm_, nullptr, 0, tree.parent(), success_tag), "MPI_Isend");
-    hear(tree.parent(), true);
+  const auto tell = [&](Rank place) {
+    surely(comm_, "MPI_Isend", [&] { return send_away(comm_, &words[failed ? 1 : 0], 1, at(place), tag); });
+  };
+  const Meeting meeting{members, tag};
+  const Within within(meeting_, of_all ? nullptr : &meeting);
+  tree.for_each_child(hear);
+  if (self > 0) {
+    tell(tree.parent());
+    hear(tree.parent());
   }
-  tree.for_each_child([&](Rank child) {
-    surely(comm_, "MPI_Isend", [&] { return send_away(comm_, nullptr, 0, child, success_tag); });
-  });
+  tree.for_each_child(tell);
+  if (failed) throw PeerFailure(ErrorKind::internal, "another rank has failed in this call");
+  if (of_all)
+    ++came_.meetings;
+  else
+    came_.among = tag;
 }
 
 void PrivateComm::drain() const noexcept {
@@ -511,7 +553,7 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
     if (through != nullptr) std::rethrow_exception(failure);
     int rank = 0;
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-    (void)meet(comm, rank, failure);
+    (void)meet_on(comm, rank, failure);
   };
   try {
     create();
@@ -545,7 +587,7 @@ bool Communicator::make_usable(std::shared_ptr<PrivateComm>& comm) {
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!fresh) (void)meet(comm->get(), comm->rank(), failure);  // throws
+  if (!fresh) (void)meet_on(comm->get(), comm->rank(), failure);  // throws
   try {
     fresh->create(comm->get(), nullptr, nullptr);
   } catch (...) {
@@ -564,7 +606,7 @@ Communicator& Communicator::derive(MPI_Comm comm, const std::shared_ptr<PrivateC
 }
 
 void Communicator::part_from_parent() {
-  unmade_ = {{}, start_order_->tag()};
+  unmade_ = {{}, start_order_->tag(), 0};
 }
 
 void Communicator::restrict_to(std::vector<Rank> members, bool single) {
@@ -572,7 +614,7 @@ void Communicator::restrict_to(std::vector<Rank> members, bool single) {
   idle = !std::ranges::binary_search(members, private_->rank());
   if (single) of_all_ = private_;
   (void)topology();  // in ranks of the parent's, as long as it can be read
-  if (!idle) unmade_ = {std::move(members), start_order_->tag()};
+  if (!idle) unmade_ = {std::move(members), start_order_->tag(), 0};
 }
 
 void Communicator::use(std::shared_ptr<PrivateComm> own, std::shared_ptr<StartOrder> order) {
@@ -583,7 +625,8 @@ void Communicator::use(std::shared_ptr<PrivateComm> own, std::shared_ptr<StartOr
 
 void Communicator::make_own() {
   const std::vector<Rank> members = std::exchange(unmade_->members, {});
-  const int tag = std::exchange(unmade_->tag, unmade_->tag + 2);  // where it fails, the next try has tags of its own
+  // Where it fails, the next try has tags of its own.
+  const int tag = unmade_->tag + 2 * (unmade_->tries++ % (own_channels / 2));
   std::shared_ptr<PrivateComm> own;
   std::shared_ptr<StartOrder> order;
   std::unique_ptr<Topology> translated;
@@ -611,7 +654,7 @@ void Communicator::make_own() {
     if (own)
       own->create_among(*private_, members, tag, failure);
     else
-      meet_among(*private_, members, tag, true);  // throws
+      private_->meet(members, tag, true);  // throws
   } catch (...) {
     if (!own || !own->created()) {
       unmade_->members = members;

@@ -107,8 +107,9 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     explicit Together(const PrivateComm& comm) : comm_(comm) {
       comm_.together_ = true;
       comm_.all_throw_ = false;
+      ++comm_.came_.steps;
     }
-    ~Together() { comm_.together_ = false; }
+    ~Together() { comm_.together_ = comm_.in_part_ = false; }
     Together(const Together&) = delete;
     Together& operator=(const Together&) = delete;
 
@@ -121,12 +122,19 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   void leave() const noexcept;
   /// All ranks are about to throw, and know it: nobody needs to be told.
   void all_throw() const { all_throw_ = true; }
+  /// Until the end of the step, this rank may be of a part of all, which meets alone. If it leaves because another rank
+  /// has failed it says so itself: those of its part do not heed the others while they meet.
+  void is_in_part() const { in_part_ = true; }
   /// Keeps what is on its way until it has arrived, or to the end.
   void keep(std::unique_ptr<Posted> posted) const noexcept;
   /// Takes what a spoilt communicator has left, so that those who have sent it can free its memory.
   void drain() const noexcept;
-  /// Waits until all ranks have come here, and so have not failed. Where it cannot tell all of them so, ends the job.
-  void confirm() const;
+  /// Ends on all ranks, when all have come, or on none: what follows may be a call of MPI that all must enter. Where it
+  /// cannot tell all of them that it ends, it ends the job.
+  void meet() const { meet({}, success_tag, false); }
+  /// The same among `members` alone, this rank one of them, or all if there are none, with messages of a tag that
+  /// nothing else uses. Throws PeerFailure on all of them where `failed` is set on some.
+  void meet(const std::vector<Rank>& members, int tag, bool failed) const;
 
   /// Calls `handler`, a user's, with the duplicate or, where it is not ready or other threads may use it, with a
   /// communicator of this rank alone.
@@ -151,14 +159,34 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
 
   mutable bool spoilt_ = false;
   mutable bool together_ = false;
+  mutable bool in_part_ = false;
   mutable bool all_throw_ = false;
   mutable std::unique_ptr<Posted> kept_;
-  /// Of this rank's failure, as it is told.
-  struct FailureLetter {
-    std::int32_t kind = 0;
-    std::array<char, 500> text{};
+  /// How far a rank has come on this communicator.
+  struct Progress {
+    std::int64_t steps = 0;     // that all complete or none
+    std::int64_t meetings = 0;  // of all
+    std::int64_t among = -1;    // the tag of the last meeting of some
   };
-  mutable FailureLetter told_;  // MPI may read it after the step
+  /// A failure as it is told.
+  struct FailureLetter {
+    Progress came;
+    std::int32_t kind = 0;
+    Rank source = 0;
+    std::array<char, 480> text{};
+  };
+  /// A meeting of some, while this rank is in it.
+  struct Meeting {
+    const std::vector<Rank>& members;
+    int tag;
+  };
+  [[nodiscard]] bool is_ahead(const FailureLetter& letter) const;
+  [[noreturn]] static void throw_failure(const FailureLetter& letter);
+
+  mutable Progress came_;
+  mutable const Meeting* meeting_ = nullptr;
+  mutable std::optional<FailureLetter> later_;  // of a rank that has come further than this one
+  mutable FailureLetter told_;                  // MPI may read it after the step
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm graph_ = MPI_COMM_NULL;
   MPI_Request creation_ = MPI_REQUEST_NULL;
@@ -180,10 +208,10 @@ auto together(const PrivateComm& comm, Step&& step) {
   try {
     if constexpr (std::is_void_v<decltype(step())>) {
       step();
-      comm.confirm();
+      comm.meet();
     } else {
       auto result = step();
-      comm.confirm();
+      comm.meet();
       return result;
     }
   } catch (...) {
@@ -397,6 +425,7 @@ class Communicator {
   struct Unmade {
     std::vector<Rank> members;  ///< ranks of the parent's; empty: all
     int tag;
+    int tries = 0;
   };
   std::optional<Unmade> unmade_;
   std::shared_ptr<PrivateComm> of_all_;  // of a partial one: the parent's, if it may be used

@@ -206,7 +206,7 @@ Region find_node(MPI_Comm comm, const std::string& description, bool translate, 
   const Group group(comm);
   const Group world(MPI_COMM_WORLD);
   if (translate) return region_of_members(world.translate(world_node, group));
-  if (through != nullptr && !simulated) barrier_progressing(*through);
+  if (through != nullptr && !simulated) through->meet();
   const std::vector<int> members = split_by_node(comm);
   // Whether this rank knows its world already is no reason to leave the round out: with threads, others may not yet.
   if (group.same_members(world)) {

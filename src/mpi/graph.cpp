@@ -217,7 +217,7 @@ void create_graph_among(PrivateComm& comm, const Topology& topology) {
   };
   const std::vector<int> sources = list(topology.sources, topology.indegree);
   const std::vector<int> destinations = list(topology.destinations, topology.outdegree);
-  barrier_progressing(comm);  // all or none come here
+  comm.meet();
   MPI_Comm graph = MPI_COMM_NULL;
   const int code =
       MPI_Dist_graph_create_adjacent(comm.get(), topology.indegree, sources.data(), MPI_UNWEIGHTED, topology.outdegree,
@@ -269,7 +269,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
       if (role->reordering.moved > 0) lists = take_over(*priv, *role, lists);
     }
     const bool same_order = !role || role->reordering.moved == 0;
-    if (!simulated) barrier_progressing(*priv);  // all or none come here
+    if (!simulated) priv->meet();
     if (same_order)
       create(comm_old, arguments, info, &made);
     else
@@ -311,8 +311,10 @@ void adopt_on(Communicator& fresh, const PrivateComm& all, bool derived, MPI_Inf
   std::optional<Rank> region;
   std::exception_ptr failure;
   try {
+    if (adopter.failure) std::rethrow_exception(adopter.failure);
     const Topology& topology = fresh.topology();
     has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
+    if (has_neighbors) all.is_in_part();
     repeats = has_repeated_edges(topology);
     texts = hints_in(info);
     hints = resolve_hints(texts, {});

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -30,8 +31,9 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
 
 /// What is agreed on when a graph communicator is adopted, besides its hints.
 struct Adopter {
-  std::string settings;  ///< must be the same on all ranks
-  bool progresses;       ///< becomes Communicator::progresses, if it is true on all ranks
+  std::string settings;                  ///< must be the same on all ranks
+  bool progresses;                       ///< becomes Communicator::progresses, if it is true on all ranks
+  std::exception_ptr failure = nullptr;  ///< why this rank cannot adopt; then none does
 };
 
 /// Gives `comm`, a graph communicator that MPI has just made from `comm_old`, what create_graph would have given it.

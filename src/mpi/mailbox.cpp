@@ -143,21 +143,6 @@ void barrier_progressing(const PrivateComm& comm) {
                            {(comm.rank() - distance + comm.size()) % comm.size()}, PrivateComm::barrier_tag);
 }
 
-void meet_among(const PrivateComm& comm, const std::vector<Rank>& members, int tag, bool failed) {
-  const bool all = members.empty();
-  const Rank ranks = all ? comm.size() : static_cast<Rank>(members.size());
-  const Rank self = all ? comm.rank() : static_cast<Rank>(std::ranges::find(members, comm.rank()) - members.begin());
-  const auto at = [&](Rank place) { return all ? place : members[static_cast<std::size_t>(place)]; };
-  Mailbox mailbox(comm);
-  for (Rank distance = 1; distance < ranks; distance *= 2) {
-    const Bytes word(1, static_cast<std::byte>(failed));
-    const std::vector<Bytes> heard =
-        mailbox.exchange({{at((self + distance) % ranks), word}}, {at((self + ranks - distance) % ranks)}, tag);
-    failed = failed || heard.front().front() != std::byte{0};
-  }
-  if (failed) throw PeerFailure(ErrorKind::internal, "a rank has failed in this call");
-}
-
 std::vector<Bytes> Mailbox::carry(Round round) {
   if (round.kind == Round::Kind::exchange)
     return exchange(std::move(round.letters), round.from, PrivateComm::setup_tag);

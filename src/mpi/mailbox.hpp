@@ -46,9 +46,6 @@ void wait_all_progressing(const PrivateComm& comm, std::vector<MPI_Request>& req
 
 /// A barrier that advances active exchanges meanwhile.
 void barrier_progressing(const PrivateComm& comm);
-/// The same among `members` alone, this rank one of them, or all if there are none, with messages of a tag that nothing
-/// else uses. Throws on all of them where `failed` is set on some.
-void meet_among(const PrivateComm& comm, const std::vector<Rank>& members, int tag, bool failed);
 
 /// An allreduce that advances active exchanges meanwhile. All ranks get the same bits.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,

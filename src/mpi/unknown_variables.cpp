@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,10 +42,15 @@ bool is_rank_0() {
   return rank == 0;
 }
 
-bool warn() {
+/// Nothing that goes wrong here may keep this rank from a call that others make.
+bool warn() noexcept {
   if constexpr (simulated) return false;
-  const std::string complaint = complaint_about_variables(environ);
-  if (!complaint.empty() && is_rank_0()) tell(complaint);
+  try {
+    const std::string complaint = complaint_about_variables(environ);
+    if (!complaint.empty() && is_rank_0()) tell(complaint);
+  } catch (const std::exception&) {
+    return false;
+  }
   return true;
 }
 
