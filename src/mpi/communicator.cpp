@@ -242,7 +242,8 @@ void PrivateComm::free() {
   if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
   if (comm_ == MPI_COMM_NULL) return;
   drain();
-  MPI_Comm_free(&comm_);
+  // A message that comes later would be taken for one of the next communicator with the same context id.
+  if (!spoilt_) MPI_Comm_free(&comm_);
 }
 
 namespace {
@@ -420,6 +421,25 @@ void PrivateComm::drain() const noexcept {
   }
 }
 
+/// The last message of each rank comes after all others of it.
+void PrivateComm::settle() const {
+  if (!spoilt_ || !created() || size_ > few_ranks) return drain();
+  static constexpr std::byte word{0};
+  for (Rank peer = 0; peer < size_; ++peer)
+    if (peer != rank_) surely(comm_, "MPI_Isend", [&] { return send_away(comm_, &word, 1, peer, last_tag); });
+  for (Rank peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    progress_until([&] {
+      int found = 0;
+      return MPI_Iprobe(peer, last_tag, comm_, &found, MPI_STATUS_IGNORE) == MPI_SUCCESS && found != 0;
+    });
+    std::byte last{};
+    surely(comm_, "MPI_Recv", [&] { return MPI_Recv(&last, 1, MPI_BYTE, peer, last_tag, comm_, MPI_STATUS_IGNORE); });
+  }
+  drain();
+  spoilt_ = false;
+}
+
 void PrivateComm::end_creation() {
   // All ranks have begun the creation before any of them can come here.
   if (creation_ != MPI_REQUEST_NULL) MPI_Wait(&creation_, MPI_STATUS_IGNORE);
@@ -593,10 +613,11 @@ bool Communicator::make_usable(std::shared_ptr<PrivateComm>& comm) {
   } catch (...) {
     if (!fresh->created()) throw;
     fresh->leave();
+    comm->settle();  // as the others do
     comm = fresh;
     throw;
   }
-  comm->drain();
+  comm->settle();
   comm = fresh;
   return true;
 }

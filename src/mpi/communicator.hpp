@@ -86,6 +86,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     reduce_tag = 6,
     barrier_tag = 7,
     success_tag = 8,
+    last_tag = 9,
     blocking_tag = own_channels,
     nonblocking_tag = 2 * own_channels
   };
@@ -127,6 +128,9 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   void is_in_part() const { in_part_ = true; }
   /// Keeps what is on its way until it has arrived, or to the end.
   void keep(std::unique_ptr<Posted> posted) const noexcept;
+  /// Of a spoilt communicator that all its ranks give up together: waits until nothing is on its way, so that it can be
+  /// freed; one of many ranks is kept until MPI_Finalize. Collective.
+  void settle() const;
   /// Takes what a spoilt communicator has left, so that those who have sent it can free its memory.
   void drain() const noexcept;
   /// Ends on all ranks, when all have come, or on none: what follows may be a call of MPI that all must enter. Where it
