@@ -49,7 +49,7 @@ int delete_communicator(MPI_Comm, int, void* attribute, void*) {
 /// MPI_COMM_SELF earlier run later, and may use and free what there is: no duplicate is freed from here on.
 int on_finalize(MPI_Comm, int, void*, void*) {
   stop_progress_thread();
-  call_in_engine(nullptr);
+  stop_in_engine();
   set_ending();
   std::vector<std::shared_ptr<PrivateComm>> left;
   {

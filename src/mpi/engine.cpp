@@ -32,6 +32,10 @@ void advance_in_engine() {
   if (called.load(std::memory_order_acquire) == nullptr) call_in_engine(progress_in_engine);
 }
 
+void stop_in_engine() {
+  if (called.load(std::memory_order_acquire) == progress_in_engine) call_in_engine(nullptr);
+}
+
 #ifdef OPEN_MPI
 
 namespace {

@@ -23,5 +23,7 @@ void call_in_engine(int (*function)());
 
 /// The engine advances all active work from now on, unless a function has been given to it already.
 void advance_in_engine();
+/// No more. No effect on a function that the engine was given otherwise.
+void stop_in_engine();
 
 }  // namespace laneway
