@@ -17,9 +17,9 @@
 namespace laneway {
 namespace {
 
-constexpr Rank ranks = 8;
+constexpr Rank members = 8;
 
-constexpr const char* text = R"(name = "test"
+constexpr const char* machine_text = R"(name = "test"
 provenance = "none"
 description = "node:2 gpu:4"
 [devices]
@@ -75,9 +75,9 @@ std::vector<std::pair<std::size_t, std::size_t>> numbers_of(const std::string& t
 }
 
 Pattern complete(std::int64_t bytes) {
-  Pattern pattern(ranks);
-  for (Rank a = 0; a < ranks; ++a)
-    for (Rank b = 0; b < ranks; ++b) {
+  Pattern pattern(members);
+  for (Rank a = 0; a < members; ++a)
+    for (Rank b = 0; b < members; ++b) {
       pattern[static_cast<std::size_t>(a)].out.push_back({b, {{b * bytes, bytes}}});
       pattern[static_cast<std::size_t>(a)].in.push_back({b, {{b * bytes, bytes}}});
     }
@@ -88,20 +88,20 @@ TEST(MachineKeys, AtTheEndsOfTheirRanges) {
   const std::string path = testing::TempDir() + "laneway_machine_keys.toml";
   int refused = 0;
   int planned = 0;
-  for (const auto& [at, length] : numbers_of(text))
+  for (const auto& [at, length] : numbers_of(machine_text))
     for (const char* const value : {"-1", "0", "2147483647", "9223372036854775807", "1e308", "-9223372036854775808"}) {
-      std::string changed = text;
+      std::string changed = machine_text;
       changed.replace(at, length, value);
       std::ofstream(path) << changed;
-      SCOPED_TRACE(std::string(text).substr(at > 40 ? at - 40 : 0, 60) + " -> " + value);
+      SCOPED_TRACE(std::string(machine_text).substr(at > 40 ? at - 40 : 0, 60) + " -> " + value);
       try {
-        const Machine machine = Machine::parse("file:" + path, ranks);
+        const Machine machine = Machine::parse("file:" + path, members);
         const Parameters parameters = Parameters::read(path);
         for (const char* const strategy : {"auto", "three_step", "multi_path", "load_aware"})
           for (const std::int64_t bytes : {8, 100000}) {
             const VirtualSetup setup =
                 plan_virtual_ranks(complete(bytes), machine, choose_levels(strategy, "", false), {}, {}, &parameters);
-            EXPECT_EQ(setup.plans.size(), static_cast<std::size_t>(ranks));
+            EXPECT_EQ(setup.plans.size(), static_cast<std::size_t>(members));
           }
         ++planned;
       } catch (const Error& error) {

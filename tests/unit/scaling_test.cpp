@@ -43,7 +43,7 @@ void expect_no_squares(int n, const std::function<void(int)>& f) {
   EXPECT_LT(many, 64 * few);
 }
 
-constexpr std::int64_t bytes = 24;
+constexpr std::int64_t edge_bytes = 24;
 
 /// Lanes that this rank, number 0, receives from n others: for itself and for rank 1, or whose bytes it is handed by
 /// rank 1.
@@ -53,20 +53,20 @@ struct ManyLanes {
     itinerary.rank = 0;
     for (int i = 0; i < n; ++i) {
       const Rank source = 2 + i;
-      pattern.in.push_back({source, {{i * bytes, bytes}}});
+      pattern.in.push_back({source, {{i * edge_bytes, edge_bytes}}});
       Lane lane;
       lane.from_region = source;
       lane.sender = source;
       lane.receiver = receiver;
-      lane.pieces = {{source, 0, bytes}};
+      lane.pieces = {{source, 0, edge_bytes}};
       itinerary.in_lanes.push_back(lane);
       itinerary.in_direct.push_back(false);
       itinerary.in_inside.push_back(false);
       if (receiver == 0)
         for (Rank destination : {0, 1})
-          itinerary.forwards.push_back({i, 0, destination, 0, {{0, bytes}}, {{0, bytes}}});
+          itinerary.forwards.push_back({i, 0, destination, 0, {{0, edge_bytes}}, {{0, edge_bytes}}});
       else
-        itinerary.arrivals.push_back({i, 0, i, {{0, bytes}}});
+        itinerary.arrivals.push_back({i, 0, i, {{0, edge_bytes}}});
     }
     demand = Demand(std::move(pattern));
   }
@@ -91,9 +91,9 @@ Pattern repeated_edges(int n) {
   for (Rank rank = 0; rank < 4; ++rank)
     for (Rank peer : {rank < 2 ? 2 : 0, rank < 2 ? 3 : 1})
       for (int i = 0; i < n; ++i) {
-        const std::int64_t at = (2 * i + peer % 2) * 2 * bytes;
-        pattern[static_cast<std::size_t>(rank)].out.push_back({peer, {{at, bytes}}});
-        pattern[static_cast<std::size_t>(rank)].in.push_back({peer, {{at, bytes}}});
+        const std::int64_t at = (2 * i + peer % 2) * 2 * edge_bytes;
+        pattern[static_cast<std::size_t>(rank)].out.push_back({peer, {{at, edge_bytes}}});
+        pattern[static_cast<std::size_t>(rank)].in.push_back({peer, {{at, edge_bytes}}});
       }
   return pattern;
 }
@@ -104,7 +104,7 @@ Pattern edges_of_blocks(int n) {
   for (Rank rank = 0; rank < 4; ++rank)
     for (Rank peer : {rank < 2 ? 2 : 0, rank < 2 ? 3 : 1}) {
       Edge edge{peer, {}};
-      for (int i = 0; i < n; ++i) edge.ranges.append(Range{(peer % 2 * n + i) * 100 + i * i % 7 * 8, bytes});
+      for (int i = 0; i < n; ++i) edge.ranges.append(Range{(peer % 2 * n + i) * 100 + i * i % 7 * 8, edge_bytes});
       pattern[static_cast<std::size_t>(rank)].out.push_back(edge);
       pattern[static_cast<std::size_t>(rank)].in.push_back(edge);
     }
