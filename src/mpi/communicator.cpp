@@ -243,7 +243,7 @@ void PrivateComm::free() {
   if (comm_ == MPI_COMM_NULL) return;
   drain();
   // A message that comes later would be taken for one of the next communicator with the same context id.
-  if (!spoilt_) MPI_Comm_free(&comm_);
+  if (!spoilt_ && !never_freed_) MPI_Comm_free(&comm_);
 }
 
 namespace {
@@ -331,6 +331,7 @@ void PrivateComm::check_peers() const {
 void PrivateComm::leave() const noexcept {
   if (std::exchange(all_throw_, false)) return;
   spoilt_ = true;
+  keep_those_of_the_step();
   try {
     throw;
   } catch (const PeerFailure& failure) {
@@ -344,6 +345,12 @@ void PrivateComm::leave() const noexcept {
   } catch (...) {
     tell_failure(ErrorKind::internal, "unknown");
   }
+}
+
+void PrivateComm::keep_those_of_the_step() const noexcept {
+  const std::lock_guard lock(live_mutex);
+  for (PrivateComm* const comm : live)
+    if (comm->made_after_ >= began_) comm->never_freed_ = true;
 }
 
 /// Needs no memory: there may be none.

@@ -108,6 +108,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     explicit Together(const PrivateComm& comm) : comm_(comm) {
       comm_.together_ = true;
       comm_.all_throw_ = false;
+      comm_.began_ = 1 + steps_begun_.fetch_add(1, std::memory_order_relaxed);
       ++comm_.came_.steps;
     }
     ~Together() { comm_.together_ = comm_.in_part_ = false; }
@@ -161,6 +162,13 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   [[nodiscard]] bool advance_creation();
   void tell_failure(ErrorKind kind, const char* text) const noexcept;
 
+  /// Those that were made since the step of this one began: others may have failed in them, or have been told so.
+  void keep_those_of_the_step() const noexcept;
+
+  static inline std::atomic<std::int64_t> steps_begun_{0};
+  mutable std::int64_t began_ = 0;  // the last step, by steps_begun_
+  const std::int64_t made_after_ = steps_begun_.load(std::memory_order_relaxed);
+  bool never_freed_ = false;  // there may be messages on their way, but it has not become useless on all ranks
   mutable bool spoilt_ = false;
   mutable bool together_ = false;
   mutable bool in_part_ = false;
