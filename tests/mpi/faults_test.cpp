@@ -378,6 +378,10 @@ TEST_F(Faults, InAdoption) {
   const std::vector<int> peers = others();
   for (const bool lonely : {false, true}) {
     if (lonely && size() < 3) continue;
+    if (lonely && patience > 1 && !long_tests()) {
+      if (rank() == 0) std::puts("SKIP: adoption with an idle rank on MPICH needs LANEWAY_TEST_LONG=1");
+      continue;
+    }
     const int members = lonely ? size() - 1 : size();
     std::vector<int> ring;
     if (rank() < members) ring = {(rank() + 1) % members, (rank() + members - 1) % members};
