@@ -54,6 +54,10 @@ std::size_t allocated_bytes = 0;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  allocated_bytes += bytes;
+  return std::malloc(std::max<std::size_t>(bytes, 1));
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
