@@ -133,9 +133,12 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
 
 /// Dissemination (Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988).
 void barrier_progressing(const PrivateComm& comm) {
-  if (simulated && !any_active()) {
-    check_mpi(MPI_Barrier(comm.get()), "MPI_Barrier");
-    return;
+  if constexpr (simulated) {
+    // Of other ranks exchanges may be active or not: SMPI's two forms go together.
+    if (!any_active()) return check_mpi(MPI_Barrier(comm.get()), "MPI_Barrier");
+    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+    check_mpi(MPI_Ibarrier(comm.get(), request.data()), "MPI_Ibarrier");
+    return wait_all_progressing(comm, request);
   }
   Mailbox mailbox(comm);
   for (Rank distance = 1; distance < comm.size(); distance *= 2)
