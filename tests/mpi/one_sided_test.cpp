@@ -111,6 +111,9 @@ TEST_F(OneSidedTest, BytesNearTheEndOfTheirRange) {
         hints.insert(hints.end(), {{"lnw_strategy", strategy}, {key, too_many}});
         expect_refused(hints, 3, std::string(key) + "=" + too_many + ": at most 2^50", "nowhere else");
       }
+#ifdef LANEWAY_TEST_SANITIZED
+      if (key == std::string("lnw_shared_staging")) continue;  // the sanitizer ends what asks for so much memory
+#endif
       Hints hints = machine;
       hints.insert(hints.end(), {{"lnw_strategy", strategy}, {key, "1125899906842624"}});
       LNW_Request request = LNW_REQUEST_NULL;
