@@ -26,6 +26,10 @@
 
 namespace laneway {
 
+/// A namespace of its own, so that these are other types than those of the same names inside the library, with which a
+/// program may be linked statically.
+inline namespace cxx {
+
 namespace detail {
 
 /// Destructors that run after MPI_Finalize leave MPI's objects alone.
@@ -511,5 +515,7 @@ class Halo {
   Persistent exchange_;
   T* bound_ = nullptr;
 };
+
+}  // namespace cxx
 
 }  // namespace laneway
