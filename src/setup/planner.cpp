@@ -218,6 +218,19 @@ double seconds_of_choice(std::size_t candidates, std::size_t edges, std::size_t 
          (seconds_of_edge * static_cast<double>(edges) + seconds_of_rank * static_cast<double>(ranks));
 }
 
+/// What a rank's messages of one round take if each of `ranks` has as many: their work at one end, in turns with the
+/// other ranks of the core, and the latency of one.
+double seconds_of_messages(const Parameters& parameters, LinkClass link, std::size_t ranks, std::size_t messages,
+                           std::size_t bytes) {
+  const Overhead& work = link == LinkClass::network ? parameters.network_overhead : parameters.node_overhead;
+  const auto host = static_cast<double>(ranks) * std::max(1, parameters.host_nodes);
+  const double turns = parameters.cores > 0 ? std::max(1.0, host / parameters.cores) : 1.0;
+  const LinkCost* const known = known_link(parameters.links, link);
+  const double one = known != nullptr ? known->seconds(static_cast<std::int64_t>(bytes / messages)) : 0.0;
+  const double ends = static_cast<double>(messages) * work.message + static_cast<double>(bytes) * work.byte;
+  return turns * ends / 2 + latency(one, work, parameters);
+}
+
 std::size_t edges_of(const RegionView& view) {
   std::size_t edges = 0;
   for (const std::vector<Link>* links : {&view.in, &view.out})
@@ -369,15 +382,18 @@ Round Planner::resume(const std::vector<Bytes>& inbox) {
 /// Of a gather the first member has most to do: it hears from all and answers.
 Round Planner::counted(Round round) {
   if (!options_.counts_setup || options_.costs == nullptr) return round;
-  const auto seconds = [&](LinkClass link, std::size_t bytes) {
-    const LinkCost* const known = known_link(options_.costs->parameters().links, link);
-    return known != nullptr ? known->seconds(static_cast<std::int64_t>(bytes)) : 0.0;
-  };
-  for (const Letter& letter : round.letters) setup_seconds_ += seconds(LinkClass::network, letter.data.size());
-  setup_seconds_ += static_cast<double>(round.from.size()) * seconds(LinkClass::network, 0);
-  if (round.kind == Round::Kind::region_gather)
-    setup_seconds_ +=
-        2 * static_cast<double>(round.region->members.size() - 1) * seconds(LinkClass::node, round.contribution.size());
+  const Parameters& parameters = options_.costs->parameters();
+  std::size_t bytes = 0;
+  for (const Letter& letter : round.letters) bytes += letter.data.size();
+  const std::size_t messages = round.letters.size() + round.from.size();
+  if (messages > 0)
+    setup_seconds_ += seconds_of_messages(parameters, LinkClass::network, region_.members.size(), messages, bytes);
+  if (round.kind == Round::Kind::region_gather && round.region->members.size() > 1) {
+    const std::size_t others = round.region->members.size() - 1;
+    const double there = seconds_of_messages(parameters, LinkClass::node, round.region->members.size(), others,
+                                             others * round.contribution.size());
+    setup_seconds_ += 2 * there;
+  }
   return round;
 }
 
