@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "calibrate.hpp"
+#include "choose/device_support.hpp"
 #include "device_buffers.hpp"
-#include "mpi/device_support.hpp"
 
 namespace laneway::bench {
 

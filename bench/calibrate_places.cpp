@@ -8,7 +8,7 @@
 #include <set>
 
 #include "calibrate.hpp"
-#include "mpi/discovery.hpp"
+#include "comm/discovery.hpp"
 
 namespace laneway::bench {
 

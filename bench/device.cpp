@@ -23,10 +23,10 @@
 #include <thread>
 #include <vector>
 
+#include "carriers/device/ipc.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/readable.hpp"
-#include "device/ipc.hpp"
 #include "device/topology.hpp"
 #include "device_kernels.hpp"
 #include "format.hpp"

@@ -12,7 +12,7 @@
 #include "core/readable.hpp"
 #include "halo_file.hpp"
 #include "matrix/box.hpp"
-#include "pattern/graph.hpp"
+#include "offline/random_graphs.hpp"
 
 namespace laneway::bench {
 

@@ -12,8 +12,8 @@
 #include "format.hpp"
 #include "machine/machine.hpp"
 #include "model/memory_paths.hpp"
-#include "plan/draw.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/draw.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "specs.hpp"
 #include "traffic.hpp"
 

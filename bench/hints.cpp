@@ -1,4 +1,4 @@
-#include "mpi/hints.hpp"
+#include "arguments/hints.hpp"
 
 #include <cstdlib>
 #include <iostream>

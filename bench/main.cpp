@@ -13,7 +13,7 @@
 
 #include <array>
 
-#include "mpi/network_place.hpp"
+#include "comm/network_place.hpp"
 #endif
 
 namespace {

@@ -14,10 +14,10 @@
 #include "format.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
-#include "model/limit.hpp"
 #include "model/load.hpp"
+#include "offline/limit.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "sample.hpp"
-#include "setup/virtual_ranks.hpp"
 #include "specs.hpp"
 #include "traffic.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "matrix/generators.hpp"
 #include "matrix/load.hpp"
-#include "pattern/graph.hpp"
+#include "offline/random_graphs.hpp"
 
 namespace laneway::bench {
 

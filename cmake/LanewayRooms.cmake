@@ -1,8 +1,11 @@
 # laneway_room(NAME SOURCES file... [DEPENDS room...] [LINKS target...])
 #
-# One room of src/, as the object library laneway_NAME. DEPENDS names the only rooms whose headers it may include;
+# One room of src/, as the static library laneway_NAME. DEPENDS names the only rooms whose headers it may include;
 # `./dev lint` compares this list with the #include lines and with the order of LANEWAY_ROOM_ORDER.
-set(LANEWAY_ROOM_ORDER core pattern matrix machine placement lanes plan model setup verify device transport exec mpi c interpose)
+set(LANEWAY_ROOM_ORDER core pattern machine device reorder lanes plan passes model setup verify carriers exec arguments comm choose
+                       operate c interpose offline matrix)
+# Those that are not part of the libraries: what tests and tools need beside them.
+set(LANEWAY_ROOMS_OF_TOOLS verify interpose offline matrix)
 set_property(GLOBAL PROPERTY LANEWAY_ROOMS "")
 
 function(laneway_room name)
@@ -23,4 +26,11 @@ function(laneway_room name)
   endforeach()
   target_link_libraries(laneway_${name} PUBLIC ${ROOM_LINKS})
   set_property(GLOBAL APPEND PROPERTY LANEWAY_ROOMS ${name})
+endfunction()
+
+# laneway_library_rooms(VARIABLE): the rooms that the libraries consist of.
+function(laneway_library_rooms variable)
+  set(rooms ${LANEWAY_ROOM_ORDER})
+  list(REMOVE_ITEM rooms ${LANEWAY_ROOMS_OF_TOOLS})
+  set(${variable} ${rooms} PARENT_SCOPE)
 endfunction()

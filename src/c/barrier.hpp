@@ -7,13 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "arguments/unknown_variables.hpp"
+#include "comm/communicator.hpp"
+#include "comm/library.hpp"
+#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "laneway/laneway.h"
-#include "mpi/communicator.hpp"
-#include "mpi/library.hpp"
-#include "mpi/request.hpp"
-#include "mpi/running.hpp"
-#include "mpi/unknown_variables.hpp"
+#include "operate/request.hpp"
 
 namespace laneway {
 

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "transport/p2p.hpp"
+#include "carriers/messages/p2p.hpp"
 
 namespace laneway {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "arguments/operations.hpp"
 #include "c/barrier.hpp"
-#include "mpi/operations.hpp"
 
 namespace laneway {
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <span>
 
+#include "arguments/operations.hpp"
 #include "c/barrier.hpp"
-#include "mpi/operations.hpp"
-#include "mpi/reasons.hpp"
+#include "choose/reasons.hpp"
 #include "plan/plan.hpp"
 
 using namespace laneway;

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "c/barrier.hpp"
-#include "mpi/graph.hpp"
+#include "operate/graph.hpp"
 
 using namespace laneway;
 

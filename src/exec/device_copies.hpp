@@ -11,10 +11,10 @@
 #include "core/ranges.hpp"
 #include "device/device.hpp"
 #include "device/memory.hpp"
+#include "passes/through_host.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/kernel_rows.hpp"
 #include "plan/plan.hpp"
-#include "plan/through_host.hpp"
 
 namespace laneway {
 

@@ -8,15 +8,15 @@
 #include <optional>
 #include <vector>
 
+#include "carriers/device/ipc.hpp"
+#include "carriers/node/node_memory.hpp"
+#include "carriers/transport.hpp"
 #include "core/address.hpp"
 #include "core/block_memory.hpp"
 #include "core/simulated.hpp"
-#include "device/ipc.hpp"
 #include "exec/copy.hpp"
 #include "exec/device_copies.hpp"
 #include "plan/plan.hpp"
-#include "transport/node_memory.hpp"
-#include "transport/transport.hpp"
 
 namespace laneway {
 

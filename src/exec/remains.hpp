@@ -3,10 +3,10 @@
 #include <array>
 #include <memory>
 
+#include "carriers/node/node_memory.hpp"
+#include "carriers/transport.hpp"
 #include "core/block_memory.hpp"
 #include "device/device.hpp"
-#include "transport/node_memory.hpp"
-#include "transport/transport.hpp"
 
 namespace laneway {
 

@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-#include "mpi/communicator.hpp"
+#include "comm/communicator.hpp"
 
 namespace laneway::interpose {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "arguments/hints.hpp"
+#include "comm/mailbox.hpp"
 #include "core/tell.hpp"
 #include "interpose/report.hpp"
 #include "interpose/trial.hpp"
-#include "mpi/fixed_operation.hpp"
-#include "mpi/hints.hpp"
-#include "mpi/mailbox.hpp"
+#include "operate/fixed_operation.hpp"
 
 namespace laneway::interpose {
 
@@ -100,8 +100,8 @@ class Kind {
   const char* against_ = nullptr;
 };
 
-struct Kinds final : Communicator::Companion {
-  std::map<Communicator::FixedKey, Kind> known;
+struct Kinds final : Attachment {
+  std::map<FixedKey, Kind> known;
 };
 
 }  // namespace
@@ -109,8 +109,7 @@ struct Kinds final : Communicator::Companion {
 const char* reason_against_plan(Communicator& adopted, const Operation& operation) noexcept {
   try {
     const Sizes sizes = operation.sizes();
-    if (!adopted.companion) adopted.companion = std::make_unique<Kinds>();
-    auto& known = static_cast<Kinds&>(*adopted.companion).known;
+    auto& known = adopted.attachment<Kinds>().known;
     return known.try_emplace(sizes.key, adopted).first->second.call(adopted, operation, sizes);
   } catch (...) {
     return nullptr;  // the call itself says what is wrong

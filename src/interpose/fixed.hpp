@@ -1,7 +1,7 @@
 #pragma once
 
 #include "c/operation.hpp"
-#include "mpi/communicator.hpp"
+#include "comm/communicator.hpp"
 
 namespace laneway::interpose {
 

@@ -11,7 +11,7 @@
 #include "interpose/more_hints.hpp"
 #include "interpose/next.hpp"
 #include "interpose/settings.hpp"
-#include "mpi/graph.hpp"
+#include "operate/graph.hpp"
 
 namespace laneway::interpose {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "arguments/unknown_variables.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/settings.hpp"
-#include "mpi/unknown_variables.hpp"
 
 namespace laneway::interpose {
 

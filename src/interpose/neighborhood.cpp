@@ -10,6 +10,8 @@
 #include "interpose/report.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/settings.hpp"
+#include "operate/graph.hpp"
+#include "operate/routes.hpp"
 #ifdef LANEWAY_HAS_EXTENSION_PERSISTENT
 #include <mpi-ext.h>
 #endif
@@ -71,16 +73,17 @@ bool delivers_in_order() {
 /// Null if an operation that can agree on nothing is taken over on `comm`.
 const char* reason_against(MPI_Comm comm, Form form) {
   if (!enabled()) return by_hand;
-  const Communicator* const adopted = find_adopted(comm);
+  Communicator* const adopted = find_adopted(comm);
   if (adopted == nullptr) return not_adopted;
-  if (form.sends == Sends::different && adopted->repeated_edges && !delivers_in_order()) return other_order;
-  if (form.edges == Edges::varying) return adopted->fixed_counts ? nullptr : may_change;
-  return adopted->routes ? nullptr : nothing_to_relay;
+  if (form.sends == Sends::different && adopted->attachment<Adopted>().repeated_edges && !delivers_in_order())
+    return other_order;
+  if (form.edges == Edges::varying) return plans_of_calls(*adopted).fixed_counts ? nullptr : may_change;
+  return plans_of_calls(*adopted).routes ? nullptr : nothing_to_relay;
 }
 
 const char* reason_against_nonblocking(MPI_Comm comm, Form form) {
   if (const char* const reason = reason_against(comm, form)) return reason;
-  return find_adopted(comm)->progresses ? nullptr : cannot_progress;
+  return find_adopted(comm)->attachment<Adopted>().progresses ? nullptr : cannot_progress;
 }
 
 /// `reason`, or what speaks against this call of `operation()` alone.
@@ -101,8 +104,8 @@ const char* reason_against_persistent(MPI_Comm comm, Form form) {
       PMPI_Topo_test(comm, &kind) != MPI_SUCCESS || kind == MPI_UNDEFINED)
     return no_topology;
   if (form.sends == Sends::different && kind != MPI_CART && !delivers_in_order()) {
-    const Communicator* const adopted = find_adopted(comm);
-    if (adopted == nullptr || adopted->repeated_edges) return other_order;
+    Communicator* const adopted = find_adopted(comm);
+    if (adopted == nullptr || adopted->attachment<Adopted>().repeated_edges) return other_order;
   }
   return nullptr;
 }
@@ -121,8 +124,8 @@ bool takes(const char* call, const char* reason_against) {
 class PersistentHints : public MoreHints {
  public:
   PersistentHints(MPI_Comm comm, MPI_Info given) : MoreHints(given) {
-    const Communicator* const adopted = find_adopted(comm);
-    if (adopted != nullptr ? adopted->progresses : split_phase() != SplitPhase::unsafe) return;
+    Communicator* const adopted = find_adopted(comm);
+    if (adopted != nullptr ? adopted->attachment<Adopted>().progresses : split_phase() != SplitPhase::unsafe) return;
     set("lnw_progress", "strict");
     set("lnw_transport", "p2p");
   }
@@ -144,7 +147,7 @@ int leave(MPI_Comm comm, const char* reason, const Call& call) {
 
 /// Whether this rank has nothing to do in operations on `comm`, which are taken over.
 bool is_idle(MPI_Comm comm) {
-  const Communicator* const adopted = find_adopted(comm);
+  Communicator* const adopted = find_adopted(comm);
   return adopted != nullptr && adopted->idle;
 }
 

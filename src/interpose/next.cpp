@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/library.hpp"
 #include "core/tell.hpp"
-#include "mpi/library.hpp"
 
 namespace laneway::interpose {
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "c/barrier.hpp"
+#include "comm/engine.hpp"
 #include "core/relax.hpp"
 #include "exec/progress.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report.hpp"
 #include "interpose/settings.hpp"
-#include "mpi/engine.hpp"
 
 namespace laneway::interpose {
 

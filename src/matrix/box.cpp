@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "pattern/grid.hpp"
-#include "pattern/spec.hpp"
+#include "offline/grid.hpp"
+#include "offline/spec.hpp"
 
 namespace laneway::matrix {
 

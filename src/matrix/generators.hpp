@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "matrix/csr.hpp"
-#include "pattern/spec.hpp"
+#include "offline/spec.hpp"
 
 namespace laneway::matrix {
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "machine/parameters.hpp"
+#include "passes/through_host.hpp"
 #include "plan/kernel_rows.hpp"
 #include "plan/memory_path.hpp"
 #include "plan/plan.hpp"
-#include "plan/through_host.hpp"
 
 namespace laneway {
 

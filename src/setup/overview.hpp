@@ -10,7 +10,7 @@
 #include "core/wire.hpp"
 #include "lanes/strategy.hpp"
 #include "lanes/view.hpp"
-#include "model/candidates.hpp"
+#include "model/cost_model.hpp"
 
 namespace laneway {
 

@@ -11,9 +11,9 @@
 #include "core/wire.hpp"
 #include "lanes/strategy.hpp"
 #include "machine/machine.hpp"
-#include "model/candidates.hpp"
+#include "model/cost_model.hpp"
+#include "passes/lower.hpp"
 #include "pattern/pattern.hpp"
-#include "plan/lower.hpp"
 #include "plan/plan.hpp"
 #include "setup/overview.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "passes/lower.hpp"
 #include "pattern/pattern.hpp"
-#include "plan/lower.hpp"
 
 namespace laneway {
 

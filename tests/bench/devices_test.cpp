@@ -4,7 +4,7 @@
 
 #include "core/error.hpp"
 #include "exchange.hpp"
-#include "pattern/graph.hpp"
+#include "offline/random_graphs.hpp"
 
 namespace laneway::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/draw.hpp"
+#include "offline/draw.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "../unit/virtual_node.hpp"
+#include "offline/in_process.hpp"
 #include "plan/memory_path.hpp"
 #include "sim.hpp"
-#include "transport/in_process.hpp"
 
 namespace laneway {
 namespace {

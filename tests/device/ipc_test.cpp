@@ -1,4 +1,4 @@
-#include "device/ipc.hpp"
+#include "carriers/device/ipc.hpp"
 
 #include <sys/mman.h>
 

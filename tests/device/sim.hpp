@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "carriers/device/ipc.hpp"
 #include "device/device.hpp"
-#include "device/ipc.hpp"
 
 namespace laneway {
 

@@ -6,7 +6,7 @@
 
 #include "fuzz.hpp"
 #include "lanes/strategy.hpp"
-#include "pattern/spec.hpp"
+#include "offline/spec.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <new>
 #include <set>
 
+#include "arguments/datatype.hpp"
 #include "core/error.hpp"
 #include "exchange.hpp"
-#include "mpi/datatype.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Where ranks are: found by MPI and hwloc, or imposed by a description.
-#include "mpi/discovery.hpp"
+#include "comm/discovery.hpp"
 #include "machine/machine.hpp"
 #include "support.hpp"
 

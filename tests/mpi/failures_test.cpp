@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/reasons.hpp"
+#include "choose/reasons.hpp"
 #include "support.hpp"
 
 namespace {

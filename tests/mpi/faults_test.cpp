@@ -14,7 +14,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "mpi/graph.hpp"
+#include "operate/graph.hpp"
 #include "support.hpp"
 
 namespace {

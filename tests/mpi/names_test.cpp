@@ -1,12 +1,12 @@
 // Names that a user may get wrong: of MPI libraries, of variables, of keys.
 #include <array>
 
+#include "arguments/hints.hpp"
+#include "arguments/unknown_variables.hpp"
+#include "comm/library.hpp"
 #include "core/environment.hpp"
 #include "core/nearest.hpp"
 #include "laneway/laneway.h"
-#include "mpi/hints.hpp"
-#include "mpi/library.hpp"
-#include "mpi/unknown_variables.hpp"
 #include "support.hpp"
 
 namespace laneway::test {

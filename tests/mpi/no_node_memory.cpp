@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "carriers/node/shared_segment.hpp"
 #include "laneway/laneway.h"
-#include "transport/shared_segment.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <set>
 
+#include "carriers/node/shared_segment.hpp"
 #include "exchange.hpp"
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
-#include "transport/shared_segment.hpp"
 
 namespace {
 int reservations_left = INT_MAX;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "comm/communicator.hpp"
+#include "comm/network_place.hpp"
 #include "device/device.hpp"
 #include "device_memory.hpp"
 #include "laneway/sim_device.h"
-#include "mpi/communicator.hpp"
-#include "mpi/network_place.hpp"
 #include "plan/plan.hpp"
 #include "support.hpp"
 

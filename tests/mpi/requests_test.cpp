@@ -7,10 +7,10 @@
 #include <memory>
 #include <numeric>
 
+#include "comm/communicator.hpp"
 #include "exchange.hpp"
 #include "exec/progress.hpp"
-#include "mpi/communicator.hpp"
-#include "mpi/request.hpp"
+#include "operate/request.hpp"
 
 namespace laneway::test {
 namespace {

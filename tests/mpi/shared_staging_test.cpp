@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
+#include "carriers/node/node_memory.hpp"
+#include "comm/communicator.hpp"
 #include "exchange.hpp"
-#include "mpi/communicator.hpp"
-#include "transport/node_memory.hpp"
 
 namespace laneway::test {
 namespace {
@@ -161,7 +161,7 @@ TEST_F(SharedStagingTest, MemoryIsTheSame) {
   std::weak_ptr<StagingArena> arena;
   {
     Operation first(graph.get(), 31, hints), second(graph.get(), 32, hints);
-    const auto& arenas = Communicator::of(graph.get()).arenas;
+    const auto& arenas = Communicator::of(graph.get()).attachment<Arenas>().by_sharers;
     const int users = (first.statistics().arena_bytes > 0) + (second.statistics().arena_bytes > 0);
     EXPECT_EQ(arenas.size(), users > 0 ? 1U : 0U);
     EXPECT_EQ(most(users), size() > 2 ? 2 : 0);

@@ -3,9 +3,9 @@
 #include <memory>
 #include <numeric>
 
+#include "comm/communicator.hpp"
 #include "exchange.hpp"
 #include "exec/progress.hpp"
-#include "mpi/communicator.hpp"
 
 namespace laneway::test {
 namespace {

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "exec/reference.hpp"
 #include "lanes/strategy.hpp"
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
+#include "offline/reference.hpp"
+#include "passes/through_host.hpp"
 #include "pattern/pattern.hpp"
-#include "plan/through_host.hpp"
 #include "setup/planner.hpp"
 
 /// Seeded random patterns, machines and strategies: the same seed always gives the same case.

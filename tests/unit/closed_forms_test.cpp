@@ -1,4 +1,4 @@
-#include "model/closed_forms.hpp"
+#include "offline/closed_forms.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cases.hpp"
-#include "exec/reference.hpp"
-#include "setup/virtual_ranks.hpp"
-#include "transport/in_process.hpp"
+#include "offline/in_process.hpp"
+#include "offline/reference.hpp"
+#include "offline/virtual_ranks.hpp"
 
 namespace laneway {
 namespace {

@@ -10,7 +10,7 @@
 #include "cases.hpp"
 #include "core/error.hpp"
 #include "lanes/strategy.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

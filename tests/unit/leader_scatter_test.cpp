@@ -7,7 +7,7 @@
 #include "cases.hpp"
 #include "described.hpp"
 #include "machine/fabric.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

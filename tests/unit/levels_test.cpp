@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cases.hpp"
-#include "exec/reference.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/reference.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

@@ -1,4 +1,4 @@
-#include "model/limit.hpp"
+#include "offline/limit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cases.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/virtual_ranks.hpp"
 
 namespace laneway {
 namespace {

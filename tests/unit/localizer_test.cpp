@@ -1,4 +1,4 @@
-#include "setup/localizer.hpp"
+#include "carriers/node/localizer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/in_process.hpp"
+#include "offline/in_process.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {

@@ -12,7 +12,7 @@
 #include "lanes/strategy.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/virtual_ranks.hpp"
 
 namespace laneway {
 namespace {

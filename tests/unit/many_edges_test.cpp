@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exec/executor.hpp"
-#include "plan/through_host.hpp"
+#include "passes/through_host.hpp"
 #include "setup/planner.hpp"
 #include "verify/verify.hpp"
 

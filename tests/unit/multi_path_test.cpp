@@ -9,7 +9,7 @@
 #include "described.hpp"
 #include "machine/fabric.hpp"
 #include "machine/parameters.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cases.hpp"
-#include "exec/reference.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/reference.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 // Breaks valid plans in every way that a bug in a strategy, in lowering or in the setup could, and shows that the

@@ -1,5 +1,5 @@
 // Ranks as threads that share memory: once as they are, once under ThreadSanitizer.
-#include "transport/node_memory.hpp"
+#include "carriers/node/node_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/in_process.hpp"
+#include "offline/in_process.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {

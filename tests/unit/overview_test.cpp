@@ -5,9 +5,9 @@
 
 #include "cases.hpp"
 #include "machine/parameters.hpp"
-#include "pattern/graph.hpp"
+#include "offline/random_graphs.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "setup/overview.hpp"
-#include "setup/virtual_ranks.hpp"
 
 namespace laneway {
 namespace {

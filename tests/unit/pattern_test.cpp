@@ -8,10 +8,10 @@
 
 #include "cases.hpp"
 #include "core/error.hpp"
-#include "pattern/graph.hpp"
-#include "pattern/grid.hpp"
+#include "offline/grid.hpp"
+#include "offline/random_graphs.hpp"
+#include "offline/spec.hpp"
 #include "pattern/pattern.hpp"
-#include "pattern/spec.hpp"
 
 namespace laneway {
 namespace {

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "placement/partition.hpp"
-#include "placement/placement.hpp"
+#include "reorder/partition.hpp"
+#include "reorder/reorder.hpp"
 
 namespace laneway {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "cases.hpp"
 #include "core/error.hpp"
-#include "pattern/graph.hpp"
+#include "offline/random_graphs.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "plan/plan.hpp"
-#include "setup/virtual_ranks.hpp"
 
 namespace laneway {
 namespace {

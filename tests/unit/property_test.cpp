@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cases.hpp"
-#include "exec/reference.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/reference.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

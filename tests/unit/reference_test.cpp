@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "exec/reference.hpp"
+#include "offline/reference.hpp"
 
 namespace laneway {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cases.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

@@ -11,9 +11,9 @@
 
 #include "cases.hpp"
 #include "lanes/strategy.hpp"
+#include "offline/virtual_ranks.hpp"
+#include "passes/lower.hpp"
 #include "pattern/pattern.hpp"
-#include "plan/lower.hpp"
-#include "setup/virtual_ranks.hpp"
 
 namespace laneway {
 namespace {

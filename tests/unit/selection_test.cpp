@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "cases.hpp"
-#include "model/candidates.hpp"
-#include "pattern/graph.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "model/cost_model.hpp"
+#include "offline/random_graphs.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

@@ -14,8 +14,8 @@
 #include "cases.hpp"
 #include "core/error.hpp"
 #include "lanes/strategy.hpp"
-#include "pattern/graph.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/random_graphs.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 // Allocations of the whole test program are counted, except under AddressSanitizer, which brings its own operators.

@@ -1,4 +1,4 @@
-#include "transport/shared_segment.hpp"
+#include "carriers/node/shared_segment.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include "cases.hpp"
 #include "core/error.hpp"
 #include "core/mix.hpp"
-#include "pattern/graph.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/random_graphs.hpp"
+#include "offline/virtual_ranks.hpp"
 
 namespace laneway {
 namespace {

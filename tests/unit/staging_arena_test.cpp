@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "transport/in_process.hpp"
+#include "offline/in_process.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {

@@ -6,7 +6,7 @@
 
 #include "cases.hpp"
 #include "core/error.hpp"
-#include "setup/virtual_ranks.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "carriers/node/node_memory.hpp"
 #include "cases.hpp"
 #include "exec/executor.hpp"
-#include "exec/reference.hpp"
-#include "setup/virtual_ranks.hpp"
-#include "transport/node_memory.hpp"
+#include "offline/reference.hpp"
+#include "offline/virtual_ranks.hpp"
 
 /// Ranks of one process that share memory, as those of a node do.
 namespace laneway::cases {

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "arguments/hints.hpp"
+#include "choose/reasons.hpp"
+#include "comm/communicator.hpp"
+#include "model/cost_model.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+/// The links between devices, as described or, where no machine is, as found; null if nothing is known of them.
+[[nodiscard]] std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints& hints);
+
+/// The choice that the hints leave to planners: `direct` where all ranks are in one region, so that no strategy would
+/// relay. `by_fabric`: whether messages in the region take links between devices that the machine describes.
+[[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks,
+                                         bool by_fabric = false);
+
+/// Whether the parameters say what the links between devices carry.
+[[nodiscard]] bool knows_device_links(Communicator& communicator, const PrivateComm& comm, const Hints& hints,
+                                      const Region& sharing);
+
+/// Those of the machine that the communicator's ranks are on. `sharing`: the ranks that share memory with this one.
+[[nodiscard]] std::shared_ptr<const Parameters> parameters_of(Communicator& communicator, const PrivateComm& comm,
+                                                              const Hints& hints, const Region& sharing);
+
+/// Whether some level leaves its strategy to the costs; otherwise plans do not depend on them.
+[[nodiscard]] bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost);
+
+/// What planners need to choose between strategies, if the hints leave anything to choose.
+class Costs {
+ public:
+  /// `outermost`: as of choose_from. `sharing`: the ranks that share memory with this one; no members where messages
+  /// carry everything. The hints must outlive the object.
+  Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
+        const Region& sharing, MemoryPath path = MemoryPath::staged);
+
+  /// Valid as long as the object.
+  [[nodiscard]] PlanOptions options() const;
+  [[nodiscard]] Reasons reasons(const Selection& selection) const;
+
+ private:
+  const Hints& hints_;
+  const Rank ranks_;
+  const StrategyChoice outermost_;
+  std::shared_ptr<const Parameters> parameters_;  ///< null: there is nothing to choose
+  std::optional<CostModel> model_;
+};
+
+}  // namespace laneway

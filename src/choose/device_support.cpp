@@ -1,0 +1,167 @@
+#include "choose/device_support.hpp"
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "carriers/messages/p2p.hpp"
+#include "comm/running.hpp"
+#include "core/error.hpp"
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+namespace laneway {
+
+namespace {
+
+/// Memory kinds of MPI 4.1: "mpi,system,cuda:device".
+bool has_memory_kind(std::string_view kind) {
+  if (!has_world()) return false;
+  MPI_Info info = MPI_INFO_NULL;
+  check_mpi(MPI_Comm_get_info(MPI_COMM_WORLD, &info), "MPI_Comm_get_info");
+  std::vector<char> value(MPI_MAX_INFO_VAL + 1);
+  int found = 0;
+  check_mpi(MPI_Info_get(info, "mpi_memory_alloc_kinds", MPI_MAX_INFO_VAL, value.data(), &found), "MPI_Info_get");
+  MPI_Info_free(&info);
+  std::string_view list(found != 0 ? value.data() : "");
+  while (!list.empty()) {
+    const std::string_view entry = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(entry.size() + 1, list.size()));
+    const std::string_view restricted = entry.substr(std::min(entry.find(':'), entry.size()));
+    if (entry.substr(0, entry.find(':')) == kind &&
+        (restricted.empty() || restricted.find(":device") != std::string_view::npos))
+      return true;
+  }
+  return false;
+}
+
+DeviceSupport ask_nvidia() {
+#ifdef LANEWAY_HAS_QUERY_CUDA_SUPPORT
+  if (MPIX_Query_cuda_support() == 1) return {true, "MPIX_Query_cuda_support says so"};
+#endif
+#ifdef LANEWAY_HAS_GPU_QUERY_SUPPORT
+  int supports = 0;
+  if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supports) == MPI_SUCCESS && supports != 0)
+    return {true, "MPIX_GPU_query_support says so"};
+#endif
+  if (has_memory_kind("cuda")) return {true, "mpi_memory_alloc_kinds has cuda"};
+  return {false, "the MPI library does not say that it takes memory of NVIDIA's devices"};
+}
+
+DeviceSupport ask_amd() {
+#ifdef LANEWAY_HAS_QUERY_ROCM_SUPPORT
+  if (MPIX_Query_rocm_support() == 1) return {true, "MPIX_Query_rocm_support says so"};
+#endif
+#ifdef LANEWAY_HAS_QUERY_HIP_SUPPORT
+  if (MPIX_Query_hip_support() == 1) return {true, "MPIX_Query_hip_support says so"};
+#endif
+#ifdef LANEWAY_HAS_GPU_QUERY_SUPPORT
+  int supports = 0;
+  if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_HIP, &supports) == MPI_SUCCESS && supports != 0)
+    return {true, "MPIX_GPU_query_support says so"};
+#endif
+  if (has_memory_kind("rocm")) return {true, "mpi_memory_alloc_kinds has rocm"};
+  return {false, "the MPI library does not say that it takes memory of AMD's devices"};
+}
+
+DeviceSupport ask(const Device& device) {
+  if (const char* const told = std::getenv("LANEWAY_DEVICE_AWARE_MPI"); told != nullptr && *told != '\0') {
+    const std::string_view text(told);
+    require(text == "0" || text == "1", ErrorKind::info,
+            "LANEWAY_DEVICE_AWARE_MPI=" + std::string(text) + ": valid are 0 and 1");
+    return {text == "1", "LANEWAY_DEVICE_AWARE_MPI=" + std::string(text)};
+  }
+  if (device.has(LNW_DEVICE_HAS_DIRECT_HOST)) return {true, "the host may read and write memory of these devices"};
+  const std::string_view vendor = device.plugin().vendor();
+  if (vendor == "nvidia") return ask_nvidia();
+  if (vendor == "amd") return ask_amd();
+  return {false, "no MPI library takes memory of devices of '" + std::string(vendor) + "'"};
+}
+
+/// A communicator of this process alone, on which errors are returned.
+class Self {
+ public:
+  Self() {
+    require(has_world(), ErrorKind::unsupported,
+            "lnw_memory_path: what MPI takes cannot be tried in programs that only open sessions");
+    check_mpi(MPI_Comm_dup(MPI_COMM_SELF, &comm_), "MPI_Comm_dup");
+    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  ~Self() { MPI_Comm_free(&comm_); }
+  Self(const Self&) = delete;
+  Self& operator=(const Self&) = delete;
+
+  [[nodiscard]] int exchange(const std::byte* from, std::byte* to, int bytes) const {
+    return MPI_Sendrecv(from, bytes, MPI_BYTE, 0, 0, to, bytes, MPI_BYTE, 0, 0, comm_, MPI_STATUS_IGNORE);
+  }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// What is wrong with messages from a device to itself; empty if nothing is.
+std::string try_messages(const Device& device) {
+  const Self self;
+  const Stream stream(device);
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{1} << 20}) {
+    std::vector<std::byte> sent(bytes), received(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) sent[i] = static_cast<std::byte>(i * 7 + i / 251);
+    const DeviceMemory from(device, bytes), to(device, bytes);
+    stream.copy(from.data(), sent.data(), bytes);
+    stream.fill(to.data(), 0, bytes);
+    stream.synchronize();
+    if (self.exchange(from.data(), to.data(), static_cast<int>(bytes)) != MPI_SUCCESS)
+      return "but refused a message of " + std::to_string(bytes) + " bytes from a device to itself";
+    stream.copy(received.data(), to.data(), bytes);
+    stream.synchronize();
+    if (received != sent)
+      return "but a message of " + std::to_string(bytes) + " bytes from a device to itself arrived with other bytes";
+  }
+  return {};
+}
+
+DeviceSupport find_out(const Device& device) {
+  DeviceSupport support = ask(device);
+  if (!support.takes) return support;
+  const std::string wrong = try_messages(device);
+  support.takes = wrong.empty();
+  support.why += support.takes ? ", and messages to itself arrived" : ", " + wrong;
+  return support;
+}
+
+}  // namespace
+
+const DeviceSupport& device_support(const Device& device) {
+  static std::mutex mutex;
+  static std::map<const DevicePlugin*, DeviceSupport> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(&device.plugin());
+  return found != known.end() ? found->second : known.emplace(&device.plugin(), find_out(device)).first->second;
+}
+
+BufferMemory with_use(BufferMemory where, const DeviceUse& use) {
+  where.device_aware = use.gives_addresses && where.on_device().any() && device_support(where).takes;
+  where.rule = use.rule;
+  return where;
+}
+
+BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use) {
+  return with_use(glance_at(buffers, plan), use);
+}
+
+DeviceSupport device_support(const BufferMemory& buffers) {
+  DeviceSupport support{true, "no buffer is on a device"};
+  for (const MemoryInfo* memory : {&buffers.send, &buffers.receive})
+    if (!memory->host_may_touch() && support.takes) support = device_support(Device(*memory));
+  return support;
+}
+
+}  // namespace laneway

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "machine/machine.hpp"
+#include "machine/parameters.hpp"
+
+namespace laneway {
+
+/// `assumed`, with latencies and rates of messages scaled to what a few of them take inside the node of rank 0 and
+/// between it and one other: tenths of a second instead of the minutes of `laneway calibrate`, and that much coarser.
+/// The same on all ranks. Collective; no rank may wait for another before it enters.
+[[nodiscard]] Parameters calibrate_quickly(const PrivateComm& comm, const Region& node, Parameters assumed);
+
+}  // namespace laneway

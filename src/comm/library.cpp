@@ -1,0 +1,56 @@
+#include "comm/library.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "core/simulated.hpp"
+#include "core/tell.hpp"
+
+namespace laneway {
+
+namespace {
+
+#ifdef OPEN_MPI
+constexpr std::string_view built_for = "Open MPI";
+constexpr std::array<std::string_view, 3> others = {"MPICH", "Intel(R) MPI", "MVAPICH"};
+#else
+constexpr std::string_view built_for = "MPICH";
+constexpr std::array<std::string_view, 1> others = {"Open MPI"};
+#endif
+
+bool check() {
+  if constexpr (simulated) return true;
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> version{};
+  int length = 0;
+  if (MPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return true;
+  const std::string complaint = complaint_about_library(version.data(), "liblaneway.so");
+  if (complaint.empty()) return true;
+  tell(complaint);
+  // A launcher takes the other ranks down when the first has gone: each says it.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::_Exit(EXIT_FAILURE);
+}
+
+}  // namespace
+
+std::string complaint_about_library(std::string_view version, const std::string& file) {
+  const std::string_view line = version.substr(0, version.find('\n'));
+  // Descendants have names of their own; one that is unknown gets the benefit of the doubt.
+  const bool is_other = std::any_of(others.begin(), others.end(),
+                                    [&](std::string_view other) { return line.find(other) != std::string_view::npos; });
+  if (!is_other) return {};
+  return "this " + file + " was built for " + std::string(built_for) +
+         ", but the program uses another MPI library: " + std::string(line);
+}
+
+void require_own_library() {
+  static const bool is_own = check();
+  static_cast<void>(is_own);
+}
+
+}  // namespace laneway

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "arguments/operations.hpp"
+#include "choose/planning.hpp"
+#include "operate/nonblocking.hpp"
+
+namespace laneway {
+
+/// An operation whose edges differ in size, on a communicator with the hint lnw_fixed_counts: the plan of one call
+/// serves all later ones with datatypes of the same sizes, from and to any buffers.
+class FixedOperation {
+ public:
+  enum class Choice : std::uint8_t {
+    by_hints,  ///< as for persistent operations
+    to_try  ///< where hints name no strategy, one that relays rather than `direct`, unless that is expected to be far
+            ///< slower
+  };
+
+  /// Collective: agrees and plans as persistent operations do, for buffers in the kinds of memory that those of the
+  /// first call are in. If the arguments of any rank are bad, all ranks throw.
+  FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments, Buffers buffers,
+                 Choice choice, Phases phases);
+
+  /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
+  void check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const;
+
+  /// Exchanges start in the order of the calls.
+  [[nodiscard]] std::unique_ptr<NonblockingExchange> start(Buffers buffers, Helper helper) const;
+
+  [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+  /// Whether each edge is one message.
+  [[nodiscard]] bool is_direct() const { return reasons_.strategy == "direct"; }
+  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  [[nodiscard]] const std::shared_ptr<StartOrder>& order() const { return order_; }
+
+ private:
+  KnownArguments arguments_;
+  RankPattern pattern_;
+  std::shared_ptr<const Plan> plan_;
+  Reasons reasons_;
+  DeviceUse device_use_;
+  std::shared_ptr<StartOrder> order_;
+  std::shared_ptr<BoundPlan> bound_;  // null if each edge is a message that needs no help
+};
+
+/// That of a call, made in the first one. Blocking and nonblocking ones have the same if both may relay.
+[[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const FixedKey& key,
+                                              const ArgumentLists& arguments, Buffers buffers,
+                                              FixedOperation::Choice choice = FixedOperation::Choice::by_hints,
+                                              Phases phases = Phases::one);
+
+}  // namespace laneway

@@ -1,0 +1,113 @@
+#include "operate/nonblocking.hpp"
+
+#include <algorithm>
+
+#include "carriers/messages/p2p.hpp"
+
+namespace laneway {
+
+namespace {
+
+struct KeptOrder final : Attachment {
+  std::shared_ptr<StartOrder> order;
+};
+
+}  // namespace
+
+const std::shared_ptr<StartOrder>& start_order(Communicator& communicator) {
+  std::shared_ptr<StartOrder>& order = communicator.attachment<KeptOrder>().order;
+  if (!order || order->comm() != communicator.nonblocking_comm())
+    order = std::make_shared<StartOrder>(communicator.nonblocking_comm(), communicator.nonblocking_tag());
+  return order;
+}
+
+Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
+  const auto known = std::find_if(bindings_.begin(), bindings_.end(), [&](const Binding& binding) {
+    return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
+  });
+  const BufferMemory where = glance_at(buffers, *plan_, device_use_);
+  const bool usable = known != bindings_.end() && !known->executor->uses_device() && !where.on_device().any();
+  if (known != bindings_.end())
+    std::rotate(bindings_.begin(), known, known + 1);
+  else if (bindings_.size() < most_)
+    bindings_.emplace(bindings_.begin());
+  else
+    std::rotate(bindings_.begin(), bindings_.end() - 1, bindings_.end());
+  Binding& binding = bindings_.front();
+  if (!usable) {
+    binding.executor.reset();
+    binding.executor = std::make_unique<Executor>(plan_, buffers, where, transport, memory_);
+    binding.buffers = buffers;
+  }
+  return *binding.executor;
+}
+
+NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
+                                         Buffers buffers, const BufferMemory& where,
+                                         std::shared_ptr<MessageElements> elements, Helper helper)
+    : order_(std::move(order)),
+      ticket_(order_->take_ticket()),
+      plan_(std::move(plan)),
+      elements_(std::move(elements)),
+      buffers_(buffers),
+      where_(where) {
+  begin(helper);
+}
+
+NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
+                                         Buffers buffers, Helper helper)
+    : order_(std::move(order)), ticket_(order_->take_ticket()), bound_(std::move(bound)), buffers_(buffers) {
+  begin(helper);
+}
+
+void NonblockingExchange::begin(Helper helper) {
+  if (order_->is_turn_of(ticket_))
+    start();
+  else if (elements_)
+    elements_->keep_types();
+  // Later exchanges start when this one no longer holds the turn.
+  const bool others_depend = executor_ == nullptr || holds_turn_;
+  if (helper == Helper::thread_for_all || others_depend) employ(helper);
+  if (others_depend || helper == Helper::thread_for_all)
+    activity_.list(*this, progress_by(helper));
+  else if (!executor_->independent())
+    activity_.list(*this, Progress::in_calls);
+  activity_.begin();
+}
+
+void NonblockingExchange::start() {
+  try {
+    P2PTransport transport(order_->comm()->get(), order_->tag(), elements_.get());
+    executor_ =
+        bound_ ? &bound_->bind(buffers_, transport) : &own_.emplace(plan_, buffers_, where_, transport, nullptr);
+    executor_->start();
+  } catch (...) {
+    if (bound_) bound_->forget();
+    order_->end_turn();
+    throw;
+  }
+  holds_turn_ = bound_ || !executor_->starts_all_messages();
+  if (!holds_turn_) order_->end_turn();
+}
+
+bool NonblockingExchange::progress() {
+  if (executor_ == nullptr) {
+    if (!order_->is_turn_of(ticket_)) return false;
+    start();
+  }
+  bool complete = true;  // also if it fails
+  const auto end_turn = [&] {
+    if (complete && std::exchange(holds_turn_, false)) order_->end_turn();
+  };
+  try {
+    complete = executor_->progress();
+  } catch (...) {
+    if (bound_) bound_->forget();
+    end_turn();
+    throw;
+  }
+  end_turn();
+  return complete;
+}
+
+}  // namespace laneway

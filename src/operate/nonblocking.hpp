@@ -1,0 +1,110 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "carriers/elements.hpp"
+#include "choose/device_support.hpp"
+#include "comm/background.hpp"
+#include "comm/communicator.hpp"
+#include "exec/progress.hpp"
+
+namespace laneway {
+
+/// The nonblocking exchanges of one topology share their tags, so their messages must start in the order of the calls,
+/// which is the same on all ranks. Each takes a ticket in its call, and starts when it is its turn and the private
+/// communicator is ready.
+class StartOrder {
+ public:
+  StartOrder(std::shared_ptr<PrivateComm> comm, int tag) : comm_(std::move(comm)), tag_(tag) {}
+
+  [[nodiscard]] std::int64_t take_ticket() { return next_++; }
+  [[nodiscard]] bool is_turn_of(std::int64_t ticket) const {
+    return turn_.load(std::memory_order_acquire) == ticket && comm_->ready();
+  }
+  void end_turn() { turn_.fetch_add(1, std::memory_order_release); }
+
+  [[nodiscard]] const std::shared_ptr<PrivateComm>& comm() const { return comm_; }
+  [[nodiscard]] int tag() const { return tag_; }
+
+ private:
+  std::shared_ptr<PrivateComm> comm_;
+  int tag_;
+  std::int64_t next_ = 0;
+  std::atomic<std::int64_t> turn_{0};
+};
+
+/// That of a communicator's nonblocking operations.
+[[nodiscard]] const std::shared_ptr<StartOrder>& start_order(Communicator& communicator);
+
+/// A plan that is bound to many buffers, one after another. Bindings are kept, since programs come back to the same
+/// buffers; they are addresses only, so it does not matter what becomes of these. One exchange at a time.
+class BoundPlan {
+ public:
+  static constexpr std::size_t most_bindings = 8;
+
+  /// Keeps `bindings` of them, at least 1.
+  BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, const DeviceUse& device_use,
+            std::size_t bindings = most_bindings)
+      : plan_(std::move(plan)), memory_(std::move(memory)), device_use_(device_use), most_(bindings) {}
+
+  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  /// Valid until the next call.
+  [[nodiscard]] Executor& bind(Buffers buffers, Transport& transport);
+  /// After a failure.
+  void forget() { bindings_.clear(); }
+
+ private:
+  struct Binding {
+    Buffers buffers;
+    std::unique_ptr<Executor> executor;
+  };
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<NodeMemory> memory_;
+  DeviceUse device_use_;
+  std::size_t most_;
+  std::vector<Binding> bindings_;  // the last used one first
+};
+
+/// An exchange that runs once. Started where it is made, unless its turn comes later.
+class NonblockingExchange final : public Progressive {
+ public:
+  /// `elements`: of a plan of datatypes; otherwise null.
+  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
+                      const BufferMemory& where, std::shared_ptr<MessageElements> elements = nullptr,
+                      Helper helper = Helper::none);
+  /// Exchanges of a bound plan come one after another.
+  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
+                      Helper helper = Helper::none);
+
+  /// Until test or wait has found it complete, or failed.
+  [[nodiscard]] bool active() const { return activity_.active(); }
+  [[nodiscard]] bool test() { return activity_.test(executor()); }
+  [[nodiscard]] bool done() { return activity_.done(executor()); }
+  void wait() { activity_.wait(executor()); }
+
+  bool progress() override;
+
+ private:
+  void begin(Helper helper);
+  void start();
+  [[nodiscard]] Executor* executor() { return executor_; }
+
+  std::shared_ptr<StartOrder> order_;
+  std::int64_t ticket_;
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<MessageElements> elements_;  // or null
+  std::shared_ptr<BoundPlan> bound_;           // or null
+  Buffers buffers_;
+  BufferMemory where_;  // of a plan that is not bound
+  std::optional<Executor> own_;
+  Executor* executor_ = nullptr;  // once started
+  bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use
+  Activity activity_;             // in the list where completion needs more than MPI's progress
+};
+
+}  // namespace laneway

@@ -1,0 +1,322 @@
+#include "operate/request.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "carriers/messages/p2p.hpp"
+#include "choose/costs.hpp"
+#include "choose/path_choice.hpp"
+#include "choose/planning.hpp"
+#include "choose/share_memory.hpp"
+#include "choose/tuning.hpp"
+#include "comm/background.hpp"
+#include "core/error.hpp"
+#include "operate/fixed_operation.hpp"
+#include "operate/kept_plans.hpp"
+#include "operate/routes.hpp"
+#include "operate/typed_plan.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// A plan for one exchange, and the name of its strategy.
+struct Chosen {
+  std::shared_ptr<const Plan> plan;
+  std::string strategy = "direct";
+  std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters
+  std::shared_ptr<const TypedPattern> typed = {};  ///< then
+};
+
+Describe described_by(const DescribeTypes& types) {
+  return [&types](const Topology& topology) { return describe(types(topology)); };
+}
+
+/// Null if the operation is not under the promise of fixed counts.
+FixedOperation* find_fixed(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
+                           Buffers buffers, Phases phases) {
+  if (!plans_of_calls(communicator).fixed_counts) return nullptr;
+  const Sizes sizes = sizes_of();
+  if (sizes.uniform) return nullptr;
+  FixedOperation& found = fixed_operation(communicator, describe, sizes.key, sizes.arguments, buffers,
+                                          FixedOperation::Choice::by_hints, phases);
+  check_buffers(buffers.send, buffers.receive);
+  found.check(communicator, describe, sizes.arguments);
+  return &found;
+}
+
+/// What a call that has agreed on nothing may use.
+Chosen choose_plan(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of, Buffers buffers,
+                   Phases phases) {
+  TypedPattern typed = types(communicator.topology());
+  const PlansOfCalls& has = plans_of_calls(communicator);
+  if (has.routes && (phases == Phases::one || has.split_phases_relay)) {
+    const Sizes sizes = sizes_of();
+    const std::vector<TypedEdge>& edges = typed.out.empty() ? typed.in : typed.out;
+    if (sizes.uniform) {
+      const std::int64_t bytes = edges.empty() ? sizes.bytes : edges.front().bytes();
+      const RankPattern pattern = describe(typed);
+      if (phases == Phases::one) has.routes->prepare(communicator, *sizes.uniform, pattern, bytes);
+      const Routes::Routed routed = has.routes->plan(*sizes.uniform, pattern, bytes);
+      if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
+    }
+  }
+  if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers)) {
+    Chosen chosen{.plan = std::move(planned->plan), .elements = std::move(planned->elements)};
+    if (chosen.elements) chosen.typed = std::make_shared<const TypedPattern>(std::move(typed));
+    return chosen;
+  }
+  return {.plan = std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(typed)))};
+}
+
+}  // namespace
+
+namespace {
+
+constexpr const char* relays_nothing =
+    "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
+    "for "
+    "a thread; lnw_progress=wait lets relays progress in calls of this library";
+
+/// For calls that agree on nothing.
+DeviceUse device_use(Communicator& communicator) {
+  return DeviceUse{communicator.call_hints().path == MemoryPath::device_aware};
+}
+
+/// That of an earlier call with the same arguments, or a new one, which is kept.
+std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const DescribeTypes& types,
+                                    const SizesOf& sizes_of, const ArgumentLists& arguments, Buffers buffers,
+                                    Phases phases) {
+  KeptPlans& kept = communicator.attachment<KeptPlans>();
+  const std::shared_ptr<Routes>& routes = plans_of_calls(communicator).routes;
+  const auto key = [&] { return CallKey{arguments, phases == Phases::one, routes ? routes->version() : 0, &comm}; };
+  if (std::shared_ptr<KeptPlan> known = kept.find(key())) {
+    check_buffers(buffers.send, buffers.receive);
+    return known;
+  }
+  Chosen chosen = choose_plan(communicator, types, sizes_of, buffers, phases);
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator),
+                                         std::move(chosen.elements), std::move(chosen.typed));
+  // Plans of datatypes are for buffers in the host's memory.
+  if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
+  return plan;
+}
+
+/// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
+void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
+  try {
+    Executor& executor = bound.bind(buffers, transport);
+    Activity activity;
+    if (!executor.independent()) activity.list(executor, Progress::in_calls);
+    executor.start();
+    activity.begin();
+    activity.wait(&executor);
+  } catch (...) {
+    bound.forget();
+    throw;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
+                                       std::optional<Buffers> buffers) {
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  return together(*priv, [&] { return make(communicator, *priv, info, describe, buffers); });
+}
+
+std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info,
+                                       const Describe& describe, std::optional<Buffers> buffers) {
+  Agreed agreed = agree_on(communicator, priv, info, describe, buffers);
+  Planned planned = make_plan_on_best_path(communicator, priv, agreed);
+  std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
+                                               std::move(planned.plan), std::move(planned.reasons),
+                                               std::move(agreed.regions.front())));
+  request->device_use_ = device_use(agreed);
+  request->helper_ = find_helper(agreed.hints.progress);
+  if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
+  if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
+  request->stream_ = agreed.hints.stream;
+  tell_reasons(request->reasons_, priv.rank());
+  request->memory_ = std::move(planned.memory);
+  if (request->memory_) request->arena_ = request->memory_->arena.get();
+  // Buffers that the operation does not touch need not be given later.
+  const auto touches = [](const std::vector<Edge>& edges) {
+    return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
+  };
+  if (!buffers && !touches(agreed.pattern.out) && !touches(agreed.pattern.in)) buffers = Buffers{};
+  std::exception_ptr failure;
+  try {
+    if (buffers) request->set_buffers(*buffers);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (agreed.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
+    (void)largest(priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    if (request->exchange_) request->exchange_->open_lent();
+  }
+  if (failure) std::rethrow_exception(failure);
+  return request;
+}
+
+std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const DescribeTypes& types,
+                                                   const SizesOf& sizes_of, const ArgumentLists& arguments,
+                                                   Buffers buffers) {
+  const Describe describe = described_by(types);
+  const Helper helper = find_helper(communicator.call_hints().progress);
+  if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers, Phases::split)) {
+    std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
+                                                 fixed->order()->tag(), fixed->plan(), fixed->reasons(), {}));
+    request->nonblocking_ = fixed->start(buffers, helper);
+    return request;
+  }
+  const std::shared_ptr<StartOrder>& order = start_order(communicator);
+  const std::shared_ptr<KeptPlan> kept =
+      find_plan(communicator, *order->comm(), types, sizes_of, arguments, buffers, Phases::split);
+  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), kept->plan(),
+                                               Reasons{.strategy = kept->strategy()}, Region{}));
+  request->typed_ = kept->typed();
+  request->nonblocking_ = std::make_unique<NonblockingExchange>(
+      order, request->plan_, buffers, laneway::glance_at(buffers, *request->plan_, device_use(communicator)),
+      kept->elements(), helper);
+  return request;
+}
+
+Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
+                 std::shared_ptr<const Plan> plan, Reasons reasons, Region node)
+    : comm_(std::move(comm)),
+      error_handler_(std::move(handler)),
+      tag_(tag),
+      plan_(std::move(plan)),
+      reasons_(std::move(reasons)),
+      node_(std::move(node)) {}
+
+void Request::set_buffers(Buffers buffers) {
+  P2PTransport transport(comm_->get(), tag_);
+  const BufferMemory where = with_use(look_at(buffers, extents_of(*plan_)), device_use_);
+  auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_by(helper_), memory_);
+  const bool needs_nobody = exchange->executor().starts_all_messages();
+  if (!needs_nobody) employ(helper_);
+  reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
+  if (stream_) exchange->set_stream(stream_);
+  exchange_ = std::move(exchange);
+}
+
+void Request::set_stream(std::optional<lnw_device_stream> stream) {
+  if (exchange_) exchange_->set_stream(stream);
+  stream_ = stream;
+}
+
+namespace {
+
+/// Gives shared staging memory back as soon as the request is inactive, also if it fails.
+class Release {
+ public:
+  Release(const Request& request, StagingArena& arena) : request_(request), arena_(arena) {}
+  ~Release() {
+    if (!request_.active()) arena_.release(&request_);
+  }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+
+ private:
+  const Request& request_;
+  StagingArena& arena_;
+};
+
+}  // namespace
+
+void Request::fail() noexcept {
+  if (exchange_->active()) return;
+  exchange_.reset();
+  failed_ = true;
+}
+
+void Request::start_sharing() {
+  require(arena_->claim(this), ErrorKind::request,
+          "request shares its staging memory (lnw_shared_staging) with one that is active");
+  const Release release(*this, *arena_);
+  run([&] { exchange_->start(); });
+}
+
+bool Request::claim() {
+  if (claimed_ || !exchange_ || exchange_->active()) return false;
+  if (arena_ != nullptr && !arena_->claim(this)) return false;
+  claimed_ = true;
+  return true;
+}
+
+void Request::unclaim() {
+  claimed_ = false;
+  if (arena_ != nullptr) arena_->release(this);
+}
+
+void Request::start_claimed() {
+  claimed_ = false;
+  if (arena_ == nullptr) return run([&] { exchange_->start(); });
+  const Release release(*this, *arena_);
+  run([&] { exchange_->start(); });
+}
+
+bool Request::test_sharing() {
+  const Release release(*this, *arena_);
+  return !exchange_ || run([&] { return exchange_->test(); });
+}
+
+void Request::wait_sharing() {
+  const Release release(*this, *arena_);
+  if (exchange_) run([&] { exchange_->wait(); });
+}
+
+Statistics Request::statistics() const {
+  Statistics total;
+  const Plan& plan = this->plan();
+  total.staging_bytes = plan.staging_bytes + plan.shadow_bytes;
+  if (arena_ != nullptr) total.arena_bytes = arena_->bytes();
+  total.window_bytes = plan.window_bytes;
+  total.metadata_bytes = static_cast<std::int64_t>(sizeof *this) + metadata_bytes(plan);
+  if (memory_)
+    total.metadata_bytes +=
+        static_cast<std::int64_t>(sizeof *memory_ + memory_->peers.size() * sizeof *memory_->peers.begin());
+  if (exchange_) total.metadata_bytes += exchange_->executor().metadata_bytes();
+  for (const Step& step : plan.steps) {
+    for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
+    if (!sends(step.kind) || step.span.bytes == 0) continue;
+    ++total.messages;
+    total.bytes += step.span.bytes;
+    if (std::binary_search(node_.members.begin(), node_.members.end(), step.peer)) continue;
+    ++total.net_messages;
+    total.net_bytes += step.span.bytes;
+  }
+  return total;
+}
+
+void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
+                  const ArgumentLists& arguments, Buffers buffers) {
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  if (const FixedOperation* const fixed = find_fixed(communicator, described_by(types), sizes_of, buffers, Phases::one))
+    return fixed->start(buffers, Helper::none)->wait();
+  const std::shared_ptr<KeptPlan> kept =
+      find_plan(communicator, *priv, types, sizes_of, arguments, buffers, Phases::one);
+  P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
+  KeptPlan::Claim claim(*kept);
+  if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
+  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
+  Exchange exchange(kept->plan(), buffers, where, transport, Progress::in_calls, nullptr);
+  exchange.start();
+  exchange.wait();
+}
+
+const Plan& Request::plan() const {
+  if (exchange_) return exchange_->executor().plan();
+  if (!typed_) return *plan_;
+  if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
+  return *plan_as_bytes_;
+}
+
+}  // namespace laneway

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arguments/operations.hpp"
+#include "choose/planning.hpp"
+#include "choose/reasons.hpp"
+#include "comm/background.hpp"
+#include "comm/communicator.hpp"
+#include "core/inline_function.hpp"
+#include "exec/progress.hpp"
+#include "operate/nonblocking.hpp"
+#include "pattern/pattern.hpp"
+#include "setup/route.hpp"
+
+namespace laneway {
+
+/// What an operation moves, as far as all ranks know it without talking.
+struct Sizes {
+  std::optional<Uniform> uniform;  ///< if all edges have one size
+  std::int64_t bytes = 0;          ///< that size, by the send side's arguments
+  FixedKey key{};                  ///< otherwise: which operation, and the size of what is sent
+  ArgumentLists arguments;         ///< this rank's
+};
+using SizesOf = InlineFunction<Sizes(), 192>;
+
+struct Statistics {
+  std::int64_t messages = 0;
+  std::int64_t bytes = 0;
+  std::int64_t net_messages = 0;
+  std::int64_t net_bytes = 0;
+  std::int64_t copied_bytes = 0;
+  std::int64_t staging_bytes = 0;
+  std::int64_t arena_bytes = 0;
+  std::int64_t window_bytes = 0;
+  std::int64_t metadata_bytes = 0;
+};
+
+/// A neighborhood operation: a plan bound to buffers on a private communicator. Persistent, or nonblocking and then
+/// active from the beginning and to be freed when complete.
+class Request {
+ public:
+  /// Collective: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must follow). If the
+  /// arguments of any rank are bad, all ranks throw.
+  static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Describe& describe,
+                                       std::optional<Buffers> buffers);
+  /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
+  static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const DescribeTypes& types,
+                                                   const SizesOf& sizes_of, const ArgumentLists& arguments,
+                                                   Buffers buffers);
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  [[nodiscard]] bool nonblocking() const { return nonblocking_ != nullptr; }
+  /// Must be startable.
+  void start() {
+    if (arena_ != nullptr) return start_sharing();
+    run([&] { exchange_->start(); });
+  }
+  /// Makes the request, if it is startable, the caller's: nobody else claims it, or memory that it shares, until it has
+  /// been started or given back.
+  [[nodiscard]] bool claim();
+  void unclaim();
+  void start_claimed();
+  /// True, and inactive, when complete.
+  [[nodiscard]] bool test() {
+    if (arena_ != nullptr) return test_sharing();
+    return exchange_ ? run([&] { return exchange_->test(); }) : !nonblocking_ || nonblocking_->test();
+  }
+  /// As test, but a complete request stays active.
+  [[nodiscard]] bool done() {
+    return exchange_ ? run([&] { return exchange_->done(); }) : !nonblocking_ || nonblocking_->done();
+  }
+  void wait() {
+    if (arena_ != nullptr) return wait_sharing();
+    if (exchange_) return run([&] { exchange_->wait(); });
+    if (nonblocking_) nonblocking_->wait();
+  }
+  [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active(); }
+  /// Bound, and neither active itself nor kept from that by a request with which it shares staging memory.
+  [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active() && !is_blocked(); }
+  [[nodiscard]] bool is_blocked() const { return arena_ != nullptr && arena_->claimed(); }
+  [[nodiscard]] bool shares_staging_with(const Request& other) const { return arena_ && arena_ == other.arena_; }
+  [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
+  /// An exchange has failed. It is no longer bound, and never will be: messages of that exchange may be under way.
+  [[nodiscard]] bool failed() const { return failed_; }
+  void set_buffers(Buffers buffers);
+  /// For all exchanges from now on; none: without a stream again. Must be inactive.
+  void set_stream(std::optional<lnw_device_stream> stream);
+
+  [[nodiscard]] Rank rank() const { return comm_->rank(); }
+  [[nodiscard]] const std::string& strategy() const { return reasons_.strategy; }
+  [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+  /// As it is run with the buffers that it has now; where MPI gathers and scatters, as if this library did.
+  [[nodiscard]] const Plan& plan() const;
+  [[nodiscard]] Statistics statistics() const;
+
+  /// Calls the error handler of the user's communicator or, once that is gone, the one it had when the request was
+  /// made.
+  void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
+
+ private:
+  static std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info,
+                                       const Describe& describe, std::optional<Buffers> buffers);
+  Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
+          std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
+  /// Calls `body`, which gives up the exchange where it throws.
+  template <class Body>
+  auto run(Body&& body) -> decltype(body()) {
+    try {
+      return body();
+    } catch (...) {
+      fail();
+      throw;
+    }
+  }
+  void fail() noexcept;
+  void start_sharing();
+  [[nodiscard]] bool test_sharing();
+  void wait_sharing();
+
+  std::shared_ptr<PrivateComm> comm_;
+  std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
+  std::unique_ptr<NonblockingExchange> nonblocking_;
+  std::shared_ptr<const ErrorHandler> error_handler_;
+  int tag_;
+  DeviceUse device_use_;
+  Helper helper_ = Helper::none;
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const TypedPattern> typed_;          // of what MPI gathers and scatters
+  mutable std::unique_ptr<const Plan> plan_as_bytes_;  // of that, once asked for
+  std::shared_ptr<NodeMemory> memory_;
+  StagingArena* arena_ = nullptr;  // of memory_
+  bool claimed_ = false;
+  bool failed_ = false;
+  Reasons reasons_;
+  Region node_;
+  std::optional<lnw_device_stream> stream_;
+};
+
+/// Runs the operation once.
+void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
+                  const ArgumentLists& arguments, Buffers buffers);
+
+}  // namespace laneway

@@ -1,0 +1,285 @@
+#include "passes/through_host.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/ranges.hpp"
+#include "plan/builder.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::int64_t alignment = 64;
+
+std::int64_t rounded_up(std::int64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// What a step reads from the send buffer, in its order.
+RangeList read_by(const Step& step) {
+  RangeList list;
+  if (step.kind == StepKind::send && step.span.buffer == Buffer::send)
+    list.append(Range{step.span.offset, step.span.bytes});
+  if ((step.kind == StepKind::copy || step.kind == StepKind::put) && step.from == Buffer::send)
+    for (const CopyRun& run : step.runs) list.append(Run{run.from, run.bytes, run.from_stride, run.count});
+  return list;
+}
+
+RangeList written_by(const Step& step) {
+  RangeList list;
+  for (const CopyRun& run : step.runs) list.append(Run{run.to, run.bytes, run.to_stride, run.count});
+  return list;
+}
+
+/// The bytes that ranges name more than once.
+RangeSet named_twice(std::vector<Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) { return a.offset < b.offset; });
+  std::vector<Range> twice;
+  std::int64_t end = std::numeric_limits<std::int64_t>::min();
+  for (const Range& range : ranges) {
+    if (range.offset < end) twice.push_back({range.offset, std::min(end, range.end()) - range.offset});
+    end = std::max(end, range.end());
+  }
+  return RangeSet(std::move(twice));
+}
+
+bool is_between_buffers(const Step& step) {
+  return step.kind == StepKind::copy && step.from == Buffer::send && step.to == Buffer::receive;
+}
+
+class ThroughHost {
+ public:
+  ThroughHost(Plan plan, const OnDevice& buffers, Buffer image)
+      : plan_(std::move(plan)), buffers_(buffers), image_(image) {}
+
+  ThroughHost& fetch_sent() {
+    if (!buffers_.send) return *this;
+    find_fetched();
+    std::vector<Step> old = std::exchange(plan_.steps, {});
+    fetch(old);
+    const auto before = static_cast<int>(plan_.steps.size());
+    std::map<std::pair<Rank, int>, int> last_send;  // by peer and channel
+    for (std::size_t s = 0; s < old.size(); ++s) {
+      Step step = std::move(old[s]);
+      for (int& earlier : step.after) earlier += before;
+      if (fetched_[s]) read_image(step);
+      if (step.kind == StepKind::send) {
+        // Chunks of the image may be complete in any order, but the messages of a channel start in that of the plan.
+        const auto [last, first] = last_send.try_emplace({step.peer, step.channel}, -1);
+        if (!first && !plan_.steps[static_cast<std::size_t>(last->second)].after.empty())
+          step.after.push_back(last->second);
+        last->second = static_cast<int>(plan_.steps.size());
+      }
+      add(std::move(step));
+    }
+    return *this;
+  }
+
+  ThroughHost& store_received() {
+    if (!buffers_.receive) return *this;
+    std::vector<int> here;  // step of the plan so far -> its place now
+    for (Step& step : std::exchange(plan_.steps, {})) {
+      for (int& earlier : step.after) earlier = here[static_cast<std::size_t>(earlier)];
+      here.push_back(static_cast<int>(plan_.steps.size()));
+      if (const std::vector<CopyRun> runs = through_shadow(step); !runs.empty()) store(here.back(), runs);
+      add(std::move(step));
+    }
+    flush();
+    for (Step& step : stores_) add(std::move(step));
+    return *this;
+  }
+
+  Plan take() { return std::move(plan_); }
+
+ private:
+  struct Chunk {
+    std::int64_t begin = 0;  // in the image
+    std::int64_t end = 0;
+    int step = -1;
+  };
+
+  /// Which steps read the image rather than the send buffer.
+  void find_fetched() {
+    fetched_.assign(plan_.steps.size(), false);
+    std::vector<Range> all;
+    std::vector<Range> through;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const Step& step = plan_.steps[s];
+      if (is_between_buffers(step) && buffers_.receive) continue;
+      fetched_[s] = (step.kind == StepKind::send && step.span.buffer == Buffer::send) || is_between_buffers(step);
+      read_by(step).for_each([&](Range range) { all.push_back(range); });
+    }
+    const RangeSet twice = named_twice(std::move(all));
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const Step& step = plan_.steps[s];
+      if (is_between_buffers(step) && buffers_.receive) continue;
+      fetched_[s] = fetched_[s] || !intersect(RangeSet(read_by(step)), twice).empty();
+      if (fetched_[s]) read_by(step).for_each([&](Range range) { through.push_back(range); });
+    }
+    block_ = Block(RangeSet(std::move(through)));
+  }
+
+  /// Cuts the image where messages begin and end, and joins what is small.
+  [[nodiscard]] std::vector<Chunk> chunks(const std::vector<Step>& steps) const {
+    std::set<std::int64_t> cuts = {0, block_.bytes()};
+    for (std::size_t s = 0; s < fetched_.size(); ++s) {
+      if (!fetched_[s] || steps[s].kind != StepKind::send) continue;
+      const Range range = *block_.locate(read_by(steps[s])).contiguous();
+      cuts.insert(range.offset);
+      cuts.insert(range.end());
+    }
+    std::vector<Chunk> result;
+    for (auto cut = std::next(cuts.begin()); cut != cuts.end(); ++cut) {
+      const std::int64_t begin = *std::prev(cut);
+      if (!result.empty() && *cut - result.back().begin <= device_copy_bytes)
+        result.back().end = *cut;
+      else
+        result.push_back({begin, *cut, -1});
+    }
+    return result;
+  }
+
+  /// Adds copies into the image, those first that the first messages wait for.
+  void fetch(const std::vector<Step>& steps) {
+    if (block_.bytes() == 0) return;
+    image_begin_ = reserve(image_, block_.bytes());
+    chunks_ = chunks(steps);
+    std::vector<std::vector<CopyRun>> runs(chunks_.size());
+    std::size_t c = 0;
+    std::int64_t at = 0;
+    for (Range range : block_.set().ranges()) {
+      while (range.bytes > 0) {
+        if (at == chunks_[c].end) ++c;
+        const std::int64_t bytes = std::min(range.bytes, chunks_[c].end - at);
+        runs[c].push_back({range.offset, image_begin_ + at, bytes, 0, 0, 1});
+        range = {range.offset + bytes, range.bytes - bytes};
+        at += bytes;
+      }
+    }
+    const auto add_chunk = [&](std::size_t chunk) {
+      if (chunks_[chunk].step >= 0) return;
+      Step copy;
+      copy.kind = StepKind::copy;
+      copy.stage = Stage::gather;
+      copy.from = Buffer::send;
+      copy.to = image_;
+      copy.runs = joined(runs[chunk]);
+      chunks_[chunk].step = add(std::move(copy));
+    };
+    for (std::size_t s = 0; s < fetched_.size(); ++s)
+      if (fetched_[s]) for_each_chunk(block_.locate(read_by(steps[s])), add_chunk);
+  }
+
+  /// Equally spaced runs of one size as one.
+  static std::vector<CopyRun> joined(const std::vector<CopyRun>& runs) {
+    RangeList from;
+    RangeList to;
+    for (const CopyRun& run : runs) {
+      from.append(Range{run.from, run.bytes});
+      to.append(Range{run.to, run.bytes});
+    }
+    return copy_runs(from, to);
+  }
+
+  template <class F>
+  void for_each_chunk(const RangeList& located, F&& f) const {
+    located.for_each([&](Range range) {
+      auto c =
+          static_cast<std::size_t>(std::partition_point(chunks_.begin(), chunks_.end(),
+                                                        [&](const Chunk& chunk) { return chunk.end <= range.offset; }) -
+                                   chunks_.begin());
+      for (; c < chunks_.size() && chunks_[c].begin < range.end(); ++c) f(c);
+    });
+  }
+
+  void read_image(Step& step) {
+    const RangeList located = block_.locate(read_by(step));
+    for_each_chunk(located, [&](std::size_t chunk) { step.after.push_back(chunks_[chunk].step); });
+    RangeList there;
+    there.append(located, image_begin_);
+    if (step.kind == StepKind::send) {
+      const Range range = *there.contiguous();
+      step.span = {image_, range.offset, range.bytes};
+      return;
+    }
+    step.runs = copy_runs(there, written_by(step));
+    step.from = image_;
+  }
+
+  /// Lets a step that only the host can do write the shadow, and returns how that is to be stored.
+  std::vector<CopyRun> through_shadow(Step& step) {
+    if (step.kind == StepKind::receive && step.span.buffer == Buffer::receive && step.span.bytes > 0) {
+      const Range place{step.span.offset, step.span.bytes};
+      step.span = {Buffer::shadow, reserve(Buffer::shadow, place.bytes), place.bytes};
+      return {{step.span.offset, place.offset, place.bytes, 0, 0, 1}};
+    }
+    if (buffers_.send || !is_between_buffers(step)) return {};
+    const RangeList places = written_by(step);
+    const Range shadow{reserve(Buffer::shadow, places.bytes()), places.bytes()};
+    step.runs = copy_runs(read_by(step), {shadow});
+    step.to = Buffer::shadow;
+    return copy_runs({shadow}, places);
+  }
+
+  /// Copies what step `from` has written to the device, together with others if all are small.
+  void store(int from, const std::vector<CopyRun>& runs) {
+    std::int64_t bytes = 0;
+    for (const CopyRun& run : runs) bytes += run.bytes * run.count;
+    if (stored_bytes_ + bytes > device_copy_bytes) flush();
+    stored_bytes_ += bytes;
+    store_.after.push_back(from);
+    store_.runs.insert(store_.runs.end(), runs.begin(), runs.end());
+  }
+
+  void flush() {
+    if (store_.runs.empty()) return;
+    store_.kind = StepKind::copy;
+    store_.stage = Stage::scatter;
+    store_.from = Buffer::shadow;
+    store_.to = Buffer::receive;
+    stores_.push_back(std::exchange(store_, {}));
+    stored_bytes_ = 0;
+  }
+
+  std::int64_t reserve(Buffer buffer, std::int64_t bytes) {
+    std::int64_t& size = buffer == Buffer::staging ? plan_.staging_bytes : plan_.shadow_bytes;
+    return std::exchange(size, size + rounded_up(bytes));
+  }
+
+  int add(Step step) {
+    std::sort(step.after.begin(), step.after.end());
+    step.after.erase(std::unique(step.after.begin(), step.after.end()), step.after.end());
+    plan_.steps.push_back(std::move(step));
+    return static_cast<int>(plan_.steps.size()) - 1;
+  }
+
+  Plan plan_;
+  const OnDevice buffers_;
+  const Buffer image_;
+  std::vector<bool> fetched_;
+  Block block_{RangeSet{}};
+  std::int64_t image_begin_ = 0;
+  std::vector<Chunk> chunks_;
+  Step store_;
+  std::int64_t stored_bytes_ = 0;
+  std::vector<Step> stores_;
+};
+
+}  // namespace
+
+Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image) {
+  LANEWAY_ASSERT(1, image == Buffer::staging || image == Buffer::shadow);
+  return ThroughHost(std::move(plan), buffers, image).fetch_sent().take();
+}
+
+Plan through_host(Plan plan, const OnDevice& buffers) {
+  return ThroughHost(std::move(plan), buffers, Buffer::shadow).fetch_sent().store_received().take();
+}
+
+}  // namespace laneway
