@@ -1,7 +1,6 @@
 // Start, test and wait allocate nothing: counted in this program's and the library's operator new.
 #include <atomic>
 #include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "support.hpp"
@@ -10,21 +9,15 @@ namespace {
 
 std::atomic<long> allocations{0};
 
+bool count_allocation() {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 }  // namespace
 
-#ifndef LANEWAY_TEST_SANITIZED
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-#endif
+#define LANEWAY_TEST_ALLOCATES(bytes) count_allocation()
+#include "own_new.hpp"
 
 namespace laneway::test {
 namespace {

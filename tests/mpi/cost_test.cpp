@@ -7,7 +7,6 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -20,21 +19,17 @@ std::atomic<long> variables_read{0};
 /// Seconds that MPI's clock goes forward each time that it is read.
 std::atomic<double> clock_leap{0};
 
+bool count_allocation() {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 }  // namespace
 
-#ifndef LANEWAY_TEST_SANITIZED
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#define LANEWAY_TEST_ALLOCATES(bytes) count_allocation()
+#include "own_new.hpp"
 
+#ifndef LANEWAY_TEST_SANITIZED
 /// In place of the C library's: counts who asks for variables of this project.
 extern "C" char* getenv(const char* name) noexcept {
   const std::size_t length = std::strlen(name);

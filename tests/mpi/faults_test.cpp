@@ -10,7 +10,6 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <functional>
-#include <new>
 #include <numeric>
 #include <string_view>
 
@@ -52,19 +51,8 @@ bool is_ours(int descriptor) {
 
 }  // namespace
 
-#ifndef LANEWAY_TEST_SANITIZED
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  if (!fails(allocation, "operator new"))
-    if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-#endif
+#define LANEWAY_TEST_ALLOCATES(bytes) (!fails(allocation, "operator new"))
+#include "own_new.hpp"
 
 extern "C" {
 

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
+#include "core/ranges.hpp"
 #include "lanes/strategy.hpp"
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
@@ -24,6 +26,27 @@
 
 /// Seeded random patterns, machines and strategies: the same seed always gives the same case.
 namespace laneway::cases {
+
+/// One for each byte.
+using Offsets = std::vector<std::int64_t>;
+inline Offsets offsets(const RangeList& list) {
+  Offsets result;
+  list.for_each([&](Range range) {
+    for (std::int64_t i = 0; i < range.bytes; ++i) result.push_back(range.offset + i);
+  });
+  return result;
+}
+
+/// The text of what `f` throws; "none" if it throws nothing.
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;

@@ -12,16 +12,9 @@
 namespace laneway {
 namespace {
 
+using cases::offsets;
+using cases::Offsets;
 using cases::Random;
-using Offsets = std::vector<std::int64_t>;  // one for each byte
-
-Offsets offsets(const RangeList& list) {
-  Offsets result;
-  list.for_each([&](Range range) {
-    for (std::int64_t i = 0; i < range.bytes; ++i) result.push_back(range.offset + i);
-  });
-  return result;
-}
 
 TEST(Disjoint, IsNeverSaidWrongly) {
   int said = 0;

@@ -16,15 +16,7 @@
 namespace laneway {
 namespace {
 
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+using cases::error_of;
 
 TEST(Placements, KeepTheLastByteOfTheLastEdge) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -18,34 +17,21 @@
 #include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
 
-// Allocations of the whole test program are counted, except under AddressSanitizer, which brings its own operators.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LANEWAY_COUNT_ALLOCATIONS 0
-#else
-#define LANEWAY_COUNT_ALLOCATIONS 1
-#endif
-
 namespace {
 
 thread_local std::int64_t allocations = 0;
 thread_local std::int64_t allocated_bytes = 0;
 
-}  // namespace
-
-#if LANEWAY_COUNT_ALLOCATIONS
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
+bool count_allocation(std::size_t bytes) {
   ++allocations;
   allocated_bytes += static_cast<std::int64_t>(bytes);
-  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
-  throw std::bad_alloc();
+  return true;
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-#endif
+
+}  // namespace
+
+#define LANEWAY_TEST_ALLOCATES(bytes) count_allocation(bytes)
+#include "own_new.hpp"
 
 namespace laneway {
 namespace {
@@ -137,7 +123,7 @@ Most measure(const std::string& dims, Rank ranks, const Strategy& strategy) {
     const std::chrono::duration<double> verifying = std::chrono::steady_clock::now() - planned;
     std::printf("%d ranks: planned in %.1f s, verified in %.1f s\n", ranks, planning.count(), verifying.count());
   }
-#if LANEWAY_COUNT_ALLOCATIONS
+#ifdef LANEWAY_TEST_OWN_NEW
   const std::vector<std::int64_t> counts = count_allocations(pattern, machine, strategy, most.allocated_bytes);
   most.allocations = *std::max_element(counts.begin(), counts.end());
 #endif
@@ -162,7 +148,7 @@ TEST_P(SetupOf, NothingGrowsWithTheNumberOfRanks) {
                      : cases::effort(1) > 1 ? measure("40x20x20", 16000, *strategy)
                                             : measure("20x20x20", 8000, *strategy);
   EXPECT_EQ(small, large);
-#if LANEWAY_COUNT_ALLOCATIONS
+#ifdef LANEWAY_TEST_OWN_NEW
   EXPECT_GT(small.allocations, 0);
 #else
   std::printf("SKIP: allocations are not counted under sanitizers\n");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cases.hpp"
 #include "core/error.hpp"
 #include "core/wire.hpp"
 #include "machine/machine_file.hpp"
@@ -16,15 +17,7 @@
 namespace laneway {
 namespace {
 
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
+using cases::error_of;
 
 std::string plan_with(const std::string& staging_bytes, const std::string& run) {
   return R"({"rank": 0, "staging_bytes": )" + staging_bytes +
