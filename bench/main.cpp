@@ -7,7 +7,7 @@
 
 #include "commands.hpp"
 #include "core/tell.hpp"
-#include "specs.hpp"
+#include "data/specs.hpp"
 #ifdef LANEWAY_BENCH_MPI
 #include <mpi.h>
 

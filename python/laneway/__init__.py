@@ -1,3 +1,3 @@
-"""Laneway's front end: the command ``laneway`` and the pieces that it is made of."""
+"""Laneway for Python programs. What the project itself measures and tests with is in ``laneway.tools``."""
 
 __version__ = "0.1.0"

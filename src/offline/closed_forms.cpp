@@ -11,7 +11,7 @@ namespace {
 
 constexpr int split_dd_processes = 4;  // section 4.4
 
-constexpr ClosedForm rows[] = {
+constexpr ClosedForm lockhart_forms[] = {
     {"standard, staged", Rule::standard, MemoryPath::staged},
     {"standard, device-aware", Rule::standard, MemoryPath::device_aware},
     {"3-step, staged", Rule::three_step, MemoryPath::staged},
@@ -47,7 +47,7 @@ int host_processes(Rule rule) {
 }  // namespace
 
 std::span<const ClosedForm> closed_forms() {
-  return rows;
+  return lockhart_forms;
 }
 
 ClosedForms::ClosedForms(const Parameters& machine, const NodeShape& node) : machine_(machine), node_(node) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "exchange.hpp"
+#include "data/exchange.hpp"
 #include "offline/random_graphs.hpp"
 
 namespace laneway::bench {

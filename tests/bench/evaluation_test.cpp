@@ -1,4 +1,4 @@
-#include "evaluation.hpp"
+#include "measure/evaluation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "halo_file.hpp"
+#include "data/halo_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

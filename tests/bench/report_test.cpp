@@ -1,4 +1,4 @@
-#include "report.hpp"
+#include "output/report.hpp"
 
 #include <gtest/gtest.h>
 

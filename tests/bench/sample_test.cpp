@@ -1,4 +1,4 @@
-#include "sample.hpp"
+#include "data/sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "specs.hpp"
+#include "data/specs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "traffic.hpp"
+#include "measure/traffic.hpp"
 
 #include <gtest/gtest.h>
 

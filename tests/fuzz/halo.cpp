@@ -2,8 +2,8 @@
 #include <sstream>
 #include <string>
 
+#include "data/halo_file.hpp"
 #include "fuzz.hpp"
-#include "halo_file.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace laneway;

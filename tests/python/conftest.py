@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from laneway.errors import UserError
-from laneway.paths import find_local_tool, find_program
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import find_local_tool, find_program
 
 PROGRAM = r"""
 #include <mpi.h>

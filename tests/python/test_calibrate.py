@@ -11,9 +11,10 @@ import pytest
 from rich.console import Console
 
 from conftest import Command, needs_bench
-from laneway import calibrate, figures
-from laneway.errors import UserError
-from laneway.fits import fit_protocols, fit_terms
+from laneway.tools.draw.calibration import draw_calibration
+from laneway.tools.measure import calibrate
+from laneway.tools.measure.fits import fit_protocols, fit_terms
+from laneway.tools.places.errors import UserError
 
 SIZES = np.array([0, *(1 << k for k in range(22)), *(3 << k for k in range(7, 20))])
 Law = Callable[[float], float]
@@ -168,7 +169,7 @@ def test_parameters_are_found(tmp_path: Path) -> None:
         console.print(calibrate.table_of(calibration, "title"))
     assert "eager, to 8,192 B: 3." in capture.get() and "25 MB/s" in capture.get()
     picture = tmp_path / "picture.png"
-    figures.draw_calibration(calibration, "title", picture)
+    draw_calibration(calibration, "title", picture)
     assert picture.stat().st_size > 1000
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from laneway.paths import root
+from laneway.tools.places.paths import root
 
 _READ = re.compile(r'"(LANEWAY_[A-Z0-9_]+)"')
 _FOLDERS = ("src", "bench", "plugins", "integrations", "simulator", "examples", "fortran", "python")

@@ -14,9 +14,11 @@ import pytest
 import typer.main
 
 from conftest import Command
-from laneway import __version__, cli, environment
-from laneway.errors import UserError
-from laneway.paths import MPIS, find_local_tool, root
+from laneway import __version__
+from laneway.tools import cli
+from laneway.tools.places import environment
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import MPIS, find_local_tool, root
 
 Programs = Callable[[str], str]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Command, needs_bench
-from laneway.hardware import Step, targets_of
-from laneway.results import Record
+from laneway.tools.measure.hardware import Step, targets_of
+from laneway.tools.measure.results import Record
 
 _BYTES = 4 << 20
 

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from laneway import cluster, supervisor
-from laneway.errors import UserError
-from laneway.launch import Job, command_line
-from laneway.paths import find_program, root
-from laneway.places import Cluster, Local, parse_place
+from laneway.tools.places import cluster, supervisor
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.launch import Job, command_line
+from laneway.tools.places.paths import find_program, root
+from laneway.tools.places.places import Cluster, Local, parse_place
 
 
 def test_ranks_default_to_what_the_place_holds() -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from laneway import checks, demo, figures, results
-from laneway.errors import UserError
+from laneway.tools.dev import checks, demo
+from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
+from laneway.tools.measure import results
+from laneway.tools.places.errors import UserError
 
 CTEST = """<?xml version="1.0" encoding="UTF-8"?>
 <testsuite name="x" tests="4" failures="1" disabled="0" skipped="1">
@@ -58,9 +60,9 @@ def test_the_table_shows_every_candidate_once() -> None:
 
 
 def test_pictures_are_written(tmp_path: Path) -> None:
-    bars = [figures.Bar("a", "mpi", 0.02, 0.005), figures.Bar("a", "direct", 0.019), figures.Bar("a", "other", 0.01)]
+    bars = [Bar("a", "mpi", 0.02, 0.005), Bar("a", "direct", 0.019), Bar("a", "other", 0.01)]
     table = [[0, 10, 2e6], [5, 0, 1], [3e4, 1, 0]]
-    matrices = [figures.NodeMatrix("a", name, table) for name in ("direct", "three_step")]
-    made = figures.draw_times(bars, "title", tmp_path / "times") + figures.draw_matrices(matrices, tmp_path / "m")
+    matrices = [NodeMatrix("a", name, table) for name in ("direct", "three_step")]
+    made = draw_times(bars, "title", tmp_path / "times") + draw_matrices(matrices, tmp_path / "m")
     assert [path.name for path in made] == ["times.png", "times.svg", "m.png", "m.svg"]
     assert all(path.stat().st_size > 1000 for path in made)

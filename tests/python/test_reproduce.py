@@ -2,14 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from laneway import flows, machines, points, reproduce
-from laneway.errors import UserError
-from laneway.paths import find_local_tool
-from laneway.places import Simulated
-from laneway.points import Point
-from laneway.reproduce import Case, Pair, order, pairs_of
-from laneway.results import Record
-from laneway.simulation import Platform
+from laneway.tools.measure.results import Record
+from laneway.tools.papers import flows, points, reproduce
+from laneway.tools.papers.points import Point
+from laneway.tools.papers.reproduce import Case, Pair, order, pairs_of
+from laneway.tools.places import machines
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import find_local_tool
+from laneway.tools.places.places import Simulated
+from laneway.tools.places.simulation import Platform
 
 
 def test_unknown_figures_are_refused(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from laneway import points, scale
-from laneway.errors import UserError
-from laneway.paths import find_local_tool
-from laneway.points import Plans
-from laneway.results import Record
-from laneway.scale import PATTERNS, Case, Found
+from laneway.tools.measure.results import Record
+from laneway.tools.papers import points, scale
+from laneway.tools.papers.points import Plans
+from laneway.tools.papers.scale import PATTERNS, Case, Found
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import find_local_tool
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from laneway import validate
-from laneway.errors import UserError
-from laneway.validate import Case, Score
+from laneway.tools.draw.predictions import draw_predictions
+from laneway.tools.measure import validate
+from laneway.tools.measure.validate import Case, Score
+from laneway.tools.places.errors import UserError
 
 
 def case(measured, predicted, chosen="direct", mpi=1.0, auto=1.0, init=None):
@@ -76,10 +77,12 @@ def records():
     ]
 
 
-def test_report_writes_picture_and_numbers(tmp_path):
+def test_report_writes_numbers_and_a_picture_shows_them(tmp_path):
     text = io.StringIO()
-    score = validate.report(records(), tmp_path / "v.svg", Console(file=text, width=120))
+    cases = validate.cases_of(records())
+    score = validate.report(cases, tmp_path / "v.csv", Console(file=text, width=120))
     assert score.cases == 1 and score.regret_max == 1.0 and score.slower_than_mpi == 0
+    draw_predictions(cases, tmp_path / "v.svg")
     assert (tmp_path / "v.svg").stat().st_size > 0
     lines = (tmp_path / "v.csv").read_text().splitlines()
     assert lines[0].startswith("exchange,strategy,measured_s,predicted_s,chosen")
@@ -94,9 +97,9 @@ def test_wrong_results_are_refused():
         validate.cases_of(bad)
 
 
-def test_nothing_to_report(tmp_path):
+def test_nothing_to_report():
     with pytest.raises(UserError, match="no exchange"):
-        validate.report(records()[:3], tmp_path / "v.svg")
+        validate.cases_of(records()[:3])
 
 
 def test_enough_cases_and_seeds_differ():

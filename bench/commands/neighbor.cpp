@@ -1,0 +1,47 @@
+#include <cstdlib>
+#include <memory>
+
+#include "commands.hpp"
+#include "data/device_buffers.hpp"
+#include "data/workloads.hpp"
+#include "measure/compare.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+struct Options {
+  WorkloadOptions workloads{.patterns = {"stencil"}, .bytes = {1024}};
+  CompareOptions compare;
+  MemoryOptions memory;
+};
+
+int neighbor(const Run& run, const Options& options) {
+  static_cast<void>(options.compare.candidates());
+  const std::optional<double> goodput = find_goodput(run, options.compare);
+  const bool good = for_each_workload(run, options.workloads, [&](Workload workload, Task task) {
+    const std::unique_ptr<DeviceBuffers> on_device = make_device_buffers(run, task.buffers, options.memory);
+    task.on_device = on_device.get();
+    workload.memory = options.memory.memory;
+    task.path = workload.path = options.memory.path;
+    return publish(run, compare(run, "neighbor", workload, task, options.compare, goodput), options.compare);
+  });
+  return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+void add_neighbor(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("neighbor", "Neighborhood collectives: this library against others");
+  add_options(*command, options->workloads);
+  add_options(*command, options->compare);
+  add_options(*command, options->memory);
+  command->callback([options, &action] {
+    action = [options] {
+      return with_mpi(options->compare.machine, [&](const Run& run) { return neighbor(run, *options); });
+    };
+  });
+}
+
+}  // namespace laneway::bench

@@ -1,0 +1,371 @@
+"""The command ``laneway``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from laneway import __version__
+from laneway.tools.dev import build as building
+from laneway.tools.dev import checks
+from laneway.tools.dev import lint as linting
+from laneway.tools.measure import linkcheck
+from laneway.tools.places import environment, launch, machines, simulation
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
+from laneway.tools.places.places import parse_place
+from laneway.tools.places.processes import Terminated, install_signal_handlers
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, run, measure, test and show Laneway.")
+cluster_app = typer.Typer(no_args_is_help=True, help="The emulated cluster itself.")
+app.add_typer(cluster_app, name="cluster")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"laneway {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _laneway(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="the version, and nothing else")
+    ] = False,
+) -> None:
+    """Build, run, measure, test and show Laneway."""
+
+
+On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
+Ranks = Annotated[Optional[int], typer.Option("-n", help="ranks; default: as many as WHERE holds")]
+Mpi = Annotated[str, typer.Option("--mpi", help="openmpi or mpich")]
+Variables = Annotated[Optional[list[str]], typer.Option("-x", metavar="VAR=VALUE", help="set a variable in every rank")]
+Timeout = Annotated[Optional[float], typer.Option("--timeout", metavar="S", help="end the program after S seconds")]
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+_PASS_ALL_ON = {**_PASS_ON, "help_option_names": []}
+
+
+def _variables(given: list[str] | None) -> dict[str, str]:
+    pairs = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise UserError(f"-x {text}: expected VAR=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _warn(variables: list[str] | None) -> None:
+    complaint = environment.complaint([*os.environ, *_variables(variables)])
+    if complaint:
+        print(f"laneway: {complaint}", file=sys.stderr)
+
+
+def _run(
+    command: list[str],
+    on: str,
+    ranks: int | None,
+    mpi: str,
+    variables: list[str] | None,
+    timeout: float | None,
+    preload: bool = False,
+) -> None:
+    job = launch.Job(command, parse_place(on), ranks, mpi, _variables(variables), timeout, preload)
+    raise typer.Exit(launch.run(job))
+
+
+def _run_here(context: typer.Context, subcommand: str, presets: Sequence[str] = ANY_BUILD) -> None:
+    """One process of laneway-bench, without an MPI launcher."""
+    try:
+        tool = find_local_tool("laneway-bench", presets)
+    except UserError:
+        if "--help" not in context.args:
+            raise
+        print(context.get_help())
+        raise typer.Exit() from None
+    raise typer.Exit(subprocess.run([tool, subcommand, *context.args]).returncode)
+
+
+@app.command(context_settings=_PASS_ON)
+def run(
+    context: typer.Context,
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    timeout: Timeout = None,
+    preload: Annotated[
+        bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/preload.md")
+    ] = False,
+) -> None:
+    """Start an MPI program: laneway run -n 16 --on cluster:4x4@200mbit -- PROGRAM ARGS"""
+    # A program that uses the library hears it from there.
+    hears = preload or on.startswith("sim:") or not context.args
+    if not hears and "liblaneway" not in linked_libraries(find_program(context.args[0], mpi)):
+        _warn(variables)
+    _run(list(context.args), on, ranks, mpi, variables, timeout, preload)
+
+
+@app.command(context_settings=_PASS_ON)
+def bench(
+    context: typer.Context,
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    timeout: Timeout = None,
+) -> None:
+    """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
+
+    Exchanges: neighbor, spmv, spmm, amg, overlap. The machine: link, copy, device, calibrate. Without MPI: explain,
+    predict, model, halos, strategies, hints. laneway bench neighbor --help says more of one.
+    """
+    if ranks is None and on == "local":
+        ranks = max(2, os.cpu_count() or 1)  # one rank has nobody to talk to
+    _run(["laneway-bench", *context.args], on, ranks, mpi, variables, timeout)
+
+
+@app.command(context_settings=_PASS_ALL_ON)
+def explain(context: typer.Context) -> None:
+    """Lanes, messages and plans of a strategy, without MPI: laneway explain --pattern … --machine … --ranks …"""
+    _run_here(context, "explain")
+
+
+@app.command(context_settings=_PASS_ALL_ON)
+def strategies(context: typer.Context) -> None:
+    """What strategies there are, what they fit and where they are from; --json for programs."""
+    _run_here(context, "strategies")
+
+
+@app.command(context_settings=_PASS_ALL_ON)
+def hints(context: typer.Context) -> None:
+    """Every hint and environment variable: what it means, its values and default; --json for programs."""
+    _run_here(context, "hints", MPIS)
+
+
+@app.command("machines")
+def list_machines() -> None:
+    """The machine files that come with Laneway, by the names that --parameters and lnw_parameters take."""
+    for name, provenance in machines.provenances().items():
+        print(f"{name}\n  {provenance}")
+
+
+@app.command()
+def model(
+    paper: Annotated[str, typer.Option("--paper", help="whose figure: lassen is Figure 4.3 of Lockhart et al.")],
+    duplicates: Annotated[
+        float, typer.Option("--duplicates", help="share of the bytes that aggregating strategies need not send")
+    ] = 0.0,
+    output: Annotated[
+        Optional[Path], typer.Option("--output", help="the picture; default: model-PAPER.svg, here")
+    ] = None,
+) -> None:
+    """Draw a paper's closed-form models, and compare their winners with those that the paper states."""
+    from laneway.tools.papers import closed_forms
+
+    closed_forms.run(paper, duplicates, output or Path(f"model-{paper}.svg"))
+
+
+@app.command()
+def calibrate(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the parameter file, .toml")],
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    timeout: Timeout = None,
+    quick: Annotated[bool, typer.Option("--quick", help="fewer sizes and samples")] = False,
+    plot: Annotated[
+        Optional[Path], typer.Option("--plot", metavar="FILE", help="data and fits; default: beside the output, .png")
+    ] = None,
+    keep_raw: Annotated[Optional[Path], typer.Option("--keep-raw", metavar="FILE", help="keep the samples")] = None,
+    force: Annotated[bool, typer.Option("--force", help="write fits that do not describe their data, too")] = False,
+) -> None:
+    """Measure a machine and write its parameters: laneway calibrate --on cluster:4x4@200mbit -o machine.toml"""
+    from laneway.tools.draw.calibration import draw_calibration
+    from laneway.tools.measure import calibrate as calibrating
+
+    job = launch.Job(["laneway-bench", "calibrate"], parse_place(on), ranks, mpi, _variables(variables), timeout)
+    calibration = calibrating.measure(job, quick=quick, keep_raw=keep_raw)
+    picture = plot or output.with_suffix(".png")
+    draw_calibration(calibration, f"{job.place}, {calibration.run['mpi']}", picture)
+    print(f"data and fits: {picture}")
+    calibrating.write(calibration, job, output, quick=quick, force=force)
+
+
+@app.command()
+def validate(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the picture; numbers beside it")],
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    parameters: Annotated[
+        str, typer.Option("--parameters", metavar="NAME|FILE", help="of the machine; default: for its kind")
+    ] = "",
+    seed: Annotated[int, typer.Option("--seed", help="of random graphs; up to 5: those that the models are tuned with")] = 6,
+    launches: Annotated[int, typer.Option("--launches", min=1, help="of the whole set; their medians count")] = 1,
+    records: Annotated[
+        Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")
+    ] = None,
+    keep: Annotated[Optional[Path], typer.Option("--keep-records", metavar="FILE", help="keep what is measured")] = None,
+) -> None:
+    """Compare predicted with measured times: laneway validate --on cluster:4x4@200mbit --parameters machine.toml"""
+    from laneway.tools.draw.predictions import draw_predictions
+    from laneway.tools.measure import results
+    from laneway.tools.measure import validate as validating
+
+    measured = (
+        results.read(records)
+        if records
+        else validating.measure(
+            validating.Settings(parse_place(on), ranks, mpi, _variables(variables), parameters, seed, launches), keep
+        )
+    )
+    cases = validating.cases_of(measured)
+    numbers = output.with_suffix(".csv")
+    validating.report(cases, numbers)
+    draw_predictions(cases, output)
+    print(f"{output}, {numbers}")
+
+
+@app.command()
+def hardware(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="all results, .json")],
+    plugin: Annotated[str, typer.Option("--plugin", help="cuda, hip, or simdevice to try the command")] = "cuda",
+    mpi: Mpi = "openmpi",
+    quick: Annotated[bool, typer.Option("--quick", help="fewer sizes and samples")] = False,
+) -> None:
+    """Measure and test everything on a machine with a GPU: laneway hardware -o hardware.json"""
+    from laneway.tools.measure import hardware as measuring
+
+    measuring.run(output, plugin=plugin, mpi=mpi, quick=quick)
+
+
+@app.command()
+def platform(
+    machine: Annotated[str, typer.Argument(help="a machine that comes with Laneway, or a file .toml")],
+    nodes: Annotated[int, typer.Option("--nodes", help="how many nodes")],
+    ranks: Annotated[
+        Optional[int], typer.Option("--ranks", help="ranks of a node; default: as the machine describes its nodes")
+    ] = None,
+    output: Annotated[
+        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="default: standard output")
+    ] = None,
+) -> None:
+    """Write a SimGrid platform: laneway platform lassen --nodes 128 --ranks 16 -o lassen.xml"""
+    found = machines.read(machine)
+    text = simulation.Platform(found, nodes, found.node_ranks if ranks is None else ranks).xml()
+    if output:
+        output.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+
+
+@app.command()
+def reproduce(
+    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, hypre-fixed, lassen or scale")],
+    output: Annotated[
+        Optional[Path], typer.Option("-o", "--output", metavar="FOLDER", help="tables and pictures; default: reproduced/")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="leave out the largest clusters")] = False,
+) -> None:
+    """Published figures on simulated clusters, beside what the papers say: laneway reproduce rocm"""
+    from laneway.tools.papers import reproduce as reproducing
+
+    reproducing.run(figure, output or root() / "reproduced", quick=quick)
+
+
+@cluster_app.command("check")
+def cluster_check(
+    on: On,
+    mpi: Mpi = "openmpi",
+    json: Annotated[Optional[Path], typer.Option("--json", help="also append the result to this file")] = None,
+) -> None:
+    """Measure the link and on-node rates that a run gets, beside the nominal rate."""
+    linkcheck.check(parse_place(on), mpi, json)
+
+
+@app.command("build")
+def build_preset(
+    preset: Annotated[Optional[list[str]], typer.Option("--preset", help="openmpi, mpich, asan, nompi or sim")] = None,
+    mpi: Annotated[Optional[str], typer.Option("--mpi", help="the preset of this MPI library")] = None,
+) -> None:
+    """Configure and build presets."""
+    for name in preset or [mpi or "openmpi"]:
+        building.build(name)
+
+
+@app.command()
+def test(
+    long: Annotated[bool, typer.Option("--long", help="also run the long tests")] = False,
+    only: Annotated[
+        Optional[list[str]], typer.Option("--only", help="a suite: lint, openmpi, mpich, asan, nompi, sim or python")
+    ] = None,
+) -> None:
+    """Build every preset, run every test, check the layers and the format, and count."""
+    raise typer.Exit(checks.run_all(long, tuple(only or ())))
+
+
+@app.command()
+def demo(
+    output: Annotated[Optional[Path], typer.Option("--output", help="where the pictures go; default: demo/")] = None,
+) -> None:
+    """Run two exchanges on an emulated cluster, show one table, draw three pictures."""
+    from laneway.tools.dev import demo as demonstration
+
+    demonstration.run(output or root() / "demo")
+
+
+@app.command()
+def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy (slow)")] = False) -> None:
+    """Check the layers, the tracked text and the format."""
+    found = linting.check_all(root())
+    if tidy:
+        found["tidy"] = linting.check_tidy(root())
+    for name, problems in found.items():
+        print(f"{name}: {'ok' if not problems else f'{len(problems)} problems'}")
+        for problem in problems:
+            print(f"  {problem}")
+    raise typer.Exit(1 if any(found.values()) else 0)
+
+
+@app.command("format")
+def format_sources() -> None:
+    """Rewrite every C and C++ source with clang-format."""
+    print(f"formatted {linting.format_all(root())} files")
+
+
+@app.command()
+def install(
+    prefix: Annotated[Path, typer.Option("--prefix", help="where to install")],
+    mpi: Mpi = "openmpi",
+) -> None:
+    """Build Laneway for one MPI library and install it."""
+    building.install(prefix.resolve(), mpi)
+
+
+def main() -> None:
+    """Run the command; errors that the user can put right are shown without a traceback."""
+    install_signal_handlers()
+    try:
+        code = app(standalone_mode=False)
+    except UserError as error:
+        print(f"laneway: {error}", file=sys.stderr)
+        code = error.exit_code
+    except typer.Abort:
+        code = 130
+    except Terminated as signal:
+        code = signal.exit_code
+    except Exception as error:
+        if not hasattr(error, "exit_code") or not hasattr(error, "show"):
+            raise
+        error.show()
+        code = error.exit_code
+    sys.exit(code or 0)

@@ -1,0 +1,1 @@
+"""Building, testing, checking and showing the project itself."""

@@ -1,0 +1,58 @@
+"""Configuring and building with the presets of CMakePresets.json."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from laneway.tools.places import processors
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import root
+
+PRESETS = ("openmpi", "mpich", "asan", "nompi", "sim")
+
+
+def jobs() -> int:
+    """How many compilers may run at once."""
+    return processors.usable()
+
+
+def build_dir(preset: str) -> Path:
+    """Where a preset is built."""
+    return root() / "build" / preset
+
+
+def _checked(argv: Sequence[str]) -> None:
+    done = subprocess.run(argv, cwd=root(), stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise UserError(f"{' '.join(argv)} ended with status {done.returncode}", 1)
+
+
+def configure_command(preset: str, directory: Path | None = None, settings: Sequence[str] = ()) -> list[str]:
+    """Configure a preset, in its own folder or in another one."""
+    place = ["-B", str(directory)] if directory else []
+    return ["cmake", "-S", str(root()), "--preset", preset, *place, *(f"-D{setting}" for setting in settings)]
+
+
+def compile_command(directory: Path, targets: Sequence[str] = ()) -> list[str]:
+    """Build the targets, or everything, of a configured folder."""
+    chosen = ["--target", *targets] if targets else []
+    return ["cmake", "--build", str(directory), "--parallel", str(jobs()), *chosen]
+
+
+def build(preset: str) -> Path:
+    """Configure and build a preset with its tests; the folder it is built in."""
+    if preset not in PRESETS:
+        raise UserError(f"no preset {preset}: expected one of {', '.join(PRESETS)}")
+    _checked(configure_command(preset))
+    _checked(compile_command(build_dir(preset)))
+    return build_dir(preset)
+
+
+def install(prefix: Path, mpi: str) -> None:
+    """Build without tests for one MPI library and install under a prefix."""
+    directory = build_dir(f"install-{mpi}")
+    _checked(configure_command(mpi, directory, ["BUILD_TESTING=OFF", f"CMAKE_INSTALL_PREFIX={prefix}"]))
+    _checked(compile_command(directory))
+    _checked(["cmake", "--install", str(directory), "--prefix", str(prefix)])

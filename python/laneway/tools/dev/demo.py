@@ -1,0 +1,210 @@
+"""``laneway demo``: two exchanges on an emulated cluster, one table, three pictures."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from laneway.tools.dev import build
+from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
+from laneway.tools.measure import results
+from laneway.tools.measure.results import Record, number
+from laneway.tools.places import cluster, launch
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import find_program
+from laneway.tools.places.places import parse_place
+
+PLACE = "cluster:4x4@200mbit"
+_MPI = "openmpi"
+_STRATEGIES = "direct,auto"
+_MATRIX = "delaunay:n=131072,seed=1,curve=0"
+_PATTERN = "rsg:density=0.6,seed=1"
+_BYTES = "1024,32768,262144"
+_PLAN_MACHINE = "node:4 rank:4"
+_COMPILED = re.compile(r"^\[(\d+)/(\d+)\]")
+
+
+class _Steps:
+    """The list of steps on the terminal: what is done, what runs, how long it takes."""
+
+    def __init__(self, progress: Progress, logs: Path) -> None:
+        self.progress = progress
+        self.logs = logs
+
+    @contextmanager
+    def step(self, text: str, total: int | None = None) -> Iterator[TaskID]:
+        task = self.progress.add_task(text, total=total)
+        yield task
+        self.progress.update(task, total=1, completed=1)
+        self.progress.stop_task(task)
+
+    def _fail(self, what: str, log: Path, status: int) -> None:
+        self.progress.stop()
+        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
+        raise UserError(f"{what} ended with status {status}; the end of {log}:\n{tail}", status or 1)
+
+    def command(self, text: str, argv: Sequence[str], log_name: str) -> None:
+        """Run a command, with its output in a log; Ninja's own count moves the bar."""
+        log = self.logs / log_name
+        with self.step(text) as task, log.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                count = _COMPILED.match(line)
+                if count:
+                    self.progress.update(task, completed=int(count[1]), total=int(count[2]))
+            status = process.wait()
+        if status != 0:
+            self._fail(argv[0], log, status)
+
+    def job(self, text: str, job: launch.Job, log_name: str) -> None:
+        """Run an MPI program, with its output in a log."""
+        log = self.logs / log_name
+        with self.step(text), log.open("wb") as file:
+            status = launch.run(job, output=file)
+        if status != 0:
+            self._fail(job.command[0], log, status)
+
+
+def _case(record: Record) -> str:
+    size = number(record, "bytes")
+    if record.get("benchmark") == "spmv" or size is None:
+        return f"{record.get('benchmark')} {str(record.get('pattern')).removeprefix('matrix:')}"
+    shown = f"{size / 1024:g} KiB" if size >= 1024 else f"{size:g} B"
+    return f"{record.get('op')} {record.get('pattern')}, {shown}"
+
+
+def _candidate(record: Record) -> str:
+    """Its name and, of auto, the strategy that it has chosen."""
+    chosen = record.get("chosen")
+    return f"{record.get('candidate')}: {chosen}" if chosen else str(record.get("candidate"))
+
+
+def _lines(case: str) -> str:
+    return case.replace(", ", "\n").replace(" ", "\n", 1).replace(",", "\n")
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def table_of(records: Iterable[Record], title: str) -> Table:
+    """The results as one table, a section for each case."""
+    table = Table(title=title)
+    for column in ("case", "candidate"):
+        table.add_column(column)
+    for column in ("median ms", "speed-up", "of link limit", "messages", "MB", "checked"):
+        table.add_column(column, justify="right")
+    last = ""
+    for record in records:
+        case = _case(record)
+        if last and case != last:
+            table.add_section()
+        fastest = "bold" if (number(record, "speedup_vs_mpi") or 0) > 1.05 else ""
+        table.add_row(
+            case if case != last else "",
+            _candidate(record),
+            _cell(_scaled(number(record, "median_s"), 1e3), ".3f"),
+            _cell(number(record, "speedup_vs_mpi"), ".2f"),
+            _cell(number(record, "limit_fraction"), ".2f"),
+            _cell(number(record, "net_messages_total"), ",.0f"),
+            _cell(_scaled(number(record, "net_bytes_total"), 1e-6), ",.3f"),
+            "yes" if record.get("verified") else "NO",
+            style=fastest,
+        )
+        last = case
+    return table
+
+
+def _draw(output: Path, records: list[Record], matrix_records: list[Record]) -> list[Path]:
+    bars = [
+        Bar(_lines(_case(r)), str(r.get("candidate")), median, number(r, "limit_s"))
+        for r in records
+        if (median := number(r, "median_s"))
+    ]
+    matrices = {}
+    for record in matrix_records:
+        node_matrix = record.get("node_matrix")
+        if record.get("benchmark") == "matrix" and isinstance(node_matrix, list):
+            case, candidate = str(record.get("case", "")), str(record.get("candidate"))
+            workload = case.rpartition(" ")[0]
+            if candidate in _STRATEGIES.split(","):
+                matrices[workload, candidate] = NodeMatrix(f"{case} bytes", candidate, node_matrix)
+    paths = draw_times(bars, f"Exchanges on {PLACE}", output / "times") if bars else []
+    return paths + (draw_matrices(list(matrices.values()), output / "node_matrix") if matrices else [])
+
+
+def _bench(arguments: Sequence[str], json: Path, matrices: Path) -> launch.Job:
+    common = ["--strategy", _STRATEGIES, "--baseline", "mpi", "--iterations", "20"]
+    files = ["--json", str(json), "--matrix-json", str(matrices)]
+    return launch.Job(["laneway-bench", *arguments, *common, *files], parse_place(PLACE), mpi=_MPI, timeout_seconds=600)
+
+
+def _explain(plan: Path) -> list[str]:
+    what = [
+        "--pattern",
+        _PATTERN,
+        "--machine",
+        _PLAN_MACHINE,
+        "--ranks",
+        "16",
+        "--strategy",
+        "three_step",
+        "--rank",
+        "0",
+    ]
+    files = ["--svg", str(plan), "--json", str(plan.with_suffix(".json"))]
+    return [find_program("laneway-bench", _MPI), "explain", *what, *files]
+
+
+def run(output: Path) -> None:
+    """Build, run, print the table, draw, and say where everything is."""
+    start = time.monotonic()
+    console = Console()
+    cluster.require_privilege()
+    output.mkdir(parents=True, exist_ok=True)
+    spmv, neighbor, matrices, plan = (
+        output / name for name in ("spmv.jsonl", "neighbor.jsonl", "matrices.jsonl", "plan.svg")
+    )
+    for old in (spmv, neighbor, matrices):
+        old.unlink(missing_ok=True)
+
+    columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        steps = _Steps(progress, output)
+        steps.command("configuring", build.configure_command(_MPI), "configure.log")
+        steps.command("building", build.compile_command(build.build_dir(_MPI), ["laneway-bench"]), "build.log")
+        work = ["spmv", "--matrix", _MATRIX]
+        steps.job(f"spmv {_MATRIX} on {PLACE}", _bench(work, spmv, matrices), "spmv.log")
+        work = ["neighbor", "--op", "allgather", "--pattern", _PATTERN, "--bytes", _BYTES]
+        steps.job(f"allgather {_PATTERN} on {PLACE}", _bench(work, neighbor, matrices), "neighbor.log")
+        steps.command("drawing the plan of rank 0", _explain(plan), "explain.log")
+        with steps.step("drawing the pictures"):
+            records = results.read(spmv) + results.read(neighbor)
+            pictures = _draw(output, records, results.read(matrices))
+
+    console.print(table_of(records, f"{PLACE}, 16 ranks, Open MPI; messages and MB are those between nodes"))
+    console.print(f"done in {time.monotonic() - start:.0f} s; in {output}:", highlight=False)
+    known = {
+        "times": "the times of the table",
+        "node_matrix": "bytes between nodes, by strategy",
+        "plan": f"what rank 0 does in three_step on {_PATTERN}",
+    }
+    for path in [*pictures, plan]:
+        console.print(f"  {path.name:18} {known[path.stem]}", highlight=False)
+    console.print("  *.jsonl            the results, one JSON object a line", highlight=False)

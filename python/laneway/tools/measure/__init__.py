@@ -1,0 +1,1 @@
+"""What is measured of a machine and of exchanges, and what is fitted to it."""

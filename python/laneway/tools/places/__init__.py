@@ -1,0 +1,1 @@
+"""Where programs run: this machine, emulated clusters, simulated ones; and what starts them there."""

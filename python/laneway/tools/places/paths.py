@@ -1,0 +1,97 @@
+"""Where things are in the working tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from laneway.tools.places.errors import UserError
+
+MPIS = ("openmpi", "mpich")
+ANY_BUILD = ("nompi", *MPIS)
+
+
+def root() -> Path:
+    """The top of the working tree: the folder that holds ``dev`` and ``python/laneway``."""
+    given = os.environ.get("LANEWAY_ROOT")
+    top = Path(given) if given else Path(__file__).resolve().parents[4]
+    if not (top / "CMakePresets.json").is_file():
+        raise UserError(f"{top} is not Laneway's working tree; set LANEWAY_ROOT to it")
+    return top
+
+
+def find_program(name: str, mpi: str) -> str:
+    """The path of a program: one with a slash as it is, a tool of this build, or one on the PATH."""
+    if "/" in name:
+        if not os.access(name, os.X_OK):
+            raise UserError(f"{name} is not an executable file", 127)
+        return str(Path(name).resolve())
+    if name.startswith("laneway-"):
+        built = root() / "build" / mpi / "bench" / name
+        if os.access(built, os.X_OK):
+            return str(built)
+    found = shutil.which(name)
+    if found:
+        return found
+    hint = f"; './dev build --mpi {mpi}' builds it" if name.startswith("laneway-") else ""
+    raise UserError(f"{name} was not found{hint}", 127)
+
+
+def _find_library(name: str, folder: str, mpi: str) -> str | None:
+    """The path of a library: of this build, where it is in ``folder``, or in a folder of LD_LIBRARY_PATH."""
+    built = [root() / "build" / preset / folder / name for preset in (mpi, f"install-{mpi}")]
+    installed = [Path(folder) / name for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    return next((str(path) for path in (*built, *installed) if path.is_file()), None)
+
+
+def linked_libraries(program: str) -> str:
+    """What ldd says of a program; nothing of a script, or where there is no ldd."""
+    if shutil.which("ldd") is None:
+        return ""
+    return subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+
+
+_LIBRARIES = {"openmpi": re.compile(r"\b(libopen-(?:rte|pal)\.so\.\d+|libmpi\.so\.[2-9]\d)"), "mpich": re.compile(r"\blibmpich\.so\.\d+")}
+_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+def require_own_mpi(program: str, mpi: str) -> None:
+    """Refuse a program that is linked with the other MPI library: each of its processes would be a rank 0 of its own."""
+    libraries = linked_libraries(program)
+    if _LIBRARIES[mpi].search(libraries):
+        return
+    for other, pattern in _LIBRARIES.items():
+        if other != mpi and (found := pattern.search(libraries)):
+            raise UserError(
+                f"{program} is linked with {_NAMES[other]} ({found[1] if pattern.groups else found[0]}), not {_NAMES[mpi]}: "
+                f"start it with --mpi {other}"
+            )
+
+
+def _uses_hypre(program: str) -> bool:
+    return "libHYPRE" in linked_libraries(program)
+
+
+def find_preloads(program: str, mpi: str) -> list[str]:
+    """The paths of the libraries that take over MPI's calls and, in a program that links a shared hypre, hypre's."""
+    name = "liblaneway_mpi.so"
+    library = _find_library(name, "src/interpose", mpi)
+    if library is None:
+        raise UserError(f"{name} was not found; './dev build --mpi {mpi}' builds it", 127)
+    hypre = _find_library("liblaneway_hypre.so", "integrations/hypre", mpi) if _uses_hypre(program) else None
+    return [library] if hypre is None else [library, hypre]
+
+
+def find_local_tool(name: str, presets: Sequence[str] = ANY_BUILD) -> str:
+    """The path of a tool for work without MPI: the newest build of a preset, or one on the PATH."""
+    built = [path for preset in presets if os.access(path := root() / "build" / preset / "bench" / name, os.X_OK)]
+    if built:
+        return str(max(built, key=lambda path: path.stat().st_mtime))
+    found = shutil.which(name)
+    if found:
+        return found
+    raise UserError(f"{name} was not found; './dev build --preset {presets[0]}' builds it", 127)
