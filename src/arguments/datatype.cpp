@@ -1,6 +1,7 @@
 #include "arguments/datatype.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -78,14 +79,36 @@ struct Contents {
   std::vector<std::int64_t> addresses;
   InnerTypes types;
 
-  explicit Contents(MPI_Datatype type) : Contents(type, Envelope(type)) {}
-
- private:
   Contents(MPI_Datatype type, const Envelope& envelope);
 };
 
+#ifdef LANEWAY_HAS_LARGE_COUNT_TYPES
+/// Types made by the _c functions keep counts and displacements in one array (MPI 4.0, section 5.1.13): how many of
+/// these the plain functions have among the integers. The rest are addresses.
+std::ptrdiff_t leading_counts(int combiner, const std::vector<MPI_Count>& large) {
+  switch (combiner) {
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_INDEXED:
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_SUBARRAY:
+    case MPI_COMBINER_DARRAY:
+      return std::ssize(large);
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return 2;
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_STRUCT:
+      return 1 + large[0];
+    case MPI_COMBINER_RESIZED:
+      return 0;
+    default:
+      throw Error(ErrorKind::type, "a datatype with an unknown large-count combiner " + std::to_string(combiner));
+  }
+}
+#endif
+
 Contents::Contents(MPI_Datatype type, const Envelope& envelope) : combiner(envelope.combiner), types(envelope.types) {
-  if (combiner == MPI_COMBINER_NAMED) return;
   std::vector<int> raw_integers(static_cast<std::size_t>(envelope.integers));
   std::vector<MPI_Aint> raw_addresses(static_cast<std::size_t>(envelope.addresses));
 #ifdef LANEWAY_HAS_LARGE_COUNT_TYPES
@@ -96,40 +119,10 @@ Contents::Contents(MPI_Datatype type, const Envelope& envelope) : combiner(envel
   integers.assign(raw_integers.begin(), raw_integers.end());
   addresses.assign(raw_addresses.begin(), raw_addresses.end());
   if (large.empty()) return;
-  // Types made by the _c functions keep counts and displacements in one array (MPI 4.0, section 5.1.13): put them where
-  // the plain functions have them.
-  switch (combiner) {
-    case MPI_COMBINER_CONTIGUOUS:
-    case MPI_COMBINER_VECTOR:
-    case MPI_COMBINER_INDEXED:
-    case MPI_COMBINER_INDEXED_BLOCK:
-      integers.assign(large.begin(), large.end());
-      break;
-    case MPI_COMBINER_HVECTOR:
-      integers.assign(large.begin(), large.begin() + 2);
-      addresses.assign(large.begin() + 2, large.end());
-      break;
-    case MPI_COMBINER_HINDEXED:
-    case MPI_COMBINER_STRUCT:
-      integers.assign(large.begin(), large.begin() + 1 + large[0]);
-      addresses.assign(large.begin() + 1 + large[0], large.end());
-      break;
-    case MPI_COMBINER_HINDEXED_BLOCK:
-      integers.assign(large.begin(), large.begin() + 2);
-      addresses.assign(large.begin() + 2, large.end());
-      break;
-    case MPI_COMBINER_RESIZED:
-      addresses.assign(large.begin(), large.end());
-      break;
-    case MPI_COMBINER_SUBARRAY:
-      integers.insert(integers.begin() + 1, large.begin(), large.end());
-      break;
-    case MPI_COMBINER_DARRAY:
-      integers.insert(integers.begin() + 3, large.begin(), large.end());
-      break;
-    default:
-      throw Error(ErrorKind::type, "a datatype with an unknown large-count combiner " + std::to_string(combiner));
-  }
+  const std::size_t before = combiner == MPI_COMBINER_SUBARRAY ? 1 : combiner == MPI_COMBINER_DARRAY ? 3 : 0;
+  const auto counts = large.begin() + leading_counts(combiner, large);
+  integers.insert(integers.begin() + before, large.begin(), counts);
+  addresses.insert(addresses.end(), counts, large.end());
 #else
   if (envelope.integers + envelope.addresses + envelope.types > 0)
     check_mpi(MPI_Type_get_contents(type, static_cast<int>(raw_integers.size()), static_cast<int>(raw_addresses.size()),
@@ -223,69 +216,82 @@ RangeList darray_ranges(const Contents& c, const TypeMap& element) {
   return array_ranges(element, {gsizes, gsizes + n}, chosen, c.integers[3 + 4 * n] == MPI_ORDER_FORTRAN);
 }
 
+RangeList contiguous_ranges(const Contents& c, const TypeMap& element) {
+  return element.elements(c.integers[0], 0);
+}
+
+RangeList vector_ranges(const Contents& c, const TypeMap& element) {
+  const std::vector<std::int64_t>& i = c.integers;
+  const std::int64_t stride = c.combiner == MPI_COMBINER_VECTOR ? i[2] * element.extent : c.addresses[0];
+  RangeList ranges;
+  ranges.append_repeated(element.elements(i[1], 0), i[0], stride, 0);
+  return ranges;
+}
+
+/// Displacements are counted in elements among the integers after `begin`, or in bytes.
+RangeList blocks(const Contents& c, const TypeMap& element, bool counts_elements, std::size_t begin, auto&& length) {
+  RangeList ranges;
+  for (std::size_t b = 0; b < static_cast<std::size_t>(c.integers[0]); ++b)
+    ranges.append_repeated(element.ranges, length(b), element.extent,
+                           counts_elements ? c.integers[begin + b] * element.extent : c.addresses[b]);
+  return ranges;
+}
+
+RangeList indexed_ranges(const Contents& c, const TypeMap& element) {
+  return blocks(c, element, c.combiner == MPI_COMBINER_INDEXED, 1 + static_cast<std::size_t>(c.integers[0]),
+                [&](std::size_t block) { return c.integers[1 + block]; });
+}
+
+RangeList indexed_block_ranges(const Contents& c, const TypeMap& element) {
+  return blocks(c, element, c.combiner == MPI_COMBINER_INDEXED_BLOCK, 2, [&](std::size_t) { return c.integers[1]; });
+}
+
 TypeMap read_type_map(MPI_Datatype type);
 
-RangeList ranges_of(MPI_Datatype type) {
-  const Contents c(type);
-  if (c.combiner == MPI_COMBINER_NAMED) return named_ranges(type);
-  const std::vector<std::int64_t>& i = c.integers;
-  const std::vector<std::int64_t>& a = c.addresses;
+RangeList struct_ranges(const Contents& c) {
   RangeList ranges;
-  auto inner = [&](std::size_t t) { return read_type_map(c.types[t]); };
-  auto block = [&](const TypeMap& map, std::int64_t length, std::int64_t offset) {
-    ranges.append_repeated(map.ranges, length, map.extent, offset);
-  };
-  switch (c.combiner) {
-    case MPI_COMBINER_DUP:
-    case MPI_COMBINER_RESIZED:
-      return inner(0).ranges;
-    case MPI_COMBINER_F90_INTEGER:
-    case MPI_COMBINER_F90_REAL:
-    case MPI_COMBINER_F90_COMPLEX:
-      return named_ranges(type);
-    case MPI_COMBINER_CONTIGUOUS:
-      block(inner(0), i[0], 0);
-      return ranges;
-    case MPI_COMBINER_VECTOR:
-    case MPI_COMBINER_HVECTOR: {
-      const TypeMap map = inner(0);
-      const std::int64_t stride = c.combiner == MPI_COMBINER_VECTOR ? i[2] * map.extent : a[0];
-      const RangeList one = map.elements(i[1], 0);
-      ranges.append_repeated(one, i[0], stride, 0);
-      return ranges;
-    }
-    case MPI_COMBINER_INDEXED:
-    case MPI_COMBINER_HINDEXED: {
-      const TypeMap map = inner(0);
-      for (std::int64_t b = 0; b < i[0]; ++b) {
-        const auto at = static_cast<std::size_t>(b);
-        block(map, i[1 + at],
-              c.combiner == MPI_COMBINER_INDEXED ? i[1 + static_cast<std::size_t>(i[0]) + at] * map.extent : a[at]);
-      }
-      return ranges;
-    }
-    case MPI_COMBINER_INDEXED_BLOCK:
-    case MPI_COMBINER_HINDEXED_BLOCK: {
-      const TypeMap map = inner(0);
-      for (std::int64_t b = 0; b < i[0]; ++b) {
-        const auto at = static_cast<std::size_t>(b);
-        block(map, i[1], c.combiner == MPI_COMBINER_INDEXED_BLOCK ? i[2 + at] * map.extent : a[at]);
-      }
-      return ranges;
-    }
-    case MPI_COMBINER_STRUCT:
-      for (std::int64_t b = 0; b < i[0]; ++b) {
-        const auto at = static_cast<std::size_t>(b);
-        if (i[1 + at] > 0) block(inner(at), i[1 + at], a[at]);
-      }
-      return ranges;
-    case MPI_COMBINER_SUBARRAY:
-      return subarray_ranges(c, inner(0));
-    case MPI_COMBINER_DARRAY:
-      return darray_ranges(c, inner(0));
-    default:
-      throw Error(ErrorKind::type, "a datatype with the unsupported combiner " + std::to_string(c.combiner));
+  for (std::size_t b = 0; b < static_cast<std::size_t>(c.integers[0]); ++b) {
+    const std::int64_t length = c.integers[1 + b];
+    if (length <= 0) continue;
+    const TypeMap element = read_type_map(c.types[b]);
+    ranges.append_repeated(element.ranges, length, element.extent, c.addresses[b]);
   }
+  return ranges;
+}
+
+/// What types of one inner type make of it.
+struct Combiner {
+  int combiner;
+  RangeList (*ranges)(const Contents&, const TypeMap&);
+};
+
+RangeList same_ranges(const Contents&, const TypeMap& element) {
+  return element.ranges;
+}
+
+constexpr std::array combiners = {
+    Combiner{MPI_COMBINER_DUP, same_ranges},
+    Combiner{MPI_COMBINER_RESIZED, same_ranges},
+    Combiner{MPI_COMBINER_CONTIGUOUS, contiguous_ranges},
+    Combiner{MPI_COMBINER_VECTOR, vector_ranges},
+    Combiner{MPI_COMBINER_HVECTOR, vector_ranges},
+    Combiner{MPI_COMBINER_INDEXED, indexed_ranges},
+    Combiner{MPI_COMBINER_HINDEXED, indexed_ranges},
+    Combiner{MPI_COMBINER_INDEXED_BLOCK, indexed_block_ranges},
+    Combiner{MPI_COMBINER_HINDEXED_BLOCK, indexed_block_ranges},
+    Combiner{MPI_COMBINER_SUBARRAY, subarray_ranges},
+    Combiner{MPI_COMBINER_DARRAY, darray_ranges},
+};
+
+RangeList ranges_of(MPI_Datatype type) {
+  const Envelope envelope(type);
+  if (envelope.is_predefined()) return named_ranges(type);
+  const Contents contents(type, envelope);
+  if (contents.combiner == MPI_COMBINER_STRUCT) return struct_ranges(contents);
+  const auto row = std::ranges::find(combiners, contents.combiner, &Combiner::combiner);
+  if (row == combiners.end())
+    throw Error(ErrorKind::type, "a datatype with the unsupported combiner " + std::to_string(contents.combiner));
+  return row->ranges(contents, read_type_map(contents.types[0]));
 }
 
 TypeMap read_type_map(MPI_Datatype type) {

@@ -2,30 +2,20 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "arguments/hint_values.hpp"
 #include "carriers/node/localizer.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"
 #include "plan/memory_path.hpp"
 
 namespace laneway {
-
-/// One setting that users can give: as info key, or in the environment.
-struct HintRow {
-  std::string_view key;
-  std::string_view environment;  ///< empty: in an info argument only
-  std::string_view fallback;
-  std::string_view values;
-  std::string_view description;
-};
-
-[[nodiscard]] std::span<const HintRow> hint_rows();
 
 /// Hint texts by info key.
 using HintTexts = std::map<std::string, std::string>;
@@ -85,6 +75,118 @@ struct Hints {
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
   [[nodiscard]] std::uint64_t fingerprint() const;
+};
+
+namespace hint {
+
+void read_memory_path(Hints& hints, const HintRow& row, const std::string& text);
+void read_stream(Hints& hints, const HintRow& row, const std::string& text);
+void show_levels(const Hints& hints, std::string& words);
+void show_nothing(const Hints& hints, std::string& words);
+
+}  // namespace hint
+
+/// All hints. A row is all that a hint is: from here it is read, compared between ranks, listed by `laneway-bench
+/// hints` and in docs/hints.md, which `./dev hints --page docs/hints.md` brings up to date.
+inline constexpr HintRow hint_rows[] = {
+    {"lnw_strategy",
+     "LANEWAY_STRATEGY",
+     "auto",
+     {"`auto`, a name from [strategies.md](strategies.md), or one for each level as in "
+      "`node:three_step,socket:two_step`",
+      nullptr, hint::show_levels},
+     "how data moves between nodes, and inside them; `auto`: by [predicted costs](models.md); the suffix `_nodedup` "
+     "turns "
+     "deduplication off"},
+    {"lnw_message_cap", "LANEWAY_MESSAGE_CAP", "65536",
+     hint::bytes_from<1, &Hints::settings, &StrategySettings::message_cap>,
+     "`split`: data between two nodes is cut to this size, unless that makes more pieces than ranks; `multi_path`: "
+     "chunks "
+     "are no shorter"},
+    {"lnw_deduplicate",
+     "LANEWAY_DEDUPLICATE",
+     "true",
+     {"true, false", nullptr, hint::show_nothing},
+     "send each byte between two nodes once, however many ranks need it"},
+    {"lnw_machine", "LANEWAY_MACHINE", "",
+     hint::text<&Hints::machine>("`node:4 socket:2 rank:2`, `ranks:5,3,8`, `file:PATH`; empty: as discovered"),
+     "which ranks of `MPI_COMM_WORLD` share a node"},
+    {"lnw_parameters", "LANEWAY_PARAMETERS", "",
+     hint::text<&Hints::parameters>(
+         "a name that `laneway machines` lists, or a file `PATH.toml` such as `laneway calibrate` "
+         "writes; `calibrate`; empty"),
+     "`auto`: what messages and copies cost ([machines.md](machines.md)); read once for a communicator and those made "
+     "from "
+     "it; `calibrate`: measured quickly at first use; empty: assumed for this kind of machine"},
+    {"lnw_tune", "LANEWAY_TUNE", "model",
+     hint::choice<&Hints::tuning, Tuning::model, Tuning::measure>("model, measure"),
+     "`auto`: `model`: by predicted costs; `measure`: persistent operations [time the few most promising "
+     "strategies](models.md), once for each pattern and machine"},
+    {"lnw_exchanges", "LANEWAY_EXCHANGES", "20", hint::count<&Hints::exchanges>,
+     "`auto`: within so many exchanges a strategy must make up for its longer setup. The preloaded libraries, whose "
+     "programs exchange more often, have other defaults: `1000` for [MPI programs](preload.md), `200` for "
+     "[hypre](hypre.md)"},
+    {"lnw_grid",
+     "LANEWAY_GRID",
+     "",
+     {"such as `4x4` or `8x4x2`", nullptr, hint::show<&Hints::grid>},
+     "`cartesian_combining`: the grid that the ranks of the communicator form in row-major order"},
+    {"lnw_fixed_counts", "LANEWAY_FIXED_COUNTS", "false", hint::toggle<&Hints::fixed_counts>,
+     "a promise: on this communicator no rank ever changes its counts and displacements; blocking and nonblocking v "
+     "and w "
+     "operations then use plans, see below"},
+    {"lnw_staging_limit", "LANEWAY_STAGING_LIMIT", "67108864", hint::bytes<&Hints::staging_limit>,
+     "blocking and nonblocking operations that would need more staging memory do not relay"},
+    {"lnw_progress", "LANEWAY_PROGRESS", "auto",
+     hint::choice<&Hints::progress, ProgressHint::automatic, ProgressHint::wait, ProgressHint::thread,
+                  ProgressHint::strict>("auto, wait, thread, strict"),
+     "`auto`: relays also progress while their ranks wait in calls of the MPI library, or in a thread; where neither "
+     "can "
+     "be, persistent and nonblocking operations do not relay, whatever `lnw_strategy` says ([C "
+     "API](c-api.md#progress)); "
+     "`wait`: relays progress in calls of this library only; `thread`: all exchanges also progress in a thread of "
+     "their "
+     "own, which needs `MPI_THREAD_MULTIPLE`; `strict`: no strategy that relays is used"},
+    {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384",
+     hint::bytes<&Hints::lowering, &LoweringOptions::relay_message_bytes>,
+     "on-node parts of relayed data share messages up to this size"},
+    {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344",
+     hint::bytes<&Hints::lowering, &LoweringOptions::network_message_bytes>,
+     "between nodes, relayed data is cut into messages of this size; `0`: not cut"},
+    {"lnw_transport", "LANEWAY_TRANSPORT", "auto",
+     hint::choice<&Hints::sharing, Sharing::all, Sharing::described, Sharing::none>("auto, node, p2p"),
+     "`auto`: persistent operations move data through memory wherever ranks really share some; `node`: only inside the "
+     "nodes of a described machine; `p2p`: the MPI library carries everything"},
+    {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", hint::bytes<&Hints::local, &LocalOptions::mailbox_bytes>,
+     "inside a node, messages that are not relayed go through its memory up to this size, those in one direction only "
+     "up to "
+     "half of it: two copies each. The MPI library copies larger ones once"},
+    {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608",
+     hint::bytes<&Hints::local, &LocalOptions::all_mailboxes_bytes>,
+     "for such messages a request takes at most this much memory a rank; the largest go without"},
+    {"lnw_memory_path",
+     "LANEWAY_MEMORY_PATH",
+     "auto",
+     {"auto, staged, md, dd, device", hint::read_memory_path, hint::show<&Hints::path>},
+     "buffers on devices: `staged` or `md`: each rank copies its own through the host's memory; `dd`: ranks of a node "
+     "also "
+     "copy straight from each other's devices; `device`: the MPI library gets addresses on devices, if it takes them; "
+     "`auto`: one of these, by predicted costs ([memory-paths.md](memory-paths.md))"},
+    {"lnw_stream",
+     "",
+     "",
+     {"the address of a stream, as a number: `0x7f10aa00`", hint::read_stream, nullptr},
+     "what is in the stream at the start of a persistent operation with buffers on a device comes before the exchange, "
+     "what "
+     "is put into it after the end comes after it ([memory-paths.md](memory-paths.md)); the only hint that need not be "
+     "the "
+     "same on all ranks"},
+    {"lnw_shared_staging", "LANEWAY_SHARED_STAGING", "0", hint::bytes<&Hints::shared_staging>,
+     "a promise: persistent operations whose staging memory is no larger are never active together, and started in the "
+     "same "
+     "order on all ranks; they share it, see below; `0`: each has its own"},
+    {"lnw_check", "LANEWAY_CHECK", "false", hint::toggle<&Hints::check>,
+     "compare both sides of every edge before the exchange, and name the first that disagrees"},
 };
 
 /// The info of the call comes before that of the communicator's creation, then the environment, then the default.

@@ -25,7 +25,7 @@ constexpr std::string_view of_tests = "TEST_";
 
 std::vector<std::string_view> known_variables() {
   std::vector<std::string_view> names;
-  for (const HintRow& row : hint_rows())
+  for (const HintRow& row : hint_rows)
     if (!row.environment.empty()) names.push_back(row.environment);
   for (const VariableRow& row : variable_rows()) names.push_back(row.name);
   return names;

@@ -154,6 +154,22 @@ std::shared_ptr<const Fabric> find_fabric(MPI_Comm comm, const std::string& desc
 
 namespace {
 
+bool is_node(const std::string& name) {
+  return name.empty() || name == "node";
+}
+
+std::vector<Region> described_levels(MPI_Comm comm, const std::string& description,
+                                     const std::vector<std::string>& names) {
+  const std::shared_ptr<const Machine> machine = described_world(description);
+  const int rank = rank_in_world();
+  const Group group(comm);
+  const Group world(MPI_COMM_WORLD);
+  std::vector<Region> regions;
+  for (int level : machine->find_levels(names))
+    regions.push_back(region_of_members(world.translate(machine->region(level, rank).members, group)));
+  return regions;
+}
+
 void add_devices(std::vector<TreeLevel>& tree, const Region& on_one_device) {
   std::vector<int> members;
   std::ranges::set_intersection(tree.back().region.members, on_one_device.members, std::back_inserter(members));
@@ -161,43 +177,42 @@ void add_devices(std::vector<TreeLevel>& tree, const Region& on_one_device) {
     tree.push_back({"gpu", region_of_members(std::move(members))});
 }
 
+/// Levels that the node does not have are those around them.
+std::vector<Region> levels_in(const std::vector<TreeLevel>& tree, const std::vector<std::string>& names, Rank rank) {
+  std::vector<Region> regions;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(tree, name, &TreeLevel::name);
+    if (name == "rank")
+      regions.push_back({rank, {rank}});
+    else if (found != tree.end())
+      regions.push_back(found->region);
+    else
+      regions.push_back(regions.empty() ? tree.front().region : regions.back());
+  }
+  return regions;
+}
+
 }  // namespace
 
 std::vector<Region> find_levels(MPI_Comm comm, const std::string& description, const std::vector<std::string>& names,
                                 bool translate, const Region* on_one_device, const PrivateComm* through) {
-  std::vector<Region> regions;
-  if (!description.empty()) {
-    const std::shared_ptr<const Machine> machine = described_world(description);
-    const int rank = rank_in_world();
-    const Group group(comm);
-    const Group world(MPI_COMM_WORLD);
-    for (int level : machine->find_levels(names))
-      regions.push_back(region_of_members(world.translate(machine->region(level, rank).members, group)));
-    return regions;
-  }
-  if (names.size() == 1 && (names[0].empty() || names[0] == "node")) return {find_node(comm, "", translate, through)};
+  if (!description.empty()) return described_levels(comm, description, names);
+  if (names.size() == 1 && is_node(names[0])) return {find_node(comm, "", translate, through)};
   const std::vector<std::string> known = {"node", "socket", "numa", "gpu"};
-  const bool only_node =
-      names.size() == 2 && (names[0].empty() || names[0] == "node") && (names[1].empty() || names[1] == "rank");
   std::vector<std::string> wanted = names;
   if (on_one_device != nullptr && wanted.size() == 2 && wanted.back().empty()) wanted.back() = "gpu";
-  const std::vector<int> levels = laneway::find_levels(wanted, known);
+  const bool only_node = names.size() == 2 && is_node(names[0]) && (names[1].empty() || names[1] == "rank");
+  std::vector<int> levels = laneway::find_levels(wanted, known);
   std::vector<TreeLevel> tree = only_node ? std::vector<TreeLevel>{{"node", find_node(comm, "", translate, through)}}
                                           : find_region_tree(comm, through);
   if (on_one_device != nullptr) add_devices(tree, *on_one_device);
+  if (only_node) levels[1] = static_cast<int>(known.size());
+  std::vector<std::string> found;
+  for (const int level : levels)
+    found.push_back(level == static_cast<int>(known.size()) ? "rank" : known[static_cast<std::size_t>(level)]);
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (only_node ? i == 1 : levels[i] == static_cast<int>(known.size())) {
-      regions.push_back({rank, {rank}});
-      continue;
-    }
-    const auto found = std::find_if(tree.begin(), tree.end(), [&](const TreeLevel& level) {
-      return level.name == known[static_cast<std::size_t>(levels[i])];
-    });
-    regions.push_back(found != tree.end() ? found->region : regions.empty() ? tree.front().region : regions.back());
-  }
-  return regions;
+  return levels_in(tree, found, rank);
 }
 
 Region find_node(MPI_Comm comm, const std::string& description, bool translate, const PrivateComm* through) {

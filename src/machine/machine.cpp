@@ -70,32 +70,42 @@ Machine Machine::from_paths(const std::vector<std::string>& paths, const std::st
 }
 
 Machine Machine::parse(std::string_view text, Rank ranks) {
+  const std::string whole = trim(text);
+  if (whole.starts_with("file:")) return read_file(whole, ranks);
+  if (whole.starts_with("ranks:")) return parse_sizes(whole, ranks);
+  return parse_levels(whole, ranks);
+}
+
+Machine Machine::read_file(const std::string& whole, Rank ranks) {
+  const std::string path = whole.substr(5);
+  if (path.ends_with(".toml")) return read_toml(path, ranks);
+  std::vector<std::string> lines;
+  for (const std::string& line : split(read_machine_file(path), '\n'))
+    if (const std::string kept = trim(line.substr(0, line.find('#'))); !kept.empty()) lines.push_back(kept);
+  if (lines.size() == 1 && lines[0].find(':') != std::string::npos) {
+    require(!lines[0].starts_with("file:"), ErrorKind::info, machine_file(path) + " names another file");
+    return parse(lines[0], ranks);
+  }
+  check_total(static_cast<std::int64_t>(lines.size()), ranks, whole);
+  return from_paths(lines, machine_file(path));
+}
+
+Machine Machine::parse_sizes(const std::string& whole, Rank ranks) {
   Machine machine;
   machine.ranks_ = ranks;
-  const std::string whole = trim(text);
-  if (whole.starts_with("file:")) {
-    const std::string path = whole.substr(5);
-    if (path.ends_with(".toml")) return read_toml(path, ranks);
-    std::vector<std::string> lines;
-    for (const std::string& line : split(read_machine_file(path), '\n'))
-      if (const std::string kept = trim(line.substr(0, line.find('#'))); !kept.empty()) lines.push_back(kept);
-    if (lines.size() == 1 && lines[0].find(':') != std::string::npos) {
-      require(!lines[0].starts_with("file:"), ErrorKind::info, machine_file(path) + " names another file");
-      return parse(lines[0], ranks);
-    }
-    check_total(static_cast<std::int64_t>(lines.size()), ranks, whole);
-    return from_paths(lines, machine_file(path));
+  machine.names_ = {"node"};
+  std::int64_t total = 0;
+  for (const std::string& size : split(whole.substr(6), ',')) {
+    machine.node_begin_.push_back(static_cast<Rank>(total));
+    total += positive(trim(size), whole);
   }
-  if (whole.starts_with("ranks:")) {
-    machine.names_ = {"node"};
-    std::int64_t total = 0;
-    for (const std::string& size : split(whole.substr(6), ',')) {
-      machine.node_begin_.push_back(static_cast<Rank>(total));
-      total += positive(trim(size), whole);
-    }
-    check_total(total, ranks, whole);
-    return machine;
-  }
+  check_total(total, ranks, whole);
+  return machine;
+}
+
+Machine Machine::parse_levels(const std::string& whole, Rank ranks) {
+  Machine machine;
+  machine.ranks_ = ranks;
   std::vector<Rank> counts;
   std::istringstream words(whole);
   for (std::string word; words >> word;) {
@@ -109,26 +119,31 @@ Machine Machine::parse(std::string_view text, Rank ranks) {
     counts.push_back(count == "*" ? 0 : positive(count, whole));
   }
   require(!counts.empty(), ErrorKind::info, "the machine description is empty");
+  machine.set_sizes(counts, whole);
+  return machine;
+}
+
+/// From so many regions of each level in one of the level before; 0 at the first: as many as it takes.
+void Machine::set_sizes(const std::vector<Rank>& counts, const std::string& whole) {
   const bool open = counts.front() == 0;
   std::int64_t below = 1;
-  machine.sizes_.resize(counts.size());
+  sizes_.resize(counts.size());
   for (std::size_t level = counts.size(); level-- > 0;) {
-    if (open) below = std::min<std::int64_t>(below, ranks);  // a single node, partly filled
-    require(below <= ranks, ErrorKind::info,
-            "machine '" + whole + "' describes more ranks than the " + std::to_string(ranks) + " there are");
-    machine.sizes_[level] = static_cast<Rank>(below);
+    if (open) below = std::min<std::int64_t>(below, ranks_);  // a single node, partly filled
+    require(below <= ranks_, ErrorKind::info,
+            "machine '" + whole + "' describes more ranks than the " + std::to_string(ranks_) + " there are");
+    sizes_[level] = static_cast<Rank>(below);
     below *= counts[level];
   }
-  if (!open) check_total(below, ranks, whole);
-  if (machine.names_.back() == "rank") {
-    machine.names_.pop_back();
-    machine.sizes_.pop_back();
+  if (!open) check_total(below, ranks_, whole);
+  if (names_.back() == "rank") {
+    names_.pop_back();
+    sizes_.pop_back();
   }
-  if (machine.names_.empty()) {
-    machine.names_ = {"node"};
-    machine.sizes_ = {ranks};
+  if (names_.empty()) {
+    names_ = {"node"};
+    sizes_ = {ranks_};
   }
-  return machine;
 }
 
 std::uint64_t hash_of_files(std::string_view machine, const std::string& parameters) {

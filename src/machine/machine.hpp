@@ -53,7 +53,11 @@ class Machine {
   [[nodiscard]] Rank region_id(int level, Rank rank) const;
 
  private:
+  static Machine read_file(const std::string& whole, Rank ranks);
   static Machine read_toml(const std::string& path, Rank ranks);
+  static Machine parse_sizes(const std::string& whole, Rank ranks);
+  static Machine parse_levels(const std::string& whole, Rank ranks);
+  void set_sizes(const std::vector<Rank>& counts, const std::string& whole);
 
   Rank ranks_ = 0;
   std::shared_ptr<const DeviceLinks> devices_;

@@ -54,6 +54,47 @@ Banner read_banner(Lines& lines, const std::string& path) {
   return banner;
 }
 
+struct Size {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t entries = 0;
+};
+
+Size read_size(Lines& lines, const Banner& banner, std::size_t bytes, const std::string& path) {
+  Size size;
+  if (!lines.next_content()) fail(path, lines.number(), "ends before the line with rows, columns and entries");
+  const bool three = parse_number(lines.word(), size.rows) && parse_number(lines.word(), size.columns) &&
+                     parse_number(lines.word(), size.entries) && lines.word().empty();
+  if (!three || size.rows < 0 || size.columns < 0 || size.entries < 0)
+    fail(path, lines.number(), "expected rows, columns and entries, three whole numbers");
+  if (std::max(size.rows, size.columns) > std::numeric_limits<std::int32_t>::max())
+    fail(path, lines.number(), "more than 2^31 - 1 rows or columns");
+  check_size(path, lines.number(), std::max(size.rows, size.columns), bytes);
+  if (banner.symmetry != Symmetry::general && size.rows != size.columns)
+    fail(path, lines.number(),
+         "a symmetric matrix must be square, this one has " + std::to_string(size.rows) + " rows and " +
+             std::to_string(size.columns) + " columns");
+  return size;
+}
+
+/// Rows and columns from 0.
+Entry read_entry(Lines& lines, Field field, const Size& size, const std::string& path) {
+  Entry entry;
+  entry.value = 1.0;
+  if (!parse_number(lines.word(), entry.row) || !parse_number(lines.word(), entry.column))
+    fail(path, lines.number(), "expected a row and a column");
+  if (field == Field::real && !parse_number(lines.word(), entry.value))
+    fail(path, lines.number(), "expected row, column and value");
+  if (!lines.word().empty()) fail(path, lines.number(), "more words than an entry has");
+  if (entry.row < 1 || entry.row > size.rows || entry.column < 1 || entry.column > size.columns)
+    fail(path, lines.number(),
+         "entry (" + std::to_string(entry.row) + ", " + std::to_string(entry.column) + ") is outside a matrix of " +
+             std::to_string(size.rows) + " rows and " + std::to_string(size.columns) + " columns");
+  --entry.row;
+  --entry.column;
+  return entry;
+}
+
 }  // namespace
 
 Csr read_market(const std::string& path) {
@@ -63,57 +104,33 @@ Csr read_market(const std::string& path) {
 Csr market_from_text(std::string_view text, const std::string& path) {
   Lines lines(text);
   const Banner banner = read_banner(lines, path);
-
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t count = 0;
-  if (!lines.next_content()) fail(path, lines.number(), "ends before the line with rows, columns and entries");
-  if (!parse_number(lines.word(), rows) || !parse_number(lines.word(), columns) || !parse_number(lines.word(), count) ||
-      !lines.word().empty() || rows < 0 || columns < 0 || count < 0)
-    fail(path, lines.number(), "expected rows, columns and entries, three whole numbers");
-  if (std::max(rows, columns) > std::numeric_limits<std::int32_t>::max())
-    fail(path, lines.number(), "more than 2^31 - 1 rows or columns");
-  check_size(path, lines.number(), std::max(rows, columns), text.size());
-  if (banner.symmetry != Symmetry::general && rows != columns)
-    fail(path, lines.number(),
-         "a symmetric matrix must be square, this one has " + std::to_string(rows) + " rows and " +
-             std::to_string(columns) + " columns");
+  const Size size = read_size(lines, banner, text.size(), path);
   // An entry takes four bytes at least ("1 1\n"), so a count that is plainly false reserves no memory.
   constexpr std::int64_t smallest_entry = 4;
   const std::int64_t possible = static_cast<std::int64_t>(text.size()) / smallest_entry + 1;
   std::vector<Entry> entries;
-  entries.reserve(static_cast<std::size_t>(std::min(count, possible) * (banner.symmetry == Symmetry::general ? 1 : 2)));
+  entries.reserve(
+      static_cast<std::size_t>(std::min(size.entries, possible) * (banner.symmetry == Symmetry::general ? 1 : 2)));
 
+  const bool skew = banner.symmetry == Symmetry::skew;
   std::int64_t found = 0;
   for (; lines.next_content(); ++found) {
-    if (found == count) fail(path, lines.number(), "more than the " + std::to_string(count) + " entries announced");
-    Entry entry;
-    entry.value = 1.0;
-    if (!parse_number(lines.word(), entry.row) || !parse_number(lines.word(), entry.column))
-      fail(path, lines.number(), "expected a row and a column");
-    if (banner.field == Field::real && !parse_number(lines.word(), entry.value))
-      fail(path, lines.number(), "expected row, column and value");
-    if (!lines.word().empty()) fail(path, lines.number(), "more words than an entry has");
-    if (entry.row < 1 || entry.row > rows || entry.column < 1 || entry.column > columns)
-      fail(path, lines.number(),
-           "entry (" + std::to_string(entry.row) + ", " + std::to_string(entry.column) + ") is outside a matrix of " +
-               std::to_string(rows) + " rows and " + std::to_string(columns) + " columns");
-    --entry.row;
-    --entry.column;
+    if (found == size.entries)
+      fail(path, lines.number(), "more than the " + std::to_string(size.entries) + " entries announced");
+    const Entry entry = read_entry(lines, banner.field, size, path);
     entries.push_back(entry);
     if (banner.symmetry == Symmetry::general) continue;
-    const bool skew = banner.symmetry == Symmetry::skew;
     if (entry.row != entry.column)
       entries.push_back({entry.column, entry.row, skew ? -entry.value : entry.value});
     else if (skew && entry.value != 0)
       fail(path, lines.number(), "a skew-symmetric matrix has no diagonal");
   }
-  if (found != count)
-    fail(path, lines.number(), "ends after " + std::to_string(found) + " of " + std::to_string(count) + " entries");
+  if (found != size.entries)
+    fail(path, lines.number(),
+         "ends after " + std::to_string(found) + " of " + std::to_string(size.entries) + " entries");
 
-  Csr result = assemble(rows, columns, entries);
-  if (banner.field == Field::pattern && banner.symmetry != Symmetry::skew)
-    result.value.assign(result.value.size(), 1.0);
+  Csr result = assemble(size.rows, size.columns, entries);
+  if (banner.field == Field::pattern && !skew) result.value.assign(result.value.size(), 1.0);
   return result;
 }
 

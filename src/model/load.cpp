@@ -163,52 +163,75 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const
   return predict(parameters, kind, {own.work * nodes, own.waiting * nodes});
 }
 
-Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const HostLoad& host) const {
-  Prediction result;
-  std::array<double, stages> alpha{};
-  std::array<double, stages> beta{};
-  for (const RankLoad& rank : ranks_) {
-    result.processor = std::max(result.processor, processor(rank, parameters));
-    std::array<double, 2> link{};
-    for (std::size_t s = 0; s < stages; ++s) {
-      std::array<Traffic, 2> stage{};
-      for (std::size_t l = 0; l < link_classes; ++l) {
-        if (!used_[s][l]) continue;
-        for (const Way way : {out, in}) {
-          const Traffic& traffic = (way == out ? rank.sent : rank.received)[s][l];
-          result.parts[s][l] = std::max(result.parts[s][l], traffic.alpha + traffic.beta);
-          stage[way].alpha += traffic.alpha;
-          stage[way].beta += traffic.beta;
-          if (l == index(LinkClass::network)) link[way] += traffic.beta;
-        }
+NodeLoad::StageCosts NodeLoad::add_traffic(const RankLoad& rank, Prediction& result) const {
+  StageCosts costs;
+  std::array<double, 2> link{};
+  for (std::size_t s = 0; s < stages; ++s) {
+    std::array<Traffic, 2> stage{};
+    for (std::size_t l = 0; l < link_classes; ++l) {
+      if (!used_[s][l]) continue;
+      for (const Way way : {out, in}) {
+        const Traffic& traffic = (way == out ? rank.sent : rank.received)[s][l];
+        result.parts[s][l] = std::max(result.parts[s][l], traffic.alpha + traffic.beta);
+        stage[way].alpha += traffic.alpha;
+        stage[way].beta += traffic.beta;
+        if (l == index(LinkClass::network)) link[way] += traffic.beta;
       }
-      alpha[s] = std::max({alpha[s], stage[out].alpha, stage[in].alpha});
-      beta[s] = std::max({beta[s], stage[out].beta, stage[in].beta});
     }
-    result.link = std::max({result.link, link[out], link[in]});
+    costs.alpha[s] = std::max(stage[out].alpha, stage[in].alpha);
+    costs.beta[s] = std::max(stage[out].beta, stage[in].beta);
   }
-  result.link = std::max(result.link, device_links_);
-  if (parameters.cores > 0) result.processor = std::max(result.processor, host.work / parameters.cores);
-  result.injection = std::max(injection_[out], injection_[in]);
-  // Whoever waits for a message gets a processor again when the other ranks have had their turn. Overheads are those of
-  // exchanges of one stage, so that one turn is in them already.
-  const bool takes_turns = parameters.cores > 0 && host.waiting > parameters.cores;
-  result.latency = beside_lanes(latency_);
+  result.link = std::max({result.link, link[out], link[in]});
+  return costs;
+}
+
+/// Whoever waits for a message gets a processor again when the other ranks have had their turn. Overheads are those of
+/// exchanges of one stage, so that one turn is in them already.
+double NodeLoad::turns(const Parameters& parameters, const HostLoad& host) const {
+  if (parameters.cores <= 0 || host.waiting <= parameters.cores) return 0;
   int waited = 0;
   for (std::size_t s = 0; s < stages; ++s) {
     if (s == index(Stage::direct) && latency_[index(Stage::network)] > 0) continue;
     waited += std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
   }
-  if (takes_turns && waited > 1)
-    result.latency += (waited - 1) * parameters.shared_overhead.wait * host.waiting / parameters.cores;
+  return waited > 1 ? (waited - 1) * parameters.shared_overhead.wait * host.waiting / parameters.cores : 0;
+}
+
+double NodeLoad::postal(const StageCosts& costs) {
+  double seconds = 0;
+  for (std::size_t s = 0; s < stages; ++s) seconds += costs.alpha[s] + costs.beta[s];
+  return seconds;
+}
+
+double NodeLoad::max_rate(const StageCosts& costs, const Prediction& result) {
+  double seconds = 0;
+  for (std::size_t s = 0; s < stages; ++s) {
+    const bool injects = result.parts[s][index(LinkClass::network)] > 0;
+    seconds += costs.alpha[s] + (injects ? std::max(costs.beta[s], result.injection) : costs.beta[s]);
+  }
+  return seconds;
+}
+
+Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const HostLoad& host) const {
+  Prediction result;
+  StageCosts costs;
+  for (const RankLoad& rank : ranks_) {
+    result.processor = std::max(result.processor, processor(rank, parameters));
+    const StageCosts own = add_traffic(rank, result);
+    for (std::size_t s = 0; s < stages; ++s) {
+      costs.alpha[s] = std::max(costs.alpha[s], own.alpha[s]);
+      costs.beta[s] = std::max(costs.beta[s], own.beta[s]);
+    }
+  }
+  result.link = std::max(result.link, device_links_);
+  if (parameters.cores > 0) result.processor = std::max(result.processor, host.work / parameters.cores);
+  result.injection = std::max(injection_[out], injection_[in]);
+  result.latency = beside_lanes(latency_) + turns(parameters, host);
   if (kind == ModelKind::overlap) {
     result.fill = parameters.cores > 0 ? fill(parameters) : fill_of_own_cores(result.processor);
     result.seconds = overlapped(result);
-    return result;
-  }
-  for (std::size_t s = 0; s < stages; ++s) {
-    const bool injects = kind == ModelKind::max_rate && result.parts[s][index(LinkClass::network)] > 0;
-    result.seconds += alpha[s] + (injects ? std::max(beta[s], result.injection) : beta[s]);
+  } else {
+    result.seconds = kind == ModelKind::max_rate ? max_rate(costs, result) : postal(costs);
   }
   return result;
 }

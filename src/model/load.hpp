@@ -124,7 +124,16 @@ class NodeLoad {
     std::array<double, stages> waits{};  ///< seconds; 0: for nothing
   };
   enum Way : std::uint8_t { out, in };
+  /// Of each stage, the most of any rank in either direction.
+  struct StageCosts {
+    std::array<double, stages> alpha{};
+    std::array<double, stages> beta{};
+  };
 
+  [[nodiscard]] StageCosts add_traffic(const RankLoad& rank, Prediction& result) const;
+  [[nodiscard]] double turns(const Parameters& parameters, const HostLoad& host) const;
+  [[nodiscard]] static double postal(const StageCosts& costs);
+  [[nodiscard]] static double max_rate(const StageCosts& costs, const Prediction& result);
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
   [[nodiscard]] static double processor(const RankLoad& rank, const Parameters& parameters);
   [[nodiscard]] double shared_byte(const Hop& hop, const Parameters& parameters) const;

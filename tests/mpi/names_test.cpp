@@ -1,10 +1,15 @@
 // Names that a user may get wrong: of MPI libraries, of variables, of keys.
 #include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "arguments/hints.hpp"
 #include "arguments/unknown_variables.hpp"
 #include "comm/library.hpp"
 #include "core/environment.hpp"
+#include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "laneway/laneway.h"
 #include "support.hpp"
@@ -56,7 +61,7 @@ TEST_F(NamesTest, UnknownVariablesAreNamedWithTheNearest) {
   EXPECT_EQ(complaint({"LANEWAY_STRATGEY=direct", "LANEWAY_SOMETHING_ELSE=1"}),
             "LANEWAY_STRATGEY is not a variable of Laneway's and is ignored: is LANEWAY_STRATEGY meant?; "
             "LANEWAY_SOMETHING_ELSE is not a variable of Laneway's and is ignored");
-  for (const HintRow& row : hint_rows()) EXPECT_EQ(complaint({(std::string(row.environment) + "=1").c_str()}), "");
+  for (const HintRow& row : hint_rows) EXPECT_EQ(complaint({(std::string(row.environment) + "=1").c_str()}), "");
   for (const VariableRow& row : variable_rows()) EXPECT_EQ(complaint({(std::string(row.name) + "=1").c_str()}), "");
 }
 
@@ -81,6 +86,42 @@ TEST_F(NamesTest, UnknownKeysAreNamedWithTheNearestFirst) {
             std::string::npos)
       << error_text(code);
   MPI_Info_free(&info);
+}
+
+/// Another valid text of a hint.
+std::string another(const HintRow& row) {
+  const std::map<std::string_view, std::string> own = {
+      {"lnw_strategy", "direct"}, {"lnw_machine", "node:2"},    {"lnw_parameters", "lassen"}, {"lnw_grid", "4x4"},
+      {"lnw_stream", "0x10"},     {"lnw_deduplicate", "false"}, {"lnw_check", "true"}};
+  if (const auto found = own.find(row.key); found != own.end()) return found->second;
+  if (!row.fallback.empty() && row.fallback.find_first_not_of("0123456789") == std::string_view::npos)
+    return std::string(row.fallback) + "1";
+  const std::string_view names = row.value.values;
+  const std::string first(names.substr(0, names.find(", ")));
+  return first == row.fallback ? std::string(names.substr(names.rfind(", ") + 2)) : first;
+}
+
+TEST_F(NamesTest, EachHintIsReadAndComparedBetweenRanks) {
+  const HintTexts strategy = {{"lnw_strategy", "cartesian_combining"}, {"lnw_grid", "2x2"}};
+  for (const HintRow& row : hint_rows) {
+    const HintTexts& others = row.key == "lnw_grid" ? strategy : HintTexts{};
+    HintTexts texts = others;
+    texts[std::string(row.key)] = another(row);
+    const bool differs = resolve_hints(texts, {}).fingerprint() != resolve_hints(others, {}).fingerprint();
+    EXPECT_EQ(differs, row.key != "lnw_stream") << row.key << "=" << another(row);
+  }
+}
+
+TEST_F(NamesTest, WrongTextsOfHintsNameTheValidOnes) {
+  for (const HintRow& row : hint_rows) {
+    if (row.value.values.find_first_of("`") != std::string_view::npos || row.key == "lnw_machine") continue;
+    try {
+      (void)resolve_hints({{std::string(row.key), "no such thing"}}, {});
+      ADD_FAILURE() << row.key << " takes anything";
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(std::string(row.key) + "=no such thing: ")) << error.what();
+    }
+  }
 }
 
 TEST_F(NamesTest, NoTopologySaysHowToMakeOne) {

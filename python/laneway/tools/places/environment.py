@@ -11,7 +11,7 @@ from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
 _PREFIX = "LANEWAY" + "_"
-_TABLES = ("src/core/environment.cpp", "src/arguments/hints.cpp")
+_TABLES = ("src/core/environment.cpp", "src/arguments/hints.hpp")
 
 
 @cache

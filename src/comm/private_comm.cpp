@@ -1,0 +1,269 @@
+#include "comm/private_comm.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <mutex>
+#include <utility>
+
+#include "carriers/messages/p2p.hpp"
+#include "comm/engine.hpp"
+#include "comm/running.hpp"
+#include "exec/progress.hpp"
+#include "exec/progress_thread.hpp"
+#include "exec/remains.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Duplicates live in this process, in the order of their creation, which is the same on all their ranks.
+std::vector<PrivateComm*> live;
+std::mutex live_mutex;
+bool finalizing = false;
+
+/// Runs at the beginning of MPI_Finalize (MPI 4.0, section 11.2.4). Functions that the program has attached to
+/// MPI_COMM_SELF earlier run later, and may use and free what there is: no duplicate is freed from here on.
+int on_finalize(MPI_Comm, int, void*, void*) {
+  stop_progress_thread();
+  stop_in_engine();
+  set_ending();
+  std::vector<std::shared_ptr<PrivateComm>> left;
+  {
+    const std::lock_guard lock(live_mutex);
+    finalizing = true;
+    for (PrivateComm* comm : live) left.push_back(comm->weak_from_this().lock());
+  }
+  // Without the lock: MPICH deletes the attributes of a communicator when the last creation from it is complete.
+  for (const auto& comm : left)
+    if (comm) comm->end_creation();
+  look_through_remains();
+  return MPI_SUCCESS;
+}
+
+/// Errors of MPI on a user's communicator are returned as long as this lives: whoever calls decides what becomes of
+/// them.
+class ReturnedErrors {
+ public:
+  explicit ReturnedErrors(MPI_Comm comm) : comm_(comm) {
+    if constexpr (simulated) return;
+    check_mpi(MPI_Comm_get_errhandler(comm, &before_), "MPI_Comm_get_errhandler");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  }
+  ~ReturnedErrors() {
+    if constexpr (simulated) return;
+    MPI_Comm_set_errhandler(comm_, before_);
+    MPI_Errhandler_free(&before_);
+  }
+  ReturnedErrors(const ReturnedErrors&) = delete;
+  ReturnedErrors& operator=(const ReturnedErrors&) = delete;
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
+void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
+#ifdef LANEWAY_HAS_COMM_IDUP
+  check_mpi(MPI_Comm_idup(original, copy, request), "MPI_Comm_idup");
+#else
+  (void)original, (void)copy, (void)request;
+  throw Error(
+      ErrorKind::unsupported,
+      "comm: this MPI library has no MPI_Comm_idup, so the first call on a communicator must be a blocking one");
+#endif
+}
+
+}  // namespace
+
+void watch_finalize() {
+  int key = MPI_KEYVAL_INVALID;
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &key, nullptr), "MPI_Comm_create_keyval");
+  check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+}
+
+int meet_on(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
+  if constexpr (simulated) {
+    if (!any_active()) return MPI_Barrier(comm);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+    progress_until([&] {
+      int done = 0;
+      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      return done != 0;
+    });
+    return MPI_SUCCESS;
+  }
+  const int mine = failure ? rank : INT_MAX;
+  int first = INT_MAX;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm, &request);
+  if (request == MPI_REQUEST_NULL) check_mpi(code, "MPI_Iallreduce");
+  progress_until([&] {
+    int done = 0;
+    const int tested = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (tested != MPI_SUCCESS) code = tested;
+    return done != 0 || request == MPI_REQUEST_NULL;
+  });
+  if (failure) std::rethrow_exception(failure);
+  if (first != INT_MAX)
+    throw PeerFailure(ErrorKind::internal, "rank " + std::to_string(first) + " has failed in this call");
+  return code;
+}
+
+PrivateComm::PrivateComm() {
+  const std::lock_guard lock(live_mutex);
+  live.push_back(this);
+}
+
+void PrivateComm::learn_tags(MPI_Comm original) {
+  void* bound = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(has_world() ? MPI_COMM_WORLD : original, MPI_TAG_UB, &bound, &found),
+            "MPI_Comm_get_attr");
+  if (found) last_tag_ = std::min(*static_cast<int*>(bound), tag_limit_for_tests);
+}
+
+/// Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
+void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const PrivateComm* through) {
+  std::optional<ReturnedErrors> returned;
+  MPI_Group group = MPI_GROUP_NULL;
+  try {
+    returned.emplace(original);
+    learn_tags(original);
+    check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
+    check_mpi(MPI_Comm_group(original, &group), "MPI_Comm_group");
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  // The creation blocks without advancing active exchanges, which others may wait for before they come here.
+  int met = MPI_SUCCESS;
+  try {
+    if (through != nullptr) {
+      if (failure) std::rethrow_exception(failure);
+      through->meet();
+    } else {
+      met = meet_on(original, rank_, failure);
+    }
+  } catch (...) {
+    if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
+    throw;
+  }
+  // MPICH 4.0 makes no communicator from a group without MPI_COMM_WORLD.
+  const int code = has_world() ? MPI_Comm_create(original, group, &comm_) : MPI_Comm_split(original, 0, rank_, &comm_);
+  if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
+  MPI_Group_free(&group);
+  check_mpi(met, "MPI_Iallreduce");
+  check_mpi(code, "MPI_Comm_create");
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag,
+                               std::exception_ptr failure) {
+  MPI_Group group = MPI_GROUP_NULL;
+  try {
+    require(has_world() || members.empty(), ErrorKind::unsupported,
+            "comm: no communicator of a part of its ranks can be made in a program that only opens sessions");
+    learn_tags(parent.get());
+    check_mpi(MPI_Comm_group(parent.get(), &group), "MPI_Comm_group");
+    if (!members.empty()) {
+      const MPI_Group all = std::exchange(group, MPI_GROUP_NULL);
+      const int code = MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group);
+      MPI_Group freed = all;
+      MPI_Group_free(&freed);
+      check_mpi(code, "MPI_Group_incl");
+    }
+    check_mpi(MPI_Group_rank(group, &rank_), "MPI_Group_rank");
+    check_mpi(MPI_Group_size(group, &size_), "MPI_Group_size");
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  // The creation blocks without advancing active exchanges, which others may wait for before they come here.
+  try {
+    parent.meet(members, tag, failure != nullptr);
+  } catch (...) {
+    if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
+    if (failure) std::rethrow_exception(failure);
+    throw;
+  }
+  const int code = has_world() ? MPI_Comm_create_group(parent.get(), group, tag + 1, &comm_)
+                               : MPI_Comm_split(parent.get(), 0, rank_, &comm_);
+  if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
+  MPI_Group_free(&group);
+  check_mpi(code, "MPI_Comm_create_group");
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+void PrivateComm::begin(MPI_Comm original) {
+  learn_tags(original);
+  check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
+  begin_duplicate(original, &comm_, &creation_);
+}
+
+PrivateComm::~PrivateComm() {
+  {
+    const std::lock_guard lock(live_mutex);
+    std::erase(live, this);
+    if (finalizing) return;
+  }
+  free();  // without the lock: MPI has locks of its own, and calls delete_communicator while it holds them
+}
+
+void PrivateComm::free() {
+  end_creation();
+  if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
+  if (comm_ == MPI_COMM_NULL) return;
+  drain();
+  // A message that comes later would be taken for one of the next communicator with the same context id.
+  if (!spoilt_ && !never_freed_) MPI_Comm_free(&comm_);
+}
+
+void PrivateComm::keep_those_of_the_step() const noexcept {
+  const std::lock_guard lock(live_mutex);
+  for (PrivateComm* const comm : live)
+    if (comm->made_after_ >= began_) comm->never_freed_ = true;
+}
+
+void PrivateComm::end_creation() {
+  // All ranks have begun the creation before any of them can come here.
+  if (creation_ != MPI_REQUEST_NULL) MPI_Wait(&creation_, MPI_STATUS_IGNORE);
+}
+
+bool PrivateComm::advance_creation() {
+  if (advancing_.exchange(true, std::memory_order_acquire)) return false;
+  int flag = ready_.load(std::memory_order_relaxed);
+  try {
+    if (!flag) {
+      check_mpi(MPI_Test(&creation_, &flag, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+      if (flag) check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    }
+  } catch (...) {
+    advancing_.store(false, std::memory_order_release);
+    throw;
+  }
+  if (flag) ready_.store(true, std::memory_order_release);
+  advancing_.store(false, std::memory_order_release);
+  return flag != 0;
+}
+
+bool PrivateComm::has_tags() const {
+  return next_tag_ <= last_tag_ - plan_channels;
+}
+
+int PrivateComm::take_tags(int count) {
+  LANEWAY_ASSERT(1, count <= plan_channels && has_tags());
+  return std::exchange(next_tag_, next_tag_ + count);
+}
+
+bool single_threaded() {
+  if constexpr (simulated) return true;
+  static const bool single = [] {
+    int level = MPI_THREAD_SINGLE;
+    check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+    return level != MPI_THREAD_MULTIPLE;
+  }();
+  return single;
+}
+
+}  // namespace laneway
