@@ -11,7 +11,10 @@ namespace {
 class Reuse {
  public:
   Reuse(const Program& program, const SharedMemory& shared, Report& report)
-      : program_(program), shared_(shared), report_(report) {}
+      : program_(program), shared_(shared), report_(report), signals_(static_cast<std::size_t>(program.ranks())) {
+    for (int s = 0; s < program.steps(); ++s)
+      if (signals(program.step(s).kind)) signals_[static_cast<std::size_t>(program.rank(s))] = true;
+  }
 
   /// What one exchange leaves behind is no longer needed when a later one writes there. Exchanges are ordered alike at
   /// any time, so it is enough to look at the first and those after it.
@@ -47,7 +50,9 @@ class Reuse {
       const bool writes = step.kind == StepKind::receive ? step.span.buffer == Buffer::staging
                                                          : copies(step.kind) && step.to == Buffer::staging;
       if (!writes) continue;
-      const int opening = program_.opening(puts ? step.peer : program_.rank(s));
+      const Rank owner = puts ? step.peer : program_.rank(s);
+      const int opening = program_.opening(owner);
+      if (opening < 0 && !signals_[static_cast<std::size_t>(owner)]) continue;  // alone on its node
       if (opening >= 0 && shared_.before(opening, 1, s, 1)) continue;
       complain(report_, program_.describe(s) + " writes staging memory that plans share before that is open");
     }
@@ -65,6 +70,7 @@ class Reuse {
   const Program& program_;
   const SharedMemory& shared_;
   Report& report_;
+  std::vector<bool> signals_;  // by rank, whether it shares memory
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -85,6 +86,8 @@ TEST_P(Property, EveryStrategyIsProvenAndAgreesWithTheOracle) {
 
 /// As the plans run: with the memory of nodes.
 TEST_P(Property, PlansAsTheyRunAreProven) {
+  using cases::NodeUse;
+  constexpr std::array uses = {NodeUse::own_staging, NodeUse::shared_staging, NodeUse::own_staging, NodeUse::devices};
   constexpr int parts = 4;
   const char* one = std::getenv("LANEWAY_TEST_SEED");
   const std::uint64_t seeds = cases::effort(500);
@@ -98,7 +101,7 @@ TEST_P(Property, PlansAsTheyRunAreProven) {
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       ++total;
       cases::Random random(seed);
-      const cases::Localized localized = cases::localize(random, c, candidate);
+      const cases::Localized localized = cases::localize(random, c, candidate, uses[seed % 4]);
       with_memory += std::ranges::any_of(localized.plans, [](const Plan& plan) { return plan.window_bytes > 0; });
       const Report report = verify(localized.plans, c.pattern);
       if (report.ok) continue;
