@@ -140,13 +140,12 @@ bool Before::operator()(int earlier, int earlier_exchange, int later, int later_
         nodes_.exchange(node) < earlier_exchange)
       return;
     mark = search_;
-    stack_.push_back(node);
+    queue_.push_back(node);
   };
-  stack_.clear();
+  queue_.clear();
   for_each_before(from, push);
-  while (!found && !stack_.empty()) {
-    const int node = stack_.back();
-    stack_.pop_back();
+  for (std::size_t next = 0; next < queue_.size() && !found; ++next) {  // what is near is found soon
+    const int node = queue_[next];
     for_each_before(node, push);
     const int point = nodes_.point(node);
     if (point >= program_.steps() || program_.step(point).kind != StepKind::receive) continue;

@@ -54,7 +54,7 @@ class Before {
   std::vector<std::size_t> clock_begin_;  // by point
   std::vector<Clock> clocks_;
   mutable std::vector<int> mark_;
-  mutable std::vector<int> stack_;
+  mutable std::vector<int> queue_;
   mutable int search_ = 0;
 };
 

@@ -7,9 +7,8 @@
 namespace laneway::verification {
 
 void complain(Report& report, std::string problem) {
-  constexpr std::size_t most = 8;
   report.ok = false;
-  if (report.problems.size() < most) report.problems.push_back(std::move(problem));
+  if (!is_full(report)) report.problems.push_back(std::move(problem));
 }
 
 std::string describe(const Plan& plan, int step) {

@@ -13,6 +13,9 @@ namespace laneway::verification {
 
 /// Adds a problem to a report, which keeps the first few.
 void complain(Report& report, std::string problem);
+/// Further problems would not be kept, so that nobody need look for them.
+inline constexpr std::size_t most_problems = 8;
+[[nodiscard]] inline bool is_full(const Report& report) { return report.problems.size() >= most_problems; }
 
 /// "rank 3 step 5 (send to 7, channel 2)".
 [[nodiscard]] std::string describe(const Plan& plan, int step);

@@ -66,6 +66,7 @@ class Races {
     Order order(plan);
     const Conflict* last = nullptr;
     for (const Conflict& conflict : conflicts_) {
+      if (is_full(report_)) return;
       const bool seen = last && last->later == conflict.later && last->earlier == conflict.earlier;
       last = &conflict;
       if (seen || order.ordered(conflict.earlier, conflict.later) || ordered_by_others(plan, conflict)) continue;
@@ -88,6 +89,7 @@ class Races {
 /// In memory that ranks share, as far as one exchange goes.
 void prove_shared(const Program& program, const SharedMemory& shared, Report& report) {
   for (const Clash& clash : shared.clashes) {
+    if (is_full(report)) return;
     const std::string where = std::string(name(clash.buffer)) + " byte " + std::to_string(clash.byte) + " of rank " +
                               std::to_string(clash.rank);
     if (clash.over_word) {

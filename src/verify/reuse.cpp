@@ -21,6 +21,7 @@ class Reuse {
   void prove_places() {
     for (const Clash& clash : shared_.clashes) {
       if (clash.over_word) continue;
+      if (is_full(report_)) return;
       const int forth = clash.later == 0 ? clash.period : clash.later;
       const int back = clash.later == 0 ? clash.period : clash.period - clash.later;
       check(clash, clash.first, clash.second, forth);
@@ -30,7 +31,7 @@ class Reuse {
 
   /// A rank's send buffer is its user's when the rank has completed its exchange.
   void prove_lent() {
-    for (int s = 0; s < program_.steps(); ++s) {
+    for (int s = 0; s < program_.steps() && !is_full(report_); ++s) {
       const Step& step = program_.step(s);
       if (!borrows(step) || shared_.before(s, 1, program_.completed(step.peer), 1)) continue;
       complain(report_, program_.describe(s) + " may still read the send buffer of rank " + std::to_string(step.peer) +
@@ -41,7 +42,7 @@ class Reuse {
   /// Who has used the memory in the exchange before may be unknown here, if that was one of another plan.
   void prove_opened() {
     if (!program_.shares_staging()) return;
-    for (int s = 0; s < program_.steps(); ++s) {
+    for (int s = 0; s < program_.steps() && !is_full(report_); ++s) {
       const Step& step = program_.step(s);
       if (opens_staging(program_.plan(program_.rank(s)), step) && step.lag != 0)
         complain(report_, program_.describe(s) + " opens memory that plans share although " + std::to_string(step.lag) +
