@@ -73,7 +73,8 @@ constexpr std::array<HintRow, 20> rows = {{
     {"lnw_shared_staging", "LANEWAY_SHARED_STAGING", "0", "bytes",
      "promise: persistent operations whose staging memory is no larger are never active together, and started in the "
      "same order on all ranks; they share it"},
-    {"lnw_check", "LANEWAY_CHECK", "false", "true, false", "compare both sides of every edge before the exchange"},
+    {"lnw_check", "LANEWAY_CHECK", "false", "true, false, plan",
+     "compare both sides of every edge before the exchange; plan: also prove the plans that will run"},
 }};
 
 bool boolean(std::string_view key, const std::string& text) {
@@ -150,7 +151,7 @@ std::uint64_t Hints::fingerprint() const {
         '\n' + choice.level + ':' + std::string(choice.choice.name()) + std::to_string(choice.choice.deduplicate);
   std::string all =
       std::string(strategy.name()) + '\n' + machine + '\n' + std::to_string(strategy.deduplicate) +
-      std::to_string(check) + std::to_string(static_cast<int>(progress)) + '\n' +
+      std::to_string(check ? 1 + static_cast<int>(check_plan) : 0) + std::to_string(static_cast<int>(progress)) + '\n' +
       std::to_string(lowering.relay_message_bytes) + '\n' + std::to_string(lowering.network_message_bytes) + '\n' +
       std::to_string(settings.message_cap) + '\n' + level + inner_text + '\n' + grid + '\n' +
       std::to_string(fixed_counts) + std::to_string(staging_limit) + '\n' + std::to_string(static_cast<int>(sharing)) +
@@ -229,7 +230,8 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   require(hints.exchanges > 0, ErrorKind::info, "lnw_exchanges=0: must be positive");
   hints.fixed_counts = boolean("lnw_fixed_counts", text("lnw_fixed_counts"));
   hints.staging_limit = bytes("lnw_staging_limit", text("lnw_staging_limit"));
-  hints.check = boolean("lnw_check", text("lnw_check"));
+  hints.check_plan = text("lnw_check") == "plan";
+  hints.check = hints.check_plan || boolean("lnw_check", text("lnw_check"));
   hints.progress = progress_of(text("lnw_progress"));
   hints.lowering.relay_message_bytes = bytes("lnw_relay_message", text("lnw_relay_message"));
   hints.lowering.network_message_bytes = bytes("lnw_network_message", text("lnw_network_message"));

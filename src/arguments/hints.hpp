@@ -67,6 +67,7 @@ struct Hints {
   std::string machine;
   std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one
   bool check = false;
+  bool check_plan = false;  ///< then `check` is true, too
   ProgressHint progress = ProgressHint::automatic;
   bool fixed_counts = false;
   std::int64_t staging_limit = std::int64_t{1}
