@@ -15,7 +15,9 @@ namespace laneway::verification {
 void complain(Report& report, std::string problem);
 /// Further problems would not be kept, so that nobody need look for them.
 inline constexpr std::size_t most_problems = 8;
-[[nodiscard]] inline bool is_full(const Report& report) { return report.problems.size() >= most_problems; }
+[[nodiscard]] inline bool is_full(const Report& report) {
+  return report.problems.size() >= most_problems;
+}
 
 /// "rank 3 step 5 (send to 7, channel 2)".
 [[nodiscard]] std::string describe(const Plan& plan, int step);
@@ -36,8 +38,8 @@ struct Message {
   friend auto operator<=>(const Message&, const Message&) = default;
 };
 
-/// A step comes after a point of the exchange that is earlier by `lag`, if there is one. Points are steps, and the start
-/// and the end of each rank's exchange; -1: a word that nobody raises.
+/// A step comes after a point of the exchange that is earlier by `lag`, if there is one. Points are steps, and the
+/// start and the end of each rank's exchange; -1: a word that nobody raises.
 struct Await {
   int point = -1;
   std::int64_t lag = 0;

@@ -35,8 +35,8 @@ Report well_formed(std::span<const Plan> plans);
 /// gate waits for a word that is raised.
 Report matching(std::span<const Plan> plans);
 
-/// Any two steps that touch the same byte in one exchange, one of them writing, are ordered: by dependencies, or by words
-/// that one rank raises and another waits for; no copy overlaps itself, and no data a word.
+/// Any two steps that touch the same byte in one exchange, one of them writing, are ordered: by dependencies, or by
+/// words that one rank raises and another waits for; no copy overlaps itself, and no data a word.
 Report race_free(std::span<const Plan> plans);
 
 /// No order in which messages complete can leave a step waiting forever, even if no send completes before its receive

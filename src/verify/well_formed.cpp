@@ -21,6 +21,11 @@ bool is_near(std::int64_t number) {
 /// Rings have no more places than this: so many exchanges are unrolled.
 constexpr std::int64_t most_slots = 64;
 
+/// So that all places of a ring are near.
+bool is_distance(std::int64_t number) {
+  return -farthest / most_slots < number && number < farthest / most_slots;
+}
+
 class Check {
  public:
   Check(std::span<const Plan> plans, Rank rank, Report& report)
@@ -85,8 +90,7 @@ class Check {
       problem("has a number of slots that is no power of two in [2, " + std::to_string(most_slots) + "]");
     else if (step.crosses && step.slots != 2)
       problem("crosses over with more than two slots");
-    else if (!is_near(step.flag) || !is_near(step.alternate * step.slots) || step.alternate > farthest / most_slots ||
-             step.alternate < -farthest / most_slots)
+    else if (!is_near(step.flag) || !is_distance(step.alternate))
       problem("is too far away");
     else if (has_peer(step))
       for (std::int64_t exchange = 0; exchange < step.slots; ++exchange) word_inside(step, exchange);
@@ -114,7 +118,7 @@ class Check {
   void check(const verification::Operand& operand, const CopyRun& run, std::int64_t offset, std::int64_t stride) {
     std::int64_t length = 0;
     if (__builtin_mul_overflow(run.count - 1, stride, &length) || !is_near(length) || !is_near(offset) ||
-        !is_near(run.bytes) || !is_near(operand.ring.distance)) {
+        !is_near(run.bytes) || !is_distance(operand.ring.distance)) {
       problem("has a run that ends too far away");
       return;
     }
@@ -164,8 +168,10 @@ Report well_formed(std::span<const Plan> plans) {
   const auto ranks = static_cast<Rank>(plans.size());
   for (Rank r = 0; r < ranks; ++r) {
     const Plan& plan = plans[static_cast<std::size_t>(r)];
-    if (plan.rank != r)
+    if (plan.rank != r) {
       complain(report, "rank " + std::to_string(r) + " has the plan of rank " + std::to_string(plan.rank));
+      continue;
+    }
     if (plan.staging_bytes < 0)
       complain(report, "rank " + std::to_string(r) + " has a negative amount of staging memory");
     if (!is_near(plan.staging_alternate))
