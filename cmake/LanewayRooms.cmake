@@ -5,7 +5,7 @@
 set(LANEWAY_ROOM_ORDER core pattern machine device reorder lanes plan passes model setup verify carriers exec arguments comm choose
                        operate c interpose offline matrix)
 # Those that are not part of the libraries: what tests and tools need beside them.
-set(LANEWAY_ROOMS_OF_TOOLS verify interpose offline matrix)
+set(LANEWAY_ROOMS_OF_TOOLS interpose offline matrix)
 set_property(GLOBAL PROPERTY LANEWAY_ROOMS "")
 
 function(laneway_room name)

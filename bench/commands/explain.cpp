@@ -4,6 +4,8 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "commands.hpp"
 #include "core/error.hpp"
@@ -16,6 +18,8 @@
 #include "offline/draw.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "output/format.hpp"
+#include "passes/through_host.hpp"
+#include "verify/verify.hpp"
 
 namespace laneway::bench {
 
@@ -37,6 +41,7 @@ struct Options {
   std::int64_t message_cap = StrategySettings{}.message_cap;
   Rank rank = 0;
   std::string memory = "host";
+  bool run = false;
   std::string svg;
   std::string messages_svg;
   std::string json;
@@ -213,22 +218,76 @@ MemoryPath print_paths(const std::vector<Plan>& plans, const Machine& machine, c
   return fastest;
 }
 
-void print_plan(const Plan& plan) {
+std::string described(const Step& step) {
+  const std::string peer = std::to_string(step.peer);
+  switch (step.kind) {
+    case StepKind::copy:
+      return std::string("copy ") + name(step.from) + " to " + name(step.to);
+    case StepKind::send:
+    case StepKind::receive:
+      return std::string(name(step.kind)) + (step.kind == StepKind::send ? " to " : " from ") + peer + ", " +
+             name(step.span.buffer);
+    case StepKind::put:
+      if (step.runs.empty()) return "tell " + peer + ", word " + std::to_string(step.flag);
+      return "put to " + peer + ", " + name(step.from) + " to its " + name(step.to);
+    case StepKind::take:
+      if (step.runs.empty()) return "wait for " + peer + ", word " + std::to_string(step.flag);
+      return "take from " + peer + ", its " + name(step.from) + " to " + name(step.to);
+    case StepKind::gate:
+      break;
+  }
+  const char* const word = step.flag == started_word     ? "has started"
+                           : step.flag == completed_word ? "has completed"
+                                                         : "opens its memory for";
+  return "wait until " + peer + " " + word + " the exchange" +
+         (step.lag > 0 ? " " + std::to_string(step.lag) + " before" : "");
+}
+
+void print_plan(const Plan& plan, const std::string& what = "") {
   ShortTable table({"step", "stage", "what", "bytes", "after"}, "steps");
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     std::int64_t bytes = step.span.bytes;
-    for (const CopyRun& run : step.runs) bytes += run.bytes * run.count;
+    if (step.kind == StepKind::copy)
+      for (const CopyRun& run : step.runs) bytes += run.bytes * run.count;
     std::string after;
     for (int before : step.after) after += (after.empty() ? "" : " ") + std::to_string(before);
-    const std::string what = step.kind == StepKind::copy
-                                 ? std::string("copy ") + name(step.from) + " to " + name(step.to)
-                                 : std::string(name(step.kind)) + (step.kind == StepKind::send ? " to " : " from ") +
-                                       std::to_string(step.peer) + ", " + name(step.span.buffer);
-    table.add({std::to_string(i), name(step.stage), what, readable_bytes(bytes), after});
+    table.add({std::to_string(i), name(step.stage), described(step), readable_bytes(bytes), after});
   }
-  std::cout << "plan of rank " << plan.rank << "\n";
+  std::cout << "plan of rank " << plan.rank << what << "\n";
   table.print();
+}
+
+/// What an exchange on this machine runs: through the memory of its nodes, as `path` has it if buffers are on devices.
+std::vector<Plan> plans_that_run(std::vector<Plan> plans, const Machine& machine, const Parameters& parameters,
+                                 std::optional<MemoryPath> path) {
+  if (path == MemoryPath::device_aware) return plans;
+  const OnDevice everywhere{true, true};
+  std::vector<Region> nodes;
+  LocalOptions options;
+  options.receive_on_device = path.has_value();
+  options.send_on_device = path == MemoryPath::staged;
+  if (path == MemoryPath::borrowed) {
+    options.lends = options.borrows = 1;
+    options.lend_bytes =
+        largest_not_lent(parameters, processes_per_device(machine, 0), options.mailbox_bytes).value_or(0);
+  }
+  for (Plan& plan : plans) {
+    nodes.push_back(machine.region(0, plan.rank));
+    if (options.send_on_device) plan = fetch_sent(std::move(plan), everywhere, Buffer::staging);
+  }
+  plans = localize_virtual_ranks(std::move(plans), nodes, options);
+  if (path)
+    for (Plan& plan : plans) plan = through_host(std::move(plan), everywhere);
+  return plans;
+}
+
+/// Returns whether all is proven.
+bool print_proof(const std::vector<Plan>& plans, const Pattern& pattern) {
+  const Report report = verify(plans, pattern);
+  std::cout << (report.ok ? "proven: delivery, matching, races, deadlocks, reuse" : "not proven:\n" + to_string(report))
+            << "\n\n";
+  return report.ok;
 }
 
 /// `[[source, destination, bytes], …]`, in the order of the ranks and of their arguments.
@@ -263,15 +322,25 @@ int explain(const Options& options) {
   print_lanes(setup, nodes);
   print_link_classes(setup.plans, machine);
   print_traffic(setup, nodes);
-  if (options.memory == "device" && print_paths(setup.plans, machine, parameters) != MemoryPath::device_aware)
-    plan = through_host(std::move(plan), {true, true});
+  std::optional<MemoryPath> path;
+  if (options.memory == "device") path = print_paths(setup.plans, machine, parameters);
+  if (path && path != MemoryPath::device_aware && !options.run) plan = through_host(std::move(plan), {true, true});
   print_plan(plan);
-  if (!options.svg.empty())
-    write_file(options.svg, to_svg(plan, "Plan of rank " + std::to_string(plan.rank) + ": " + what));
+  const std::string title = "Plan of rank " + std::to_string(plan.rank);
+  std::string drawn = options.svg.empty() ? "" : to_svg(plan, title + ": " + what);
+  bool proven = true;
+  if (options.run) {
+    const std::vector<Plan> plans = plans_that_run(setup.plans, machine, parameters, path);
+    plan = plans[static_cast<std::size_t>(options.rank)];
+    print_plan(plan, " as it runs");
+    proven = print_proof(plans, pattern);
+    if (!options.svg.empty()) drawn = beside(drawn, to_svg(plan, title + " as it runs"));
+  }
+  if (!options.svg.empty()) write_file(options.svg, drawn);
   if (!options.messages_svg.empty()) write_file(options.messages_svg, to_svg(setup.plans, nodes.of, what));
   if (!options.json.empty()) write_file(options.json, laneway::to_json(plan));
   if (!options.edges.empty()) write_file(options.edges, edges_json(pattern));
-  return EXIT_SUCCESS;
+  return proven ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace
@@ -305,6 +374,8 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--memory", options->memory, "Of all buffers: host or device")
       ->check(CLI::IsMember({"host", "device"}))
       ->capture_default_str();
+  command->add_flag("--run", options->run,
+                    "Show the plan as it runs, too, through the memory of the nodes, and prove those of all ranks");
   command->add_option("--svg", options->svg, "Draw that plan to this file");
   command->add_option("--messages-svg", options->messages_svg, "Draw the messages of all ranks to this file");
   command->add_option("--json", options->json, "Write that plan to this file");

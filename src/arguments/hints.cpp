@@ -145,6 +145,15 @@ void read_stream(Hints& hints, const HintRow& row, const std::string& text) {
   hints.stream = reinterpret_cast<void*>(address);
 }
 
+void read_check(Hints& hints, const HintRow& row, const std::string& text) {
+  hints.check_plan = text == "plan";
+  hints.check = hints.check_plan || read_switch(row.key, text);
+}
+
+void show_check(const Hints& hints, std::string& words) {
+  words += std::to_string(hints.check ? 1 + static_cast<int>(hints.check_plan) : 0);
+}
+
 void show_levels(const Hints& hints, std::string& words) {
   const auto show = [&](const std::string& level, const StrategyChoice& choice) {
     words += level + ':' + std::string(choice.name()) + std::to_string(choice.deduplicate) + '\n';

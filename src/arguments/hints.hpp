@@ -57,6 +57,7 @@ struct Hints {
   std::string machine;
   std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one
   bool check = false;
+  bool check_plan = false;  ///< then `check` is true, too
   ProgressHint progress = ProgressHint::automatic;
   bool fixed_counts = false;
   std::int64_t staging_limit = std::int64_t{1}
@@ -81,6 +82,8 @@ namespace hint {
 
 void read_memory_path(Hints& hints, const HintRow& row, const std::string& text);
 void read_stream(Hints& hints, const HintRow& row, const std::string& text);
+void read_check(Hints& hints, const HintRow& row, const std::string& text);
+void show_check(const Hints& hints, std::string& words);
 void show_levels(const Hints& hints, std::string& words);
 void show_nothing(const Hints& hints, std::string& words);
 
@@ -185,8 +188,12 @@ inline constexpr HintRow hint_rows[] = {
      "a promise: persistent operations whose staging memory is no larger are never active together, and started in the "
      "same "
      "order on all ranks; they share it, see below; `0`: each has its own"},
-    {"lnw_check", "LANEWAY_CHECK", "false", hint::toggle<&Hints::check>,
-     "compare both sides of every edge before the exchange, and name the first that disagrees"},
+    {"lnw_check",
+     "LANEWAY_CHECK",
+     "false",
+     {"true, false, plan", hint::read_check, hint::show_check},
+     "compare both sides of every edge before the exchange, and name the first that disagrees; `plan`: also gather and "
+     "prove the plans that will run, of up to 512 ranks ([verify.md](verify.md))"},
 };
 
 /// The info of the call comes before that of the communicator's creation, then the environment, then the default.

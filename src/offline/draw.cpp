@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -399,6 +400,23 @@ class Messages {
 };
 
 }  // namespace
+
+std::string beside(const std::string& left, const std::string& right) {
+  const auto number = [](const std::string& picture, const std::string& key) {
+    const std::size_t at = picture.find(key);
+    return at == std::string::npos ? 0 : std::atoi(picture.c_str() + at + key.size());
+  };
+  const int shift = number(left, " width=\"");
+  const int width = shift + number(right, " width=\"");
+  const int height = std::max(number(left, " height=\""), number(right, " height=\""));
+  std::ostringstream out;
+  out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
+      << "\" viewBox=\"0 0 " << width << ' ' << height << "\">\n"
+      << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+      << left << "<g transform=\"translate(" << shift << " 0)\">\n"
+      << right << "</g>\n</svg>\n";
+  return out.str();
+}
 
 std::string to_svg(const Plan& plan, const std::string& title) {
   return Picture(plan, title).take();

@@ -7,6 +7,7 @@
 #include "choose/path_choice.hpp"
 #include "choose/tuning.hpp"
 #include "core/tell.hpp"
+#include "operate/proof.hpp"
 #include "operate/routes.hpp"
 
 namespace laneway {
@@ -68,6 +69,7 @@ FixedOperation::FixedOperation(Communicator& communicator, const Describe& descr
   Planned planned = choice == Choice::to_try ? plan_to_try(communicator, *comm, agreed)
                                              : make_plan_on_best_path(communicator, *comm, agreed);
   tell_reasons(planned.reasons, comm->rank());
+  if (agreed.hints.check_plan) prove_plans(*comm, *planned.plan, agreed.pattern, planned.reasons.strategy);
   arguments_ = KnownArguments(arguments, communicator.topology());
   pattern_ = std::move(agreed.pattern);
   plan_ = std::move(planned.plan);

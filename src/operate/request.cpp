@@ -17,6 +17,7 @@
 #include "core/error.hpp"
 #include "operate/fixed_operation.hpp"
 #include "operate/kept_plans.hpp"
+#include "operate/proof.hpp"
 #include "operate/routes.hpp"
 #include "operate/typed_plan.hpp"
 #include "setup/planner.hpp"
@@ -161,6 +162,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
     if (request->exchange_) request->exchange_->open_lent();
   }
   if (failure) std::rethrow_exception(failure);
+  if (agreed.hints.check_plan) prove_plans(priv, request->plan(), agreed.pattern, request->reasons_.strategy);
   return request;
 }
 

@@ -8,18 +8,19 @@
 
 namespace laneway::verification {
 
-/// Bytes [begin, end) of a buffer hold the bytes from `from` on of the send buffer of `rank`.
+/// Bytes [begin, end) of a buffer hold the bytes from `from` on of the send buffer of `rank` in an exchange.
 struct Origin {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Rank rank = 0;
   std::int64_t from = 0;
+  int exchange = 1;
 
   [[nodiscard]] Origin part(std::int64_t part_begin, std::int64_t part_end) const {
-    return {part_begin, part_end, rank, from + part_begin - begin};
+    return {part_begin, part_end, rank, from + part_begin - begin, exchange};
   }
   [[nodiscard]] bool continued_by(const Origin& next) const {
-    return next.begin == end && next.rank == rank && next.from == from + end - begin;
+    return next.begin == end && next.rank == rank && next.exchange == exchange && next.from == from + end - begin;
   }
   friend bool operator==(const Origin&, const Origin&) = default;
 };
@@ -49,6 +50,8 @@ class Contents {
 
   /// Writes all parts in their order. Sorts `parts` where that changes nothing.
   void write(std::vector<Origin>& parts);
+
+  void clear() { known_.clear(); }
 
  private:
   [[nodiscard]] std::vector<Origin>::const_iterator first_after(std::int64_t begin) const {

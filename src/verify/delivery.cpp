@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "verify/contents.hpp"
-#include "verify/program.hpp"
+#include "verify/timeline.hpp"
 
 namespace laneway {
 
@@ -13,7 +13,8 @@ namespace verification {
 namespace {
 
 std::string byte_of(const Origin& origin, std::int64_t at) {
-  return "byte " + std::to_string(origin.from + at - origin.begin) + " of rank " + std::to_string(origin.rank);
+  return "byte " + std::to_string(origin.from + at - origin.begin) + " of rank " + std::to_string(origin.rank) +
+         (origin.exchange > 1 ? " in exchange " + std::to_string(origin.exchange) : "");
 }
 
 /// Indices of edges, by peer and then as they are listed.
@@ -95,71 +96,88 @@ class Expectation {
   std::vector<Origin> writes_;
 };
 
-/// Runs the plans on origins instead of bytes.
+/// Runs the plans on origins instead of bytes. `Sent` is called with (from, to, parts) for each message, `Completed`
+/// with (rank, exchange, contents of the receive buffer), which is empty when the next exchange begins.
+template <class Sent, class Completed>
 class SymbolicRun {
  public:
-  explicit SymbolicRun(const Program& program)
+  SymbolicRun(const Program& program, Report& undefined, Sent sent, Completed completed)
       : program_(program),
-        staging_(static_cast<std::size_t>(program.ranks())),
-        shadow_(static_cast<std::size_t>(program.ranks())),
-        receive_(static_cast<std::size_t>(program.ranks())) {}
+        undefined_(undefined),
+        sent_(std::move(sent)),
+        completed_(std::move(completed)),
+        contents_(buffer_kinds * static_cast<std::size_t>(program.ranks())) {}
 
-  /// Calls sent(from, to, parts) for each message. `undefined` gets the reads of bytes that nothing wrote.
-  template <class F>
-  std::vector<State> run(Report& undefined, F&& sent) {
-    return verification::run(
-        program_, [&](int step) { copy(step, undefined); },
-        [&](int send, int receive) {
-          const Span& from = program_.step(send).span;
-          const Span& to = program_.step(receive).span;
-          parts_.clear();
-          read(send, from.buffer, from.offset, std::min(from.bytes, to.bytes), to.offset, undefined);
-          sent(program_.rank(send), program_.rank(receive), std::as_const(parts_));
-          contents(program_.rank(receive), to.buffer).write(parts_);
-        });
+  void move(int id, int exchange) {
+    const Step& step = program_.step(id);
+    if (step.runs.empty()) return;
+    const Plan& plan = program_.plan(program_.rank(id));
+    const Place from = place(source(plan, step), exchange);
+    const Place to = place(target(plan, step), exchange);
+    parts_.clear();
+    for (const CopyRun& run : step.runs)
+      for (std::int64_t i = 0; i < run.count; ++i)
+        read(id, from, run.from + i * run.from_stride, run.bytes, run.to + i * run.to_stride + to.shift, exchange);
+    contents(to).write(parts_);
   }
 
-  [[nodiscard]] const std::vector<Origin>& received(Rank rank) const {
-    return receive_[static_cast<std::size_t>(rank)].known();
+  void message(int send, int receive, int exchange) {
+    const Span& span = program_.step(send).span;
+    const Span& other = program_.step(receive).span;
+    const Rank sender = program_.rank(send);
+    const Rank receiver = program_.rank(receive);
+    const Place from = place(message_place(program_.plan(sender), program_.step(send)), exchange);
+    const Place to = place(message_place(program_.plan(receiver), program_.step(receive)), exchange);
+    parts_.clear();
+    read(send, from, span.offset, std::min(span.bytes, other.bytes), other.offset + to.shift, exchange);
+    sent_(sender, receiver, std::as_const(parts_));
+    contents(to).write(parts_);
+  }
+
+  void completed(Rank rank, int exchange) {
+    Contents& received = contents({rank, Buffer::receive, 0});
+    completed_(rank, exchange, received.known());
+    received.clear();
   }
 
  private:
-  Contents& contents(Rank rank, Buffer buffer) {
-    return (buffer == Buffer::receive  ? receive_
-            : buffer == Buffer::shadow ? shadow_
-                                       : staging_)[static_cast<std::size_t>(rank)];
+  struct Place {
+    Rank rank = 0;
+    Buffer buffer = Buffer::staging;
+    std::int64_t shift = 0;
+  };
+
+  static Place place(const Operand& operand, int exchange) {
+    return {operand.ring.rank(exchange), operand.buffer, operand.ring.shift(exchange)};
+  }
+
+  Contents& contents(const Place& place) {
+    return contents_[static_cast<std::size_t>(place.rank) * buffer_kinds + static_cast<std::size_t>(place.buffer)];
   }
 
   /// Appends to `parts_` what `bytes` bytes at `offset` hold, as it will be at `to`.
-  void read(int step, Buffer buffer, std::int64_t offset, std::int64_t bytes, std::int64_t to, Report& undefined) {
-    const Rank rank = program_.rank(step);
-    if (buffer == Buffer::send) {
-      if (bytes > 0) parts_.push_back({to, to + bytes, rank, offset});
+  void read(int step, const Place& from, std::int64_t offset, std::int64_t bytes, std::int64_t to, int exchange) {
+    if (from.buffer == Buffer::send) {
+      if (bytes > 0) parts_.push_back({to, to + bytes, from.rank, offset, exchange});
       return;
     }
-    const bool whole = contents(rank, buffer).read(offset, offset + bytes, [&](Origin part) {
+    offset += from.shift;
+    const bool whole = contents(from).read(offset, offset + bytes, [&](Origin part) {
       part.begin += to - offset;
       part.end += to - offset;
       parts_.push_back(part);
     });
     if (!whole)
-      complain(undefined, program_.describe(step) + " reads " + name(buffer) + " bytes [" + std::to_string(offset) +
-                              ", " + std::to_string(offset + bytes) + "), not all of which have been written");
-  }
-
-  void copy(int id, Report& undefined) {
-    const Step& step = program_.step(id);
-    parts_.clear();
-    for (const CopyRun& run : step.runs)
-      for (std::int64_t i = 0; i < run.count; ++i)
-        read(id, step.from, run.from + i * run.from_stride, run.bytes, run.to + i * run.to_stride, undefined);
-    contents(program_.rank(id), step.to).write(parts_);
+      complain(undefined_, program_.describe(step) + " reads " + name(from.buffer) + " bytes [" +
+                               std::to_string(offset) + ", " + std::to_string(offset + bytes) +
+                               "), not all of which have been written");
   }
 
   const Program& program_;
-  std::vector<Contents> staging_;
-  std::vector<Contents> shadow_;
-  std::vector<Contents> receive_;
+  Report& undefined_;
+  Sent sent_;
+  Completed completed_;
+  std::vector<Contents> contents_;  // by rank and buffer
   std::vector<Origin> parts_;
 };
 
@@ -204,19 +222,31 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
                          " ranks");
     return report;
   }
-  SymbolicRun symbolic(program);
-  const std::vector<State> state = symbolic.run(report, [](Rank, Rank, const std::vector<Origin>&) {});
-  for (std::size_t s = 0; s < state.size(); ++s)
-    if (state[s] != State::done) complain(report, program.describe(static_cast<int>(s)) + " never completes");
+  std::vector<std::vector<Origin>> expected;
   Expectation expectation(pattern);
+  std::vector<bool> known(pattern.size(), true);
   for (Rank r = 0; r < program.ranks(); ++r) {
     Report mismatch;
-    const std::vector<Origin> expected = expectation.receive_buffer(r, mismatch);
-    if (mismatch.ok)
-      compare(r, symbolic.received(r), expected, report);
-    else
-      complain(report, mismatch.problems.front());
+    expected.push_back(expectation.receive_buffer(r, mismatch));
+    if (mismatch.ok) continue;
+    known[static_cast<std::size_t>(r)] = false;
+    complain(report, mismatch.problems.front());
   }
+  const auto check = [&](Rank rank, int exchange, const std::vector<Origin>& received) {
+    const auto r = static_cast<std::size_t>(rank);
+    if (!known[r]) return;
+    for (Origin& origin : expected[r]) origin.exchange = exchange;
+    compare(rank, received, expected[r], report);
+  };
+  const int exchanges = program.shares_memory() ? program.period() + 1 : 1;
+  const Nodes nodes(program, exchanges);
+  SymbolicRun symbolic(
+      program, report, [](Rank, Rank, const std::vector<Origin>&) {}, check);
+  const std::vector<State> state = run(program, exchanges, symbolic).state;
+  for (int e = 1; e <= exchanges; ++e)
+    for (int s = 0; s < program.steps(); ++s)
+      if (state[static_cast<std::size_t>(nodes.node(s, e))] != State::done)
+        complain(report, program.describe(s) + " never completes");
   return report;
 }
 
@@ -293,18 +323,18 @@ Crossing crosses_once(std::span<const Plan> plans, std::span<const RankPattern> 
 
   const verification::Program program(plans);
   std::vector<Demand> crossed;
-  verification::SymbolicRun symbolic(program);
   Report undefined;
-  const std::vector<verification::State> state =
-      symbolic.run(undefined, [&](Rank from, Rank to, const std::vector<Origin>& parts) {
-        if (region_of(from) == region_of(to)) return;
-        for (const Origin& part : parts) {
-          crossed.push_back({region_of(to), part.rank, part.from, part.from + part.end - part.begin});
-          if (region_of(part.rank) != region_of(from))
-            verification::complain(report, describe(crossed.back()) + " cross from rank " + std::to_string(from) +
-                                               ", which is in another region");
-        }
-      });
+  const auto sent = [&](Rank from, Rank to, const std::vector<Origin>& parts) {
+    if (region_of(from) == region_of(to)) return;
+    for (const Origin& part : parts) {
+      crossed.push_back({region_of(to), part.rank, part.from, part.from + part.end - part.begin});
+      if (region_of(part.rank) != region_of(from))
+        verification::complain(report, describe(crossed.back()) + " cross from rank " + std::to_string(from) +
+                                           ", which is in another region");
+    }
+  };
+  verification::SymbolicRun symbolic(program, undefined, sent, [](Rank, int, const std::vector<Origin>&) {});
+  const std::vector<verification::State> state = verification::run(program, 1, symbolic).state;
   for (const std::string& problem : undefined.problems) verification::complain(report, problem);
   if (std::find_if(state.begin(), state.end(), [](verification::State s) { return s != verification::State::done; }) !=
       state.end())

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "verify/program.hpp"
+#include "verify/before.hpp"
 
 namespace laneway::verification {
 
@@ -38,6 +38,24 @@ void prove_paired(const Program& program, const std::vector<Message>& messages, 
       complain(report, program.describe(message.step) + " has no matching " + missing);
 }
 
+/// Both sides of a word must name each other, and move as many bytes.
+void prove_words(const Program& program, Report& report) {
+  for (const std::string& problem : program.words().problems) complain(report, problem);
+  for (int s = 0; s < program.steps(); ++s) {
+    const Step& step = program.step(s);
+    if (step.kind == StepKind::gate && !program.awaits(s).empty() && program.awaits(s).front().point < 0)
+      complain(report, program.describe(s) + " waits for a word that nobody raises");
+    const int other = program.partner(s);
+    if (step.kind != StepKind::put || other < 0) continue;
+    const Step& take = program.step(other);
+    if (step.peer != program.rank(other) || take.peer != program.rank(s))
+      complain(report, program.describe(s) + " and " + program.describe(other) + " do not name each other");
+    if (step.span.bytes != take.span.bytes)
+      complain(report, program.describe(s) + " hands over " + std::to_string(step.span.bytes) + " bytes, " +
+                           program.describe(other) + " expects " + std::to_string(take.span.bytes));
+  }
+}
+
 }  // namespace
 
 Report prove_matching(const Program& program) {
@@ -55,6 +73,7 @@ Report prove_matching(const Program& program) {
   }
   prove_start_order(program, program.sends(), report);
   prove_start_order(program, program.receives(), report);
+  if (program.shares_memory()) prove_words(program, report);
   return report;
 }
 

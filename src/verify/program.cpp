@@ -1,22 +1,24 @@
 #include "verify/program.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace laneway::verification {
 
 void complain(Report& report, std::string problem) {
-  constexpr std::size_t most = 8;
   report.ok = false;
-  if (report.problems.size() < most) report.problems.push_back(std::move(problem));
+  if (!is_full(report)) report.problems.push_back(std::move(problem));
 }
 
 std::string describe(const Plan& plan, int step) {
   const Step& s = plan.steps[static_cast<std::size_t>(step)];
   std::string text = "rank " + std::to_string(plan.rank) + " step " + std::to_string(step) + " (" + name(s.kind);
   if (s.kind == StepKind::copy) return text + " from " + name(s.from) + " to " + name(s.to) + ")";
-  text += s.kind == StepKind::send ? " to " : " from ";
-  return text + std::to_string(s.peer) + ", channel " + std::to_string(s.channel) + ")";
+  text += sends(s.kind) ? " to " : " from ";
+  text += std::to_string(s.peer);
+  if (!signals(s.kind)) return text + ", channel " + std::to_string(s.channel) + ")";
+  return text + ", word " + std::to_string(s.flag) + ")";
 }
 
 std::int64_t blocks(std::span<const Plan> plans) {
@@ -33,6 +35,21 @@ std::uint64_t pair_of(Rank from, Rank to) {
   return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
 }
 
+/// A word in the window of a rank, as a step of an exchange uses it.
+struct Word {
+  int exchange = 0;  // 0 is like the one in which the ring has come round
+  Rank window = 0;
+  std::int64_t offset = 0;
+  int step = 0;
+
+  [[nodiscard]] auto place() const { return std::tuple(exchange, window, offset); }
+  friend auto operator<=>(const Word&, const Word&) = default;
+};
+
+std::string text_of(const Word& word) {
+  return "word " + std::to_string(word.offset) + " of rank " + std::to_string(word.window);
+}
+
 }  // namespace
 
 Program::Program(std::span<const Plan> plans) : plans_(plans) {
@@ -46,12 +63,22 @@ Program::Program(std::span<const Plan> plans) : plans_(plans) {
       rank_.push_back(r);
       if (step.kind == StepKind::send) sends_.push_back({pair_of(r, step.peer), step.channel, id});
       if (step.kind == StepKind::receive) receives_.push_back({pair_of(step.peer, r), step.channel, id});
+      shares_memory_ = shares_memory_ || signals(step.kind);
       ++id;
     }
   }
+  partner_.assign(static_cast<std::size_t>(steps()), -1);
+  await_begin_.assign(static_cast<std::size_t>(steps()) + 1, 0);
+  opening_.assign(plans.size(), -1);
+  pair_messages();
+  if (!shares_memory_) return;
+  pair_words();
+  find_awaits();
+}
+
+void Program::pair_messages() {
   std::sort(sends_.begin(), sends_.end());
   std::sort(receives_.begin(), receives_.end());
-  partner_.assign(static_cast<std::size_t>(steps()), -1);
   auto send = sends_.begin();
   auto receive = receives_.begin();
   while (send != sends_.end() && receive != receives_.end()) {
@@ -70,24 +97,88 @@ Program::Program(std::span<const Plan> plans) : plans_(plans) {
   }
 }
 
-bool Order::ordered(int earlier, int later) {
-  if (earlier >= later) return false;
-  if (later != searched_ || earlier < floor_) {
-    searched_ = later;
-    floor_ = earlier;
-    stack_.assign(1, later);
-    while (!stack_.empty()) {
-      const Step& step = plan_.steps[static_cast<std::size_t>(stack_.back())];
-      stack_.pop_back();
-      for (int before : step.after) {
-        int& mark = mark_[static_cast<std::size_t>(before)];
-        if (before < floor_ || mark == later) continue;
-        mark = later;
-        stack_.push_back(before);
-      }
-    }
+/// In each exchange one step must raise a word and one wait for it, and these must be the same two in all.
+void Program::pair_words() {
+  for (Rank r = 0; r < ranks(); ++r) {
+    if (plan(r).staging_alternate > 0) period_ = std::max(period_, 2);
+    for (const Step& step : plan(r).steps)
+      if (step.kind == StepKind::put || step.kind == StepKind::take)
+        period_ = std::max({period_, word_ring(r, step).period(), step.alternate != 0 ? 2 : 1});
   }
-  return mark_[static_cast<std::size_t>(earlier)] == later;
+  std::vector<Word> raised;
+  std::vector<Word> awaited;
+  for (int id = 0; id < steps(); ++id) {
+    const Step& s = step(id);
+    if (s.kind != StepKind::put && s.kind != StepKind::take) continue;
+    const Ring ring = word_ring(rank(id), s);
+    for (int t = 0; t < period_; ++t)
+      (s.kind == StepKind::put ? raised : awaited).push_back({t, ring.rank(t), s.flag + ring.shift(t), id});
+  }
+  const auto set_partner = [&](int step, int other, const Word& word) {
+    int& partner = partner_[static_cast<std::size_t>(step)];
+    if (partner >= 0 && partner != other)
+      complain(words_, describe(step) + " shares " + text_of(word) + " with " + describe(other) +
+                           ", but in other exchanges words with " + describe(partner));
+    partner = other;
+  };
+  const auto check_alone = [&](const std::vector<Word>& words, std::size_t i, const char* what) {
+    if (i + 1 < words.size() && words[i].place() == words[i + 1].place())
+      complain(words_, describe(words[i + 1].step) + what + text_of(words[i]) + ", which " + describe(words[i].step) +
+                           " does, too");
+  };
+  std::sort(raised.begin(), raised.end());
+  std::sort(awaited.begin(), awaited.end());
+  std::size_t r = 0;
+  std::size_t a = 0;
+  while (r < raised.size() || a < awaited.size()) {
+    const bool no_raise = r == raised.size() || (a < awaited.size() && awaited[a].place() < raised[r].place());
+    const bool no_await = a == awaited.size() || (r < raised.size() && raised[r].place() < awaited[a].place());
+    if (no_raise) {
+      complain(words_, describe(awaited[a].step) + " waits for " + text_of(awaited[a]) + ", which nobody raises");
+    } else if (no_await) {
+      complain(words_, describe(raised[r].step) + " raises " + text_of(raised[r]) + ", for which nobody waits");
+    } else {
+      set_partner(raised[r].step, awaited[a].step, raised[r]);
+      set_partner(awaited[a].step, raised[r].step, raised[r]);
+    }
+    if (!no_await) check_alone(awaited, a, " waits for ");
+    if (!no_raise) check_alone(raised, r, " raises ");
+    a += no_await ? 0 : 1;
+    r += no_raise ? 0 : 1;
+  }
+}
+
+void Program::find_awaits() {
+  std::vector<std::vector<Rank>> takers(plans_.size());  // of each rank's staging memory
+  for (int id = 0; id < steps(); ++id) {
+    const Step& s = step(id);
+    if (s.kind == StepKind::take && s.from == Buffer::staging)
+      takers[static_cast<std::size_t>(s.peer)].push_back(rank(id));
+    if (s.kind == StepKind::gate && s.flag == ready_word) shares_staging_ = true;
+    if (opens_staging(plan(rank(id)), s)) opening_[static_cast<std::size_t>(rank(id))] = id;
+  }
+  for (int id = 0; id < steps(); ++id) {
+    const Step& s = step(id);
+    if (s.kind == StepKind::take) awaits_.push_back({partner(id), 0});
+    if (s.kind == StepKind::gate) await(s, rank(id), takers);
+    await_begin_[static_cast<std::size_t>(id) + 1] = static_cast<int>(awaits_.size());
+  }
+}
+
+void Program::await(const Step& gate, Rank rank, const std::vector<std::vector<Rank>>& takers) {
+  if (opens_staging(plan(rank), gate)) {
+    for (Rank taker : takers[static_cast<std::size_t>(rank)]) awaits_.push_back({completed(taker), gate.lag + 1});
+    return;
+  }
+  const int point = gate.flag == started_word     ? started(gate.peer)
+                    : gate.flag == completed_word ? completed(gate.peer)
+                                                  : opening(gate.peer);
+  awaits_.push_back({point, gate.lag});
+}
+
+std::string Program::describe(int point) const {
+  if (point < steps()) return verification::describe(plan(rank(point)), local(point));
+  return std::string(point < steps() + ranks() ? "the start" : "the end") + " of rank " + std::to_string(rank(point));
 }
 
 }  // namespace laneway::verification

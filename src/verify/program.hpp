@@ -6,12 +6,18 @@
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "verify/rings.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway::verification {
 
 /// Adds a problem to a report, which keeps the first few.
 void complain(Report& report, std::string problem);
+/// Further problems would not be kept, so that nobody need look for them.
+inline constexpr std::size_t most_problems = 8;
+[[nodiscard]] inline bool is_full(const Report& report) {
+  return report.problems.size() >= most_problems;
+}
 
 /// "rank 3 step 5 (send to 7, channel 2)".
 [[nodiscard]] std::string describe(const Plan& plan, int step);
@@ -32,118 +38,93 @@ struct Message {
   friend auto operator<=>(const Message&, const Message&) = default;
 };
 
-/// The well-formed plans of all ranks as one program: steps numbered through, messages paired.
+/// A step comes after a point of the exchange that is earlier by `lag`, if there is one. Points are steps, and the
+/// start and the end of each rank's exchange; -1: a word that nobody raises.
+struct Await {
+  int point = -1;
+  std::int64_t lag = 0;
+};
+
+/// The well-formed plans of all ranks as one program: steps numbered through, messages and words paired. After the
+/// steps come the points at which a rank starts an exchange, and those at which it completes it.
 class Program {
  public:
   explicit Program(std::span<const Plan> plans);
 
   [[nodiscard]] int steps() const { return first_.back(); }
   [[nodiscard]] int ranks() const { return static_cast<int>(plans_.size()); }
+  [[nodiscard]] int points() const { return steps() + 2 * ranks(); }
+  [[nodiscard]] int started(Rank rank) const { return steps() + rank; }
+  [[nodiscard]] int completed(Rank rank) const { return steps() + ranks() + rank; }
   [[nodiscard]] const Plan& plan(Rank rank) const { return plans_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int first(Rank rank) const { return first_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] Rank rank(int step) const { return rank_[static_cast<std::size_t>(step)]; }
+  /// Of any point.
+  [[nodiscard]] Rank rank(int point) const {
+    return point < steps() ? rank_[static_cast<std::size_t>(point)] : (point - steps()) % ranks();
+  }
   [[nodiscard]] int local(int step) const { return step - first(rank(step)); }
   [[nodiscard]] const Step& step(int step) const {
     return plan(rank(step)).steps[static_cast<std::size_t>(local(step))];
   }
-  /// The other side of a message; -1 if it has none.
+  /// The other side of a message, or of a word; -1 if it has none.
   [[nodiscard]] int partner(int step) const { return partner_[static_cast<std::size_t>(step)]; }
-  [[nodiscard]] std::string describe(int s) const { return verification::describe(plan(rank(s)), local(s)); }
+  [[nodiscard]] std::string describe(int point) const;
 
   /// All sends and all receives, by channel and then in plan order.
   [[nodiscard]] const std::vector<Message>& sends() const { return sends_; }
   [[nodiscard]] const std::vector<Message>& receives() const { return receives_; }
 
+  /// Whether ranks touch memory of others: then exchanges follow each other without a barrier between them.
+  [[nodiscard]] bool shares_memory() const { return shares_memory_; }
+  /// After so many exchanges all places are used again.
+  [[nodiscard]] int period() const { return period_; }
+  /// Whether staging memory is shared with other plans, and the step that says that a rank's may be written; -1: none.
+  [[nodiscard]] bool shares_staging() const { return shares_staging_; }
+  [[nodiscard]] int opening(Rank rank) const { return opening_[static_cast<std::size_t>(rank)]; }
+  /// What a step waits for beside the steps in its `after`.
+  [[nodiscard]] std::span<const Await> awaits(int step) const {
+    const auto s = static_cast<std::size_t>(step);
+    return std::span(awaits_).subspan(static_cast<std::size_t>(await_begin_[s]),
+                                      static_cast<std::size_t>(await_begin_[s + 1] - await_begin_[s]));
+  }
+  /// What is wrong about the words.
+  [[nodiscard]] const Report& words() const { return words_; }
+
  private:
+  void pair_messages();
+  void pair_words();
+  void find_awaits();
+  void await(const Step& gate, Rank rank, const std::vector<std::vector<Rank>>& takers);
+
   std::span<const Plan> plans_;
   std::vector<int> first_;
   std::vector<Rank> rank_;
   std::vector<int> partner_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
+  bool shares_memory_ = false;
+  bool shares_staging_ = false;
+  int period_ = 1;
+  std::vector<int> opening_;
+  std::vector<int> await_begin_;
+  std::vector<Await> awaits_;
+  Report words_;
 };
 
-/// Answers whether one step of a plan completes before another begins, by dependencies alone. Fast for questions that
-/// come in ascending order of (`later`, `earlier`).
-class Order {
- public:
-  explicit Order(const Plan& plan) : plan_(plan), mark_(plan.steps.size(), -1) {}
-  [[nodiscard]] bool ordered(int earlier, int later);
+class Before;
+struct Clash;
 
- private:
-  const Plan& plan_;
-  std::vector<int> mark_;  // the last step whose ancestors were searched and found to include this one
-  std::vector<int> stack_;
-  int searched_ = -1;
-  int floor_ = 0;
+/// What the provers of memory that ranks share need: both grow with the number of exchanges that are unrolled.
+struct SharedMemory {
+  const Before& before;
+  const std::vector<Clash>& clashes;
 };
 
-enum class State : std::uint8_t { waiting, started, done };
-
-/// Lets each step happen as soon as it may, in some order; a message needs both sides to have started. Calls
-/// `copy(step)` and `message(send, receive)` where data moves, and returns where each step ends up. No order can get
-/// further than this one: a step that may happen stays possible until it does.
-template <class Copy, class Transfer>
-std::vector<State> run(const Program& program, Copy&& copy, Transfer&& message) {
-  const auto n = static_cast<std::size_t>(program.steps());
-  std::vector<int> begin(n + 1, 0);  // dependents of each step, as compressed rows
-  std::vector<int> missing(n, 0);
-  auto for_each_dependency = [&](auto&& f) {
-    for (Rank r = 0; r < program.ranks(); ++r) {
-      int id = program.first(r);
-      for (const Step& step : program.plan(r).steps) {
-        for (int before : step.after) f(static_cast<std::size_t>(program.first(r) + before), id);
-        ++id;
-      }
-    }
-  };
-  for_each_dependency([&](std::size_t before, int id) {
-    ++begin[before + 1];
-    ++missing[static_cast<std::size_t>(id)];
-  });
-  for (std::size_t i = 0; i < n; ++i) begin[i + 1] += begin[i];
-  std::vector<int> dependents(static_cast<std::size_t>(begin[n]));
-  std::vector<int> at(begin.begin(), begin.end() - 1);
-  for_each_dependency([&](std::size_t before, int id) { dependents[static_cast<std::size_t>(at[before]++)] = id; });
-
-  std::vector<State> state(n, State::waiting);
-  std::vector<int> ready;
-  ready.reserve(n);
-  for (std::size_t i = 0; i < n; ++i)
-    if (missing[i] == 0) ready.push_back(static_cast<int>(i));
-  auto complete = [&](int id) {
-    const auto i = static_cast<std::size_t>(id);
-    state[i] = State::done;
-    for (int d = begin[i]; d < begin[i + 1]; ++d) {
-      const int dependent = dependents[static_cast<std::size_t>(d)];
-      if (--missing[static_cast<std::size_t>(dependent)] == 0) ready.push_back(dependent);
-    }
-  };
-  for (std::size_t next = 0; next < ready.size(); ++next) {
-    const int id = ready[next];
-    state[static_cast<std::size_t>(id)] = State::started;
-    const StepKind kind = program.step(id).kind;
-    if (kind == StepKind::copy) {
-      copy(id);
-      complete(id);
-      continue;
-    }
-    const int other = program.partner(id);
-    if (other < 0 || state[static_cast<std::size_t>(other)] != State::started) continue;
-    if (kind == StepKind::send)
-      message(id, other);
-    else
-      message(other, id);
-    complete(id);
-    complete(other);
-  }
-  return state;
-}
-
-// The provers, for plans that are known to be well formed.
+// The provers, for plans that are known to be well formed. `shared` is null where ranks share no memory.
 Report prove_matching(const Program& program);
-Report prove_race_free(const Program& program);
+Report prove_race_free(const Program& program, const SharedMemory* shared);
 Report prove_deadlock_free(const Program& program);
+Report prove_reuse(const Program& program, const SharedMemory& shared);
 Report prove_delivery(const Program& program, std::span<const RankPattern> pattern);
 
 }  // namespace laneway::verification

@@ -1,19 +1,14 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "verify/program.hpp"
+#include "verify/accesses.hpp"
+#include "verify/before.hpp"
 
 namespace laneway::verification {
 
 namespace {
-
-struct Access {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  int step = 0;
-  bool write = false;
-};
 
 struct Conflict {
   int later = 0;
@@ -21,69 +16,47 @@ struct Conflict {
   std::int64_t byte = 0;
 };
 
-/// The pairs of accesses that share a byte and do not both read.
-void find_conflicts(std::vector<Access>& accesses, std::vector<Conflict>& conflicts) {
-  std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
-  std::vector<Access> reads;
-  std::vector<Access> writes;
-  auto meet = [&](const Access& access, std::vector<Access>& open) {
-    std::erase_if(open, [&](const Access& other) { return other.end <= access.begin; });
-    for (const Access& other : open) {
-      const Conflict conflict{std::max(access.step, other.step), std::min(access.step, other.step), access.begin};
-      const bool known = !conflicts.empty() && conflicts.back().later == conflict.later &&
-                         conflicts.back().earlier == conflict.earlier;
-      if (!known) conflicts.push_back(conflict);
-    }
-  };
-  for (const Access& access : accesses) {
-    meet(access, writes);
-    if (access.write) meet(access, reads);
-    (access.write ? writes : reads).push_back(access);
-  }
-}
-
+/// In the memory of one rank that no other touches.
 class Races {
  public:
-  explicit Races(Report& report) : report_(report) {}
+  Races(const Program& program, const Before* before, Report& report)
+      : program_(program), before_(before), report_(report) {}
 
-  void prove(const Plan& plan) {
+  void prove(const Plan& plan, bool shares_staging) {
     for (Buffer buffer : {Buffer::receive, Buffer::staging, Buffer::shadow}) {
+      if (buffer == Buffer::staging && shares_staging) continue;
       accesses_.clear();
       conflicts_.clear();
       for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s)
         collect(plan.steps[static_cast<std::size_t>(s)], s, buffer);
-      find_conflicts(accesses_, conflicts_);
+      for_each_conflict(accesses_, [&](const Access& a, const Access& b) {
+        const Conflict conflict{std::max(a.step, b.step), std::min(a.step, b.step), std::max(a.begin, b.begin)};
+        const bool known = !conflicts_.empty() && conflicts_.back().later == conflict.later &&
+                           conflicts_.back().earlier == conflict.earlier;
+        if (!known) conflicts_.push_back(conflict);
+      });
       check(plan, buffer);
     }
   }
 
  private:
   void collect(const Step& step, int s, Buffer buffer) {
-    auto add = [&](std::int64_t begin, std::int64_t bytes, bool write) {
-      if (bytes > 0) accesses_.push_back({begin, begin + bytes, s, write});
+    const auto add = [&](std::int64_t begin, std::int64_t end, bool write) {
+      if (begin < end) accesses_.push_back({begin, end, s, write});
     };
-    if (step.kind != StepKind::copy) {
-      if (step.span.buffer == buffer) add(step.span.offset, step.span.bytes, step.kind == StepKind::receive);
+    if (step.kind == StepKind::send || step.kind == StepKind::receive) {
+      if (step.span.buffer == buffer)
+        add(step.span.offset, step.span.offset + step.span.bytes, step.kind == StepKind::receive);
       return;
     }
-    for (const CopyRun& run : step.runs) {
-      if (step.from == buffer) collect(add, run, run.from, run.from_stride, false);
-      // Two blocks that overlap show that a run overlaps itself as well as all do.
-      const bool overlaps = run.to_stride > -run.bytes && run.to_stride < run.bytes;
-      if (step.to == buffer)
-        collect(add, overlaps ? CopyRun{run.from, run.to, run.bytes, 0, 0, std::min<std::int64_t>(run.count, 2)} : run,
-                run.to, run.to_stride, true);
-    }
+    if (step.kind != StepKind::take && step.from == buffer) for_each_read(step, add);
+    if (step.kind != StepKind::put && step.to == buffer) for_each_write(step, add);
   }
 
-  template <class Add>
-  static void collect(Add&& add, const CopyRun& run, std::int64_t offset, std::int64_t stride, bool write) {
-    const std::int64_t length = (run.count - 1) * stride;
-    if (!write && -run.bytes <= stride && stride <= run.bytes) {
-      add(std::min(offset, offset + length), std::max(length, -length) + run.bytes, false);
-      return;
-    }
-    for (std::int64_t i = 0; i < run.count; ++i) add(offset + i * stride, run.bytes, write);
+  [[nodiscard]] bool ordered_by_others(const Plan& plan, const Conflict& conflict) const {
+    if (before_ == nullptr || conflict.earlier == conflict.later) return false;
+    const int first = program_.first(plan.rank);
+    return (*before_)(first + conflict.earlier, 1, first + conflict.later, 1);
   }
 
   void check(const Plan& plan, Buffer buffer) {
@@ -93,9 +66,10 @@ class Races {
     Order order(plan);
     const Conflict* last = nullptr;
     for (const Conflict& conflict : conflicts_) {
+      if (is_full(report_)) return;
       const bool seen = last && last->later == conflict.later && last->earlier == conflict.earlier;
       last = &conflict;
-      if (seen || order.ordered(conflict.earlier, conflict.later)) continue;
+      if (seen || order.ordered(conflict.earlier, conflict.later) || ordered_by_others(plan, conflict)) continue;
       const std::string where = std::string(name(buffer)) + " byte " + std::to_string(conflict.byte);
       if (conflict.earlier == conflict.later)
         complain(report_, describe(plan, conflict.later) + " overlaps itself at " + where);
@@ -105,17 +79,40 @@ class Races {
     }
   }
 
+  const Program& program_;
+  const Before* before_;
   Report& report_;
   std::vector<Access> accesses_;
   std::vector<Conflict> conflicts_;
 };
 
+/// In memory that ranks share, as far as one exchange goes.
+void prove_shared(const Program& program, const SharedMemory& shared, Report& report) {
+  for (const Clash& clash : shared.clashes) {
+    if (is_full(report)) return;
+    const std::string where = std::string(name(clash.buffer)) + " byte " + std::to_string(clash.byte) + " of rank " +
+                              std::to_string(clash.rank);
+    if (clash.over_word) {
+      complain(report, program.describe(clash.first) + " and " + program.describe(clash.second) +
+                           " touch a word and data at " + where);
+    } else if (clash.later == 0 && clash.first == clash.second) {
+      complain(report, program.describe(clash.first) + " overlaps itself at " + where);
+    } else if (clash.later == 0 && !shared.before(clash.first, 1, clash.second, 1) &&
+               !shared.before(clash.second, 1, clash.first, 1)) {
+      complain(report, program.describe(clash.second) + " is not ordered after " + program.describe(clash.first) +
+                           ": both touch " + where);
+    }
+  }
+}
+
 }  // namespace
 
-Report prove_race_free(const Program& program) {
+Report prove_race_free(const Program& program, const SharedMemory* shared) {
   Report report;
-  Races races(report);
-  for (Rank r = 0; r < program.ranks(); ++r) races.prove(program.plan(r));
+  const std::vector<bool> staging = shared_staging(program);
+  Races races(program, shared != nullptr ? &shared->before : nullptr, report);
+  for (Rank r = 0; r < program.ranks(); ++r) races.prove(program.plan(r), staging[static_cast<std::size_t>(r)]);
+  if (shared != nullptr) prove_shared(program, *shared, report);
   return report;
 }
 

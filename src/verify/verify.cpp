@@ -1,6 +1,10 @@
 #include "verify/verify.hpp"
 
-#include "verify/program.hpp"
+#include <optional>
+#include <vector>
+
+#include "verify/accesses.hpp"
+#include "verify/before.hpp"
 
 namespace laneway {
 
@@ -11,6 +15,30 @@ std::string to_string(const Report& report) {
   return text;
 }
 
+namespace {
+
+/// What is found out about shared memory once, for two provers.
+class Unrolled {
+ public:
+  explicit Unrolled(const verification::Program& program) {
+    if (!program.shares_memory()) return;
+    before_.emplace(program, program.period() + 1);
+    clashes_ = verification::find_clashes(program);
+    shared_.emplace(verification::SharedMemory{*before_, clashes_});
+  }
+  Unrolled(const Unrolled&) = delete;
+  Unrolled& operator=(const Unrolled&) = delete;
+
+  [[nodiscard]] const verification::SharedMemory* shared() const { return shared_ ? &*shared_ : nullptr; }
+
+ private:
+  std::optional<verification::Before> before_;
+  std::vector<verification::Clash> clashes_;
+  std::optional<verification::SharedMemory> shared_;
+};
+
+}  // namespace
+
 Report matching(std::span<const Plan> plans) {
   Report report = well_formed(plans);
   return report.ok ? verification::prove_matching(verification::Program(plans)) : report;
@@ -18,12 +46,22 @@ Report matching(std::span<const Plan> plans) {
 
 Report race_free(std::span<const Plan> plans) {
   Report report = well_formed(plans);
-  return report.ok ? verification::prove_race_free(verification::Program(plans)) : report;
+  if (!report.ok) return report;
+  const verification::Program program(plans);
+  return verification::prove_race_free(program, Unrolled(program).shared());
 }
 
 Report deadlock_free(std::span<const Plan> plans) {
   Report report = well_formed(plans);
   return report.ok ? verification::prove_deadlock_free(verification::Program(plans)) : report;
+}
+
+Report reuses_safely(std::span<const Plan> plans) {
+  Report report = well_formed(plans);
+  if (!report.ok) return report;
+  const verification::Program program(plans);
+  const Unrolled unrolled(program);
+  return unrolled.shared() != nullptr ? verification::prove_reuse(program, *unrolled.shared()) : report;
 }
 
 Report delivers(std::span<const Plan> plans, std::span<const RankPattern> pattern) {
@@ -36,8 +74,11 @@ Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern)
   if (!report.ok) return report;
   const verification::Program program(plans);
   if (report = verification::prove_matching(program); !report.ok) return report;
-  if (report = verification::prove_race_free(program); !report.ok) return report;
+  const Unrolled unrolled(program);
+  if (report = verification::prove_race_free(program, unrolled.shared()); !report.ok) return report;
   if (report = verification::prove_deadlock_free(program); !report.ok) return report;
+  if (unrolled.shared() != nullptr)
+    if (report = verification::prove_reuse(program, *unrolled.shared()); !report.ok) return report;
   return verification::prove_delivery(program, pattern);
 }
 

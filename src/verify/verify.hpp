@@ -21,27 +21,36 @@ struct [[nodiscard]] Report {
 [[nodiscard]] std::string to_string(const Report& report);
 
 // Each prover takes the plans of all ranks (plans[r] is rank r's) and proves one property. All but `well_formed` expect
-// well-formed plans and return the report of `well_formed` otherwise.
+// well-formed plans and return the report of `well_formed` otherwise. Plans may be those that run: where ranks touch
+// each other's memory, as many exchanges are unrolled as there are places in turn, and one more, each rank one after
+// another at its own pace.
 
-/// Steps depend on earlier steps only, stay inside the staging memory, never write the send buffer nor read the receive
-/// buffer, and name peers and channels that exist.
+/// Steps depend on earlier steps only, stay inside the staging memory and the windows, never write the send buffer nor
+/// read the receive buffer, and name peers and channels that exist.
 Report well_formed(std::span<const Plan> plans);
 
 /// The k-th send of every (source, destination, channel) has a k-th receive of the same size, and the messages of one
-/// channel start in plan order on both sides: each after its predecessor, or after all that this waits for.
+/// channel start in plan order on both sides: each after its predecessor, or after all that this waits for. In every
+/// exchange, each word of a window is raised by one step and awaited by one, always the same two, of the same size; a
+/// gate waits for a word that is raised.
 Report matching(std::span<const Plan> plans);
 
-/// Any two steps of a rank that touch the same byte, one of them writing, are ordered by dependencies; no copy overlaps
-/// itself.
+/// Any two steps that touch the same byte in one exchange, one of them writing, are ordered: by dependencies, or by
+/// words that one rank raises and another waits for; no copy overlaps itself, and no data a word.
 Report race_free(std::span<const Plan> plans);
 
 /// No order in which messages complete can leave a step waiting forever, even if no send completes before its receive
 /// has started.
 Report deadlock_free(std::span<const Plan> plans);
 
-/// After the exchange every receive place of the pattern holds the byte that the pattern says, no other byte of a
-/// receive buffer was written, and no step has read a staging byte that nothing wrote. Shown for one order of the
-/// steps; with `race_free` it holds for all.
+/// No place is written before all who use it in an earlier exchange are done. A rank has completed its exchange only
+/// when nobody reads its send buffer. Where plans share staging memory, nothing is written there before its rank has
+/// found that all readers of the exchange before are done.
+Report reuses_safely(std::span<const Plan> plans);
+
+/// After each exchange every receive place of the pattern holds the byte that the pattern says, of this exchange, no
+/// other byte of a receive buffer was written, and no step has read a byte that nothing wrote. Shown for one order of
+/// the steps; with `race_free` and `reuses_safely` it holds for all.
 Report delivers(std::span<const Plan> plans, std::span<const RankPattern> pattern);
 
 /// All of the above, in that order; stops after the first that fails.

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "offline/in_process.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {
@@ -32,37 +31,6 @@ void count(const std::vector<Plan>& plans, Counts& counts) {
     }
 }
 
-/// Runs all exchanges, ranks at their own pace: often some of them run for a while without the others. Says what is
-/// wrong, if anything is.
-std::string run(cases::Random& random, const cases::Localized& localized, const cases::Exchanges& data) {
-  const std::size_t ranks = localized.plans.size();
-  cases::SharedByAll shared(localized.plans);
-  InProcessNetwork network;
-  std::vector<cases::VirtualRank> all;
-  all.reserve(ranks);
-  std::vector<std::size_t> busy;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    all.emplace_back(r, localized.plans[r], shared.seen_by(r, localized.nodes[r]),
-                     *network.transport(static_cast<Rank>(r)), data);
-    busy.push_back(r);
-  }
-  std::vector<std::size_t> awake = busy;
-  for (int turn = 0; !busy.empty() && turn < 20000; ++turn) {
-    if (random.chance(2)) {
-      awake = busy;
-      if (random.chance(70)) std::erase_if(awake, [&](std::size_t) { return random.chance(50); });
-    }
-    const std::size_t r = random.pick(awake.empty() ? busy : awake);
-    for (std::int64_t n = random.one_of<std::int64_t>({1, 1, 1, 20}); n > 0 && !all[r].finished(); --n)
-      if (!all[r].act()) return "rank " + std::to_string(r) + " has wrong bytes";
-    if (all[r].finished()) {
-      std::erase(busy, r);
-      std::erase(awake, r);
-    }
-  }
-  return busy.empty() ? "" : "rank " + std::to_string(busy.front()) + " is stuck";
-}
-
 /// With memory reused from exchange to exchange, all ranks agree with the oracle.
 TEST(Localizer, ExchangesAgreeWithTheOracle) {
   Counts total;
@@ -73,7 +41,7 @@ TEST(Localizer, ExchangesAgreeWithTheOracle) {
       const cases::Localized localized = cases::localize(random, c, candidate);
       count(localized.plans, total);
       const cases::Exchanges data(random, c.pattern, 5);
-      ASSERT_EQ(run(random, localized, data), "") << "seed " << seed << " " << candidate.name;
+      ASSERT_EQ(cases::run_exchanges(random, localized, data), "") << "seed " << seed << " " << candidate.name;
     }
   }
   EXPECT_GT(total.pushed, 0);
@@ -172,7 +140,7 @@ TEST(Localizer, TheScheduleFindsMutatedRules) {
             cases::Localized mutated = localized;
             if (!mutate(mutated.plans, rank, s)) continue;
             ++tried[name];
-            found[name] += !run(random, mutated, data).empty();
+            found[name] += !cases::run_exchanges(random, mutated, data).empty();
           }
       }
     }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -8,6 +10,7 @@
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
+#include "virtual_node.hpp"
 
 namespace laneway {
 namespace {
@@ -79,6 +82,34 @@ TEST_P(Property, EveryStrategyIsProvenAndAgreesWithTheOracle) {
   int total = 0;
   for (const auto& [name, n] : count) total += n;
   std::printf("%d cases (pattern, machine, strategy)\n", total);
+}
+
+/// As the plans run: with the memory of nodes.
+TEST_P(Property, PlansAsTheyRunAreProven) {
+  using cases::NodeUse;
+  constexpr std::array uses = {NodeUse::own_staging, NodeUse::shared_staging, NodeUse::own_staging, NodeUse::devices};
+  constexpr int parts = 4;
+  const char* one = std::getenv("LANEWAY_TEST_SEED");
+  const std::uint64_t seeds = cases::effort(500);
+  std::uint64_t seed = one ? std::strtoull(one, nullptr, 10) : static_cast<std::uint64_t>(GetParam()) * seeds / parts;
+  const std::uint64_t end = one ? seed + 1 : seed + seeds / parts;
+  int total = 0;
+  int with_memory = 0;
+  int failures = 0;
+  for (; seed < end && failures < 5; ++seed) {
+    const cases::Case c = cases::make_case(seed);
+    for (const cases::Candidate& candidate : cases::candidates(seed)) {
+      ++total;
+      cases::Random random(seed);
+      const cases::Localized localized = cases::localize(random, c, candidate, uses[seed % 4]);
+      with_memory += std::ranges::any_of(localized.plans, [](const Plan& plan) { return plan.window_bytes > 0; });
+      const Report report = verify(localized.plans, c.pattern);
+      if (report.ok) continue;
+      ++failures;
+      ADD_FAILURE() << "LANEWAY_TEST_SEED=" << seed << " " << candidate.name << ": " << to_string(report);
+    }
+  }
+  std::printf("%d cases, %d with memory of nodes\n", total, with_memory);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Property, testing::Range(0, 4));

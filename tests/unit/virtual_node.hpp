@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "carriers/node/node_memory.hpp"
 #include "cases.hpp"
 #include "exec/executor.hpp"
+#include "offline/in_process.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
 
@@ -116,7 +118,11 @@ struct Localized {
   std::vector<Region> nodes;  ///< by rank
 };
 
-inline Localized localize(Random& random, const Case& c, const Candidate& candidate) {
+/// What the plans' staging memory is, and where their buffers are.
+enum class NodeUse : std::uint8_t { own_staging, shared_staging, devices };
+
+inline Localized localize(Random& random, const Case& c, const Candidate& candidate,
+                          NodeUse use = NodeUse::own_staging) {
   PlanOptions options = c.options;
   options.deduplicate = candidate.deduplicate;
   Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options).plans, {}};
@@ -126,10 +132,55 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
   const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 4096, 65536}),
                            .all_mailboxes_bytes = random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23}),
                            .doubled_staging_bytes = random.one_of<std::int64_t>({0, 64, 65536}),
+                           .shares_staging = use == NodeUse::shared_staging,
                            .slots = random.one_of<std::int64_t>({2, 4, 4, 8}),
                            .slot_bytes = random.one_of<std::int64_t>({0, 64, 512, 65536})};
-  result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, local);
+  std::vector<LocalOptions> all(result.plans.size(), local);
+  if (use == NodeUse::devices)
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      all[r].receive_on_device = random.chance(70);
+      all[r].lends = all[r].borrows = random.chance(80) ? 1 : 0;
+      all[r].lend_bytes = random.one_of<std::int64_t>({0, 0, 16});
+      all[r].send_on_device = all[r].lends == 0;
+      if (all[r].send_on_device)
+        result.plans[r] = fetch_sent(std::move(result.plans[r]), {true, all[r].receive_on_device}, Buffer::staging);
+    }
+  result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, all);
+  if (use == NodeUse::devices)
+    for (std::size_t r = 0; r < all.size(); ++r)
+      result.plans[r] = laneway::through_host(std::move(result.plans[r]), {true, all[r].receive_on_device});
   return result;
+}
+
+/// Runs all exchanges, ranks at their own pace: often some of them run for a while without the others. Says what is
+/// wrong, if anything is.
+inline std::string run_exchanges(Random& random, const Localized& localized, const Exchanges& data) {
+  const std::size_t ranks = localized.plans.size();
+  SharedByAll shared(localized.plans);
+  InProcessNetwork network;
+  std::vector<VirtualRank> all;
+  all.reserve(ranks);
+  std::vector<std::size_t> busy;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    all.emplace_back(r, localized.plans[r], shared.seen_by(r, localized.nodes[r]),
+                     *network.transport(static_cast<Rank>(r)), data);
+    busy.push_back(r);
+  }
+  std::vector<std::size_t> awake = busy;
+  for (int turn = 0; !busy.empty() && turn < 20000; ++turn) {
+    if (random.chance(2)) {
+      awake = busy;
+      if (random.chance(70)) std::erase_if(awake, [&](std::size_t) { return random.chance(50); });
+    }
+    const std::size_t r = random.pick(awake.empty() ? busy : awake);
+    for (std::int64_t n = random.one_of<std::int64_t>({1, 1, 1, 20}); n > 0 && !all[r].finished(); --n)
+      if (!all[r].act()) return "rank " + std::to_string(r) + " has wrong bytes";
+    if (all[r].finished()) {
+      std::erase(busy, r);
+      std::erase(awake, r);
+    }
+  }
+  return busy.empty() ? "" : "rank " + std::to_string(busy.front()) + " is stuck";
 }
 
 }  // namespace laneway::cases

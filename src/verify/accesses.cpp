@@ -1,0 +1,124 @@
+#include "verify/accesses.hpp"
+
+#include <tuple>
+
+namespace laneway::verification {
+
+namespace {
+
+enum class Side : std::uint8_t { source, target, sent, received, word };
+
+/// A step that touches the memory of a rank, by one of its sides.
+struct Touch {
+  int step = 0;
+  Side side = Side::source;
+  Ring ring;
+};
+
+class Clashes {
+ public:
+  explicit Clashes(const Program& program)
+      : program_(program),
+        windows_(static_cast<std::size_t>(program.ranks())),
+        staging_(static_cast<std::size_t>(program.ranks())) {}
+
+  std::vector<Clash> find() {
+    const std::vector<bool> shared = shared_staging(program_);
+    for (int s = 0; s < program_.steps(); ++s) collect(s, shared);
+    for (Rank r = 0; r < program_.ranks(); ++r) {
+      search(r, Buffer::window, windows_[static_cast<std::size_t>(r)]);
+      search(r, Buffer::staging, staging_[static_cast<std::size_t>(r)]);
+    }
+    return std::move(clashes_);
+  }
+
+ private:
+  void collect(int s, const std::vector<bool>& shared) {
+    const Step& step = program_.step(s);
+    const Plan& plan = program_.plan(program_.rank(s));
+    const auto add = [&](const Operand& operand, Side side) {
+      if (operand.buffer != Buffer::window && operand.buffer != Buffer::staging) return;
+      const Touch touch{s, side, operand.ring};
+      auto& all = operand.buffer == Buffer::window ? windows_ : staging_;
+      const auto home = static_cast<std::size_t>(operand.ring.home);
+      if (operand.buffer == Buffer::staging && !shared[home]) return;
+      all[home].push_back(touch);
+      if (operand.ring.across != operand.ring.home) all[static_cast<std::size_t>(operand.ring.across)].push_back(touch);
+    };
+    if (step.kind == StepKind::gate) return;
+    if (!copies(step.kind)) return add(message_place(plan, step), sends(step.kind) ? Side::sent : Side::received);
+    if (!step.runs.empty()) {
+      add(source(plan, step), Side::source);
+      add(target(plan, step), Side::target);
+    }
+    if (step.kind == StepKind::put) add({Buffer::window, word_ring(plan.rank, step)}, Side::word);
+  }
+
+  void search(Rank rank, Buffer buffer, const std::vector<Touch>& touches) {
+    int period = 1;
+    for (const Touch& touch : touches) period = std::max(period, touch.ring.period());
+    accesses_.clear();
+    for (const Touch& touch : touches)
+      for (int e = 0; e < period; ++e) {
+        if (touch.ring.rank(e) != rank) continue;
+        const std::int64_t shift = touch.ring.shift(e);
+        const auto add = [&](std::int64_t begin, std::int64_t end, bool write) {
+          if (begin < end)
+            accesses_.push_back({begin + shift, end + shift, touch.step, write, touch.side == Side::word, e});
+        };
+        const Step& step = program_.step(touch.step);
+        if (touch.side == Side::word)
+          add(step.flag, step.flag + 8, true);
+        else if (touch.side == Side::target)
+          for_each_write(step, add);
+        else if (touch.side == Side::source)
+          for_each_read(step, add);
+        else
+          add(step.span.offset, step.span.offset + step.span.bytes, touch.side == Side::received);
+      }
+    const std::size_t begin = clashes_.size();
+    for_each_conflict(accesses_, [&](const Access& a, const Access& b) {
+      const Access& first = a.step <= b.step ? a : b;
+      const Access& second = a.step <= b.step ? b : a;
+      const int later = (second.exchange - first.exchange + period) % period;
+      if (first.step == second.step && later > 0) return;  // in the order of its rank's exchanges
+      const Clash clash{first.step,      second.step, later, period, rank, buffer, std::max(a.begin, b.begin),
+                        a.word != b.word};
+      if (clashes_.size() > begin && key(clashes_.back()) == key(clash)) return;
+      clashes_.push_back(clash);
+    });
+    const auto own = clashes_.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::stable_sort(own, clashes_.end(), [](const Clash& a, const Clash& b) { return key(a) < key(b); });
+    clashes_.erase(std::unique(own, clashes_.end(), [](const Clash& a, const Clash& b) { return key(a) == key(b); }),
+                   clashes_.end());
+  }
+
+  static std::tuple<int, int, int, bool> key(const Clash& clash) {
+    return {clash.second, clash.first, clash.later, clash.over_word};
+  }
+
+  const Program& program_;
+  std::vector<std::vector<Touch>> windows_;
+  std::vector<std::vector<Touch>> staging_;
+  std::vector<Access> accesses_;
+  std::vector<Clash> clashes_;
+};
+
+}  // namespace
+
+std::vector<bool> shared_staging(const Program& program) {
+  std::vector<bool> shared(static_cast<std::size_t>(program.ranks()), false);
+  for (int s = 0; s < program.steps(); ++s) {
+    const Step& step = program.step(s);
+    if ((step.kind == StepKind::put && step.to == Buffer::staging) ||
+        (step.kind == StepKind::take && step.from == Buffer::staging))
+      shared[static_cast<std::size_t>(step.peer)] = true;
+  }
+  return shared;
+}
+
+std::vector<Clash> find_clashes(const Program& program) {
+  return Clashes(program).find();
+}
+
+}  // namespace laneway::verification
