@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from laneway.errors import UserError
+from laneway.generated import check_generated
 
 _SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
@@ -172,4 +173,5 @@ def check_tidy(top: Path, preset: str = "openmpi") -> list[str]:
 
 def check_all(top: Path) -> dict[str, list[str]]:
     """The checks that every change must pass: their names and what each found."""
-    return {"layers": check_layers(top), "text": check_text(top), "format": check_format(top)}
+    checks = {"layers": check_layers, "text": check_text, "format": check_format, "generated": check_generated}
+    return {name: check(top) for name, check in checks.items()}
