@@ -64,8 +64,8 @@ typedef struct LNW_Place {
 
 /** The persistent operation of `call`, as by its function: LNW_Neighbor_alltoallv_init with
  *  LNW_NEIGHBOR_ALLTOALLV, say. The structure and what its members point to, but for the buffers, may be freed after
- *  the call. Errors name the arguments as those of the function are called. MPI_ERR_ARG if `call` is NULL, has no kind of LNW_Kind, or has a size that no
- *  version had or members that this library does not know. */
+ *  the call. Errors name the arguments as those of the function are called. MPI_ERR_ARG if `call` is NULL, has no kind
+ * of LNW_Kind, or has a size that no version had or members that this library does not know. */
 LNW_PUBLIC int LNW_Operation_init(const LNW_Call* call, LNW_Place place, MPI_Info info, LNW_Request* request);
 
 #ifdef __cplusplus

@@ -132,7 +132,8 @@ static void sizes(MPI_Comm ring) {
   CHECK(LNW_Request_free(&request) == MPI_SUCCESS);
 
   memset(&none, 0x5a, sizeof none);
-  CHECK_ERROR(LNW_Comm_get_reorder_sized(ring, sizeof none.report.weight, &none.report), "LNW_Comm_get_reorder on rank");
+  CHECK_ERROR(LNW_Comm_get_reorder_sized(ring, sizeof none.report.weight, &none.report),
+              "LNW_Comm_get_reorder on rank");
   CHECK(none.report.weight == 0 && none.bytes[sizeof none.report.weight] == 0x5a);
   memset(&none, 0x5a, sizeof none);
   CHECK_ERROR((LNW_Comm_get_reorder)(ring, &none.report), "LNW_Comm_get_reorder on rank");
