@@ -238,17 +238,18 @@ def _call(operation: Operation) -> str:
             f"{side(operation.send)}, {side(operation.receive)}}}")
 
 
-def c_functions(operations: list[Operation]) -> str:
-    """src/c/generated.cpp."""
+def c_functions(operations: list[Operation], way: str) -> str:
+    """src/c/generated/WAY.cpp."""
     out = [f"// {BY}\n#include \"c/operation.hpp\"\n\nusing namespace laneway;\n"]
     for operation in operations:
-        for way in operation.ways:
-            for place in operation.places:
-                for counts in operation.counts:
-                    parameters = _parameters(operation, counts) + _rest(way, place, "LNW_Request* request")
-                    rest = ", ".join(_names(_rest(way, place, "LNW_Request* request")))
-                    out.append(f"\nint {operation.function(way, place, counts)}({', '.join(parameters)}) {{\n"
-                               f"  return {way}(__func__, {rest}, {_call(operation)});\n}}\n")
+        if way not in operation.ways:
+            continue
+        for place in operation.places:
+            for counts in operation.counts:
+                parameters = _parameters(operation, counts) + _rest(way, place, "LNW_Request* request")
+                rest = ", ".join(_names(_rest(way, place, "LNW_Request* request")))
+                out.append(f"\nint {operation.function(way, place, counts)}({', '.join(parameters)}) {{\n"
+                           f"  return {way}(__func__, {rest}, {_call(operation)});\n}}\n")
     return "".join(out)
 
 
@@ -494,7 +495,7 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         "include/laneway/neighborhood.h": header(operations, sections),
         "src/core/kind.hpp": kinds(operations),
         "src/arguments/kind_rows.hpp": kind_rows(operations),
-        "src/c/generated.cpp": c_functions(operations),
+        **{f"src/c/generated/{way}.cpp": c_functions(operations, way) for way in WAYS},
         "src/interpose/generated.cpp": wrappers(operations),
         "fortran/operations.h": fortran_shim(operations),
     }
@@ -527,6 +528,7 @@ def main(arguments: list[str]) -> int:
     for path, text in found.items():
         print(path.relative_to(TOP))
         if not arguments:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return 1 if arguments and found else 0
 

@@ -30,6 +30,8 @@ Call with_request(Call call, const LNW_Request* request) {
 }
 
 constexpr std::size_t first_call_bytes = offsetof(LNW_Call, recvtypes) + sizeof(LNW_Call::recvtypes);
+/// More than any version will have: a size that was never set.
+constexpr std::size_t most_call_bytes = 4096;
 
 bool ends_in_zeros(const LNW_Call& given) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
@@ -40,7 +42,8 @@ bool ends_in_zeros(const LNW_Call& given) {
 
 const char* fault_in(const LNW_Call* given) {
   if (given == nullptr) return "call is NULL";
-  if (given->size < first_call_bytes) return "call->size is less than any version of LNW_Call has";
+  if (given->size < first_call_bytes || given->size > most_call_bytes)
+    return "call->size is that of no version of LNW_Call";
   if (!ends_in_zeros(*given)) return "call has members that this version of the library does not know";
   return find_row(given->kind) == nullptr ? "call->kind is none of LNW_Kind" : nullptr;
 }

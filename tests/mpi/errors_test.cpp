@@ -509,8 +509,10 @@ TEST_F(ErrorsTest, GenericCallsThatAreNone) {
     const bool mine = all || rank() == size() - 1;
     LNW_Call bad = good;
     expect(mine ? nullptr : &good, mine, "call is NULL");
-    bad.size = mine ? sizeof bad - 1 : sizeof bad;
-    expect(&bad, mine, "call->size is less than any version of LNW_Call has");
+    for (const std::size_t size : {std::size_t{0}, sizeof bad - 1, std::size_t{1} << 40}) {
+      bad.size = mine ? size : sizeof bad;
+      expect(&bad, mine, "call->size is that of no version of LNW_Call");
+    }
     bad = good;
     for (const int kind : {0, LNW_NEIGHBOR_ALLTOALLV_INDEXED + 1, -1, 257}) {
       bad.kind = mine ? kind : good.kind;
