@@ -2,6 +2,7 @@
  * below is thrown inside it, and arrives here as a code. */
 #include <laneway/laneway.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,6 +95,10 @@ static void exchanges(MPI_Comm ring, int left, int right) {
     CHECK(requests[i] == LNW_REQUEST_NULL);
   }
 }
+
+/* Where programs that were built before look for the members. */
+typedef char reorder_stays[offsetof(LNW_Reorder, moved) == 24 && offsetof(LNW_Reorder, has_partitioner) == 28 ? 1 : -1];
+typedef char statistics_stay[offsetof(LNW_Request_statistics, metadata_bytes) == 64 ? 1 : -1];
 
 /* Structures that the library fills: callers that know less or more of them, and the functions of earlier headers. */
 static void sizes(MPI_Comm ring) {
