@@ -54,12 +54,7 @@ module laneway
   public :: lnw_get_version, lnw_dist_graph_create_adjacent, lnw_comm_get_reorder
   public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_get_neighbors_count, lnw_topology_get_neighbors, &
             lnw_topology_free
-  public :: lnw_neighbor_allgather, lnw_neighbor_allgatherv, lnw_neighbor_alltoall, lnw_neighbor_alltoallv, &
-            lnw_neighbor_alltoallw
-  public :: lnw_ineighbor_allgather, lnw_ineighbor_allgatherv, lnw_ineighbor_alltoall, lnw_ineighbor_alltoallv, &
-            lnw_ineighbor_alltoallw
-  public :: lnw_neighbor_allgather_init, lnw_neighbor_allgatherv_init, lnw_neighbor_alltoall_init, &
-            lnw_neighbor_alltoallv_init, lnw_neighbor_alltoallw_init, lnw_neighbor_alltoallv_init_indexed
+#include "names.inc"
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
             lnw_waitany, lnw_waitsome, lnw_request_free
   public :: lnw_request_set_buffers, lnw_request_set_stream, lnw_request_get_statistics, lnw_request_get_strategy, &

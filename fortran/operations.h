@@ -1,4 +1,5 @@
-/* The neighborhood operations in one form. shim.c includes this for each form, and says by
+/* The neighborhood operations in one form. Written by api/generate.py from api/operations.toml.
+ * shim.c includes this for each form, and says by
  *   FORM(name)     what the functions are called, here and in the C API
  *   COUNT          the type of counts
  *   DISPLACEMENT   the type of displacements in elements

@@ -92,7 +92,7 @@ static Degrees degrees_of_topology(LNW_Topology topology) {
 
 static MPI_Datatype* c_types(int count, const MPI_Fint types[]) {
   MPI_Datatype* converted = malloc(((size_t)count + 1) * sizeof *converted);
-  for (int i = 0; converted != NULL && i < count; ++i) converted[i] = MPI_Type_f2c(types[i]);
+  for (int i = 0; converted != NULL && types != NULL && i < count; ++i) converted[i] = MPI_Type_f2c(types[i]);
   return converted;
 }
 
@@ -144,7 +144,8 @@ void lnwf_dist_graph_create_adjacent(const MPI_Fint* comm_old, const MPI_Fint* i
 }
 
 void lnwf_comm_get_reorder(const MPI_Fint* comm, LNW_Reorder* report, MPI_Fint* ierror) {
-  finish(LNW_Comm_get_reorder(MPI_Comm_f2c(*comm), report), ierror);
+  /* The function, not the macro: it fills what the module's type has. */
+  finish((LNW_Comm_get_reorder)(MPI_Comm_f2c(*comm), report), ierror);
 }
 
 void lnwf_topology_create(const MPI_Fint* comm, const MPI_Fint* indegree, const MPI_Fint sources[],
@@ -293,7 +294,7 @@ void lnwf_request_set_stream(const LNW_Request* request, void* stream, MPI_Fint*
 }
 
 void lnwf_request_get_statistics(const LNW_Request* request, LNW_Request_statistics* statistics, MPI_Fint* ierror) {
-  finish(LNW_Request_get_statistics(*request, statistics), ierror);
+  finish((LNW_Request_get_statistics)(*request, statistics), ierror);
 }
 
 void lnwf_request_get_info(const LNW_Request* request, MPI_Fint* info, MPI_Fint* ierror) {

@@ -82,6 +82,8 @@ class Laneway final : public Candidate {
                                     receive, blocks.receive_counts.data(), blocks.receive_displacements.data(),
                                     MPI_BYTE, comm_, hints.get(), &request_);
         break;
+      default:
+        break;
     }
   }
 

@@ -31,6 +31,8 @@ class Mpi final : public EdgeCandidate {
                                blocks_.receive, blocks_.receive_counts.data(), blocks_.receive_displacements.data(),
                                MPI_BYTE, graph_.get());
         break;
+      default:
+        break;
     }
   }
 
@@ -68,6 +70,8 @@ class MpiPersistent final : public EdgeCandidate {
         neighbor_alltoallv_init(blocks_.send, blocks_.send_counts.data(), blocks_.send_displacements.data(), MPI_BYTE,
                                 blocks_.receive, blocks_.receive_counts.data(), blocks_.receive_displacements.data(),
                                 MPI_BYTE, graph_.get(), MPI_INFO_NULL, &request_);
+        break;
+      default:
         break;
     }
   }

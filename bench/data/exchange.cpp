@@ -110,18 +110,6 @@ std::vector<Edge> to_edges(const Side& side, std::int64_t element_bytes) {
 
 }  // namespace
 
-const char* name(Op op) {
-  switch (op) {
-    case Op::allgather:
-      return "allgather";
-    case Op::allgatherv:
-      return "allgatherv";
-    case Op::alltoallv:
-      return "alltoallv";
-  }
-  return "";
-}
-
 Op parse_op(std::string_view text) {
   for (Op op : {Op::allgather, Op::allgatherv, Op::alltoallv})
     if (text == name(op)) return op;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/kind.hpp"
 #include "core/types.hpp"
 #include "matrix/csr.hpp"
 #include "matrix/halo.hpp"
@@ -16,9 +17,8 @@
 
 namespace laneway::bench {
 
-enum class Op : std::uint8_t { allgather, allgatherv, alltoallv };
-
-[[nodiscard]] const char* name(Op op);
+/// Of these allgather, allgatherv and alltoallv.
+using Op = Kind;
 /// Throws Error(argument).
 [[nodiscard]] Op parse_op(std::string_view text);
 

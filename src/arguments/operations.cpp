@@ -7,26 +7,10 @@
 
 #include "arguments/datatype.hpp"
 #include "core/error.hpp"
-#include "laneway/laneway.h"
 
 namespace laneway {
 
 namespace {
-
-/// Names of the arguments of one side, as the user wrote them.
-struct Names {
-  const char* size;
-  const char* count;
-  const char* counts;
-  const char* displacements;
-  const char* indices;
-  const char* type;
-  const char* types;
-};
-
-constexpr Names send_names = {"sendsize", "sendcount", "sendcounts", "sdispls", "sendindices", "sendtype", "sendtypes"};
-constexpr Names receive_names = {"recvsize",    "recvcount", "recvcounts", "rdispls",
-                                 "recvindices", "recvtype",  "recvtypes"};
 
 std::string element(const char* array, int slot) {
   return std::string(array) + "[" + std::to_string(slot) + "]";
@@ -63,8 +47,8 @@ void check_array(const Integers& array, int degree, const char* name) {
           std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors");
 }
 
-std::vector<TypedEdge> uniform_edges(const std::vector<Neighbor>& neighbors, const UniformSide& side, bool same_block,
-                                     const Names& names) {
+std::vector<TypedEdge> equal_edges(const std::vector<Neighbor>& neighbors, const SideArguments& side,
+                                   const SideRow& names) {
   const auto name = [&] { return std::string(names.count); };
   (void)checked_count(side.count, 0, name);
   const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
@@ -72,14 +56,15 @@ std::vector<TypedEdge> uniform_edges(const std::vector<Neighbor>& neighbors, con
   std::vector<TypedEdge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
-    const std::int64_t offset = same_block ? 0 : bytes(neighbor.slot, block, ErrorKind::count, name, side.count);
+    const std::int64_t offset =
+        names.blocks == Blocks::same ? 0 : bytes(neighbor.slot, block, ErrorKind::count, name, side.count);
     edges.push_back({neighbor.rank, offset, side.count, side.type, map});
   }
   return edges;
 }
 
-std::vector<TypedEdge> counted_edges(const std::vector<Neighbor>& neighbors, int degree, const CountsSide& side,
-                                     const Names& names) {
+std::vector<TypedEdge> counted_edges(const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
+                                     const SideRow& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
   const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
@@ -97,8 +82,8 @@ std::vector<TypedEdge> counted_edges(const std::vector<Neighbor>& neighbors, int
   return edges;
 }
 
-std::vector<TypedEdge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const TypesSide& side,
-                                   const Names& names) {
+std::vector<TypedEdge> edges_with_types(const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
+                                        const SideRow& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
   require(side.types != nullptr || degree == 0, ErrorKind::argument,
@@ -121,6 +106,22 @@ std::vector<TypedEdge> typed_edges(const std::vector<Neighbor>& neighbors, int d
   return edges;
 }
 
+std::vector<TypedEdge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
+                                   const SideRow& names) {
+  switch (names.blocks) {
+    case Blocks::same:
+    case Blocks::equal:
+      return equal_edges(neighbors, side, names);
+    case Blocks::counted:
+      return counted_edges(neighbors, degree, side, names);
+    case Blocks::typed:
+      return edges_with_types(neighbors, degree, side, names);
+    case Blocks::indexed:
+      break;
+  }
+  internal_error("an operation with index lists has no datatypes of edges", __FILE__, __LINE__);
+}
+
 std::vector<Edge> edges_of(const std::vector<TypedEdge>& typed) {
   std::vector<Edge> edges;
   edges.reserve(typed.size());
@@ -128,10 +129,10 @@ std::vector<Edge> edges_of(const std::vector<TypedEdge>& typed) {
   return edges;
 }
 
-std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degree, const IndexedSide& side,
-                                const Names& names) {
+std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
+                                const SideRow& names) {
   check_array(side.counts, degree, names.counts);
-  require(side.size >= 0, ErrorKind::count, std::string(names.size) + " is " + std::to_string(side.size));
+  require(side.count >= 0, ErrorKind::count, std::string(names.size) + " is " + std::to_string(side.count));
   std::int64_t total = 0;
   std::vector<std::int64_t> begin(static_cast<std::size_t>(degree) + 1);
   for (int slot = 0; slot < degree; ++slot) {
@@ -142,9 +143,9 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
   require(side.indices != nullptr || total == 0, ErrorKind::argument,
           std::string(names.indices) + " is NULL with " + std::to_string(total) + " elements");
   for (std::int64_t i = 0; i < total; ++i)
-    require(side.indices[i] >= 0 && side.indices[i] < side.size, ErrorKind::argument, [&] {
+    require(side.indices[i] >= 0 && side.indices[i] < side.count, ErrorKind::argument, [&] {
       return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) +
-             ", the buffer has " + std::to_string(side.size) + " elements";
+             ", the buffer has " + std::to_string(side.count) + " elements";
     });
   const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
   const auto whole = map->ranges.contiguous();
@@ -165,100 +166,92 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
   return edges;
 }
 
+void check(const Call& call) {
+  require(call.fault == nullptr, ErrorKind::argument, call.fault);
+  check_buffers(call.sendbuf, call.recvbuf);
+}
+
 }  // namespace
 
-KnownArguments::KnownArguments(const ArgumentLists& given, const Topology& topology)
-    : form_(given.form), counts_(given.counts) {
-  const auto copy = [](const std::array<Integers, 2>& from, int degree, std::array<std::vector<std::int64_t>, 2>& to) {
-    for (std::size_t i = 0; i < to.size(); ++i)
-      for (int slot = 0; slot < degree && !from[i].null(); ++slot) to[i].push_back(from[i][slot]);
+KnownArguments::Side KnownArguments::side_of(const SideArguments& given, const std::vector<Neighbor>& neighbors,
+                                             int degree, const SideRow& row) {
+  Side side;
+  side.count = given.count;
+  const auto copy = [&](const Integers& from, std::vector<std::int64_t>& to) {
+    for (int slot = 0; slot < degree && !from.null(); ++slot) to.push_back(from[slot]);
   };
-  copy(given.of_destinations, topology.outdegree, of_destinations_);
-  copy(given.of_sources, topology.indegree, of_sources_);
-  const auto add = [](std::vector<Type>& types, int slot, MPI_Datatype type) {
-    if (!types.empty() && types.back().handle == type)
-      types.push_back({slot, type, types.back().map});
+  copy(given.counts, side.counts);
+  copy(given.displacements, side.displacements);
+  const auto add = [&](int slot, MPI_Datatype type) {
+    if (!side.types.empty() && side.types.back().handle == type)
+      side.types.push_back({slot, type, side.types.back().map});
     else
-      types.push_back({slot, type, is_predefined(type) ? nullptr : type_map(type)});
+      side.types.push_back({slot, type, is_predefined(type) ? nullptr : type_map(type)});
   };
-  for (std::size_t i = 0; i < types_.size(); ++i) {
-    if (form_ != Form::alltoallw) {
-      add(types_[i], 0, given.types[i]);
-      continue;
-    }
-    for (const Neighbor& neighbor : i == 0 ? topology.destinations : topology.sources)
-      add(types_[i], neighbor.slot, given.each_type[i][neighbor.slot]);
-  }
+  if (row.blocks != Blocks::typed)
+    add(0, given.type);
+  else
+    for (const Neighbor& neighbor : neighbors) add(neighbor.slot, given.types[neighbor.slot]);
+  return side;
 }
 
-bool KnownArguments::equal(const ArgumentLists& given) const {
-  if (form_ == Form::none || form_ != given.form || counts_ != given.counts) return false;
-  const auto same = [](const std::array<std::vector<std::int64_t>, 2>& known, const std::array<Integers, 2>& lists) {
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      if (known[i].empty()) continue;
-      if (lists[i].null()) return false;
-      for (std::size_t slot = 0; slot < known[i].size(); ++slot)
-        if (known[i][slot] != lists[i][static_cast<std::int64_t>(slot)]) return false;
-    }
+KnownArguments::KnownArguments(const Call& given, const Topology& topology) {
+  const KindRow& row = row_of(given.kind);
+  if (row.send.blocks == Blocks::indexed || row.receive.blocks == Blocks::indexed) return;
+  send_ = side_of(given.send, topology.destinations, topology.outdegree, row.send);
+  receive_ = side_of(given.receive, topology.sources, topology.indegree, row.receive);
+  kind_ = given.kind;
+}
+
+bool KnownArguments::Side::equal(const SideArguments& given, bool typed) const {
+  const auto same = [](const std::vector<std::int64_t>& known, const Integers& list) {
+    if (known.empty()) return true;
+    if (list.null()) return false;
+    for (std::size_t slot = 0; slot < known.size(); ++slot)
+      if (known[slot] != list[static_cast<std::int64_t>(slot)]) return false;
     return true;
   };
-  const auto same_types = [&](std::size_t i) {
-    if (form_ == Form::alltoallw && given.each_type[i] == nullptr) return types_[i].empty();
-    const Type* before = nullptr;
-    return std::all_of(types_[i].begin(), types_[i].end(), [&](const Type& type) {
-      if (type.handle != (form_ == Form::alltoallw ? given.each_type[i][type.slot] : given.types[i])) return false;
-      const bool was_looked_at = before != nullptr && before->handle == type.handle;
-      before = &type;
-      return was_looked_at || !type.map || type.map == type_map(type.handle);
-    });
-  };
-  return same(of_destinations_, given.of_destinations) && same(of_sources_, given.of_sources) && same_types(0) &&
-         same_types(1);
+  if (count != given.count || !same(counts, given.counts) || !same(displacements, given.displacements)) return false;
+  if (typed && given.types == nullptr) return types.empty();
+  const Type* before = nullptr;
+  return std::all_of(types.begin(), types.end(), [&](const Type& type) {
+    if (type.handle != (typed ? given.types[type.slot] : given.type)) return false;
+    const bool was_looked_at = before != nullptr && before->handle == type.handle;
+    before = &type;
+    return was_looked_at || !type.map || type.map == type_map(type.handle);
+  });
 }
 
-TypedPattern typed_allgather(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
-  return {uniform_edges(topology.destinations, send, true, send_names),
-          uniform_edges(topology.sources, receive, false, receive_names)};
+bool KnownArguments::equal(const Call& given) const {
+  if (kind_ != given.kind || given.fault != nullptr) return false;
+  const KindRow& row = row_of(given.kind);
+  return send_.equal(given.send, row.send.blocks == Blocks::typed) &&
+         receive_.equal(given.receive, row.receive.blocks == Blocks::typed);
 }
 
-TypedPattern typed_allgatherv(const Topology& topology, const UniformSide& send, const CountsSide& receive) {
-  Names names = receive_names;
-  names.displacements = "displs";
-  return {uniform_edges(topology.destinations, send, true, send_names),
-          counted_edges(topology.sources, topology.indegree, receive, names)};
-}
-
-TypedPattern typed_alltoall(const Topology& topology, const UniformSide& send, const UniformSide& receive) {
-  return {uniform_edges(topology.destinations, send, false, send_names),
-          uniform_edges(topology.sources, receive, false, receive_names)};
-}
-
-TypedPattern typed_alltoallv(const Topology& topology, const CountsSide& send, const CountsSide& receive) {
-  return {counted_edges(topology.destinations, topology.outdegree, send, send_names),
-          counted_edges(topology.sources, topology.indegree, receive, receive_names)};
-}
-
-TypedPattern typed_alltoallw(const Topology& topology, const TypesSide& send, const TypesSide& receive) {
-  return {typed_edges(topology.destinations, topology.outdegree, send, send_names),
-          typed_edges(topology.sources, topology.indegree, receive, receive_names)};
+TypedPattern typed_pattern(const Call& call, const Topology& topology) {
+  check(call);
+  const KindRow& row = row_of(call.kind);
+  return {typed_edges(topology.destinations, topology.outdegree, call.send, row.send),
+          typed_edges(topology.sources, topology.indegree, call.receive, row.receive)};
 }
 
 RankPattern describe(const TypedPattern& pattern) {
   return {edges_of(pattern.out), edges_of(pattern.in)};
 }
 
-RankPattern describe_indexed(const Topology& topology, const IndexedSide& send, const IndexedSide& receive) {
-  return {indexed_edges(topology.destinations, topology.outdegree, send, send_names),
-          indexed_edges(topology.sources, topology.indegree, receive, receive_names)};
-}
-
-void check_buffers(const void* sendbuf, const void* recvbuf) {
-  require(sendbuf != MPI_IN_PLACE, ErrorKind::buffer,
-          "sendbuf is MPI_IN_PLACE, which neighborhood operations do not take");
-  require(recvbuf != MPI_IN_PLACE, ErrorKind::buffer,
-          "recvbuf is MPI_IN_PLACE, which neighborhood operations do not take");
-  require(sendbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "sendbuf is not contiguous");
-  require(recvbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "recvbuf is not contiguous");
+RankPattern describe(const Call& call, const Topology& topology) {
+  const KindRow& row = row_of(call.kind);
+  if (row.send.blocks != Blocks::indexed && row.receive.blocks != Blocks::indexed)
+    return describe(typed_pattern(call, topology));
+  check(call);
+  const auto edges = [](const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
+                        const SideRow& names) {
+    return names.blocks == Blocks::indexed ? indexed_edges(neighbors, degree, side, names)
+                                           : edges_of(typed_edges(neighbors, degree, side, names));
+  };
+  return {edges(topology.destinations, topology.outdegree, call.send, row.send),
+          edges(topology.sources, topology.indegree, call.receive, row.receive)};
 }
 
 }  // namespace laneway

@@ -2,6 +2,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -76,6 +79,14 @@ int guarded(const char* call, Where where, Body&& body) noexcept {
 /// Throws Error(argument) if `pointer` is null.
 inline void require_pointer(const void* pointer, const char* name) {
   require(pointer != nullptr, ErrorKind::argument, [&] { return std::string(name) + " is NULL"; });
+}
+
+/// Writes as much of `values` as the caller, whose structure has `bytes` bytes, knows, and zeros after what it knows
+/// alone.
+template <class Values>
+void fill(void* structure, std::size_t bytes, const Values& values) {
+  std::memset(structure, 0, bytes);
+  std::memcpy(structure, &values, std::min(bytes, sizeof values));
 }
 
 }  // namespace laneway

@@ -1,9 +1,10 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
 
-#include "arguments/operations.hpp"
+#include "arguments/call.hpp"
 #include "c/barrier.hpp"
 #include "choose/reasons.hpp"
 #include "plan/plan.hpp"
@@ -320,13 +321,20 @@ int LNW_Request_set_stream(LNW_Request request, void* stream) {
   });
 }
 
-int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics) {
-  return guarded(__func__, request, [&] {
+int LNW_Request_get_statistics_sized(LNW_Request request, size_t size, LNW_Request_statistics* statistics) {
+  // Errors name what the program has written.
+  return guarded("LNW_Request_get_statistics", request, [&] {
     require_pointer(statistics, "statistics");
     const Statistics s = persistent(request).statistics();
-    *statistics = {s.messages,      s.bytes,       s.net_messages, s.net_bytes,     s.copied_bytes,
-                   s.staging_bytes, s.arena_bytes, s.window_bytes, s.metadata_bytes};
+    fill(statistics, size,
+         LNW_Request_statistics{s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes,
+                                s.arena_bytes, s.window_bytes, s.metadata_bytes});
   });
+}
+
+int(LNW_Request_get_statistics)(LNW_Request request, LNW_Request_statistics* statistics) {
+  constexpr std::size_t first_bytes = offsetof(LNW_Request_statistics, metadata_bytes) + sizeof(MPI_Count);
+  return LNW_Request_get_statistics_sized(request, first_bytes, statistics);
 }
 
 int LNW_Request_get_info(LNW_Request request, MPI_Info* info) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "c/barrier.hpp"
@@ -31,13 +32,19 @@ int LNW_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
   });
 }
 
-int LNW_Comm_get_reorder(MPI_Comm comm, LNW_Reorder* report) {
-  return guarded(__func__, comm, [&] {
+int LNW_Comm_get_reorder_sized(MPI_Comm comm, size_t size, LNW_Reorder* report) {
+  // Errors name what the program has written.
+  return guarded("LNW_Comm_get_reorder", comm, [&] {
     require_pointer(report, "report");
-    *report = {};
+    fill(report, size, LNW_Reorder{});
     const Reordering& r = reordering_of(comm);
-    *report = {r.weight, r.cut_before, r.cut_after, r.moved, r.has_partitioner};
+    fill(report, size, LNW_Reorder{r.weight, r.cut_before, r.cut_after, r.moved, r.has_partitioner});
   });
+}
+
+int(LNW_Comm_get_reorder)(MPI_Comm comm, LNW_Reorder* report) {
+  constexpr std::size_t first_bytes = offsetof(LNW_Reorder, has_partitioner) + sizeof(int);
+  return LNW_Comm_get_reorder_sized(comm, first_bytes, report);
 }
 
 int LNW_Topology_create(MPI_Comm comm, int indegree, const int sources[], const int* sourceweights, int outdegree,

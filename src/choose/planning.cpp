@@ -174,8 +174,7 @@ std::shared_ptr<Planning> begin_planning(Communicator& communicator, const Priva
 
 }  // namespace
 
-Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe,
-                const std::optional<Buffers>& buffers, Phases phases) {
+Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call, Phases phases) {
   Agreed agreed;
   PathVotes votes;
   agreed.hints.strategy.row = &strategies().front();
@@ -185,18 +184,19 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   bool no_device = false;
   std::uint64_t edges = 0;
   try {
-    agreed.pattern = describe(communicator.topology());
+    agreed.pattern = describe(call, communicator.topology());
     check_self_edges(comm.rank(), agreed.pattern);
     edges = edge_sum(comm.rank(), agreed.pattern);
-    if (buffers) agreed.where = look_at(*buffers, extents_of(agreed.pattern));
+    if (call.has_buffers()) agreed.where = look_at(buffers_of(call), extents_of(agreed.pattern));
     agreed.hints = resolve_hints(hints_in(info), communicator.hints);
     if (agreed.hints.stream) (void)user_stream(device_of(agreed.where), *agreed.hints.stream);
     communicator.read_descriptions(agreed.hints);
     region = communicator.known_region(agreed.hints);
     if (asks_for_support(agreed.hints.path)) votes.support = device_support(agreed.where);
-    can_lend = find_lending(agreed, buffers.value_or(Buffers{}));
+    can_lend = find_lending(agreed, buffers_of(call));
     // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
-    no_device = !agreed.where.on_device().any() && (buffers || agreed.hints.path != MemoryPath::device_aware);
+    no_device =
+        !agreed.where.on_device().any() && (call.has_buffers() || agreed.hints.path != MemoryPath::device_aware);
     const bool may = phases == Phases::one || may_relay(agreed.hints.progress, has_helper());
     if (no_device && may) agreed.begun = begin_planning(communicator, comm, agreed);
   } catch (...) {

@@ -3,19 +3,18 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "arguments/call.hpp"
 #include "arguments/hints.hpp"
 #include "arguments/operations.hpp"
 #include "carriers/node/node_memory.hpp"
 #include "choose/device_support.hpp"
 #include "choose/reasons.hpp"
 #include "comm/communicator.hpp"
-#include "core/inline_function.hpp"
 #include "exec/device_copies.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/memory_path.hpp"
@@ -23,10 +22,9 @@
 
 namespace laneway {
 
-/// Describes what the operation moves, from its arguments; may throw for bad ones.
-using Describe = std::function<RankPattern(const Topology&)>;
-/// The same, with the datatypes of the arguments.
-using DescribeTypes = InlineFunction<TypedPattern(const Topology&), 128>;
+[[nodiscard]] inline Buffers buffers_of(const Call& call) {
+  return {call.sendbuf, call.recvbuf};
+}
 
 class Planning;
 
@@ -51,10 +49,10 @@ struct Agreed {
 /// Whether exchanges of an operation may be active while their ranks are in no call of this library.
 enum class Phases : std::uint8_t { one, split };
 
-/// Collective: agrees on hints and arguments, `buffers` among them if they are known. If the arguments of any rank are
+/// Collective: agrees on hints and arguments, buffers among them if they are known. If the arguments of any rank are
 /// bad, all ranks throw. `path` is left open if there is a choice.
-[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Describe& describe,
-                              const std::optional<Buffers>& buffers = std::nullopt, Phases phases = Phases::split);
+[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call,
+                              Phases phases = Phases::split);
 
 struct Planned {
   std::shared_ptr<const Plan> plan;

@@ -43,18 +43,18 @@ std::int64_t calls_of(const char* variable, std::int64_t fallback) {
 }
 
 /// What is known of the calls of one kind on one communicator.
-class Kind {
+class CallsOfKind {
  public:
-  explicit Kind(const Communicator& adopted) {
+  explicit CallsOfKind(const Communicator& adopted) {
     // Whoever names a strategy has chosen.
     const bool open = resolve_hints({}, adopted.hints).strategy.is_automatic();
     after_ = calls_of("LANEWAY_PRELOAD_AFTER", open ? default_after : 0);
     trial_calls_ = calls_of("LANEWAY_PRELOAD_TRIAL", open ? default_trial : 0);
   }
 
-  const char* call(Communicator& adopted, const Operation& operation, const Sizes& sizes) {
+  const char* decide(Communicator& adopted, const FixedKey& key, const Call& call) {
     if (after_ > 0) return --after_, too_early;
-    if (!planned_) plan(adopted, operation, sizes);
+    if (!planned_) plan(adopted, key, call);
     if (trial_ && trial_->over(PMPI_Wtime())) compare(*adopted.private_comm());
     if (trial_) return trial_->take() == Trial::Way::plan ? count(std::nullopt) : compared;
     return against_ == nullptr ? count(saved_) : against_;
@@ -66,11 +66,9 @@ class Kind {
     return nullptr;
   }
 
-  void plan(Communicator& adopted, const Operation& operation, const Sizes& sizes) {
-    const Describe describe = [&](const Topology& topology) { return operation.describe(topology); };
-    const FixedOperation& made =
-        fixed_operation(adopted, describe, sizes.key, sizes.arguments, operation.buffers,
-                        trial_calls_ > 0 ? FixedOperation::Choice::to_try : FixedOperation::Choice::by_hints);
+  void plan(Communicator& adopted, const FixedKey& key, const Call& call) {
+    const FixedOperation& made = fixed_operation(
+        adopted, key, call, trial_calls_ > 0 ? FixedOperation::Choice::to_try : FixedOperation::Choice::by_hints);
     planned_ = true;
     if (made.is_direct())
       against_ = nothing_relayed;
@@ -100,17 +98,17 @@ class Kind {
   const char* against_ = nullptr;
 };
 
-struct Kinds final : Attachment {
-  std::map<FixedKey, Kind> known;
+struct FixedCalls final : Attachment {
+  std::map<FixedKey, CallsOfKind> known;
 };
 
 }  // namespace
 
-const char* reason_against_plan(Communicator& adopted, const Operation& operation) noexcept {
+const char* reason_against_plan(Communicator& adopted, const Call& call) noexcept {
   try {
-    const Sizes sizes = operation.sizes();
-    auto& known = adopted.attachment<Kinds>().known;
-    return known.try_emplace(sizes.key, adopted).first->second.call(adopted, operation, sizes);
+    const FixedKey key = key_of(call);
+    auto& known = adopted.attachment<FixedCalls>().known;
+    return known.try_emplace(key, adopted).first->second.decide(adopted, key, call);
   } catch (...) {
     return nullptr;  // the call itself says what is wrong
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "c/operation.hpp"
+#include "arguments/call.hpp"
 #include "comm/communicator.hpp"
 
 namespace laneway::interpose {
@@ -10,6 +10,6 @@ namespace laneway::interpose {
 /// is planned, and so are all calls if nothing is relayed. If something is, up to LANEWAY_PRELOAD_TRIAL calls each are
 /// timed with the plan and without, and the faster way is kept. All ranks find the same; in the call that plans, and in
 /// those that compare, after eight calls each and after the trial, they wait for each other.
-const char* reason_against_plan(Communicator& adopted, const Operation& operation) noexcept;
+const char* reason_against_plan(Communicator& adopted, const Call& call) noexcept;
 
 }  // namespace laneway::interpose

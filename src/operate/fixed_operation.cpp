@@ -60,17 +60,16 @@ struct FixedOperations final : Attachment {
 
 }  // namespace
 
-FixedOperation::FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments,
-                               Buffers buffers, Choice choice, Phases phases) {
+FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Choice choice, Phases phases) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, describe, buffers, phases);
+  Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, call, phases);
   agreed.hints.shared_staging = 0;  // exchanges of several operations may be active
   lend_nothing(agreed);
   Planned planned = choice == Choice::to_try ? plan_to_try(communicator, *comm, agreed)
                                              : make_plan_on_best_path(communicator, *comm, agreed);
   tell_reasons(planned.reasons, comm->rank());
   if (agreed.hints.check_plan) prove_plans(*comm, *planned.plan, agreed.pattern, planned.reasons.strategy);
-  arguments_ = KnownArguments(arguments, communicator.topology());
+  arguments_ = KnownArguments(call, communicator.topology());
   pattern_ = std::move(agreed.pattern);
   plan_ = std::move(planned.plan);
   reasons_ = std::move(planned.reasons);
@@ -80,8 +79,8 @@ FixedOperation::FixedOperation(Communicator& communicator, const Describe& descr
     bound_ = std::make_shared<BoundPlan>(plan_, std::move(planned.memory), device_use_);
 }
 
-void FixedOperation::check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const {
-  if (arguments_.equal(arguments) || describe(communicator.topology()) == pattern_) return;
+void FixedOperation::check(Communicator& communicator, const Call& call) const {
+  if (arguments_.equal(call) || describe(call, communicator.topology()) == pattern_) return;
   tell("rank " + std::to_string(communicator.rank()) +
        ": lnw_fixed_counts=true promised that counts, displacements and layouts of datatypes on this communicator "
        "never change, but they differ from those of the first call of this operation");
@@ -95,9 +94,8 @@ std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Help
                                                         nullptr, helper);
 }
 
-FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const FixedKey& key,
-                                const ArgumentLists& arguments, Buffers buffers, FixedOperation::Choice choice,
-                                Phases phases) {
+FixedOperation& fixed_operation(Communicator& communicator, const FixedKey& key, const Call& call,
+                                FixedOperation::Choice choice, Phases phases) {
   if (plans_of_calls(communicator).split_phases_relay) phases = Phases::one;
   auto& all = communicator.attachment<FixedOperations>().of[static_cast<std::size_t>(phases)];
   const auto known = all.find(key);
@@ -106,7 +104,7 @@ FixedOperation& fixed_operation(Communicator& communicator, const Describe& desc
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   const auto make = [&] {
     std::unique_ptr<FixedOperation>& made = all[key];
-    made = std::make_unique<FixedOperation>(communicator, describe, arguments, buffers, choice, phases);
+    made = std::make_unique<FixedOperation>(communicator, call, choice, phases);
     return made.get();
   };
   try {

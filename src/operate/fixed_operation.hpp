@@ -3,12 +3,19 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "arguments/operations.hpp"
 #include "choose/planning.hpp"
 #include "operate/nonblocking.hpp"
 
 namespace laneway {
+
+/// Which operation, and the size of what it sends: all ranks of a call know it without talking.
+using FixedKey = std::pair<Kind, std::int64_t>;
+[[nodiscard]] inline FixedKey key_of(const Call& call) {
+  return {call.kind, sent_bytes(call)};
+}
 
 /// An operation whose edges differ in size, on a communicator with the hint lnw_fixed_counts: the plan of one call
 /// serves all later ones with datatypes of the same sizes, from and to any buffers.
@@ -22,11 +29,10 @@ class FixedOperation {
 
   /// Collective: agrees and plans as persistent operations do, for buffers in the kinds of memory that those of the
   /// first call are in. If the arguments of any rank are bad, all ranks throw.
-  FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments, Buffers buffers,
-                 Choice choice, Phases phases);
+  FixedOperation(Communicator& communicator, const Call& call, Choice choice, Phases phases);
 
   /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
-  void check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const;
+  void check(Communicator& communicator, const Call& call) const;
 
   /// Exchanges start in the order of the calls.
   [[nodiscard]] std::unique_ptr<NonblockingExchange> start(Buffers buffers, Helper helper) const;
@@ -48,8 +54,7 @@ class FixedOperation {
 };
 
 /// That of a call, made in the first one. Blocking and nonblocking ones have the same if both may relay.
-[[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const FixedKey& key,
-                                              const ArgumentLists& arguments, Buffers buffers,
+[[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const FixedKey& key, const Call& call,
                                               FixedOperation::Choice choice = FixedOperation::Choice::by_hints,
                                               Phases phases = Phases::one);
 

@@ -62,7 +62,7 @@ std::shared_ptr<KeptPlan> KeptPlans::find(const CallKey& key) {
 
 void KeptPlans::keep(const CallKey& key, const Topology& topology, std::shared_ptr<KeptPlan> plan) {
   if (metadata_bytes(*plan->plan()) > most_plan_bytes) return;
-  KnownArguments arguments(key.arguments, topology);
+  KnownArguments arguments(key.call, topology);
   if (!arguments.known()) return;
   const Taken taken(taken_);
   if (!taken.is_mine()) return;

@@ -17,7 +17,7 @@ namespace laneway {
 
 /// What a call's plan depends on, besides what never changes on a communicator.
 struct CallKey {
-  const ArgumentLists& arguments;
+  const Call& call;
   bool is_blocking = true;
   std::uint64_t routes = 0;           ///< Routes::version
   const PrivateComm* comm = nullptr;  ///< on which its messages are
@@ -80,7 +80,7 @@ class KeptPlans final : public Attachment {
 
     [[nodiscard]] bool is_for(const CallKey& key) const {
       return is_blocking == key.is_blocking && routes == key.routes && comm.get() == key.comm &&
-             arguments.equal(key.arguments);
+             arguments.equal(key.call);
     }
   };
   static constexpr std::size_t most_plans = 8;

@@ -34,50 +34,37 @@ struct Chosen {
   std::shared_ptr<const TypedPattern> typed = {};  ///< then
 };
 
-Describe described_by(const DescribeTypes& types) {
-  return [&types](const Topology& topology) { return describe(types(topology)); };
-}
-
 /// Null if the operation is not under the promise of fixed counts.
-FixedOperation* find_fixed(Communicator& communicator, const Describe& describe, const SizesOf& sizes_of,
-                           Buffers buffers, Phases phases) {
+FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases phases) {
   if (!plans_of_calls(communicator).fixed_counts) return nullptr;
-  const Sizes sizes = sizes_of();
-  if (sizes.uniform) return nullptr;
-  FixedOperation& found = fixed_operation(communicator, describe, sizes.key, sizes.arguments, buffers,
-                                          FixedOperation::Choice::by_hints, phases);
-  check_buffers(buffers.send, buffers.receive);
-  found.check(communicator, describe, sizes.arguments);
+  const FixedKey key = key_of(call);
+  if (has_equal_edges(call.kind)) return nullptr;
+  FixedOperation& found = fixed_operation(communicator, key, call, FixedOperation::Choice::by_hints, phases);
+  check_buffers(call.sendbuf, call.recvbuf);
+  found.check(communicator, call);
   return &found;
 }
 
 /// What a call that has agreed on nothing may use.
-Chosen choose_plan(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of, Buffers buffers,
-                   Phases phases) {
-  TypedPattern typed = types(communicator.topology());
+Chosen choose_plan(Communicator& communicator, const Call& call, Phases phases) {
+  TypedPattern typed = typed_pattern(call, communicator.topology());
   const PlansOfCalls& has = plans_of_calls(communicator);
-  if (has.routes && (phases == Phases::one || has.split_phases_relay)) {
-    const Sizes sizes = sizes_of();
+  if (has_equal_edges(call.kind) && has.routes && (phases == Phases::one || has.split_phases_relay)) {
+    const std::int64_t sent = sent_bytes(call);
     const std::vector<TypedEdge>& edges = typed.out.empty() ? typed.in : typed.out;
-    if (sizes.uniform) {
-      const std::int64_t bytes = edges.empty() ? sizes.bytes : edges.front().bytes();
-      const RankPattern pattern = describe(typed);
-      if (phases == Phases::one) has.routes->prepare(communicator, *sizes.uniform, pattern, bytes);
-      const Routes::Routed routed = has.routes->plan(*sizes.uniform, pattern, bytes);
-      if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
-    }
+    const std::int64_t bytes = edges.empty() ? sent : edges.front().bytes();
+    const RankPattern pattern = describe(typed);
+    if (phases == Phases::one) has.routes->prepare(communicator, call.kind, pattern, bytes);
+    const Routes::Routed routed = has.routes->plan(call.kind, pattern, bytes);
+    if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
   }
-  if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers)) {
+  if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers_of(call))) {
     Chosen chosen{.plan = std::move(planned->plan), .elements = std::move(planned->elements)};
     if (chosen.elements) chosen.typed = std::make_shared<const TypedPattern>(std::move(typed));
     return chosen;
   }
   return {.plan = std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(typed)))};
 }
-
-}  // namespace
-
-namespace {
 
 constexpr const char* relays_nothing =
     "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
@@ -90,17 +77,16 @@ DeviceUse device_use(Communicator& communicator) {
 }
 
 /// That of an earlier call with the same arguments, or a new one, which is kept.
-std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const DescribeTypes& types,
-                                    const SizesOf& sizes_of, const ArgumentLists& arguments, Buffers buffers,
+std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const Call& call,
                                     Phases phases) {
   KeptPlans& kept = communicator.attachment<KeptPlans>();
   const std::shared_ptr<Routes>& routes = plans_of_calls(communicator).routes;
-  const auto key = [&] { return CallKey{arguments, phases == Phases::one, routes ? routes->version() : 0, &comm}; };
+  const auto key = [&] { return CallKey{call, phases == Phases::one, routes ? routes->version() : 0, &comm}; };
   if (std::shared_ptr<KeptPlan> known = kept.find(key())) {
-    check_buffers(buffers.send, buffers.receive);
+    check_buffers(call.sendbuf, call.recvbuf);
     return known;
   }
-  Chosen chosen = choose_plan(communicator, types, sizes_of, buffers, phases);
+  Chosen chosen = choose_plan(communicator, call, phases);
   auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator),
                                          std::move(chosen.elements), std::move(chosen.typed));
   // Plans of datatypes are for buffers in the host's memory.
@@ -125,15 +111,13 @@ void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
 
 }  // namespace
 
-std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Describe& describe,
-                                       std::optional<Buffers> buffers) {
+std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Call& call) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  return together(*priv, [&] { return make(communicator, *priv, info, describe, buffers); });
+  return together(*priv, [&] { return make(communicator, *priv, info, call); });
 }
 
-std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info,
-                                       const Describe& describe, std::optional<Buffers> buffers) {
-  Agreed agreed = agree_on(communicator, priv, info, describe, buffers);
+std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call) {
+  Agreed agreed = agree_on(communicator, priv, info, call);
   Planned planned = make_plan_on_best_path(communicator, priv, agreed);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
                                                std::move(planned.plan), std::move(planned.reasons),
@@ -150,10 +134,10 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
   };
-  if (!buffers && !touches(agreed.pattern.out) && !touches(agreed.pattern.in)) buffers = Buffers{};
+  const bool binds = call.has_buffers() || (!touches(agreed.pattern.out) && !touches(agreed.pattern.in));
   std::exception_ptr failure;
   try {
-    if (buffers) request->set_buffers(*buffers);
+    if (binds) request->set_buffers(buffers_of(call));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -166,20 +150,17 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   return request;
 }
 
-std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const DescribeTypes& types,
-                                                   const SizesOf& sizes_of, const ArgumentLists& arguments,
-                                                   Buffers buffers) {
-  const Describe describe = described_by(types);
+std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
+  const Buffers buffers = buffers_of(call);
   const Helper helper = find_helper(communicator.call_hints().progress);
-  if (const FixedOperation* const fixed = find_fixed(communicator, describe, sizes_of, buffers, Phases::split)) {
+  if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::split)) {
     std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
                                                  fixed->order()->tag(), fixed->plan(), fixed->reasons(), {}));
     request->nonblocking_ = fixed->start(buffers, helper);
     return request;
   }
   const std::shared_ptr<StartOrder>& order = start_order(communicator);
-  const std::shared_ptr<KeptPlan> kept =
-      find_plan(communicator, *order->comm(), types, sizes_of, arguments, buffers, Phases::split);
+  const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *order->comm(), call, Phases::split);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), kept->plan(),
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
@@ -298,13 +279,12 @@ Statistics Request::statistics() const {
   return total;
 }
 
-void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
-                  const ArgumentLists& arguments, Buffers buffers) {
+void run_blocking(Communicator& communicator, const Call& call) {
+  const Buffers buffers = buffers_of(call);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  if (const FixedOperation* const fixed = find_fixed(communicator, described_by(types), sizes_of, buffers, Phases::one))
+  if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
     return fixed->start(buffers, Helper::none)->wait();
-  const std::shared_ptr<KeptPlan> kept =
-      find_plan(communicator, *priv, types, sizes_of, arguments, buffers, Phases::one);
+  const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *priv, call, Phases::one);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);

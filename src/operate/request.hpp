@@ -3,33 +3,22 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "arguments/call.hpp"
 #include "arguments/operations.hpp"
 #include "choose/planning.hpp"
 #include "choose/reasons.hpp"
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
-#include "core/inline_function.hpp"
 #include "exec/progress.hpp"
 #include "operate/nonblocking.hpp"
 #include "pattern/pattern.hpp"
-#include "setup/route.hpp"
 
 namespace laneway {
-
-/// What an operation moves, as far as all ranks know it without talking.
-struct Sizes {
-  std::optional<Uniform> uniform;  ///< if all edges have one size
-  std::int64_t bytes = 0;          ///< that size, by the send side's arguments
-  FixedKey key{};                  ///< otherwise: which operation, and the size of what is sent
-  ArgumentLists arguments;         ///< this rank's
-};
-using SizesOf = InlineFunction<Sizes(), 192>;
 
 struct Statistics {
   std::int64_t messages = 0;
@@ -49,12 +38,9 @@ class Request {
  public:
   /// Collective: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must follow). If the
   /// arguments of any rank are bad, all ranks throw.
-  static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Describe& describe,
-                                       std::optional<Buffers> buffers);
+  static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call);
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
-  static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const DescribeTypes& types,
-                                                   const SizesOf& sizes_of, const ArgumentLists& arguments,
-                                                   Buffers buffers);
+  static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -107,8 +93,7 @@ class Request {
   void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
 
  private:
-  static std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info,
-                                       const Describe& describe, std::optional<Buffers> buffers);
+  static std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call);
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
           std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
   /// Calls `body`, which gives up the exchange where it throws.
@@ -146,7 +131,6 @@ class Request {
 };
 
 /// Runs the operation once.
-void run_blocking(Communicator& communicator, const DescribeTypes& types, const SizesOf& sizes_of,
-                  const ArgumentLists& arguments, Buffers buffers);
+void run_blocking(Communicator& communicator, const Call& call);
 
 }  // namespace laneway

@@ -22,7 +22,7 @@ struct ClassOfSizes {
 };
 constexpr std::array<ClassOfSizes, 3> classes_of_sizes = {
     {{512, 2048}, {8192, 32768}, {131072, std::numeric_limits<std::int64_t>::max()}}};
-constexpr std::array<Uniform, 2> operations = {Uniform::allgather, Uniform::alltoall};
+constexpr std::array<Kind, 2> operations = {Kind::allgather, Kind::alltoall};
 
 std::vector<Rank> ranks_of(const std::vector<Neighbor>& neighbors) {
   std::vector<Rank> ranks;
@@ -58,7 +58,7 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
     auto routes = std::make_shared<Routes>();
     routes->hints_ = hints;
     std::vector<SizeClass*> planned;
-    for (const Uniform operation : operations) {
+    for (const Kind operation : operations) {
       std::vector<SizeClass>& classes = routes->classes_[operation];
       classes.resize(classes_of_sizes.size());
       for (std::size_t i = 0; i < classes.size() && !chooses; ++i) {
@@ -71,7 +71,7 @@ std::shared_ptr<Routes> Routes::make(Communicator& communicator, const Hints& hi
   });
 }
 
-void Routes::prepare(Communicator& communicator, Uniform operation, const RankPattern& pattern, std::int64_t bytes) {
+void Routes::prepare(Communicator& communicator, Kind operation, const RankPattern& pattern, std::int64_t bytes) {
   const std::optional<std::size_t> index = class_of(bytes);
   if (!index || relays_nothing_ || classes_[operation][*index].planned) return;
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
@@ -95,7 +95,7 @@ void Routes::prepare(Communicator& communicator, Uniform operation, const RankPa
   }
 }
 
-void Routes::plan_class(Communicator& communicator, Uniform operation, std::size_t index) {
+void Routes::plan_class(Communicator& communicator, Kind operation, std::size_t index) {
   const ClassOfSizes& sizes = classes_of_sizes[index];
   SizeClass& result = classes_[operation][index];
   result = {true, sizes.largest_bytes, nullptr, {}};
@@ -140,7 +140,7 @@ void Routes::agree_on_bounds(const PrivateComm& comm, const std::vector<SizeClas
   for (std::size_t i = 0; i < classes.size(); ++i) classes[i]->largest_bytes = agreed[i];
 }
 
-Routes::Routed Routes::plan(Uniform operation, const RankPattern& pattern, std::int64_t bytes) {
+Routes::Routed Routes::plan(Kind operation, const RankPattern& pattern, std::int64_t bytes) {
   const std::optional<std::size_t> index = class_of(bytes);
   if (!index) return {};
   const SizeClass& sizes = classes_[operation][*index];

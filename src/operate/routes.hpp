@@ -31,7 +31,7 @@ class Routes {
   /// In a blocking call that moves `pattern`, whose outgoing edges all have one size, and whose incoming edges have:
   /// plans for edges of `bytes` bytes if that has not been done. Collective. If the ranks find that these sizes differ,
   /// nothing is relayed from then on.
-  void prepare(Communicator& communicator, Uniform operation, const RankPattern& pattern, std::int64_t bytes);
+  void prepare(Communicator& communicator, Kind operation, const RankPattern& pattern, std::int64_t bytes);
 
   /// Each edge is one message from now on.
   void relay_nothing() {
@@ -47,7 +47,7 @@ class Routes {
     std::string_view strategy;
   };
   /// The plan for edges of `bytes` bytes, which all edges of `pattern` have. Local.
-  Routed plan(Uniform operation, const RankPattern& pattern, std::int64_t bytes);
+  Routed plan(Kind operation, const RankPattern& pattern, std::int64_t bytes);
 
  private:
   struct SizeClass {
@@ -57,7 +57,7 @@ class Routes {
     std::string_view strategy;
   };
   /// Of what is planned, the bounds are still this rank's own.
-  void plan_class(Communicator& communicator, Uniform operation, std::size_t index);
+  void plan_class(Communicator& communicator, Kind operation, std::size_t index);
   static void agree_on_bounds(const PrivateComm& comm, const std::vector<SizeClass*>& classes);
   struct Recent {
     RankPattern pattern;
@@ -68,8 +68,8 @@ class Routes {
   Hints hints_;
   std::uint64_t version_ = 0;
   bool relays_nothing_ = false;
-  std::map<Uniform, std::vector<SizeClass>> classes_;  // ascending
-  std::map<Uniform, Recent> recent_;
+  std::map<Kind, std::vector<SizeClass>> classes_;  // ascending
+  std::map<Kind, Recent> recent_;
 };
 
 /// What a communicator has for operations that cannot plan in their calls.

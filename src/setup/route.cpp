@@ -6,13 +6,13 @@
 
 namespace laneway {
 
-RankPattern Route::unit_pattern(Uniform operation, const std::vector<Rank>& sources,
-                                const std::vector<Rank>& destinations, std::int64_t unit) {
+RankPattern Route::unit_pattern(Kind operation, const std::vector<Rank>& sources, const std::vector<Rank>& destinations,
+                                std::int64_t unit) {
   RankPattern pattern;
   std::int64_t at = 0;
   for (Rank destination : destinations) {
     pattern.out.push_back({destination, {{at, unit}}});
-    if (operation == Uniform::alltoall) at += unit;
+    if (!sends_same(operation)) at += unit;
   }
   at = 0;
   for (Rank source : sources) {

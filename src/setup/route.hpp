@@ -2,23 +2,18 @@
 
 #include <cstdint>
 
+#include "core/kind.hpp"
 #include "passes/lower.hpp"
 #include "pattern/pattern.hpp"
 
 namespace laneway {
 
-/// Operations in which all edges carry equally many bytes, so that the way of the data follows from the graph alone.
-enum class Uniform : std::uint8_t {
-  allgather,  ///< all edges of a source carry the same message
-  alltoall    ///< every edge carries a message of its own
-};
-
 /// The way of the data on one rank, planned with edges of some size, for edges of any size: plans for it are made
 /// locally. Positions in messages scale with the size, and fall on multiples of eight bytes where they are cuts.
 class Route {
  public:
-  /// The pattern to plan with: `unit` bytes an edge.
-  static RankPattern unit_pattern(Uniform operation, const std::vector<Rank>& sources,
+  /// The pattern to plan an operation with whose edges have one size: `unit` bytes each.
+  static RankPattern unit_pattern(Kind operation, const std::vector<Rank>& sources,
                                   const std::vector<Rank>& destinations, std::int64_t unit);
 
   Route() = default;

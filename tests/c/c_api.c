@@ -2,6 +2,7 @@
  * below is thrown inside it, and arrives here as a code. */
 #include <laneway/laneway.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,6 +94,55 @@ static void exchanges(MPI_Comm ring, int left, int right) {
     CHECK(LNW_Request_free(&requests[i]) == MPI_SUCCESS);
     CHECK(requests[i] == LNW_REQUEST_NULL);
   }
+}
+
+/* Where programs that were built before look for the members. */
+typedef char reorder_stays[offsetof(LNW_Reorder, moved) == 24 && offsetof(LNW_Reorder, has_partitioner) == 28 ? 1 : -1];
+typedef char statistics_stay[offsetof(LNW_Request_statistics, metadata_bytes) == 64 ? 1 : -1];
+
+/* Structures that the library fills: callers that know less or more of them, and the functions of earlier headers. */
+static void sizes(MPI_Comm ring) {
+  union {
+    LNW_Request_statistics statistics;
+    unsigned char bytes[sizeof(LNW_Request_statistics) + 16];
+  } known, given;
+  union {
+    LNW_Reorder report;
+    unsigned char bytes[sizeof(LNW_Reorder) + 16];
+  } none;
+  const size_t whole = sizeof(LNW_Request_statistics), some = 3 * sizeof(MPI_Count);
+  double owned[2] = {0, 0}, ghosts[2];
+  LNW_Request request = LNW_REQUEST_NULL;
+  size_t i;
+  CHECK(LNW_Neighbor_alltoall_init(owned, 1, MPI_DOUBLE, ghosts, 1, MPI_DOUBLE, ring, MPI_INFO_NULL, &request) ==
+        MPI_SUCCESS);
+  CHECK(LNW_Request_get_statistics(request, &known.statistics) == MPI_SUCCESS);
+  CHECK(known.statistics.metadata_bytes > 0);
+
+  memset(&given, 0x5a, sizeof given);
+  CHECK(LNW_Request_get_statistics_sized(request, some, &given.statistics) == MPI_SUCCESS);
+  CHECK(memcmp(&given, &known, some) == 0);
+  for (i = some; i < sizeof given; ++i) CHECK(given.bytes[i] == 0x5a);
+
+  memset(&given, 0x5a, sizeof given);
+  CHECK(LNW_Request_get_statistics_sized(request, whole + 8, &given.statistics) == MPI_SUCCESS);
+  CHECK(memcmp(&given, &known, whole) == 0);
+  for (i = whole; i < sizeof given; ++i) CHECK(given.bytes[i] == (i < whole + 8 ? 0 : 0x5a));
+
+  /* What programs call that were built when metadata_bytes was the last member. */
+  memset(&given, 0x5a, sizeof given);
+  CHECK((LNW_Request_get_statistics)(request, &given.statistics) == MPI_SUCCESS);
+  CHECK(memcmp(&given, &known, 9 * sizeof(MPI_Count)) == 0);
+  for (i = 9 * sizeof(MPI_Count); i < sizeof given; ++i) CHECK(given.bytes[i] == 0x5a);
+  CHECK(LNW_Request_free(&request) == MPI_SUCCESS);
+
+  memset(&none, 0x5a, sizeof none);
+  CHECK_ERROR(LNW_Comm_get_reorder_sized(ring, sizeof none.report.weight, &none.report),
+              "LNW_Comm_get_reorder on rank");
+  CHECK(none.report.weight == 0 && none.bytes[sizeof none.report.weight] == 0x5a);
+  memset(&none, 0x5a, sizeof none);
+  CHECK_ERROR((LNW_Comm_get_reorder)(ring, &none.report), "LNW_Comm_get_reorder on rank");
+  CHECK(none.report.has_partitioner == 0 && none.bytes[sizeof none.report] == 0x5a);
 }
 
 /* Every form of every operation, by its declaration. */
@@ -294,6 +344,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
   versions();
   exchanges(ring, left, right);
+  sizes(ring);
   forms(ring, left, right);
   errors(ring);
   exchanges(ring, left, right);

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/kind.hpp"
 #include "support.hpp"
 
 namespace laneway::test {
@@ -83,23 +84,24 @@ class ErrorsTest : public MpiTest {
   Comm ring_;
 };
 
-enum class Operation { allgather, allgatherv, alltoall, alltoallv, alltoallw, indexed };
-constexpr std::array all_operations = {Operation::allgather, Operation::allgatherv, Operation::alltoall,
-                                       Operation::alltoallv, Operation::alltoallw,  Operation::indexed};
+constexpr std::array all_operations = {Kind::allgather, Kind::allgatherv, Kind::alltoall,
+                                       Kind::alltoallv, Kind::alltoallw,  Kind::alltoallv_indexed};
 
-enum class Way { blocking, nonblocking, persistent };
-constexpr std::array all_ways = {Way::blocking, Way::nonblocking, Way::persistent};
+/// `generic`: a persistent operation by LNW_Operation_init.
+enum class Way { blocking, nonblocking, persistent, generic };
+constexpr std::array all_ways = {Way::blocking, Way::nonblocking, Way::persistent, Way::generic};
 
 /// Index lists are for persistent operations only.
-bool exists(Way way, Operation operation) {
-  return way == Way::persistent || operation != Operation::indexed;
+bool exists(Way way, Kind operation) {
+  return way == Way::persistent || way == Way::generic || operation != Kind::alltoallv_indexed;
 }
 
-std::string function_name(Way way, Operation operation, const std::string& suffix) {
-  const char* const operations[] = {"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "alltoallv"};
+std::string function_name(Way way, Kind operation, const std::string& suffix) {
+  if (way == Way::generic) return "LNW_Operation_init";
+  const char* const operations[] = {"", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "alltoallv"};
   return (way == Way::nonblocking ? "LNW_Ineighbor_" : "LNW_Neighbor_") +
          std::string(operations[static_cast<int>(operation)]) + (way == Way::persistent ? "_init" : "") +
-         (operation == Operation::indexed ? "_indexed" : "") + suffix;
+         (operation == Kind::alltoallv_indexed ? "_indexed" : "") + suffix;
 }
 
 /// Arguments of all operations on a ring, good until a case spoils them.
@@ -129,13 +131,38 @@ struct Arguments {
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  void expect_received(Operation operation) const {
+  void expect_received(Kind operation) const {
     const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
-    const bool gathers = operation == Operation::allgather || operation == Operation::allgatherv;
+    const bool gathers = operation == Kind::allgather || operation == Kind::allgatherv;
     EXPECT_EQ(receive[0], 100 * left);
     EXPECT_EQ(receive[1], 100 * right + (gathers ? 0 : 1));
   }
 };
+
+template <class Count, class Displacement>
+LNW_Call generic_call(Kind operation, const Arguments<Count, Displacement>& a) {
+  LNW_Call call = LNW_CALL_INIT(static_cast<int>(operation));
+  const bool typed = operation == Kind::alltoallw;
+  call.is_large = sizeof(Count) > sizeof(int);
+  call.sendbuf = a.sendbuf, call.recvbuf = a.recvbuf;
+  call.sendcount = a.sendcount, call.recvcount = a.recvcount;
+  call.sendsize = a.sendsize, call.recvsize = a.recvsize;
+  call.sendcounts = a.sendcounts, call.recvcounts = a.recvcounts;
+  call.sdispls = typed ? static_cast<const void*>(a.send_bytes) : a.sdispls;
+  call.rdispls = typed ? static_cast<const void*>(a.receive_bytes) : a.rdispls;
+  call.sendindices = a.sendindices, call.recvindices = a.recvindices;
+  call.sendtype = a.sendtype, call.recvtype = a.recvtype;
+  call.sendtypes = a.sendtypes, call.recvtypes = a.recvtypes;
+  return call;
+}
+
+LNW_Place place_of(MPI_Comm comm) {
+  return {comm, LNW_TOPOLOGY_NULL};
+}
+LNW_Place place_of(LNW_Topology topology) {
+  return {MPI_COMM_NULL, topology};
+}
+
 using SmallArguments = Arguments<int, int>;
 using LargeArguments = Arguments<MPI_Count, MPI_Aint>;
 
@@ -203,9 +230,11 @@ struct Form {
   std::string suffix;
   Where where;
 
-  [[nodiscard]] std::string name(Way way, Operation operation) const { return function_name(way, operation, suffix); }
+  [[nodiscard]] std::string name(Way way, Kind operation) const { return function_name(way, operation, suffix); }
 
-  [[nodiscard]] int call(Way way, Operation operation, ItsArguments& a) const {
+  [[nodiscard]] int call(Way way, Kind operation, ItsArguments& a) const {
+    const Info hints(a.hints);
+    const MPI_Info info = a.hints.empty() ? MPI_INFO_NULL : hints.get();
     switch (way) {
       case Way::blocking:
         return call(functions.allgather, functions.allgatherv, functions.alltoall, functions.alltoallv,
@@ -213,47 +242,49 @@ struct Form {
       case Way::nonblocking:
         return call(functions.iallgather, functions.iallgatherv, functions.ialltoall, functions.ialltoallv,
                     functions.ialltoallw, operation, a, a.request);
-      case Way::persistent: {
-        const Info hints(a.hints);
-        const MPI_Info info = a.hints.empty() ? MPI_INFO_NULL : hints.get();
-        if (operation == Operation::indexed)
+      case Way::generic: {
+        const LNW_Call given = generic_call(operation, a);
+        return LNW_Operation_init(&given, place_of(where), info, a.request);
+      }
+      case Way::persistent:
+        if (operation == Kind::alltoallv_indexed)
           return functions.alltoallv_init_indexed(a.sendbuf, a.sendsize, a.sendcounts, a.sendindices, a.sendtype,
                                                   a.recvbuf, a.recvsize, a.recvcounts, a.recvindices, a.recvtype, where,
                                                   info, a.request);
         return call(functions.allgather_init, functions.allgatherv_init, functions.alltoall_init,
                     functions.alltoallv_init, functions.alltoallw_init, operation, a, info, a.request);
-      }
     }
     return MPI_ERR_INTERN;
   }
 
   /// Calls, and completes what was begun.
-  void run(Way way, Operation operation, ItsArguments& a) const {
+  void run(Way way, Kind operation, ItsArguments& a) const {
     EXPECT_MPI(call(way, operation, a));
-    if (way == Way::persistent) EXPECT_MPI(LNW_Start(a.request));
+    const bool is_persistent = way == Way::persistent || way == Way::generic;
+    if (is_persistent) EXPECT_MPI(LNW_Start(a.request));
     if (way != Way::blocking) EXPECT_MPI(LNW_Wait(a.request, MPI_STATUS_IGNORE));
-    if (way == Way::persistent) EXPECT_MPI(LNW_Request_free(a.request));
+    if (is_persistent) EXPECT_MPI(LNW_Request_free(a.request));
   }
 
  private:
   template <class Allgather, class Allgatherv, class Alltoall, class Alltoallv, class Alltoallw, class... More>
   int call(Allgather* allgather, Allgatherv* allgatherv, Alltoall* alltoall, Alltoallv* alltoallv, Alltoallw* alltoallw,
-           Operation operation, ItsArguments& a, More... more) const {
+           Kind operation, ItsArguments& a, More... more) const {
     switch (operation) {
-      case Operation::allgather:
+      case Kind::allgather:
         return allgather(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, where, more...);
-      case Operation::allgatherv:
+      case Kind::allgatherv:
         return allgatherv(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls, a.recvtype, where,
                           more...);
-      case Operation::alltoall:
+      case Kind::alltoall:
         return alltoall(a.sendbuf, a.sendcount, a.sendtype, a.recvbuf, a.recvcount, a.recvtype, where, more...);
-      case Operation::alltoallv:
+      case Kind::alltoallv:
         return alltoallv(a.sendbuf, a.sendcounts, a.sdispls, a.sendtype, a.recvbuf, a.recvcounts, a.rdispls, a.recvtype,
                          where, more...);
-      case Operation::alltoallw:
+      case Kind::alltoallw:
         return alltoallw(a.sendbuf, a.sendcounts, a.send_bytes, a.sendtypes, a.recvbuf, a.recvcounts, a.receive_bytes,
                          a.recvtypes, where, more...);
-      case Operation::indexed:
+      default:
         break;
     }
     return MPI_ERR_INTERN;
@@ -278,14 +309,14 @@ void for_each_form(MPI_Comm comm, F&& f) {
 
 /// A bad argument, and what must be said of it.
 struct Case {
-  Operation operation;
+  Kind operation;
   int error_class;
   std::string part;
   std::function<void(SmallArguments&)> spoil_small;  // none: no int is so bad
   std::function<void(LargeArguments&)> spoil_large;
 
   template <class Spoil>
-  Case(Operation op, int wanted, std::string says, const Spoil& spoil)
+  Case(Kind op, int wanted, std::string says, const Spoil& spoil)
       : operation(op), error_class(wanted), part(std::move(says)), spoil_large(spoil) {
     if constexpr (std::is_invocable_v<Spoil, SmallArguments&>) spoil_small = spoil;
   }
@@ -298,7 +329,7 @@ struct Case {
 
 /// Of all ways to run an operation.
 std::vector<Case> argument_cases() {
-  using enum Operation;
+  using enum Kind;
   return {
       {allgather, MPI_ERR_COUNT, "sendcount is -1", [](auto& a) { a.sendcount = -1; }},
       {allgather, MPI_ERR_COUNT, "recvcount is -2", [](auto& a) { a.recvcount = -2; }},
@@ -342,29 +373,29 @@ std::vector<Case> argument_cases() {
 /// Also those that only functions with a request have.
 std::vector<Case> request_cases() {
   std::vector<Case> cases = argument_cases();
-  cases.push_back({Operation::alltoallv, MPI_ERR_ARG, "request is NULL", [](auto& a) { a.request = nullptr; }});
+  cases.push_back({Kind::alltoallv, MPI_ERR_ARG, "request is NULL", [](auto& a) { a.request = nullptr; }});
   return cases;
 }
 
 /// Also those that only persistent operations have.
 std::vector<Case> init_cases() {
-  using enum Operation;
+  using enum Kind;
   std::vector<Case> cases = request_cases();
   const std::vector<Case> more = {
-      {indexed, MPI_ERR_COUNT, "sendcounts[0] is -1", [](auto& a) { a.sendcount_values[0] = -1; }},
-      {indexed, MPI_ERR_COUNT, "recvcounts[1] is -1", [](auto& a) { a.recvcount_values[1] = -1; }},
-      {indexed, MPI_ERR_ARG, "sendindices[1] is 5, the buffer has 5 elements",
+      {alltoallv_indexed, MPI_ERR_COUNT, "sendcounts[0] is -1", [](auto& a) { a.sendcount_values[0] = -1; }},
+      {alltoallv_indexed, MPI_ERR_COUNT, "recvcounts[1] is -1", [](auto& a) { a.recvcount_values[1] = -1; }},
+      {alltoallv_indexed, MPI_ERR_ARG, "sendindices[1] is 5, the buffer has 5 elements",
        [](auto& a) { a.sendindex_values[1] = 5; }},
-      {indexed, MPI_ERR_ARG, "recvindices[0] is -3, the buffer has 5 elements",
+      {alltoallv_indexed, MPI_ERR_ARG, "recvindices[0] is -3, the buffer has 5 elements",
        [](auto& a) { a.recvindex_values[0] = -3; }},
-      {indexed, MPI_ERR_ARG, "sendindices[0] is 4294967296",
+      {alltoallv_indexed, MPI_ERR_ARG, "sendindices[0] is 4294967296",
        [](auto& a) { a.sendindex_values[0] = MPI_Count{1} << 32; }},
-      {indexed, MPI_ERR_ARG, "sendindices is NULL", [](auto& a) { a.sendindices = nullptr; }},
-      {indexed, MPI_ERR_ARG, "recvindices is NULL", [](auto& a) { a.recvindices = nullptr; }},
-      {indexed, MPI_ERR_ARG, "sendcounts is NULL", [](auto& a) { a.sendcounts = nullptr; }},
-      {indexed, MPI_ERR_COUNT, "sendsize is -1", [](auto& a) { a.sendsize = -1; }},
-      {indexed, MPI_ERR_COUNT, "recvsize is -9", [](auto& a) { a.recvsize = -9; }},
-      {indexed, MPI_ERR_TYPE, "recvtype", [](auto& a) { a.recvtype = MPI_DATATYPE_NULL; }},
+      {alltoallv_indexed, MPI_ERR_ARG, "sendindices is NULL", [](auto& a) { a.sendindices = nullptr; }},
+      {alltoallv_indexed, MPI_ERR_ARG, "recvindices is NULL", [](auto& a) { a.recvindices = nullptr; }},
+      {alltoallv_indexed, MPI_ERR_ARG, "sendcounts is NULL", [](auto& a) { a.sendcounts = nullptr; }},
+      {alltoallv_indexed, MPI_ERR_COUNT, "sendsize is -1", [](auto& a) { a.sendsize = -1; }},
+      {alltoallv_indexed, MPI_ERR_COUNT, "recvsize is -9", [](auto& a) { a.recvsize = -9; }},
+      {alltoallv_indexed, MPI_ERR_TYPE, "recvtype", [](auto& a) { a.recvtype = MPI_DATATYPE_NULL; }},
       {allgather, MPI_ERR_INFO_VALUE, "lnw_nonsense",
        [](auto& a) {
          a.hints = {{"lnw_nonsense", "1"}};
@@ -414,7 +445,7 @@ std::vector<Case> cases_of(Way way) {
   return way == Way::blocking ? argument_cases() : way == Way::nonblocking ? request_cases() : init_cases();
 }
 
-int init(Operation operation, SmallArguments& a, MPI_Comm comm) {
+int init(Kind operation, SmallArguments& a, MPI_Comm comm) {
   return on(comm).call(Way::persistent, operation, a);
 }
 
@@ -459,14 +490,56 @@ TEST_F(ErrorsTest, InitOnOneRankOnly) {
   expect_usable();
 }
 
+/// What is wrong with the structure of a generic call, on one rank or all: every rank returns, and nothing is lost.
+TEST_F(ErrorsTest, GenericCallsThatAreNone) {
+  struct Longer {
+    LNW_Call call;
+    std::array<char, 24> more;
+  };
+  const auto expect = [&](const LNW_Call* given, bool is_mine, const std::string& part) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    const int code = LNW_Operation_init(given, place_of(ring()), MPI_INFO_NULL, &request);
+    const std::string said = is_mine ? part : "rank " + std::to_string(size() - 1) + " has reported an error";
+    expect_error(code, MPI_ERR_ARG, {"LNW_Operation_init" + on_rank(rank()) + said});
+    EXPECT_EQ(request, LNW_REQUEST_NULL);
+  };
+  SmallArguments arguments;
+  const LNW_Call good = generic_call(Kind::alltoallv, arguments);
+  for (const bool all : {true, false}) {
+    const bool mine = all || rank() == size() - 1;
+    LNW_Call bad = good;
+    expect(mine ? nullptr : &good, mine, "call is NULL");
+    for (const std::size_t size : {std::size_t{0}, sizeof bad - 1, std::size_t{1} << 40}) {
+      bad.size = mine ? size : sizeof bad;
+      expect(&bad, mine, "call->size is that of no version of LNW_Call");
+    }
+    bad = good;
+    for (const int kind : {0, LNW_NEIGHBOR_ALLTOALLV_INDEXED + 1, -1, 257}) {
+      bad.kind = mine ? kind : good.kind;
+      expect(&bad, mine, "call->kind is none of LNW_Kind");
+    }
+    Longer longer = {good, {}};
+    longer.call.size = sizeof longer;
+    longer.more.back() = mine;
+    expect(&longer.call, mine, "call has members that this version of the library does not know");
+    longer.more.back() = 0;
+    EXPECT_MPI(LNW_Operation_init(&longer.call, place_of(ring()), MPI_INFO_NULL, &arguments.made));
+    EXPECT_MPI(LNW_Request_free(&arguments.made));
+  }
+  LNW_Request none = LNW_REQUEST_NULL;
+  expect_error(LNW_Operation_init(&good, place_of(MPI_COMM_NULL), MPI_INFO_NULL, &none), MPI_ERR_COMM,
+               {"LNW_Operation_init" + on_rank(rank()) + "comm: MPI_COMM_NULL"});
+  expect_usable();
+}
+
 /// A rank that has given a bad argument to a blocking or nonblocking operation calls again, and nobody else notices.
 class OneRank : public ErrorsTest {
  protected:
-  void expect_nothing_lost(MPI_Comm comm, const std::vector<Operation>& operations) {
+  void expect_nothing_lost(MPI_Comm comm, const std::vector<Kind>& operations) {
     int guilty = size() - 1;
     std::size_t n = 0;
     for_each_form(comm, [&](const auto& form) {
-      for (Operation operation : operations) {
+      for (Kind operation : operations) {
         typename std::decay_t<decltype(form)>::ItsArguments first;
         form.run(Way::blocking, operation, first);
       }
@@ -489,8 +562,8 @@ class OneRank : public ErrorsTest {
     });
   }
 
-  const std::vector<Operation> operations_ = {Operation::allgather, Operation::allgatherv, Operation::alltoall,
-                                              Operation::alltoallv, Operation::alltoallw};
+  const std::vector<Kind> operations_ = {Kind::allgather, Kind::allgatherv, Kind::alltoall, Kind::alltoallv,
+                                         Kind::alltoallw};
 };
 
 TEST_F(OneRank, LosesNothing) {
@@ -501,7 +574,7 @@ TEST_F(OneRank, LosesNothingWhereDataIsRelayed) {
   const Info info(Hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}});
   const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), info.get());
   MPI_Comm_set_errhandler(graph.get(), counting_handler());
-  expect_nothing_lost(graph.get(), {Operation::allgather, Operation::alltoall});
+  expect_nothing_lost(graph.get(), {Kind::allgather, Kind::alltoall});
 }
 
 TEST_F(OneRank, LosesNothingInTheFirstCallOnACommunicator) {
@@ -515,10 +588,10 @@ TEST_F(OneRank, LosesNothingInTheFirstCallOnACommunicator) {
     SmallArguments bad, good;
     if (rank() == size() - 1) {
       bad.sendcount_values[0] = -1;
-      expect_error(on(made).call(way, Operation::alltoallv, bad), MPI_ERR_COUNT, {"sendcounts[0] is -1"});
+      expect_error(on(made).call(way, Kind::alltoallv, bad), MPI_ERR_COUNT, {"sendcounts[0] is -1"});
     }
-    on(made).run(way, Operation::alltoallv, good);
-    good.expect_received(Operation::alltoallv);
+    on(made).run(way, Kind::alltoallv, good);
+    good.expect_received(Kind::alltoallv);
   }
 }
 
@@ -526,13 +599,13 @@ TEST_F(OneRank, LosesNothingInTheFirstCallOnACommunicator) {
 TEST_F(OneRank, LosesNothingUnderFixedCounts) {
   const Hints hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}, {"lnw_fixed_counts", "true"}};
   const Info info(hints);
-  const std::vector<Operation> varying = {Operation::allgatherv, Operation::alltoallv, Operation::alltoallw};
+  const std::vector<Kind> varying = {Kind::allgatherv, Kind::alltoallv, Kind::alltoallw};
   const int guilty = size() - 1;
   for (Way way : {Way::blocking, Way::nonblocking}) {
     const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), info.get());
     MPI_Comm_set_errhandler(graph.get(), counting_handler());
     const auto form = on(graph.get());
-    for (Operation operation : varying) {
+    for (Kind operation : varying) {
       SmallArguments counts, types, good;
       if (rank() == guilty) counts.recvcount_values[0] = -5;
       const std::string where = form.name(way, operation) + on_rank(rank());
@@ -541,7 +614,7 @@ TEST_F(OneRank, LosesNothingUnderFixedCounts) {
         expect_error(code, MPI_ERR_COUNT, {where + "recvcounts[0] is -5"});
       else
         expect_error(code, MPI_ERR_ARG, {where + "rank " + std::to_string(guilty) + " has reported an error"});
-      if (rank() == guilty && operation != Operation::alltoallw) {
+      if (rank() == guilty && operation != Kind::alltoallw) {
         types.sendtype = MPI_DATATYPE_NULL;
         expect_error(form.call(way, operation, types), MPI_ERR_TYPE, {where + "sendtype is MPI_DATATYPE_NULL"});
       }
@@ -557,14 +630,16 @@ TEST_F(ErrorsTest, Communicators) {
     using Where = decltype(form.where);
     constexpr bool on_topology = std::is_same_v<Where, LNW_Topology>;
     for (Way way : all_ways)
-      for (Operation operation : all_operations) {
+      for (Kind operation : all_operations) {
         if (!exists(way, operation)) continue;
         typename decltype(form)::ItsArguments arguments;
         const std::string where = form.name(way, operation) + on_rank(rank());
         if constexpr (on_topology) {
           form.where = LNW_TOPOLOGY_NULL;
-          expect_error(form.call(way, operation, arguments), MPI_ERR_TOPOLOGY,
-                       {where + "topology is LNW_TOPOLOGY_NULL"});
+          // A place whose topology is null is a communicator.
+          const bool generic = way == Way::generic;
+          expect_error(form.call(way, operation, arguments), generic ? MPI_ERR_COMM : MPI_ERR_TOPOLOGY,
+                       {where + (generic ? "comm: MPI_COMM_NULL" : "topology is LNW_TOPOLOGY_NULL")});
         } else {
           form.where = MPI_COMM_NULL;
           expect_error(form.call(way, operation, arguments), MPI_ERR_COMM, {where + "comm: MPI_COMM_NULL"});
@@ -590,8 +665,8 @@ TEST_F(ErrorsTest, Intercommunicators) {
     const Handler handler(inter, counting_handler());
     for (Way way : all_ways) {
       SmallArguments arguments;
-      expect_error(on(inter).call(way, Operation::alltoallv, arguments), MPI_ERR_COMM,
-                   {on(inter).name(way, Operation::alltoallv) + " on rank ", "comm: an intercommunicator"});
+      expect_error(on(inter).call(way, Kind::alltoallv, arguments), MPI_ERR_COMM,
+                   {on(inter).name(way, Kind::alltoallv) + " on rank ", "comm: an intercommunicator"});
     }
     MPI_Comm made = MPI_COMM_NULL;
     expect_error(LNW_Dist_graph_create_adjacent(inter, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED,
@@ -702,7 +777,7 @@ TEST_F(ErrorsTest, MachinesThatSomeRanksRefuse) {
   for (const Maker& maker : makers()) expect_refusal(maker.make(self, info.get()), maker.call);
   SmallArguments arguments;
   arguments.hints = hints;
-  expect_refusal(init(Operation::allgather, arguments, ring()), "LNW_Neighbor_allgather_init");
+  expect_refusal(init(Kind::allgather, arguments, ring()), "LNW_Neighbor_allgather_init");
   if (rank() == 0) std::remove(path.c_str());
   expect_usable();
 }
@@ -729,7 +804,7 @@ TEST_F(ErrorsTest, Requests) {
   SmallArguments arguments;
   std::array<LNW_Request, 3> requests{};
   for (LNW_Request& request : requests) {
-    EXPECT_MPI(init(Operation::alltoallv, arguments, ring()));
+    EXPECT_MPI(init(Kind::alltoallv, arguments, ring()));
     request = arguments.made;
   }
   int flag = 0;
@@ -771,7 +846,7 @@ TEST_F(ErrorsTest, Requests) {
   // Without buffers yet.
   arguments.sendbuf = nullptr;
   arguments.recvbuf = nullptr;
-  EXPECT_MPI(init(Operation::indexed, arguments, ring()));
+  EXPECT_MPI(init(Kind::alltoallv_indexed, arguments, ring()));
   expect_error(LNW_Start(&arguments.made), MPI_ERR_REQUEST, {"LNW_Start" + here, "no buffers"});
   EXPECT_MPI(LNW_Wait(&arguments.made, MPI_STATUS_IGNORE));
   EXPECT_MPI(LNW_Request_free(&arguments.made));
@@ -784,7 +859,7 @@ TEST_F(ErrorsTest, HandlerOfTheCommunicatorIsCalledForItsRequests) {
   MPI_Comm_set_errhandler(graph.get(), counting_handler());
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   SmallArguments arguments;
-  EXPECT_MPI(init(Operation::alltoallv, arguments, graph.get()));
+  EXPECT_MPI(init(Kind::alltoallv, arguments, graph.get()));
   graph.free();
   EXPECT_MPI(LNW_Start(&arguments.made));
   expect_error(LNW_Start(&arguments.made), MPI_ERR_REQUEST, {"LNW_Start", "active"});
@@ -808,7 +883,7 @@ TEST_F(ErrorsTest, HintsThatDiffer) {
   for (const auto& pair : pairs) {
     SmallArguments arguments;
     arguments.hints = {pair[rank() == size() / 2 ? 1 : 0]};
-    expect_error(init(Operation::alltoallv, arguments, ring()), MPI_ERR_INFO_VALUE,
+    expect_error(init(Kind::alltoallv, arguments, ring()), MPI_ERR_INFO_VALUE,
                  {"LNW_Neighbor_alltoallv_init on rank " + std::to_string(rank()), "hints differ between ranks"});
     const Info info(arguments.hints);
     const int self = rank();
@@ -831,25 +906,25 @@ TEST_F(ErrorsTest, HintsOfTheCommunicatorAndTheEnvironment) {
   const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), created.get());
   SmallArguments arguments;
   setenv("LANEWAY_STRATEGY", "nonsense", 1);
-  EXPECT_MPI(init(Operation::alltoallv, arguments, graph.get()));
+  EXPECT_MPI(init(Kind::alltoallv, arguments, graph.get()));
   EXPECT_EQ(strategy_of(arguments.made), "three_step");
   EXPECT_MPI(LNW_Request_free(&arguments.made));
   arguments.hints = {{"lnw_strategy", "direct"}};
-  EXPECT_MPI(init(Operation::alltoallv, arguments, graph.get()));
+  EXPECT_MPI(init(Kind::alltoallv, arguments, graph.get()));
   EXPECT_EQ(strategy_of(arguments.made), "direct");
   EXPECT_MPI(LNW_Request_free(&arguments.made));
   arguments.hints = {{"lnw_progress", "strict"}};
-  EXPECT_MPI(init(Operation::alltoallv, arguments, graph.get()));
+  EXPECT_MPI(init(Kind::alltoallv, arguments, graph.get()));
   EXPECT_EQ(strategy_of(arguments.made), "direct");
   EXPECT_MPI(LNW_Request_free(&arguments.made));
   arguments.hints.clear();
-  expect_error(init(Operation::alltoallv, arguments, ring()), MPI_ERR_INFO_VALUE, {"'nonsense'"});
+  expect_error(init(Kind::alltoallv, arguments, ring()), MPI_ERR_INFO_VALUE, {"'nonsense'"});
   setenv("LANEWAY_STRATEGY", "three_step_nodedup", 1);
-  EXPECT_MPI(init(Operation::alltoallv, arguments, ring()));
+  EXPECT_MPI(init(Kind::alltoallv, arguments, ring()));
   EXPECT_EQ(strategy_of(arguments.made), "three_step");
   EXPECT_MPI(LNW_Request_free(&arguments.made));
   unsetenv("LANEWAY_STRATEGY");
-  EXPECT_MPI(init(Operation::alltoallv, arguments, ring()));
+  EXPECT_MPI(init(Kind::alltoallv, arguments, ring()));
   EXPECT_EQ(strategy_of(arguments.made), "direct");
   EXPECT_MPI(LNW_Request_free(&arguments.made));
 }
@@ -869,12 +944,12 @@ TEST_F(ErrorsTest, SizesThatDiffer) {
     // The last rank sends the first one more than that expects: its first destination is its right neighbour.
     const int source = size() - 1;
     if (rank() == source) arguments.sendcount_values[0] = 3;
-    expect_error(init(Operation::alltoallv, arguments, ring()), MPI_ERR_TOPOLOGY,
+    expect_error(init(Kind::alltoallv, arguments, ring()), MPI_ERR_TOPOLOGY,
                  {"LNW_Neighbor_alltoallv_init on rank " + std::to_string(rank()),
                   "edge " + std::to_string(source) + " -> 0", "12 bytes", "4 bytes"});
     SmallArguments good;
     good.hints = arguments.hints;
-    EXPECT_MPI(init(Operation::alltoallv, good, ring()));
+    EXPECT_MPI(init(Kind::alltoallv, good, ring()));
     EXPECT_MPI(LNW_Start(&good.made));
     EXPECT_MPI(LNW_Wait(&good.made, MPI_STATUS_IGNORE));
     EXPECT_MPI(LNW_Request_free(&good.made));
@@ -921,7 +996,7 @@ TEST_F(ErrorsTest, CheckFindsEdgesOfOneSideOnly) {
     MPI_Comm_set_errhandler(graph, counting_handler());
     SmallArguments arguments;
     arguments.hints = {{"lnw_check", "true"}, {"lnw_strategy", "three_step"}};
-    expect_error(init(Operation::alltoall, arguments, graph), MPI_ERR_TOPOLOGY,
+    expect_error(init(Kind::alltoall, arguments, graph), MPI_ERR_TOPOLOGY,
                  {"LNW_Neighbor_alltoall_init on rank " + std::to_string(rank()), edge, "4 bytes", sides});
     MPI_Comm_free(&graph);
   }

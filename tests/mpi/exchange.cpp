@@ -7,25 +7,9 @@
 
 namespace laneway::test {
 
-const char* name(Op op) {
-  switch (op) {
-    case Op::allgather:
-      return "allgather";
-    case Op::allgatherv:
-      return "allgatherv";
-    case Op::alltoall:
-      return "alltoall";
-    case Op::alltoallv:
-      return "alltoallv";
-    case Op::alltoallw:
-      return "alltoallw";
-  }
-  return "?";
-}
-
 std::string Form::text() const {
   return std::string(large ? "large counts" : "int counts") +
-         (topology != LNW_TOPOLOGY_NULL ? ", topology object" : "");
+         (topology != LNW_TOPOLOGY_NULL ? ", topology object" : "") + (generic ? ", generic" : "");
 }
 
 Neighborhood neighborhood_of(MPI_Comm comm) {
@@ -283,6 +267,8 @@ void Exchange::run_mpi(Memory& receive) {
                                         to, receive_.counts.data(), receive_.byte_displacements.data(),
                                         receive_.types.data(), comm_));
       break;
+    default:
+      break;
   }
 }
 
@@ -331,6 +317,8 @@ int Exchange::blocking(const Form& form) {
       return IN_FORM(LNW_Neighbor_alltoallv, ALLTOALLV);
     case Op::alltoallw:
       return IN_FORM(LNW_Neighbor_alltoallw, ALLTOALLW);
+    default:
+      break;
   }
   return MPI_ERR_INTERN;
 }
@@ -349,11 +337,37 @@ int Exchange::nonblocking(LNW_Request* request, const Form& form) {
       return IN_FORM(LNW_Ineighbor_alltoallv, ALLTOALLV, request);
     case Op::alltoallw:
       return IN_FORM(LNW_Ineighbor_alltoallw, ALLTOALLW, request);
+    default:
+      break;
   }
   return MPI_ERR_INTERN;
 }
 
+int Exchange::generic_init(MPI_Info info, LNW_Request* request, const Form& form) {
+  LNW_Call call = LNW_CALL_INIT(static_cast<int>(op_));
+  const bool typed = op_ == Op::alltoallw;
+  call.is_large = form.large;
+  call.sendbuf = send_.base();
+  call.sendcount = send_.count;
+  call.sendcounts = form.large ? static_cast<const void*>(send_.large_counts.data()) : send_.counts.data();
+  call.sdispls = typed        ? static_cast<const void*>(send_.byte_displacements.data())
+                 : form.large ? static_cast<const void*>(send_.large_displacements.data())
+                              : send_.displacements.data();
+  call.sendtype = send_.type;
+  call.sendtypes = send_.types.data();
+  call.recvbuf = receive_.base();
+  call.recvcount = receive_.count;
+  call.recvcounts = form.large ? static_cast<const void*>(receive_.large_counts.data()) : receive_.counts.data();
+  call.rdispls = typed        ? static_cast<const void*>(receive_.byte_displacements.data())
+                 : form.large ? static_cast<const void*>(receive_.large_displacements.data())
+                              : receive_.displacements.data();
+  call.recvtype = receive_.type;
+  call.recvtypes = receive_.types.data();
+  return LNW_Operation_init(&call, {comm_, form.topology}, info, request);
+}
+
 int Exchange::init(MPI_Info info, LNW_Request* request, const Form& form) {
+  if (form.generic) return generic_init(info, request, form);
   void* const from = send_.base();
   void* const to = receive_.base();
   switch (op_) {
@@ -367,6 +381,8 @@ int Exchange::init(MPI_Info info, LNW_Request* request, const Form& form) {
       return IN_FORM(LNW_Neighbor_alltoallv_init, ALLTOALLV, info, request);
     case Op::alltoallw:
       return IN_FORM(LNW_Neighbor_alltoallw_init, ALLTOALLW, info, request);
+    default:
+      break;
   }
   return MPI_ERR_INTERN;
 }

@@ -3,20 +3,21 @@
 
 #include <cstddef>
 
+#include "core/kind.hpp"
 #include "device_memory.hpp"
 #include "support.hpp"
 
 namespace laneway::test {
 
-enum class Op { allgather, allgatherv, alltoall, alltoallv, alltoallw };
+using Op = Kind;
 inline constexpr Op all_ops[] = {Op::allgather, Op::allgatherv, Op::alltoall, Op::alltoallv, Op::alltoallw};
-[[nodiscard]] const char* name(Op op);
 
 /// Which of an operation's functions is called: with int or with large counts, on the communicator or on a topology
 /// object.
 struct Form {
   bool large = false;
   LNW_Topology topology = LNW_TOPOLOGY_NULL;
+  bool generic = false;  ///< persistent operations by LNW_Operation_init
 
   [[nodiscard]] std::string text() const;
 };
@@ -97,6 +98,7 @@ class Exchange {
     int count;
     MPI_Datatype type;
   };
+  [[nodiscard]] int generic_init(MPI_Info info, LNW_Request* request, const Form& form);
   [[nodiscard]] Block block(Side& side, std::size_t slot, bool sends);
   void run_mpi(Memory& receive);
   void run_messages(Memory& receive);

@@ -60,7 +60,8 @@ void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::st
       for (const Choice& choice : choices(on[turn++ % on.size()])) {
         const Info info(choice.hints(comm));
         LNW_Request request = LNW_REQUEST_NULL;
-        const Form& form = forms[form_turn++ % forms.size()];
+        Form form = forms[form_turn % forms.size()];
+        form.generic = form_turn++ / forms.size() % 2 == 0;
         EXPECT_MPI(exchange.init(info.get(), &request, form));
         if (request == LNW_REQUEST_NULL) return;
         for (int iteration = 1; iteration <= 2; ++iteration) {
@@ -307,6 +308,19 @@ class Indexed {
   }
 
   int init(MPI_Info info, LNW_Request* request, bool bind) {
+    if (seed_ % 2 == 0) {
+      LNW_Call call = LNW_CALL_INIT(LNW_NEIGHBOR_ALLTOALLV_INDEXED);
+      call.sendbuf = bind ? send_.base() : nullptr;
+      call.recvbuf = bind ? receive_.base() : nullptr;
+      call.sendsize = call.recvsize = elements;
+      call.sendcounts = send_counts_.data();
+      call.recvcounts = receive_counts_.data();
+      call.sendindices = send_indices_.data();
+      call.recvindices = receive_indices_.data();
+      call.sendtype = send_type_;
+      call.recvtype = receive_type_;
+      return LNW_Operation_init(&call, {comm_, LNW_TOPOLOGY_NULL}, info, request);
+    }
     return LNW_Neighbor_alltoallv_init_indexed(bind ? send_.base() : nullptr, elements, send_counts_.data(),
                                                send_indices_.data(), send_type_, bind ? receive_.base() : nullptr,
                                                elements, receive_counts_.data(), receive_indices_.data(), receive_type_,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from laneway.errors import UserError
-from laneway.paths import MPIS, find_local_tool, root
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import MPIS, find_local_tool, root
 
 _PAGE = root() / "docs" / "hints.md"
 

@@ -16,7 +16,7 @@ struct Graph {
   std::vector<std::vector<Rank>> sources;
   std::vector<std::vector<Rank>> destinations;
 
-  [[nodiscard]] Pattern pattern(Uniform operation, std::int64_t bytes) const {
+  [[nodiscard]] Pattern pattern(Kind operation, std::int64_t bytes) const {
     Pattern pattern;
     for (std::size_t r = 0; r < sources.size(); ++r)
       pattern.push_back(Route::unit_pattern(operation, sources[r], destinations[r], bytes));
@@ -54,7 +54,7 @@ TEST(Route, ServesEverySize) {
     const Graph graph = random_graph(random, ranks);
     const Machine machine = cases::random_machine(random, ranks);
     const std::int64_t unit = random.one_of<std::int64_t>({1, 8, 100, 4096});
-    for (const Uniform operation : {Uniform::allgather, Uniform::alltoall}) {
+    for (const Kind operation : {Kind::allgather, Kind::alltoall}) {
       for (const cases::Candidate& candidate : cases::candidates(seed)) {
         PlanOptions options;
         options.deduplicate = candidate.deduplicate;
@@ -89,7 +89,7 @@ TEST(Route, OfEverySizeIsOneWhereLanesScale) {
       const Graph graph = random_graph(random, ranks);
       const Machine machine = cases::random_machine(random, ranks);
       for (const bool deduplicate : {true, false})
-        for (const Uniform operation : {Uniform::allgather, Uniform::alltoall}) {
+        for (const Kind operation : {Kind::allgather, Kind::alltoall}) {
           PlanOptions options;
           options.deduplicate = deduplicate;
           constexpr std::int64_t bytes = 8192;

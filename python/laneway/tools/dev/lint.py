@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from laneway.tools.dev import layers
+from laneway.tools.dev.generated import check_generated
 from laneway.tools.dev.layers import SOURCE_SUFFIXES, sources_of
 from laneway.tools.dev.lengths import check_lengths
 from laneway.tools.places.errors import UserError
@@ -78,6 +79,7 @@ def check_all(top: Path) -> dict[str, list[str]]:
         "rooms in documents": layers.check_lists(top),
         "tools": layers.check_tools(top),
         "lengths": check_lengths(top),
+        "generated": check_generated(top),
         "text": check_text(top),
         "format": check_format(top),
     }

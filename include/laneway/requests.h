@@ -1,0 +1,113 @@
+/** Requests: starting, testing, waiting, and what they tell of themselves. */
+#ifndef LANEWAY_REQUESTS_H
+#define LANEWAY_REQUESTS_H
+
+#include <laneway/base.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @name Requests
+ *  Local. Start returns without waiting for anything; the send buffer must not be written and the receive buffer not
+ *  accessed until the exchange is complete. Several requests may be active, started and completed in different orders
+ * on different ranks. Every function of this library advances all active requests of the process that relay; those that
+ *  test or wait for an active request advance all.
+ *
+ *  A request that a function finds complete becomes inactive if it is persistent, and is freed and set to
+ * LNW_REQUEST_NULL if it is nonblocking.
+ *
+ *  A strategy other than `direct` relays data over other ranks. Between LNW_Start and completion a rank that waits in a
+ *  call of MPI goes on relaying: its MPI library's progress engine calls this one, or a thread does the work. Where
+ * some rank has neither, nothing is relayed, unless the hint lnw_progress=wait promises that no rank waits elsewhere
+ * for what depends on another rank's completion (docs/c-api.md, Progress).
+ *  @{ */
+/** The request must be persistent and inactive. */
+LNW_PUBLIC int LNW_Start(LNW_Request* request);
+LNW_PUBLIC int LNW_Startall(int count, LNW_Request array_of_requests[]);
+/** `*flag` is true if the exchange is complete, or the request is inactive or null. `status` (may be
+ *  MPI_STATUS_IGNORE) is set empty. */
+LNW_PUBLIC int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status);
+LNW_PUBLIC int LNW_Wait(LNW_Request* request, MPI_Status* status);
+/** @name For many requests
+ *  As the MPI functions of the same name. Null and inactive requests are ignored; `index` and `outcount` are
+ *  MPI_UNDEFINED where no request is active.
+ *  @{ */
+LNW_PUBLIC int LNW_Testall(int count, LNW_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]);
+LNW_PUBLIC int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]);
+LNW_PUBLIC int LNW_Testany(int count, LNW_Request array_of_requests[], int* index, int* flag, MPI_Status* status);
+LNW_PUBLIC int LNW_Waitany(int count, LNW_Request array_of_requests[], int* index, MPI_Status* status);
+LNW_PUBLIC int LNW_Testsome(int incount, LNW_Request array_of_requests[], int* outcount, int array_of_indices[],
+                            MPI_Status array_of_statuses[]);
+LNW_PUBLIC int LNW_Waitsome(int incount, LNW_Request array_of_requests[], int* outcount, int array_of_indices[],
+                            MPI_Status array_of_statuses[]);
+/** @} */
+/** Frees an inactive request and sets it to LNW_REQUEST_NULL; an active one is an error. */
+LNW_PUBLIC int LNW_Request_free(LNW_Request* request);
+
+/** Binds an inactive persistent request to other buffers of the same layout: offsets, counts and types stay. */
+LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf);
+
+/** In place of a stream: none. */
+#define LNW_STREAM_NONE ((void*)-1)
+
+/** Orders all exchanges of an inactive persistent request from now on by a stream (cudaStream_t, hipStream_t; NULL is
+ * the vendor's default stream; LNW_STREAM_NONE undoes it): what is in it when LNW_Start is called comes before the
+ * exchange, and what is put into it after LNW_Wait or a successful LNW_Test comes after it. Without a stream, what is
+ * to be sent is there when LNW_Start is called, and what was received is there when LNW_Wait returns. Where a buffer is
+ * in the host's memory, LNW_Start waits for the stream itself. Local. MPI_ERR_ARG if the stream is of another device
+ * than the buffers, or is recording a graph.
+ */
+LNW_PUBLIC int LNW_Request_set_stream(LNW_Request request, void* stream);
+
+/** What one rank does in one exchange of a request. */
+typedef struct LNW_Request_statistics {
+  MPI_Count messages;     /**< messages sent */
+  MPI_Count bytes;        /**< bytes in them */
+  MPI_Count net_messages; /**< of these, to other nodes */
+  MPI_Count net_bytes;
+  MPI_Count copied_bytes;   /**< bytes copied within the rank */
+  MPI_Count staging_bytes;  /**< memory that the request holds for data in transit */
+  MPI_Count arena_bytes;    /**< not 0: that is in this much memory, shared with other requests (lnw_shared_staging) */
+  MPI_Count window_bytes;   /**< and for flags and mailboxes that the ranks of the node share */
+  MPI_Count metadata_bytes; /**< and for its plan, copy programs and tables */
+} LNW_Request_statistics;
+
+/** Of persistent requests. Later versions may append members to the structure: `size` is how much of it the caller
+ *  knows, sizeof(LNW_Request_statistics). No more is written, and what this library does not know is set to zero. */
+LNW_PUBLIC int LNW_Request_get_statistics_sized(LNW_Request request, size_t size, LNW_Request_statistics* statistics);
+/** The same. The function of this name, which programs built with earlier headers call, fills the members up to
+ *  `metadata_bytes`. */
+LNW_PUBLIC int LNW_Request_get_statistics(LNW_Request request, LNW_Request_statistics* statistics);
+#define LNW_Request_get_statistics(request, statistics) \
+  LNW_Request_get_statistics_sized(request, sizeof(LNW_Request_statistics), statistics)
+
+/**
+ * How the strategy of a persistent request was chosen, in a new info object that the caller frees:
+ *
+ * - `lnw_strategy`: the one that is used;
+ * - `lnw_parameters`: name of the parameters of the machine that gave the costs; absent if a hint named the strategy,
+ *   or there was only one to choose from;
+ * - `lnw_cost_NAME` for each candidate: predicted seconds of an exchange, and of these latency, injection into the
+ *   network, the busiest link, and processors, as five numbers;
+ * - under `lnw_tune=measure`, `lnw_measured_NAME` for each strategy that was timed: seconds of an exchange; or
+ *   `lnw_remembered`: the file that had the outcome;
+ * - `lnw_memory_path`: how data in buffers on devices gets to other ranks, and `lnw_memory_path_reason`, a text that
+ * says why; `lnw_path_cost_NAME` for each path that there was a choice between: predicted seconds of an exchange.
+ */
+LNW_PUBLIC int LNW_Request_get_info(LNW_Request request, MPI_Info* info);
+
+/** Name of the strategy that the request uses, e.g. `three_step`; valid as long as the request. */
+LNW_PUBLIC int LNW_Request_get_strategy(LNW_Request request, const char** name);
+
+/** The request's plan on this rank as JSON text (docs/plans.md). Copies at most `size` characters including the final
+ *  zero to `text`, and sets `*length` to the number without it. */
+LNW_PUBLIC int LNW_Request_get_plan(LNW_Request request, char* text, MPI_Count size, MPI_Count* length);
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+#include "arguments/call.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "arguments/kind_rows.hpp"
+#include "carriers/messages/p2p.hpp"
+#include "core/error.hpp"
+#include "laneway/base.h"
+
+namespace laneway {
+
+const KindRow* find_row(int number) {
+  const auto* const row = std::find_if(std::begin(kind_rows), std::end(kind_rows),
+                                       [&](const KindRow& r) { return static_cast<int>(r.kind) == number; });
+  return row != std::end(kind_rows) ? row : nullptr;
+}
+
+void check_buffers(const void* sendbuf, const void* recvbuf) {
+  require(sendbuf != MPI_IN_PLACE, ErrorKind::buffer,
+          "sendbuf is MPI_IN_PLACE, which neighborhood operations do not take");
+  require(recvbuf != MPI_IN_PLACE, ErrorKind::buffer,
+          "recvbuf is MPI_IN_PLACE, which neighborhood operations do not take");
+  require(sendbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "sendbuf is not contiguous");
+  require(recvbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "recvbuf is not contiguous");
+}
+
+std::int64_t sent_bytes(const Call& call) {
+  const SideRow& names = row_of(call.kind).send;
+  // That types of edges appear in the same call on all ranks is all that is promised of them.
+  if (names.type == nullptr) return 0;
+  require(call.send.type != MPI_DATATYPE_NULL, ErrorKind::type,
+          [&] { return std::string(names.type) + " is MPI_DATATYPE_NULL"; });
+  MPI_Count size = 0;
+  check_mpi(MPI_Type_size_x(call.send.type, &size), "MPI_Type_size_x");
+  if (!has_equal_edges(call.kind)) return size;
+  std::int64_t bytes = 0;
+  require(!__builtin_mul_overflow(call.send.count, size, &bytes), ErrorKind::count, [&] {
+    return std::string(names.count) + " is " + std::to_string(call.send.count) + ": more than 2^63 bytes";
+  });
+  return bytes;
+}
+
+}  // namespace laneway
