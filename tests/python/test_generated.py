@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from laneway import generated
+from laneway.tools.dev import generated
 from laneway.tools.places.paths import root
 
 sys.path.insert(0, str(root() / "api"))
