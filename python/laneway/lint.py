@@ -1,4 +1,4 @@
-"""What ``laneway lint`` checks: layers, format, tracked text, and on request clang-tidy."""
+"""What ``laneway lint`` checks: layers, sizes, format, tracked text, and on request clang-tidy."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ _ROOM = re.compile(r"laneway_room\(\s*([^)]*)\)")
 _KEYWORDS = {"SOURCES", "DEPENDS", "LINKS"}
 _MAY_USE_MPI = {"carriers", "arguments", "comm", "choose", "operate", "c", "interpose"}
 _GPU_HEADER = re.compile(r"(cuda|hip/|hip_|nvml|cupti|nccl|rccl|rocm|hsa/)")
+_SCOPE = re.compile(r"(?:template .*> )?(namespace|class|struct|enum|union|extern)\b")
+_MOST_LINES_OF_A_FUNCTION = 60
+_MOST_LINES_OF_A_FILE = 600
+_STILL_LONG = {
+    "src/carriers/node/localizer.cpp",
+    "src/choose/planning.cpp",
+    "src/choose/quick_calibration.cpp",
+    "src/exec/executor.cpp",
+}
 _MACHINE_PATHS = ("/" + "work/", "/tmp/" + "bash_jobs", "." + "library/")
 
 
@@ -114,6 +123,38 @@ def check_layers(top: Path) -> list[str]:
     return problems
 
 
+def _functions(lines: list[str], indent: str = "") -> Iterator[tuple[int, int]]:
+    """The first and last lines of functions, from 0, in C++ that clang-format has written; also of those in classes."""
+    own = re.compile(rf"{indent}[^\s#/}}]")
+    start = 0
+    for number, line in enumerate(lines):
+        if own.match(line):
+            start = number
+        elif line.startswith(indent + "}") and (scope := _SCOPE.match(lines[start].strip())):
+            if scope[1] in ("class", "struct") and not indent:
+                yield from ((start + 1 + a, start + 1 + b) for a, b in _functions(lines[start + 1 : number], "  "))
+            start = number
+        elif line == indent + "}":
+            yield start, number
+
+
+def check_sizes(top: Path) -> list[str]:
+    """Find functions and files of src/ that are too long to be read at once."""
+    problems = []
+    for path in _sources(top / "src"):
+        name = str(path.relative_to(top))
+        if name in _STILL_LONG:
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if len(lines) > _MOST_LINES_OF_A_FILE:
+            problems.append(f"{name}: {len(lines)} lines, at most {_MOST_LINES_OF_A_FILE} are read at once")
+        for first, last in _functions(lines):
+            if last - first + 1 > _MOST_LINES_OF_A_FUNCTION:
+                found = f"a function of {last - first + 1} lines, at most {_MOST_LINES_OF_A_FUNCTION} are read at once"
+                problems.append(f"{name}:{first + 1}: {found}")
+    return problems
+
+
 def _git_files(top: Path) -> list[Path]:
     argv = ["git", "-C", str(top), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(argv, capture_output=True, text=True)
@@ -172,4 +213,9 @@ def check_tidy(top: Path, preset: str = "openmpi") -> list[str]:
 
 def check_all(top: Path) -> dict[str, list[str]]:
     """The checks that every change must pass: their names and what each found."""
-    return {"layers": check_layers(top), "text": check_text(top), "format": check_format(top)}
+    return {
+        "layers": check_layers(top),
+        "sizes": check_sizes(top),
+        "text": check_text(top),
+        "format": check_format(top),
+    }

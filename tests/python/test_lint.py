@@ -7,7 +7,7 @@ import pytest
 from laneway import lint
 from laneway.paths import root
 
-ORDER = "set(LANEWAY_ROOM_ORDER core pattern lanes plan transport exec mpi c) # left may use right\n"
+ORDER = "set(LANEWAY_ROOM_ORDER core pattern lanes plan carriers exec comm c) # left may use right\n"
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def tree(tmp_path: Path) -> Path:
     _room(tmp_path, "core", "", {"core/error.hpp": "#include <vector>\n"})
     _room(tmp_path, "pattern", "core", {"pattern/a.hpp": '#include "core/error.hpp"\n#include "pattern/b.hpp"\n'})
     _room(tmp_path, "lanes", "pattern", {"lanes/a.cpp": '#include "core/error.hpp"\n'})
-    _room(tmp_path, "transport", "core", {"transport/p2p.cpp": "#include <mpi.h>\n"})
+    _room(tmp_path, "carriers", "core", {"carriers/p2p.cpp": "#include <mpi.h>\n"})
     return tmp_path
 
 
@@ -38,12 +38,12 @@ def test_a_clean_tree_passes_and_dependencies_are_transitive(tree: Path) -> None
     ("file", "text", "found"),
     [
         ("core/x.cpp", '#include "pattern/a.hpp"', "core/x.cpp:1: room core includes pattern/a.hpp"),
-        ("lanes/x.hpp", '\n#include  "transport/p2p.hpp"', "lanes/x.hpp:2: room lanes includes transport/p2p.hpp"),
-        ("lanes/x.cpp", "#include <transport/p2p.hpp>", "does not depend on transport"),
+        ("lanes/x.hpp", '\n#include  "carriers/p2p.hpp"', "lanes/x.hpp:2: room lanes includes carriers/p2p.hpp"),
+        ("lanes/x.cpp", "#include <carriers/p2p.hpp>", "does not depend on carriers"),
         ("pattern/x.cpp", "# include <mpi.h>", "room pattern must not include mpi.h"),
         ("lanes/x.cpp", '#include "view.hpp"', "must be written with its room"),
-        ("transport/x.cpp", "#include <cuda_runtime.h>", "belongs in device/"),
-        ("transport/x.cpp", "#include <hip/hip_runtime.h>", "belongs in device/"),
+        ("carriers/x.cpp", "#include <cuda_runtime.h>", "belongs in device/"),
+        ("carriers/x.cpp", "#include <hip/hip_runtime.h>", "belongs in device/"),
     ],
 )
 def test_a_bad_include_is_found(tree: Path, file: str, text: str, found: str) -> None:
@@ -86,3 +86,20 @@ def test_format_is_checked_and_repaired(tmp_path: Path) -> None:
 
 def test_this_tree_keeps_its_layers() -> None:
     assert lint.check_layers(root()) == []
+
+
+@pytest.mark.parametrize("indent", ["", "  "])
+@pytest.mark.parametrize(("lines", "found"), [(60, 0), (61, 1)])
+def test_long_functions_are_found_also_in_classes(tree: Path, indent: str, lines: int, found: int) -> None:
+    body = [f"{indent}int f(int a,", f"{indent}      int b) {{", *[f"{indent}  a += b;"] * (lines - 3), f"{indent}}}"]
+    head, tail = (["class C {"], ["};"]) if indent else ([], [])
+    text = ["namespace laneway {", "", *head, f"{indent}int g() {{ return 1; }}", "", *body, *tail, "", "}  // namespace"]
+    (tree / "src" / "core" / "x.cpp").write_text("\n".join(text) + "\n")
+    problems = lint.check_sizes(tree)
+    assert len(problems) == found
+    assert all("core/x.cpp:" in problem and "a function of 61 lines" in problem for problem in problems)
+
+
+def test_long_files_are_found(tree: Path) -> None:
+    (tree / "src" / "core" / "x.cpp").write_text("int a;\n" * 601)
+    assert ["src/core/x.cpp: 601 lines, at most 600 are read at once"] == lint.check_sizes(tree)
