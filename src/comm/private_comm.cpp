@@ -120,7 +120,7 @@ void PrivateComm::learn_tags(MPI_Comm original) {
   int found = 0;
   check_mpi(MPI_Comm_get_attr(has_world() ? MPI_COMM_WORLD : original, MPI_TAG_UB, &bound, &found),
             "MPI_Comm_get_attr");
-  if (found) last_tag_ = std::min(*static_cast<int*>(bound), tag_limit_for_tests);
+  if (found) last_tag_ = *static_cast<int*>(bound);
 }
 
 /// Made from the group: MPI_Comm_dup would call the user's attribute copy functions.

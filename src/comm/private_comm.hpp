@@ -147,9 +147,6 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// What has been read, by name.
   std::map<std::string, std::shared_ptr<const Parameters>> parameters;
 
-  /// No communicator made from now on uses a tag above this one.
-  static inline int tag_limit_for_tests = INT_MAX;
-
  private:
   void learn_tags(MPI_Comm original);
   [[nodiscard]] bool advance_creation();

@@ -3,15 +3,15 @@
 #include <cstdlib>
 #include <string>
 
-#include "carriers/node/shared_segment.hpp"
 #include "laneway/laneway.h"
+#include "system_limits.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  laneway::SharedSegment::refuse_for_tests = argc > 1 && std::atoi(argv[1]) == rank;
+  laneway::test::refuse_shared_memory(argc > 1 && std::atoi(argv[1]) == rank);
   const int left = (rank + size - 1) % size, right = (rank + 1) % size;
   MPI_Comm graph = MPI_COMM_NULL;
   LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,

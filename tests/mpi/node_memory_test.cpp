@@ -15,6 +15,7 @@
 #include "exchange.hpp"
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
+#include "system_limits.hpp"
 
 namespace {
 int reservations_left = INT_MAX;
@@ -122,9 +123,9 @@ TEST_F(NodeMemory, AllRanksSendMessagesIfSomeAreRefused) {
   const auto expect_messages_where = [&](bool refused) {
     for (const Op op : some_ops)
       for (const char* strategy : {"direct", "three_step"}) {
-        SharedSegment::refuse_for_tests = refused;
+        refuse_shared_memory(refused);
         const Plan plan = plan_that_works(op, graph_.get(), {{"lnw_strategy", strategy}});
-        SharedSegment::refuse_for_tests = false;
+        refuse_shared_memory(false);
         expect_messages_only(plan);
       }
   };

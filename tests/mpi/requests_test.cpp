@@ -11,6 +11,7 @@
 #include "exchange.hpp"
 #include "exec/progress.hpp"
 #include "operate/request.hpp"
+#include "system_limits.hpp"
 
 namespace laneway::test {
 namespace {
@@ -388,8 +389,7 @@ TEST_F(RequestsTest, UsersAttributesAreLeftAlone) {
 }
 
 TEST_F(RequestsTest, FreshDuplicateWhenTagsRunOut) {
-  const int before = PrivateComm::tag_limit_for_tests;
-  PrivateComm::tag_limit_for_tests = plan_channels + 5 * own_channels;
+  const TagLimit limit(plan_channels + 5 * own_channels);
   {
     const Comm graph = make_graph(MPI_COMM_WORLD, random_shape(71, rank(), size()));
     std::vector<std::unique_ptr<Operation>> operations;
@@ -409,12 +409,10 @@ TEST_F(RequestsTest, FreshDuplicateWhenTagsRunOut) {
       EXPECT_TRUE(operation->exchange.arrived()) << operation->words;
     }
   }
-  PrivateComm::tag_limit_for_tests = before;
 }
 
 TEST_F(RequestsTest, HundredsShareTheTagsThatEveryMpiLibraryHas) {
-  const int before = PrivateComm::tag_limit_for_tests;
-  PrivateComm::tag_limit_for_tests = 32767;
+  const TagLimit limit(32767);
   {
     const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
     const std::shared_ptr<PrivateComm> first = Communicator::of(graph.get()).private_comm();
@@ -427,7 +425,6 @@ TEST_F(RequestsTest, HundredsShareTheTagsThatEveryMpiLibraryHas) {
     EXPECT_EQ(Communicator::of(graph.get()).private_comm(), first);
     for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
   }
-  PrivateComm::tag_limit_for_tests = before;
 }
 
 TEST_F(RequestsTest, CommunicatorsComeAndGo) {

@@ -6,6 +6,7 @@
 #include "comm/communicator.hpp"
 #include "exchange.hpp"
 #include "exec/progress.hpp"
+#include "system_limits.hpp"
 
 namespace laneway::test {
 namespace {
@@ -168,8 +169,7 @@ TEST_F(TopologyTest, HintsHold) {
 }
 
 TEST_F(TopologyTest, FreshDuplicatesWhenTagsRunOut) {
-  const int before = PrivateComm::tag_limit_for_tests;
-  PrivateComm::tag_limit_for_tests = plan_channels + 6 * own_channels;
+  const TagLimit limit(plan_channels + 6 * own_channels);
   {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -194,7 +194,6 @@ TEST_F(TopologyTest, FreshDuplicatesWhenTagsRunOut) {
       if (request != LNW_REQUEST_NULL) EXPECT_MPI(LNW_Request_free(&request));
     for (LNW_Topology& topology : topologies) EXPECT_MPI(LNW_Topology_free(&topology));
   }
-  PrivateComm::tag_limit_for_tests = before;
 }
 
 int handler_calls = 0;

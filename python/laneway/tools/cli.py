@@ -325,7 +325,7 @@ def demo(
 
 @app.command()
 def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy (slow)")] = False) -> None:
-    """Check the layers, the tracked text and the format."""
+    """Check the layers, the sizes, the tracked text and the format."""
     found = linting.check_all(root())
     if tidy:
         found["tidy"] = linting.check_tidy(root())

@@ -37,9 +37,6 @@ class SharedSegment {
 
   static constexpr std::size_t header_bytes = 4096;
 
-  /// Makes the constructors fail.
-  static inline bool refuse_for_tests = false;
-
  private:
   int descriptor_ = -1;
   std::uint64_t token_ = 0;
