@@ -19,7 +19,7 @@ bool is_near(std::int64_t number) {
 }
 
 /// Rings have no more places than this: so many exchanges are unrolled.
-constexpr std::int64_t most_slots = 64;
+constexpr std::int64_t most_slots = 16;
 
 /// So that all places of a ring are near.
 bool is_distance(std::int64_t number) {
@@ -179,8 +179,12 @@ Report well_formed(std::span<const Plan> plans) {
     else
       Check(plans, r, report).run();
   }
-  if (report.ok && verification::blocks(plans) > verification::most_blocks)
-    complain(report, "the copies have more than " + std::to_string(verification::most_blocks) + " blocks");
+  std::int64_t slots = 1;
+  for (const Plan& plan : plans)
+    for (const Step& step : plan.steps)
+      if (signals(step.kind)) slots = std::max(slots, step.slots);
+  if (report.ok && verification::blocks(plans) > verification::most_blocks / slots)
+    complain(report, "the copies have more than " + std::to_string(verification::most_blocks / slots) + " blocks");
   return report;
 }
 
