@@ -101,7 +101,9 @@ std::string headline(const Step& step) {
 std::string detail(const Step& step) {
   const std::string bytes = readable_bytes(bytes_of(step));
   if (step.kind != StepKind::copy)
-    return bytes + ", " + name(step.span.buffer) + " + " + std::to_string(step.span.offset);
+    return bytes + ", " +
+           (step.span.is_scattered() ? std::to_string(step.span.parts().size()) + " parts"
+                                     : name(step.span.buffer) + (" + " + std::to_string(step.span.offset)));
   std::int64_t blocks = 0;
   for (const CopyRun& run : step.runs) blocks += run.count;
   return bytes + (blocks == 1 ? " in 1 block" : " in " + std::to_string(blocks) + " blocks");

@@ -15,12 +15,6 @@ namespace laneway {
 
 namespace {
 
-constexpr std::int64_t alignment = 64;
-
-std::int64_t rounded_up(std::int64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 /// What a step reads from the send buffer, in its order.
 RangeList read_by(const Step& step) {
   RangeList list;
@@ -249,7 +243,7 @@ class ThroughHost {
 
   std::int64_t reserve(Buffer buffer, std::int64_t bytes) {
     std::int64_t& size = buffer == Buffer::staging ? plan_.staging_bytes : plan_.shadow_bytes;
-    return std::exchange(size, size + rounded_up(bytes));
+    return std::exchange(size, size + aligned_bytes(bytes));
   }
 
   int add(Step step) {

@@ -53,7 +53,8 @@ const char* name(Stage stage) {
 std::int64_t metadata_bytes(const Plan& plan) {
   std::size_t bytes = sizeof plan + plan.steps.capacity() * sizeof(Step);
   for (const Step& step : plan.steps)
-    bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int);
+    bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int) +
+             static_cast<std::size_t>(step.span.metadata_bytes());
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -77,6 +78,10 @@ std::uint64_t fingerprint(const Plan& plan) {
                            static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to), step.flag,
                            step.alternate, step.slots, static_cast<std::int64_t>(step.crosses), step.lag})
       mix(v);
+    if (step.span.is_scattered())
+      step.span.for_each([&](Buffer buffer, Range place, std::int64_t position) {
+        for (std::int64_t v : {static_cast<std::int64_t>(buffer), place.offset, place.bytes, position}) mix(v);
+      });
     for (const CopyRun& run : step.runs)
       for (std::int64_t v : {run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count}) mix(v);
     for (int before : step.after) mix(before);

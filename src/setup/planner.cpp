@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "passes/pack.hpp"
 
 namespace laneway {
 
@@ -253,6 +254,17 @@ std::size_t best_of(const Selection& selection, const Candidates& candidates, co
   return best;
 }
 
+/// The plan of a strategy that relays nothing.
+Plan direct(Rank rank, const Demand& demand, const LoweringOptions& options) {
+  Itinerary itinerary;
+  itinerary.rank = rank;
+  itinerary.out_direct.assign(demand.pattern.out.size(), true);
+  itinerary.in_direct.assign(demand.pattern.in.size(), true);
+  itinerary.out_inside = itinerary.out_direct;
+  itinerary.in_inside = itinerary.in_direct;
+  return Lowering(demand, itinerary, options).finish();
+}
+
 }  // namespace
 
 Bytes to_bytes(const std::vector<double>& numbers) {
@@ -262,13 +274,7 @@ Bytes to_bytes(const std::vector<double>& numbers) {
 }
 
 Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options) {
-  Itinerary itinerary;
-  itinerary.rank = rank;
-  itinerary.out_direct.assign(demand.pattern.out.size(), true);
-  itinerary.in_direct.assign(demand.pattern.in.size(), true);
-  itinerary.out_inside = itinerary.out_direct;
-  itinerary.in_inside = itinerary.in_direct;
-  return Lowering(demand, itinerary, options).finish();
+  return pack(direct(rank, demand, options));
 }
 
 Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates candidates, const PlanOptions& options,
@@ -886,8 +892,7 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
 
 Round Planner::plan_inside() {
   if (!strategy_->relays() && inner_.empty()) {
-    plan_ = plan_direct(rank_, demand_, lowering());
-    return {};
+    return end_with(direct(rank_, demand_, lowering()));
   }
   itinerary_.rank = rank_;
   const auto stays = [this](const Edge& edge) { return region_of(edge.peer) == region_.id && !crosses(edge); };
@@ -898,12 +903,12 @@ Round Planner::plan_inside() {
   itinerary_.in_direct = relays ? itinerary_.in_inside : std::vector<bool>(pattern_.in.size(), true);
   lowering_ = std::make_unique<Lowering>(demand_, itinerary_, lowering());
   if (inner_.empty()) {
-    plan_ = lowering_->finish();
-    return {};
+    return end_with(lowering_->finish());
   }
   // Inside a region messages are shared as on-node parts of lanes are.
   child_options_ = options_;
   child_options_.ranks = 0;
+  child_options_.packs = false;
   child_options_.deduplicate = inner_.front().deduplicate;
   child_options_.network_distance = 0;  // nothing leaves the region
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
@@ -921,6 +926,11 @@ Round Planner::plan_inside() {
   return next_child();
 }
 
+Round Planner::end_with(Plan plan) {
+  plan_ = options_.packs ? pack(std::move(plan)) : std::move(plan);
+  return {};
+}
+
 Round Planner::next_child() {
   while (child_plans_.size() < children_.size()) {
     Child& child = children_[child_plans_.size()];
@@ -934,8 +944,7 @@ Round Planner::next_child() {
     }
     child_plans_.push_back(child_->take_plan());
   }
-  plan_ = lowering_->finish(child_plans_.front(), std::span(child_plans_).subspan(1));
-  return {};
+  return end_with(lowering_->finish(child_plans_.front(), std::span(child_plans_).subspan(1)));
 }
 
 Round Planner::resume_child(const std::vector<Bytes>& inbox) {

@@ -58,6 +58,8 @@ struct PlanOptions {
   bool counts_setup = false;
   /// How many ranks there are, if they may let one of them choose for all; 0: each region chooses for itself.
   Rank ranks = 0;
+  /// Whether messages are packed, as those are that only the MPI library carries; otherwise that is decided later.
+  bool packs = true;
   int network_distance = 0;  ///< this rank's own: how far the nearest network interface is, 0 if that is not known
 };
 
@@ -167,6 +169,7 @@ class Planner {
   Round tell_destinations(const std::vector<Bytes>& inbox);
   Round finish(const std::vector<Bytes>& inbox);
   Round plan_inside();
+  Round end_with(Plan plan);
   Round next_child();
   Round resume_child(const std::vector<Bytes>& inbox);
 

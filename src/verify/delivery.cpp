@@ -110,8 +110,8 @@ class SymbolicRun {
     return verification::run(
         program_, [&](int step) { copy(step, undefined); },
         [&](int send, int receive) {
-          const Span& from = program_.step(send).span;
-          const Span& to = program_.step(receive).span;
+          const End& from = program_.step(send).span;
+          const End& to = program_.step(receive).span;
           parts_.clear();
           read(send, from.buffer, from.offset, std::min(from.bytes, to.bytes), to.offset, undefined);
           sent(program_.rank(send), program_.rank(receive), std::as_const(parts_));

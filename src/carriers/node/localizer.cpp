@@ -79,7 +79,7 @@ std::int64_t from_of(const CopyRun& run, std::int64_t i) {
   return run.from + i * run.from_stride;
 }
 
-bool lies_in(const Span& span, std::int64_t offset, std::int64_t bytes) {
+bool lies_in(const End& span, std::int64_t offset, std::int64_t bytes) {
   return offset >= span.offset && offset + bytes <= span.offset + span.bytes;
 }
 
@@ -124,7 +124,7 @@ bool Localizer::is_local(Rank peer) const {
 }
 
 Localizer::Side Localizer::sending(int s) const {
-  const Span& span = step(s).span;
+  const End& span = step(s).span;
   Side side;
   side.step = s;
   side.stream = {{0, span.bytes}};
@@ -158,7 +158,7 @@ Localizer::Side Localizer::sending(int s) const {
 }
 
 Localizer::Side Localizer::receiving(int s) const {
-  const Span& span = step(s).span;
+  const End& span = step(s).span;
   Side side;
   side.step = s;
   const std::vector<int>& readers = readers_[static_cast<std::size_t>(s)];
