@@ -113,9 +113,16 @@ class SymbolicRun {
           const End& from = program_.step(send).span;
           const End& to = program_.step(receive).span;
           parts_.clear();
-          read(send, from.buffer, from.offset, std::min(from.bytes, to.bytes), to.offset, undefined);
+          const std::int64_t begin = to.is_scattered() ? 0 : to.offset;
+          from.for_each([&](Buffer buffer, Range place, std::int64_t at) {
+            const std::int64_t bytes = std::min(place.bytes, to.bytes - at);
+            if (bytes > 0) read(send, buffer, place.offset, bytes, begin + at, undefined);
+          });
           sent(program_.rank(send), program_.rank(receive), std::as_const(parts_));
-          contents(program_.rank(receive), to.buffer).write(parts_);
+          if (to.is_scattered())
+            scatter(program_.rank(receive), to);
+          else
+            contents(program_.rank(receive), to.buffer).write(parts_);
         });
   }
 
@@ -128,6 +135,22 @@ class SymbolicRun {
     return (buffer == Buffer::receive  ? receive_
             : buffer == Buffer::shadow ? shadow_
                                        : staging_)[static_cast<std::size_t>(rank)];
+  }
+
+  /// Writes `parts_`, which are places in a message, to where they go.
+  void scatter(Rank rank, const End& to) {
+    const std::vector<Origin> message = std::exchange(parts_, {});
+    to.for_each([&](Buffer buffer, Range place, std::int64_t position) {
+      auto part = std::partition_point(message.begin(), message.end(),
+                                       [&](const Origin& origin) { return origin.end <= position; });
+      for (; part != message.end() && part->begin < position + place.bytes; ++part) {
+        Origin moved = part->part(std::max(part->begin, position), std::min(part->end, position + place.bytes));
+        moved.begin += place.offset - position;
+        moved.end += place.offset - position;
+        parts_.assign(1, moved);
+        contents(rank, buffer).write(parts_);
+      }
+    });
   }
 
   /// Appends to `parts_` what `bytes` bytes at `offset` hold, as it will be at `to`.

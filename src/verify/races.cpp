@@ -63,7 +63,9 @@ class Races {
       if (bytes > 0) accesses_.push_back({begin, begin + bytes, s, write});
     };
     if (step.kind != StepKind::copy) {
-      if (step.span.buffer == buffer) add(step.span.offset, step.span.bytes, step.kind == StepKind::receive);
+      step.span.for_each([&](Buffer touched, Range place, std::int64_t) {
+        if (touched == buffer) add(place.offset, place.bytes, step.kind == StepKind::receive);
+      });
       return;
     }
     for (const CopyRun& run : step.runs) {
