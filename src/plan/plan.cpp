@@ -1,5 +1,7 @@
 #include "plan/plan.hpp"
 
+#include "core/disjoint.hpp"
+
 namespace laneway {
 
 const char* name(Buffer buffer) {
@@ -78,9 +80,12 @@ std::uint64_t fingerprint(const Plan& plan) {
                            static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to), step.flag,
                            step.alternate, step.slots, static_cast<std::int64_t>(step.crosses), step.lag})
       mix(v);
-    if (step.span.is_scattered())
-      step.span.for_each([&](Buffer buffer, Range place, std::int64_t position) {
-        for (std::int64_t v : {static_cast<std::int64_t>(buffer), place.offset, place.bytes, position}) mix(v);
+    if (step.span.is_scattered())  // as much as it takes no time to find out, however the ranges are written down
+      step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+        const Range all = hull(ranges);
+        for (std::int64_t v :
+             {static_cast<std::int64_t>(buffer), ranges.bytes(), ranges.blocks(), all.offset, all.bytes})
+          mix(v);
       });
     for (const CopyRun& run : step.runs)
       for (std::int64_t v : {run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count}) mix(v);

@@ -113,7 +113,16 @@ End end_from_json(const json& j) {
   std::vector<Segment> parts;
   for (const json& part : j.at("parts"))
     parts.push_back({named(part.at(0).get<std::string>(), all_buffers), ranges_from_json(part.at(1))});
-  return {std::move(parts), ranges_from_json(j.at("stream")), number(j.at("bytes"))};
+  const RangeList stream = ranges_from_json(j.at("stream"));
+  const std::int64_t bytes = number(j.at("bytes"));
+  std::int64_t places = 0;
+  for (const Segment& part : parts) {
+    require_near(places, part.ranges.bytes(), 0, 1);
+    places += part.ranges.bytes();
+  }
+  require(is_near(bytes) && bytes >= 0 && places == stream.bytes(), ErrorKind::argument,
+          "plan: a message has places for other bytes than its own");
+  return {std::move(parts), stream, bytes};
 }
 
 json step_to_json(const Step& step) {
