@@ -119,6 +119,7 @@ struct Localized {
 inline Localized localize(Random& random, const Case& c, const Candidate& candidate) {
   PlanOptions options = c.options;
   options.deduplicate = candidate.deduplicate;
+  options.packs = false;
   Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options).plans, {}};
   const auto ranks = static_cast<Rank>(result.plans.size());
   const Machine memory = random.chance(70) ? c.machine : random_machine(random, ranks);
