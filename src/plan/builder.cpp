@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "core/disjoint.hpp"
@@ -230,7 +231,9 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   step.kind = StepKind::send;
   step.stage = stage;
   step.peer = peer;
-  step.span = End({segments.begin(), segments.end()}, {{0, bytes}}, bytes);
+  const auto whole = segments.size() == 1 ? segments.front().ranges.contiguous() : std::nullopt;
+  step.span = whole ? End(segments.front().buffer, whole->offset, bytes)
+                    : End({segments.begin(), segments.end()}, {{0, bytes}}, bytes);
   for (const Segment& segment : segments) reads(step, segment.buffer, segment.ranges);
   const int n = next_channel(sent_, peer, stage);
   step.channel = n % own_channels;
@@ -244,22 +247,35 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   last_send_[turn] = add(std::move(step));
 }
 
-void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
+namespace {
+
+End end_of(std::span<const Sink> sinks, std::int64_t bytes) {
+  if (sinks.size() == 1 && sinks.front().stream.contiguous() == Range{0, bytes})
+    if (const auto whole = sinks.front().place.contiguous()) return {sinks.front().buffer, whole->offset, bytes};
   RangeList stream;
   std::vector<Segment> parts;
-  std::int64_t bytes = 0;
+  parts.reserve(sinks.size());
+  std::int64_t at = 0;
   for (const Sink& sink : sinks) {
-    stream.append(sink.stream, bytes);
+    stream.append(sink.stream, at);
     parts.push_back({sink.buffer, sink.place});
-    bytes += sink.bytes;
+    at += sink.bytes;
   }
+  return {std::move(parts), stream, bytes};
+}
+
+}  // namespace
+
+void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
+  std::int64_t bytes = 0;
+  for (const Sink& sink : sinks) bytes += sink.bytes;
   if (bytes == 0) return;
   Step step;
   step.kind = StepKind::receive;
   step.stage = stage;
   step.peer = peer;
   step.channel = next_channel(received_, peer, stage) % own_channels;
-  step.span = End(std::move(parts), stream, bytes);
+  step.span = end_of(sinks, bytes);
   const int received = add(std::move(step));
   for (const Sink& sink : sinks) writes(received, sink.buffer, sink.place);
 }

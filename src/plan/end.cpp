@@ -10,7 +10,7 @@ namespace laneway {
 End::End(std::vector<Segment> parts, const RangeList& stream, std::int64_t bytes_) : bytes(bytes_) {
   std::erase_if(parts, [](const Segment& part) { return part.ranges.empty(); });
   if (bytes == 0) return;
-  const bool whole = stream == RangeList{{0, bytes}};
+  const bool whole = stream.contiguous() == Range{0, bytes};
   const bool one_buffer =
       std::ranges::all_of(parts, [&](const Segment& part) { return part.buffer == parts.front().buffer; });
   if (whole && one_buffer && !parts.empty()) {
