@@ -15,6 +15,7 @@
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"
 #include "core/simulated.hpp"
+#include "passes/pack.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
@@ -66,7 +67,7 @@ std::shared_ptr<StagingArena> find_arena(Communicator& communicator, const Priva
   const std::int64_t limit = agreed.hints.shared_staging;
   if (limit == 0) return nullptr;
   const Region node = agreed.sharing.members.empty() ? Region{comm.rank(), {comm.rank()}} : agreed.sharing;
-  const std::int64_t bytes = largest(comm, node, plan.staging_bytes);
+  const std::int64_t bytes = largest(comm, node, packed_staging_bytes(plan));
   if (bytes == 0 || bytes > limit) return nullptr;
   std::shared_ptr<StagingArena>& arena = communicator.attachment<Arenas>().by_sharers[{limit, node.members}];
   if (!arena) arena = make_arena(comm, node, limit);
@@ -138,6 +139,7 @@ class Planning {
 
   PlanOptions options(Communicator& communicator, const BufferMemory& where) const {
     PlanOptions options = costs_.options();
+    options.packs = false;
     const MemoryInfo* const device = on_device(where);
     options.network_distance = communicator.network_distance(hints_, device ? *device : MemoryInfo{});
     return options;
@@ -252,7 +254,10 @@ Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agr
              : Planning(communicator, comm, agreed, outermost).finish(communicator, comm);
 }
 
-void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {
+namespace {
+
+/// Leaves to the MPI library what the memory of the node cannot carry.
+void let_node_carry(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {
   if (agreed.path == MemoryPath::device_aware) return;
   const OnDevice on_device = agreed.where.on_device();
   if (on_device.send && agreed.lends == 0)
@@ -285,6 +290,13 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
     use_arena(*memory, arena);
   }
   planned.memory = std::move(memory);
+}
+
+}  // namespace
+
+void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned) {
+  let_node_carry(communicator, comm, agreed, planned);
+  if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
 }
 
 }  // namespace laneway

@@ -134,7 +134,7 @@ void copy_together(const CopyOperation& operation, std::byte* from, std::byte* t
   }
 }
 
-struct Block {
+struct CopiedBlock {
   std::int64_t from;
   std::int64_t to;
   std::int64_t bytes;
@@ -144,7 +144,7 @@ struct Block {
 void copy_blocks(const CopyOperation& operation, std::byte* from, std::byte* to, const std::byte* table) {
   const std::byte* blocks = table + operation.from.step;
   for (std::int64_t i = 0; i < operation.count; ++i) {
-    const auto block = read<Block>(blocks + i * static_cast<std::int64_t>(sizeof(Block)));
+    const auto block = read<CopiedBlock>(blocks + i * static_cast<std::int64_t>(sizeof(CopiedBlock)));
     std::memcpy(at(to, block.to), at(from, block.from), static_cast<std::size_t>(block.bytes));
   }
 }
@@ -369,7 +369,7 @@ void CopyProgram::add_irregular(std::span<const CopyRun> runs) {
   operations_.push_back({copy_blocks, 0, blocks, {0, static_cast<std::int64_t>(table_.size())}, {}});
   for (const CopyRun& run : runs)
     for (std::int64_t i = 0; i < run.count; ++i)
-      append(table_, Block{run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes});
+      append(table_, CopiedBlock{run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes});
 }
 
 std::int64_t CopyProgram::metadata_bytes() const {

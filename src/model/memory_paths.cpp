@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "passes/pack.hpp"
 
 namespace laneway {
 
@@ -230,7 +231,7 @@ std::string described_lending(std::int64_t largest_not_lent) {
 double path_seconds(MemoryPath path, const Plan& plan, const PathConditions& conditions, const Parameters& parameters) {
   LANEWAY_ASSERT(1, path != MemoryPath::automatic);
   PathLoad load(path, conditions, parameters);
-  Plan as_run = plan;
+  Plan as_run = pack(plan);
   if (path == MemoryPath::borrowed) load.add_lent(as_run);
   if (path != MemoryPath::device_aware) as_run = through_host(std::move(as_run), conditions.buffers);
   for (const Step& step : as_run.steps) load.add(step);

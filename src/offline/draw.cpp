@@ -102,7 +102,9 @@ std::string headline(const Step& step) {
 std::string detail(const Step& step) {
   const std::string bytes = readable_bytes(bytes_of(step));
   if (step.kind != StepKind::copy)
-    return bytes + ", " + name(step.span.buffer) + " + " + std::to_string(step.span.offset);
+    return bytes + ", " +
+           (step.span.is_scattered() ? std::to_string(step.span.parts().size()) + " parts"
+                                     : name(step.span.buffer) + (" + " + std::to_string(step.span.offset)));
   std::int64_t blocks = 0;
   for (const CopyRun& run : step.runs) blocks += run.count;
   return bytes + (blocks == 1 ? " in 1 block" : " in " + std::to_string(blocks) + " blocks");
@@ -148,12 +150,12 @@ std::vector<Column> arrange(const Plan& plan, std::vector<Place>& places) {
 class Picture {
  public:
   Picture(const Plan& plan, const std::string& title) : plan_(plan), columns_(arrange(plan, places_)) {
-    std::size_t rows = 1;
+    std::size_t most_rows = 1;
     for (const Column& column : columns_)
-      rows = std::max(rows, std::min<std::size_t>(column.steps.size(), rows_in_column));
+      most_rows = std::max(most_rows, std::min<std::size_t>(column.steps.size(), rows_in_column));
     const int title_width = 2 * margin + static_cast<int>(title.size()) * 10;
     const int width = std::max({520, title_width, columns_.empty() ? 0 : columns_.back().x + box_width + margin});
-    const int height = header + static_cast<int>(rows) * row_height + margin;
+    const int height = header + static_cast<int>(most_rows) * row_height + margin;
     out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
          << "\" viewBox=\"0 0 " << width << ' ' << height << "\" font-family=\"Helvetica, Arial, sans-serif\">\n"
          << "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "

@@ -192,9 +192,11 @@ class Reference {
   const std::vector<std::byte>& take(const Side& from) {
     const auto [it, fresh] = in_flight_.try_emplace(from);
     if (fresh) {
-      const Span& span = step_of(from.rank, from.step).span;
-      const auto bytes = readable(from.rank, span.buffer, span.offset, span.bytes);
-      it->second.assign(bytes.begin(), bytes.end());
+      const End& end = step_of(from.rank, from.step).span;
+      it->second.resize(static_cast<std::size_t>(end.bytes));
+      end.for_each([&](Buffer buffer, Range place, std::int64_t position) {
+        std::ranges::copy(readable(from.rank, buffer, place.offset, place.bytes), it->second.begin() + position);
+      });
     }
     return it->second;
   }
@@ -206,9 +208,9 @@ class Reference {
 
   void complete_receive(std::size_t rank, std::size_t step) {
     const std::vector<std::byte>& message = take(source_.at({rank, step}));
-    const Span& span = step_of(rank, step).span;
-    const auto place = writable(rank, span.buffer, span.offset, span.bytes);
-    std::copy(message.begin(), message.end(), place.begin());
+    step_of(rank, step).span.for_each([&](Buffer buffer, Range place, std::int64_t position) {
+      std::copy_n(message.begin() + position, place.bytes, writable(rank, buffer, place.offset, place.bytes).begin());
+    });
     complete(rank, step);
   }
 

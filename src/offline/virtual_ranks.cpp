@@ -152,7 +152,7 @@ class Setup {
  public:
   Setup(const PatternOf& pattern, const Machine& machine, std::span<const LevelOf> levels,
         const LoweringOptions& lowering, const Parameters* parameters, ModelKind model = ModelKind::overlap,
-        Rank few = 0, std::shared_ptr<const Fabric> fabric = nullptr)
+        Rank few = 0, std::shared_ptr<const Fabric> fabric = nullptr, bool packs = true)
       : pattern_(pattern),
         machine_(machine),
         levels_(levels),
@@ -160,7 +160,8 @@ class Setup {
         parameters_(parameters),
         model_(model),
         few_(few),
-        fabric_(std::move(fabric)) {}
+        fabric_(std::move(fabric)),
+        packs_(packs) {}
 
   VirtualSetup plan(std::span<const Rank> ascending) {
     std::set<Rank> regions;
@@ -208,7 +209,8 @@ class Setup {
     virtual_rank.region = machine_.region(levels_.front().level, rank);
     for (const LevelOf& level : levels_.subspan(1))
       virtual_rank.inner.push_back({machine_.region(level.level, rank), level.candidates, level.deduplicate});
-    PlanOptions options{.deduplicate = levels_.front().deduplicate, .lowering = lowering_, .ranks = few_};
+    PlanOptions options{
+        .deduplicate = levels_.front().deduplicate, .lowering = lowering_, .ranks = few_, .packs = packs_};
     if (levels_.front().level == 0) options.network_distance = network_distance(machine_, rank);
     if (parameters_) {
       CostOptions cost;
@@ -279,6 +281,7 @@ class Setup {
   const ModelKind model_;
   const Rank few_;
   const std::shared_ptr<const Fabric> fabric_;  ///< that messages inside nodes take; null: ranks share memory
+  const bool packs_;
   const Outside outside_ = [this](Rank from, Rank to, int exchange) { return letter(from, to, exchange); };
   std::vector<double> agreed_;
   std::map<std::pair<Rank, int>, Letters> kept_;  // by region and exchange
@@ -324,7 +327,8 @@ VirtualSetup plan_virtual_ranks(const Pattern& pattern, const Machine& machine, 
   std::vector<LevelOf> levels = {{0, {&strategy}, options.deduplicate}};
   for (const Strategy* inside : inner)
     levels.push_back({static_cast<int>(levels.size()), {inside}, options.deduplicate});
-  return Setup(one_of(pattern), machine, levels, options.lowering, nullptr, ModelKind::overlap, options.ranks)
+  return Setup(one_of(pattern), machine, levels, options.lowering, nullptr, ModelKind::overlap, options.ranks, nullptr,
+               options.packs)
       .plan(all_ranks(pattern.size()));
 }
 

@@ -15,17 +15,13 @@ namespace laneway {
 
 namespace {
 
-constexpr std::int64_t alignment = 64;
-
-std::int64_t rounded_up(std::int64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 /// What a step reads from the send buffer, in its order.
 RangeList read_by(const Step& step) {
   RangeList list;
-  if (step.kind == StepKind::send && step.span.buffer == Buffer::send)
-    list.append(Range{step.span.offset, step.span.bytes});
+  if (step.kind == StepKind::send)
+    step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+      if (buffer == Buffer::send) list.append(ranges);
+    });
   if ((step.kind == StepKind::copy || step.kind == StepKind::put) && step.from == Buffer::send)
     for (const CopyRun& run : step.runs) list.append(Run{run.from, run.bytes, run.from_stride, run.count});
   return list;
@@ -47,6 +43,11 @@ RangeSet named_twice(std::vector<Range> ranges) {
     end = std::max(end, range.end());
   }
   return RangeSet(std::move(twice));
+}
+
+/// Of a message that needs no packing.
+bool is_in_place(const Step& step, StepKind kind, Buffer buffer) {
+  return step.kind == kind && !step.span.is_scattered() && step.span.buffer == buffer;
 }
 
 bool is_between_buffers(const Step& step) {
@@ -112,7 +113,7 @@ class ThroughHost {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.steps[s];
       if (is_between_buffers(step) && buffers_.receive) continue;
-      fetched_[s] = (step.kind == StepKind::send && step.span.buffer == Buffer::send) || is_between_buffers(step);
+      fetched_[s] = is_in_place(step, StepKind::send, Buffer::send) || is_between_buffers(step);
       read_by(step).for_each([&](Range range) { all.push_back(range); });
     }
     const RangeSet twice = named_twice(std::move(all));
@@ -129,7 +130,7 @@ class ThroughHost {
   [[nodiscard]] std::vector<Chunk> chunks(const std::vector<Step>& steps) const {
     std::set<std::int64_t> cuts = {0, block_.bytes()};
     for (std::size_t s = 0; s < fetched_.size(); ++s) {
-      if (!fetched_[s] || steps[s].kind != StepKind::send) continue;
+      if (!fetched_[s] || !is_in_place(steps[s], StepKind::send, Buffer::send)) continue;
       const Range range = *block_.locate(read_by(steps[s])).contiguous();
       cuts.insert(range.offset);
       cuts.insert(range.end());
@@ -204,17 +205,29 @@ class ThroughHost {
     RangeList there;
     there.append(located, image_begin_);
     if (step.kind == StepKind::send) {
-      const Range range = *there.contiguous();
-      step.span = {image_, range.offset, range.bytes};
+      step.span = in_image(step.span);
       return;
     }
     step.runs = copy_runs(there, written_by(step));
     step.from = image_;
   }
 
+  [[nodiscard]] End in_image(const End& end) const {
+    std::vector<Segment> parts;
+    end.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+      if (buffer != Buffer::send) {
+        parts.push_back({buffer, ranges});
+        return;
+      }
+      parts.push_back({image_, {}});
+      parts.back().ranges.append(block_.locate(ranges), image_begin_);
+    });
+    return {std::move(parts), {{0, end.bytes}}, end.bytes};
+  }
+
   /// Lets a step that only the host can do write the shadow, and returns how that is to be stored.
   std::vector<CopyRun> through_shadow(Step& step) {
-    if (step.kind == StepKind::receive && step.span.buffer == Buffer::receive && step.span.bytes > 0) {
+    if (is_in_place(step, StepKind::receive, Buffer::receive) && step.span.bytes > 0) {
       const Range place{step.span.offset, step.span.bytes};
       step.span = {Buffer::shadow, reserve(Buffer::shadow, place.bytes), place.bytes};
       return {{step.span.offset, place.offset, place.bytes, 0, 0, 1}};
@@ -249,7 +262,7 @@ class ThroughHost {
 
   std::int64_t reserve(Buffer buffer, std::int64_t bytes) {
     std::int64_t& size = buffer == Buffer::staging ? plan_.staging_bytes : plan_.shadow_bytes;
-    return std::exchange(size, size + rounded_up(bytes));
+    return std::exchange(size, size + aligned_bytes(bytes));
   }
 
   int add(Step step) {

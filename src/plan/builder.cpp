@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
+#include "core/disjoint.hpp"
 #include "core/error.hpp"
 #include "plan/bundles.hpp"
 
@@ -189,9 +191,8 @@ std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to) {
 }
 
 Span PlanBuilder::stage(std::int64_t bytes) {
-  constexpr std::int64_t alignment = 64;
   const Span span{Buffer::staging, plan_.staging_bytes, bytes};
-  plan_.staging_bytes += (bytes + alignment - 1) / alignment * alignment;
+  plan_.staging_bytes += aligned_bytes(bytes);
   return span;
 }
 
@@ -223,36 +224,20 @@ void PlanBuilder::receive(Stage stage, Rank peer, std::span<const Sink> sinks, G
 }
 
 void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window) {
-  RangeList ranges;
-  bool one_buffer = true;
   std::int64_t bytes = 0;
-  for (const Segment& segment : segments) {
-    ranges.append(segment.ranges);
-    one_buffer = one_buffer && segment.buffer == segments.front().buffer;
-    bytes += segment.ranges.bytes();
-  }
+  for (const Segment& segment : segments) bytes += segment.ranges.bytes();
   if (bytes == 0) return;
   Step step;
   step.kind = StepKind::send;
   step.stage = stage;
   step.peer = peer;
-  const auto whole = ranges.contiguous();
-  const auto first_copy = static_cast<int>(plan_.steps.size());
-  if (one_buffer && whole) {
-    step.span = {segments.front().buffer, whole->offset, whole->bytes};
-  } else {
-    step.span = this->stage(bytes);
-    std::int64_t at = step.span.offset;
-    for (const Segment& segment : segments) {
-      copy(stage, segment, Buffer::staging, {{at, segment.ranges.bytes()}});
-      at += segment.ranges.bytes();
-    }
-  }
-  reads(step, step.span.buffer, {{step.span.offset, step.span.bytes}});
+  const auto whole = segments.size() == 1 ? segments.front().ranges.contiguous() : std::nullopt;
+  step.span = whole ? End(segments.front().buffer, whole->offset, bytes)
+                    : End({segments.begin(), segments.end()}, {{0, bytes}}, bytes);
+  for (const Segment& segment : segments) reads(step, segment.buffer, segment.ranges);
   const int n = next_channel(sent_, peer, stage);
   step.channel = n % own_channels;
   if (stage == Stage::direct) {
-    start_in_order(step, first_copy, step.channel);
     add(std::move(step));
     return;
   }
@@ -262,53 +247,37 @@ void PlanBuilder::send_message(Stage stage, Rank peer, std::span<const Segment> 
   last_send_[turn] = add(std::move(step));
 }
 
-/// Lets a direct message, which the copies from `first_copy` on pack, start after those before it on its channel: who
-/// runs the plan starts first what waits for nothing, and then, in plan order, what waits for the same.
-void PlanBuilder::start_in_order(Step& step, int first_copy, int channel) {
-  std::vector<int>& last = last_packing_[{step.peer, channel}];
-  std::vector<int> copies(plan_.steps.size() - static_cast<std::size_t>(first_copy));
-  std::iota(copies.begin(), copies.end(), first_copy);
-  for (int copy : copies) {
-    std::vector<int>& after = plan_.steps[static_cast<std::size_t>(copy)].after;
-    after.insert(after.end(), last.begin(), last.end());
-    std::sort(after.begin(), after.end());
+namespace {
+
+End end_of(std::span<const Sink> sinks, std::int64_t bytes) {
+  if (sinks.size() == 1 && sinks.front().stream.contiguous() == Range{0, bytes})
+    if (const auto whole = sinks.front().place.contiguous()) return {sinks.front().buffer, whole->offset, bytes};
+  RangeList stream;
+  std::vector<Segment> parts;
+  parts.reserve(sinks.size());
+  std::int64_t at = 0;
+  for (const Sink& sink : sinks) {
+    stream.append(sink.stream, at);
+    parts.push_back({sink.buffer, sink.place});
+    at += sink.bytes;
   }
-  if (copies.empty())
-    step.after.insert(step.after.end(), last.begin(), last.end());
-  else
-    last = std::move(copies);
+  return {std::move(parts), stream, bytes};
 }
 
+}  // namespace
+
 void PlanBuilder::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
-  RangeList stream;
-  RangeList place;
-  bool one_buffer = true;
   std::int64_t bytes = 0;
-  for (const Sink& sink : sinks) {
-    stream.append(sink.stream, bytes);
-    place.append(sink.place);
-    one_buffer = one_buffer && sink.buffer == sinks.front().buffer;
-    bytes += sink.bytes;
-  }
+  for (const Sink& sink : sinks) bytes += sink.bytes;
   if (bytes == 0) return;
   Step step;
   step.kind = StepKind::receive;
   step.stage = stage;
   step.peer = peer;
   step.channel = next_channel(received_, peer, stage) % own_channels;
-  const auto whole = place.contiguous();
-  const bool straight = one_buffer && whole && stream == RangeList{{0, bytes}};
-  step.span = straight ? Span{sinks.front().buffer, whole->offset, whole->bytes} : this->stage(bytes);
-  const Span span = step.span;
-  writes(add(std::move(step)), span.buffer, {{span.offset, span.bytes}});
-  if (straight) return;
-  std::int64_t at = span.offset;
-  for (const Sink& sink : sinks) {
-    RangeList from;
-    from.append(sink.stream, at);
-    copy(stage, {Buffer::staging, std::move(from)}, sink.buffer, sink.place);
-    at += sink.bytes;
-  }
+  step.span = end_of(sinks, bytes);
+  const int received = add(std::move(step));
+  for (const Sink& sink : sinks) writes(received, sink.buffer, sink.place);
 }
 
 int PlanBuilder::next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage) {
@@ -330,14 +299,49 @@ int PlanBuilder::add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyR
   return index;
 }
 
-void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive, std::int64_t window) {
-  const Span base = this->stage(inner.staging_bytes);
-  const auto located = [&](Buffer buffer, std::int64_t offset) -> std::pair<Buffer, std::int64_t> {
-    if (buffer == Buffer::staging) return {Buffer::staging, base.offset + offset};
+/// Where memory of the plan of a level inside is in this plan.
+struct PlanBuilder::Embedding {
+  std::int64_t staging = 0;
+  Buffer receive = Buffer::receive;
+  std::int64_t window = 0;
+
+  [[nodiscard]] std::pair<Buffer, std::int64_t> located(Buffer buffer, std::int64_t offset) const {
+    if (buffer == Buffer::staging) return {Buffer::staging, staging + offset};
     if (buffer == Buffer::receive) return {receive, offset};
     if (offset >= window) return {Buffer::staging, offset - window};
     return {Buffer::send, offset};
-  };
+  }
+
+  /// A part may lie in two buffers.
+  void append_located(std::vector<Segment>& parts, const Segment& part) const {
+    const Range all = hull(part.ranges);
+    const auto [buffer, begin] = located(part.buffer, all.offset);
+    if (buffer == located(part.buffer, all.end() - 1).first) {
+      parts.push_back({buffer, {}});
+      parts.back().ranges.append(part.ranges, begin - all.offset);
+      return;
+    }
+    const std::size_t first = parts.size();
+    part.ranges.for_each([&](Range range) {
+      const auto [now, offset] = located(part.buffer, range.offset);
+      if (parts.size() == first || parts.back().buffer != now) parts.push_back({now, {}});
+      parts.back().ranges.append(Range{offset, range.bytes});
+    });
+  }
+
+  [[nodiscard]] End located(const End& end) const {
+    if (!end.is_scattered()) {
+      const auto [buffer, offset] = located(end.buffer, end.offset);
+      return {buffer, offset, end.bytes};
+    }
+    std::vector<Segment> parts;
+    for (const Segment& part : end.parts()) append_located(parts, part);
+    return {std::move(parts), end.stream(), end.bytes};
+  }
+};
+
+void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive, std::int64_t window) {
+  const Embedding embedding{this->stage(inner.staging_bytes).offset, receive, window};
   std::map<std::pair<Rank, int>, int> last_direct;         // sends, by peer and channel
   std::vector<std::vector<int>> here(inner.steps.size());  // step of `inner` -> steps of this plan
   for (std::size_t s = 0; s < inner.steps.size(); ++s) {
@@ -348,33 +352,15 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
       after.insert(after.end(), mapped.begin(), mapped.end());
     }
     if (step.kind == StepKind::copy) {
-      std::map<Buffer, std::vector<CopyRun>> by_source;
-      Buffer to = step.to;
-      const auto keep = [&](CopyRun run) {
-        const auto [from_buffer, from] = located(step.from, run.from);
-        std::tie(to, run.to) = located(step.to, run.to);
-        run.from = from;
-        by_source[from_buffer].push_back(run);
-      };
-      for (const CopyRun& run : step.runs) {
-        const std::int64_t last = run.from + (run.count - 1) * run.from_stride;
-        if (located(step.from, run.from).first == located(step.from, last).first) {
-          keep(run);
-          continue;
-        }
-        for (std::int64_t i = 0; i < run.count; ++i)
-          keep({run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes, 0, 0, 1});
-      }
-      for (auto& [from, runs] : by_source) here[s].push_back(add_copy(stage, from, to, std::move(runs), after));
+      here[s] = embed_copy(embedding, step, stage, after);
       continue;
     }
     Step own = step;
     own.stage = stage;
     own.channel = embedded_channel(step.channel, slot);
     LANEWAY_ASSERT(1, own.channel < plan_channels);
-    std::tie(own.span.buffer, own.span.offset) = located(step.span.buffer, step.span.offset);
+    own.span = embedding.located(step.span);
     own.after = std::move(after);
-    const Span span = own.span;
     const bool sends = own.kind == StepKind::send;
     if (sends && step.stage == Stage::direct) {
       // Its data may arrive in any order.
@@ -382,10 +368,37 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
       if (!first) own.after.push_back(last->second);
       last->second = static_cast<int>(plan_.steps.size());
     }
-    if (sends) reads(own, span.buffer, {{span.offset, span.bytes}});
-    here[s].push_back(add(std::move(own)));
-    if (!sends) writes(here[s].back(), span.buffer, {{span.offset, span.bytes}});
+    const End end = own.span;
+    if (sends) end.for_each_part([&](Buffer buffer, const RangeList& ranges) { reads(own, buffer, ranges); });
+    const int now = add(std::move(own));
+    if (!sends) end.for_each_part([&](Buffer buffer, const RangeList& ranges) { writes(now, buffer, ranges); });
+    here[s] = {now};
   }
+}
+
+/// One copy for each buffer that it reads.
+std::vector<int> PlanBuilder::embed_copy(const Embedding& embedding, const Step& step, Stage stage,
+                                         const std::vector<int>& after) {
+  std::map<Buffer, std::vector<CopyRun>> by_source;
+  Buffer to = step.to;
+  const auto keep = [&](CopyRun run) {
+    const auto [from_buffer, from] = embedding.located(step.from, run.from);
+    std::tie(to, run.to) = embedding.located(step.to, run.to);
+    run.from = from;
+    by_source[from_buffer].push_back(run);
+  };
+  for (const CopyRun& run : step.runs) {
+    const std::int64_t last = run.from + (run.count - 1) * run.from_stride;
+    if (embedding.located(step.from, run.from).first == embedding.located(step.from, last).first) {
+      keep(run);
+      continue;
+    }
+    for (std::int64_t i = 0; i < run.count; ++i)
+      keep({run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes, 0, 0, 1});
+  }
+  std::vector<int> copies;
+  for (auto& [from, runs] : by_source) copies.push_back(add_copy(stage, from, to, std::move(runs), after));
+  return copies;
 }
 
 int PlanBuilder::add(Step step) {
@@ -396,18 +409,11 @@ int PlanBuilder::add(Step step) {
 }
 
 void PlanBuilder::reads(Step& step, Buffer buffer, const RangeList& ranges) const {
-  if (buffer != Buffer::staging) return;
-  ranges.for_each([&](Range range) {
-    auto it = writer_.upper_bound(range.offset);
-    if (it != writer_.begin() && std::prev(it)->second.first > range.offset) --it;
-    for (; it != writer_.end() && it->first < range.end(); ++it)
-      if (step.after.empty() || step.after.back() != it->second.second) step.after.push_back(it->second.second);
-  });
+  if (buffer == Buffer::staging) writers_.find(ranges, step.after);
 }
 
 void PlanBuilder::writes(int step, Buffer buffer, const RangeList& ranges) {
-  if (buffer != Buffer::staging) return;
-  ranges.for_each([&](Range range) { writer_[range.offset] = {range.end(), step}; });
+  if (buffer == Buffer::staging) writers_.add(ranges, step);
 }
 
 }  // namespace laneway

@@ -9,14 +9,9 @@
 
 #include "core/ranges.hpp"
 #include "plan/plan.hpp"
+#include "plan/staging_writers.hpp"
 
 namespace laneway {
-
-/// Bytes that a message takes from a buffer, in message order.
-struct Segment {
-  Buffer buffer = Buffer::send;
-  RangeList ranges;
-};
 
 /// Where `bytes` bytes of a message end up: those at the positions `stream` go to `place`, the rest are dropped.
 struct Sink {
@@ -27,8 +22,7 @@ struct Sink {
 };
 
 /// Neighbours in a list of segments share a message as long as it is not larger than `message_bytes`; larger segments
-/// travel alone, straight from and into place where they are contiguous. Both sides of a pair see the same sizes and so
-/// agree.
+/// travel alone. Both sides of a pair see the same sizes and so agree.
 struct Grouping {
   std::int64_t message_bytes = 0;
 
@@ -36,8 +30,8 @@ struct Grouping {
 };
 
 /// So many channels have the messages of one stage between two ranks. Two on the same channel must start in plan order
-/// on both sides. Those that leave the send buffer directly do: where one has to be packed first, later ones come after
-/// that. Others start as their data arrives, so that no more than this many are under way at a time.
+/// on both sides. Those that leave the send buffer directly do. Others start as their data arrives, so that no more
+/// than this many are under way at a time.
 inline constexpr int most_under_way = own_channels / 4;
 
 /// The channel of the n-th direct message between two ranks, counted from 0.
@@ -47,7 +41,7 @@ inline constexpr int most_under_way = own_channels / 4;
 [[nodiscard]] std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to);
 
 /// Appends steps to a plan. Dependencies follow from the data: a step that reads staging memory comes after the steps
-/// that write it. Every staging byte is written once.
+/// that write it. Every staging byte is written once. Messages name the places of their bytes and are not packed.
 class PlanBuilder {
  public:
   explicit PlanBuilder(Rank rank) { plan_.rank = rank; }
@@ -69,19 +63,19 @@ class PlanBuilder {
  private:
   void send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window);
   void receive_message(Stage stage, Rank peer, std::span<const Sink> sinks);
-  void start_in_order(Step& step, int first_copy, int channel);
   int next_channel(std::map<std::pair<Rank, Stage>, int>& counters, Rank peer, Stage stage);
+  struct Embedding;
+  std::vector<int> embed_copy(const Embedding& embedding, const Step& step, Stage stage, const std::vector<int>& after);
   int add(Step step);
   int add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, std::vector<int> after);
   void reads(Step& step, Buffer buffer, const RangeList& ranges) const;
   void writes(int step, Buffer buffer, const RangeList& ranges);
 
   Plan plan_;
-  std::map<std::int64_t, std::pair<std::int64_t, int>> writer_;  // staging offset -> (end, step)
+  StagingWriters writers_;
   std::map<std::pair<Rank, Stage>, int> sent_;
   std::map<std::pair<Rank, Stage>, int> received_;
-  std::map<std::pair<Rank, int>, int> last_send_;                  // by peer, and turn of its messages
-  std::map<std::pair<Rank, int>, std::vector<int>> last_packing_;  // of direct ones: the copies that pack one
+  std::map<std::pair<Rank, int>, int> last_send_;  // by peer, and turn of its messages
 };
 
 }  // namespace laneway

@@ -1,5 +1,7 @@
 #include "plan/plan.hpp"
 
+#include "core/disjoint.hpp"
+
 namespace laneway {
 
 const char* name(Buffer buffer) {
@@ -53,7 +55,8 @@ const char* name(Stage stage) {
 std::int64_t metadata_bytes(const Plan& plan) {
   std::size_t bytes = sizeof plan + plan.steps.capacity() * sizeof(Step);
   for (const Step& step : plan.steps)
-    bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int);
+    bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int) +
+             static_cast<std::size_t>(step.span.metadata_bytes());
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -77,6 +80,13 @@ std::uint64_t fingerprint(const Plan& plan) {
                            static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to), step.flag,
                            step.alternate, step.slots, static_cast<std::int64_t>(step.crosses), step.lag})
       mix(v);
+    if (step.span.is_scattered())  // as much as it takes no time to find out, however the ranges are written down
+      step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+        const Range all = hull(ranges);
+        for (std::int64_t v :
+             {static_cast<std::int64_t>(buffer), ranges.bytes(), ranges.blocks(), all.offset, all.bytes})
+          mix(v);
+      });
     for (const CopyRun& run : step.runs)
       for (std::int64_t v : {run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count}) mix(v);
     for (int before : step.after) mix(before);

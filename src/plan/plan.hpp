@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "core/types.hpp"
+#include "plan/end.hpp"
 
 namespace laneway {
-
-/// The memory that a step touches: the two buffer arguments of the operation, or the plan's own. The ranks of a node
-/// may touch each other's staging memory and windows; a window has mailboxes for their messages, and words that they
-/// wait for. The shadow holds in the host's memory what messages move from and to buffers of a device.
-enum class Buffer : std::uint8_t { send, receive, staging, window, shadow };
-inline constexpr std::size_t buffer_kinds = 5;
 
 /// Messages through the memory of a node are a put and a take, of which one may move no bytes: the sender puts into the
 /// peer's window or staging memory, or only raises the flag; the peer takes out of its window, or straight out of the
@@ -37,15 +32,6 @@ enum class StepKind : std::uint8_t { copy, send, receive, put, take, gate };
 /// Where a step belongs on the way of the data; `direct` is an edge that no other rank relays.
 enum class Stage : std::uint8_t { direct, gather, network, scatter };
 
-/// Contiguous memory of a message.
-struct Span {
-  Buffer buffer = Buffer::staging;
-  std::int64_t offset = 0;
-  std::int64_t bytes = 0;
-
-  friend bool operator==(const Span&, const Span&) = default;
-};
-
 /// `count` copies of `bytes` bytes, the i-th from `from + i * from_stride` to `to + i * to_stride`.
 struct CopyRun {
   std::int64_t from = 0;
@@ -62,14 +48,16 @@ struct CopyRun {
 struct Step {
   StepKind kind = StepKind::copy;
   Stage stage = Stage::direct;
-  // send, receive: messages of one pair on one channel match in plan order
-  Rank peer = -1;
-  int channel = 0;
-  Span span;  // of a put or take only the size counts
   // copy, put, take
   Buffer from = Buffer::send;
   Buffer to = Buffer::receive;
-  std::vector<CopyRun> runs;
+  // send, receive: messages of one pair on one channel match in plan order
+  Rank peer = -1;
+  int channel = 0;
+  /// put, take: in every second exchange they use the window of the other side, a put the own one.
+  bool crosses = false;
+  End span;                   // of a put or take only the size counts
+  std::vector<CopyRun> runs;  // copy, put, take
   // put, gate: a word of the peer's window; take: of the own one
   std::int64_t flag = 0;
   /// put, take: the distance of places in windows, or in the peer's staging memory, that exchanges use in turn; 0 where
@@ -77,8 +65,6 @@ struct Step {
   std::int64_t alternate = 0;
   /// put, take: how many of these places there are in windows, a power of two.
   std::int64_t slots = 2;
-  /// put, take: in every second exchange they use the window of the other side, a put the own one.
-  bool crosses = false;
   /// gate: the word must not be less than the number of this exchange minus this.
   std::int64_t lag = 0;
 
@@ -119,6 +105,9 @@ inline constexpr std::int64_t cache_line = 64;
 inline constexpr std::int64_t started_word = 0;
 inline constexpr std::int64_t completed_word = cache_line;
 inline constexpr std::int64_t window_header_bytes = 2 * cache_line;
+
+/// Images and packed messages in staging memory begin at multiples of this.
+inline constexpr std::int64_t staging_alignment = 64;
 
 /// In windows of ranks that lend their send buffer, the next bytes say where it is.
 inline constexpr std::int64_t lent_record = window_header_bytes;

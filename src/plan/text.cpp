@@ -49,6 +49,82 @@ std::int64_t number_or(const json& j, const char* key, std::int64_t fallback) {
   return j.contains(key) ? number(j.at(key)) : fallback;
 }
 
+/// `[[offset, bytes, stride, count], …]`, with `{"runs": […], "stride": s, "count": n}` for what is repeated.
+json to_json(const RangeList& list) {
+  json all = json::array();
+  list.for_each_repeat([&](const Repeat& repeat) {
+    json runs = json::array();
+    for (const Run& run : repeat.runs) runs.push_back({run.offset, run.bytes, run.stride, run.count});
+    if (repeat.count == 1)
+      all.insert(all.end(), runs.begin(), runs.end());
+    else
+      all.push_back({{"runs", std::move(runs)}, {"stride", repeat.stride}, {"count", repeat.count}});
+  });
+  return all;
+}
+
+json end_to_json(const End& end) {
+  json parts = json::array();
+  for (const Segment& part : end.parts()) parts.push_back({name(part.buffer), to_json(part.ranges)});
+  return {{"bytes", end.bytes}, {"parts", std::move(parts)}, {"stream", to_json(end.stream())}};
+}
+
+/// Sums of a few such numbers are numbers, too.
+bool is_near(std::int64_t number) {
+  constexpr std::int64_t farthest = std::int64_t{1} << 60;
+  return -farthest < number && number < farthest;
+}
+
+/// Throws where `count` times so many bytes, so far apart, are more than any memory.
+void require_near(std::int64_t before, std::int64_t bytes, std::int64_t stride, std::int64_t count) {
+  std::int64_t length = 0;
+  std::int64_t all = 0;
+  const bool near = bytes >= 0 && count >= 0 && !__builtin_mul_overflow(count, stride, &length) &&
+                    !__builtin_mul_overflow(count, bytes, &all) && is_near(length) && is_near(all) && is_near(bytes) &&
+                    is_near(before + all);
+  require(near, ErrorKind::argument, "plan: a message has ranges that no memory has");
+}
+
+void append_run(RangeList& list, const json& j) {
+  const Run run{number(j.at(0)), number(j.at(1)), number(j.at(2)), number(j.at(3))};
+  require_near(list.bytes(), run.bytes, run.stride, run.count);
+  require(is_near(run.offset), ErrorKind::argument, "plan: a message is too far away");
+  list.append(run);
+}
+
+RangeList ranges_from_json(const json& j) {
+  RangeList list;
+  for (const json& item : j) {
+    if (item.is_array()) {
+      append_run(list, item);
+      continue;
+    }
+    RangeList once;
+    for (const json& run : item.at("runs")) append_run(once, run);
+    const std::int64_t stride = number(item.at("stride"));
+    const std::int64_t count = number(item.at("count"));
+    require_near(list.bytes(), once.bytes(), stride, count);
+    list.append_repeated(once, count, stride, 0);
+  }
+  return list;
+}
+
+End end_from_json(const json& j) {
+  std::vector<Segment> parts;
+  for (const json& part : j.at("parts"))
+    parts.push_back({named(part.at(0).get<std::string>(), all_buffers), ranges_from_json(part.at(1))});
+  const RangeList stream = ranges_from_json(j.at("stream"));
+  const std::int64_t bytes = number(j.at("bytes"));
+  std::int64_t places = 0;
+  for (const Segment& part : parts) {
+    require_near(places, part.ranges.bytes(), 0, 1);
+    places += part.ranges.bytes();
+  }
+  require(is_near(bytes) && bytes >= 0 && places == stream.bytes(), ErrorKind::argument,
+          "plan: a message has places for other bytes than its own");
+  return {std::move(parts), stream, bytes};
+}
+
 json step_to_json(const Step& step) {
   json j = {{"kind", name(step.kind)}, {"stage", name(step.stage)}};
   if (copies(step.kind)) {
@@ -60,7 +136,10 @@ json step_to_json(const Step& step) {
   if (step.kind != StepKind::copy) {
     j["peer"] = step.peer;
     j["channel"] = step.channel;
-    j["span"] = {name(step.span.buffer), step.span.offset, step.span.bytes};
+    if (step.span.is_scattered())
+      j["end"] = end_to_json(step.span);
+    else
+      j["span"] = {name(step.span.buffer), step.span.offset, step.span.bytes};
   }
   if (signals(step.kind)) j["flag"] = {step.flag, step.alternate, step.lag};
   if (step.slots != 2) j["slots"] = step.slots;
@@ -83,8 +162,12 @@ Step step_from_json(const json& j) {
   if (step.kind != StepKind::copy) {
     step.peer = whole<Rank>(j.at("peer"));
     step.channel = whole<int>(j.at("channel"));
-    const json& span = j.at("span");
-    step.span = {named(span.at(0).get<std::string>(), all_buffers), number(span.at(1)), number(span.at(2))};
+    if (j.contains("end")) {
+      step.span = end_from_json(j.at("end"));
+    } else {
+      const json& span = j.at("span");
+      step.span = {named(span.at(0).get<std::string>(), all_buffers), number(span.at(1)), number(span.at(2))};
+    }
   }
   if (signals(step.kind)) {
     const json& flag = j.at("flag");

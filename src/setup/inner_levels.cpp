@@ -2,14 +2,14 @@
 #include <span>
 #include <utility>
 
+#include "passes/pack.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
 
 Round Planner::plan_inside() {
   if (!strategy_->relays() && inner_.empty()) {
-    plan_ = plan_direct(rank_, demand_, lowering());
-    return {};
+    return end_with(lower_direct(rank_, demand_, lowering()));
   }
   itinerary_.rank = rank_;
   const auto stays = [this](const Edge& edge) { return region_of(edge.peer) == region_.id && !crosses(edge); };
@@ -20,12 +20,12 @@ Round Planner::plan_inside() {
   itinerary_.in_direct = relays ? itinerary_.in_inside : std::vector<bool>(pattern_.in.size(), true);
   lowering_ = std::make_unique<Lowering>(demand_, itinerary_, lowering());
   if (inner_.empty()) {
-    plan_ = lowering_->finish();
-    return {};
+    return end_with(lowering_->finish());
   }
   // Inside a region messages are shared as on-node parts of lanes are.
   child_options_ = options_;
   child_options_.ranks = 0;
+  child_options_.packs = false;
   child_options_.deduplicate = inner_.front().deduplicate;
   child_options_.network_distance = 0;  // nothing leaves the region
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
@@ -43,6 +43,11 @@ Round Planner::plan_inside() {
   return next_child();
 }
 
+Round Planner::end_with(Plan plan) {
+  plan_ = options_.packs ? pack(std::move(plan)) : std::move(plan);
+  return {};
+}
+
 Round Planner::next_child() {
   while (child_plans_.size() < children_.size()) {
     Child& child = children_[child_plans_.size()];
@@ -56,8 +61,7 @@ Round Planner::next_child() {
     }
     child_plans_.push_back(child_->take_plan());
   }
-  plan_ = lowering_->finish(child_plans_.front(), std::span(child_plans_).subspan(1));
-  return {};
+  return end_with(lowering_->finish(child_plans_.front(), std::span(child_plans_).subspan(1)));
 }
 
 Round Planner::resume_child(const std::vector<Bytes>& inbox) {

@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "passes/pack.hpp"
 #include "setup/letters.hpp"
 
 namespace laneway {
 
-Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options) {
+Plan lower_direct(Rank rank, const Demand& demand, const LoweringOptions& options) {
   Itinerary itinerary;
   itinerary.rank = rank;
   itinerary.out_direct.assign(demand.pattern.out.size(), true);
@@ -18,6 +19,10 @@ Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options
   itinerary.out_inside = itinerary.out_direct;
   itinerary.in_inside = itinerary.in_direct;
   return Lowering(demand, itinerary, options).finish();
+}
+
+Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options) {
+  return pack(lower_direct(rank, demand, options));
 }
 
 Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates candidates, const PlanOptions& options,

@@ -58,6 +58,8 @@ struct PlanOptions {
   bool counts_setup = false;
   /// How many ranks there are, if they may let one of them choose for all; 0: each region chooses for itself.
   Rank ranks = 0;
+  /// Whether messages are packed, as those are that only the MPI library carries; otherwise that is decided later.
+  bool packs = true;
   int network_distance = 0;  ///< this rank's own: how far the nearest network interface is, 0 if that is not known
 };
 
@@ -97,6 +99,8 @@ struct InnerLevel {
 
 /// The plan in which each edge is one message. Local.
 [[nodiscard]] Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options = {});
+/// The same, with messages that are not packed.
+[[nodiscard]] Plan lower_direct(Rank rank, const Demand& demand, const LoweringOptions& options = {});
 
 /// The setup skeleton: turns one rank's pattern into its plan in a fixed number of rounds, without knowing how they are
 /// carried. Strategies never communicate; nothing here grows with the number of ranks, only with the rank's own edges
@@ -167,6 +171,7 @@ class Planner {
   Round tell_destinations(const std::vector<Bytes>& inbox);
   Round finish(const std::vector<Bytes>& inbox);
   Round plan_inside();
+  Round end_with(Plan plan);
   Round next_child();
   Round resume_child(const std::vector<Bytes>& inbox);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "passes/pack.hpp"
 
 namespace laneway {
 
@@ -63,7 +64,7 @@ Plan Route::plan(const RankPattern& pattern, std::int64_t bytes, const LoweringO
   }
   for (Arrival& arrival : itinerary.arrivals) arrival.intervals = scaled(arrival.intervals, bytes);
   const Demand demand(pattern);
-  return Lowering(demand, itinerary, options).finish();
+  return pack(Lowering(demand, itinerary, options).finish());
 }
 
 }  // namespace laneway

@@ -46,7 +46,16 @@ class Clashes {
       if (operand.ring.across != operand.ring.home) all[static_cast<std::size_t>(operand.ring.across)].push_back(touch);
     };
     if (step.kind == StepKind::gate) return;
-    if (!copies(step.kind)) return add(message_place(plan, step), sends(step.kind) ? Side::sent : Side::received);
+    if (!copies(step.kind)) {
+      std::vector<Buffer> buffers;
+      step.span.for_each_part([&](Buffer buffer, const RangeList&) { buffers.push_back(buffer); });
+      std::ranges::sort(buffers);
+      const auto repeated = std::ranges::unique(buffers);
+      buffers.erase(repeated.begin(), repeated.end());
+      for (const Buffer buffer : buffers)
+        add(message_place(plan, buffer), sends(step.kind) ? Side::sent : Side::received);
+      return;
+    }
     if (!step.runs.empty()) {
       add(source(plan, step), Side::source);
       add(target(plan, step), Side::target);
@@ -74,7 +83,9 @@ class Clashes {
         else if (touch.side == Side::source)
           for_each_read(step, add);
         else
-          add(step.span.offset, step.span.offset + step.span.bytes, touch.side == Side::received);
+          step.span.for_each([&](Buffer touched, Range place, std::int64_t) {
+            if (touched == buffer) add(place.offset, place.end(), touch.side == Side::received);
+          });
       }
     const std::size_t begin = clashes_.size();
     for_each_conflict(accesses_, [&](const Access& a, const Access& b) {

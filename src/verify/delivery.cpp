@@ -122,16 +122,26 @@ class SymbolicRun {
   }
 
   void message(int send, int receive, int exchange) {
-    const Span& span = program_.step(send).span;
-    const Span& other = program_.step(receive).span;
+    const End& from = program_.step(send).span;
+    const End& to = program_.step(receive).span;
     const Rank sender = program_.rank(send);
     const Rank receiver = program_.rank(receive);
-    const Place from = place(message_place(program_.plan(sender), program_.step(send)), exchange);
-    const Place to = place(message_place(program_.plan(receiver), program_.step(receive)), exchange);
+    const auto place_of = [&](Rank rank, Buffer buffer) {
+      return place(message_place(program_.plan(rank), buffer), exchange);
+    };
+    const std::int64_t begin = to.is_scattered() ? 0 : to.offset + place_of(receiver, to.buffer).shift;
     parts_.clear();
-    read(send, from, span.offset, std::min(span.bytes, other.bytes), other.offset + to.shift, exchange);
+    from.for_each([&](Buffer buffer, Range range, std::int64_t at) {
+      const std::int64_t bytes = std::min(range.bytes, to.bytes - at);
+      if (bytes > 0) read(send, place_of(sender, buffer), range.offset, bytes, begin + at, exchange);
+    });
     sent_(sender, receiver, std::as_const(parts_));
-    contents(to).write(parts_);
+    if (!to.is_scattered()) return contents(place_of(receiver, to.buffer)).write(parts_);
+    const std::vector<Origin> all = std::exchange(parts_, {});
+    to.for_each([&](Buffer buffer, Range range, std::int64_t position) {
+      const Place where = place_of(receiver, buffer);
+      scatter(all, {position, range.bytes}, range.offset + where.shift, where);
+    });
   }
 
   void completed(Rank rank, int exchange) {
@@ -153,6 +163,19 @@ class SymbolicRun {
 
   Contents& contents(const Place& place) {
     return contents_[static_cast<std::size_t>(place.rank) * buffer_kinds + static_cast<std::size_t>(place.buffer)];
+  }
+
+  /// Writes what a message has at `positions` to `offset`.
+  void scatter(const std::vector<Origin>& message, Range positions, std::int64_t offset, const Place& where) {
+    auto part = std::partition_point(message.begin(), message.end(),
+                                     [&](const Origin& origin) { return origin.end <= positions.offset; });
+    for (; part != message.end() && part->begin < positions.end(); ++part) {
+      Origin moved = part->part(std::max(part->begin, positions.offset), std::min(part->end, positions.end()));
+      moved.begin += offset - positions.offset;
+      moved.end += offset - positions.offset;
+      parts_.assign(1, moved);
+      contents(where).write(parts_);
+    }
   }
 
   /// Appends to `parts_` what `bytes` bytes at `offset` hold, as it will be at `to`.

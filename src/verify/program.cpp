@@ -23,9 +23,14 @@ std::string describe(const Plan& plan, int step) {
 
 std::int64_t blocks(std::span<const Plan> plans) {
   std::int64_t all = 0;
+  const auto add = [&](std::int64_t more) { all = std::min(all + std::min(more, most_blocks + 1), most_blocks + 1); };
   for (const Plan& plan : plans)
-    for (const Step& step : plan.steps)
-      for (const CopyRun& run : step.runs) all = std::min(all + std::min(run.count, most_blocks + 1), most_blocks + 1);
+    for (const Step& step : plan.steps) {
+      for (const CopyRun& run : step.runs) add(run.count);
+      if (!step.span.is_scattered()) continue;
+      add(step.span.stream().blocks());
+      for (const Segment& part : step.span.parts()) add(part.ranges.blocks());
+    }
   return all;
 }
 

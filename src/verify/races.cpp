@@ -45,8 +45,9 @@ class Races {
       if (begin < end) accesses_.push_back({begin, end, s, write});
     };
     if (step.kind == StepKind::send || step.kind == StepKind::receive) {
-      if (step.span.buffer == buffer)
-        add(step.span.offset, step.span.offset + step.span.bytes, step.kind == StepKind::receive);
+      step.span.for_each([&](Buffer touched, Range place, std::int64_t) {
+        if (touched == buffer) add(place.offset, place.end(), step.kind == StepKind::receive);
+      });
       return;
     }
     if (step.kind != StepKind::take && step.from == buffer) for_each_read(step, add);

@@ -48,8 +48,9 @@ class Reuse {
         complain(report_, program_.describe(s) + " opens memory that plans share although " + std::to_string(step.lag) +
                               " exchanges before are not complete");
       const bool puts = step.kind == StepKind::put;
-      const bool writes = step.kind == StepKind::receive ? step.span.buffer == Buffer::staging
-                                                         : copies(step.kind) && step.to == Buffer::staging;
+      bool writes = copies(step.kind) && step.to == Buffer::staging;
+      if (step.kind == StepKind::receive)
+        step.span.for_each_part([&](Buffer buffer, const RangeList&) { writes = writes || buffer == Buffer::staging; });
       if (!writes) continue;
       const Rank owner = puts ? step.peer : program_.rank(s);
       const int opening = program_.opening(owner);

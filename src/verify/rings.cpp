@@ -36,8 +36,8 @@ Operand target(const Plan& plan, const Step& step) {
   return step.kind == StepKind::put ? reached(plan.rank, step, step.to) : own(plan, step.to);
 }
 
-Operand message_place(const Plan& plan, const Step& step) {
-  return own(plan, step.span.buffer);
+Operand message_place(const Plan& plan, Buffer buffer) {
+  return own(plan, buffer);
 }
 
 }  // namespace laneway::verification

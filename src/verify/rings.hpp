@@ -32,8 +32,8 @@ struct Operand {
 /// What a copy, put or take copies from and to.
 [[nodiscard]] Operand source(const Plan& plan, const Step& step);
 [[nodiscard]] Operand target(const Plan& plan, const Step& step);
-/// Where the bytes of a message are, or come to.
-[[nodiscard]] Operand message_place(const Plan& plan, const Step& step);
+/// Where those bytes of a message are, or come to, that are in `buffer`.
+[[nodiscard]] Operand message_place(const Plan& plan, Buffer buffer);
 
 /// Whether a step waits until a word of a peer's, or of its own rank, has come so far.
 [[nodiscard]] inline bool awaits_event(const Step& step) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/disjoint.hpp"
 #include "verify/program.hpp"
 #include "verify/rings.hpp"
 
@@ -62,6 +63,10 @@ class Check {
     if (step.channel < 0 || step.channel >= plan_channels)
       problem("has a channel outside [0, " + std::to_string(plan_channels) + ")");
     if (step.span.bytes < 0) problem("has a negative size");
+    if (step.span.is_scattered()) {
+      scattered(step.kind, step.span);
+      return;
+    }
     if (!is_near(step.span.offset) || !is_near(step.span.bytes)) {
       problem("is too far away");
       return;
@@ -101,6 +106,27 @@ class Check {
     const std::int64_t word = step.flag + ring.shift(exchange);
     if (word % 8 != 0) problem("has a word that is not aligned");
     inside(ring.rank(exchange), Buffer::window, word, word + 8);
+  }
+
+  void scattered(StepKind kind, const End& end) {
+    if (kind != StepKind::send && kind != StepKind::receive) problem("is in several places, but no message");
+    std::int64_t bytes = 0;
+    for (const Segment& part : end.parts()) {
+      bytes += part.ranges.bytes();
+      const Range all = hull(part.ranges);
+      if (!is_near(bytes) || !is_near(all.offset) || !is_near(all.bytes)) {
+        problem("is too far away");
+        return;
+      }
+      buffers(kind == StepKind::send ? part.buffer : Buffer::send,
+              kind == StepKind::receive ? part.buffer : Buffer::receive);
+      inside(part.buffer, all.offset, all.end());
+    }
+    const Range taken = hull(end.stream());
+    if (bytes != end.stream().bytes() || taken.offset < 0 || taken.end() > end.bytes)
+      problem("has places for other bytes than those of the message");
+    else if (kind == StepKind::send && end.stream() != RangeList{{0, end.bytes}})
+      problem("does not send the bytes of its places in their order");
   }
 
   void runs(const Step& step) {

@@ -69,6 +69,7 @@ cases::Localized localize(cases::Random& random, const cases::Case& c, const cas
                           const std::vector<Kinds>& kinds, MemoryPath path) {
   PlanOptions plan_options = c.options;
   plan_options.deduplicate = candidate.deduplicate;
+  plan_options.packs = path == MemoryPath::device_aware;
   cases::Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, plan_options).plans, {}};
   std::vector<LocalOptions> options;
   const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 4096, 65536}),
@@ -238,7 +239,9 @@ struct StreamCase {
       for (std::size_t own = 0; own < 2; ++own) pattern[own].in.push_back({2, {{9000, bytes}}});
     }
     const Machine machine = Machine::parse(borrows ? "ranks:2,1" : "node:2 rank:1", static_cast<int>(pattern.size()));
-    plans = plan_virtual_ranks(pattern, machine, *find_strategy("direct").make({}), {}).plans;
+    PlanOptions plan_options;
+    plan_options.packs = !borrows;
+    plans = plan_virtual_ranks(pattern, machine, *find_strategy("direct").make({}), plan_options).plans;
     if (!borrows) return;
     for (std::size_t r = 0; r < plans.size(); ++r) nodes.push_back(machine.region(0, static_cast<Rank>(r)));
     LocalOptions options;

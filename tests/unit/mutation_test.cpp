@@ -257,7 +257,7 @@ std::optional<Catches> shift_send(cases::Random& random, Plans& plans) {
 std::optional<Catches> shift_receive(cases::Random& random, Plans& plans) {
   const auto at = find(random, plans, is_receive);
   if (!at) return std::nullopt;
-  Span& span = step_at(plans, *at).span;
+  End& span = step_at(plans, *at).span;
   span.offset += random.chance(50) ? 1 : -1;
   const bool inside =
       span.buffer != Buffer::staging || (span.offset >= 0 && span.offset + span.bytes <= plans[at->rank].staging_bytes);
@@ -382,7 +382,7 @@ std::optional<Catches> overwrite(cases::Random& random, Plans& plans) {
 std::optional<Catches> send_undefined(cases::Random& random, Plans& plans) {
   const auto at = find(random, plans, is_send);
   if (!at) return std::nullopt;
-  Span& span = step_at(plans, *at).span;
+  End& span = step_at(plans, *at).span;
   span = {Buffer::staging, plans[at->rank].staging_bytes, span.bytes};
   plans[at->rank].staging_bytes += span.bytes;
   return Catches::delivers;

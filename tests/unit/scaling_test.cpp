@@ -123,6 +123,7 @@ TEST(Scaling, EdgesAndBlocksArePlanned) {
         const auto strategy = find_strategy(name).make(settings);
         expect_no_squares(150, [&](int n) {
           PlanOptions options;
+          options.packs = false;
           options.ranks = few;
           options.lowering.network_message_bytes = 4096;
           const VirtualSetup setup = plan_virtual_ranks(pattern_of(n), machine, *strategy, options);

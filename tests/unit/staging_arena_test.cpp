@@ -125,6 +125,7 @@ struct SharingCase {
       const cases::Candidate& candidate = random.pick(candidates);
       PlanOptions options = c.options;
       options.deduplicate = candidate.deduplicate;
+      options.packs = false;
       const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 65536}),
                                .shares_staging = true,
                                .slots = random.one_of<std::int64_t>({2, 4, 8})};

@@ -125,6 +125,7 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
                           NodeUse use = NodeUse::own_staging) {
   PlanOptions options = c.options;
   options.deduplicate = candidate.deduplicate;
+  options.packs = false;
   Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options).plans, {}};
   const auto ranks = static_cast<Rank>(result.plans.size());
   const Machine memory = random.chance(70) ? c.machine : random_machine(random, ranks);

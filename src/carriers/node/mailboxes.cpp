@@ -1,0 +1,105 @@
+#include "carriers/node/mailboxes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace laneway::local {
+
+namespace {
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
+/// Of a mailbox for so many bytes and its word.
+std::int64_t slot_bytes(std::int64_t bytes) {
+  return rounded_up(rounded_up(bytes, 8) + 8, cache_line);
+}
+
+}  // namespace
+
+/// Of the message of the same number to the peer; -1 if there is none that fits a mailbox.
+std::int64_t Mailboxes::answer_bytes(Rank peer, std::size_t message) const {
+  const auto sides = out_.find(peer);
+  if (sides == out_.end() || message >= sides->second.size()) return -1;
+  const std::int64_t bytes = sides->second[message].bytes;
+  return bytes <= options_.mailbox_bytes ? bytes : -1;
+}
+
+std::int64_t Mailboxes::most_mailed(Rank peer, std::size_t message) const {
+  return answer_bytes(peer, message) >= 0 ? options_.mailbox_bytes : options_.mailbox_bytes / 2;
+}
+
+/// Of a slot without its word: what the pair's messages of the same number need, in both directions.
+std::int64_t Mailboxes::bytes(Rank peer, std::size_t message) const {
+  return rounded_up(std::max(in_.at(peer)[message].bytes, answer_bytes(peer, message)), 8);
+}
+
+std::int64_t Mailboxes::slots(Rank peer, std::int64_t bytes) const {
+  return out_.contains(peer) || slot_bytes(bytes) > options_.slot_bytes ? 2 : options_.slots;
+}
+
+void Mailboxes::drop_largest() {
+  std::vector<std::pair<std::int64_t, Side*>> boxed;
+  for (auto& [peer, sides] : in_)
+    for (std::size_t m = 0; m < sides.size(); ++m) {
+      const std::int64_t size = bytes(peer, m);
+      if (sides[m].mode == Mode::mailbox) boxed.emplace_back(slots(peer, size) * slot_bytes(size), &sides[m]);
+    }
+  std::ranges::stable_sort(boxed, {}, &std::pair<std::int64_t, Side*>::first);
+  std::int64_t total = 0;
+  for (const auto& [size, side] : boxed) {
+    total += size;
+    if (total > options_.all_mailboxes_bytes) side->mode = Mode::message;
+  }
+}
+
+std::int64_t Mailboxes::lay_out(std::int64_t window_bytes) {
+  std::map<std::int64_t, std::int64_t> distance;  // of two slots, by the number of slots
+  for (auto& [peer, sides] : in_)
+    for (std::size_t m = 0; m < sides.size(); ++m) {
+      Side& side = sides[m];
+      if (side.mode == Mode::push || side.mode == Mode::pull || side.mode == Mode::borrow) {
+        side.flag = window_bytes;
+        window_bytes += cache_line;
+      } else if (side.mode == Mode::mailbox) {
+        const std::int64_t size = bytes(peer, m);
+        side.slots = slots(peer, size);
+        side.slot = distance[side.slots];
+        side.flag = side.slot + size;
+        distance[side.slots] += slot_bytes(size);
+      }
+    }
+  std::map<std::int64_t, std::int64_t> begin;  // of the first slots
+  for (const auto& [n, bytes] : distance) {
+    begin[n] = window_bytes;
+    window_bytes += n * bytes;
+  }
+  for (auto& [peer, sides] : in_)
+    for (Side& side : sides) {
+      if (side.mode != Mode::mailbox) continue;
+      side.slot += begin.at(side.slots);
+      side.flag += begin.at(side.slots);
+      side.alternate = distance.at(side.slots);
+    }
+  return window_bytes;
+}
+
+void cross_over(Sides& out, Sides& in) {
+  for (auto& [peer, sides] : out) {
+    const auto back = in.find(peer);
+    if (back == in.end()) continue;
+    for (std::size_t m = 0; m < std::min(sides.size(), back->second.size()); ++m) {
+      Side& to = sides[m];
+      Side& from = back->second[m];
+      if (to.mode != Mode::mailbox || from.mode != Mode::mailbox) continue;
+      to.crosses = from.crosses = true;
+      to.alternate = from.slot - to.slot;
+      from.alternate = to.slot - from.slot;
+    }
+  }
+}
+
+}  // namespace laneway::local

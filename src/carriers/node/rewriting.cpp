@@ -1,0 +1,226 @@
+#include "carriers/node/rewriting.hpp"
+
+#include <algorithm>
+
+#include "core/disjoint.hpp"
+#include "plan/builder.hpp"
+#include "plan/bundles.hpp"
+
+namespace laneway::local {
+
+namespace {
+
+/// The bytes at `positions` of the sequence that `list` names.
+RangeList at_positions(const RangeList& list, const RangeList& positions) {
+  if (positions == RangeList{{0, list.bytes()}}) return list;
+  const Slicer slicer(list);
+  RangeList bytes;
+  positions.for_each([&](Range wanted) { bytes.append(slicer.slice(wanted.offset, wanted.bytes)); });
+  return bytes;
+}
+
+/// Whether they have a byte in common: fast where `few` has few ranges.
+bool meet(const RangeSet& few, const RangeSet& many) {
+  return std::ranges::any_of(few.ranges(), [&](const Range& range) {
+    const auto next = std::ranges::upper_bound(many.ranges(), range.offset, {}, &Range::end);
+    return next != many.ranges().end() && next->offset < range.end();
+  });
+}
+
+/// How many exchanges before this one must be complete, by the distance of the two places of staging memory.
+std::int64_t lag(std::int64_t alternate) {
+  return alternate > 0 ? 2 : 1;
+}
+
+bool is_scattered(const Step& step) {
+  return (step.kind == StepKind::send || step.kind == StepKind::receive) && step.span.is_scattered();
+}
+
+/// What a step writes of the staging memory by itself, packing apart.
+RangeList staged_by(const Step& step) {
+  RangeList written;
+  if (step.kind == StepKind::receive)
+    step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+      if (buffer == Buffer::staging) written.append(ranges);
+    });
+  if (step.kind == StepKind::copy && step.to == Buffer::staging) written.append(written_by(step.runs));
+  return written;
+}
+
+}  // namespace
+
+MemoryUse::MemoryUse(const Sides& out, const Sides& in) {
+  for (const auto& [peer, sides] : in)
+    for (const Side& side : sides) {
+      if (side.mode == Mode::message) continue;
+      taken_from.insert(peer);
+      pushed_here = pushed_here || side.mode == Mode::push;
+    }
+  std::vector<Range> hulls;
+  for (const auto& [peer, sides] : out) {
+    std::vector<Range> ranges;
+    for (const Side& side : sides) {
+      if (side.mode == Mode::borrow) {
+        taken_from.insert(peer);  // its reply
+        hulls.push_back(hull(side.place));
+      }
+      if (side.mode == Mode::push) pushed_to[peer] = side.alternate;
+      if (side.mode == Mode::mailbox) {
+        std::int64_t& slots = mailed_to.try_emplace(peer, side.slots).first->second;
+        slots = std::min(slots, side.slots);
+      }
+      if (side.mode == Mode::pull) side.place.for_each([&](Range range) { ranges.push_back(range); });
+    }
+    if (!ranges.empty()) pulled.emplace(peer, RangeSet(std::move(ranges)));
+  }
+  if (const RangeSet all(std::move(hulls)); !all.empty())
+    lent = {all.ranges().front().offset, all.ranges().back().end() - all.ranges().front().offset};
+}
+
+Rewriting::Rewriting(Plan& plan, const Sides& out, const Sides& in, const MemoryUse& use, bool shares_staging,
+                     std::int64_t alternate)
+    : plan_(plan), use_(use), shares_(shares_staging), alternate_(alternate), side_of_(plan.steps.size(), nullptr) {
+  for (const Sides* all : {&out, &in})
+    for (const auto& [peer, sides] : *all)
+      for (const Side& side : sides)
+        if (side.mode != Mode::message) side_of_[static_cast<std::size_t>(side.step)] = &side;
+}
+
+void Rewriting::run(const Region& node) {
+  steps_.reserve(plan_.steps.size());
+  add_first_gates(node);
+  std::vector<int> here(plan_.steps.size());  // by step of the plan before
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    Step step = std::move(plan_.steps[s]);
+    for (int& before : step.after) before = here[static_cast<std::size_t>(before)];
+    const Side* const side = side_of_[s];
+    if (side == nullptr) {
+      const std::vector<int> gates = gates_before(step);
+      step.after.insert(step.after.end(), gates.begin(), gates.end());
+    } else if (step.kind == StepKind::send) {
+      put(step, *side);
+    } else {
+      take(step, *side);
+    }
+    here[s] = add(std::move(step));
+    if (side && side->mode == Mode::borrow) reply(*side);
+  }
+  for (const auto& [peer, slots] : use_.mailed_to)
+    if (!use_.taken_from.contains(peer)) add_gate(peer, started_word, slots - 2);
+  plan_.steps = std::move(steps_);
+}
+
+int Rewriting::add(Step step) {
+  std::sort(step.after.begin(), step.after.end());
+  step.after.erase(std::unique(step.after.begin(), step.after.end()), step.after.end());
+  steps_.push_back(std::move(step));
+  return static_cast<int>(steps_.size()) - 1;
+}
+
+int Rewriting::add_gate(Rank peer, std::int64_t word, std::int64_t lag) {
+  Step gate;
+  gate.kind = StepKind::gate;
+  gate.peer = peer;
+  gate.flag = word;
+  gate.lag = lag;
+  return add(std::move(gate));
+}
+
+void Rewriting::add_first_gates(const Region& node) {
+  for (Rank peer : node.members) {
+    const auto pushed = use_.pushed_to.find(peer);
+    const bool pushes = pushed != use_.pushed_to.end();
+    if (pushes)
+      may_push_[peer] = shares_ ? add_gate(peer, ready_word, 0) : add_gate(peer, completed_word, lag(pushed->second));
+    if (shares_ || !use_.pulled.contains(peer)) continue;
+    has_pulled_[peer] = pushes && lag(pushed->second) == lag(alternate_)
+                            ? may_push_.at(peer)
+                            : add_gate(peer, completed_word, lag(alternate_));
+  }
+  if (shares_ && fills_staging()) own_ready_ = add_gate(plan_.rank, ready_word, 0);
+}
+
+bool Rewriting::fills_staging() const {
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Step& step = plan_.steps[s];
+    const Side* const side = side_of_[s];
+    const bool fills = side ? step.kind == StepKind::receive && side->buffer == Buffer::staging &&
+                                  (side->mode == Mode::push || side->mode == Mode::borrow)
+                            : is_scattered(step) || !staged_by(step).empty();
+    if (fills) return true;
+  }
+  return false;
+}
+
+/// Of a step that stays as it is: until nobody reads any more what it, or the packing of its message, writes.
+std::vector<int> Rewriting::gates_before(const Step& step) {
+  std::vector<int> gates;
+  const RangeList written = staged_by(step);
+  if (shares_) {
+    if (is_scattered(step) || !written.empty()) gates.push_back(own_ready_);
+  } else if (!written.empty()) {
+    const RangeSet bytes(written);
+    for (const auto& [reader, taken] : use_.pulled)
+      if (meet(bytes, taken)) gates.push_back(has_pulled_.at(reader));
+  }
+  if (step.kind == StepKind::receive) {  // those of one channel must begin in plan order
+    std::set<int>& earlier = gates_of_[{step.peer, step.channel}];
+    earlier.insert(gates.begin(), gates.end());
+    gates.assign(earlier.begin(), earlier.end());
+  }
+  return gates;
+}
+
+void Rewriting::put(Step& step, const Side& side) const {
+  step.kind = StepKind::put;
+  step.span = {Buffer::window, side.slot, side.bytes};
+  step.flag = side.flag;
+  step.alternate = side.alternate;
+  step.slots = side.slots;
+  step.crosses = side.crosses;
+  step.from = side.buffer;
+  step.to = side.mode == Mode::push ? Buffer::staging : Buffer::window;
+  if (side.mode == Mode::push) {
+    step.runs = copy_runs(at_positions(side.place, side.peer_stream), side.peer_place);
+    if (step.runs.empty()) step.from = Buffer::window;  // or it would lend
+    step.after.push_back(may_push_.at(step.peer));
+  } else if (side.mode == Mode::mailbox) {
+    step.runs = copy_runs(side.place, {{side.slot, side.bytes}});
+  }
+}
+
+void Rewriting::take(Step& step, const Side& side) const {
+  step.kind = StepKind::take;
+  step.span = {Buffer::window, side.slot, side.bytes};
+  step.flag = side.flag;
+  step.alternate = side.alternate;
+  step.slots = side.slots;
+  step.crosses = side.crosses;
+  step.from = side.mode == Mode::pull ? Buffer::staging : side.mode == Mode::borrow ? Buffer::send : Buffer::window;
+  step.to = side.buffer;
+  if (shares_ && side.buffer == Buffer::staging) step.after.push_back(own_ready_);
+  if (side.mode == Mode::pull || side.mode == Mode::borrow) {
+    step.runs = copy_runs(at_positions(side.peer_place, side.stream), side.place);
+  } else if (side.mode == Mode::mailbox) {
+    RangeList from;
+    from.append(side.stream, side.slot);
+    step.runs = copy_runs(from, side.place);
+  }
+}
+
+/// Says, or waits until the peer says, that what was lent has been taken by the last step.
+void Rewriting::reply(const Side& side) {
+  const Step& last = steps_.back();
+  Step reply;
+  reply.kind = last.kind == StepKind::put ? StepKind::take : StepKind::put;
+  reply.stage = last.stage;
+  reply.peer = last.peer;
+  reply.channel = last.channel;
+  reply.span = {Buffer::window, side.reply, 0};
+  reply.from = reply.to = Buffer::window;
+  reply.flag = side.reply;
+  reply.after = {static_cast<int>(steps_.size()) - 1};
+  add(std::move(reply));
+}
+
+}  // namespace laneway::local

@@ -1,0 +1,76 @@
+#include "carriers/node/side.hpp"
+
+#include <algorithm>
+
+namespace laneway::local {
+
+bool is_in_one_buffer(const End& end) {
+  return !end.is_scattered() || std::ranges::all_of(end.parts(), [&](const Segment& part) {
+    return part.buffer == end.parts().front().buffer;
+  });
+}
+
+Side side_of(const Step& step, int index) {
+  Side side;
+  side.step = index;
+  side.channel = step.channel;
+  side.bytes = step.span.bytes;
+  side.buffer = step.span.buffer;
+  if (step.span.is_scattered())
+    side.stream = step.span.stream();
+  else
+    side.stream = {{0, side.bytes}};
+  step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+    side.buffer = buffer;
+    side.place.append(ranges);
+  });
+  return side;
+}
+
+void Offer::put(Writer& letter) const {
+  letter.put(channel);
+  letter.put(bytes);
+  letter.put(can_be_pulled);
+  letter.put(lent);
+  letter.put(reply);
+  if (can_be_pulled || lent != 0) letter.put(place);
+  if (can_be_pulled) letter.put(alternate);
+}
+
+Offer Offer::get(Reader& letter) {
+  Offer offer;
+  offer.channel = letter.get<int>();
+  offer.bytes = letter.get<std::int64_t>();
+  offer.can_be_pulled = letter.get<bool>();
+  offer.lent = letter.get<std::uint64_t>();
+  offer.reply = letter.get<std::int64_t>();
+  if (offer.can_be_pulled || offer.lent != 0) offer.place = letter.get_ranges();
+  if (offer.can_be_pulled) offer.alternate = letter.get<std::int64_t>();
+  return offer;
+}
+
+void Answer::put(Writer& letter) const {
+  letter.put(mode);
+  letter.put(flag);
+  letter.put(slot);
+  if (mode == Mode::mailbox || mode == Mode::push) letter.put(alternate);
+  if (mode == Mode::mailbox) letter.put(slots);
+  if (mode != Mode::push) return;
+  letter.put(stream);
+  letter.put(place);
+}
+
+Answer Answer::get(Reader& letter) {
+  Answer answer;
+  answer.mode = letter.get<Mode>();
+  answer.flag = letter.get<std::int64_t>();
+  answer.slot = letter.get<std::int64_t>();
+  if (answer.mode == Mode::mailbox || answer.mode == Mode::push) answer.alternate = letter.get<std::int64_t>();
+  if (answer.mode == Mode::mailbox) answer.slots = letter.get<std::int64_t>();
+  if (answer.mode != Mode::push) return answer;
+  answer.stream = letter.get_ranges();
+  answer.place = letter.get_ranges();
+  return answer;
+}
+
+}  // namespace laneway::local

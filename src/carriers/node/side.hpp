@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/ranges.hpp"
+#include "core/types.hpp"
+#include "core/wire.hpp"
+#include "plan/plan.hpp"
+
+namespace laneway::local {
+
+/// How a message inside a node goes; see Localizer.
+enum class Mode : std::uint8_t { message, push, pull, mailbox, borrow };
+
+/// One side of a message inside the node, all of whose bytes are in one buffer.
+struct Side {
+  int step = 0;
+  int channel = 0;
+  std::int64_t bytes = 0;  ///< of the message
+  Buffer buffer = Buffer::send;
+  RangeList stream;  ///< positions in the message; all but for a receiver that drops some
+  RangeList place;   ///< and in the buffer
+  Mode mode = Mode::message;
+  std::int64_t flag = 0;
+  std::int64_t slot = 0;
+  std::int64_t alternate = 0;
+  std::int64_t slots = 2;
+  bool crosses = false;
+  std::int64_t reply = 0;  ///< of what is lent: the word of the sender that says that it has been taken
+  RangeList peer_stream;   ///< of a push, the receiver's side; of a pull or borrow, the sender's
+  RangeList peer_place;
+};
+
+/// Of the messages to, or from, each peer: ascending (channel, place in the plan), which is the same on both sides.
+using Sides = std::map<Rank, std::vector<Side>>;
+
+/// Whether all bytes of a message are, or go, in one buffer.
+[[nodiscard]] bool is_in_one_buffer(const End& end);
+/// The side that a send or receive is, which must be in one buffer.
+[[nodiscard]] Side side_of(const Step& step, int index);
+
+/// What the sender says about a message.
+struct Offer {
+  int channel = 0;
+  std::int64_t bytes = 0;
+  bool can_be_pulled = false;
+  std::uint64_t lent = 0;  ///< the kind of devices that it is on; 0: it is not lent
+  std::int64_t reply = 0;
+  RangeList place;             ///< in what can be taken out of the sender's memory
+  std::int64_t alternate = 0;  ///< of its staging memory
+
+  void put(Writer& letter) const;
+  static Offer get(Reader& letter);
+};
+
+/// What the receiver answers.
+struct Answer {
+  Mode mode = Mode::message;
+  std::int64_t flag = 0;
+  std::int64_t slot = 0;
+  std::int64_t alternate = 0;  ///< of mailboxes, or of its staging memory
+  std::int64_t slots = 2;
+  RangeList stream;  ///< of what is pushed: where it goes
+  RangeList place;
+
+  void put(Writer& letter) const;
+  static Answer get(Reader& letter);
+};
+
+}  // namespace laneway::local
