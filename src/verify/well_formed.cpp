@@ -120,7 +120,7 @@ class Check {
       }
       buffers(kind == StepKind::send ? part.buffer : Buffer::send,
               kind == StepKind::receive ? part.buffer : Buffer::receive);
-      inside(part.buffer, all.offset, all.end());
+      inside(plan_.rank, part.buffer, all.offset, all.end());
     }
     const Range taken = hull(end.stream());
     if (bytes != end.stream().bytes() || taken.offset < 0 || taken.end() > end.bytes)
