@@ -23,4 +23,22 @@ Dependents::Dependents(const Program& program) {
   });
 }
 
+std::vector<int> count_awaited(const Program& program, const Nodes& nodes) {
+  std::vector<int> missing(nodes.size(), 0);
+  for (int e = 1; e <= nodes.exchanges(); ++e)
+    for (int point = 0; point < program.steps(); ++point) {
+      const std::size_t before = program.step(point).after.size();
+      int& count = missing[static_cast<std::size_t>(nodes.node(point, e))];
+      count = before == 0 ? 1 : static_cast<int>(before);
+      for (const Await& await : program.awaits(point)) count += e > await.lag ? 1 : 0;
+    }
+  for (int e = 1; e <= nodes.exchanges(); ++e)
+    for (Rank r = 0; r < program.ranks(); ++r) {
+      missing[static_cast<std::size_t>(nodes.node(program.started(r), e))] = 1;
+      missing[static_cast<std::size_t>(nodes.node(program.completed(r), e))] =
+          static_cast<int>(program.plan(r).steps.size()) + 1;
+    }
+  return missing;
+}
+
 }  // namespace laneway::verification

@@ -47,6 +47,9 @@ class Dependents {
   std::vector<Next> next_;
 };
 
+/// By node: how many others it waits for, those that never are among them.
+[[nodiscard]] std::vector<int> count_awaited(const Program& program, const Nodes& nodes);
+
 /// Of `exchanges` exchanges: where each node ends up, and in which order they have begun.
 struct Run {
   std::vector<State> state;
@@ -61,21 +64,7 @@ template <class Visitor>
 Run run(const Program& program, int exchanges, Visitor&& visitor) {
   const Nodes nodes(program, exchanges);
   const Dependents dependents(program);
-  std::vector<int> missing(nodes.size(), 0);
-  for (int e = 1; e <= exchanges; ++e)
-    for (int point = 0; point < program.steps(); ++point) {
-      const std::size_t before = program.step(point).after.size();
-      int& count = missing[static_cast<std::size_t>(nodes.node(point, e))];
-      count = before == 0 ? 1 : static_cast<int>(before);
-      for (const Await& await : program.awaits(point)) count += e > await.lag ? 1 : 0;
-    }
-  for (int e = 1; e <= exchanges; ++e)
-    for (Rank r = 0; r < program.ranks(); ++r) {
-      missing[static_cast<std::size_t>(nodes.node(program.started(r), e))] = 1;
-      missing[static_cast<std::size_t>(nodes.node(program.completed(r), e))] =
-          static_cast<int>(program.plan(r).steps.size()) + 1;
-    }
-
+  std::vector<int> missing = count_awaited(program, nodes);
   Run result{std::vector<State>(nodes.size(), State::waiting), {}};
   std::vector<int>& ready = result.order;
   ready.reserve(nodes.size());
