@@ -255,11 +255,12 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
     known[static_cast<std::size_t>(r)] = false;
     complain(report, mismatch.problems.front());
   }
+  Report contents;  // named behind what does not complete, which is why
   const auto check = [&](Rank rank, int exchange, const std::vector<Origin>& received) {
     const auto r = static_cast<std::size_t>(rank);
     if (!known[r]) return;
     for (Origin& origin : expected[r]) origin.exchange = exchange;
-    compare(rank, received, expected[r], report);
+    compare(rank, received, expected[r], contents);
   };
   const int exchanges = program.shares_memory() ? program.period() + 1 : 1;
   const Nodes nodes(program, exchanges);
@@ -270,6 +271,7 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
     for (int s = 0; s < program.steps(); ++s)
       if (state[static_cast<std::size_t>(nodes.node(s, e))] != State::done)
         complain(report, program.describe(s) + " never completes");
+  for (const std::string& problem : contents.problems) complain(report, problem);
   return report;
 }
 
