@@ -99,7 +99,6 @@ def test_the_page_of_hints_is_the_table_of_the_library() -> None:
     rows = re.findall(r"^\| `(lnw_\w+)` \| (\S+) \| (\S+) \|", page, re.MULTILINE)
     shown = {key: (variable.strip("`"), default.strip("`")) for key, variable, default in rows}
     of_library = {row["key"]: (row["environment"] or "none", row["default"] or "empty") for row in _hints()["hints"]}
-    of_library["lnw_stream"] = ("none", "none")
     assert shown == of_library
     assert [row[0] for row in rows] == list(dict.fromkeys(row[0] for row in rows))
     for row in _hints()["variables"]:
