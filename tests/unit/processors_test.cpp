@@ -14,16 +14,16 @@ namespace {
 namespace fs = std::filesystem;
 
 /// /proc and mounted control groups of a machine that is not this one.
-class Machine {
+class Host {
  public:
-  Machine() {
+  Host() {
     std::string name = (fs::temp_directory_path() / "laneway-XXXXXX").string();
     EXPECT_NE(mkdtemp(name.data()), nullptr);
     root_ = name;
   }
-  ~Machine() { fs::remove_all(root_); }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
+  ~Host() { fs::remove_all(root_); }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
 
   void write(const std::string& path, const std::string& text) const {
     fs::create_directories((root_ + path).substr(0, (root_ + path).rfind('/')));
@@ -40,13 +40,13 @@ constexpr const char* unified_mount =
     "30 22 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
 TEST(Processors, WithoutControlGroupsThereIsNoQuota) {
-  const Machine machine;
+  const Host machine;
   EXPECT_TRUE(std::isinf(machine.quota().processors));
   EXPECT_EQ(machine.quota().group, 0U);
 }
 
 TEST(Processors, TheLeastQuotaAlongThePathCounts) {
-  const Machine machine;
+  const Host machine;
   machine.write("/proc/self/mountinfo", unified_mount);
   machine.write("/proc/self/cgroup", "0::/system.slice/job/step\n");
   machine.write("/sys/fs/cgroup/system.slice/cpu.max", "max 100000\n");
@@ -65,7 +65,7 @@ TEST(Processors, TheLeastQuotaAlongThePathCounts) {
 }
 
 TEST(Processors, VersionOneHasFilesOfItsOwn) {
-  const Machine machine;
+  const Host machine;
   machine.write("/proc/self/mountinfo",
                 "31 22 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
                 "33 22 0:29 / /sys/fs/cgroup/cpu\\040and rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -82,7 +82,7 @@ TEST(Processors, VersionOneHasFilesOfItsOwn) {
 /// The mount shows a container's own group and what is inside it only, with or without a namespace.
 TEST(Processors, ContainersSeeTheirOwnGroup) {
   for (const char* path : {"/docker/abc", "/", "/../../docker/abc"}) {
-    const Machine machine;
+    const Host machine;
     machine.write("/proc/self/mountinfo", "33 22 0:29 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
     machine.write("/proc/self/cgroup", "0::" + std::string(path) + "\n");
     machine.write("/sys/fs/cgroup/cpu.max", "200000 100000\n");
@@ -93,7 +93,7 @@ TEST(Processors, ContainersSeeTheirOwnGroup) {
 
 TEST(Processors, DamagedFilesAreNoQuota) {
   for (const char* text : {"", "max", "-5 100000", "100000", "100000 0", "x y"}) {
-    const Machine machine;
+    const Host machine;
     machine.write("/proc/self/mountinfo", std::string("\n - \nx\n") + unified_mount);
     machine.write("/proc/self/cgroup", "\n:\n0::/a\n");
     machine.write("/sys/fs/cgroup/a/cpu.max", text);

@@ -22,7 +22,7 @@ namespace {
 thread_local std::int64_t allocations = 0;
 thread_local std::int64_t allocated_bytes = 0;
 
-bool count_allocation(std::size_t bytes) {
+[[maybe_unused]] bool count_allocation(std::size_t bytes) {
   ++allocations;
   allocated_bytes += static_cast<std::int64_t>(bytes);
   return true;
