@@ -18,7 +18,7 @@ namespace {
 
 Bytes bytes_of(const std::string& text) {
   Bytes bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
+  if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
   return bytes;
 }
 
