@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cases.hpp"
+#include "mutants.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "verify/verify.hpp"
@@ -21,30 +21,15 @@
 namespace laneway {
 namespace {
 
-using Plans = std::vector<Plan>;
-
-enum class Catches { well_formed, matching, race_free, deadlock_free, delivers, nothing };
-
-struct At {
-  std::size_t rank = 0;
-  int step = 0;
-};
+using cases::At;
+using cases::Catches;
+using cases::Plans;
 
 Step& step_at(Plans& plans, At at) {
   return plans[at.rank].steps[static_cast<std::size_t>(at.step)];
 }
 const Step& step_at(const Plans& plans, At at) {
   return plans[at.rank].steps[static_cast<std::size_t>(at.step)];
-}
-
-template <class Condition>
-std::optional<At> find(cases::Random& random, const Plans& plans, Condition&& condition) {
-  std::vector<At> found;
-  for (std::size_t r = 0; r < plans.size(); ++r)
-    for (int s = 0; s < static_cast<int>(plans[r].steps.size()); ++s)
-      if (condition(plans[r].steps[static_cast<std::size_t>(s)])) found.push_back({r, s});
-  if (found.empty()) return std::nullopt;
-  return random.pick(found);
 }
 
 bool is_copy(const Step& step) {
@@ -125,14 +110,14 @@ struct Mutator {
 };
 
 std::optional<Catches> drop_copy(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, is_copy);
+  const auto at = cases::find_step(random, plans, is_copy);
   if (!at) return std::nullopt;
   remove(plans[at->rank], at->step);
   return Catches::delivers;
 }
 
 std::optional<Catches> drop_message(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return !is_copy(step); });
+  const auto at = cases::find_step(random, plans, [](const Step& step) { return !is_copy(step); });
   if (!at) return std::nullopt;
   remove(plans[at->rank], at->step);
   return Catches::matching;
@@ -140,7 +125,7 @@ std::optional<Catches> drop_message(cases::Random& random, Plans& plans) {
 
 /// Two ranges of the send buffer change places. They begin at different bytes, so they are different data.
 std::optional<Catches> swap_ranges(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) {
+  const auto at = cases::find_step(random, plans, [](const Step& step) {
     return is_copy(step) && step.from == Buffer::send && step.runs.size() > 1 &&
            step.runs[0].bytes == step.runs[1].bytes && step.runs[0].from != step.runs[1].from;
   });
@@ -151,7 +136,7 @@ std::optional<Catches> swap_ranges(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> reverse_ranges(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) {
+  const auto at = cases::find_step(random, plans, [](const Step& step) {
     return is_copy(step) && step.from == Buffer::send && step.runs[0].count > 1 && step.runs[0].from_stride != 0;
   });
   if (!at) return std::nullopt;
@@ -163,7 +148,7 @@ std::optional<Catches> reverse_ranges(cases::Random& random, Plans& plans) {
 
 std::optional<Catches> swap_spans(cases::Random& random, Plans& plans) {
   auto movable = [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; };
-  const auto at = find(random, plans, movable);
+  const auto at = cases::find_step(random, plans, movable);
   if (!at) return std::nullopt;
   for (Step& other : plans[at->rank].steps) {
     Step& step = step_at(plans, *at);
@@ -191,7 +176,7 @@ bool loses_order(const Plan& plan) {
 /// Harmless if the two steps remain ordered by other dependencies, or if one needs nothing from the other and no two
 /// messages of a channel were in order because of them.
 std::optional<Catches> drop_dependency(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return !step.after.empty(); });
+  const auto at = cases::find_step(random, plans, [](const Step& step) { return !step.after.empty(); });
   if (!at) return std::nullopt;
   Plan& plan = plans[at->rank];
   Step& step = step_at(plans, *at);
@@ -204,7 +189,7 @@ std::optional<Catches> drop_dependency(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> duplicate_send(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, is_send);
+  const auto at = cases::find_step(random, plans, is_send);
   if (!at) return std::nullopt;
   append(plans[at->rank], step_at(plans, *at));
   return Catches::matching;
@@ -212,7 +197,7 @@ std::optional<Catches> duplicate_send(cases::Random& random, Plans& plans) {
 
 /// Both sides of a message once more, in order: the second receive writes the same memory.
 std::optional<Catches> duplicate_message(cases::Random& random, Plans& plans) {
-  const auto send = find(random, plans, is_send);
+  const auto send = cases::find_step(random, plans, is_send);
   if (!send) return std::nullopt;
   const At receive = partner(plans, *send);
   append(plans[receive.rank], step_at(plans, receive));
@@ -224,14 +209,14 @@ std::optional<Catches> duplicate_message(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> shorten_one_side(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return !is_copy(step); });
+  const auto at = cases::find_step(random, plans, [](const Step& step) { return !is_copy(step); });
   if (!at) return std::nullopt;
   --step_at(plans, *at).span.bytes;
   return Catches::matching;
 }
 
 std::optional<Catches> shorten_both_sides(cases::Random& random, Plans& plans) {
-  const auto send = find(random, plans, is_send);
+  const auto send = cases::find_step(random, plans, is_send);
   if (!send) return std::nullopt;
   --step_at(plans, partner(plans, *send)).span.bytes;
   --step_at(plans, *send).span.bytes;
@@ -239,15 +224,16 @@ std::optional<Catches> shorten_both_sides(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> shorten_copy(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return is_copy(step) && step.runs.back().bytes > 1; });
+  const auto at =
+      cases::find_step(random, plans, [](const Step& step) { return is_copy(step) && step.runs.back().bytes > 1; });
   if (!at) return std::nullopt;
   --step_at(plans, *at).runs.back().bytes;
   return Catches::delivers;
 }
 
 std::optional<Catches> shift_send(cases::Random& random, Plans& plans) {
-  const auto at =
-      find(random, plans, [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; });
+  const auto at = cases::find_step(random, plans,
+                                   [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; });
   if (!at) return std::nullopt;
   step_at(plans, *at).span.offset += random.chance(50) ? 1 : -1;
   return Catches::delivers;
@@ -255,7 +241,7 @@ std::optional<Catches> shift_send(cases::Random& random, Plans& plans) {
 
 /// The first (or last) byte of the message's place is then written by nobody.
 std::optional<Catches> shift_receive(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, is_receive);
+  const auto at = cases::find_step(random, plans, is_receive);
   if (!at) return std::nullopt;
   End& span = step_at(plans, *at).span;
   span.offset += random.chance(50) ? 1 : -1;
@@ -265,7 +251,8 @@ std::optional<Catches> shift_receive(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> shift_copy(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return is_copy(step) && step.from == Buffer::send; });
+  const auto at =
+      cases::find_step(random, plans, [](const Step& step) { return is_copy(step) && step.from == Buffer::send; });
   if (!at) return std::nullopt;
   ++step_at(plans, *at).runs.front().from;
   return Catches::delivers;
@@ -274,7 +261,7 @@ std::optional<Catches> shift_copy(cases::Random& random, Plans& plans) {
 /// Two messages to one peer, each alone on its channel, from different places of the send buffer.
 std::optional<Catches> swap_channels(cases::Random& random, Plans& plans) {
   auto movable = [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; };
-  const auto at = find(random, plans, movable);
+  const auto at = cases::find_step(random, plans, movable);
   if (!at) return std::nullopt;
   std::vector<Step>& steps = plans[at->rank].steps;
   auto alone = [&](const Step& step) {
@@ -294,8 +281,8 @@ std::optional<Catches> swap_channels(cases::Random& random, Plans& plans) {
 /// Two messages of one channel change places in the plan. They are different data or of different sizes.
 std::optional<Catches> reverse_messages(cases::Random& random, Plans& plans) {
   for (int attempt = 0; attempt < 20; ++attempt) {
-    const auto at =
-        find(random, plans, [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; });
+    const auto at = cases::find_step(
+        random, plans, [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; });
     if (!at) return std::nullopt;
     std::vector<Step>& steps = plans[at->rank].steps;
     Step& step = step_at(plans, *at);
@@ -311,8 +298,8 @@ std::optional<Catches> reverse_messages(cases::Random& random, Plans& plans) {
 
 /// A message that must wait for something, with a successor on its channel that need not.
 std::optional<Catches> overtake(cases::Random& random, Plans& plans) {
-  const auto at =
-      find(random, plans, [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; });
+  const auto at = cases::find_step(random, plans,
+                                   [](const Step& step) { return is_send(step) && step.span.buffer == Buffer::send; });
   if (!at) return std::nullopt;
   Step& step = step_at(plans, *at);
   for (int before = at->step - 1; before > 0; --before) {
@@ -326,7 +313,7 @@ std::optional<Catches> overtake(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> reverse_plan(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return !step.after.empty(); });
+  const auto at = cases::find_step(random, plans, [](const Step& step) { return !step.after.empty(); });
   if (!at) return std::nullopt;
   Plan& plan = plans[at->rank];
   std::reverse(plan.steps.begin(), plan.steps.end());
@@ -337,7 +324,7 @@ std::optional<Catches> reverse_plan(cases::Random& random, Plans& plans) {
 
 /// Each of two ranks sends to the other only after it has received from it.
 std::optional<Catches> wait_in_a_circle(cases::Random& random, Plans& plans) {
-  const auto forth = find(random, plans, is_send);
+  const auto forth = cases::find_step(random, plans, is_send);
   if (!forth) return std::nullopt;
   const At forth_end = partner(plans, *forth);
   for (int s = forth_end.step + 1; s < static_cast<int>(plans[forth_end.rank].steps.size()); ++s) {
@@ -361,7 +348,8 @@ std::optional<Catches> write_into_gap(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> write_twice(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step& step) { return is_copy(step) && step.to == Buffer::receive; });
+  const auto at =
+      cases::find_step(random, plans, [](const Step& step) { return is_copy(step) && step.to == Buffer::receive; });
   if (!at) return std::nullopt;
   append(plans[at->rank], step_at(plans, *at));
   return Catches::race_free;
@@ -369,8 +357,8 @@ std::optional<Catches> write_twice(cases::Random& random, Plans& plans) {
 
 /// In order, so there is no race; but not the byte that the pattern asks for.
 std::optional<Catches> overwrite(cases::Random& random, Plans& plans) {
-  const auto at =
-      find(random, plans, [](const Step& step) { return is_receive(step) && step.span.buffer == Buffer::receive; });
+  const auto at = cases::find_step(
+      random, plans, [](const Step& step) { return is_receive(step) && step.span.buffer == Buffer::receive; });
   if (!at) return std::nullopt;
   Step step;
   step.runs = {{1000000, step_at(plans, *at).span.offset, 1, 0, 0, 1}};
@@ -380,7 +368,7 @@ std::optional<Catches> overwrite(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> send_undefined(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, is_send);
+  const auto at = cases::find_step(random, plans, is_send);
   if (!at) return std::nullopt;
   End& span = step_at(plans, *at).span;
   span = {Buffer::staging, plans[at->rank].staging_bytes, span.bytes};
@@ -389,7 +377,7 @@ std::optional<Catches> send_undefined(cases::Random& random, Plans& plans) {
 }
 
 std::optional<Catches> malform(cases::Random& random, Plans& plans) {
-  const auto at = find(random, plans, [](const Step&) { return true; });
+  const auto at = cases::find_step(random, plans, [](const Step&) { return true; });
   if (!at) return std::nullopt;
   Plan& plan = plans[at->rank];
   Step& step = step_at(plans, *at);
@@ -463,24 +451,6 @@ const std::vector<Mutator> mutators = {
     {"malform", malform},
 };
 
-bool caught(Catches by, const Plans& plans, const Pattern& pattern) {
-  switch (by) {
-    case Catches::well_formed:
-      return !well_formed(plans).ok;
-    case Catches::matching:
-      return !matching(plans).ok;
-    case Catches::race_free:
-      return !race_free(plans).ok;
-    case Catches::deadlock_free:
-      return !deadlock_free(plans).ok;
-    case Catches::delivers:
-      return !delivers(plans, pattern).ok;
-    case Catches::nothing:
-      break;
-  }
-  return verify(plans, pattern).ok;
-}
-
 /// Bytes that a lane takes along, though only those need them for whom it does not carry them, may be any.
 bool spoils_nothing(std::uint64_t seed, const Plans& plans, const Pattern& pattern) {
   if (!well_formed(plans).ok || !matching(plans).ok || !deadlock_free(plans).ok) return false;
@@ -535,7 +505,7 @@ TEST(Mutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
         Plans mutant = plans;
         const auto by = mutators[m].apply(random, mutant);
         if (!by) continue;
-        const bool good = caught(*by, mutant, c.pattern);
+        const bool good = cases::caught(*by, mutant, c.pattern);
         if (!good && *by == Catches::delivers && spoils_nothing(seed, mutant, c.pattern)) {
           ++counts[m].harmless;
           continue;

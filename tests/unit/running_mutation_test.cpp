@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mutants.hpp"
 #include "verify/verify.hpp"
 #include "virtual_node.hpp"
 
@@ -18,15 +19,10 @@
 namespace laneway {
 namespace {
 
-using Plans = std::vector<Plan>;
+using cases::At;
+using cases::Catches;
 using cases::NodeUse;
-
-enum class Catches { well_formed, matching, race_free, deadlock_free, reuses_safely, delivers };
-
-struct At {
-  std::size_t rank = 0;
-  int step = 0;
-};
+using cases::Plans;
 
 /// A place where a mutator finds something to break, in the plans that it breaks.
 class Mutant {
@@ -40,12 +36,7 @@ class Mutant {
 
   template <class Condition>
   std::optional<At> find(Condition&& condition) {
-    std::vector<At> found;
-    for (std::size_t r = 0; r < plans_.size(); ++r)
-      for (int s = 0; s < static_cast<int>(plans_[r].steps.size()); ++s)
-        if (condition(plans_[r].steps[static_cast<std::size_t>(s)], At{r, s})) found.push_back({r, s});
-    if (found.empty()) return std::nullopt;
-    return random_.pick(found);
+    return cases::find_step(random_, plans_, condition);
   }
 
   /// The take that waits for what a put raises.
@@ -267,6 +258,14 @@ Apply shift(Condition condition, std::int64_t CopyRun::*side) {
 const auto any_put = [](const Step& step) { return is_put(step); };
 const auto any_take = [](const Step& step) { return is_take(step); };
 
+void use_another_peer(Mutant& m, At at) {
+  Step& step = m.step(at);
+  const auto ranks = static_cast<Rank>(m.plans().size());
+  do {
+    step.peer = (step.peer + 1) % ranks;
+  } while (step.peer == static_cast<Rank>(at.rank));
+}
+
 std::vector<Mutator> words() {
   return {
       {"a raise dropped", Catches::matching, change(any_put, drop)},
@@ -278,22 +277,10 @@ std::vector<Mutator> words() {
        change(any_take, [](Mutant& m, At at) { m.step(at).flag -= 8; })},
       {"a raise at another rank", Catches::matching,
        change_at([](Mutant& m, const Step& step, At) { return is_put(step) && m.plans().size() > 2; },
-                 [](Mutant& m, At at) {
-                   Step& step = m.step(at);
-                   const auto ranks = static_cast<Rank>(m.plans().size());
-                   do {
-                     step.peer = (step.peer + 1) % ranks;
-                   } while (step.peer == static_cast<Rank>(at.rank));
-                 })},
+                 use_another_peer)},
       {"a take from another rank", Catches::matching,
        change_at([](Mutant& m, const Step& step, At) { return is_take(step) && m.plans().size() > 2; },
-                 [](Mutant& m, At at) {
-                   Step& step = m.step(at);
-                   const auto ranks = static_cast<Rank>(m.plans().size());
-                   do {
-                     step.peer = (step.peer + 1) % ranks;
-                   } while (step.peer == static_cast<Rank>(at.rank));
-                 })},
+                 use_another_peer)},
       {"crossing at the sender only", Catches::matching,
        change([](const Step& step) { return is_take(step) && step.crosses; },
               [](Mutant& m, At at) { m.step(at).crosses = false; })},
@@ -420,24 +407,6 @@ std::vector<Mutator> bytes() {
   };
 }
 
-bool is_caught(Catches by, const Plans& plans, const Pattern& pattern) {
-  switch (by) {
-    case Catches::well_formed:
-      return !well_formed(plans).ok;
-    case Catches::matching:
-      return !matching(plans).ok;
-    case Catches::race_free:
-      return !race_free(plans).ok;
-    case Catches::deadlock_free:
-      return !deadlock_free(plans).ok;
-    case Catches::reuses_safely:
-      return !reuses_safely(plans).ok;
-    case Catches::delivers:
-      return !delivers(plans, pattern).ok;
-  }
-  return false;
-}
-
 /// Proven, and, where a test can run them, right with ranks at their own pace.
 std::string why_not_harmless(std::uint64_t seed, NodeUse use, cases::Localized mutant, const Pattern& pattern) {
   if (const Report report = verify(mutant.plans, pattern); !report.ok) return to_string(report);
@@ -471,7 +440,7 @@ TEST(RunningMutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
         if (counts[m].caught >= enough) continue;
         Mutant mutant(random, localized.plans);
         if (!mutators[m].apply(mutant)) continue;
-        if (is_caught(mutators[m].by, mutant.plans(), c.pattern)) {
+        if (cases::caught(mutators[m].by, mutant.plans(), c.pattern)) {
           ++counts[m].caught;
           ASSERT_FALSE(verify(mutant.plans(), c.pattern).ok) << mutators[m].name;
           continue;

@@ -47,6 +47,16 @@ RangeList staged_by(const Step& step) {
   return written;
 }
 
+/// Makes a message a put or take, whose bytes and word are in the window.
+void use_slot(Step& step, StepKind kind, const Side& side) {
+  step.kind = kind;
+  step.span = {Buffer::window, side.slot, side.bytes};
+  step.flag = side.flag;
+  step.alternate = side.alternate;
+  step.slots = side.slots;
+  step.crosses = side.crosses;
+}
+
 }  // namespace
 
 MemoryUse::MemoryUse(const Sides& out, const Sides& in) {
@@ -172,12 +182,7 @@ std::vector<int> Rewriting::gates_before(const Step& step) {
 }
 
 void Rewriting::put(Step& step, const Side& side) const {
-  step.kind = StepKind::put;
-  step.span = {Buffer::window, side.slot, side.bytes};
-  step.flag = side.flag;
-  step.alternate = side.alternate;
-  step.slots = side.slots;
-  step.crosses = side.crosses;
+  use_slot(step, StepKind::put, side);
   step.from = side.buffer;
   step.to = side.mode == Mode::push ? Buffer::staging : Buffer::window;
   if (side.mode == Mode::push) {
@@ -190,12 +195,7 @@ void Rewriting::put(Step& step, const Side& side) const {
 }
 
 void Rewriting::take(Step& step, const Side& side) const {
-  step.kind = StepKind::take;
-  step.span = {Buffer::window, side.slot, side.bytes};
-  step.flag = side.flag;
-  step.alternate = side.alternate;
-  step.slots = side.slots;
-  step.crosses = side.crosses;
+  use_slot(step, StepKind::take, side);
   step.from = side.mode == Mode::pull ? Buffer::staging : side.mode == Mode::borrow ? Buffer::send : Buffer::window;
   step.to = side.buffer;
   if (shares_ && side.buffer == Buffer::staging) step.after.push_back(own_ready_);
