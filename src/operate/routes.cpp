@@ -42,8 +42,7 @@ std::optional<std::size_t> class_of(std::int64_t bytes) {
 
 bool Routes::wanted(const Hints& hints, const Region& region, Rank ranks) {
   const std::vector<const StrategyRow*> rows = hints.strategy.rows();
-  if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
-    return false;
+  if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->traits.relays; })) return false;
   return !hints.strategy.is_automatic() || choose_from(hints, region, ranks).is_automatic();
 }
 
@@ -109,7 +108,7 @@ void Routes::plan_class(Communicator& communicator, Uniform operation, std::size
   const Candidates candidates = owned.get();
   const SizeClass& smallest = classes_[operation].front();
   std::int64_t staging = 0;
-  if (index > 0 && candidates.size() == 1 && candidates.front()->scales()) {
+  if (index > 0 && candidates.size() == 1 && candidates.front()->traits().scales) {
     result.route = smallest.route;
     result.strategy = smallest.strategy;
     staging = result.route->plan(pattern, sizes.planned_bytes, hints_.lowering).staging_bytes;

@@ -279,14 +279,14 @@ Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates cand
       region_(region),
       candidates_(std::move(candidates)),
       strategy_(candidates_.front()),
-      relays_inside_(std::ranges::any_of(candidates_, &Strategy::relays_inside)),
+      relays_inside_(std::ranges::any_of(candidates_, [](const Strategy* s) { return s->traits().relays_inside; })),
       options_(options),
       inner_(inner),
       in_lanes_(candidates_.size()),
       out_lanes_(candidates_.size()) {
   LANEWAY_ASSERT(1, candidates_.size() == 1 || options_.costs != nullptr);
   LANEWAY_ASSERT(1, std::ranges::none_of(candidates_, [&](const Strategy* candidate) {
-                   return candidate->relays() && candidate->relays_inside() != relays_inside_;
+                   return candidate->relays() && candidate->traits().relays_inside != relays_inside_;
                  }));
   source_order_.resize(pattern_.out.size());
   std::iota(source_order_.begin(), source_order_.end(), std::size_t{0});
@@ -302,7 +302,7 @@ Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates cand
 
 LoweringOptions Planner::lowering() const {
   LoweringOptions options = options_.lowering;
-  options.spread = options.spread || strategy_->spreads();
+  options.spread = options.spread || strategy_->traits().spreads;
   return options;
 }
 
@@ -407,7 +407,7 @@ Round Planner::tell_sizes() {
   if (!relays()) return plan_inside();
   find_blocks();
   const bool views_are_all =
-      std::none_of(candidates_.begin(), candidates_.end(), [](const Strategy* s) { return s->goes_by_fabric(); });
+      std::ranges::none_of(candidates_, [](const Strategy* s) { return s->traits().needs == Traits::Needs::fabric; });
   return views_are_all && options_.ranks > 1 && options_.ranks <= few_ranks ? tell_first() : tell_blocks();
 }
 
@@ -595,7 +595,7 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
 Round Planner::go_on() {
   const bool merges = deduplicates();
   strategy_ = candidates_[selection_.chosen];
-  relays_inside_ = strategy_->relays_inside();
+  relays_inside_ = strategy_->traits().relays_inside;
   if (!strategy_->relays()) return plan_inside();
   if (merges != deduplicates()) {
     blocks_.clear();

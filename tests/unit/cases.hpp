@@ -69,10 +69,7 @@ class Random {
 /// sensible strategy; it shows that the setup serves any.
 class RandomCuts final : public Strategy {
  public:
-  explicit RandomCuts(std::uint64_t seed) : seed_(seed) {}
-
-  [[nodiscard]] bool scales() const override { return false; }
-  [[nodiscard]] bool relays_inside() const override { return seed_ % 3 == 0; }
+  explicit RandomCuts(std::uint64_t seed) : Strategy({.scales = false, .relays_inside = seed % 3 == 0}), seed_(seed) {}
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;

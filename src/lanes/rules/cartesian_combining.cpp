@@ -17,8 +17,6 @@ namespace {
 /// dimension the same inside.
 class CartesianCombining final : public Strategy {
  public:
-  [[nodiscard]] bool on_grid() const override { return true; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
     const std::vector<Rank>& members = view.region.members;

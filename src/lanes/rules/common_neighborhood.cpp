@@ -21,8 +21,6 @@ namespace {
 /// the sizes of the edges say where the part of each destination begins.
 class CommonNeighborhood final : public Strategy {
  public:
-  [[nodiscard]] bool deduplicates() const override { return false; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
     for (const Link& link : view.in) {

@@ -19,8 +19,6 @@ namespace {
 /// Senders in the same way, those of single sources first, then the largest lanes.
 class Grouped final : public Strategy {
  public:
-  [[nodiscard]] bool scales() const override { return false; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
     std::vector<BytesOf> needed;  // by lane

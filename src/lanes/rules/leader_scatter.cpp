@@ -45,9 +45,6 @@ class LeaderScatter final : public Strategy {
  public:
   explicit LeaderScatter(std::shared_ptr<const Fabric> fabric) : fabric_(std::move(fabric)) {}
 
-  [[nodiscard]] bool scales() const override { return false; }
-  [[nodiscard]] bool goes_by_fabric() const override { return true; }
-  [[nodiscard]] int levels() const override { return 2; }
   [[nodiscard]] const Strategy* inside() const override { return this; }
   [[nodiscard]] const Strategy* scatter() const override { return &redistribute_; }
 

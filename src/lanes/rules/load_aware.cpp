@@ -17,8 +17,6 @@ namespace {
 /// over the sending region lane by lane.
 class LoadAware final : public Strategy {
  public:
-  [[nodiscard]] bool scales() const override { return false; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::int64_t total = 0;
     for (const Link& link : view.in) total += link.bytes();

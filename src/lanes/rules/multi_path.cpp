@@ -165,11 +165,7 @@ class HubSearch {
 class MultiPath final : public Strategy {
  public:
   explicit MultiPath(const StrategySettings& settings)
-      : fabric_(settings.fabric), least_chunk_(settings.message_cap), between_(make_two_step(settings)) {}
-
-  [[nodiscard]] bool scales() const override { return fabric_ == nullptr; }
-  [[nodiscard]] bool relays_inside() const override { return fabric_ != nullptr; }
-  [[nodiscard]] bool goes_by_fabric() const override { return true; }
+      : fabric_(settings.fabric), least_chunk_(settings.message_cap), between_(make_strategy("two_step", settings)) {}
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     RegionView others = view;

@@ -20,8 +20,6 @@ class Split final : public Strategy {
  public:
   explicit Split(std::int64_t message_cap) : message_cap_(std::max<std::int64_t>(message_cap, 1)) {}
 
-  [[nodiscard]] bool scales() const override { return false; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     const std::int64_t cap = cap_for(view);
     std::vector<Lane> lanes;
