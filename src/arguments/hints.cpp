@@ -8,6 +8,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "core/expected_exchanges.hpp"
 #include "core/nearest.hpp"
 
 namespace laneway {
@@ -34,7 +35,7 @@ constexpr std::array<HintRow, 20> rows = {{
      "a name that `laneway machines` lists, or a file `PATH.toml` such as `laneway calibrate` writes; `calibrate`: "
      "measured quickly at first use; empty: for this kind of machine",
      "auto: what messages and copies cost"},
-    {"lnw_exchanges", "LANEWAY_EXCHANGES", "20", "a number",
+    {"lnw_exchanges", "LANEWAY_EXCHANGES", exchanges_of_requests, "a number",
      "auto: a strategy must make up for its longer setup within so many exchanges"},
     {"lnw_grid", "LANEWAY_GRID", "", "`4x4`, `8x4x2`, …: ranks of the communicator in row-major order",
      "cartesian_combining: the grid that the ranks form"},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "carriers/node/localizer.hpp"
+#include "core/expected_exchanges.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"
 #include "plan/memory_path.hpp"
@@ -76,7 +77,8 @@ struct Hints {
   LocalOptions local;
   Tuning tuning = Tuning::model;
   std::string parameters;  ///< empty: those for this kind of machine
-  double exchanges = 20;   ///< in which a strategy that is chosen makes up for its setup
+  double exchanges =
+      number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
   MemoryPath path = MemoryPath::automatic;
   std::optional<void*> stream;      ///< of this rank alone
   std::uint64_t files = 0;          ///< a hash of the files that `machine` and `parameters` name; 0: they name none

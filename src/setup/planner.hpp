@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/expected_exchanges.hpp"
 #include "core/types.hpp"
 #include "core/wire.hpp"
 #include "lanes/strategy.hpp"
@@ -53,7 +54,7 @@ struct PlanOptions {
   LoweringOptions lowering;
   const CostModel* costs = nullptr;  ///< needed where there is more than one strategy to choose from
   /// A strategy that relays is chosen if it makes up for its setup within so many exchanges.
-  double exchanges = 20;
+  double exchanges = number_of_exchanges(exchanges_of_requests);
   /// Whether what is done to learn the costs counts as setup. It is counted, not timed: plans depend on no clock.
   bool counts_setup = false;
   /// How many ranks there are, if they may let one of them choose for all; 0: each region chooses for itself.
