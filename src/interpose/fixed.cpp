@@ -64,9 +64,8 @@ class Kind {
 
   void make_plan(Communicator& adopted, const Operation& operation, const Sizes& sizes) {
     const Describe describe = [&](const Topology& topology) { return operation.describe(topology); };
-    const FixedOperation& made =
-        fixed_operation(adopted, describe, sizes.key, sizes.arguments, operation.buffers,
-                        trial_calls_ > 0 ? FixedOperation::Choice::to_try : FixedOperation::Choice::by_hints);
+    const FixedOperation& made = fixed_operation(adopted, describe, sizes.key, sizes.arguments, operation.buffers,
+                                                 trial_calls_ > 0 ? Use::trial : Use::calls);
     planned_ = true;
     if (made.is_direct())
       against_ = nothing_relayed;

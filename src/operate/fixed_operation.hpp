@@ -5,7 +5,7 @@
 #include <string>
 
 #include "arguments/operations.hpp"
-#include "choose/planning.hpp"
+#include "choose/chooser.hpp"
 #include "operate/nonblocking.hpp"
 
 namespace laneway {
@@ -14,16 +14,10 @@ namespace laneway {
 /// serves all later ones with datatypes of the same sizes, from and to any buffers.
 class FixedOperation {
  public:
-  enum class Choice : std::uint8_t {
-    by_hints,  ///< as for persistent operations
-    to_try  ///< where hints name no strategy, one that relays rather than `direct`, unless that is expected to be far
-            ///< slower
-  };
-
   /// Collective: agrees and plans as persistent operations do, for buffers in the kinds of memory that those of the
   /// first call are in. If the arguments of any rank are bad, all ranks throw.
   FixedOperation(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments, Buffers buffers,
-                 Choice choice, Phases phases);
+                 Use use, Phases phases);
 
   /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
   void check(Communicator& communicator, const Describe& describe, const ArgumentLists& arguments) const;
@@ -49,8 +43,7 @@ class FixedOperation {
 
 /// That of a call, made in the first one. Blocking and nonblocking ones have the same if both may relay.
 [[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const Describe& describe, const FixedKey& key,
-                                              const ArgumentLists& arguments, Buffers buffers,
-                                              FixedOperation::Choice choice = FixedOperation::Choice::by_hints,
+                                              const ArgumentLists& arguments, Buffers buffers, Use use = Use::calls,
                                               Phases phases = Phases::one);
 
 }  // namespace laneway
