@@ -10,7 +10,7 @@
 
 #include "arguments/call.hpp"
 #include "arguments/operations.hpp"
-#include "choose/planning.hpp"
+#include "choose/agreed.hpp"
 #include "choose/reasons.hpp"
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
