@@ -32,8 +32,8 @@ _PLAN_MACHINE = "node:4 rank:4"
 _COMPILED = re.compile(r"^\[(\d+)/(\d+)\]")
 
 
-class _Steps:
-    """The list of steps on the terminal: what is done, what runs, how long it takes."""
+class Steps:
+    """The list of steps: what is done, what runs, how long it takes. Without a terminal, a line where each begins and ends."""
 
     def __init__(self, progress: Progress, logs: Path) -> None:
         self.progress = progress
@@ -42,9 +42,14 @@ class _Steps:
     @contextmanager
     def step(self, text: str, total: int | None = None) -> Iterator[TaskID]:
         task = self.progress.add_task(text, total=total)
+        begin = time.monotonic()
+        if self.progress.disable:
+            print(f"{text} …", flush=True)
         yield task
         self.progress.update(task, total=1, completed=1)
         self.progress.stop_task(task)
+        if self.progress.disable:
+            print(f"{text}: {time.monotonic() - begin:.0f} s", flush=True)
 
     def _fail(self, what: str, log: Path, status: int) -> None:
         self.progress.stop()
@@ -185,8 +190,8 @@ def run(output: Path) -> None:
         old.unlink(missing_ok=True)
 
     columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        steps = _Steps(progress, output)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        steps = Steps(progress, output)
         steps.command("configuring", build.configure_command(_MPI), "configure.log")
         steps.command("building", build.compile_command(build.build_dir(_MPI), ["laneway-bench"]), "build.log")
         work = ["spmv", "--matrix", _MATRIX]
