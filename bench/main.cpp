@@ -3,17 +3,14 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <string_view>
 
 #include "commands.hpp"
 #include "core/tell.hpp"
 #include "data/specs.hpp"
+#include "output/provenance.hpp"
 #ifdef LANEWAY_BENCH_MPI
-#include <mpi.h>
-
-#include <array>
-
 #include "comm/network_place.hpp"
+#include "measure/library.hpp"
 #endif
 
 namespace {
@@ -26,13 +23,9 @@ std::optional<int> network_distance(const lnw_device_info& device) {
 #endif
 
 std::string version() {
-  std::string text = "laneway-bench " LANEWAY_VERSION;
+  std::string text = std::string("laneway-bench ") + laneway::bench::build_version();
 #ifdef LANEWAY_BENCH_MPI
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> library{};
-  int length = 0;
-  MPI_Get_library_version(library.data(), &length);
-  const std::string_view line = library.data();
-  text += ", " + std::string(line.substr(0, line.find_first_of(",\n")));
+  text += ", " + laneway::bench::mpi_library();
 #else
   text += ", without MPI";
 #endif

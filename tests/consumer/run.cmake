@@ -4,14 +4,7 @@ set(prefix "${WORK_DIR}/laneway")
 file(REMOVE_RECURSE "${WORK_DIR}")
 file(MAKE_DIRECTORY "${WORK_DIR}")
 unset(ENV{LD_LIBRARY_PATH})
-
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
-  if(NOT result EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "failed (${result}): ${command}")
-  endif()
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 
 # run_failing(PATTERN COMMAND...): the command fails and says so; `said` is what it says.
 function(run_failing pattern)

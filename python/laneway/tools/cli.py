@@ -19,7 +19,8 @@ from laneway.tools.measure import linkcheck
 from laneway.tools.places import environment, launch, machines, simulation
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
-from laneway.tools.places.places import parse_place
+from laneway.tools.places.launchers import Allocation
+from laneway.tools.places.places import Place, parse_place
 from laneway.tools.places.processes import Terminated, install_signal_handlers
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, run, measure, test and show Laneway.")
@@ -42,11 +43,17 @@ def _laneway(
     """Build, run, measure, test and show Laneway."""
 
 
-On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
+On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, job (the allocation that we are in), cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
 Ranks = Annotated[Optional[int], typer.Option("-n", help="ranks; default: as many as WHERE holds")]
 Mpi = Annotated[str, typer.Option("--mpi", help="openmpi or mpich")]
 Variables = Annotated[Optional[list[str]], typer.Option("-x", metavar="VAR=VALUE", help="set a variable in every rank")]
 Timeout = Annotated[Optional[float], typer.Option("--timeout", metavar="S", help="end the program after S seconds")]
+Launcher = Annotated[
+    str, typer.Option("--launcher", metavar="COMMAND", help="of --on job: srun, or 'srun -n {ranks}'; default: what is there")
+]
+LauncherArguments = Annotated[str, typer.Option("--launcher-args", metavar="ARGS", help="more for the launcher of --on job")]
+Hostfile = Annotated[str, typer.Option("--hostfile", metavar="FILE", help="the hosts of --on job, where no batch system has them")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="say how the program is started")]
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 _PASS_ALL_ON = {**_PASS_ON, "help_option_names": []}
 
@@ -61,6 +68,16 @@ def _variables(given: list[str] | None) -> dict[str, str]:
     return pairs
 
 
+def _place(on: str, launcher: str, arguments: str, hostfile: str) -> Place:
+    place = parse_place(on)
+    if isinstance(place, Allocation):
+        return Allocation(launcher, arguments, hostfile)
+    for option, value in (("--launcher", launcher), ("--launcher-args", arguments), ("--hostfile", hostfile)):
+        if value:
+            raise UserError(f"{option} is for --on job, not for --on {on}")
+    return place
+
+
 def _warn(variables: list[str] | None) -> None:
     complaint = environment.complaint([*os.environ, *_variables(variables)])
     if complaint:
@@ -69,15 +86,15 @@ def _warn(variables: list[str] | None) -> None:
 
 def _run(
     command: list[str],
-    on: str,
+    place: Place,
     ranks: int | None,
     mpi: str,
     variables: list[str] | None,
     timeout: float | None,
     preload: bool = False,
+    verbose: bool = False,
 ) -> None:
-    job = launch.Job(command, parse_place(on), ranks, mpi, _variables(variables), timeout, preload)
-    raise typer.Exit(launch.run(job))
+    raise typer.Exit(launch.run(launch.Job(command, place, ranks, mpi, _variables(variables), timeout, preload, verbose)))
 
 
 def _run_here(context: typer.Context, subcommand: str, presets: Sequence[str] = ANY_BUILD) -> None:
@@ -103,13 +120,18 @@ def run(
     preload: Annotated[
         bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/preload.md")
     ] = False,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+    verbose: Verbose = False,
 ) -> None:
     """Start an MPI program: laneway run -n 16 --on cluster:4x4@200mbit -- PROGRAM ARGS"""
     # A program that uses the library hears it from there.
     hears = preload or on.startswith("sim:") or not context.args
     if not hears and "liblaneway" not in linked_libraries(find_program(context.args[0], mpi)):
         _warn(variables)
-    _run(list(context.args), on, ranks, mpi, variables, timeout, preload)
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    _run(list(context.args), place, ranks, mpi, variables, timeout, preload, verbose)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -120,6 +142,10 @@ def bench(
     mpi: Mpi = "openmpi",
     variables: Variables = None,
     timeout: Timeout = None,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+    verbose: Verbose = False,
 ) -> None:
     """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
 
@@ -128,7 +154,8 @@ def bench(
     """
     if ranks is None and on == "local":
         ranks = max(2, os.cpu_count() or 1)  # one rank has nobody to talk to
-    _run(["laneway-bench", *context.args], on, ranks, mpi, variables, timeout)
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    _run(["laneway-bench", *context.args], place, ranks, mpi, variables, timeout, verbose=verbose)
 
 
 @app.command(context_settings=_PASS_ALL_ON)
@@ -185,18 +212,33 @@ def calibrate(
         Optional[Path], typer.Option("--plot", metavar="FILE", help="data and fits; default: beside the output, .png")
     ] = None,
     keep_raw: Annotated[Optional[Path], typer.Option("--keep-raw", metavar="FILE", help="keep the samples")] = None,
+    samples: Annotated[
+        Optional[Path],
+        typer.Option("--samples", metavar="FILE", help="fit these, of 'srun laneway-bench calibrate --json FILE'; measure nothing"),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="write fits that do not describe their data, too")] = False,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+    verbose: Verbose = False,
 ) -> None:
     """Measure a machine and write its parameters: laneway calibrate --on cluster:4x4@200mbit -o machine.toml"""
     from laneway.tools.draw.calibration import draw_calibration
     from laneway.tools.measure import calibrate as calibrating
 
-    job = launch.Job(["laneway-bench", "calibrate"], parse_place(on), ranks, mpi, _variables(variables), timeout)
-    calibration = calibrating.measure(job, quick=quick, keep_raw=keep_raw)
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    if samples:
+        calibration, source = calibrating.fit_samples(samples), calibrating.Source(samples.stem, f"--samples {samples.name}")
+    else:
+        job = launch.Job(
+            ["laneway-bench", "calibrate"], place, ranks, mpi, _variables(variables), timeout, verbose=verbose
+        )
+        calibration = calibrating.measure(job, quick=quick, keep_raw=keep_raw)
+        source = calibrating.source_of(job, quick=quick)
     picture = plot or output.with_suffix(".png")
-    draw_calibration(calibration, f"{job.place}, {calibration.run['mpi']}", picture)
+    draw_calibration(calibration, f"{source.name}, {calibration.run['mpi']}", picture)
     print(f"data and fits: {picture}")
-    calibrating.write(calibration, job, output, quick=quick, force=force)
+    calibrating.write(calibration, source, output, force=force)
 
 
 @app.command()
@@ -215,6 +257,9 @@ def validate(
         Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")
     ] = None,
     keep: Annotated[Optional[Path], typer.Option("--keep-records", metavar="FILE", help="keep what is measured")] = None,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
 ) -> None:
     """Compare predicted with measured times: laneway validate --on cluster:4x4@200mbit --parameters machine.toml"""
     from laneway.tools.draw.predictions import draw_predictions
@@ -225,7 +270,7 @@ def validate(
         results.read(records)
         if records
         else validating.measure(
-            validating.Settings(parse_place(on), ranks, mpi, _variables(variables), parameters, seed, launches), keep
+            validating.Settings(_place(on, launcher, launcher_arguments, hostfile), ranks, mpi, _variables(variables), parameters, seed, launches), keep
         )
     )
     cases = validating.cases_of(measured)
