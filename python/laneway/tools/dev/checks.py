@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from laneway.tools.dev import build, lint
+from laneway.tools.dev import build, lint, wheels
 from laneway.tools.places import processors
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
@@ -77,6 +77,15 @@ def run_ctest(preset: str, environment: dict[str, str]) -> Outcome:
     return _from_junit(f"ctest {preset}", report, argv, environment)
 
 
+def run_wheel(name: str, environment: dict[str, str]) -> Outcome:
+    """Build with an MPI library from PyPI and run the tests of MPI."""
+    directory = wheels.build_with(name)
+    report = directory / "ctest.xml"
+    argv = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report), "-L", "mpi"]
+    argv += ["-E", "consumer|preload_python|mpi4py", "--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error"]
+    return _from_junit(f"ctest {name}", report, argv, {**environment, **wheels.environment(name)})
+
+
 def run_pytest(environment: dict[str, str]) -> Outcome:
     """Run the tests of the Python package."""
     report = root() / "build" / "pytest.xml"
@@ -124,8 +133,8 @@ def _print_summary(console: Console, outcomes: list[Outcome]) -> None:
             console.print(f"FAILED {outcome.suite}: {failure}", style="red", highlight=False, markup=False)
 
 
-def run_all(long: bool, suites: tuple[str, ...] = ()) -> int:
-    """Run every suite, or those named; print the totals; the exit status."""
+def run_all(long: bool, suites: tuple[str, ...] = (), mpis: tuple[str, ...] = ()) -> int:
+    """Run every suite, or those named, or those of MPI with these libraries; print the totals; the exit status."""
     console = Console()
     environment = dict(os.environ)
     if long:
@@ -134,6 +143,10 @@ def run_all(long: bool, suites: tuple[str, ...] = ()) -> int:
     for preset in build.PRESETS:
         every[preset] = partial(run_ctest, preset, environment)
     every["python"] = partial(run_pytest, environment)
+    for name in mpis:
+        wheels.find(name)
+        every[name] = partial(run_wheel, name, environment)
+    suites = (*suites, *mpis)
     unknown = [name for name in suites if name not in every]
     if unknown:
         raise UserError(f"no suite {', '.join(unknown)}: expected some of {', '.join(every)}")
