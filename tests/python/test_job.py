@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -124,24 +127,85 @@ def test_launcher_options_are_for_jobs(command: Command) -> None:
 
 _SLURM = """
 ClusterName=laneway
-SlurmctldHost=localhost(127.0.0.1)
+SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={port}
-SlurmdPort={port2}
+SlurmdPort={port_of_node}
 AuthType=auth/munge
-CryptoType=crypto/munge
+AuthInfo=socket={folder}/munge/socket
+CredType=cred/munge
 MpiDefault=none
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 SlurmUser=root
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/ctld.pid
-SlurmdPidFile={folder}/d.pid
+SlurmctldPidFile={folder}/controller.pid
+SlurmdPidFile={folder}/node.pid
 ReturnToService=2
+SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
-AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
-NodeName=localhost NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
+NodeName={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP OverSubscribe=FORCE:4
 """
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The start of a command in an allocation of two ranks: Debian's Slurm with this machine as its only node."""
+    missing = [name for name in ("munged", "slurmctld", "slurmd", "srun", "salloc") if shutil.which(name) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)}: not installed (Debian: slurm-wlm)")
+    if os.geteuid() != 0:
+        pytest.skip("slurmd runs as root")
+    # Paths of sockets are short.
+    with tempfile.TemporaryDirectory(prefix="laneway-slurm-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for part in ("munge", "state", "spool"):
+            (folder / part).mkdir(mode=0o755)
+        (folder / "munge" / "key").write_bytes(os.urandom(1024))
+        (folder / "munge" / "key").chmod(0o400)
+        names = {"host": socket.gethostname().split(".")[0], "port": _free_port(), "port_of_node": _free_port(), "folder": folder}
+        (folder / "slurm.conf").write_text(_SLURM.format(**names), encoding="utf-8")
+        monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
+        own = [f"--{what}={folder}/munge/{what}" for what in ("socket", "pid-file", "log-file", "seed-file")]
+        daemons = [
+            ["munged", "--foreground", "--force", f"--key-file={folder}/munge/key", *own],
+            ["slurmctld", "-D", "-c"],
+            ["slurmd", "-D"],
+        ]
+        started = []
+        try:
+            for argv in daemons:
+                started.append(subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                time.sleep(1)
+            until = time.monotonic() + 30
+            while "idle" not in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True).stdout:
+                if time.monotonic() > until:
+                    pytest.skip("Slurm does not come up on this machine")
+                time.sleep(0.2)
+            yield "salloc -Q -n 2"
+        finally:
+            for process in reversed(started):
+                process.terminate()
+            for process in started:
+                process.wait(20)
+
+
+def test_in_an_allocation_of_slurm(slurm: str, programs: Callable[[str], str], command: Command) -> None:
+    inside = [*slurm.split(), "timeout", "60", sys.executable, "-m", "laneway", "run", "--on", "job", "-v"]
+    argv = [*inside, "--launcher-args=--mpi=pmix", "--", programs("openmpi"), "regions"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=90)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "laneway: srun -n 2 --mpi=pmix" in said
+    assert {"rank 0", "rank 1"} == {line[:6] for line in said.splitlines() if line.startswith("rank ")}, said
+    assert said.count("node_size 2") == 2, said
