@@ -33,7 +33,7 @@ Json describe_parameters(bool one_node) {
   const char* given = std::getenv("LANEWAY_PARAMETERS");
   if (given != nullptr && *given != '\0') return {{"name", given}, {"why", "LANEWAY_PARAMETERS says so"}};
   const std::string name = kind_of_machine(one_node);
-  const std::string why = one_node                 ? "all ranks share one node"
+  const std::string why = one_node                ? "all ranks share one node"
                           : name == "default-hpc" ? "there are network devices of a fast kind"
                                                   : "there are several nodes, and no network devices of a fast kind";
   return {{"name", name}, {"why", why + "; assumed, not measured: laneway calibrate measures"}};

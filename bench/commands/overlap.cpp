@@ -214,8 +214,7 @@ bool overlap(const Workload& workload, const Task& task, const Options& options)
   print_table(entries, task, workload, options);
   std::cout << (good ? "verified\n" : "WRONG RESULT\n") << std::flush;
   if (!options.candidates.json.empty())
-    for (const Entry& entry : entries)
-      append_record(options.candidates.json, to_json(entry, task, workload, options));
+    for (const Entry& entry : entries) append_record(options.candidates.json, to_json(entry, task, workload, options));
   return good;
 }
 

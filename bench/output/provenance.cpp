@@ -23,7 +23,8 @@ std::string host() {
 
 int usable_processors() {
   cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                     : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 std::string now() {
@@ -36,8 +37,9 @@ std::string now() {
 }
 
 Json& known() {
-  static Json all = {{"schema", schema_number}, {"version", build_version()}, {"commit", build_commit()},
-                     {"date", now()},           {"host", host()},             {"processors", usable_processors()}};
+  static Json all = {{"schema", schema_number},  {"version", build_version()},
+                     {"commit", build_commit()}, {"date", now()},
+                     {"host", host()},           {"processors", usable_processors()}};
   return all;
 }
 

@@ -210,9 +210,20 @@ Table narrow_table(const CaseReport& report) {
 }
 
 Table wide_table(const CaseReport& report) {
-  std::vector<std::string> columns = {"candidate",        "median",           "min",           "p90",        "setup",
-                                      "vs mpi",           "pays back",        "vs p2p (95%)",  "of limit",   "net msgs max/all",
-                                      "net bytes max/all", "node msgs max",    "node bytes",    "verified"};
+  std::vector<std::string> columns = {"candidate",
+                                      "median",
+                                      "min",
+                                      "p90",
+                                      "setup",
+                                      "vs mpi",
+                                      "pays back",
+                                      "vs p2p (95%)",
+                                      "of limit",
+                                      "net msgs max/all",
+                                      "net bytes max/all",
+                                      "node msgs max",
+                                      "node bytes",
+                                      "verified"};
   if (report.theory_net_bytes) columns.emplace_back("product");
   Table table(columns);
   for (const Result& result : report.results) {
@@ -278,16 +289,26 @@ void print_tables(const CaseReport& report, Format format, bool wide) {
 }
 
 void print_csv(const CaseReport& report) {
-  constexpr std::array columns = {"benchmark",        "op",
-                                  "pattern",          "bytes",
-                                  "ranks",            "machine",
-                                  "candidate",        "chosen",
-                                  "median_s",         "min_s",
-                                  "p90_s",            "setup_s",
-                                  "speedup_vs_mpi",   "limit_s",
-                                  "net_messages_max", "net_messages_total",
-                                  "net_bytes_max",    "net_bytes_total",
-                                  "node_bytes_total", "verified"};
+  constexpr std::array columns = {"benchmark",
+                                  "op",
+                                  "pattern",
+                                  "bytes",
+                                  "ranks",
+                                  "machine",
+                                  "candidate",
+                                  "chosen",
+                                  "median_s",
+                                  "min_s",
+                                  "p90_s",
+                                  "setup_s",
+                                  "speedup_vs_mpi",
+                                  "limit_s",
+                                  "net_messages_max",
+                                  "net_messages_total",
+                                  "net_bytes_max",
+                                  "net_bytes_total",
+                                  "node_bytes_total",
+                                  "verified"};
   static bool has_heading = false;
   std::string text;
   if (!has_heading)

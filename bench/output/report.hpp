@@ -75,7 +75,8 @@ enum class Format { table, csv, json, markdown };
 /// Of `table`, `csv`, `json`, `md`.
 [[nodiscard]] const std::map<std::string, Format>& formats();
 
-/// The table of the candidates, of 79 columns unless it is `wide`, then one for each of them whose ranks are told apart.
+/// The table of the candidates, of 79 columns unless it is `wide`, then one for each of them whose ranks are told
+/// apart.
 void print_tables(const CaseReport& report, Format format = Format::table, bool wide = false);
 /// A line for each candidate, before the first report of the program one with the columns' names; seconds and bytes.
 void print_csv(const CaseReport& report);

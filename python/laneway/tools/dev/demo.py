@@ -133,7 +133,7 @@ def table_of(records: Iterable[Record], title: str) -> Table:
 
 def _draw(output: Path, records: list[Record], matrix_records: list[Record]) -> list[Path]:
     bars = [
-        Bar(_lines(_case(r)), str(r.get("candidate")), median, number(r, "limit_s"))
+        Bar(_lines(_case(r)), str(r.get("candidate")), median, number(r, "limit_s"), tuple(r.get("samples_s") or ()))
         for r in records
         if (median := number(r, "median_s"))
     ]
