@@ -16,7 +16,7 @@ from laneway.tools.dev import build as building
 from laneway.tools.dev import checks
 from laneway.tools.dev import lint as linting
 from laneway.tools.measure import linkcheck
-from laneway.tools.places import environment, launch, machines, simulation
+from laneway.tools.places import environment, launch, machines, simulation, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
 from laneway.tools.places.launchers import Allocation
@@ -41,8 +41,11 @@ def _laneway(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="the version, and nothing else")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="results only: nothing of steps begun and ended")] = False,
 ) -> None:
-    """Build, run, measure, test and show Laneway."""
+    """Build, run, measure, test and show Laneway. NO_COLOR is heeded."""
+    if quiet:
+        talk.be_quiet()
 
 
 On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, job (the allocation that we are in), cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]

@@ -25,7 +25,7 @@ from rich.table import Table
 from laneway.tools.measure import results
 from laneway.tools.measure.fits import Fit, Piece, Protocols, fit_protocols, fit_terms
 from laneway.tools.measure.results import Record
-from laneway.tools.places import launch
+from laneway.tools.places import launch, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_program
 from laneway.tools.places.places import Simulated
@@ -358,7 +358,10 @@ def _follow(lines: TextIO, progress: Progress) -> list[str]:
     other = []
     for line in lines:
         if step := _STEP.match(line):
-            progress.update(task, completed=int(step[1]) - 1, total=int(step[2]), description=step[3].strip())
+            number, steps = int(step[1]), int(step[2])
+            progress.update(task, completed=number - 1, total=steps, description=step[3].strip())
+            if number == steps or 10 * (number - 1) // steps != 10 * (number - 2) // steps:
+                talk.line(f"calibrate: step {number} of {steps}: {step[3].strip()}")
         else:
             other.append(line.rstrip())
     return other
@@ -368,7 +371,7 @@ def _run(job: launch.Job, console: Console) -> None:
     """Run the program with a bar; what it prints is shown if it fails."""
     reading, writing = os.pipe()
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as progress, ThreadPoolExecutor(1) as reader:
+    with Progress(*columns, console=console, transient=True, disable=talk.is_quiet()) as progress, ThreadPoolExecutor(1) as reader:
         with open(writing, "wb") as output:
             said = reader.submit(_follow, open(reading, encoding="utf-8", errors="replace"), progress)
             status = launch.run(job, output)
