@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from laneway.tools.dev import build
 from laneway.tools.places import cluster, supervisor
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launch import Job, command_line
@@ -87,3 +88,16 @@ def test_burst_hides_at_most_a_frame_and_a_moment(where: str) -> None:
     bits = place.bits_per_second
     mtu = cluster.frame_bytes(place)
     assert mtu + 18 <= supervisor.burst_bytes(bits, mtu) <= mtu + 18 + bits / 8 * 60e-6
+
+
+def test_presets_without_debians_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.shutil, "which", lambda name: None)
+    argv = build.configure_command("openmpi")
+    assert argv[argv.index("--preset") + 1] == "mpi" and argv[argv.index("-B") + 1] == str(root() / "build" / "openmpi")
+    assert build.configure_command("nompi")[-1] == "nompi"
+    monkeypatch.setattr(build.shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert build.configure_command("asan")[-1] == "asan"
+
+
+def test_transports_are_forced_on_emulated_clusters_only() -> None:
+    assert "pml" in command_line(Job(["true"], parse_place("cluster:2x1@1gbit"))) and "pml" not in command_line(Job(["true"], Local(), 2))

@@ -113,9 +113,9 @@ def table_of(records: Iterable[Record], title: str) -> Group:
     for record in records:
         case = _case(record)
         if case not in tables:
-            tables[case] = Table(title=case, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+            tables[case] = Table(title=case, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
             tables[case].add_column("candidate", no_wrap=True)
-            for column in ("median ms", "speed-up", "of limit", "messages", "MB", "checked"):
+            for column in ("median ms", "speed-up", "limit", "msgs", "MB", "ok"):
                 tables[case].add_column(column, justify="right", no_wrap=True)
         tables[case].add_row(
             _candidate(record),
