@@ -40,12 +40,22 @@ if(NO_CLANG)
   message(STATUS "${NO_CLANG}")
 endif()
 set(prefix "${work}/prefix")
-run(${CMAKE_COMMAND} -S "${TOP}" -B "${work}/build" -G "${GENERATOR}" ${mpi} "-DCMAKE_C_COMPILER=${C}" "-DCMAKE_CXX_COMPILER=${CXX}"
-  -DBUILD_SHARED_LIBS=OFF -DCMAKE_CXX_STANDARD=23 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_UNITY_BUILD=ON
-  -DLANEWAY_SUFFIX=_other -DLANEWAY_BENCH=OFF -DLANEWAY_EXAMPLES=OFF -DLANEWAY_PRELOAD=OFF -DLANEWAY_FORTRAN=OFF -DLANEWAY_CUDA=OFF -DLANEWAY_HIP=OFF
-  "-DCMAKE_INSTALL_PREFIX=${prefix}")
+set(options "-DCMAKE_C_COMPILER=${C}" "-DCMAKE_CXX_COMPILER=${CXX}" -DBUILD_SHARED_LIBS=OFF -DCMAKE_CXX_STANDARD=23 -DCMAKE_BUILD_TYPE=Debug
+            -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_UNITY_BUILD=ON -DLANEWAY_SUFFIX=_other -DLANEWAY_BENCH=OFF -DLANEWAY_EXAMPLES=OFF
+            -DLANEWAY_PRELOAD=OFF -DLANEWAY_FORTRAN=OFF -DLANEWAY_CUDA=OFF -DLANEWAY_HIP=OFF "-DCMAKE_INSTALL_PREFIX=${prefix}")
+run(${CMAKE_COMMAND} -S "${TOP}" -B "${work}/build" -G "${GENERATOR}" ${mpi} ${options})
 run(${CMAKE_COMMAND} --build "${work}/build" --parallel 2)
 run(${CMAKE_COMMAND} --install "${work}/build")
+# The same sources, in another folder and without a compiler cache, give the same bytes. Two rooms are enough, one of them generated.
+run(${CMAKE_COMMAND} -S "${TOP}" -B "${work}/elsewhere/again" -G "${GENERATOR}" ${mpi} ${options})
+run(${CMAKE_COMMAND} -E env CCACHE_DISABLE=1 ${CMAKE_COMMAND} --build "${work}/elsewhere/again" --parallel 2 --target laneway_core laneway_machine)
+foreach(room core machine)
+  file(SHA256 "${work}/build/src/${room}/liblaneway_${room}.a" first)
+  file(SHA256 "${work}/elsewhere/again/src/${room}/liblaneway_${room}.a" second)
+  if(NOT first STREQUAL second)
+    message(FATAL_ERROR "two builds of liblaneway_${room}.a differ")
+  endif()
+endforeach()
 file(GLOB_RECURSE binaries "${prefix}/*.a" "${prefix}/*.so")
 foreach(binary IN LISTS binaries)
   # Not of the prefix, which is below.
