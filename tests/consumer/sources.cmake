@@ -26,8 +26,16 @@ if(WAY STREQUAL fetched)
   if(NOT count EQUAL 1)
     message(FATAL_ERROR "FetchContent builds more than the library: ${built}")
   endif()
-  run(${CMAKE_COMMAND} -S "${CMAKE_CURRENT_LIST_DIR}/fetched" -B "${work}/added" -G "${GENERATOR}" "-DLANEWAY_SOURCE_DIR=${TOP}" ${mpi}
-    -DHOW=add_subdirectory -DBUILD_SHARED_LIBS=OFF -DLANEWAY_FORTRAN=OFF)
+  # Where there is nothing but what the library needs, plain CMake configures it, and says what is left out.
+  set(little "")
+  foreach(package CLI11 Eigen3 Qhull GTest)
+    list(APPEND little -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+  endforeach()
+  execute_process(COMMAND ${CMAKE_COMMAND} -S "${TOP}" -B "${work}/little" -G "${GENERATOR}" ${mpi} ${little} -DLANEWAY_REORDER=OFF -DLANEWAY_FORTRAN=OFF
+    OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE result)
+  if(NOT result EQUAL 0 OR NOT said MATCHES "laneway-bench is not built: not found are CLI11::CLI11, Eigen3::Eigen, Qhull::qhull_r")
+    message(FATAL_ERROR "plain CMake where little is installed (${result}):\n${said}")
+  endif()
   return()
 endif()
 
