@@ -19,8 +19,8 @@ namespace laneway::bench {
 
 namespace {
 
-struct Options {
-  Options() { compare.strategies = {"direct", "three_step_nodedup", "three_step"}; }
+struct AmgOptions {
+  AmgOptions() { compare.strategies = {"direct", "three_step_nodedup", "three_step"}; }
 
   Diffusion problem;
   std::vector<int> levels;
@@ -39,7 +39,7 @@ std::vector<int> choose_levels(const std::vector<int>& wanted, int levels) {
   return all;
 }
 
-CaseReport run_level(const Run& run, const Hierarchy& hierarchy, int level, const Options& options,
+CaseReport run_level(const Run& run, const Hierarchy& hierarchy, int level, const AmgOptions& options,
                      std::optional<double> goodput) {
   const Exchange exchange = hierarchy.exchange(level);
   std::vector<std::byte> send(exchange.send_bytes());
@@ -57,7 +57,7 @@ CaseReport run_level(const Run& run, const Hierarchy& hierarchy, int level, cons
   return report;
 }
 
-CaseReport sum_of_levels(std::span<const CaseReport> levels, const Options& options) {
+CaseReport sum_of_levels(std::span<const CaseReport> levels, const AmgOptions& options) {
   CaseReport sum = total(levels);
   sum.workload.pattern = "amg:" + options.problem.description();
   sum.level = Level{std::nullopt, 0};
@@ -90,7 +90,7 @@ void print_overview(std::span<const CaseReport> reports) {
 }
 
 /// A folder for each number of ranks, a file for each level.
-int write_halos(const Run& run, const Options& options) {
+int write_halos(const Run& run, const AmgOptions& options) {
   require(run.ranks == 1, ErrorKind::argument,
           "--write-halos wants one rank, which has the whole hierarchy; there are " + std::to_string(run.ranks));
   const Hierarchy hierarchy(run.comm, options.problem);
@@ -107,7 +107,7 @@ int write_halos(const Run& run, const Options& options) {
   return EXIT_SUCCESS;
 }
 
-int amg(const Run& run, const Options& options) {
+int amg(const Run& run, const AmgOptions& options) {
   if (!options.halos.empty()) return write_halos(run, options);
   static_cast<void>(options.compare.candidates());
   const Hierarchy hierarchy(run.comm, options.problem);
@@ -128,7 +128,7 @@ int amg(const Run& run, const Options& options) {
 }  // namespace
 
 void add_amg(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AmgOptions>();
   CLI::App* command = app.add_subcommand("amg", "Halo exchanges on all levels of an algebraic multigrid hierarchy");
   Diffusion& problem = options->problem;
   command->add_option("--nx", problem.nx, "Grid points along x")->check(CLI::PositiveNumber)->capture_default_str();

@@ -33,20 +33,20 @@ namespace {
 enum class Layout { contiguous, strided, ascending, shuffled };
 constexpr std::int64_t spacing = 4;
 
-struct Kind {
+struct CopyKind {
   const char* name;
   Layout from;
   Layout to;
 };
-constexpr std::array kinds = {Kind{"contiguous", Layout::contiguous, Layout::contiguous},
-                              Kind{"gather-strided", Layout::strided, Layout::contiguous},
-                              Kind{"scatter-strided", Layout::contiguous, Layout::strided},
-                              Kind{"gather", Layout::ascending, Layout::contiguous},
-                              Kind{"scatter", Layout::contiguous, Layout::ascending},
-                              Kind{"gather-shuffled", Layout::shuffled, Layout::contiguous},
-                              Kind{"scatter-shuffled", Layout::contiguous, Layout::shuffled}};
+constexpr std::array kinds = {CopyKind{"contiguous", Layout::contiguous, Layout::contiguous},
+                              CopyKind{"gather-strided", Layout::strided, Layout::contiguous},
+                              CopyKind{"scatter-strided", Layout::contiguous, Layout::strided},
+                              CopyKind{"gather", Layout::ascending, Layout::contiguous},
+                              CopyKind{"scatter", Layout::contiguous, Layout::ascending},
+                              CopyKind{"gather-shuffled", Layout::shuffled, Layout::contiguous},
+                              CopyKind{"scatter-shuffled", Layout::contiguous, Layout::shuffled}};
 
-struct Options {
+struct CopyOptions {
   std::vector<std::string> kinds;
   std::vector<std::int64_t> elements = {4, 8, 16};
   std::vector<std::int64_t> bytes;
@@ -55,8 +55,8 @@ struct Options {
 };
 
 /// One side of a copy: `count` elements of a buffer.
-struct Side {
-  Side(Layout side_layout, std::int64_t n, std::int64_t element_bytes) : layout(side_layout), count(n) {
+struct CopySide {
+  CopySide(Layout side_layout, std::int64_t n, std::int64_t element_bytes) : layout(side_layout), count(n) {
     if (layout == Layout::contiguous) {
       ranges = {{0, count * element_bytes}};
       elements = count;
@@ -86,7 +86,7 @@ struct Side {
 
 /// Calls f with a function from i to the place of the i-th element.
 template <class F>
-void with_places(const Side& side, F&& f) {
+void with_places(const CopySide& side, F&& f) {
   if (side.layout == Layout::contiguous)
     f([](std::int64_t i) { return i; });
   else if (side.layout == Layout::strided)
@@ -97,7 +97,7 @@ void with_places(const Side& side, F&& f) {
 
 /// The loop that a programmer would write.
 template <class Element>
-void copy_by_loop(const std::byte* from_bytes, const Side& from, std::byte* to_bytes, const Side& to) {
+void copy_by_loop(const std::byte* from_bytes, const CopySide& from, std::byte* to_bytes, const CopySide& to) {
   const auto* source = reinterpret_cast<const Element*>(from_bytes);
   auto* target = reinterpret_cast<Element*>(to_bytes);
   with_places(from, [&](auto source_place) {
@@ -120,14 +120,14 @@ void copy_by_runs(const std::vector<CopyRun>& runs, const std::byte* from, std::
   for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
-std::vector<CopyRun> plan_runs(const Side& from, const Side& to) {
+std::vector<CopyRun> plan_runs(const CopySide& from, const CopySide& to) {
   PlanBuilder builder(0);
   builder.copy(Stage::direct, {Buffer::send, from.ranges}, Buffer::receive, to.ranges);
   return builder.take().steps.at(0).runs;
 }
 
 /// Distinct cache lines that are read and written, in bytes.
-std::int64_t touched_bytes(const Side& side, std::int64_t element_bytes) {
+std::int64_t touched_bytes(const CopySide& side, std::int64_t element_bytes) {
   constexpr std::int64_t line = 64;
   std::vector<bool> touched(static_cast<std::size_t>(side.elements * element_bytes / line + 1));
   side.ranges.for_each([&](Range range) {
@@ -173,7 +173,7 @@ int measure(std::vector<Candidate>& candidates, int iterations) {
 /// One kind of copy of elements of one size.
 class Case {
  public:
-  Case(const Kind& kind, std::int64_t element_bytes, std::int64_t bytes)
+  Case(const CopyKind& kind, std::int64_t element_bytes, std::int64_t bytes)
       : kind_(kind),
         element_bytes_(element_bytes),
         bytes_(bytes / element_bytes * element_bytes),
@@ -277,11 +277,11 @@ class Case {
     return paired_ratios(candidates_.back().seconds, candidate.seconds);
   }
 
-  Kind kind_;
+  CopyKind kind_;
   std::int64_t element_bytes_;
   std::int64_t bytes_;
-  Side from_;
-  Side to_;
+  CopySide from_;
+  CopySide to_;
   std::vector<CopyRun> runs_;
   CopyProgram program_;
   std::vector<std::byte> source_;
@@ -290,10 +290,10 @@ class Case {
   int batch_ = 1;
 };
 
-int copy(const Options& options) {
+int copy(const CopyOptions& options) {
   Table table(Case::heading());
   bool verified = true;
-  for (const Kind& kind : kinds) {
+  for (const CopyKind& kind : kinds) {
     if (!options.kinds.empty() &&
         std::find(options.kinds.begin(), options.kinds.end(), kind.name) == options.kinds.end())
       continue;
@@ -314,12 +314,12 @@ int copy(const Options& options) {
 }  // namespace
 
 void add_copy(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CopyOptions>();
   for (std::int64_t bytes = 4 << 10; bytes <= 64 << 20; bytes *= 4) options->bytes.push_back(bytes);
   CLI::App* command = app.add_subcommand("copy", "Copies inside a process, beside a loop and STREAM's copy; no MPI");
   std::vector<std::string> names;
   names.reserve(kinds.size());
-  for (const Kind& kind : kinds) names.emplace_back(kind.name);
+  for (const CopyKind& kind : kinds) names.emplace_back(kind.name);
   command->add_option("--kind", options->kinds, "Some of the kinds")->delimiter(',')->check(CLI::IsMember(names));
   command->add_option("--element", options->elements, "Bytes of an element")
       ->delimiter(',')

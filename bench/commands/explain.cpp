@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t table_rows = 48;
 
-struct Options {
+struct ExplainOptions {
   std::string pattern;
   std::string matrix;
   std::string machine = "node:*";
@@ -48,7 +48,7 @@ struct Options {
   std::string edges;
 };
 
-Workload make_workload(const Options& options) {
+Workload make_workload(const ExplainOptions& options) {
   require(options.pattern.empty() != options.matrix.empty(), ErrorKind::argument, "give one of --pattern and --matrix");
   const Op op = parse_op(options.op);
   Workload workload =
@@ -298,7 +298,7 @@ std::string edges_json(const Pattern& pattern) {
   return edges.dump();
 }
 
-int explain(const Options& options) {
+int explain(const ExplainOptions& options) {
   const Workload workload = make_workload(options);
   require(options.rank >= 0 && options.rank < options.ranks, ErrorKind::argument,
           "--rank " + std::to_string(options.rank) + ": there are " + std::to_string(options.ranks) + " ranks");
@@ -346,7 +346,7 @@ int explain(const Options& options) {
 }  // namespace
 
 void add_explain(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand("explain", "Lanes, traffic and plans of a strategy, without running anything");
   command->add_option("--pattern", options->pattern, "A graph, or matrix:SPEC");
   command->add_option("--matrix", options->matrix, "A matrix, for the halo of its vector");

@@ -14,13 +14,13 @@ namespace laneway::bench {
 
 namespace {
 
-struct Options {
+struct HalosOptions {
   std::string matrix;
   std::vector<Rank> ranks;
   std::string folder;
 };
 
-int write(const Options& options) {
+int write(const HalosOptions& options) {
   const std::filesystem::path folder(options.folder);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -38,7 +38,7 @@ int write(const Options& options) {
 }  // namespace
 
 void add_halos(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HalosOptions>();
   CLI::App* command = app.add_subcommand(
       "halos", "Write what the ranks of a row-distributed matrix exchange, for patterns of the form halo:FILE");
   command->add_option("--matrix", options->matrix, "A file (.mtx, .graph) or generator")->required();

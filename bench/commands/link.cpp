@@ -146,12 +146,12 @@ std::optional<LinkRates> measure_pair(const Run& run, const std::optional<Pair>&
   });
 }
 
-struct Options {
+struct LinkOptions {
   std::string json;
   std::string machine;
 };
 
-int report_link(const Run& run, const Options& options) {
+int report_link(const Run& run, const LinkOptions& options) {
   const std::optional<LinkRates> link = measure_link(run);
   const std::optional<LinkRates> node = measure_node(run);
   if (!run.is_root()) return EXIT_SUCCESS;
@@ -199,7 +199,7 @@ std::optional<LinkRates> measure_node(const Run& run) {
 }
 
 void add_link(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LinkOptions>();
   CLI::App* command = app.add_subcommand("link", "Rates and latencies between and inside nodes");
   command->add_option("--json", options->json, "Append one object to this file");
   command->add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");

@@ -22,7 +22,7 @@ namespace laneway::bench {
 
 namespace {
 
-struct Options {
+struct ModelOptions {
   std::string paper;
   double duplicates = 0;
   bool json = false;
@@ -55,7 +55,7 @@ double seconds(const ClosedForms& model, const ClosedForm& form, Scenario scenar
   return model.seconds(form, scenario);
 }
 
-void print_json(const Parameters& machine, const ClosedForms& model, const Options& options) {
+void print_json(const Parameters& machine, const ClosedForms& model, const ModelOptions& options) {
   const std::vector<std::int64_t> sizes = message_sizes();
   nlohmann::ordered_json scenarios = nlohmann::ordered_json::array();
   for (const Scenario& scenario : figure(options.duplicates)) {
@@ -84,7 +84,7 @@ std::string fastest(const ClosedForms& model, const Scenario& scenario, std::int
   return std::string(best->name) + "  " + format_seconds(seconds(model, *best, scenario, bytes));
 }
 
-void print_text(const Parameters& machine, const ClosedForms& model, const Options& options) {
+void print_text(const Parameters& machine, const ClosedForms& model, const ModelOptions& options) {
   const std::vector<Scenario> scenarios = figure(options.duplicates);
   std::vector<std::string> heading = {"message"};
   for (const Scenario& scenario : scenarios)
@@ -158,7 +158,7 @@ void print_pattern(const Workload& workload, const ClosedForms& model, bool json
     std::cout << workload.description() << ", " << workload.ranks << " GPUs\n" << table.text();
 }
 
-int run(const Options& options) {
+int run(const ModelOptions& options) {
   const Parameters machine = Parameters::read(options.paper);
   const ClosedForms model(machine);
   for (const std::string& pattern : split_specs(options.patterns))
@@ -171,7 +171,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_model(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelOptions>();
   CLI::App* command =
       app.add_subcommand("model", "What published closed forms say about strategies; see docs/models.md");
   command->add_option("--paper", options->paper, "Whose figure to compute: lassen is Figure 4.3 of Lockhart et al.")

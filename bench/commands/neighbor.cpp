@@ -10,13 +10,13 @@ namespace laneway::bench {
 
 namespace {
 
-struct Options {
+struct NeighborOptions {
   WorkloadOptions workloads{.patterns = {"stencil"}, .bytes = {1024}};
   CompareOptions compare;
   MemoryOptions memory;
 };
 
-int neighbor(const Run& run, const Options& options) {
+int neighbor(const Run& run, const NeighborOptions& options) {
   static_cast<void>(options.compare.candidates());
   const std::optional<double> goodput = find_goodput(run, options.compare);
   const bool good = for_each_workload(run, options.workloads, [&](Workload workload, Task task) {
@@ -32,7 +32,7 @@ int neighbor(const Run& run, const Options& options) {
 }  // namespace
 
 void add_neighbor(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NeighborOptions>();
   CLI::App* command = app.add_subcommand("neighbor", "Neighborhood collectives: this library against others");
   add_options(*command, options->workloads);
   add_options(*command, options->compare);

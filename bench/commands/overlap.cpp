@@ -23,12 +23,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct OverlapOptions {
   WorkloadOptions workloads{.patterns = {"stencil"}, .bytes = {262144}};
   CandidateOptions candidates;
   std::int64_t poll_microseconds = 1000;
 
-  Options() { candidates.baselines = {"p2p"}; }
+  OverlapOptions() { candidates.baselines = {"p2p"}; }
 
   [[nodiscard]] Clock::duration poll() const { return std::chrono::microseconds(poll_microseconds); }
 };
@@ -140,7 +140,7 @@ bool verify(const Entry& entry, const Task& task, std::uint64_t salt, Clock::dur
          arrives(task, Content::bits, salt + 1, [&] { entry.overlap(seconds, poll); });
 }
 
-void measure(std::vector<Entry>& entries, const Task& task, const Options& options) {
+void measure(std::vector<Entry>& entries, const Task& task, const OverlapOptions& options) {
   connect_all(task.run);
   std::vector<Entry*> timed;
   for (Entry& entry : entries) {
@@ -159,7 +159,7 @@ void measure(std::vector<Entry>& entries, const Task& task, const Options& optio
   for (Entry* entry : timed) entry->verified = verify(*entry, task, 3, options.poll());
 }
 
-nlohmann::ordered_json to_json(const Entry& entry, const Task& task, const Workload& workload, const Options& options) {
+nlohmann::ordered_json to_json(const Entry& entry, const Task& task, const Workload& workload, const OverlapOptions& options) {
   const auto value = [&](double Sample::*field, double q) {
     return entry.samples.empty() ? nlohmann::ordered_json(nullptr)
                                  : nlohmann::ordered_json(quantile(entry.all(field), q));
@@ -184,7 +184,7 @@ nlohmann::ordered_json to_json(const Entry& entry, const Task& task, const Workl
 }
 
 void print_table(const std::vector<Entry>& entries, const Task& task, const Workload& workload,
-                 const Options& options) {
+                 const OverlapOptions& options) {
   Table table({"candidate", "progress", "alone", "together", "hidden", "p10", "p90", "cores", "verified"});
   for (const Entry& entry : entries) {
     std::vector<std::string> row = {entry.candidate, name(entry.mode)};
@@ -206,7 +206,7 @@ void print_table(const std::vector<Entry>& entries, const Task& task, const Work
             << table.text() << std::flush;
 }
 
-bool overlap(const Workload& workload, const Task& task, const Options& options) {
+bool overlap(const Workload& workload, const Task& task, const OverlapOptions& options) {
   std::vector<Entry> entries = make_entries(options.candidates, task);
   measure(entries, task, options);
   const bool good = std::all_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.verified; });
@@ -221,7 +221,7 @@ bool overlap(const Workload& workload, const Task& task, const Options& options)
 }  // namespace
 
 void add_overlap(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OverlapOptions>();
   CLI::App* command = app.add_subcommand("overlap", "How much of an exchange is hidden behind computation");
   add_options(*command, options->workloads);
   command->add_option("--poll", options->poll_microseconds, "Microseconds between two tests")

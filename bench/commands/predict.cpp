@@ -26,7 +26,7 @@ namespace laneway::bench {
 
 namespace {
 
-struct Options {
+struct PredictOptions {
   std::vector<std::string> patterns;
   std::string op = "allgather";
   std::int64_t bytes = 1024;
@@ -153,7 +153,7 @@ nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workloa
           {"planning_s", forecast.planning_seconds}};
 }
 
-Planned plan_what(const Options& options, const Workload& workload, const Nodes& nodes) {
+Planned plan_what(const PredictOptions& options, const Workload& workload, const Nodes& nodes) {
   Planned planned;
   // A halo of a matrix is made from all of it.
   if (options.sample == 0 || workload.matrix != nullptr) {
@@ -168,7 +168,7 @@ Planned plan_what(const Options& options, const Workload& workload, const Nodes&
   return planned;
 }
 
-int forecast_all(const Options& options) {
+int forecast_all(const PredictOptions& options) {
   const Machine machine = Machine::parse(options.machine, options.ranks);
   const Nodes nodes = make_nodes(machine, options.machine);
   const Parameters parameters = Parameters::read(options.parameters);
@@ -209,7 +209,7 @@ int forecast_all(const Options& options) {
 }  // namespace
 
 void add_predict(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand(
       "predict", "Messages, bytes and modelled times of strategies at any scale, by planning all ranks or some");
   command

@@ -15,7 +15,7 @@ namespace laneway::bench {
 
 namespace {
 
-struct Options {
+struct SpmvOptions {
   std::vector<std::string> matrices;
   int columns = 1;
   CompareOptions compare;
@@ -95,7 +95,7 @@ std::int64_t theory_net_bytes(const Run& run, const matrix::Csr& matrix, std::in
   return matrix::unique_values_between(matrix::halos(matrix, run.ranks), run.nodes.of) * bytes;
 }
 
-bool multiply(const Run& run, const char* benchmark, const std::string& spec, const Options& options,
+bool multiply(const Run& run, const char* benchmark, const std::string& spec, const SpmvOptions& options,
               std::optional<double> goodput) {
   const std::shared_ptr<const matrix::Csr> matrix = load_matrix(run, spec);
   const std::int64_t element_bytes = options.columns * static_cast<std::int64_t>(sizeof(double));
@@ -115,7 +115,7 @@ bool multiply(const Run& run, const char* benchmark, const std::string& spec, co
   return publish(run, compare(run, benchmark, workload, task, options.compare, goodput, &product), options.compare);
 }
 
-int multiply_all(const Run& run, const char* benchmark, const Options& options) {
+int multiply_all(const Run& run, const char* benchmark, const SpmvOptions& options) {
   static_cast<void>(options.compare.candidates());
   const std::optional<double> goodput = find_goodput(run, options.compare);
   bool good = true;
@@ -125,7 +125,7 @@ int multiply_all(const Run& run, const char* benchmark, const Options& options) 
 }
 
 CLI::App& add_product(CLI::App& app, Action& action, const char* name, const char* description,
-                      const std::shared_ptr<Options>& options) {
+                      const std::shared_ptr<SpmvOptions>& options) {
   CLI::App* command = app.add_subcommand(name, description);
   command
       ->add_option("--matrix", options->matrices,
@@ -145,11 +145,11 @@ CLI::App& add_product(CLI::App& app, Action& action, const char* name, const cha
 
 void add_spmv(CLI::App& app, Action& action) {
   add_product(app, action, "spmv", "Halo exchange of a row-distributed sparse matrix-vector product",
-              std::make_shared<Options>());
+              std::make_shared<SpmvOptions>());
 }
 
 void add_spmm(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SpmvOptions>();
   options->columns = 16;
   add_product(app, action, "spmm", "The same for a product with a dense matrix of some columns", options)
       .add_option("--columns", options->columns, "Of the dense matrix")

@@ -13,13 +13,12 @@ namespace {
 int print_json() {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const StrategyRow& row : strategies()) {
-    const std::unique_ptr<Strategy> strategy = row.make();
     rows.push_back({{"name", row.name},
                     {"description", row.description},
                     {"operations", row.operations},
                     {"levels", row.levels},
-                    {"relays", strategy->relays()},
-                    {"deduplicates", strategy->relays() && strategy->deduplicates()},
+                    {"relays", row.traits.relays},
+                    {"deduplicates", row.traits.relays && row.traits.deduplicates},
                     {"citation", row.citation}});
   }
   std::cout << rows.dump(2) << "\n";

@@ -130,8 +130,7 @@ bool reaches_least_bytes(const std::string& candidate) {
   try {
     const StrategyChoice choice = parse_levels(candidate).front().choice;
     if (choice.is_automatic()) return false;
-    const std::unique_ptr<Strategy> strategy = choice.row->make();
-    return choice.deduplicate && strategy->relays() && strategy->deduplicates();
+    return choice.deduplicate && choice.row->traits.relays && choice.row->traits.deduplicates;
   } catch (const Error&) {
     return false;
   }

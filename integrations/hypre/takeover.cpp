@@ -1,14 +1,13 @@
 #include "takeover.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
+#include "core/expected_exchanges.hpp"
 #include "core/tell.hpp"
 
 namespace laneway::hypre {
@@ -18,22 +17,6 @@ namespace {
 /// Exchanges of a kind that a package has before its plan is made. Making one takes about as long as so many exchanges,
 /// and what has been used so often is expected to be used as often again.
 constexpr std::int64_t default_after = 20;
-
-/// Solvers go through their packages several times a cycle, cycle after cycle: within so many exchanges a strategy
-/// makes up for its longer setup. Whether plans save anything at all is tried.
-constexpr const char* expected_exchanges = "200";
-
-/// Cycles that a multigrid solver runs with plans, and as many by hypre alone, to show which are faster.
-constexpr std::int64_t default_trial = 16;
-constexpr double worthwhile = 0.99;
-
-/// The mean without the largest quarter, where accidents are.
-double typical(std::vector<double>& samples) {
-  if (samples.empty()) return 0;
-  std::sort(samples.begin(), samples.end());
-  const auto kept = static_cast<std::ptrdiff_t>((3 * samples.size() + 3) / 4);
-  return std::accumulate(samples.begin(), samples.begin() + kept, 0.0) / static_cast<double>(kept);
-}
 
 /// Marks handles as ours: no request of hypre is here.
 hypre_MPI_Request mark;
@@ -164,17 +147,16 @@ struct Takeover::Plan {
   }
 };
 
-thread_local Takeover::Trial* Takeover::Trial::current = nullptr;
+thread_local Takeover::SolverTrial* Takeover::SolverTrial::current = nullptr;
 
-void Takeover::Trial::begin() {
+void Takeover::SolverTrial::begin() {
   current = this;
   if (state_ == State::waits_for_plans) ready_ = true;
-  // This order (Thue-Morse) treats both alike whatever changes slowly.
-  uses_plans_ = state_ != State::runs || std::popcount(static_cast<std::uint64_t>(turn_)) % 2 == 1;
+  uses_plans_ = state_ != State::runs || trial_.way() == 1;
   start_ = MPI_Wtime();
 }
 
-void Takeover::Trial::end(MPI_Comm comm, HYPRE_Int iterations) {
+void Takeover::SolverTrial::end(MPI_Comm comm, HYPRE_Int iterations) {
   const double seconds = (MPI_Wtime() - start_) / std::max<HYPRE_Int>(1, iterations);
   current = nullptr;
   if (state_ == State::waits_for_plans && ready_ && !plans_.empty()) {
@@ -182,27 +164,27 @@ void Takeover::Trial::end(MPI_Comm comm, HYPRE_Int iterations) {
     return;
   }
   if (state_ != State::runs) return;
-  seconds_[uses_plans_ ? 1 : 0].push_back(seconds);
-  if (++turn_ < turns_) return;
+  trial_.add(seconds);
+  if (!trial_.is_due()) return;
   state_ = State::over;
-  double both[2] = {typical(seconds_[0]), typical(seconds_[1])};
-  MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_DOUBLE, MPI_SUM, comm);
-  lost_ = both[1] >= worthwhile * both[0];
+  std::vector<double> both = trial_.typical();
+  MPI_Allreduce(MPI_IN_PLACE, both.data(), 2, MPI_DOUBLE, MPI_SUM, comm);
+  lost_ = trial_.decide(both) == 0;
   if (!lost_) return;
   for (const std::weak_ptr<Plan>& weak : plans_)
     if (const std::shared_ptr<Plan> plan = weak.lock()) plan->lose();
 }
 
-void Takeover::Trial::add(const std::shared_ptr<Plan>& plan) {
+void Takeover::SolverTrial::add(const std::shared_ptr<Plan>& plan) {
   if (state_ == State::over || std::exchange(plan->on_trial, true)) return;
   plans_.push_back(plan);
 }
 
-std::shared_ptr<Takeover::Trial> Takeover::trial_of(const void* solver) {
-  if (!on_ || trial_ == 0) return nullptr;
+std::shared_ptr<Takeover::SolverTrial> Takeover::trial_of(const void* solver) {
+  if (!on_ || trial_.samples == 0) return nullptr;
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<Trial>& trial = trials_[solver];
-  if (!trial) trial = std::make_shared<Trial>(trial_);
+  std::shared_ptr<SolverTrial>& trial = trials_[solver];
+  if (!trial) trial = std::make_shared<SolverTrial>(trial_);
   return trial;
 }
 
@@ -223,7 +205,7 @@ Takeover& Takeover::instance() {
   return *takeover;
 }
 
-Takeover::Takeover() : after_(default_after), trial_(default_trial) {
+Takeover::Takeover() : after_(default_after) {
   if (const std::string_view disable = environment("LANEWAY_DISABLE"); !disable.empty() && disable != "0")
     give_up("LANEWAY_DISABLE is set");
   if (const std::string_view callers = environment("LANEWAY_HYPRE_CALLERS"); callers == "all")
@@ -235,8 +217,8 @@ Takeover::Takeover() : after_(default_after), trial_(default_trial) {
   read_count("LANEWAY_HYPRE_AFTER", after_);
   // Whoever names a strategy has chosen.
   if (const std::string_view strategy = environment("LANEWAY_STRATEGY"); !strategy.empty() && strategy != "auto")
-    trial_ = 0;
-  read_count("LANEWAY_HYPRE_TRIAL", trial_);
+    trial_.samples = 0;
+  read_count("LANEWAY_HYPRE_TRIAL", trial_.samples);
 }
 
 void Takeover::read_count(const char* variable, std::int64_t& count) {
@@ -292,7 +274,7 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
     if (known == kind) plan = its_plan;
   if (!plan) plan = package->plans.emplace_back(kind, std::make_shared<Plan>()).second;
   if (plan->exchanges++ < after_) {
-    if (Trial::current != nullptr) Trial::current->not_ready();
+    if (SolverTrial::current != nullptr) SolverTrial::current->not_ready();
     return Outcome::not_yet;
   }
   if (plan->lost) return Outcome::slower;
@@ -301,9 +283,9 @@ Outcome Takeover::prepare(const Exchange& exchange, std::shared_ptr<Plan>& plan)
   if (!plan->lists->matches(*exchange.package))
     abort_job(comm, "a communication package was changed in place by a function that is not known to do so");
   if (plan->active) return Outcome::in_use;
-  if (Trial::current == nullptr) return Outcome::taken_over;
-  Trial::current->add(plan);
-  return Trial::current->uses_plans() ? Outcome::taken_over : Outcome::on_trial;
+  if (SolverTrial::current == nullptr) return Outcome::taken_over;
+  SolverTrial::current->add(plan);
+  return SolverTrial::current->uses_plans() ? Outcome::taken_over : Outcome::on_trial;
 }
 
 void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
@@ -311,7 +293,7 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
   const ReturnedErrors errors(exchange.package->comm);
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
-  if (environment("LANEWAY_EXCHANGES").empty()) MPI_Info_set(info, "lnw_exchanges", expected_exchanges);
+  if (environment("LANEWAY_EXCHANGES").empty()) MPI_Info_set(info, "lnw_exchanges", exchanges_of_solvers);
   const int code =
       LNW_Hypre_exchange_init(exchange.job, exchange.block_size, exchange.package,
                               kind.deduplicates ? LNW_HYPRE_PACKED : LNW_HYPRE_ENTRIES, info, &plan.exchange);
@@ -337,7 +319,7 @@ hypre_ParCSRCommHandle* Takeover::start(const Exchange& exchange) {
   end_with_mpi();
   if (!on_) return nullptr;
   std::shared_ptr<Plan> plan;
-  const bool lost = Trial::current != nullptr && Trial::current->lost();
+  const bool lost = SolverTrial::current != nullptr && SolverTrial::current->lost();
   const Outcome outcome = lost ? Outcome::slower : prepare(exchange, plan);
   ++outcomes_[static_cast<std::size_t>(outcome)];
   if (outcome != Outcome::taken_over) return nullptr;

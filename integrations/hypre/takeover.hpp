@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/trial.hpp"
+
 namespace laneway::hypre {
 
 /// What became of an exchange. All but the first: hypre's own code ran.
@@ -70,9 +72,9 @@ class Takeover {
   /// Completes and frees a handle of `start`; false for others.
   bool finish(hypre_ParCSRCommHandle* handle);
 
-  class Trial;
+  class SolverTrial;
   /// What has been found out about a multigrid solver; null if nothing is to be.
-  std::shared_ptr<Trial> trial_of(const void* solver);
+  std::shared_ptr<SolverTrial> trial_of(const void* solver);
   /// The solver was set up anew, or destroyed.
   void forget(const void* solver);
 
@@ -109,13 +111,13 @@ class Takeover {
   std::unordered_map<const hypre_ParCSRCommPkg*, Package> packages_;
   std::map<std::string, std::int64_t> strategies_;  // of all plans that were ever made
   std::string last_error_;
-  std::unordered_map<const void*, std::shared_ptr<Trial>> trials_;
+  std::unordered_map<const void*, std::shared_ptr<SolverTrial>> trials_;
 
   std::atomic<bool> on_ = true;
   std::string off_because_;
   Caller least_caller_ = Caller::solver;
   std::int64_t after_;
-  std::int64_t trial_;
+  TrialRules trial_ = trial_of_cycles;
   std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(Outcome::count_)> outcomes_{};
   std::atomic<bool> ends_with_mpi_ = false;
 };
@@ -123,9 +125,9 @@ class Takeover {
 /// Cycles of a multigrid solver, with plans and by hypre alone in turns, each timed as a whole: what an exchange costs
 /// those who do not wait for it, such as processor time of ranks on the same core, is in no exchange's own time, and
 /// unknown to any model.
-class Takeover::Trial {
+class Takeover::SolverTrial {
  public:
-  explicit Trial(std::int64_t cycles_each) : turns_(2 * cycles_each) {}
+  explicit SolverTrial(const TrialRules& rules) : trial_(rules) {}
 
   /// Around each cycle. Collective when the last one of the trial has ended.
   void begin();
@@ -140,7 +142,7 @@ class Takeover::Trial {
   void add(const std::shared_ptr<Plan>& plan);
 
   /// The trial of the solver that this thread is in.
-  static thread_local Trial* current;
+  static thread_local SolverTrial* current;
 
  private:
   enum class State : std::uint8_t { waits_for_plans, runs, over };
@@ -149,10 +151,8 @@ class Takeover::Trial {
   bool ready_ = true;
   bool uses_plans_ = true;
   bool lost_ = false;
-  std::int64_t turn_ = 0;
-  std::int64_t turns_;
+  Trial trial_;  // by hypre, with plans
   double start_ = 0;
-  std::array<std::vector<double>, 2> seconds_;  // by hypre, with plans
   std::vector<std::weak_ptr<Plan>> plans_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "core/expected_exchanges.hpp"
 #include "core/nearest.hpp"
 
 namespace laneway {
@@ -219,7 +220,7 @@ ProgressHint resolve_progress(const HintTexts& communicator) {
 
 bool relay_nothing(Hints& hints) {
   const std::vector<const StrategyRow*> rows = hints.strategy.rows();
-  const bool relays = rows.size() > 1 || rows.front()->make()->relays();
+  const bool relays = rows.size() > 1 || rows.front()->traits.relays;
   if (relays) hints.strategy.row = &find_strategy("direct");
   hints.inner.clear();
   hints.strategy_name = hints.strategy.name();

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "arguments/hint_values.hpp"
-#include "carriers/node/localizer.hpp"
+#include "carriers/node/local_options.hpp"
+#include "core/expected_exchanges.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"
 #include "plan/memory_path.hpp"
@@ -67,7 +68,8 @@ struct Hints {
   LocalOptions local;
   Tuning tuning = Tuning::model;
   std::string parameters;  ///< empty: those for this kind of machine
-  double exchanges = 20;   ///< in which a strategy that is chosen makes up for its setup
+  double exchanges =
+      number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
   MemoryPath path = MemoryPath::automatic;
   std::optional<void*> stream;      ///< of this rank alone
   std::uint64_t files = 0;          ///< a hash of the files that `machine` and `parameters` name; 0: they name none
@@ -125,7 +127,7 @@ inline constexpr HintRow hint_rows[] = {
      hint::choice<&Hints::tuning, Tuning::model, Tuning::measure>("model, measure"),
      "`auto`: `model`: by predicted costs; `measure`: persistent operations [time the few most promising "
      "strategies](models.md), once for each pattern and machine"},
-    {"lnw_exchanges", "LANEWAY_EXCHANGES", "20", hint::count<&Hints::exchanges>,
+    {"lnw_exchanges", "LANEWAY_EXCHANGES", exchanges_of_requests, hint::count<&Hints::exchanges>,
      "`auto`: within so many exchanges a strategy must make up for its longer setup. The preloaded libraries, whose "
      "programs exchange more often, have other defaults: `1000` for [MPI programs](preload.md), `200` for "
      "[hypre](hypre.md)"},

@@ -76,9 +76,13 @@ int guarded(const char* call, Where where, Body&& body) noexcept {
   }
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_null(const char* name) {
+  throw Error(ErrorKind::argument, std::string(name) + " is NULL");
+}
+
 /// Throws Error(argument) if `pointer` is null.
 inline void require_pointer(const void* pointer, const char* name) {
-  require(pointer != nullptr, ErrorKind::argument, [&] { return std::string(name) + " is NULL"; });
+  if (pointer == nullptr) throw_null(name);
 }
 
 /// Writes as much of `values` as the caller, whose structure has `bytes` bytes, knows, and zeros after what it knows

@@ -1,58 +1,29 @@
 #pragma once
 
-#include <mpi.h>
-
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "arguments/call.hpp"
-#include "arguments/hints.hpp"
-#include "arguments/operations.hpp"
 #include "carriers/node/node_memory.hpp"
-#include "choose/device_support.hpp"
+#include "choose/agreed.hpp"
 #include "choose/reasons.hpp"
-#include "comm/communicator.hpp"
-#include "exec/device_copies.hpp"
-#include "pattern/pattern.hpp"
-#include "plan/memory_path.hpp"
+#include "lanes/strategy.hpp"
 #include "plan/plan.hpp"
+#include "setup/route.hpp"
 
 namespace laneway {
 
-[[nodiscard]] inline Buffers buffers_of(const Call& call) {
-  return {call.sendbuf, call.recvbuf};
-}
-
-class Planning;
-
-/// An operation on which all ranks have agreed.
-struct Agreed {
-  RankPattern pattern;
-  Hints hints;
-  std::vector<Region> regions;  ///< this rank's, outermost first
-  Region sharing;               ///< the ranks that use the same memory as this one
-  int tag = 0;
-  BufferMemory where;  ///< this rank's buffers, as far as they are known
+/// One way to run an operation: a strategy for the outermost level, or several of which costs choose, on a memory path.
+struct Candidate {
+  StrategyChoice strategy;
   MemoryPath path = MemoryPath::staged;
-  std::string path_reason;
-  std::vector<MemoryPath> open_paths;  ///< those that there are, `staged` first, if `path` is automatic
-  std::uint64_t lends = 0;             ///< see LocalOptions
-  std::uint64_t borrows = 0;           ///< see LocalOptions
-  CopyRule rule;                       ///< of this rank's copies from and to devices
-  bool relays_nothing = false;         ///< for want of helpers, although the hints would
-  std::shared_ptr<Planning> begun;  ///< a plan that the ranks have begun to make as they agreed; null if they did not
+
+  friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
-/// Whether exchanges of an operation may be active while their ranks are in no call of this library.
-enum class Phases : std::uint8_t { one, split };
-
-/// Collective: agrees on hints and arguments, buffers among them if they are known. If the arguments of any rank are
-/// bad, all ranks throw. `path` is left open if there is a choice.
-[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call,
-                              Phases phases = Phases::split);
+/// The candidate of the path, with the strategies that the hints leave.
+[[nodiscard]] Candidate candidate_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm,
+                                     const Agreed& agreed);
 
 struct Planned {
   std::shared_ptr<const Plan> plan;
@@ -60,17 +31,44 @@ struct Planned {
   Reasons reasons;
 };
 
-/// What make_plan chooses the strategy of the outermost level from, on the path of `agreed`.
-[[nodiscard]] StrategyChoice outermost_choice(Communicator& communicator, const PrivateComm& comm,
-                                              const Agreed& agreed);
+/// Null if something has to be learnt from other ranks first. Local.
+[[nodiscard]] std::shared_ptr<Planning> begin_planning(Communicator& communicator, const PrivateComm& comm,
+                                                       const Agreed& agreed);
+/// Its first round, which goes with the agreement: `planner` lets the first rank choose.
+struct FirstRound {
+  Planner* planner = nullptr;
+  std::vector<Letter> letters = {};
+};
+[[nodiscard]] FirstRound first_round(Planning& planning);
+/// With what the agreement has brought.
+void go_on(Planning& planning, Round round);
 
-/// Chooses strategies, that of the outermost level from `outermost`, and makes the plan, in which messages move
-/// everything. Collective.
+/// Chooses the strategies that the candidate leaves to costs, and those of the levels inside, and makes the plan, in
+/// which messages move everything. Collective.
 [[nodiscard]] Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                                const StrategyChoice& outermost);
+                                const Candidate& candidate);
 
-/// Lets the plan use the memory of the node, if its ranks can share any, and memory that it shares with other plans.
+/// The way of the data of an operation whose edges all have `unit` bytes.
+struct PlannedRoute {
+  std::shared_ptr<const Route> route;  ///< null: each edge is one message
+  std::string_view strategy;
+  std::int64_t staging_bytes = 0;  ///< for edges of that size
+};
+/// As make_plan, for the outermost level: messages carry everything, from and to the host's memory.
+[[nodiscard]] PlannedRoute plan_route(Communicator& communicator, const PrivateComm& comm, const Hints& hints,
+                                      RankPattern pattern, std::int64_t unit);
+
+/// What a plan has of the memory of the node.
+struct NodeUse {
+  MemoryPath path = MemoryPath::staged;
+  LocalOptions local;
+  std::int64_t shared_staging = 0;  ///< as in Hints
+};
+
+/// Lets the plan use the memory of the node, if its ranks can share any, and memory that it shares with other plans;
+/// what messages carry after that is packed.
 /// Collective.
-void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned& planned);
+void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
+              Planned& planned);
 
 }  // namespace laneway

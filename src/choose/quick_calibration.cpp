@@ -1,6 +1,7 @@
 #include "choose/quick_calibration.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <thread>
@@ -152,73 +153,108 @@ void apply(const Scale& scale, Overhead& overhead) {
   overhead.byte *= scale.beta;
 }
 
-}  // namespace
+/// Who is where, as far as probes need it.
+struct Scene {
+  const PrivateComm& comm;
+  const Region& node;
+  Rank other;                  ///< the first rank that is not on the node of rank 0; the size of comm if there is none
+  std::vector<Rank> opposite;  ///< see opposite_members
 
-Parameters calibrate_quickly(const PrivateComm& comm, const Region& node, Parameters assumed) {
-  Mailbox mailbox(comm);
-  Rank outside = 0;
-  while (comm.rank() == 0 && static_cast<std::size_t>(outside) < node.members.size() &&
-         node.members[static_cast<std::size_t>(outside)] == outside)
-    ++outside;
-  const auto other = static_cast<Rank>(largest(comm, {static_cast<double>(outside)}).front());
-  const bool has_network = other < comm.size();
-  const std::vector<Rank> opposite =
-      has_network ? opposite_members(mailbox, comm.rank(), node, other) : std::vector<Rank>{};
+  [[nodiscard]] bool has_network() const { return other < comm.size(); }
+};
 
-  Probe probe(comm);
-  const auto wait_for_all = [&] { (void)largest(comm, {0}); };
-  enum Figure : std::size_t {
-    node_small,
-    node_large,
-    network_small,
-    network_large,
-    together,
-    cores,
-    host_nodes,
-    figures
-  };
-  std::vector<double> seconds(figures);  // 0: not measured
-  wait_for_all();
-  if (node.members.front() == 0 && node.members.size() > 1) {
-    const Rank second = node.members[1];
-    if (comm.rank() == 0 || comm.rank() == second) {
-      seconds[node_small] = probe.one_way(0, second, small_bytes);
-      seconds[node_large] = probe.one_way(0, second, large_bytes);
-    }
+/// Of every figure the largest of all ranks counts; 0: not measured.
+struct Figures {
+  double node_small = 0;
+  double node_large = 0;
+  double network_small = 0;
+  double network_large = 0;
+  double together = 0;  ///< seconds for each byte that a node sends, and receives as many
+  double cores = 0;
+  double host_nodes = 0;
+
+  void become_largest(const PrivateComm& comm) {
+    auto& [a, b, c, d, e, f, g] = *this;
+    const std::vector<double> all = largest(comm, {a, b, c, d, e, f, g});
+    for (std::size_t i = 0; double* const figure : {&a, &b, &c, &d, &e, &f, &g}) *figure = all[i++];
   }
-  wait_for_all();
-  if (has_network && (comm.rank() == 0 || comm.rank() == other)) {
-    seconds[network_small] = probe.one_way(0, other, small_bytes);
-    seconds[network_large] = probe.one_way(0, other, large_bytes);
-  }
-  wait_for_all();
-  const auto place = static_cast<std::size_t>(std::lower_bound(node.members.begin(), node.members.end(), comm.rank()) -
-                                              node.members.begin());
-  const std::size_t pairs = std::min(node.members.size(), opposite.size());
-  if (place < pairs)
-    seconds[together] = probe.both_ways(opposite[place], large_bytes) / (large_bytes * static_cast<double>(pairs));
+};
+
+void probe_node(const Scene& scene, Probe& probe, Figures& figures) {
+  if (scene.node.members.front() != 0 || scene.node.members.size() < 2) return;
+  const Rank second = scene.node.members[1];
+  if (scene.comm.rank() != 0 && scene.comm.rank() != second) return;
+  figures.node_small = probe.one_way(0, second, small_bytes);
+  figures.node_large = probe.one_way(0, second, large_bytes);
+}
+
+void probe_network(const Scene& scene, Probe& probe, Figures& figures) {
+  if (!scene.has_network() || (scene.comm.rank() != 0 && scene.comm.rank() != scene.other)) return;
+  figures.network_small = probe.one_way(0, scene.other, small_bytes);
+  figures.network_large = probe.one_way(0, scene.other, large_bytes);
+}
+
+/// All ranks of two nodes in pairs.
+void probe_together(const Scene& scene, Probe& probe, Figures& figures) {
+  const std::vector<Rank>& members = scene.node.members;
+  const auto place =
+      static_cast<std::size_t>(std::lower_bound(members.begin(), members.end(), scene.comm.rank()) - members.begin());
+  const std::size_t pairs = std::min(members.size(), scene.opposite.size());
+  if (place >= pairs) return;
+  const double seconds = probe.both_ways(scene.opposite[place], large_bytes);
+  figures.together = seconds / (large_bytes * static_cast<double>(pairs));
+}
+
+void count_cores(const Scene& scene, Figures& figures) {
   const double processors = std::min<double>(std::thread::hardware_concurrency(),
                                              std::max(1.0, std::floor(own_processors().quota.processors)));
   const auto sharers = static_cast<double>(world_node_size());
-  if (sharers > processors) {
-    seconds[cores] = processors;
-    seconds[host_nodes] = std::ceil(sharers / static_cast<double>(node.members.size()));
-  }
-  seconds = largest(comm, seconds);
+  if (sharers <= processors) return;
+  figures.cores = processors;
+  figures.host_nodes = std::ceil(sharers / static_cast<double>(scene.node.members.size()));
+}
 
-  const Scale inside = scale_to(assumed.link(LinkClass::node), seconds[node_small], seconds[node_large]);
-  const Scale across = scale_to(assumed.link(LinkClass::network), seconds[network_small], seconds[network_large]);
+/// Each measured by some ranks, while the others wait.
+constexpr std::array probes = {probe_node, probe_network, probe_together};
+
+/// Parameters on which messages take as long as measured.
+Parameters fitted(Parameters assumed, const Figures& figures) {
+  const Scale inside = scale_to(assumed.link(LinkClass::node), figures.node_small, figures.node_large);
+  const Scale across = scale_to(assumed.link(LinkClass::network), figures.network_small, figures.network_large);
   for (LinkClass link : {LinkClass::core, LinkClass::socket, LinkClass::node})
     apply(inside, assumed.links[static_cast<std::size_t>(link)]);
   apply(across, assumed.links[static_cast<std::size_t>(LinkClass::network)]);
   apply(inside, assumed.node_overhead);
   apply(across, assumed.network_overhead);
-  if (seconds[together] > 0) assumed.injection_beta = seconds[together];
-  assumed.cores = static_cast<int>(seconds[cores]);
-  assumed.host_nodes = std::max(1, static_cast<int>(seconds[host_nodes]));
+  if (figures.together > 0) assumed.injection_beta = figures.together;
+  assumed.cores = static_cast<int>(figures.cores);
+  assumed.host_nodes = std::max(1, static_cast<int>(figures.host_nodes));
   assumed.name = "calibrated";
   assumed.provenance = "a few messages, on top of " + assumed.provenance;
   return assumed;
+}
+
+}  // namespace
+
+Parameters calibrate_quickly(const PrivateComm& comm, const Region& node, Parameters assumed) {
+  Rank outside = 0;
+  while (comm.rank() == 0 && static_cast<std::size_t>(outside) < node.members.size() &&
+         node.members[static_cast<std::size_t>(outside)] == outside)
+    ++outside;
+  Scene scene{comm, node, static_cast<Rank>(largest(comm, {static_cast<double>(outside)}).front()), {}};
+  if (scene.has_network()) {
+    Mailbox mailbox(comm);
+    scene.opposite = opposite_members(mailbox, comm.rank(), node, scene.other);
+  }
+  Probe probe(comm);
+  Figures figures;
+  for (const auto& measure : probes) {
+    (void)largest(comm, {0});
+    measure(scene, probe, figures);
+  }
+  count_cores(scene, figures);
+  figures.become_largest(comm);
+  return fitted(std::move(assumed), figures);
 }
 
 }  // namespace laneway

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string_view>
 
 #include "carriers/messages/p2p.hpp"
@@ -14,6 +15,7 @@
 #include "comm/mailbox.hpp"
 #include "core/mix.hpp"
 #include "core/simulated.hpp"
+#include "core/trial.hpp"
 #include "exec/progress.hpp"
 #include "model/tuning_file.hpp"
 
@@ -22,10 +24,9 @@ namespace laneway {
 namespace {
 
 /// So many strategies are timed, for about so long, with at least so many exchanges each.
-constexpr std::size_t most_trials = 3;
+constexpr std::size_t most_ways = 3;
 constexpr double seconds_of_trials = simulated ? 0 : 0.2;
-constexpr int fewest_exchanges = 5;
-constexpr int most_exchanges = 100;
+constexpr std::int64_t fewest_exchanges = 5;
 
 /// Memory for the ranges of one side of a pattern, laid out as the user's buffer. Pages that no range touches cost
 /// nothing.
@@ -138,7 +139,7 @@ std::vector<std::size_t> most_promising(const Selection& selection) {
     if ((a == selection.chosen) != (b == selection.chosen)) return a == selection.chosen;
     return selection.predictions[a].seconds < selection.predictions[b].seconds;
   });
-  order.resize(std::min(order.size(), most_trials));
+  order.resize(std::min(order.size(), most_ways));
   return order;
 }
 
@@ -156,99 +157,86 @@ double seconds_of(Exchange& exchange, const PrivateComm& comm) {
   return MPI_Wtime() - begin;
 }
 
-/// Median seconds until the last rank has completed, for each of the plans, which take turns.
-std::vector<double> time_plans(const PrivateComm& comm, const Agreed& agreed, const std::vector<Planned>& trials,
-                               Buffers buffers) {
+/// Which of the plans is the fastest, and seconds until the last rank has completed an exchange of each.
+struct Found {
+  std::size_t best = 0;
+  std::vector<double> seconds;
+};
+
+Found try_plans(const PrivateComm& comm, const Agreed& agreed, const std::vector<Planned>& plans, Buffers buffers) {
   P2PTransport transport(comm.get(), agreed.tag);
   const Helper helper = find_helper(agreed.hints.progress);
   employ(helper);
   std::vector<std::unique_ptr<Exchange>> exchanges;
   std::vector<double> once;
-  for (const Planned& trial : trials) {
-    exchanges.push_back(std::make_unique<Exchange>(trial.plan, buffers, transport, progress_by(helper), trial.memory));
+  for (const Planned& planned : plans) {
+    exchanges.push_back(
+        std::make_unique<Exchange>(planned.plan, buffers, transport, progress_by(helper), planned.memory));
     (void)seconds_of(*exchanges.back(), comm);
     once.push_back(seconds_of(*exchanges.back(), comm));
   }
   once = reduce_progressing(once, MPI_DOUBLE, MPI_MAX, comm);
   const double all_once = std::accumulate(once.begin(), once.end(), 1e-9);
-  const auto repeats = static_cast<std::size_t>(
-      std::clamp(static_cast<int>(std::min(seconds_of_trials / all_once, 1e6)), fewest_exchanges, most_exchanges));
-  std::vector<double> times;
-  for (std::size_t r = 0; r < repeats; ++r)
-    for (const auto& exchange : exchanges) times.push_back(seconds_of(*exchange, comm));
-  times = reduce_progressing(times, MPI_DOUBLE, MPI_MAX, comm);
-  std::vector<double> medians;
-  for (std::size_t t = 0; t < trials.size(); ++t) {
-    std::vector<double> of_trial;
-    for (std::size_t r = 0; r < repeats; ++r) of_trial.push_back(times[r * trials.size() + t]);
-    const auto middle = of_trial.begin() + static_cast<std::ptrdiff_t>(repeats / 2);
-    std::nth_element(of_trial.begin(), middle, of_trial.end());
-    medians.push_back(*middle);
-  }
-  return medians;
+  TrialRules rules = trial_of_plans;
+  rules.samples = std::clamp(static_cast<std::int64_t>(std::min(seconds_of_trials / all_once, 1e6)), fewest_exchanges,
+                             trial_of_plans.samples);
+  Trial trial(rules, plans.size());
+  std::vector<double> times(plans.size() * static_cast<std::size_t>(rules.samples));
+  for (std::size_t n = 0; n < times.size(); ++n)
+    times[n] = seconds_of(*exchanges[trial.way_of(static_cast<std::int64_t>(n))], comm);
+  for (const double seconds : reduce_progressing(times, MPI_DOUBLE, MPI_MAX, comm)) trial.add(seconds);
+  Found found{0, trial.typical()};
+  found.best = trial.decide(found.seconds).value();
+  return found;
 }
 
-Planned make_local(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Planned planned) {
-  localize(communicator, comm, agreed, planned);
-  return planned;
+/// The plan of one of the strategies alone.
+Planned plan_of(const StrategyRow* row, Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
+                const Candidate& candidate) {
+  return make_plan(communicator, comm, agreed, {{row, candidate.strategy.deduplicate}, candidate.path});
 }
 
-Planned measure(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                const StrategyChoice& outermost, std::optional<Planned> made) {
+}  // namespace
+
+Planned measure(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const Candidate& candidate,
+                const NodeUse& use, std::optional<Planned> made) {
+  const auto first = [&] { return made ? std::move(*made) : make_plan(communicator, comm, agreed, candidate); };
+  const auto local = [&](Planned planned, const NodeUse& uses) {
+    localize(communicator, comm, agreed, uses, planned);
+    return planned;
+  };
   const Scratch send(agreed.pattern.out);
   const Scratch receive(agreed.pattern.in);
   const std::uint64_t key = key_of(comm, agreed, send, receive);
-  const auto first = [&] { return made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost); };
-  if (key == 0) return make_local(communicator, comm, agreed, first());
-  const std::vector<const StrategyRow*> rows = outermost.rows();
+  if (key == 0) return local(first(), use);
+  const std::vector<const StrategyRow*> rows = candidate.strategy.rows();
   const std::optional<TuningFile> file = comm.rank() == 0 && !simulated ? TuningFile::of_user() : std::nullopt;
   if (const std::optional<std::size_t> known = recall(comm, file, key, rows)) {
     const bool is_made = made && made->reasons.selection.chosen == *known;
-    Planned planned = make_local(
-        communicator, comm, agreed,
-        is_made ? std::move(*made) : make_plan(communicator, comm, agreed, {rows[*known], outermost.deduplicate}));
+    Planned planned =
+        local(is_made ? std::move(*made) : plan_of(rows[*known], communicator, comm, agreed, candidate), use);
     planned.reasons.remembered = file ? file->path().string() : "rank 0";
     return planned;
   }
+  std::vector<Planned> plans = {first()};
+  Reasons reasons = plans.front().reasons;
+  const std::vector<std::size_t> order = most_promising(reasons.selection);
+  for (const std::size_t c : std::span(order).subspan(1))
+    plans.push_back(plan_of(rows[c], communicator, comm, agreed, candidate));
   // Memory that the result shares with other requests may be in use.
-  Agreed alone = agreed;
-  alone.hints.shared_staging = 0;
-  Planned planned = first();
-  const std::vector<std::size_t> order = most_promising(planned.reasons.selection);
-  std::vector<Planned> plans;
-  for (std::size_t c : order)
-    plans.push_back(c == planned.reasons.selection.chosen
-                        ? planned
-                        : make_plan(communicator, comm, agreed, {rows[c], outermost.deduplicate}));
-  std::vector<Planned> trials = plans;
-  for (Planned& trial : trials) localize(communicator, comm, alone, trial);
-  const std::vector<double> seconds = time_plans(comm, agreed, trials, {send.data(), receive.data()});
-  const auto best = static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  NodeUse alone = use;
+  alone.shared_staging = 0;
+  std::vector<Planned> trials;
+  for (const Planned& planned : plans) trials.push_back(local(planned, alone));
+  const auto [best, seconds] = try_plans(comm, agreed, trials, {send.data(), receive.data()});
   if (file) file->remember(key, {std::string(rows[order[best]]->name), seconds[best]});
-
-  Planned& fastest = trials[best];
-  if (agreed.hints.shared_staging > 0) {
-    fastest = std::move(plans[best]);
-    localize(communicator, comm, agreed, fastest);
-  }
-  Reasons reasons = std::move(planned.reasons);
+  Planned fastest = use.shared_staging > 0 ? local(std::move(plans[best]), use) : std::move(trials[best]);
   reasons.strategy = fastest.reasons.strategy;
   reasons.selection.chosen = order[best];
   for (std::size_t t = 0; t < order.size(); ++t)
     reasons.measured.push_back({std::string(rows[order[t]]->name), seconds[t]});
   fastest.reasons = std::move(reasons);
-  return std::move(fastest);
-}
-
-}  // namespace
-
-Planned make_tuned_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                        std::optional<Planned> made) {
-  const StrategyChoice outermost = outermost_choice(communicator, comm, agreed);
-  if (outermost.is_automatic() && agreed.hints.tuning == Tuning::measure)
-    return measure(communicator, comm, agreed, outermost, std::move(made));
-  return make_local(communicator, comm, agreed,
-                    made ? std::move(*made) : make_plan(communicator, comm, agreed, outermost));
+  return fastest;
 }
 
 }  // namespace laneway

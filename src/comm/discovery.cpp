@@ -49,7 +49,7 @@ class Group {
 Region region_of_members(std::vector<int> members) {
   std::erase(members, MPI_UNDEFINED);
   std::sort(members.begin(), members.end());
-  LANEWAY_ASSERT(1, !members.empty());
+  LANEWAY_ASSERT(!members.empty());
   const Rank id = members.front();
   return {id, std::move(members)};
 }

@@ -252,7 +252,7 @@ bool PrivateComm::has_tags() const {
 }
 
 int PrivateComm::take_tags(int count) {
-  LANEWAY_ASSERT(1, count <= plan_channels && has_tags());
+  LANEWAY_ASSERT(count <= plan_channels && has_tags());
   return std::exchange(next_tag_, next_tag_ + count);
 }
 

@@ -63,11 +63,8 @@ requires std::is_invocable_r_v<std::string, Message>
 
 }  // namespace laneway
 
-/// Assertion levels: 0 none, 1 constant time (the default), 2 as expensive as the operation itself.
-#ifndef LANEWAY_ASSERT_LEVEL
-#define LANEWAY_ASSERT_LEVEL 1
-#endif
-#define LANEWAY_ASSERT(level, condition)                                                                            \
-  do {                                                                                                              \
-    if ((level) <= LANEWAY_ASSERT_LEVEL && !(condition)) ::laneway::internal_error(#condition, __FILE__, __LINE__); \
+/// Of what the library itself guarantees; takes constant time, and is checked in every build.
+#define LANEWAY_ASSERT(condition)                                                \
+  do {                                                                           \
+    if (!(condition)) ::laneway::internal_error(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -28,7 +28,7 @@ std::int64_t Repeat::bytes() const {
 }
 
 void RangeList::append(Range range) {
-  LANEWAY_ASSERT(1, range.bytes >= 0);
+  LANEWAY_ASSERT(range.bytes >= 0);
   if (range.bytes == 0) return;
   bytes_ += range.bytes;
   while (!runs_.empty()) {
@@ -240,7 +240,7 @@ RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes) const {
 }
 
 RangeList RangeList::slice(std::int64_t begin, std::int64_t bytes, Item item) const {
-  LANEWAY_ASSERT(1, begin >= 0 && bytes >= 0 && begin + bytes <= bytes_);
+  LANEWAY_ASSERT(begin >= 0 && bytes >= 0 && begin + bytes <= bytes_);
   RangeList result;
   const std::int64_t end = begin + bytes;
   for (; item.position < end; item = after(item)) {
@@ -464,7 +464,7 @@ RangeList Block::locate(const RangeList& list) const {
   if (list.empty()) return result;
   if (!lists_.empty()) {
     const auto same = std::find(lists_.begin(), lists_.end(), list);
-    LANEWAY_ASSERT(1, same != lists_.end());
+    LANEWAY_ASSERT(same != lists_.end());
     result.append(Range{begin_[static_cast<std::size_t>(same - lists_.begin())], list.bytes()});
     return result;
   }
@@ -475,9 +475,9 @@ RangeList Block::locate(const RangeList& list) const {
     if (!near) {
       auto it = std::upper_bound(ranges.begin(), ranges.end(), range.offset,
                                  [](std::int64_t offset, const Range& r) { return offset < r.offset; });
-      LANEWAY_ASSERT(1, it != ranges.begin());
+      LANEWAY_ASSERT(it != ranges.begin());
       at = static_cast<std::size_t>(it - ranges.begin()) - 1;
-      LANEWAY_ASSERT(1, range.end() <= ranges[at].end());
+      LANEWAY_ASSERT(range.end() <= ranges[at].end());
     }
     result.append(Range{begin_[at] + range.offset - ranges[at].offset, range.bytes});
   });

@@ -5,7 +5,7 @@
 namespace laneway {
 
 void Writer::put_compact(std::int64_t number) {
-  LANEWAY_ASSERT(1, number >= 0);
+  LANEWAY_ASSERT(number >= 0);
   for (; number > 0x7f; number >>= 7) data_.push_back(static_cast<std::byte>(number | 0x80));
   data_.push_back(static_cast<std::byte>(number));
 }

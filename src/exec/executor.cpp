@@ -75,8 +75,8 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
       where_(where),
       device_aware_(is_device_aware(where)) {
   look_through_remains();
-  LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
-  LANEWAY_ASSERT(1, !memory_ || !device_aware_);
+  LANEWAY_ASSERT(memory_ || plan_->window_bytes == 0);
+  LANEWAY_ASSERT(!memory_ || !device_aware_);
   uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
   bind(buffers, transport);
 

@@ -1,7 +1,6 @@
 #include "interpose/fixed.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -11,8 +10,8 @@
 #include "arguments/hints.hpp"
 #include "comm/mailbox.hpp"
 #include "core/tell.hpp"
+#include "core/trial.hpp"
 #include "interpose/report.hpp"
-#include "interpose/trial.hpp"
 #include "operate/fixed_operation.hpp"
 
 namespace laneway::interpose {
@@ -20,11 +19,8 @@ namespace laneway::interpose {
 namespace {
 
 constexpr std::int64_t default_after = 20;
-constexpr std::int64_t default_trial = 20;
-/// Trials are not exact. What a plan saves must be more than they err.
-constexpr double least_gain = 0.03;
-/// A difference by which a trial may end early.
-constexpr double clear_difference = 0.15;
+/// Of a trial.
+enum Way : std::size_t { mpi, plan };
 
 constexpr const char* too_early = "among the first of their kind, for which nothing is planned (LANEWAY_PRELOAD_AFTER)";
 constexpr const char* nothing_relayed = "direct messages are expected to be as fast as any relays";
@@ -49,14 +45,14 @@ class CallsOfKind {
     // Whoever names a strategy has chosen.
     const bool open = resolve_hints({}, adopted.hints).strategy.is_automatic();
     after_ = calls_of("LANEWAY_PRELOAD_AFTER", open ? default_after : 0);
-    trial_calls_ = calls_of("LANEWAY_PRELOAD_TRIAL", open ? default_trial : 0);
+    trial_calls_ = calls_of("LANEWAY_PRELOAD_TRIAL", open ? trial_of_calls.samples : 0);
   }
 
   const char* decide(Communicator& adopted, const FixedKey& key, const Call& call) {
     if (after_ > 0) return --after_, too_early;
-    if (!planned_) plan(adopted, key, call);
-    if (trial_ && trial_->over(PMPI_Wtime())) compare(*adopted.private_comm());
-    if (trial_) return trial_->take() == Trial::Way::plan ? count(std::nullopt) : compared;
+    if (!planned_) make_plan(adopted, key, call);
+    if (trial_) take_time(*adopted.private_comm());
+    if (trial_) return trial_->way() == Way::plan ? count(std::nullopt) : compared;
     return against_ == nullptr ? count(saved_) : against_;
   }
 
@@ -66,27 +62,42 @@ class CallsOfKind {
     return nullptr;
   }
 
-  void plan(Communicator& adopted, const FixedKey& key, const Call& call) {
-    const FixedOperation& made = fixed_operation(
-        adopted, key, call, trial_calls_ > 0 ? FixedOperation::Choice::to_try : FixedOperation::Choice::by_hints);
+  void make_plan(Communicator& adopted, const FixedKey& key, const Call& call) {
+    const FixedOperation& made = fixed_operation(adopted, key, call, trial_calls_ > 0 ? Use::trial : Use::calls);
     planned_ = true;
     if (made.is_direct())
       against_ = nothing_relayed;
     else if (trial_calls_ > 0)
-      trial_.emplace(trial_calls_, static_cast<std::uint64_t>(made.order()->tag()));
+      trial_.emplace(rules(), 2, static_cast<std::uint64_t>(made.order()->tag()));
+  }
+
+  [[nodiscard]] TrialRules rules() const {
+    TrialRules rules = trial_of_calls;
+    rules.samples = trial_calls_;
+    return rules;
+  }
+
+  /// From the call before to this one: work for others, or on a core that ranks share, costs time outside the
+  /// operation, too.
+  void take_time(const PrivateComm& comm) {
+    const double now = PMPI_Wtime();
+    if (begin_) trial_->add(now - *begin_);
+    begin_ = now;
+    if (trial_->is_due()) compare(comm);
   }
 
   /// Ends the trial if it has told enough.
   void compare(const PrivateComm& comm) {
-    const std::vector<double> mine = {trial_->seconds(Trial::Way::mpi), trial_->seconds(Trial::Way::plan)};
+    const std::vector<double> mine = trial_->typical();
     const std::vector<double> all = reduce_progressing(mine, MPI_DOUBLE, MPI_SUM, comm);
-    const bool clear = std::abs(all[0] - all[1]) > clear_difference * all[0];
-    if (!clear && trial_->go_on()) return;
-    saved_ = mine[0] - mine[1];
-    if (all[1] > (1 - least_gain) * all[0]) against_ = slower;
+    const std::optional<std::size_t> best = trial_->decide(all);
+    if (!best) return;
+    saved_ = mine[Way::mpi] - mine[Way::plan];
+    if (*best == Way::mpi) against_ = slower;
     if (comm.rank() == 0 && is_verbose())
-      tell("preload: a call took " + std::to_string(all[0] / comm.size()) + " s with the MPI library's own and " +
-           std::to_string(all[1] / comm.size()) + " s with the plan (means of all ranks, from call to call)");
+      tell("preload: a call took " + std::to_string(all[Way::mpi] / comm.size()) +
+           " s with the MPI library's own and " + std::to_string(all[Way::plan] / comm.size()) +
+           " s with the plan (means of all ranks, from call to call)");
     trial_.reset();
   }
 
@@ -94,6 +105,7 @@ class CallsOfKind {
   std::int64_t trial_calls_ = 0;
   bool planned_ = false;
   std::optional<Trial> trial_;
+  std::optional<double> begin_;  // of the call before
   std::optional<double> saved_;  // seconds a call of this rank
   const char* against_ = nullptr;
 };

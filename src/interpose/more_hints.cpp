@@ -2,11 +2,11 @@
 
 #include <cstdlib>
 
+#include "core/expected_exchanges.hpp"
+
 namespace laneway::interpose {
 
 namespace {
-
-constexpr const char* expected_exchanges = "1000";
 
 bool has(MPI_Info info, const char* key) {
   int length = 0;
@@ -20,7 +20,7 @@ MoreHints::MoreHints(MPI_Info given) {
   const int code = given == MPI_INFO_NULL ? PMPI_Info_create(&info_) : PMPI_Info_dup(given, &info_);
   if (code != MPI_SUCCESS) info_ = MPI_INFO_NULL;
   if (std::getenv("LANEWAY_EXCHANGES") == nullptr && !has(info_, "lnw_exchanges"))
-    set("lnw_exchanges", expected_exchanges);
+    set("lnw_exchanges", exchanges_of_programs);
 }
 
 MoreHints::~MoreHints() {

@@ -12,9 +12,9 @@ std::vector<Rank> nearest_first(const RegionView& view, Order among_equals) {
   return members;
 }
 
-BytesOf needs(const Link& link) {
+BytesOf needs(const Traffic& traffic) {
   BytesOf result;
-  for (const CrossEdge& edge : link.edges) result[edge.destination] += edge.bytes;
+  for (const CrossEdge& edge : traffic.edges) result[edge.destination] += edge.bytes;
   return result;
 }
 

@@ -115,8 +115,8 @@ constexpr std::int64_t cut_bytes = 8;
                                                                       : (bytes + cut_bytes - 1) / cut_bytes * cut_bytes;
 }
 
-/// What each member needs of a link.
-[[nodiscard]] BytesOf needs(const Link& link);
+/// What each member needs of the traffic from a region.
+[[nodiscard]] BytesOf needs(const Traffic& traffic);
 /// What each source has of a lane.
 [[nodiscard]] BytesOf held(const Lane& lane);
 

@@ -8,56 +8,65 @@
 
 namespace laneway {
 
+// In rules/, one a file.
+using Factory = std::unique_ptr<Strategy>(const StrategySettings&);
+Factory make_direct, make_spread, make_three_step, make_two_step, make_split, make_load_aware, make_grouped,
+    make_common_neighborhood, make_leader_scatter, make_cartesian_combining, make_multi_path;
+
 namespace {
 
 constexpr std::array<StrategyRow, 11> rows = {{
     {"direct", "each edge is one message from its source to its destination",
-     "MPI: A Message-Passing Interface Standard 4.0, section 8.6", "all", "any", make_direct},
+     "MPI: A Message-Passing Interface Standard 4.0, section 8.6", "all", "any", Traits{.relays = false}, make_direct},
     {"spread", "as direct, but each rank starts with the destinations after itself",
      "after Khorassani, Chen, Subramoni, Panda: Designing and Optimizing GPU-aware Nonblocking MPI Neighborhood "
      "Collective Communication, 2023 (known by title)",
-     "all", "any", make_spread},
+     "all", "any", Traits{.relays = false, .spreads = true}, make_spread},
     {"three_step", "gather at one rank, one message for each pair of regions, scatter from one rank",
      "Collom, Li, Bienz: Optimizing Irregular Communication with Neighborhood Collectives and Locality-Aware "
      "Parallelism, section 3.2",
-     "all", "any", make_three_step},
+     "all", "any", Traits{}, make_three_step},
     {"two_step", "each source sends what a region needs of it to its paired rank there, which scatters it",
      "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
      "point-to-point communication on heterogeneous architectures, section 2.3.2",
-     "all", "any", make_two_step},
+     "all", "any", Traits{}, make_two_step},
     {"split", "what a region receives is cut to messages of a capped size, dealt over all ranks of both regions",
      "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
      "point-to-point communication on heterogeneous architectures, section 2.3.3, Algorithm 1",
-     "all", "any", make_split},
+     "all", "any", Traits{.scales = false}, make_split},
     {"load_aware", "what a region receives is dealt to its members in equal quotas, cut only where a quota ends",
      "after Ghazimirsaeed, Ruhela, Ramesh, Bayatpour, Subramoni, Panda: A Hierarchical and Load-Aware Design for Large "
      "Message Neighborhood Collectives, SC 2020 (known by title)",
-     "all, large messages", "any", make_load_aware},
+     "all, large messages", "any", Traits{.scales = false}, make_load_aware},
     {"grouped",
      "sources in small groups: gathered at one of them, received by a rank that needs it, which hands the others "
      "theirs",
-     "a design of our own, between two_step and three_step", "all, small messages", "any", make_grouped},
+     "a design of our own, between two_step and three_step", "all, small messages", "any", Traits{.scales = false},
+     make_grouped},
     {"common_neighborhood", "ranks of a region with a common destination combine their messages for it at one of them",
      "after Mirsadeghi, Träff, Balaji, Afsahi: Exploiting Common Neighborhoods to Optimize MPI Neighborhood "
      "Collectives, HiPC 2017; Ghazimirsaeed, Mirsadeghi, Afsahi: An Efficient Collaborative Communication Mechanism "
      "for "
      "MPI Neighborhood Collectives, IPDPS 2019 (known by title)",
-     "all, small messages", "any", make_common_neighborhood},
+     "all, small messages", "any", Traits{.deduplicates = false}, make_common_neighborhood},
     {"leader_scatter",
      "each source cuts its data over the destination's GPUs, one rank each, by the links inside a node",
      "Temuçin, Gazimirsaeed, Grant, Afsahi: ROCM-Aware Leader-based Designs for MPI Neighbourhood Collectives, section "
      "V",
-     "all, large messages", "node with gpu inside, or gpu", make_leader_scatter},
+     "all, large messages", "node with gpu inside, or gpu",
+     Traits{.scales = false, .needs = Traits::Needs::fabric, .levels = 2}, make_leader_scatter},
     {"cartesian_combining", "data travels along one dimension of a grid of ranks after the other, combined in each",
      "after Träff, Carpen-Amarie, Hunold, Rougier: Message-Combining Algorithms for Isomorphic, Sparse Collective "
      "Communication, 2016; Träff, Hunold: Cartesian Collective Communication, 2019 (known by title)",
-     "all, small messages", "the dimensions of a grid (lnw_grid)", make_cartesian_combining},
+     "all, small messages", "the dimensions of a grid (lnw_grid)", Traits{.needs = Traits::Needs::grid},
+     make_cartesian_combining},
     {"multi_path",
      "inside a node messages are cut over other devices, so that all links between devices are busy; else as two_step",
      "after Sojoodi, Temuçin, Barati Sedeh, Sharifian, Afsahi: Accelerating Intra-Node GPU-to-GPU Communication "
      "Through "
      "Multi-Path Transfers with CUDA Graphs, 2026 (arXiv:2604.22228, abstract)",
-     "all, large messages", "node with described links between its devices", make_multi_path},
+     "all, large messages", "node with described links between its devices",
+     Traits{.scales = false, .relays_inside = true, .needs = Traits::Needs::fabric}, make_multi_path},
 }};
 
 constexpr std::string_view no_deduplication = "_nodedup";
@@ -73,6 +82,13 @@ std::int64_t Lane::bytes() const {
 
 bool Lane::carries_for(Rank destination) const {
   return destinations.empty() || std::binary_search(destinations.begin(), destinations.end(), destination);
+}
+
+std::unique_ptr<Strategy> StrategyRow::make(const StrategySettings& settings) const {
+  std::unique_ptr<Strategy> strategy = factory(settings);
+  strategy->traits_ = traits;
+  strategy->traits_.relays_inside = traits.relays_inside && settings.fabric != nullptr;
+  return strategy;
 }
 
 std::span<const StrategyRow> strategies() {
@@ -97,10 +113,10 @@ std::vector<const StrategyRow*> StrategyChoice::rows() const {
   if (!is_automatic()) return {row};
   std::vector<const StrategyRow*> all;
   for (const StrategyRow& candidate : strategies()) {
-    const std::unique_ptr<Strategy> strategy = candidate.make();
-    if (strategy->levels() > 1 || strategy->on_grid() || strategy->spreads()) continue;
-    if (by_fabric ? strategy->goes_by_fabric() || !strategy->relays() : !strategy->goes_by_fabric())
-      all.push_back(&candidate);
+    const Traits& traits = candidate.traits;
+    if (traits.levels > 1 || traits.needs == Traits::Needs::grid || traits.spreads) continue;
+    const bool needs_fabric = traits.needs == Traits::Needs::fabric;
+    if (by_fabric ? needs_fabric || !traits.relays : !needs_fabric) all.push_back(&candidate);
   }
   return all;
 }
@@ -159,10 +175,10 @@ Levels choose_levels(std::string_view text, const std::string& grid, bool dedupl
   Levels levels{parse_levels(text), {}};
   for (LevelChoice& level : levels.choices) level.choice.deduplicate = level.choice.deduplicate && deduplicate;
   const StrategyChoice outermost = levels.choices.front().choice;
-  const std::unique_ptr<Strategy> strategy = outermost.rows().front()->make();
+  const Traits& traits = outermost.rows().front()->traits;
   const LevelChoice direct{"", {&find_strategy("direct"), deduplicate}};
-  while (static_cast<int>(levels.choices.size()) < strategy->levels()) levels.choices.push_back(direct);
-  if (strategy->on_grid()) {
+  while (static_cast<int>(levels.choices.size()) < traits.levels) levels.choices.push_back(direct);
+  if (traits.needs == Traits::Needs::grid) {
     require(levels.choices.size() == 1 && levels.choices.front().level.empty(), ErrorKind::info,
             std::string(outermost.name()) + " works on a grid, not on levels of the machine");
     levels.grid = grid_machine(grid, outermost.name());

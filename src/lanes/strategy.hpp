@@ -36,45 +36,53 @@ struct Lane {
   friend bool operator==(const Lane&, const Lane&) = default;
 };
 
-/// The rule that chooses the lanes between regions. Both functions are pure and deterministic: all members of a region
+/// What a strategy does and needs, as data: nobody makes one to ask it.
+struct Traits {
+  /// Beside the views.
+  enum class Needs : std::uint8_t {
+    nothing,
+    fabric,  ///< the links between devices: `auto` chooses it only where messages take these
+    grid     ///< its regions are the lines of a grid of ranks, one level a dimension, not those of the machine
+  };
+
+  /// False: no lanes at all, each edge is one message from its source to its destination.
+  bool relays = true;
+  /// False: what one lane carries is for one destination only, so every edge has bytes of its own even where several
+  /// name the same bytes of the send buffer.
+  bool deduplicates = true;
+  /// True: multiplying all sizes by one factor multiplies the lanes' pieces by it and changes nothing else, so that
+  /// lanes chosen for one size of messages serve any other. False where cuts may fall on multiples of some size.
+  bool scales = true;
+  /// Messages that no lane carries are started in an order in which no receiver is hit by all at once, rather than in
+  /// that of the arguments.
+  bool spreads = false;
+  /// Edges inside a region, but for those of a rank to itself, are carried by lanes too, if the links between devices
+  /// are known. The views then have traffic from the region to itself, and no lane of it may have its sender for its
+  /// receiver.
+  bool relays_inside = false;
+  Needs needs = Needs::nothing;
+  /// How many levels of the machine the strategy itself needs; more than one if it has an `inside` or a `scatter`.
+  int levels = 1;
+};
+
+/// The rule that chooses the lanes between regions. Its functions are pure and deterministic: all members of a region
 /// evaluate them on equal views and must get equal results.
 class Strategy {
  public:
+  explicit Strategy(const Traits& traits = {}) : traits_(traits) {}
   virtual ~Strategy() = default;
 
-  /// False: no lanes at all, each edge is one message from its source to its destination.
-  [[nodiscard]] virtual bool relays() const { return true; }
+  /// Those of its row.
+  [[nodiscard]] const Traits& traits() const { return traits_; }
+  [[nodiscard]] bool relays() const { return traits_.relays; }
+  [[nodiscard]] bool deduplicates() const { return traits_.deduplicates; }
 
-  /// False: what one lane carries is for one destination only, so every edge has bytes of its own even where several
-  /// name the same bytes of the send buffer.
-  [[nodiscard]] virtual bool deduplicates() const { return true; }
-
-  /// Whether messages that no lane carries are started in an order in which no receiver is hit by all at once, rather
-  /// than in that of the arguments.
-  [[nodiscard]] virtual bool spreads() const { return false; }
-
-  /// True: multiplying all sizes by one factor multiplies the lanes' pieces by it and changes nothing else, so that
-  /// lanes chosen for one size of messages serve any other. False where cuts fall on multiples of some size.
-  [[nodiscard]] virtual bool scales() const { return true; }
-
-  /// True: edges inside a region, but for those of a rank to itself, are carried by lanes too. The views then have a
-  /// link from the region to itself, and no lane of it may have its sender for its receiver.
-  [[nodiscard]] virtual bool relays_inside() const { return false; }
-
-  /// True: it goes by the links between devices, so `auto` chooses it only where messages take these.
-  [[nodiscard]] virtual bool goes_by_fabric() const { return false; }
-
-  /// How many levels of the machine the strategy itself needs; more than one if the two functions below return any.
-  [[nodiscard]] virtual int levels() const { return 1; }
   /// The strategy of the next level for edges inside a region, and the one for what lanes have brought to it; null:
   /// whatever is chosen for that level.
   [[nodiscard]] virtual const Strategy* inside() const { return nullptr; }
   [[nodiscard]] virtual const Strategy* scatter() const { return nullptr; }
 
-  /// True: its regions are the lines of a grid of ranks, one level a dimension, rather than those of the machine.
-  [[nodiscard]] virtual bool on_grid() const { return false; }
-
-  /// The receiving region's choice: cuts the blocks of every incoming link into lanes and names their receivers.
+  /// The receiving region's choice: cuts the blocks of all incoming traffic into lanes and names their receivers.
   /// Every byte of every block is in exactly one lane for each of its destinations; between regions, where it must
   /// cross once, in one lane for all of them.
   [[nodiscard]] virtual std::vector<Lane> assign_receivers(const RegionView& view) const = 0;
@@ -83,6 +91,10 @@ class Strategy {
   /// assign_receivers has returned for the region.
   virtual void assign_senders(const RegionView& view, const std::vector<Lane>& incoming,
                               std::vector<Lane>& lanes) const = 0;
+
+ private:
+  friend struct StrategyRow;
+  Traits traits_;
 };
 
 /// What strategies may be told besides the view. All ranks use equal ones.
@@ -101,17 +113,22 @@ struct StrategyRow {
   std::string_view citation;
   std::string_view operations;  ///< which operations it fits
   std::string_view levels;      ///< which levels of the machine it fits
+  Traits traits;
   std::unique_ptr<Strategy> (*factory)(const StrategySettings&);
 
-  [[nodiscard]] std::unique_ptr<Strategy> make(const StrategySettings& settings = {}) const {
-    return factory(settings);
-  }
+  [[nodiscard]] std::unique_ptr<Strategy> make(const StrategySettings& settings = {}) const;
 };
 
 [[nodiscard]] std::span<const StrategyRow> strategies();
 
 /// The row of `name`; throws Error(info) that lists the valid names.
 [[nodiscard]] const StrategyRow& find_strategy(std::string_view name);
+
+/// That of the row of `name`.
+[[nodiscard]] inline std::unique_ptr<Strategy> make_strategy(std::string_view name,
+                                                             const StrategySettings& settings = {}) {
+  return find_strategy(name).make(settings);
+}
 
 /// Names that stand for a strategy with a setting: `three_step_nodedup` is three_step without deduplication, `auto`
 /// whichever is expected to be the fastest.
@@ -153,17 +170,5 @@ struct Levels {
 
 /// `text` as for parse_levels; `grid`, such as `4x4`, for strategies that work on one. Throws Error(info).
 [[nodiscard]] Levels choose_levels(std::string_view text, const std::string& grid = "", bool deduplicate = true);
-
-[[nodiscard]] std::unique_ptr<Strategy> make_direct(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_spread(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_three_step(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_leader_scatter(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_cartesian_combining(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_two_step(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_split(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_load_aware(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_common_neighborhood(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_grouped(const StrategySettings& settings = {});
-[[nodiscard]] std::unique_ptr<Strategy> make_multi_path(const StrategySettings& settings = {});
 
 }  // namespace laneway

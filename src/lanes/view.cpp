@@ -8,13 +8,13 @@
 
 namespace laneway {
 
-std::int64_t Link::bytes() const {
+std::int64_t Traffic::bytes() const {
   std::int64_t bytes = 0;
   for (const SourceBytes& source : sources) bytes += source.bytes;
   return bytes;
 }
 
-std::span<const CrossEdge> Link::edges_of(Rank source) const {
+std::span<const CrossEdge> Traffic::edges_of(Rank source) const {
   return std::ranges::equal_range(edges, source, {}, &CrossEdge::source);
 }
 
@@ -45,16 +45,17 @@ void get_all(Reader& reader, std::vector<T>& values) {
   }
 }
 
-std::vector<Link> sorted_links(std::map<Rank, Link>&& by_region) {
-  std::vector<Link> links;
-  for (auto& [region, link] : by_region) {
-    link.region = region;
-    std::sort(link.edges.begin(), link.edges.end());
-    std::sort(link.sources.begin(), link.sources.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
-    LANEWAY_ASSERT(1, !link.edges.empty() && !link.sources.empty());
-    links.push_back(std::move(link));
+std::vector<Traffic> sorted_traffic(std::map<Rank, Traffic>&& by_region) {
+  std::vector<Traffic> all;
+  for (auto& [region, traffic] : by_region) {
+    traffic.region = region;
+    std::sort(traffic.edges.begin(), traffic.edges.end());
+    std::sort(traffic.sources.begin(), traffic.sources.end(),
+              [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    LANEWAY_ASSERT(!traffic.edges.empty() && !traffic.sources.empty());
+    all.push_back(std::move(traffic));
   }
-  return links;
+  return all;
 }
 
 }  // namespace
@@ -96,8 +97,8 @@ ViewPart ViewPart::from_bytes(const Bytes& bytes) {
 }
 
 RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
-  std::map<Rank, Link> out;
-  std::map<Rank, Link> in;
+  std::map<Rank, Traffic> out;
+  std::map<Rank, Traffic> in;
   std::vector<Rank> inner;
   std::vector<InsideEdges> inside;
   std::vector<int> distance;
@@ -113,18 +114,22 @@ RegionView make_view(Region region, const std::vector<ViewPart>& parts) {
     for (const auto& block : parts[i].out_blocks) out[block.region].sources.push_back({block.source, block.bytes});
     for (const auto& block : parts[i].in_blocks) in[block.region].sources.push_back({block.source, block.bytes});
   }
-  return {std::move(region),           std::move(inner),   std::move(inside), sorted_links(std::move(out)),
-          sorted_links(std::move(in)), std::move(distance)};
+  return {std::move(region),
+          std::move(inner),
+          std::move(inside),
+          sorted_traffic(std::move(out)),
+          sorted_traffic(std::move(in)),
+          std::move(distance)};
 }
 
 RegionView without_merging(RegionView view) {
   view.merged = false;
-  for (std::vector<Link>* links : {&view.out, &view.in})
-    for (Link& link : *links) {
-      auto edge = link.edges.begin();
-      for (SourceBytes& source : link.sources) {
+  for (std::vector<Traffic>* all : {&view.out, &view.in})
+    for (Traffic& traffic : *all) {
+      auto edge = traffic.edges.begin();
+      for (SourceBytes& source : traffic.sources) {
         source.bytes = 0;
-        for (; edge != link.edges.end() && edge->source == source.rank; ++edge) source.bytes += edge->bytes;
+        for (; edge != traffic.edges.end() && edge->source == source.rank; ++edge) source.bytes += edge->bytes;
       }
     }
   return view;

@@ -29,7 +29,7 @@ struct CrossEdge {
 };
 
 /// All that goes from one region to another, as either side sees it.
-struct Link {
+struct Traffic {
   Rank region = 0;                   ///< id of the other region
   std::vector<SourceBytes> sources;  ///< ascending rank
   std::vector<CrossEdge> edges;      ///< ascending (source, destination); the first is the representative edge
@@ -59,8 +59,8 @@ struct RegionView {
   std::vector<Rank>
       inner;  ///< for each member the id of its region at the next level, or its own rank if there is none
   std::vector<InsideEdges> inside;  ///< of each member
-  std::vector<Link> out;            ///< ascending region
-  std::vector<Link> in;             ///< ascending region
+  std::vector<Traffic> out;         ///< ascending region
+  std::vector<Traffic> in;          ///< ascending region
   std::vector<int> distance;        ///< of each member to the nearest network interface; empty: nothing is known
   bool merged = true;  ///< false: every edge has bytes of its own, one after another in the order of `edges`
 

@@ -38,13 +38,21 @@ std::size_t end_of_long_string(std::string_view text, std::size_t at) {
   }
   return text.size();
 }
+std::size_t end_of_line(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_of("\n\v\f\r", at), text.size());
+}
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
-  for (++at; at < text.size() && text[at] != '\n'; ++at) {
+  const std::size_t end = end_of_line(text, at);
+  for (++at; at < end; ++at) {
     if (text[at] == quote) return at + 1;
-    if (text[at] == '\\' && quote == '"' && text.substr(at + 1, 1) != "\n") ++at;
+    if (text[at] == '\\' && quote == '"') ++at;
   }
-  return std::min(at, text.size());
+  return end;
+}
+/// A quote inside a word is an error of the text and begins nothing.
+bool may_begin_string(std::string_view text, std::size_t at) {
+  return at == 0 || std::string_view(" \t\n\r=[{,.").find(text[at - 1]) != std::string_view::npos;
 }
 
 /// toml++ 3.3 is undefined for some characters that are not ASCII where it looks for white space: outside strings and
@@ -63,7 +71,9 @@ void check_characters(std::string_view text, const std::string& where) {
   while (at < text.size()) {
     const char c = text[at];
     if (c == '#')
-      at = std::min(text.find('\n', at), text.size());
+      at = end_of_line(text, at);
+    else if ((c == '"' || c == '\'') && !may_begin_string(text, at))
+      check(text.size());
     else if (text.substr(at, 3) == "\"\"\"")
       check(end_of_long_string(text, at));
     else if (text.substr(at, 3) == "'''")

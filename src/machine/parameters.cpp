@@ -139,7 +139,7 @@ const char* name(LinkClass link) {
 }
 
 const Protocol& LinkCost::protocol(std::int64_t bytes) const {
-  LANEWAY_ASSERT(1, !protocols.empty());
+  LANEWAY_ASSERT(!protocols.empty());
   const auto carries = [bytes](const Protocol& protocol) { return protocol.up_to < 0 || bytes <= protocol.up_to; };
   const auto found = std::find_if(protocols.begin(), protocols.end(), carries);
   return found != protocols.end() ? *found : protocols.back();

@@ -29,7 +29,7 @@ Csr assemble(std::int64_t rows, std::int64_t columns, std::span<const Entry> ent
   std::vector<Triplet> triplets;
   triplets.reserve(entries.size());
   for (const Entry& entry : entries) {
-    LANEWAY_ASSERT(1, entry.row >= 0 && entry.row < rows && entry.column >= 0 && entry.column < columns);
+    LANEWAY_ASSERT(entry.row >= 0 && entry.row < rows && entry.column >= 0 && entry.column < columns);
     triplets.emplace_back(entry.row, entry.column, entry.value);
   }
   Sparse matrix(rows, columns);
@@ -57,8 +57,8 @@ Csr transpose(const Csr& matrix) {
 }
 
 void multiply(const Csr& matrix, std::span<const double> x, std::span<double> y, int width) {
-  LANEWAY_ASSERT(1, static_cast<std::int64_t>(x.size()) >= matrix.columns * width);
-  LANEWAY_ASSERT(1, static_cast<std::int64_t>(y.size()) >= matrix.rows * width);
+  LANEWAY_ASSERT(static_cast<std::int64_t>(x.size()) >= matrix.columns * width);
+  LANEWAY_ASSERT(static_cast<std::int64_t>(y.size()) >= matrix.rows * width);
   const std::int64_t* column = matrix.column.data();
   const double* value = matrix.value.data();
   const std::int64_t* begin = matrix.row_begin.data();

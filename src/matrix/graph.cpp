@@ -151,7 +151,7 @@ Csr graph_from_text(std::string text, const std::string& path) {
     for (SCOTCH_Num k = begin[v] - base; k < end[v] - base; ++k) entries.push_back({v, neighbour[k] - base, -1.0});
     entries.push_back({v, v, static_cast<double>(end[v] - begin[v]) + 1.0});
   }
-  LANEWAY_ASSERT(1, static_cast<std::int64_t>(entries.size()) == header.vertices + 2 * header.edges);
+  LANEWAY_ASSERT(static_cast<std::int64_t>(entries.size()) == header.vertices + 2 * header.edges);
   for (const Entry& entry : entries)
     if (entry.row == entry.column && entry.value < 0)
       fail(path, line_of(text, entry.row), "vertex " + std::to_string(entry.row + 1) + " is its own neighbour");

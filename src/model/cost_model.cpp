@@ -69,15 +69,16 @@ NodeLoad CostModel::load_of_edges(const RegionView& view) const {
   NodeLoad load(view.region);
   std::optional<LinkLoads> links = no_link_loads();
   add_inside(view, load);
-  for (const Link& link : view.out)
-    for (const CrossEdge& edge : link.edges) {
-      load.send(edge.source, between(view, link.region, Stage::direct, edge.destination, edge.bytes), parameters_);
-      if (links && link.region == view.region.id)
+  for (const Traffic& traffic : view.out)
+    for (const CrossEdge& edge : traffic.edges) {
+      load.send(edge.source, between(view, traffic.region, Stage::direct, edge.destination, edge.bytes), parameters_);
+      if (links && traffic.region == view.region.id)
         links->add(edge.source, edge.destination, static_cast<double>(edge.bytes));
     }
-  for (const Link& link : view.in)
-    for (const CrossEdge& edge : link.edges)
-      load.receive(edge.destination, between(view, link.region, Stage::direct, edge.source, edge.bytes), parameters_);
+  for (const Traffic& traffic : view.in)
+    for (const CrossEdge& edge : traffic.edges)
+      load.receive(edge.destination, between(view, traffic.region, Stage::direct, edge.source, edge.bytes),
+                   parameters_);
   add_busiest(links, load);
   return load;
 }
@@ -93,16 +94,17 @@ void CostModel::add_gather(const Lane& lane, NodeLoad& load) const {
 /// Which bytes of a block an edge needs is not known here, unless every edge has its own: of a part of a block it is
 /// taken to need as large a part of its own bytes. Between devices it is taken as multi_path does, which cuts blocks of
 /// which no bytes are for two edges as if these lay one after another.
-void CostModel::add_scatter(const Link& link, bool merged, const Lane& lane, NodeLoad& load, LinkLoads* links) const {
+void CostModel::add_scatter(const Traffic& traffic, bool merged, const Lane& lane, NodeLoad& load,
+                            LinkLoads* links) const {
   std::vector<std::pair<Rank, double>> needed;  // bytes, by ascending destination
-  auto source = link.sources.begin();
+  auto source = traffic.sources.begin();
   for (const Piece& piece : lane.pieces) {
-    while (source != link.sources.end() && source->rank < piece.source) ++source;
-    if (source == link.sources.end() || source->rank != piece.source)
-      source = std::lower_bound(link.sources.begin(), link.sources.end(), piece.source,
+    while (source != traffic.sources.end() && source->rank < piece.source) ++source;
+    if (source == traffic.sources.end() || source->rank != piece.source)
+      source = std::lower_bound(traffic.sources.begin(), traffic.sources.end(), piece.source,
                                 [](const SourceBytes& s, Rank rank) { return s.rank < rank; });
     const double part = static_cast<double>(piece.bytes()) / static_cast<double>(source->bytes);
-    const std::span<const CrossEdge> edges = link.edges_of(piece.source);
+    const std::span<const CrossEdge> edges = traffic.edges_of(piece.source);
     const bool shares = merged && (links == nullptr || bytes_of(edges) > source->bytes);
     std::int64_t at = 0;
     for (const CrossEdge& edge : edges) {
@@ -134,12 +136,12 @@ NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> 
       links->add(lane.sender, lane.receiver, static_cast<double>(lane.bytes()));
   }
   for (const Lane& lane : in) {
-    const auto link = std::lower_bound(view.in.begin(), view.in.end(), lane.from_region,
-                                       [](const Link& l, Rank region) { return l.region < region; });
-    LANEWAY_ASSERT(1, link != view.in.end() && link->region == lane.from_region);
+    const auto traffic = std::lower_bound(view.in.begin(), view.in.end(), lane.from_region,
+                                          [](const Traffic& t, Rank region) { return t.region < region; });
+    LANEWAY_ASSERT(traffic != view.in.end() && traffic->region == lane.from_region);
     const Rank source = lane.pieces.front().source;
     load.receive(lane.receiver, between(view, lane.from_region, Stage::network, source, lane.bytes()), parameters_);
-    add_scatter(*link, view.merged, lane, load, links ? &*links : nullptr);
+    add_scatter(*traffic, view.merged, lane, load, links ? &*links : nullptr);
   }
   add_busiest(links, load);
   return load;

@@ -67,7 +67,7 @@ class CostModel {
   [[nodiscard]] Hop between(const RegionView& view, Rank region, Stage stage, Rank peer, std::int64_t bytes) const;
   void add_inside(const RegionView& view, NodeLoad& load) const;
   void add_gather(const Lane& lane, NodeLoad& load) const;
-  void add_scatter(const Link& link, bool merged, const Lane& lane, NodeLoad& load, LinkLoads* links) const;
+  void add_scatter(const Traffic& traffic, bool merged, const Lane& lane, NodeLoad& load, LinkLoads* links) const;
   [[nodiscard]] std::optional<LinkLoads> no_link_loads() const;
   void add_busiest(const std::optional<LinkLoads>& links, NodeLoad& load) const;
 

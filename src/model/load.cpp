@@ -80,7 +80,7 @@ void NodeLoad::receive(Rank rank, const Hop& hop, const Parameters& parameters) 
 void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way way) {
   if (hop.messages == 0) return;
   const auto member = std::lower_bound(members_.begin(), members_.end(), rank);
-  LANEWAY_ASSERT(1, member != members_.end() && *member == rank);
+  LANEWAY_ASSERT(member != members_.end() && *member == rank);
   RankLoad& load = ranks_[static_cast<std::size_t>(member - members_.begin())];
   Traffic& traffic = (way == out ? load.sent : load.received)[index(hop.stage)][index(hop.link)];
   const auto messages = static_cast<double>(hop.messages);

@@ -229,7 +229,7 @@ std::string described_lending(std::int64_t largest_not_lent) {
 }
 
 double path_seconds(MemoryPath path, const Plan& plan, const PathConditions& conditions, const Parameters& parameters) {
-  LANEWAY_ASSERT(1, path != MemoryPath::automatic);
+  LANEWAY_ASSERT(path != MemoryPath::automatic);
   PathLoad load(path, conditions, parameters);
   Plan as_run = pack(plan);
   if (path == MemoryPath::borrowed) load.add_lent(as_run);

@@ -16,7 +16,7 @@ class InProcessEndpoint final : public Endpoint {
     for (int i = first; i < first + count; ++i) {
       const auto m = static_cast<std::size_t>(i);
       const Message& message = messages_[m];
-      LANEWAY_ASSERT(1, !active_[m]);
+      LANEWAY_ASSERT(!active_[m]);
       active_[m] = true;
       if (message.is_send)
         send(message);

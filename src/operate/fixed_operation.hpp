@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "arguments/operations.hpp"
-#include "choose/planning.hpp"
+#include "choose/chooser.hpp"
 #include "operate/nonblocking.hpp"
 
 namespace laneway {
@@ -21,15 +21,9 @@ using FixedKey = std::pair<Kind, std::int64_t>;
 /// serves all later ones with datatypes of the same sizes, from and to any buffers.
 class FixedOperation {
  public:
-  enum class Choice : std::uint8_t {
-    by_hints,  ///< as for persistent operations
-    to_try  ///< where hints name no strategy, one that relays rather than `direct`, unless that is expected to be far
-            ///< slower
-  };
-
   /// Collective: agrees and plans as persistent operations do, for buffers in the kinds of memory that those of the
   /// first call are in. If the arguments of any rank are bad, all ranks throw.
-  FixedOperation(Communicator& communicator, const Call& call, Choice choice, Phases phases);
+  FixedOperation(Communicator& communicator, const Call& call, Use use, Phases phases);
 
   /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
   void check(Communicator& communicator, const Call& call) const;
@@ -55,7 +49,6 @@ class FixedOperation {
 
 /// That of a call, made in the first one. Blocking and nonblocking ones have the same if both may relay.
 [[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const FixedKey& key, const Call& call,
-                                              FixedOperation::Choice choice = FixedOperation::Choice::by_hints,
-                                              Phases phases = Phases::one);
+                                              Use use = Use::calls, Phases phases = Phases::one);
 
 }  // namespace laneway

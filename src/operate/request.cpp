@@ -8,11 +8,8 @@
 #include <vector>
 
 #include "carriers/messages/p2p.hpp"
-#include "choose/costs.hpp"
-#include "choose/path_choice.hpp"
-#include "choose/planning.hpp"
+#include "choose/chooser.hpp"
 #include "choose/share_memory.hpp"
-#include "choose/tuning.hpp"
 #include "comm/background.hpp"
 #include "core/error.hpp"
 #include "operate/fixed_operation.hpp"
@@ -27,7 +24,7 @@ namespace laneway {
 namespace {
 
 /// A plan for one exchange, and the name of its strategy.
-struct Chosen {
+struct CallPlan {
   std::shared_ptr<const Plan> plan;
   std::string strategy = "direct";
   std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters
@@ -39,14 +36,14 @@ FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases 
   if (!plans_of_calls(communicator).fixed_counts) return nullptr;
   const FixedKey key = key_of(call);
   if (has_equal_edges(call.kind)) return nullptr;
-  FixedOperation& found = fixed_operation(communicator, key, call, FixedOperation::Choice::by_hints, phases);
+  FixedOperation& found = fixed_operation(communicator, key, call, Use::calls, phases);
   check_buffers(call.sendbuf, call.recvbuf);
   found.check(communicator, call);
   return &found;
 }
 
 /// What a call that has agreed on nothing may use.
-Chosen choose_plan(Communicator& communicator, const Call& call, Phases phases) {
+CallPlan choose_plan(Communicator& communicator, const Call& call, Phases phases) {
   TypedPattern typed = typed_pattern(call, communicator.topology());
   const PlansOfCalls& has = plans_of_calls(communicator);
   if (has_equal_edges(call.kind) && has.routes && (phases == Phases::one || has.split_phases_relay)) {
@@ -59,7 +56,7 @@ Chosen choose_plan(Communicator& communicator, const Call& call, Phases phases) 
     if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
   }
   if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers_of(call))) {
-    Chosen chosen{.plan = std::move(planned->plan), .elements = std::move(planned->elements)};
+    CallPlan chosen{.plan = std::move(planned->plan), .elements = std::move(planned->elements)};
     if (chosen.elements) chosen.typed = std::make_shared<const TypedPattern>(std::move(typed));
     return chosen;
   }
@@ -86,7 +83,7 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     check_buffers(call.sendbuf, call.recvbuf);
     return known;
   }
-  Chosen chosen = choose_plan(communicator, call, phases);
+  CallPlan chosen = choose_plan(communicator, call, phases);
   auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator),
                                          std::move(chosen.elements), std::move(chosen.typed));
   // Plans of datatypes are for buffers in the host's memory.
@@ -117,18 +114,18 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
 }
 
 std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call) {
-  Agreed agreed = agree_on(communicator, priv, info, call);
-  Planned planned = make_plan_on_best_path(communicator, priv, agreed);
+  const Agreed agreed = agree_on(communicator, priv, info, call);
+  Chosen chosen = choose(communicator, priv, agreed, Use::request);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
-                                               std::move(planned.plan), std::move(planned.reasons),
-                                               std::move(agreed.regions.front())));
-  request->device_use_ = device_use(agreed);
+                                               std::move(chosen.plan), std::move(chosen.reasons),
+                                               agreed.regions.front()));
+  request->device_use_ = chosen.device_use;
   request->helper_ = find_helper(agreed.hints.progress);
   if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
   if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
   request->stream_ = agreed.hints.stream;
   tell_reasons(request->reasons_, priv.rank());
-  request->memory_ = std::move(planned.memory);
+  request->memory_ = std::move(chosen.memory);
   if (request->memory_) request->arena_ = request->memory_->arena.get();
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
@@ -141,7 +138,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   } catch (...) {
     failure = std::current_exception();
   }
-  if (agreed.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
+  if (request->reasons_.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
     (void)largest(priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
     if (request->exchange_) request->exchange_->open_lent();
   }

@@ -10,7 +10,7 @@
 
 #include "arguments/call.hpp"
 #include "arguments/operations.hpp"
-#include "choose/planning.hpp"
+#include "choose/agreed.hpp"
 #include "choose/reasons.hpp"
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
@@ -45,8 +45,8 @@ class Request {
   Request& operator=(const Request&) = delete;
 
   [[nodiscard]] bool nonblocking() const { return nonblocking_ != nullptr; }
-  /// Must be startable.
-  void start() {
+  /// Must be startable. Of no use as a call of its own: it costs as much as what it does for a short message.
+  [[gnu::always_inline]] void start() {
     if (arena_ != nullptr) return start_sharing();
     run([&] { exchange_->start(); });
   }
@@ -64,7 +64,7 @@ class Request {
   [[nodiscard]] bool done() {
     return exchange_ ? run([&] { return exchange_->done(); }) : !nonblocking_ || nonblocking_->done();
   }
-  void wait() {
+  [[gnu::always_inline]] void wait() {
     if (arena_ != nullptr) return wait_sharing();
     if (exchange_) return run([&] { exchange_->wait(); });
     if (nonblocking_) nonblocking_->wait();
@@ -98,7 +98,7 @@ class Request {
           std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
   /// Calls `body`, which gives up the exchange where it throws.
   template <class Body>
-  auto run(Body&& body) -> decltype(body()) {
+  [[gnu::always_inline]] auto run(Body&& body) -> decltype(body()) {
     try {
       return body();
     } catch (...) {

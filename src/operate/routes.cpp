@@ -8,6 +8,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/costs.hpp"
+#include "choose/planning.hpp"
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"
 
@@ -42,8 +43,7 @@ std::optional<std::size_t> class_of(std::int64_t bytes) {
 
 bool Routes::wanted(const Hints& hints, const Region& region, Rank ranks) {
   const std::vector<const StrategyRow*> rows = hints.strategy.rows();
-  if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->make()->relays(); }))
-    return false;
+  if (std::none_of(rows.begin(), rows.end(), [](const StrategyRow* row) { return row->traits.relays; })) return false;
   return !hints.strategy.is_automatic() || choose_from(hints, region, ranks).is_automatic();
 }
 
@@ -103,28 +103,17 @@ void Routes::plan_class(Communicator& communicator, Kind operation, std::size_t 
   const Topology& topology = communicator.topology();
   const RankPattern pattern =
       Route::unit_pattern(operation, ranks_of(topology.sources), ranks_of(topology.destinations), sizes.planned_bytes);
-  StrategySettings settings = hints_.settings;
-  settings.fabric = communicator.fabric(hints_.machine);
-  const OwnedCandidates owned(hints_.strategy, settings);
-  const Candidates candidates = owned.get();
   const SizeClass& smallest = classes_[operation].front();
   std::int64_t staging = 0;
-  if (index > 0 && candidates.size() == 1 && candidates.front()->scales()) {
+  if (index > 0 && !hints_.strategy.is_automatic() && hints_.strategy.row->traits.scales) {
     result.route = smallest.route;
     result.strategy = smallest.strategy;
     staging = result.route->plan(pattern, sizes.planned_bytes, hints_.lowering).staging_bytes;
   } else {
-    const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-    const Costs costs(communicator, *priv, hints_, hints_.strategy, {});
-    PlanOptions options = costs.options();
-    options.network_distance = communicator.network_distance(hints_);
-    Planner planner(communicator.rank(), pattern, communicator.regions(hints_).front(), candidates, options);
-    carry_out(planner, planner.begin(communicator.peer_regions(hints_)), communicator, *priv, hints_);
-    const std::size_t chosen = planner.selection().chosen;
-    if (!candidates[chosen]->relays()) return;
-    result.route = std::make_shared<const Route>(planner.itinerary(), sizes.planned_bytes);
-    result.strategy = hints_.strategy.rows()[chosen]->name;
-    staging = planner.take_plan().staging_bytes;
+    PlannedRoute planned = plan_route(communicator, *communicator.private_comm(), hints_, pattern, sizes.planned_bytes);
+    result.route = std::move(planned.route);
+    result.strategy = planned.strategy;
+    staging = planned.staging_bytes;
   }
   if (staging == 0) return;
   const double fits = static_cast<double>(hints_.staging_limit) / static_cast<double>(staging) *

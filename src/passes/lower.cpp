@@ -20,12 +20,12 @@ std::span<const T> of_lane(const std::vector<T>& list, int lane) {
 
 }  // namespace
 
-/// Restricts a placement to positions in its edge's bytes, again and again. The reference must outlive the object.
+/// Restricts a landing to positions in its edge's bytes, again and again. The reference must outlive the object.
 class Lowering::Restriction {
  public:
-  explicit Restriction(const Placement& placement) : placement_(placement), places_(placement.place) {
+  explicit Restriction(const Landing& landing) : landing_(landing), places_(landing.place) {
     std::int64_t position = 0;
-    placement.stream.for_each([&](Range range) {
+    landing.stream.for_each([&](Range range) {
       kept_.push_back({range, position});
       position += range.bytes;
     });
@@ -35,8 +35,8 @@ class Lowering::Restriction {
   [[nodiscard]] Sink to(const RangeList& intervals, std::int64_t edge_bytes) const {
     Sink sink{intervals.bytes(), Buffer::receive, {}, {}};
     if (intervals == RangeList{{0, edge_bytes}}) {
-      sink.stream = placement_.stream;
-      sink.place = placement_.place;
+      sink.stream = landing_.stream;
+      sink.place = landing_.place;
       return sink;
     }
     std::int64_t at = 0;
@@ -61,7 +61,7 @@ class Lowering::Restriction {
     Range stream;
     std::int64_t position;
   };
-  const Placement& placement_;
+  const Landing& landing_;
   const Slicer places_;
   std::vector<Kept> kept_;
 };
@@ -127,7 +127,7 @@ Demand Lowering::gather() const {
     for (const Piece& piece : lane.pieces) {
       if (lane.sender == it_.rank && piece.source != it_.rank) {
         demand.pattern.in.push_back({piece.source, {{at, piece.bytes()}}});
-        demand.placements.push_back({{{0, piece.bytes()}}, {{at, piece.bytes()}}});
+        demand.landings.push_back({{{0, piece.bytes()}}, {{at, piece.bytes()}}});
       } else if (lane.sender != it_.rank && piece.source == it_.rank) {
         demand.pattern.out.push_back({lane.sender, own_piece(lane, piece)});
       }
@@ -148,7 +148,7 @@ Demand Lowering::inside(bool edges, bool scatter) const {
     for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i) {
       if (!moves(demand_.pattern.in[i], it_.in_inside[i])) continue;
       demand.pattern.in.push_back(demand_.pattern.in[i]);
-      demand.placements.push_back(demand_.placements[i]);
+      demand.landings.push_back(demand_.landings[i]);
     }
   }
   if (!scatter) return demand;
@@ -165,7 +165,7 @@ Demand Lowering::inside(bool edges, bool scatter) const {
     for (const Arrival& arrival : of_lane(it_.arrivals, static_cast<int>(l))) {
       Sink sink = sink_of(arrival);
       demand.pattern.in.push_back({it_.in_lanes[l].receiver, {{0, sink.bytes}}});
-      demand.placements.push_back({std::move(sink.stream), std::move(sink.place)});
+      demand.landings.push_back({std::move(sink.stream), std::move(sink.place)});
     }
   }
   return demand;
@@ -181,8 +181,8 @@ void Lowering::messages(bool inside) {
   for (std::size_t i = 0; i < demand_.pattern.in.size(); ++i) {
     const Edge& edge = demand_.pattern.in[i];
     if (!moves(edge, it_.in_direct[i], it_.in_inside[i])) continue;
-    const Placement& placement = demand_.placements[i];
-    sinks[edge.peer].push_back({edge.ranges.bytes(), Buffer::receive, placement.stream, placement.place});
+    const Landing& landing = demand_.landings[i];
+    sinks[edge.peer].push_back({edge.ranges.bytes(), Buffer::receive, landing.stream, landing.place});
   }
   for (const auto& [peer, list] : sinks) builder_.receive(Stage::direct, peer, list, grouping);
   std::map<Rank, std::vector<Segment>> segments;
@@ -216,11 +216,11 @@ void Lowering::copy_self_edges() {
       return "an edge to this rank itself sends " + std::to_string(edge.ranges.bytes()) + " bytes and receives " +
              std::to_string(received);
     });
-    const Placement& placement = demand_.placements[in];
+    const Landing& landing = demand_.landings[in];
     const Slicer sent(edge.ranges);
     RangeList from;
-    placement.stream.for_each([&](Range r) { from.append(sent.slice(r.offset, r.bytes)); });
-    builder_.copy(Stage::direct, {Buffer::send, std::move(from)}, Buffer::receive, placement.place);
+    landing.stream.for_each([&](Range r) { from.append(sent.slice(r.offset, r.bytes)); });
+    builder_.copy(Stage::direct, {Buffer::send, std::move(from)}, Buffer::receive, landing.place);
   }
 }
 
@@ -324,7 +324,7 @@ int Lowering::window(const Lane& lane) const {
 
 const Lowering::Restriction& Lowering::restriction_of(std::size_t edge) const {
   std::unique_ptr<const Restriction>& known = restrictions_[edge];
-  if (!known) known = std::make_unique<const Restriction>(demand_.placements[edge]);
+  if (!known) known = std::make_unique<const Restriction>(demand_.landings[edge]);
   return *known;
 }
 
@@ -459,8 +459,8 @@ void Lowering::scatter_messages(int index) {
   std::vector<Sink> sinks;
   for (const Arrival& arrival : of_lane(it_.arrivals, index)) {
     Sink whole = sink_of(arrival);
-    const Placement placement{std::move(whole.stream), std::move(whole.place)};
-    const Restriction restriction(placement);
+    const Landing landing{std::move(whole.stream), std::move(whole.place)};
+    const Restriction restriction(landing);
     for (const Range& part : stretches(lane, whole.bytes)) sinks.push_back(restriction.to({part}, whole.bytes));
   }
   builder_.receive(Stage::scatter, lane.receiver, sinks, grouping);

@@ -48,6 +48,36 @@ struct Itinerary {
   std::map<Rank, RangeList> out_blocks;  ///< region -> this rank's block for it, as ranges of its send buffer
   std::vector<Forward> forwards;         ///< ascending (lane, piece, destination, ordinal)
   std::vector<Arrival> arrivals;         ///< ascending (lane, piece, edge's ordinal), from lanes that others receive
+
+  /// The same way for edges of another size: `position` maps positions in blocks and edges, std::int64_t to
+  /// std::int64_t in ascending order, and `block` the ranges of a block in the send buffer. A field more does not
+  /// compile before it is said here whether it has positions.
+  template <class Position, class Block>
+  void transform(Position&& position, Block&& block) {
+    auto& [own, direct_out, direct_in, inside_out, inside_in, leaving, entering, blocks, forwarded, arriving] = *this;
+    const auto transform_ranges = [&](RangeList& ranges) {
+      RangeList result;
+      ranges.for_each([&](Range range) {
+        const std::int64_t begin = position(range.offset);
+        const std::int64_t end = position(range.end());
+        if (end > begin) result.append(Range{begin, end - begin});
+      });
+      ranges = std::move(result);
+    };
+    for (std::vector<Lane>* lanes : {&leaving, &entering})
+      for (Lane& lane : *lanes)
+        for (Piece& piece : lane.pieces) {
+          auto& [source, begin, end] = piece;
+          begin = position(begin);
+          end = position(end);
+        }
+    for (auto& [region, ranges] : blocks) ranges = block(ranges);
+    for (auto& [lane, piece, destination, ordinal, offsets, intervals] : forwarded) {
+      transform_ranges(offsets);
+      transform_ranges(intervals);
+    }
+    for (auto& [lane, piece, edge, intervals] : arriving) transform_ranges(intervals);
+  }
 };
 
 struct LoweringOptions {
@@ -78,9 +108,9 @@ struct LoweringOptions {
 /// A pattern whose receive places are resolved: what a level of the machine is asked to move.
 struct Demand {
   RankPattern pattern;
-  std::vector<Placement> placements;  ///< of each incoming edge
+  std::vector<Landing> landings;  ///< of each incoming edge
 
-  Demand(RankPattern edges) : pattern(std::move(edges)), placements(laneway::placements(pattern.in)) {}
+  Demand(RankPattern edges) : pattern(std::move(edges)), landings(laneway::landings(pattern.in)) {}
   Demand() = default;
 };
 

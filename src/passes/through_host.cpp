@@ -287,7 +287,7 @@ class ThroughHost {
 }  // namespace
 
 Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image) {
-  LANEWAY_ASSERT(1, image == Buffer::staging || image == Buffer::shadow);
+  LANEWAY_ASSERT(image == Buffer::staging || image == Buffer::shadow);
   return ThroughHost(std::move(plan), buffers, image).fetch_sent().take();
 }
 

@@ -61,7 +61,7 @@ void check_self_edges(Rank rank, const RankPattern& pattern) {
 namespace {
 
 /// Keeps of `edge` what is not in `covered`, and adds it there. `covered` maps offset to end, disjoint.
-Placement keep_uncovered(const Edge& edge, std::map<std::int64_t, std::int64_t>& covered) {
+Landing keep_uncovered(const Edge& edge, std::map<std::int64_t, std::int64_t>& covered) {
   std::vector<std::pair<Range, std::int64_t>> blocks;
   std::int64_t position = 0;
   edge.ranges.for_each([&](Range range) {
@@ -95,12 +95,12 @@ Placement keep_uncovered(const Edge& edge, std::map<std::int64_t, std::int64_t>&
     covered[begin] = merged_end;
   }
   std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  Placement placement;
+  Landing landing;
   for (const auto& [range, at] : kept) {
-    placement.stream.append(Range{at, range.bytes});
-    placement.place.append(range);
+    landing.stream.append(Range{at, range.bytes});
+    landing.place.append(range);
   }
-  return placement;
+  return landing;
 }
 
 }  // namespace
@@ -121,9 +121,9 @@ bool disjoint_at_a_glance(std::span<const Edge> in) {
 
 }  // namespace
 
-std::vector<Placement> placements(std::span<const Edge> in) {
+std::vector<Landing> landings(std::span<const Edge> in) {
   if (disjoint_at_a_glance(in)) {
-    std::vector<Placement> result;
+    std::vector<Landing> result;
     for (const Edge& edge : in) result.push_back({{{0, edge.ranges.bytes()}}, edge.ranges});
     return result;
   }
@@ -133,7 +133,7 @@ std::vector<Placement> placements(std::span<const Edge> in) {
     edge.ranges.for_each([&](Range range) { all.push_back(range); });
     bytes += edge.ranges.bytes();
   }
-  std::vector<Placement> result(in.size());
+  std::vector<Landing> result(in.size());
   if (RangeSet(std::move(all)).bytes() == bytes) {
     for (std::size_t i = 0; i < in.size(); ++i) result[i] = {{{0, in[i].ranges.bytes()}}, in[i].ranges};
     return result;

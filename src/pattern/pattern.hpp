@@ -43,12 +43,12 @@ void check_self_edges(Rank rank, const RankPattern& pattern);
 /// Bytes of a rank's incoming edges that end up in its receive buffer: the part of each edge's message that is not
 /// overwritten by a later edge or element. `stream` and `place` have equal lengths; stream positions count from the
 /// edge's first byte.
-struct Placement {
+struct Landing {
   RangeList stream;
   RangeList place;
 };
 
-/// One Placement for each incoming edge. Takes O(n log n) in the number of ranges.
-[[nodiscard]] std::vector<Placement> placements(std::span<const Edge> in);
+/// One Landing for each incoming edge. Takes O(n log n) in the number of ranges.
+[[nodiscard]] std::vector<Landing> landings(std::span<const Edge> in);
 
 }  // namespace laneway

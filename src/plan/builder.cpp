@@ -160,7 +160,7 @@ void skip(BlockCursor& cursor, const BlockCursor::Period& period, std::int64_t t
 }  // namespace
 
 std::vector<CopyRun> copy_runs(const RangeList& from, const RangeList& to) {
-  LANEWAY_ASSERT(1, from.bytes() == to.bytes());
+  LANEWAY_ASSERT(from.bytes() == to.bytes());
   Runs runs;
   const auto add = [&](std::int64_t source, std::int64_t target, std::int64_t bytes) {
     runs.add(source, target, bytes);
@@ -209,7 +209,7 @@ void PlanBuilder::copy(Stage stage, const Segment& from, Buffer to, const RangeL
 }
 
 void PlanBuilder::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window) {
-  LANEWAY_ASSERT(1, window > 0 && most_under_way % window == 0);
+  LANEWAY_ASSERT(window > 0 && most_under_way % window == 0);
   group(
       segments.size(), grouping, [&](std::size_t i) { return segments[i].ranges.bytes(); },
       [&](std::size_t begin, std::size_t end) {
@@ -358,7 +358,7 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
     Step own = step;
     own.stage = stage;
     own.channel = embedded_channel(step.channel, slot);
-    LANEWAY_ASSERT(1, own.channel < plan_channels);
+    LANEWAY_ASSERT(own.channel < plan_channels);
     own.span = embedding.located(step.span);
     own.after = std::move(after);
     const bool sends = own.kind == StepKind::send;

@@ -139,7 +139,7 @@ void fill_exactly(const Adjacency& graph, const std::vector<Rank>& sizes, Parts&
   };
   for (Rank v = 0; v < graph.vertices(); ++v) propose(v);
   while (left > 0) {
-    LANEWAY_ASSERT(1, !moves.empty());
+    LANEWAY_ASSERT(!moves.empty());
     const Move move = moves.top();
     moves.pop();
     Rank& part = parts[at(move.vertex)];

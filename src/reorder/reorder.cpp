@@ -92,7 +92,7 @@ std::vector<Rank> settle(const std::vector<Rank>& sizes, const Parts& home, cons
       continue;
     }
     std::vector<Rank>& free = vacant[at(parts[v])];
-    LANEWAY_ASSERT(1, !free.empty());
+    LANEWAY_ASSERT(!free.empty());
     process[v] = free.back();
     free.pop_back();
   }

@@ -29,8 +29,8 @@ double seconds_of_messages(const Parameters& parameters, LinkClass link, std::si
 
 std::size_t edges_of(const RegionView& view) {
   std::size_t edges = 0;
-  for (const std::vector<Link>* links : {&view.in, &view.out})
-    for (const Link& link : *links) edges += link.edges.size();
+  for (const std::vector<Traffic>* all : {&view.in, &view.out})
+    for (const Traffic& traffic : *all) edges += traffic.edges.size();
   return edges;
 }
 

@@ -69,11 +69,11 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
       Writer writer;
       put_selection(writer, selection);
       if (chosen.relays()) {
-        const std::optional<Places> places = overview.places(region, chosen);
-        put_links(writer, overview.view(region, chosen).in, !places);
+        const std::optional<EdgeRanges> places = overview.places(region, chosen);
+        put_traffic(writer, overview.view(region, chosen).in, !places);
         put_lanes(writer, lanes[selection.chosen].at(region).in);
         put_lanes(writer, lanes[selection.chosen].at(region).out);
-        put_places(writer, places);
+        put_edge_ranges(writer, places);
       }
       letter = writer.take();
     }
@@ -96,10 +96,10 @@ Round Planner::follow_choice(const std::vector<Bytes>& inbox) {
   selection_ = get_selection(reader);
   if (candidates_[selection_.chosen]->relays()) {
     view_.region = region_;
-    view_.in = get_links(reader);
+    view_.in = get_traffic(reader);
     get_lanes(reader, itinerary_.in_lanes);
     get_lanes(reader, itinerary_.out_lanes);
-    places_ = get_places(reader);
+    edge_ranges_ = get_edge_ranges(reader);
   }
   return go_on();
 }

@@ -17,8 +17,8 @@ Round Planner::find_forwards() {
     if (lane.receiver != rank_) continue;
     for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
       const Rank source = lane.pieces[p].source;
-      for (auto edge = places_->lower_bound({source, -1}); edge != places_->end() && edge->first.first == source;
-           ++edge) {
+      for (auto edge = edge_ranges_->lower_bound({source, -1});
+           edge != edge_ranges_->end() && edge->first.first == source; ++edge) {
         if (!lane.carries_for(edge->first.second)) continue;
         for (std::size_t ordinal = 0; ordinal < edge->second.size(); ++ordinal) {
           auto [offsets, intervals] = Located({edge->second[ordinal]}).within(lane.pieces[p]);
@@ -87,7 +87,7 @@ void Planner::find_cut_pieces() {
   for (std::size_t l = 0; l < itinerary_.in_lanes.size(); ++l) {
     const Lane& lane = itinerary_.in_lanes[l];
     lanes_of_receiver_[lane.receiver].push_back(l);
-    const std::vector<SourceBytes>& sources = in_link(lane.from_region).sources;
+    const std::vector<SourceBytes>& sources = traffic_from(lane.from_region).sources;
     for (const Piece& piece : lane.pieces) {
       const auto source = std::ranges::lower_bound(sources, piece.source, {}, &SourceBytes::rank);
       if (source == sources.end() || source->rank != piece.source)
@@ -109,7 +109,7 @@ void Planner::for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const
     if (!lane.carries_for(destination)) continue;
     for (std::size_t p = 0; p < lane.pieces.size(); ++p) {
       if (!is_cut(l, p)) continue;
-      const std::span<const CrossEdge> edges = in_link(lane.from_region).edges_of(lane.pieces[p].source);
+      const std::span<const CrossEdge> edges = traffic_from(lane.from_region).edges_of(lane.pieces[p].source);
       const std::size_t count = std::ranges::equal_range(edges, destination, {}, &CrossEdge::destination).size();
       for (std::size_t ordinal = 0; ordinal < count; ++ordinal)
         f(static_cast<int>(l), static_cast<int>(p), static_cast<int>(ordinal));
@@ -180,11 +180,11 @@ Round Planner::finish(const std::vector<Bytes>& inbox) {
       int nth = 0;
       for (std::size_t edge : edges->second) {
         RangeList intervals =
-            whole     ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
-            : places_ ? Located({places_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]})
-                            .within(lane.pieces[p])
-                            .second
-                      : cut.at(key).at(nth);
+            whole          ? RangeList{{0, pattern_.in[edge].ranges.bytes()}}
+            : edge_ranges_ ? Located({edge_ranges_->at({lane.pieces[p].source, rank_})[static_cast<std::size_t>(nth)]})
+                                 .within(lane.pieces[p])
+                                 .second
+                           : cut.at(key).at(nth);
         ++nth;
         if (!intervals.empty())
           itinerary_.arrivals.push_back({key.first, key.second, static_cast<int>(edge), std::move(intervals)});

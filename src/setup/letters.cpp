@@ -89,41 +89,41 @@ Selection get_selection(Reader& reader) {
   return selection;
 }
 
-void put_links(Writer& writer, const std::vector<Link>& links, bool with_edges) {
-  writer.put_compact(static_cast<std::int64_t>(links.size()));
-  for (const Link& link : links) {
-    writer.put_compact(link.region);
-    writer.put_compact(static_cast<std::int64_t>(link.sources.size()));
-    for (const SourceBytes& source : link.sources)
+void put_traffic(Writer& writer, const std::vector<Traffic>& all, bool with_edges) {
+  writer.put_compact(static_cast<std::int64_t>(all.size()));
+  for (const Traffic& traffic : all) {
+    writer.put_compact(traffic.region);
+    writer.put_compact(static_cast<std::int64_t>(traffic.sources.size()));
+    for (const SourceBytes& source : traffic.sources)
       for (std::int64_t number : {std::int64_t{source.rank}, source.bytes}) writer.put_compact(number);
-    writer.put_compact(with_edges ? static_cast<std::int64_t>(link.edges.size()) : 0);
+    writer.put_compact(with_edges ? static_cast<std::int64_t>(traffic.edges.size()) : 0);
     if (!with_edges) continue;
-    for (const CrossEdge& edge : link.edges)
+    for (const CrossEdge& edge : traffic.edges)
       for (std::int64_t number : {std::int64_t{edge.source}, std::int64_t{edge.destination}, edge.bytes})
         writer.put_compact(number);
   }
 }
 
-std::vector<Link> get_links(Reader& reader) {
-  std::vector<Link> links(static_cast<std::size_t>(reader.get_compact()));
-  for (Link& link : links) {
-    link.region = static_cast<Rank>(reader.get_compact());
-    link.sources.resize(static_cast<std::size_t>(reader.get_compact()));
-    for (SourceBytes& source : link.sources) {
+std::vector<Traffic> get_traffic(Reader& reader) {
+  std::vector<Traffic> all(static_cast<std::size_t>(reader.get_compact()));
+  for (Traffic& traffic : all) {
+    traffic.region = static_cast<Rank>(reader.get_compact());
+    traffic.sources.resize(static_cast<std::size_t>(reader.get_compact()));
+    for (SourceBytes& source : traffic.sources) {
       source.rank = static_cast<Rank>(reader.get_compact());
       source.bytes = reader.get_compact();
     }
-    link.edges.resize(static_cast<std::size_t>(reader.get_compact()));
-    for (CrossEdge& edge : link.edges) {
+    traffic.edges.resize(static_cast<std::size_t>(reader.get_compact()));
+    for (CrossEdge& edge : traffic.edges) {
       edge.source = static_cast<Rank>(reader.get_compact());
       edge.destination = static_cast<Rank>(reader.get_compact());
       edge.bytes = reader.get_compact();
     }
   }
-  return links;
+  return all;
 }
 
-void put_places(Writer& writer, const std::optional<Places>& places) {
+void put_edge_ranges(Writer& writer, const std::optional<EdgeRanges>& places) {
   writer.put_compact(places ? static_cast<std::int64_t>(places->size()) + 1 : 0);
   if (!places) return;
   for (const auto& [edge, ranges] : *places) {
@@ -134,10 +134,10 @@ void put_places(Writer& writer, const std::optional<Places>& places) {
   }
 }
 
-std::optional<Places> get_places(Reader& reader) {
+std::optional<EdgeRanges> get_edge_ranges(Reader& reader) {
   std::int64_t n = reader.get_compact();
   if (n == 0) return std::nullopt;
-  Places places;
+  EdgeRanges places;
   for (; n > 1; --n) {
     const auto source = static_cast<Rank>(reader.get_compact());
     const auto destination = static_cast<Rank>(reader.get_compact());

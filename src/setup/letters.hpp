@@ -19,10 +19,10 @@ void get_lanes(Reader& reader, std::vector<Lane>& lanes);
 void put_selection(Writer& writer, const Selection& selection);
 [[nodiscard]] Selection get_selection(Reader& reader);
 /// The edges say what else is needed of a block that was cut, where their places do not.
-void put_links(Writer& writer, const std::vector<Link>& links, bool with_edges);
-[[nodiscard]] std::vector<Link> get_links(Reader& reader);
-void put_places(Writer& writer, const std::optional<Places>& places);
-[[nodiscard]] std::optional<Places> get_places(Reader& reader);
+void put_traffic(Writer& writer, const std::vector<Traffic>& links, bool with_edges);
+[[nodiscard]] std::vector<Traffic> get_traffic(Reader& reader);
+void put_edge_ranges(Writer& writer, const std::optional<EdgeRanges>& places);
+[[nodiscard]] std::optional<EdgeRanges> get_edge_ranges(Reader& reader);
 /// The lanes of all letters, by candidate.
 [[nodiscard]] std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::size_t candidates);
 

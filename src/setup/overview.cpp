@@ -65,7 +65,7 @@ Summary Summary::from_bytes(const Bytes& bytes) {
 
 Overview::Overview(std::vector<Summary> ranks, bool merges_all) : ranks_(std::move(ranks)) {
   std::map<Rank, std::vector<Rank>> sharing;
-  std::map<std::pair<Rank, Rank>, Link> links;  // by the regions that they go from and to
+  std::map<std::pair<Rank, Rank>, Traffic> all;  // by the regions that they go from and to
   for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
     const Summary& summary = ranks_[static_cast<std::size_t>(rank)];
     RegionView& view = views_[summary.region];
@@ -76,23 +76,23 @@ Overview::Overview(std::vector<Summary> ranks, bool merges_all) : ranks_(std::mo
     view.distance.push_back(summary.distance);
     if (summary.sharing) sharing[*summary.sharing].push_back(rank);
     for (const PlacedEdge& edge : summary.edges) {
-      links[{summary.region, edge.region}].edges.push_back({rank, edge.destination, edge.bytes});
+      all[{summary.region, edge.region}].edges.push_back({rank, edge.destination, edge.bytes});
       in_one_piece_ = in_one_piece_ && edge.begin;
     }
-    for (const auto& [to, bytes] : summary.block_bytes) links[{summary.region, to}].sources.push_back({rank, bytes});
+    for (const auto& [to, bytes] : summary.block_bytes) all[{summary.region, to}].sources.push_back({rank, bytes});
   }
   for (const Summary& summary : ranks_) {
     std::vector<Rank>& memory = sharing_[{summary.region, summary.sharing}];
     if (summary.sharing && memory.empty()) memory = sharing.at(*summary.sharing);
   }
-  for (auto& [regions, link] : links) {
+  for (auto& [regions, traffic] : all) {
     const auto [from, to] = regions;
-    LANEWAY_ASSERT(1, !link.edges.empty() && !link.sources.empty());
-    std::sort(link.edges.begin(), link.edges.end());
-    link.region = to;
-    views_.at(from).out.push_back(link);
-    link.region = from;
-    views_.at(to).in.push_back(std::move(link));
+    LANEWAY_ASSERT(!traffic.edges.empty() && !traffic.sources.empty());
+    std::sort(traffic.edges.begin(), traffic.edges.end());
+    traffic.region = to;
+    views_.at(from).out.push_back(traffic);
+    traffic.region = from;
+    views_.at(to).in.push_back(std::move(traffic));
   }
   if (merges_all) return;
   for (const auto& [id, view] : views_) unmerged_.emplace(id, without_merging(view));
@@ -121,8 +121,8 @@ std::map<Rank, LanesOfRegion> Overview::assign(const Strategy& strategy) const {
   for (auto& [id, there] : lanes)
     for (Lane& lane : there.in) {
       const Lane& same = lanes.at(lane.from_region).out[answered[lane.from_region]++];
-      LANEWAY_ASSERT(
-          1, same.to_region == lane.to_region && same.pieces == lane.pieces && same.destinations == lane.destinations);
+      LANEWAY_ASSERT(same.to_region == lane.to_region && same.pieces == lane.pieces &&
+                     same.destinations == lane.destinations);
       lane.sender = same.sender;
     }
   return lanes;
@@ -138,10 +138,10 @@ Prediction Overview::predict(const CostModel& costs, const Strategy& strategy,
   return costs.predict(loads);
 }
 
-std::optional<Places> Overview::places(Rank region, const Strategy& strategy) const {
+std::optional<EdgeRanges> Overview::places(Rank region, const Strategy& strategy) const {
   const bool merges = strategy.deduplicates();
   if (merges && !in_one_piece_) return std::nullopt;
-  Places places;
+  EdgeRanges places;
   for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
     std::int64_t at = 0;
     const std::vector<PlacedEdge>& edges = ranks_[static_cast<std::size_t>(rank)].edges;

@@ -43,7 +43,7 @@ struct LanesOfRegion {
 };
 
 /// By source and destination the bytes of the source's block for the region that each of the edges needs.
-using Places = std::map<std::pair<Rank, Rank>, std::vector<Range>>;
+using EdgeRanges = std::map<std::pair<Rank, Rank>, std::vector<Range>>;
 
 /// The traffic of all regions, which the members of each would otherwise learn from each other.
 class Overview {
@@ -63,7 +63,7 @@ class Overview {
   [[nodiscard]] Prediction predict(const CostModel& costs, const Strategy& strategy,
                                    const std::map<Rank, LanesOfRegion>& lanes) const;
   /// Of all edges that enter the region from others; nothing if some edge of any rank is in several pieces.
-  [[nodiscard]] std::optional<Places> places(Rank region, const Strategy& strategy) const;
+  [[nodiscard]] std::optional<EdgeRanges> places(Rank region, const Strategy& strategy) const;
 
  private:
   std::vector<Summary> ranks_;

@@ -33,15 +33,15 @@ Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates cand
       region_(region),
       candidates_(std::move(candidates)),
       strategy_(candidates_.front()),
-      relays_inside_(std::ranges::any_of(candidates_, &Strategy::relays_inside)),
+      relays_inside_(std::ranges::any_of(candidates_, [](const Strategy* s) { return s->traits().relays_inside; })),
       options_(options),
       inner_(inner),
       in_lanes_(candidates_.size()),
       out_lanes_(candidates_.size()) {
-  LANEWAY_ASSERT(1, candidates_.size() == 1 || options_.costs != nullptr);
-  LANEWAY_ASSERT(1, std::ranges::none_of(candidates_, [&](const Strategy* candidate) {
-                   return candidate->relays() && candidate->relays_inside() != relays_inside_;
-                 }));
+  LANEWAY_ASSERT(candidates_.size() == 1 || options_.costs != nullptr);
+  LANEWAY_ASSERT(std::ranges::none_of(candidates_, [&](const Strategy* candidate) {
+    return candidate->relays() && candidate->traits().relays_inside != relays_inside_;
+  }));
   source_order_.resize(pattern_.out.size());
   std::iota(source_order_.begin(), source_order_.end(), std::size_t{0});
   std::stable_sort(source_order_.begin(), source_order_.end(),
@@ -56,7 +56,7 @@ Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates cand
 
 LoweringOptions Planner::lowering() const {
   LoweringOptions options = options_.lowering;
-  options.spread = options.spread || strategy_->spreads();
+  options.spread = options.spread || strategy_->traits().spreads;
   return options;
 }
 
@@ -100,10 +100,10 @@ RangeList Planner::in_buffer(const RangeList& source_ranges) const {
   return result;
 }
 
-const Link& Planner::in_link(Rank region) const {
+const Traffic& Planner::traffic_from(Rank region) const {
   const auto it = std::lower_bound(view_.in.begin(), view_.in.end(), region,
-                                   [](const Link& link, Rank id) { return link.region < id; });
-  LANEWAY_ASSERT(1, it != view_.in.end() && it->region == region);
+                                   [](const Traffic& traffic, Rank id) { return traffic.region < id; });
+  LANEWAY_ASSERT(it != view_.in.end() && it->region == region);
   return *it;
 }
 
@@ -143,7 +143,7 @@ Round Planner::tell_sizes() {
   if (!relays()) return plan_inside();
   find_blocks();
   const bool views_are_all =
-      std::none_of(candidates_.begin(), candidates_.end(), [](const Strategy* s) { return s->goes_by_fabric(); });
+      std::ranges::none_of(candidates_, [](const Strategy* s) { return s->traits().needs == Traits::Needs::fabric; });
   return views_are_all && options_.ranks > 1 && options_.ranks <= few_ranks ? tell_first() : tell_blocks();
 }
 
@@ -241,8 +241,8 @@ Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
   return {Round::Kind::region_gather, {}, {}, part.to_bytes(), &region_};
 }
 
-/// Every member now chooses the incoming lanes, for every candidate; the destination of each link's representative edge
-/// tells its source.
+/// Every member now chooses the incoming lanes, for every candidate; the destination of the representative edge of each
+/// region's traffic tells its source.
 Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   std::vector<ViewPart> parts;
   parts.reserve(inbox.size());
@@ -256,16 +256,16 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
                      [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
   }
   std::map<Rank, Writer> letters;
-  for (const Link& link : view_.in) {
-    if (link.edges.front().destination != rank_) continue;
-    Writer& writer = letters[link.edges.front().source];
+  for (const Traffic& traffic : view_.in) {
+    if (traffic.edges.front().destination != rank_) continue;
+    Writer& writer = letters[traffic.edges.front().source];
     for (const std::vector<Lane>& all : in_lanes_)
-      put_lanes(writer, std::ranges::equal_range(all, link.region, {}, &Lane::from_region));
+      put_lanes(writer, std::ranges::equal_range(all, traffic.region, {}, &Lane::from_region));
   }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
-  for (const Link& link : view_.out)
-    if (link.edges.front().source == rank_) round.from.push_back(link.edges.front().destination);
+  for (const Traffic& traffic : view_.out)
+    if (traffic.edges.front().source == rank_) round.from.push_back(traffic.edges.front().destination);
   next_ = &Planner::share_lanes;
   return round;
 }
@@ -294,14 +294,14 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
 Round Planner::go_on() {
   const bool merges = deduplicates();
   strategy_ = candidates_[selection_.chosen];
-  relays_inside_ = strategy_->relays_inside();
+  relays_inside_ = strategy_->traits().relays_inside;
   if (!strategy_->relays()) return plan_inside();
   if (merges != deduplicates()) {
     blocks_.clear();
     itinerary_.out_blocks.clear();
     find_blocks();
   }
-  return places_ ? find_forwards() : tell_receivers();
+  return edge_ranges_ ? find_forwards() : tell_receivers();
 }
 
 }  // namespace laneway

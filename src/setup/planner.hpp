@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/expected_exchanges.hpp"
 #include "core/types.hpp"
 #include "core/wire.hpp"
 #include "lanes/strategy.hpp"
@@ -53,7 +54,7 @@ struct PlanOptions {
   LoweringOptions lowering;
   const CostModel* costs = nullptr;  ///< needed where there is more than one strategy to choose from
   /// A strategy that relays is chosen if it makes up for its setup within so many exchanges.
-  double exchanges = 20;
+  double exchanges = number_of_exchanges(exchanges_of_requests);
   /// Whether what is done to learn the costs counts as setup. It is counted, not timed: plans depend on no clock.
   bool counts_setup = false;
   /// How many ranks there are, if they may let one of them choose for all; 0: each region chooses for itself.
@@ -187,7 +188,7 @@ class Planner {
   [[nodiscard]] LoweringOptions lowering() const;
   [[nodiscard]] RangeList source_ranges(std::size_t edge) const;
   [[nodiscard]] RangeList in_buffer(const RangeList& source_ranges) const;
-  [[nodiscard]] const Link& in_link(Rank region) const;
+  [[nodiscard]] const Traffic& traffic_from(Rank region) const;
   void find_cut_pieces();
   [[nodiscard]] bool is_cut(std::size_t lane, std::size_t piece) const { return is_cut_[first_piece_[lane] + piece]; }
   template <class F>
@@ -217,7 +218,7 @@ class Planner {
   std::vector<Rank> expected_;
   double setup_seconds_ = 0;  // of the letters and gathers so far
   Bytes own_letter_;          ///< of the rank that chooses for all, to itself
-  std::optional<Places> places_;
+  std::optional<EdgeRanges> edge_ranges_;
   RegionView view_;
   RegionView unmerged_;                      ///< if some candidate merges nothing
   std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate

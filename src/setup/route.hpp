@@ -24,9 +24,6 @@ class Route {
   [[nodiscard]] Plan plan(const RankPattern& pattern, std::int64_t bytes, const LoweringOptions& options) const;
 
  private:
-  [[nodiscard]] std::int64_t scaled(std::int64_t position, std::int64_t bytes) const;
-  [[nodiscard]] RangeList scaled(const RangeList& positions, std::int64_t bytes) const;
-
   Itinerary itinerary_;
   std::int64_t unit_ = 1;
 };

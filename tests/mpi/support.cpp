@@ -126,9 +126,8 @@ std::vector<Choice> choices(const std::string& machine) {
   for (const StrategyRow& row : strategies())
     for (const char* deduplicate : {"true", "false"}) {
       // Without relays there is nothing to deduplicate.
-      const std::unique_ptr<Strategy> strategy = row.make();
-      if (!(strategy->relays() && strategy->deduplicates()) && deduplicate[0] == 'f') continue;
-      result.push_back({std::string(row.name), deduplicate, machine, strategy->on_grid()});
+      if (!(row.traits.relays && row.traits.deduplicates) && deduplicate[0] == 'f') continue;
+      result.push_back({std::string(row.name), deduplicate, machine, row.traits.needs == Traits::Needs::grid});
     }
   for (const char* levels :
        {"auto", "node:auto,rank:auto", "node:three_step,rank:direct", "node:direct,rank:three_step"})

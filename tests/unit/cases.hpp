@@ -92,18 +92,15 @@ class Random {
 /// sensible strategy; it shows that the setup serves any.
 class RandomCuts final : public Strategy {
  public:
-  explicit RandomCuts(std::uint64_t seed) : seed_(seed) {}
-
-  [[nodiscard]] bool scales() const override { return false; }
-  [[nodiscard]] bool relays_inside() const override { return seed_ % 3 == 0; }
+  explicit RandomCuts(std::uint64_t seed) : Strategy({.scales = false, .relays_inside = seed % 3 == 0}), seed_(seed) {}
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
-    for (const Link& link : view.in) {
-      Random random(seed_ + static_cast<std::uint64_t>(link.region) * 1000003 +
+    for (const Traffic& traffic : view.in) {
+      Random random(seed_ + static_cast<std::uint64_t>(traffic.region) * 1000003 +
                     static_cast<std::uint64_t>(view.region.id));
       std::vector<Piece> pieces;
-      for (const SourceBytes& source : link.sources) {
+      for (const SourceBytes& source : traffic.sources) {
         std::vector<std::int64_t> cuts = {0, source.bytes};
         for (std::int64_t n = random.between(0, 3); n > 0; --n) cuts.push_back(random.between(0, source.bytes));
         std::sort(cuts.begin(), cuts.end());
@@ -114,12 +111,12 @@ class RandomCuts final : public Strategy {
       const std::int64_t count = random.between(1, std::min<std::int64_t>(4, static_cast<std::int64_t>(pieces.size())));
       std::vector<Lane> parts;
       for (std::int64_t i = 0; i < count; ++i)
-        parts.push_back({link.region, view.region.id, -1, random.pick(view.region.members), {}});
+        parts.push_back({traffic.region, view.region.id, -1, random.pick(view.region.members), {}});
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         const auto part = i < parts.size() ? i : static_cast<std::size_t>(random.between(0, count - 1));
         parts[part].pieces.push_back(pieces[i]);
       }
-      for (Lane& lane : parts) add_some(random, view, link, std::move(lane), lanes);
+      for (Lane& lane : parts) add_some(random, view, traffic, std::move(lane), lanes);
     }
     return lanes;
   }
@@ -133,15 +130,16 @@ class RandomCuts final : public Strategy {
 
  private:
   /// One lane, or inside a region two that share its destinations.
-  static void add_some(Random& random, const RegionView& view, const Link& link, Lane lane, std::vector<Lane>& lanes) {
-    if (link.region != view.region.id) {
+  static void add_some(Random& random, const RegionView& view, const Traffic& traffic, Lane lane,
+                       std::vector<Lane>& lanes) {
+    if (traffic.region != view.region.id) {
       lanes.push_back(std::move(lane));
       return;
     }
     Lane other = lane;
     other.receiver = random.pick(view.region.members);
     std::set<Rank> destinations;
-    for (const CrossEdge& edge : link.edges) destinations.insert(edge.destination);
+    for (const CrossEdge& edge : traffic.edges) destinations.insert(edge.destination);
     for (Rank destination : destinations) (random.chance(50) ? lane : other).destinations.push_back(destination);
     const bool two = random.chance(50) && !lane.destinations.empty() && !other.destinations.empty();
     if (!two) lane.destinations.clear();

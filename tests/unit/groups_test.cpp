@@ -148,7 +148,7 @@ TEST(Groups, PlacesThatMayOverlapAreResolved) {
       });
     }
     std::map<std::int64_t, std::pair<std::size_t, std::int64_t>> found;
-    const std::vector<Placement> all = placements(in);
+    const std::vector<Landing> all = landings(in);
     for (std::size_t edge = 0; edge < in.size(); ++edge)
       for_each_pair(all[edge].stream, all[edge].place, [&](std::int64_t at, std::int64_t place, std::int64_t bytes) {
         for (std::int64_t i = 0; i < bytes; ++i) found[place + i] = {edge, at + i};

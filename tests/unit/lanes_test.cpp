@@ -35,9 +35,9 @@ TEST(Strategies, AreFoundByName) {
   }
 }
 
-std::set<Rank> destinations_of(const Link& link, Rank source) {
+std::set<Rank> destinations_of(const Traffic& traffic, Rank source) {
   std::set<Rank> destinations;
-  for (const CrossEdge& edge : link.edges)
+  for (const CrossEdge& edge : traffic.edges)
     if (edge.source == source) destinations.insert(edge.destination);
   return destinations;
 }
@@ -61,19 +61,19 @@ TEST(Strategies, LanesCoverEveryBlockOnce) {
         for (const Lane& lane : setup.itineraries[r].out_lanes) {
           ASSERT_TRUE(is_member(lane.sender)) << candidate.name;
           ASSERT_EQ(c.region_of[static_cast<std::size_t>(lane.receiver)], lane.to_region);
-          const auto link = std::ranges::find(view.out, lane.to_region, &Link::region);
-          ASSERT_NE(link, view.out.end());
+          const auto traffic = std::ranges::find(view.out, lane.to_region, &Traffic::region);
+          ASSERT_NE(traffic, view.out.end());
           for (const Piece& piece : lane.pieces)
-            for (Rank destination : destinations_of(*link, piece.source))
+            for (Rank destination : destinations_of(*traffic, piece.source))
               if (lane.carries_for(destination))
                 cover[{lane.to_region, piece.source, destination}].push_back({piece.begin, piece.bytes()});
         }
         std::size_t blocks = 0;
-        for (const Link& link : view.out)
-          for (const SourceBytes& source : link.sources)
-            for (Rank destination : destinations_of(link, source.rank)) {
+        for (const Traffic& traffic : view.out)
+          for (const SourceBytes& source : traffic.sources)
+            for (Rank destination : destinations_of(traffic, source.rank)) {
               ++blocks;
-              const std::vector<Range>& pieces = cover[{link.region, source.rank, destination}];
+              const std::vector<Range>& pieces = cover[{traffic.region, source.rank, destination}];
               std::int64_t bytes = 0;
               for (Range piece : pieces) bytes += piece.bytes;
               ASSERT_EQ(bytes, source.bytes) << candidate.name << ", seed " << seed;
@@ -94,7 +94,7 @@ TEST(ThreeStep, BalancesLinksOverTheRegion) {
               {4, {{1, 120}}, {{1, 4, 120}}},
               {6, {{0, 40}}, {{0, 6, 40}}}};
   view.in = {{2, {{2, 150}}, {{2, 0, 10}, {2, 1, 150}}}, {4, {{4, 120}}, {{4, 1, 120}}}, {6, {{6, 40}}, {{6, 0, 40}}}};
-  const auto strategy = make_three_step();
+  const auto strategy = make_strategy("three_step");
   EXPECT_TRUE(strategy->relays());
   const std::vector<Lane> in = strategy->assign_receivers(view);
   ASSERT_EQ(in.size(), 3U);
@@ -148,11 +148,11 @@ TEST(ThreeStep, FifteenMessagesBecomeOne) {
     return n;
   };
 
-  const std::vector<Plan> direct = plan_virtual_ranks(pattern, machine, *make_direct()).plans;
+  const std::vector<Plan> direct = plan_virtual_ranks(pattern, machine, *make_strategy("direct")).plans;
   EXPECT_EQ(network_messages(direct), 15);
   EXPECT_EQ(crosses_once(direct, pattern, region_of).bytes, edge_bytes);
 
-  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_three_step());
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_strategy("three_step"));
   EXPECT_TRUE(verify(setup.plans, pattern).ok);
   EXPECT_EQ(network_messages(setup.plans), 1);
   const Crossing crossing = crosses_once(setup.plans, pattern, region_of);
@@ -165,7 +165,7 @@ TEST(ThreeStep, FifteenMessagesBecomeOne) {
 
   PlanOptions options;
   options.deduplicate = false;
-  const std::vector<Plan> repeated = plan_virtual_ranks(pattern, machine, *make_three_step(), options).plans;
+  const std::vector<Plan> repeated = plan_virtual_ranks(pattern, machine, *make_strategy("three_step"), options).plans;
   EXPECT_EQ(network_messages(repeated), 1);
   EXPECT_EQ(crosses_once(repeated, pattern, region_of).bytes, edge_bytes);
 }
@@ -190,7 +190,7 @@ TEST(TwoStep, PairsEverySourceAndBalancesLanes) {
   view.in = {{0, {{0, 8}, {1, 8}, {2, 8}, {3, 8}, {4, 900}}, {{0, 10, 908}, {1, 10, 8}, {2, 10, 8}, {3, 10, 8}}},
              {5, {{7, 24}}, {{7, 10, 24}}},
              {20, {{20, 8}, {22, 16}}, {{20, 12, 8}, {22, 12, 16}}}};
-  const auto strategy = make_two_step();
+  const auto strategy = make_strategy("two_step");
   std::vector<Lane> lanes = strategy->assign_receivers(view);
   EXPECT_EQ(receivers(lanes), (std::vector<Rank>{10, 11, 12, 10, 11, 12, 10, 11}));
   EXPECT_EQ(lanes[5], (Lane{5, 10, -1, 12, {{7, 0, 24}}}));
@@ -206,7 +206,8 @@ TEST(TwoStep, EqualRegionsArePairedByIndex) {
   view.in = {{0, {{0, 8}, {1, 8}, {2, 8}, {3, 8}}, {{0, 4, 8}, {1, 4, 8}, {2, 4, 8}, {3, 4, 8}}},
              {8, {{9, 8}, {10, 8}}, {{9, 4, 8}, {10, 4, 8}}},
              {12, {{12, 8}, {13, 8}, {14, 8}, {15, 8}}, {{12, 4, 8}, {13, 4, 8}, {14, 4, 8}, {15, 4, 8}}}};
-  EXPECT_EQ(receivers(make_two_step()->assign_receivers(view)), (std::vector<Rank>{4, 5, 6, 7, 4, 6, 4, 5, 6, 7}));
+  EXPECT_EQ(receivers(make_strategy("two_step")->assign_receivers(view)),
+            (std::vector<Rank>{4, 5, 6, 7, 4, 6, 4, 5, 6, 7}));
 }
 
 /// Ranks 4 and 5 send 60 bytes to region 0, rank 8 sends 16.
@@ -224,25 +225,25 @@ TEST(Split, CutsAtTheCapAndReceivesInDescendingOrder) {
                                       {4, 0, -1, 1, {{4, 24, 40}, {5, 0, 8}}},
                                       {4, 0, -1, 3, {{5, 8, 20}}},
                                       {8, 0, -1, 2, {{8, 0, 16}}}};
-  EXPECT_EQ(make_split({24})->assign_receivers(split_view({0, 1, 2, 3})), expected);
+  EXPECT_EQ(make_strategy("split", {24})->assign_receivers(split_view({0, 1, 2, 3})), expected);
   // Rounded up to 24.
-  EXPECT_EQ(make_split({17})->assign_receivers(split_view({0, 1, 2, 3})), expected);
+  EXPECT_EQ(make_strategy("split", {17})->assign_receivers(split_view({0, 1, 2, 3})), expected);
 }
 
 TEST(Split, RaisesTheCapToOneShareForEachRank) {
   // 76 / 8 messages are more than 4, and 2 regions are fewer: ceil(76 / 4) = 19, which is rounded up to 24.
-  EXPECT_EQ(make_split({8})->assign_receivers(split_view({0, 1, 2, 3})),
-            make_split({24})->assign_receivers(split_view({0, 1, 2, 3})));
+  EXPECT_EQ(make_strategy("split", {8})->assign_receivers(split_view({0, 1, 2, 3})),
+            make_strategy("split", {24})->assign_receivers(split_view({0, 1, 2, 3})));
   // As many regions as ranks: the cap stays.
-  const std::vector<Lane> lanes = make_split({8})->assign_receivers(split_view({0, 1}));
+  const std::vector<Lane> lanes = make_strategy("split", {8})->assign_receivers(split_view({0, 1}));
   EXPECT_EQ(lanes.size(), 10U);
   for (const Lane& lane : lanes) EXPECT_LE(lane.bytes(), 8);
 }
 
 TEST(Split, ConglomeratesWhatIsSmall) {
   const std::vector<Lane> expected = {{4, 0, -1, 0, {{4, 0, 40}, {5, 0, 20}}}, {8, 0, -1, 1, {{8, 0, 16}}}};
-  EXPECT_EQ(make_split({61})->assign_receivers(split_view({0, 1, 2, 3})), expected);
-  EXPECT_EQ(make_split()->assign_receivers(split_view({0, 1, 2, 3})), expected);
+  EXPECT_EQ(make_strategy("split", {61})->assign_receivers(split_view({0, 1, 2, 3})), expected);
+  EXPECT_EQ(make_strategy("split")->assign_receivers(split_view({0, 1, 2, 3})), expected);
 }
 
 /// 21 bytes leave 3 of the cap of 24: too few for a cut at a multiple of 8.
@@ -251,7 +252,7 @@ TEST(Split, CutsAtMultiplesOfEightBytesOfABlock) {
   view.region = {0, {0, 1, 2, 3}};
   view.in = {{4, {{4, 21}, {5, 30}}, {{4, 0, 21}, {5, 0, 30}}}};
   EXPECT_EQ(
-      make_split({24})->assign_receivers(view),
+      make_strategy("split", {24})->assign_receivers(view),
       (std::vector<Lane>{{4, 0, -1, 1, {{4, 0, 21}}}, {4, 0, -1, 0, {{5, 0, 24}}}, {4, 0, -1, 2, {{5, 24, 30}}}}));
 }
 
@@ -263,7 +264,7 @@ TEST(Split, SendsFromTheLastRankBackwards) {
                              {0, 4, -1, 5, {{0, 24, 48}}},
                              {0, 4, -1, 7, {{0, 48, 60}}},
                              {0, 8, -1, 8, {{0, 0, 16}}}};
-  make_split()->assign_senders(view, {}, lanes);
+  make_strategy("split")->assign_senders(view, {}, lanes);
   EXPECT_EQ(senders(lanes), (std::vector<Rank>{2, 1, 2, 0}));
 }
 
@@ -273,7 +274,7 @@ TEST(LoadAware, FillsEqualQuotas) {
   RegionView view;
   view.region = {0, {0, 1, 2}};
   view.in = {{3, {{3, 90}, {4, 6}}, {{3, 1, 90}, {4, 0, 6}}}, {6, {{6, 24}}, {{6, 0, 24}}}};
-  const auto strategy = make_load_aware();
+  const auto strategy = make_strategy("load_aware");
   EXPECT_EQ(strategy->assign_receivers(view), (std::vector<Lane>{{3, 0, -1, 1, {{3, 0, 40}}},
                                                                  {3, 0, -1, 0, {{3, 40, 80}}},
                                                                  {3, 0, -1, 2, {{3, 80, 90}, {4, 0, 6}}},
@@ -296,14 +297,14 @@ RegionView random_view(cases::Random& random) {
   for (std::int64_t n = random.between(1, 8); n > 0; --n)
     view.region.members.push_back(static_cast<Rank>(view.region.members.size()) + 1);
   for (Rank region = 100; random.chance(80); region += 100) {
-    Link link{region, {}, {}};
+    Traffic traffic{region, {}, {}};
     for (std::int64_t n = random.between(1, 12); n > 0; --n) {
       const std::int64_t bytes = random.between(1, 500);
-      const auto source = region + static_cast<Rank>(link.sources.size());
-      link.sources.push_back({source, bytes});
-      link.edges.push_back({source, random.pick(view.region.members), bytes});
+      const auto source = region + static_cast<Rank>(traffic.sources.size());
+      traffic.sources.push_back({source, bytes});
+      traffic.edges.push_back({source, random.pick(view.region.members), bytes});
     }
-    view.in.push_back(std::move(link));
+    view.in.push_back(std::move(traffic));
   }
   return view;
 }
@@ -316,9 +317,9 @@ TEST(LoadAware, BalancesRandomLinks) {
     const RegionView view = random_view(random);
     const auto members = static_cast<std::int64_t>(view.region.members.size());
     std::int64_t total = 0;
-    for (const Link& link : view.in) total += link.bytes();
+    for (const Traffic& traffic : view.in) total += traffic.bytes();
     std::map<Rank, std::int64_t> load;
-    const std::vector<Lane> lanes = make_load_aware()->assign_receivers(view);
+    const std::vector<Lane> lanes = make_strategy("load_aware")->assign_receivers(view);
     for (const Lane& lane : lanes) load[lane.receiver] += lane.bytes();
     for (const auto& [member, bytes] : load) EXPECT_LT(bytes, (total + members - 1) / members + 8) << seed;
     EXPECT_LE(lanes.size(), view.in.size() + view.region.members.size()) << seed;
@@ -331,7 +332,7 @@ TEST(TwoStep, BalancesRandomLinks) {
     cases::Random random(seed);
     const RegionView view = random_view(random);
     std::map<Rank, std::map<Rank, int>> count;  // 0: from all regions
-    for (const Lane& lane : make_two_step()->assign_receivers(view)) {
+    for (const Lane& lane : make_strategy("two_step")->assign_receivers(view)) {
       ++count[lane.from_region][lane.receiver];
       ++count[0][lane.receiver];
     }
@@ -349,7 +350,7 @@ TEST(TwoStep, BalancesRandomLinks) {
 
 /// Ranks 0 and 1 have destination 5 in common, rank 0 with two edges. Rank 0 already sends to 4, so rank 1 combines.
 TEST(CommonNeighborhood, OneMessageForEachDestination) {
-  const auto strategy = make_common_neighborhood();
+  const auto strategy = make_strategy("common_neighborhood");
   EXPECT_FALSE(strategy->deduplicates());
   RegionView view;
   view.region = {4, {4, 5, 6}};
@@ -365,7 +366,7 @@ TEST(CommonNeighborhood, OneMessageForEachDestination) {
 /// Groups of three, as even as can be: of region 0's four sources 0 and 1, 2 and 3. The lane for one rank is received
 /// by it, the other by the rank that then has less to hand on; rank 30 sends alone.
 TEST(Grouped, SmallGroupsAreReceivedWhereTheyAreNeeded) {
-  const auto strategy = make_grouped();
+  const auto strategy = make_strategy("grouped");
   RegionView view;
   view.region = {10, {10, 11, 12}};
   view.in = {{0, {{0, 8}, {1, 64}, {2, 8}, {3, 24}}, {{0, 12, 8}, {1, 12, 64}, {2, 11, 8}, {2, 12, 8}, {3, 11, 24}}},
@@ -388,7 +389,8 @@ TEST(CommonNeighborhood, CombinesInTheRegionOfTheSources) {
     pattern[4].in.push_back({s, {}});
     for (Rank d = 4; d < 6; ++d) pattern[static_cast<std::size_t>(d)].in.push_back({s, {{s * 8, 8}}});
   }
-  const VirtualSetup setup = plan_virtual_ranks(pattern, Machine::parse("ranks:4,2", 6), *make_common_neighborhood());
+  const VirtualSetup setup =
+      plan_virtual_ranks(pattern, Machine::parse("ranks:4,2", 6), *make_strategy("common_neighborhood"));
   EXPECT_TRUE(verify(setup.plans, pattern).ok);
   int network = 0;
   for (const Plan& plan : setup.plans)
@@ -414,8 +416,8 @@ TEST(Spread, StartsWithTheRanksAfterTheOwn) {
     for (const Step& step : setup.plans[2].steps) result.push_back(step.peer);
     return result;
   };
-  EXPECT_EQ(peers(*make_direct()), (std::vector<Rank>{0, 0, 3, 1, 4}));
-  EXPECT_EQ(peers(*make_spread()), (std::vector<Rank>{3, 4, 0, 0, 1}));
+  EXPECT_EQ(peers(*make_strategy("direct")), (std::vector<Rank>{0, 0, 3, 1, 4}));
+  EXPECT_EQ(peers(*make_strategy("spread")), (std::vector<Rank>{3, 4, 0, 0, 1}));
 }
 
 /// One link of three sources, whose lanes fit one member: it is one that is nearest to a network interface, whatever
@@ -434,14 +436,14 @@ TEST(EveryStrategy, PrefersMembersNearANetworkInterface) {
   for (const auto& [distance, receiver, sender] : {Case{{2, 1, 0, 2}, 2, 2}, {{1, 0, 0, 1}, 1, 2}}) {
     view.distance = distance;
     for (const char* const name : {"three_step", "two_step", "split"}) {
-      const auto strategy = find_strategy(name).make({});
+      const auto strategy = make_strategy(name);
       EXPECT_EQ(strategy->assign_receivers(view).front().receiver, receiver) << name;
     }
     std::vector<Lane> lanes = {{0, 8, -1, 8, {{0, 0, 100}, {3, 0, 30}}}};
-    const auto three_step = find_strategy("three_step").make({});
+    const auto three_step = make_strategy("three_step");
     three_step->assign_senders(view, three_step->assign_receivers(view), lanes);
     EXPECT_EQ(lanes.front().sender, sender);
-    find_strategy("split").make({})->assign_senders(view, {}, lanes);
+    make_strategy("split")->assign_senders(view, {}, lanes);
     EXPECT_EQ(view.distance_of(static_cast<std::size_t>(lanes.front().sender)), 0);
   }
   view.distance = {2, 1, 0, 2};
@@ -449,12 +451,12 @@ TEST(EveryStrategy, PrefersMembersNearANetworkInterface) {
   for (Rank other = 8; other < 12; ++other) view.in.push_back({other, {{other, 100}}, {{other, 0, 100}}});
   for (const char* const name : {"three_step", "two_step", "split"}) {
     std::set<Rank> receivers;
-    for (const Lane& lane : find_strategy(name).make({})->assign_receivers(view)) receivers.insert(lane.receiver);
+    for (const Lane& lane : make_strategy(name)->assign_receivers(view)) receivers.insert(lane.receiver);
     EXPECT_EQ(receivers, (std::set<Rank>{0, 1, 2, 3})) << name;
   }
   view.in = {{8, {{8, 4000}}, {{8, 0, 4000}}}};
   std::vector<Rank> order;
-  for (const Lane& lane : find_strategy("load_aware").make({})->assign_receivers(view)) order.push_back(lane.receiver);
+  for (const Lane& lane : make_strategy("load_aware")->assign_receivers(view)) order.push_back(lane.receiver);
   EXPECT_EQ(order, (std::vector<Rank>{0, 2, 1, 3})) << "first who needs it";
 }
 

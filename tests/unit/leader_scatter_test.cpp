@@ -27,8 +27,8 @@ Traffic allgather(const std::string& node, Rank ranks, Rank source, const std::v
   const Machine machine = cases::described(node, ranks);
   StrategySettings settings;
   settings.fabric = Fabric::of(machine);
-  const auto strategy = find_strategy(outer).make(settings);
-  const auto inside = find_strategy("leader_scatter").make(settings);
+  const auto strategy = make_strategy(outer, settings);
+  const auto inside = make_strategy("leader_scatter", settings);
   const std::vector<const Strategy*> inner = {inside.get()};
   const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *strategy, {}, inner);
   const Report report = verify(setup.plans, pattern);
@@ -133,8 +133,8 @@ TEST(LeaderScatter, AllToAll) {
     const Machine machine = cases::described(node, 16);
     StrategySettings settings;
     settings.fabric = Fabric::of(machine);
-    const auto strategy = make_leader_scatter(settings);
-    const auto direct = make_direct();
+    const auto strategy = make_strategy("leader_scatter", settings);
+    const auto direct = make_strategy("direct");
     const std::vector<const Strategy*> inner = {direct.get()};
     const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *strategy, {}, inner);
     const Report report = verify(setup.plans, pattern);
@@ -163,8 +163,8 @@ TEST(CartesianCombining, TwoMessagesForEachDimension) {
         pattern[static_cast<std::size_t>(a)].out.push_back({b, {{0, 8}}});
         pattern[static_cast<std::size_t>(b)].in.push_back({a, {{a * 8, 8}}});
       }
-    const auto strategy = make_cartesian_combining();
-    const auto direct = make_direct();
+    const auto strategy = make_strategy("cartesian_combining");
+    const auto direct = make_strategy("direct");
     const std::vector<const Strategy*> inner = dimensions == 2
                                                    ? std::vector<const Strategy*>{direct.get()}
                                                    : std::vector<const Strategy*>{strategy.get(), direct.get()};

@@ -65,7 +65,7 @@ TEST(Levels, EachValueEntersASocketOnce) {
       pattern[static_cast<std::size_t>(r)].in.push_back({peer, {{peer * 8, 8}}});
     }
   const Machine machine = Machine::parse("node:2 socket:2 rank:4", ranks);
-  const auto three_step = make_three_step();
+  const auto three_step = make_strategy("three_step");
   const std::vector<const Strategy*> inner = {three_step.get()};
   const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *three_step, {}, inner);
   ASSERT_TRUE(verify(setup.plans, pattern).ok);

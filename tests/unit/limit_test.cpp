@@ -25,7 +25,7 @@ TEST(Limit, NoPlanIsPredictedToTakeLess) {
     const Parameters parameters = drawn_parameters(random);
     for (const StrategyRow& row : strategies()) {
       const auto strategy = row.make();
-      if (strategy->on_grid() || strategy->levels() > 1) continue;
+      if (row.traits.needs == Traits::Needs::grid || row.traits.levels > 1) continue;
       const VirtualSetup setup = plan_virtual_ranks(c.pattern, c.machine, *strategy);
       for (const ModelKind kind : {ModelKind::overlap, ModelKind::max_rate, ModelKind::postal})
         EXPECT_GE(predict(setup.plans, c.machine, parameters, kind).seconds,
@@ -41,7 +41,7 @@ TEST(Limit, IsReachedByOneMessage) {
   Pattern pattern(4);
   pattern[0].out.push_back({2, {{0, 64}}});
   pattern[2].in.push_back({0, {{0, 64}}});
-  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_direct());
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_strategy("direct"));
   // 64 bytes at the rate of large messages, which the bound takes, are 50 ns less than at that of small ones.
   for (const ModelKind kind : {ModelKind::overlap, ModelKind::max_rate}) {
     Prediction prediction = predict(setup.plans, machine, parameters, kind);
@@ -80,7 +80,7 @@ TEST(Limit, IsNotFarFromWhatPlansTake) {
     double best = 1;
     for (const StrategyRow& row : strategies()) {
       const auto strategy = row.make();
-      if (strategy->on_grid() || strategy->levels() > 1) continue;
+      if (row.traits.needs == Traits::Needs::grid || row.traits.levels > 1) continue;
       const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *strategy);
       best = std::min(best, predict(setup.plans, machine, parameters, ModelKind::overlap).seconds);
     }

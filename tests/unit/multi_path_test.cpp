@@ -26,7 +26,7 @@ void add_edge(Pattern& pattern, Rank source, Rank destination, std::int64_t offs
 double busiest_link(const std::string& name, const Pattern& pattern, const Machine& machine) {
   StrategySettings settings;
   settings.fabric = Fabric::of(machine);
-  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *find_strategy(name).make(settings));
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_strategy(name, settings));
   const Report report = verify(setup.plans, pattern);
   EXPECT_TRUE(report.ok) << to_string(report);
   const DeviceLinks& devices = settings.fabric->devices();
@@ -74,7 +74,7 @@ TEST(MultiPath, SeveralHandOnWhatManyNeed) {
     EXPECT_LE(busiest_link("multi_path", pattern, machine), busiest_link("direct", pattern, machine) / 2.5) << node;
     StrategySettings settings;
     settings.fabric = Fabric::of(machine);
-    const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *find_strategy("multi_path").make(settings));
+    const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_strategy("multi_path", settings));
     EXPECT_TRUE(std::ranges::any_of(setup.itineraries[0].out_lanes,
                                     [](const Lane& lane) { return lane.destinations.size() > 1; }));
   }
@@ -127,7 +127,7 @@ TEST(MultiPath, IsChosenInANodeOfDevicesWhereLinksAreWhatTakesLong) {
   add_edge(small, 0, 2, 0, 8);
   const VirtualSetup direct = chosen_on_devices(small);
   EXPECT_EQ(chosen_name(direct), "direct");
-  EXPECT_EQ(direct.plans, plan_virtual_ranks(small, cases::described("mi250-ib", 8), *make_direct()).plans);
+  EXPECT_EQ(direct.plans, plan_virtual_ranks(small, cases::described("mi250-ib", 8), *make_strategy("direct")).plans);
 }
 
 /// Also where ranks have nothing for each other, or only for themselves.
@@ -161,9 +161,9 @@ TEST(MultiPath, IsTwoStepBetweenNodes) {
   StrategySettings settings;
   const Machine machine = cases::described("mi250-ib", 16);
   settings.fabric = Fabric::of(machine);
-  const auto two_step = plan_virtual_ranks(pattern, machine, *make_two_step());
-  EXPECT_EQ(plan_virtual_ranks(pattern, machine, *make_multi_path()).plans, two_step.plans);
-  EXPECT_EQ(plan_virtual_ranks(pattern, machine, *make_multi_path(settings)).plans, two_step.plans);
+  const auto two_step = plan_virtual_ranks(pattern, machine, *make_strategy("two_step"));
+  EXPECT_EQ(plan_virtual_ranks(pattern, machine, *make_strategy("multi_path")).plans, two_step.plans);
+  EXPECT_EQ(plan_virtual_ranks(pattern, machine, *make_strategy("multi_path", settings)).plans, two_step.plans);
 }
 
 }  // namespace

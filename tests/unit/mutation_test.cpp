@@ -541,7 +541,7 @@ TEST(Mutation, BytesThatCrossTwiceAreCounted) {
     const cases::Case c = cases::make_case(seed);
     PlanOptions options = c.options;
     options.deduplicate = false;
-    const Plans plans = plan_virtual_ranks(c.pattern, c.machine, *make_three_step(), options).plans;
+    const Plans plans = plan_virtual_ranks(c.pattern, c.machine, *make_strategy("three_step"), options).plans;
     const Crossing crossing = crosses_once(plans, c.pattern, c.region_of);
     EXPECT_GE(crossing.bytes, crossing.minimal_bytes);
     EXPECT_EQ(crossing.report.ok, crossing.bytes == crossing.minimal_bytes) << "seed " << seed;

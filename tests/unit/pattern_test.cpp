@@ -33,7 +33,7 @@ TEST(Placements, KeepTheLastByteOfTheLastEdge) {
       });
     }
     std::map<std::int64_t, std::pair<std::size_t, std::int64_t>> actual;
-    const std::vector<Placement> placed = placements(in);
+    const std::vector<Landing> placed = landings(in);
     ASSERT_EQ(placed.size(), in.size());
     for (std::size_t e = 0; e < placed.size(); ++e) {
       ASSERT_EQ(placed[e].stream.bytes(), placed[e].place.bytes());

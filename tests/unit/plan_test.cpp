@@ -32,7 +32,7 @@ TEST(Plan, Golden) {
   pattern[0] = allgather_pattern({{}, {2}}, 8);
   pattern[1] = allgather_pattern({{}, {2}}, 8);
   pattern[2] = allgather_pattern({{0, 1}, {}}, 8);
-  const auto plans = plan_virtual_ranks(pattern, Machine::parse("ranks:2,1", 3), *make_three_step()).plans;
+  const auto plans = plan_virtual_ranks(pattern, Machine::parse("ranks:2,1", 3), *make_strategy("three_step")).plans;
   EXPECT_EQ(to_json(plans[0]), R"({"rank": 0, "staging_bytes": 0, "steps": [
   {"channel":1,"kind":"send","peer":1,"span":["send",0,8],"stage":"gather"}
 ]}
@@ -54,7 +54,8 @@ TEST(Plan, DirectEdgesOfContiguousDataNeedNoCopy) {
   Pattern pattern;
   for (Rank r = 0; r < 12; ++r)
     pattern.push_back(alltoall_pattern(neighborhood("stencil:points=9,dims=3x4", r, 12), 24));
-  for (const Plan& plan : plan_virtual_ranks(pattern, Machine::parse("node:3 rank:4", 12), *make_direct()).plans) {
+  for (const Plan& plan :
+       plan_virtual_ranks(pattern, Machine::parse("node:3 rank:4", 12), *make_strategy("direct")).plans) {
     EXPECT_EQ(plan.staging_bytes, 0);
     const RankPattern& p = pattern[static_cast<std::size_t>(plan.rank)];
     EXPECT_EQ(plan.steps.size(), p.in.size() + p.out.size());
@@ -83,7 +84,7 @@ TEST(Plan, FewMessagesOfALaneAreUnderWay) {
       pattern[static_cast<std::size_t>(ranks + r)] = allgather_pattern({{r}, {}}, bytes);
     }
     const Machine machine = Machine::parse("node:2 rank:" + std::to_string(ranks), 2 * ranks);
-    const auto plans = plan_virtual_ranks(pattern, machine, *make_two_step()).plans;
+    const auto plans = plan_virtual_ranks(pattern, machine, *make_strategy("two_step")).plans;
     EXPECT_EQ(distances(plans.front()), std::set<int>{ranks == 1 ? 16 : 4});
     EXPECT_EQ(distances(plans.back()), std::set<int>{});
   }

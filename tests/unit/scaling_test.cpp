@@ -120,7 +120,7 @@ TEST(Scaling, EdgesAndBlocksArePlanned) {
         SCOPED_TRACE(std::string(name) + (few > 0 ? ", one chooses for all" : ""));
         StrategySettings settings;
         settings.message_cap = 4096;
-        const auto strategy = find_strategy(name).make(settings);
+        const auto strategy = make_strategy(name, settings);
         expect_no_squares(150, [&](int n) {
           PlanOptions options;
           options.packs = false;

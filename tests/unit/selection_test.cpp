@@ -55,7 +55,7 @@ TEST(Selection, IsTheCheapestCandidateAndItsPlanIsThatOfTheStrategyAlone) {
   }
   EXPECT_GT(std::count_if(chosen.begin(), chosen.end(), [](int times) { return times > 0; }), 1);
   const auto merges_nothing =
-      std::find_if(rows.begin(), rows.end(), [](const StrategyRow* row) { return !row->make()->deduplicates(); });
+      std::find_if(rows.begin(), rows.end(), [](const StrategyRow* row) { return !row->traits.deduplicates; });
   ASSERT_NE(merges_nothing, rows.end());
   EXPECT_GT(chosen[static_cast<std::size_t>(merges_nothing - rows.begin())], 0);
 }
@@ -80,7 +80,7 @@ TEST(Selection, LanesAndPlansPutTheSameLoadOnLinks) {
       const Prediction& of_lanes = setup.selection.predictions[i];
       EXPECT_DOUBLE_EQ(of_lanes.injection, of_plans.injection) << "seed " << seed << ", " << rows[i]->name;
       EXPECT_DOUBLE_EQ(of_lanes.link, of_plans.link) << "seed " << seed << ", " << rows[i]->name;
-      if (rows[i]->make()->deduplicates()) continue;
+      if (rows[i]->traits.deduplicates) continue;
       EXPECT_DOUBLE_EQ(of_lanes.part(Stage::scatter), of_plans.part(Stage::scatter)) << "seed " << seed;
     }
   }
@@ -154,7 +154,7 @@ TEST(Selection, ChoicesInsideANodeAreProven) {
 
 TEST(Model, PlansHaveTheCostsOfTheirMessages) {
   const Machine machine = Machine::parse("node:2 rank:1", 2);
-  const std::vector<Plan> plans = plan_virtual_ranks(dense(2, 1000), machine, *make_direct()).plans;
+  const std::vector<Plan> plans = plan_virtual_ranks(dense(2, 1000), machine, *make_strategy("direct")).plans;
   Parameters parameters;
   parameters.links[static_cast<std::size_t>(LinkClass::network)].protocols = {{"short", 100, 1e-6, 1e-9},
                                                                               {"eager", -1, 2e-6, 3e-9}};
@@ -223,8 +223,9 @@ TEST(Model, StagesThatWaitTakeTurns) {
     const std::vector<Plan> plans = plan_virtual_ranks(dense(4, 8), machine, strategy).plans;
     return predict(plans, machine, parameters, ModelKind::overlap).latency;
   };
-  EXPECT_DOUBLE_EQ(latency(*make_direct()), 0);
-  EXPECT_DOUBLE_EQ(latency(*make_three_step()), 3 * 2 * 1e-6);  // inside, gathering, between nodes, scattering
+  EXPECT_DOUBLE_EQ(latency(*make_strategy("direct")), 0);
+  EXPECT_DOUBLE_EQ(latency(*make_strategy("three_step")),
+                   3 * 2 * 1e-6);  // inside, gathering, between nodes, scattering
 }
 
 /// Messages that rank 0 of a node exchanges with others, and members of it with each other.

@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, SetupOf, testing::ValuesIn(strategy_names()
 TEST(Setup, KnownRegionsSaveARound) {
   const Pattern pattern = stencil_pattern("stencil:points=9,dims=4x4", 16);
   const Machine machine = Machine::parse("node:4 rank:4", 16);
-  const auto strategy = make_three_step();
+  const auto strategy = make_strategy("three_step");
   const PlanOptions options;
   const Region region = machine.region(0, 5);
   Planner first(5, pattern[5], region, *strategy, options);
@@ -194,8 +194,8 @@ TEST(Setup, KnownRegionsSaveARound) {
 TEST(Setup, ViewsAgree) {
   const Pattern pattern = stencil_pattern("moore:d=2,r=2,dims=4x6", 24);
   const Machine machine = Machine::parse("ranks:5,3,8,1,7", 24);
-  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_three_step());
-  auto same = [](const Link& a, const Link& b) { return a.sources == b.sources && a.edges == b.edges; };
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_strategy("three_step"));
+  auto same = [](const Traffic& a, const Traffic& b) { return a.sources == b.sources && a.edges == b.edges; };
   for (Rank r = 0; r < 24; ++r) {
     const RegionView& view = setup.views[static_cast<std::size_t>(r)];
     const RegionView& shared = setup.views[static_cast<std::size_t>(view.region.id)];
@@ -206,7 +206,7 @@ TEST(Setup, ViewsAgree) {
       EXPECT_TRUE(same(view.out[i], shared.out[i]));
       const RegionView& other = setup.views[static_cast<std::size_t>(view.out[i].region)];
       const auto back =
-          std::find_if(other.in.begin(), other.in.end(), [&](const Link& l) { return l.region == view.region.id; });
+          std::find_if(other.in.begin(), other.in.end(), [&](const Traffic& l) { return l.region == view.region.id; });
       ASSERT_NE(back, other.in.end());
       EXPECT_TRUE(same(view.out[i], *back));
     }
@@ -216,8 +216,8 @@ TEST(Setup, ViewsAgree) {
 TEST(Setup, IsDeterministic) {
   const Pattern pattern = stencil_pattern("rsg:density=0.4,seed=3", 16);
   const Machine machine = Machine::parse("node:4 rank:4", 16);
-  EXPECT_EQ(plan_virtual_ranks(pattern, machine, *make_three_step()).plans,
-            plan_virtual_ranks(pattern, machine, *make_three_step()).plans);
+  EXPECT_EQ(plan_virtual_ranks(pattern, machine, *make_strategy("three_step")).plans,
+            plan_virtual_ranks(pattern, machine, *make_strategy("three_step")).plans);
 }
 
 TEST(Setup, DisagreementAboutAnEdgeIsNamed) {
@@ -225,7 +225,7 @@ TEST(Setup, DisagreementAboutAnEdgeIsNamed) {
   pattern[0].out.push_back({1, {{0, 8}}});
   const Machine machine = Machine::parse("node:2 rank:1", 2);
   try {
-    (void)plan_virtual_ranks(pattern, machine, *make_three_step());
+    (void)plan_virtual_ranks(pattern, machine, *make_strategy("three_step"));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::topology);

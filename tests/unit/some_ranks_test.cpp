@@ -84,7 +84,7 @@ void expect_the_same(const Pattern& pattern, const Machine& machine, const std::
 std::vector<std::string> strategies_on_nodes() {
   std::vector<std::string> names;
   for (const StrategyRow& row : strategies()) {
-    if (row.make()->on_grid()) continue;
+    if (row.traits.needs == Traits::Needs::grid) continue;
     names.emplace_back(row.name);
     names.push_back(std::string(row.name) + "_nodedup");
   }

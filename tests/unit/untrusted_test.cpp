@@ -74,6 +74,8 @@ TEST(Untrusted, MachineFilesHaveOnlyTextWhereTomlAllowsIt) {
   EXPECT_NE(error("a = 1\n\u00fc = 2\n").find("f: line 2: a character that is not ASCII"), std::string::npos);
   EXPECT_NE(error("a = 1 \u2028\n").find("not ASCII"), std::string::npos);
   EXPECT_NE(error("a = \"\"\"x\\\n \u00fc\"\"\"\n").find("not ASCII"), std::string::npos);
+  EXPECT_NE(error("a = 1'\u00fc'\n").find("not ASCII"), std::string::npos);
+  EXPECT_NE(error("a = 1 #\r\u00fc\n").find("not ASCII"), std::string::npos);
   EXPECT_NE(error("[, 1]\n").find("f: "), std::string::npos);
   for (const char* good : {"\xef\xbb\xbf"
                            "a = \"\u00fc\" # \u00fc\nb = '\u00fc\\'\n",

@@ -193,7 +193,7 @@ TEST(DeadlockFree, AgreesWithExecution) {
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     const cases::Case c = cases::make_case(seed);
     cases::Random random(seed);
-    std::vector<Plan> plans = plan_virtual_ranks(c.pattern, c.machine, *make_direct(), c.options).plans;
+    std::vector<Plan> plans = plan_virtual_ranks(c.pattern, c.machine, *make_strategy("direct"), c.options).plans;
     const int percent = random.one_of({10, 50, 90});
     for (Plan& plan : plans)
       for (std::size_t s = 1; s < plan.steps.size(); ++s)

@@ -17,19 +17,17 @@ namespace {
 /// dimension the same inside.
 class CartesianCombining final : public Strategy {
  public:
-  [[nodiscard]] bool on_grid() const override { return true; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
     const std::vector<Rank>& members = view.region.members;
-    for (const Link& link : view.in)
-      for (const SourceBytes& source : link.sources) {
+    for (const Traffic& traffic : view.in)
+      for (const SourceBytes& source : traffic.sources) {
         // Lines of a grid are alike: counterparts have equal distances from the first rank. Elsewhere any member will
         // do.
-        const Rank counterpart = view.region.id + source.rank - link.region;
+        const Rank counterpart = view.region.id + source.rank - traffic.region;
         const bool is_member = std::binary_search(members.begin(), members.end(), counterpart);
         const Rank receiver = is_member ? counterpart : members[static_cast<std::size_t>(source.rank) % members.size()];
-        lanes.push_back({link.region, view.region.id, source.rank, receiver, {{source.rank, 0, source.bytes}}});
+        lanes.push_back({traffic.region, view.region.id, source.rank, receiver, {{source.rank, 0, source.bytes}}});
       }
     return lanes;
   }

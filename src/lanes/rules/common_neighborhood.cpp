@@ -21,16 +21,14 @@ namespace {
 /// the sizes of the edges say where the part of each destination begins.
 class CommonNeighborhood final : public Strategy {
  public:
-  [[nodiscard]] bool deduplicates() const override { return false; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
-    for (const Link& link : view.in) {
+    for (const Traffic& traffic : view.in) {
       std::map<Rank, Lane> by_destination;
       BytesOf used;  // of each source's block
-      for (const CrossEdge& edge : link.edges) {
+      for (const CrossEdge& edge : traffic.edges) {
         Lane& lane =
-            by_destination.try_emplace(edge.destination, Lane{link.region, view.region.id, -1, edge.destination, {}})
+            by_destination.try_emplace(edge.destination, Lane{traffic.region, view.region.id, -1, edge.destination, {}})
                 .first->second;
         std::int64_t& at = used[edge.source];
         if (!lane.pieces.empty() && lane.pieces.back().source == edge.source)
@@ -39,7 +37,7 @@ class CommonNeighborhood final : public Strategy {
           lane.pieces.push_back({edge.source, at, at + edge.bytes});
         at += edge.bytes;
       }
-      for (const SourceBytes& source : link.sources) LANEWAY_ASSERT(1, used.at(source.rank) == source.bytes);
+      for (const SourceBytes& source : traffic.sources) LANEWAY_ASSERT(used.at(source.rank) == source.bytes);
       for (auto& [destination, lane] : by_destination) lanes.push_back(std::move(lane));
     }
     return lanes;

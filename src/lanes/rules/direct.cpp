@@ -6,7 +6,6 @@ namespace {
 
 class Direct final : public Strategy {
  public:
-  [[nodiscard]] bool relays() const override { return false; }
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView&) const override { return {}; }
   void assign_senders(const RegionView&, const std::vector<Lane>&, std::vector<Lane>&) const override {}
 };

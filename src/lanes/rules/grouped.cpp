@@ -19,23 +19,21 @@ namespace {
 /// Senders in the same way, those of single sources first, then the largest lanes.
 class Grouped final : public Strategy {
  public:
-  [[nodiscard]] bool scales() const override { return false; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
     std::vector<BytesOf> needed;  // by lane
     const std::size_t most = group_size(view);
-    for (const Link& link : view.in) {
-      const std::size_t sources = link.sources.size();
+    for (const Traffic& traffic : view.in) {
+      const std::size_t sources = traffic.sources.size();
       const std::size_t groups = (sources + most - 1) / most;
-      auto edge = link.edges.begin();
+      auto edge = traffic.edges.begin();
       for (std::size_t group = 0; group < groups; ++group) {
-        Lane& lane = lanes.emplace_back(Lane{link.region, view.region.id, -1, -1, {}});
+        Lane& lane = lanes.emplace_back(Lane{traffic.region, view.region.id, -1, -1, {}});
         BytesOf& need = needed.emplace_back();
         for (std::size_t s = group * sources / groups; s < (group + 1) * sources / groups; ++s) {
-          const SourceBytes& source = link.sources[s];
+          const SourceBytes& source = traffic.sources[s];
           lane.pieces.push_back({source.rank, 0, source.bytes});
-          for (; edge != link.edges.end() && edge->source == source.rank; ++edge)
+          for (; edge != traffic.edges.end() && edge->source == source.rank; ++edge)
             need[edge->destination] += edge->bytes;
         }
       }
@@ -55,7 +53,7 @@ class Grouped final : public Strategy {
  private:
   static std::size_t group_size(const RegionView& view) {
     std::size_t pairs = 0;
-    for (const Link& link : view.in) pairs += link.sources.size();
+    for (const Traffic& traffic : view.in) pairs += traffic.sources.size();
     const double size = std::sqrt(2.0 * static_cast<double>(pairs) / static_cast<double>(view.region.members.size()));
     return std::max<std::size_t>(3, static_cast<std::size_t>(std::lround(size)));
   }

@@ -12,9 +12,9 @@ namespace {
 /// The destinations of one source in a region, by GPU, with the bytes of their edges.
 using Destinations = std::map<Rank, std::map<Rank, std::int64_t>>;
 
-Destinations destinations_of(const RegionView& view, const Link& link, Rank source) {
+Destinations destinations_of(const RegionView& view, const Traffic& traffic, Rank source) {
   Destinations result;
-  for (const CrossEdge& edge : link.edges) {
+  for (const CrossEdge& edge : traffic.edges) {
     if (edge.source != source) continue;
     const auto member = std::lower_bound(view.region.members.begin(), view.region.members.end(), edge.destination);
     const Rank gpu = view.inner[static_cast<std::size_t>(member - view.region.members.begin())];
@@ -45,17 +45,14 @@ class LeaderScatter final : public Strategy {
  public:
   explicit LeaderScatter(std::shared_ptr<const Fabric> fabric) : fabric_(std::move(fabric)) {}
 
-  [[nodiscard]] bool scales() const override { return false; }
-  [[nodiscard]] bool goes_by_fabric() const override { return true; }
-  [[nodiscard]] int levels() const override { return 2; }
   [[nodiscard]] const Strategy* inside() const override { return this; }
   [[nodiscard]] const Strategy* scatter() const override { return &redistribute_; }
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
-    for (const Link& link : view.in)
-      for (const SourceBytes& source : link.sources) {
-        const Destinations gpus = destinations_of(view, link, source.rank);
+    for (const Traffic& traffic : view.in)
+      for (const SourceBytes& source : traffic.sources) {
+        const Destinations gpus = destinations_of(view, traffic, source.rank);
         const std::vector<std::pair<Rank, double>> loads = fabric_ && fabric_->joins(source.rank, view.region.id)
                                                                ? on_node_loads(source.rank, gpus)
                                                                : even_loads(gpus);
@@ -65,7 +62,7 @@ class LeaderScatter final : public Strategy {
           sum += loads[i].second;
           const std::int64_t end = i + 1 < loads.size() ? cut(source.bytes, sum) : source.bytes;
           if (end > begin)
-            lanes.push_back({link.region, view.region.id, -1, loads[i].first, {{source.rank, begin, end}}});
+            lanes.push_back({traffic.region, view.region.id, -1, loads[i].first, {{source.rank, begin, end}}});
           begin = std::max(begin, end);
         }
       }
@@ -82,12 +79,12 @@ class LeaderScatter final : public Strategy {
    public:
     [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
       std::vector<Lane> lanes;
-      for (const Link& link : view.in)
-        for (const SourceBytes& source : link.sources) {
+      for (const Traffic& traffic : view.in)
+        for (const SourceBytes& source : traffic.sources) {
           std::map<Rank, std::int64_t> destinations;
-          for (const auto& [inner, members] : destinations_of(view, link, source.rank))
+          for (const auto& [inner, members] : destinations_of(view, traffic, source.rank))
             destinations.insert(members.begin(), members.end());
-          lanes.push_back({link.region,
+          lanes.push_back({traffic.region,
                            view.region.id,
                            -1,
                            representative(view.region.id, destinations),

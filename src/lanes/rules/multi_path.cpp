@@ -165,18 +165,14 @@ class HubSearch {
 class MultiPath final : public Strategy {
  public:
   explicit MultiPath(const StrategySettings& settings)
-      : fabric_(settings.fabric), least_chunk_(settings.message_cap), between_(make_two_step(settings)) {}
-
-  [[nodiscard]] bool scales() const override { return fabric_ == nullptr; }
-  [[nodiscard]] bool relays_inside() const override { return fabric_ != nullptr; }
-  [[nodiscard]] bool goes_by_fabric() const override { return true; }
+      : fabric_(settings.fabric), least_chunk_(settings.message_cap), between_(make_strategy("two_step", settings)) {}
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     RegionView others = view;
-    std::erase_if(others.in, [&](const Link& link) { return link.region == view.region.id; });
+    std::erase_if(others.in, [&](const Traffic& traffic) { return traffic.region == view.region.id; });
     std::vector<Lane> lanes = between_->assign_receivers(others);
-    for (const Link& link : view.in)
-      if (link.region == view.region.id) add_lanes(link, view.region, lanes);
+    for (const Traffic& traffic : view.in)
+      if (traffic.region == view.region.id) add_lanes(traffic, view.region, lanes);
     return lanes;
   }
 
@@ -191,12 +187,12 @@ class MultiPath final : public Strategy {
 
   /// Which bytes of a block an edge needs is not known. Where no bytes are for two edges, they are taken to lie one
   /// after another by destination; else each edge is taken to need as large a part of every chunk as of the block.
-  [[nodiscard]] std::vector<Chunk> chunks_of(const Link& link) const {
+  [[nodiscard]] std::vector<Chunk> chunks_of(const Traffic& traffic) const {
     std::vector<Chunk> chunks;
     const std::int64_t most = std::clamp<std::int64_t>(
-        chunks_of_region / static_cast<std::int64_t>(link.sources.size()), 1, chunks_of_source);
-    for (const SourceBytes& source : link.sources) {
-      const std::span<const CrossEdge> edges = link.edges_of(source.rank);
+        chunks_of_region / static_cast<std::int64_t>(traffic.sources.size()), 1, chunks_of_source);
+    for (const SourceBytes& source : traffic.sources) {
+      const std::span<const CrossEdge> edges = traffic.edges_of(source.rank);
       const bool shares = bytes_of(edges) > source.bytes;
       const std::int64_t count = std::clamp<std::int64_t>(source.bytes / least_chunk_, 1, most);
       const std::int64_t size = round_up_to_cut((source.bytes + count - 1) / count);
@@ -220,8 +216,8 @@ class MultiPath final : public Strategy {
     return chunks;
   }
 
-  void add_lanes(const Link& link, const Region& region, std::vector<Lane>& lanes) const {
-    std::vector<Chunk> chunks = chunks_of(link);
+  void add_lanes(const Traffic& traffic, const Region& region, std::vector<Lane>& lanes) const {
+    std::vector<Chunk> chunks = chunks_of(traffic);
     LinkLoads loads(*fabric_);
     bool changes = true;
     for (int round = 0; round < rounds && changes; ++round) {
@@ -243,7 +239,7 @@ class MultiPath final : public Strategy {
       const std::vector<Rank> hubs = hubs_of(chunk);
       for (Rank hub : hubs) {
         std::vector<Rank> destinations;
-        if (hubs.size() > 1) destinations = destinations_of(hub, hubs.front(), chunk, link);
+        if (hubs.size() > 1) destinations = destinations_of(hub, hubs.front(), chunk, traffic);
         std::vector<Piece>& of_lane = pieces[{chunk.piece.source, hub, std::move(destinations)}];
         if (!of_lane.empty() && of_lane.back().end == chunk.piece.begin)
           of_lane.back().end = chunk.piece.end;
@@ -265,9 +261,10 @@ class MultiPath final : public Strategy {
   }
 
   /// The first hub also has those that are taken to need nothing of the chunk, but may do so.
-  [[nodiscard]] static std::vector<Rank> destinations_of(Rank hub, Rank first, const Chunk& chunk, const Link& link) {
+  [[nodiscard]] static std::vector<Rank> destinations_of(Rank hub, Rank first, const Chunk& chunk,
+                                                         const Traffic& traffic) {
     std::vector<Rank> destinations;
-    for (const CrossEdge& edge : link.edges_of(chunk.piece.source)) {
+    for (const CrossEdge& edge : traffic.edges_of(chunk.piece.source)) {
       const auto need = std::ranges::find(chunk.needs, edge.destination, &Need::destination);
       const Rank from = need == chunk.needs.end() ? first : need->from;
       if (from == hub) destinations.push_back(edge.destination);

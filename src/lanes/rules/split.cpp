@@ -20,12 +20,10 @@ class Split final : public Strategy {
  public:
   explicit Split(std::int64_t message_cap) : message_cap_(std::max<std::int64_t>(message_cap, 1)) {}
 
-  [[nodiscard]] bool scales() const override { return false; }
-
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     const std::int64_t cap = cap_for(view);
     std::vector<Lane> lanes;
-    for (const Link& link : view.in) cut(link, view.region.id, cap, lanes);
+    for (const Traffic& traffic : view.in) cut(traffic, view.region.id, cap, lanes);
     const std::vector<Rank> members = nearest_first(view);
     std::size_t next = 0;
     for (std::size_t i : largest_first(lanes, [](const Lane& lane) { return lane.bytes(); }))
@@ -45,11 +43,11 @@ class Split final : public Strategy {
   [[nodiscard]] std::int64_t cap_for(const RegionView& view) const {
     std::int64_t total = 0;
     std::int64_t largest = 0;
-    for (const Link& link : view.in) {
-      total += link.bytes();
-      largest = std::max(largest, link.bytes());
+    for (const Traffic& traffic : view.in) {
+      total += traffic.bytes();
+      largest = std::max(largest, traffic.bytes());
     }
-    if (largest < message_cap_) return round_up_to_cut(message_cap_);  // each link is one message
+    if (largest < message_cap_) return round_up_to_cut(message_cap_);  // what comes from a region is one message
     const auto ranks = static_cast<std::int64_t>(view.region.members.size());
     const auto regions = static_cast<std::int64_t>(view.in.size());
     const std::int64_t each = (total + ranks - 1) / ranks;
@@ -57,14 +55,14 @@ class Split final : public Strategy {
     return round_up_to_cut(raise ? each : message_cap_);
   }
 
-  static void cut(const Link& link, Rank region, std::int64_t cap, std::vector<Lane>& lanes) {
+  static void cut(const Traffic& traffic, Rank region, std::int64_t cap, std::vector<Lane>& lanes) {
     std::int64_t room = 0;
-    for (const SourceBytes& source : link.sources)
+    for (const SourceBytes& source : traffic.sources)
       for (std::int64_t begin = 0; begin < source.bytes;) {
         const std::int64_t left = source.bytes - begin;
         const std::int64_t bytes = left <= room ? left : room / cut_bytes * cut_bytes;
         if (bytes == 0) {
-          lanes.push_back({link.region, region, -1, -1, {}});
+          lanes.push_back({traffic.region, region, -1, -1, {}});
           room = cap;
           continue;
         }

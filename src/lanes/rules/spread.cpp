@@ -12,8 +12,6 @@ namespace {
 /// all-to-all by shifts; no rank needs the size of the communicator for it.
 class Spread final : public Strategy {
  public:
-  [[nodiscard]] bool relays() const override { return false; }
-  [[nodiscard]] bool spreads() const override { return true; }
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView&) const override { return {}; }
   void assign_senders(const RegionView&, const std::vector<Lane>&, std::vector<Lane>&) const override {}
 };

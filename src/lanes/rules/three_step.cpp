@@ -11,13 +11,13 @@ class ThreeStep final : public Strategy {
  public:
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     std::vector<Lane> lanes;
-    for (const Link& link : view.in) {
-      Lane lane{link.region, view.region.id, -1, -1, {}};
-      for (const SourceBytes& source : link.sources) lane.pieces.push_back({source.rank, 0, source.bytes});
+    for (const Traffic& traffic : view.in) {
+      Lane lane{traffic.region, view.region.id, -1, -1, {}};
+      for (const SourceBytes& source : traffic.sources) lane.pieces.push_back({source.rank, 0, source.bytes});
       lanes.push_back(std::move(lane));
     }
     Balance balance(view);
-    for (std::size_t i : largest_first(view.in, [](const Link& link) { return link.bytes(); }))
+    for (std::size_t i : largest_first(view.in, [](const Traffic& traffic) { return traffic.bytes(); }))
       lanes[i].receiver = balance.choose(view.in[i].bytes(), needs(view.in[i]));
     return lanes;
   }

@@ -12,7 +12,7 @@ namespace {
 /// region sends all of it to the rank of that region that it is paired with, which redistributes it.
 ///
 /// The paper pairs ranks of equal nodes, all of which send. Here regions differ in size, and few ranks of one may send.
-/// With m receiving members, the j-th source of a link is paired with the (j mod m)-th member as long as every member
+/// With m receiving members, the j-th source of a region is paired with the (j mod m)-th member as long as every member
 /// gets one; the sources that are left, fewer than m, go to different members that have the fewest lanes so far, those
 /// first that are nearest to a network interface, and evenly spaced where there is a choice. So no member ends two
 /// lanes more than another.
@@ -22,8 +22,8 @@ class TwoStep final : public Strategy {
     const std::size_t members = view.region.members.size();
     std::vector<std::size_t> count(members, 0);
     std::vector<Lane> lanes;
-    for (const Link& link : view.in) {
-      const std::size_t sources = link.sources.size();
+    for (const Traffic& traffic : view.in) {
+      const std::size_t sources = traffic.sources.size();
       const std::size_t left = sources % members;
       const std::size_t paired = sources - left;
       std::vector<bool> taken(members, false);
@@ -39,9 +39,9 @@ class TwoStep final : public Strategy {
           taken[chosen] = true;
         }
         ++count[chosen];
-        const SourceBytes& source = link.sources[j];
+        const SourceBytes& source = traffic.sources[j];
         lanes.push_back(
-            {link.region, view.region.id, -1, view.region.members[chosen], {{source.rank, 0, source.bytes}}});
+            {traffic.region, view.region.id, -1, view.region.members[chosen], {{source.rank, 0, source.bytes}}});
       }
     }
     return lanes;

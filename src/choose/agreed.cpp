@@ -1,0 +1,126 @@
+#include "choose/agreed.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "choose/paths.hpp"
+#include "choose/planning.hpp"
+#include "comm/agreement.hpp"
+#include "comm/background.hpp"
+#include "comm/check_edges.hpp"
+#include "comm/discovery.hpp"
+#include "core/simulated.hpp"
+
+namespace laneway {
+
+namespace {
+
+void find_devices(Communicator& communicator, const PrivateComm& comm, const BufferMemory& where, bool translate) {
+  const MemoryInfo* const device = device_memory(where);
+  const std::optional<DeviceIdentity> own = device ? std::optional(identity(Device(*device))) : std::nullopt;
+  communicator.node_devices = find_node_devices(comm, find_node(comm.get(), "", translate, &comm), own);
+}
+
+Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
+  if (hints.sharing == Sharing::none) return {};
+  if constexpr (simulated)
+    return simulated_costs().flag > 0 && !hints.machine.empty() ? communicator.node(hints.machine) : Region{};
+  Region sharing = communicator.regions({}, translate).front();
+  if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
+  const Region& described = communicator.node(hints.machine);
+  std::erase_if(sharing.members, [&](Rank rank) {
+    return !std::binary_search(described.members.begin(), described.members.end(), rank);
+  });
+  sharing.id = sharing.members.front();
+  return sharing;
+}
+
+/// What this rank knows before it has heard from others.
+struct Looked {
+  Agreed agreed;
+  PathVotes votes;
+  std::optional<Rank> region;
+  std::uint64_t edges = 0;
+  std::exception_ptr failure;  ///< in which case the rest is not complete
+};
+
+bool may_relay_in(Phases phases, const Hints& hints, bool have_helpers) {
+  return phases == Phases::one || may_relay(hints.progress, have_helpers);
+}
+
+/// Whether nobody has to be asked anything before a plan is begun.
+bool knows_all(Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
+  return communicator.knows_nodes && communicator.known_region(hints) && communicator.peer_regions(hints) != nullptr &&
+         hints.parameters != measured_parameters && !hints.check && comm.size() <= few_ranks;
+}
+
+/// Local.
+Looked look(Communicator& communicator, const PrivateComm& comm, MPI_Info info, const Call& call, Phases phases) {
+  Looked looked;
+  Agreed& own = looked.agreed;
+  own.hints.strategy.row = &strategies().front();
+  try {
+    own.pattern = describe(call, communicator.topology());
+    check_self_edges(comm.rank(), own.pattern);
+    looked.edges = edge_sum(comm.rank(), own.pattern);
+    if (call.has_buffers()) own.where = look_at(buffers_of(call), extents_of(own.pattern));
+    own.hints = resolve_hints(hints_in(info), communicator.hints);
+    if (own.hints.stream) (void)user_stream(device_of(own.where), *own.hints.stream);
+    communicator.read_descriptions(own.hints);
+    looked.region = communicator.known_region(own.hints);
+    looked.votes = look_at_paths(own, call);
+    if (!looked.votes.no_devices || !may_relay_in(phases, own.hints, has_helper()) ||
+        !knows_all(communicator, comm, own.hints))
+      return looked;
+    own.regions = communicator.regions(own.hints, true);
+    own.sharing = find_sharing(communicator, own.hints, true);
+    own.begun = begin_planning(communicator, comm, own);
+  } catch (...) {
+    looked.failure = std::current_exception();
+  }
+  return looked;
+}
+
+/// What follows for this rank from what all ranks have said.
+Agreed settle(Communicator& communicator, PrivateComm& comm, Looked looked, Agreement agreement, Phases phases) {
+  Agreed agreed = std::move(looked.agreed);
+  if (!agreement.edges_match) {
+    check_edges(comm, agreed.pattern);
+    throw Error(ErrorKind::topology, "the two sides of some edge differ in size");
+  }
+  const bool translate = agreement.knows_nodes;
+  communicator.learn_regions(agreed.hints, agreement.regions);
+  communicator.knows_nodes = translate;
+  const bool may = may_relay_in(phases, agreed.hints, agreement.have_helpers);
+  if (!may) {
+    agreed.relays_nothing = relay_nothing(agreed.hints);
+    agreed.hints.sharing = Sharing::none;
+  }
+  if (agreement.round && may)
+    go_on(*agreed.begun, std::move(*agreement.round));
+  else
+    agreed.begun = nullptr;
+  const PathVotes all(agreement.flags);
+  settle_paths(agreed, looked.votes, all);
+  if (!all.no_devices && agreed.hints.machine.empty() && !communicator.node_devices)
+    find_devices(communicator, comm, agreed.where, translate);
+  agreed.tag = comm.take_tags(channels_with(agreed.hints.inner.size()));
+  if (agreed.hints.check) check_edges(comm, agreed.pattern);
+  agreed.regions = communicator.regions(agreed.hints, translate);
+  agreed.sharing = find_sharing(communicator, agreed.hints, translate);
+  if (!all.no_devices) agreed.rule = find_copy_rule(communicator, comm, agreed);
+  return agreed;
+}
+
+}  // namespace
+
+Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call, Phases phases) {
+  Looked looked = look(communicator, comm, info, call, phases);
+  const FirstRound first = looked.agreed.begun ? first_round(*looked.agreed.begun) : FirstRound{};
+  Agreement agreement = agree(comm, looked.failure, looked.agreed.hints, looked.votes.flags(), looked.region,
+                              looked.edges, first.planner, first.letters);
+  return settle(communicator, comm, std::move(looked), std::move(agreement), phases);
+}
+
+}  // namespace laneway

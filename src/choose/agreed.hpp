@@ -1,0 +1,56 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arguments/call.hpp"
+#include "arguments/hints.hpp"
+#include "arguments/operations.hpp"
+#include "comm/communicator.hpp"
+#include "exec/device_copies.hpp"
+#include "pattern/pattern.hpp"
+#include "plan/memory_path.hpp"
+
+namespace laneway {
+
+[[nodiscard]] inline Buffers buffers_of(const Call& call) {
+  return {call.sendbuf, call.recvbuf};
+}
+
+class Planning;
+
+/// The memory paths that there are for an operation.
+struct Paths {
+  std::vector<MemoryPath> open = {MemoryPath::staged};  ///< one or, with `staged` first, those to choose from
+  std::string reason;                                   ///< for people: why these
+  std::uint64_t lends = 0;                              ///< see LocalOptions
+  std::uint64_t borrows = 0;                            ///< see LocalOptions
+};
+
+/// An operation on which all ranks have agreed.
+struct Agreed {
+  RankPattern pattern;
+  Hints hints;
+  std::vector<Region> regions;  ///< this rank's, outermost first
+  Region sharing;               ///< the ranks that use the same memory as this one
+  int tag = 0;
+  BufferMemory where;  ///< this rank's buffers, as far as they are known
+  Paths paths;
+  CopyRule rule;                    ///< of this rank's copies from and to devices
+  bool relays_nothing = false;      ///< for want of helpers, although the hints would
+  std::shared_ptr<Planning> begun;  ///< a plan that the ranks have begun to make as they agreed; null if they did not
+};
+
+/// Whether exchanges of an operation may be active while their ranks are in no call of this library.
+enum class Phases : std::uint8_t { one, split };
+
+/// Collective: agrees on hints and arguments, buffers among them if they are known. If the arguments of any rank are
+/// bad, all ranks throw.
+[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call,
+                              Phases phases = Phases::split);
+
+}  // namespace laneway
