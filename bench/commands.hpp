@@ -22,6 +22,7 @@ void add_device(CLI::App& app, Action& action, NetworkDistanceOf network_distanc
 void add_explain(CLI::App& app, Action& action);
 void add_halos(CLI::App& app, Action& action);
 void add_hints(CLI::App& app, Action& action);
+void add_info(CLI::App& app, Action& action);
 void add_link(CLI::App& app, Action& action);
 void add_model(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);

@@ -4,16 +4,16 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands.hpp"
+#include "core/nearest.hpp"
 #include "core/tell.hpp"
 #include "data/specs.hpp"
+#include "output/provenance.hpp"
 #ifdef LANEWAY_BENCH_MPI
-#include <mpi.h>
-
-#include <array>
-
 #include "comm/network_place.hpp"
+#include "measure/library.hpp"
 #endif
 
 namespace {
@@ -26,17 +26,24 @@ std::optional<int> network_distance(const lnw_device_info& device) {
 #endif
 
 std::string version() {
-  std::string text = "laneway-bench " LANEWAY_VERSION;
+  std::string text = std::string("laneway-bench ") + laneway::bench::build_version();
 #ifdef LANEWAY_BENCH_MPI
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> library{};
-  int length = 0;
-  MPI_Get_library_version(library.data(), &length);
-  const std::string_view line = library.data();
-  text += ", " + std::string(line.substr(0, line.find_first_of(",\n")));
+  text += ", " + laneway::bench::mpi_library();
 #else
   text += ", without MPI";
 #endif
   return text;
+}
+
+/// Of a subcommand that does not exist, the nearest that does; else nothing.
+std::string meant(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return {};
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  const std::vector<std::string_view> near = laneway::nearest_first(argv[1], {names.begin(), names.end()});
+  if (near.front() == argv[1] || !laneway::is_near(argv[1], near.front())) return {};
+  return "Did you mean '" + std::string(near.front()) + "'?\n";
 }
 
 int run(int argc, char** argv) {
@@ -59,6 +66,7 @@ int run(int argc, char** argv) {
   add_device(app, action, network_distance);
   add_calibrate(app, action);
   add_hints(app, action);
+  add_info(app, action);
   add_link(app, action);
   add_neighbor(app, action);
   add_overlap(app, action);
@@ -70,7 +78,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return laneway::is_first_process() ? app.exit(error) : error.get_exit_code();
+    if (!laneway::is_first_process()) return error.get_exit_code();
+    const int status = app.exit(error);
+    if (status != 0) std::fputs(meant(app, argc, argv).c_str(), stderr);
+    return status;
   }
   return action();
 }

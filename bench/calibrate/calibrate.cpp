@@ -1,7 +1,6 @@
 #include "calibrate/calibrate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
@@ -11,6 +10,7 @@
 
 #include "commands.hpp"
 #include "output/format.hpp"
+#include "output/provenance.hpp"
 
 namespace laneway::bench {
 
@@ -80,19 +80,9 @@ std::vector<double> carry_out(const Run& run, const Measurement& measurement, co
   return seconds;
 }
 
-std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  std::string version(text.data());
-  // What follows may name the host that it was built on.
-  version.resize(std::min(version.size(), version.find_first_of(",\n")));
-  std::replace(version.begin(), version.end(), '\t', ' ');
-  return version;
-}
-
 Record describe_run(const Run& run) {
-  Record record = {{"measure", "run"}, {"ranks", run.ranks}, {"nodes", run.nodes.count}, {"mpi", library_version()}};
+  Record record = {{"measure", "run"}, {"ranks", run.ranks}, {"nodes", run.nodes.count}};
+  record.update(provenance());
   record["machine"] = run.machine.empty() ? Record(nullptr) : Record(run.machine);
   record.update(describe_hosts(run));
   return record;

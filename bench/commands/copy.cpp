@@ -21,6 +21,7 @@
 #include "core/readable.hpp"
 #include "measure/statistics.hpp"
 #include "output/format.hpp"
+#include "output/provenance.hpp"
 #include "plan/builder.hpp"
 
 namespace laneway::bench {
@@ -303,7 +304,7 @@ int copy(const CopyOptions& options) {
         table.add(c.row());
         verified = verified && c.verified();
         if (!options.json.empty())
-          for (const nlohmann::ordered_json& record : c.records()) append_line(options.json, record.dump());
+          for (const nlohmann::ordered_json& record : c.records()) append_record(options.json, record);
       }
   }
   std::cout << "GB/s, each byte counted once\n" << table.text();

@@ -31,6 +31,7 @@
 #include "device/topology.hpp"
 #include "measure/statistics.hpp"
 #include "output/format.hpp"
+#include "output/provenance.hpp"
 
 namespace laneway::bench {
 
@@ -386,7 +387,7 @@ class DeviceReport {
           {"ceiling_fraction_ci95", {of_ceiling.interval.low, of_ceiling.interval.high}},
           {"iterations", options_.iterations},
           {"batch", options_.batch}};
-      append_line(options_.json, record.dump());
+      append_record(options_.json, record);
     }
   }
   [[nodiscard]] std::string text() const {

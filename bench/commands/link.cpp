@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "measure/statistics.hpp"
 #include "output/format.hpp"
+#include "output/provenance.hpp"
 
 namespace laneway::bench {
 
@@ -175,7 +176,7 @@ int report_link(const Run& run, const LinkOptions& options) {
                                        {"link_latency_s", field(link, &LinkRates::latency_seconds)},
                                        {"node_bytes_per_second", field(node, &LinkRates::bytes_per_second)},
                                        {"node_latency_s", field(node, &LinkRates::latency_seconds)}};
-  if (!options.json.empty()) append_line(options.json, json.dump());
+  if (!options.json.empty()) append_record(options.json, json);
   return EXIT_SUCCESS;
 }
 

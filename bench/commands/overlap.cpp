@@ -15,6 +15,7 @@
 #include "measure/compare.hpp"
 #include "measure/statistics.hpp"
 #include "output/format.hpp"
+#include "output/provenance.hpp"
 
 namespace laneway::bench {
 
@@ -214,8 +215,7 @@ bool overlap(const Workload& workload, const Task& task, const OverlapOptions& o
   print_table(entries, task, workload, options);
   std::cout << (good ? "verified\n" : "WRONG RESULT\n") << std::flush;
   if (!options.candidates.json.empty())
-    for (const Entry& entry : entries)
-      append_line(options.candidates.json, to_json(entry, task, workload, options).dump());
+    for (const Entry& entry : entries) append_record(options.candidates.json, to_json(entry, task, workload, options));
   return good;
 }
 

@@ -20,6 +20,7 @@
 #include "offline/limit.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "output/format.hpp"
+#include "output/provenance.hpp"
 
 namespace laneway::bench {
 
@@ -193,7 +194,7 @@ int forecast_all(const PredictOptions& options) {
                  readable_bytes(f.setup.gather_bytes), readable_bytes(f.setup.staging_bytes),
                  readable_bytes(f.setup.metadata_bytes), format_seconds(f.setup.mean_seconds),
                  format_seconds(f.planning_seconds)});
-      if (!options.json.empty()) append_line(options.json, to_json(f, workload, planned, nodes, least).dump());
+      if (!options.json.empty()) append_record(options.json, to_json(f, workload, planned, nodes, least));
     }
     std::cout << workload.description() << ", " << options.ranks << " ranks, " << nodes.description << ", parameters "
               << parameters.name << "; planned: " << planned.nodes << " of " << nodes.count << " nodes\n"

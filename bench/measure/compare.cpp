@@ -171,6 +171,13 @@ void add_options(CLI::App& command, CompareOptions& options) {
   command.add_option("--matrix-json", options.matrix_json, "Append the bytes from node to node to this file");
   command.add_option("--goodput", options.goodput, "Bytes per second between nodes, or auto to measure them")
       ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--format", [&options](const std::string& name) { options.format = formats().at(name); },
+          "table, csv, json (an object a line) or md")
+      ->check(CLI::IsMember(formats()))
+      ->default_str("table");
+  command.add_flag("--wide", options.wide, "All columns of the table");
 }
 
 std::optional<double> find_goodput(const Run& run, const CompareOptions& options) {
@@ -239,24 +246,27 @@ CaseReport compare(const Run& run, const std::string& benchmark, const Workload&
 
 bool publish(const Run& run, const CaseReport& report, const CompareOptions& options) {
   if (!run.is_root()) return true;
-  print_tables(report);
+  const bool is_for_programs = options.format == Format::csv || options.format == Format::json;
+  if (options.format == Format::csv)
+    print_csv(report);
+  else if (options.format == Format::json)
+    print_json(report);
+  else
+    print_tables(report, options.format, options.wide);
   if (!options.json.empty()) append_json(report, options.json);
   if (!options.matrix_json.empty()) append_matrix_json(report, options.matrix_json);
-  bool good = true;
+  std::string wrong;
   for (const Result& result : report.results) {
-    if (!result.verified) {
-      std::cout << "WRONG RESULT: " << result.candidate << "\n";
-      good = false;
-    }
+    if (!result.verified) wrong += "WRONG RESULT: " + result.candidate + "\n";
     if (report.theory_net_bytes && result.traffic && reaches_least_bytes(result.candidate) &&
-        result.traffic->net_bytes_total != *report.theory_net_bytes) {
-      std::cout << "WRONG TRAFFIC: " << result.candidate << " moves " << result.traffic->net_bytes_total
-                << " bytes between nodes, the unique values are " << *report.theory_net_bytes << "\n";
-      good = false;
-    }
+        result.traffic->net_bytes_total != *report.theory_net_bytes)
+      wrong += "WRONG TRAFFIC: " + result.candidate + " moves " + std::to_string(result.traffic->net_bytes_total) +
+               " bytes between nodes, the unique values are " + std::to_string(*report.theory_net_bytes) + "\n";
   }
-  if (good) std::cout << (moves_data() ? "verified\n" : "not verified: no data was moved\n") << std::flush;
-  return good;
+  (is_for_programs ? std::cerr : std::cout) << wrong << std::flush;
+  if (wrong.empty() && !is_for_programs)
+    std::cout << (moves_data() ? "verified\n" : "not verified: no data was moved\n") << std::flush;
+  return wrong.empty();
 }
 
 }  // namespace laneway::bench

@@ -30,6 +30,8 @@ struct CandidateOptions {
 struct CompareOptions : CandidateOptions {
   std::string matrix_json;
   std::string goodput{"auto"};
+  Format format = Format::table;
+  bool wide = false;
 };
 
 void add_options(CLI::App& command, CandidateOptions& options);

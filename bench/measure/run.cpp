@@ -5,11 +5,14 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "matrix/load.hpp"
+#include "measure/library.hpp"
+#include "output/provenance.hpp"
 
 namespace laneway::bench {
 
@@ -60,6 +63,7 @@ int with_mpi(const std::string& machine, const std::function<int(const Run&)>& b
   int status = EXIT_FAILURE;
   try {
     Run run = start(machine);
+    add_provenance(describe_mpi());
     status = body(run);
     MPI_Bcast(&status, 1, MPI_INT, 0, run.comm);
     MPI_Comm_free(&run.comm);

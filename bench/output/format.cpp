@@ -35,15 +35,20 @@ std::string format_number(const std::optional<double>& value, int digits) {
   return value ? print("%.*f%s", digits, *value, "") : "-";
 }
 
+std::vector<bool> Table::shown() const {
+  std::vector<bool> shown(rows_.front().size(), rows_.size() == 1);
+  for (std::size_t r = 1; r < rows_.size(); ++r)
+    for (std::size_t i = 0; i < shown.size(); ++i)
+      if (rows_[r][i] != "-") shown[i] = true;
+  return shown;
+}
+
 std::string Table::text() const {
   const std::size_t columns = rows_.front().size();
+  const std::vector<bool> shown = this->shown();
   std::vector<std::size_t> widths(columns);
-  std::vector<bool> shown(columns, rows_.size() == 1);
-  for (std::size_t r = 0; r < rows_.size(); ++r)
-    for (std::size_t i = 0; i < columns; ++i) {
-      widths[i] = std::max(widths[i], rows_[r][i].size());
-      if (r > 0 && rows_[r][i] != "-") shown[i] = true;
-    }
+  for (const auto& row : rows_)
+    for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], row[i].size());
   std::string text;
   for (const auto& row : rows_) {
     std::string line;
@@ -53,6 +58,23 @@ std::string Table::text() const {
       line += i == 0 ? row[i] + space : "  " + space + row[i];
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string Table::markdown() const {
+  const std::vector<bool> shown = this->shown();
+  std::string text;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    std::string rule = "|";
+    text += "|";
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      if (!shown[i]) continue;
+      text += " " + rows_[r][i] + " |";
+      rule += i == 0 ? " --- |" : " ---: |";
+    }
+    text += "\n";
+    if (r == 0) text += rule + "\n";
   }
   return text;
 }

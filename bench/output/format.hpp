@@ -18,8 +18,12 @@ class Table {
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] std::string text() const;
+  /// The same columns as a table of Markdown.
+  [[nodiscard]] std::string markdown() const;
 
  private:
+  [[nodiscard]] std::vector<bool> shown() const;
+
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -1,11 +1,13 @@
 #include "output/report.hpp"
 
+#include <array>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "core/block_memory.hpp"
 #include "core/readable.hpp"
 #include "output/format.hpp"
+#include "output/provenance.hpp"
 
 namespace laneway::bench {
 
@@ -165,14 +167,49 @@ void print_by_rank(const Result& result, const Nodes& nodes) {
   std::cout << "\nsent by each rank, " << result.candidate << "\n" << table.text();
 }
 
-}  // namespace
-
-std::optional<double> CaseReport::limit() const {
-  if (!goodput || demand.busiest_bytes() == 0) return std::nullopt;
-  return static_cast<double>(demand.busiest_bytes()) / *goodput;
+std::string name_of(const Result& result) {
+  return result.choice ? result.candidate + " (" + result.choice->strategy + ")" : result.candidate;
 }
 
-void print_tables(const CaseReport& report) {
+std::string checked(const Result& result) {
+  if (!moves_data()) return "-";
+  return result.verified ? "verified" : "WRONG";
+}
+
+std::string time_of(const Result& result, double Result::Times::*field) {
+  return or_dash(member(result.times, [&](auto& t) { return format_seconds(t.*field); }));
+}
+
+std::string product_of(const Result& result) {
+  return or_dash(member(result.product_seconds, [](double s) { return format_seconds(s); }));
+}
+
+/// What is looked at first, in 79 columns.
+Table narrow_table(const CaseReport& report) {
+  std::vector<std::string> columns = {"candidate", "median",    "setup",      "vs mpi", "of limit",
+                                      "net msgs",  "net bytes", "node bytes", ""};
+  if (report.theory_net_bytes) columns.insert(columns.begin() + 2, "product");
+  Table table(columns);
+  for (const Result& result : report.results) {
+    const auto& traffic = result.traffic;
+    std::vector<std::string> row = {
+        name_of(result),
+        time_of(result, &Result::Times::median),
+        format_seconds(result.setup_seconds),
+        format_number(result.speedup, 2),
+        format_number(limit_fraction(report, result), 2),
+        or_dash(member(traffic, [](auto& t) { return std::to_string(t.net_messages_total); })),
+        or_dash(member(traffic, [](auto& t) { return readable_bytes(t.net_bytes_total); })),
+        or_dash(member(traffic, [](auto& t) { return readable_bytes(t.node_bytes_total); })),
+        result.verified && moves_data() ? "ok" : checked(result),
+    };
+    if (report.theory_net_bytes) row.insert(row.begin() + 2, product_of(result));
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+Table wide_table(const CaseReport& report) {
   std::vector<std::string> columns = {"candidate",
                                       "median",
                                       "min",
@@ -191,14 +228,11 @@ void print_tables(const CaseReport& report) {
   Table table(columns);
   for (const Result& result : report.results) {
     const auto& traffic = result.traffic;
-    const auto time = [&](double Result::Times::*field) {
-      return or_dash(member(result.times, [&](auto& t) { return format_seconds(t.*field); }));
-    };
     std::vector<std::string> row = {
-        result.choice ? result.candidate + " (" + result.choice->strategy + ")" : result.candidate,
-        time(&Result::Times::median),
-        time(&Result::Times::min),
-        time(&Result::Times::p90),
+        name_of(result),
+        time_of(result, &Result::Times::median),
+        time_of(result, &Result::Times::min),
+        time_of(result, &Result::Times::p90),
         format_seconds(result.setup_seconds),
         format_number(result.speedup, 2),
         format_number(result.payback, 1),
@@ -216,22 +250,92 @@ void print_tables(const CaseReport& report) {
             [](auto& t) { return readable_bytes(t.net_bytes_max) + " / " + readable_bytes(t.net_bytes_total); })),
         or_dash(member(traffic, [](auto& t) { return std::to_string(t.node_messages_max); })),
         or_dash(member(traffic, [](auto& t) { return readable_bytes(t.node_bytes_total); })),
-        !moves_data()     ? "-"
-        : result.verified ? "verified"
-                          : "WRONG",
+        checked(result),
     };
-    if (report.theory_net_bytes)
-      row.push_back(or_dash(member(result.product_seconds, [](double s) { return format_seconds(s); })));
+    if (report.theory_net_bytes) row.push_back(product_of(result));
     table.add(std::move(row));
   }
-  std::cout << heading(report) << table.text();
+  return table;
+}
+
+/// A field of CSV.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string all = "\"";
+  for (const char c : text) all += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return all + "\"";
+}
+
+}  // namespace
+
+std::optional<double> CaseReport::limit() const {
+  if (!goodput || demand.busiest_bytes() == 0) return std::nullopt;
+  return static_cast<double>(demand.busiest_bytes()) / *goodput;
+}
+
+const std::map<std::string, Format>& formats() {
+  static const std::map<std::string, Format> all = {
+      {"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"md", Format::markdown}};
+  return all;
+}
+
+void print_tables(const CaseReport& report, Format format, bool wide) {
+  const Table table = wide ? wide_table(report) : narrow_table(report);
+  const bool is_markdown = format == Format::markdown;
+  std::cout << heading(report) << (is_markdown ? "\n" + table.markdown() : table.text());
   for (const Result& result : report.results)
     if (!result.by_rank.empty()) print_by_rank(result, report.nodes);
   std::cout << std::flush;
 }
 
+void print_csv(const CaseReport& report) {
+  constexpr std::array columns = {"benchmark",
+                                  "op",
+                                  "pattern",
+                                  "bytes",
+                                  "ranks",
+                                  "machine",
+                                  "candidate",
+                                  "chosen",
+                                  "median_s",
+                                  "min_s",
+                                  "p90_s",
+                                  "setup_s",
+                                  "speedup_vs_mpi",
+                                  "limit_s",
+                                  "net_messages_max",
+                                  "net_messages_total",
+                                  "net_bytes_max",
+                                  "net_bytes_total",
+                                  "node_bytes_total",
+                                  "verified"};
+  static bool has_heading = false;
+  std::string text;
+  if (!has_heading)
+    for (const char* column : columns) text += std::string(text.empty() ? "" : ",") + column;
+  if (!has_heading) text += "\n";
+  has_heading = true;
+  for (const Result& result : report.results) {
+    const Json json = to_json(report, result);
+    std::string line;
+    for (const char* column : columns) {
+      const auto value = json.find(column);
+      if (column != columns.front()) line += ",";
+      if (value == json.end() || value->is_null()) continue;
+      line += value->is_string() ? quoted(value->get<std::string>()) : value->dump();
+    }
+    text += line + "\n";
+  }
+  std::cout << text << std::flush;
+}
+
+void print_json(const CaseReport& report) {
+  for (const Result& result : report.results) std::cout << with_provenance(to_json(report, result)).dump() << "\n";
+  std::cout << std::flush;
+}
+
 void append_json(const CaseReport& report, const std::string& path) {
-  for (const Result& result : report.results) append_line(path, to_json(report, result).dump());
+  for (const Result& result : report.results) append_record(path, to_json(report, result));
 }
 
 void append_matrix_json(const CaseReport& report, const std::string& path) {
@@ -241,7 +345,7 @@ void append_matrix_json(const CaseReport& report, const std::string& path) {
                        {"case", case_name(report)},
                        {"candidate", result.candidate},
                        {"node_matrix", result.node_matrix}};
-    append_line(path, json.dump());
+    append_record(path, json);
   }
 }
 

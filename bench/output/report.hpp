@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,8 +69,19 @@ struct CaseReport {
   [[nodiscard]] std::optional<double> limit() const;
 };
 
-/// The table of the candidates, then one for each of them whose ranks are told apart.
-void print_tables(const CaseReport& report);
+/// How a report is printed. `csv` and `json` are for programs: nothing else is printed then.
+enum class Format { table, csv, json, markdown };
+
+/// Of `table`, `csv`, `json`, `md`.
+[[nodiscard]] const std::map<std::string, Format>& formats();
+
+/// The table of the candidates, of 79 columns unless it is `wide`, then one for each of them whose ranks are told
+/// apart.
+void print_tables(const CaseReport& report, Format format = Format::table, bool wide = false);
+/// A line for each candidate, before the first report of the program one with the columns' names; seconds and bytes.
+void print_csv(const CaseReport& report);
+/// What append_json() writes, to standard output.
+void print_json(const CaseReport& report);
 /// One JSON object a line for each candidate.
 void append_json(const CaseReport& report, const std::string& path);
 void append_matrix_json(const CaseReport& report, const std::string& path);

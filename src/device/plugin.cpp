@@ -37,7 +37,8 @@ std::pair<void*, std::string> open_plugin(const std::string& name) {
   } else {
     const std::string file = "liblaneway_" + name + ".so";
     const std::string here = directory_of_this_library();
-    for (const std::string& beside : {here + "/" + file, here + "/../" LANEWAY_LIBDIR "/" + file})
+    for (const std::string& beside : {here + "/laneway/plugins/" + file, here + "/" + file,
+                                      here + "/../" LANEWAY_LIBDIR "/laneway/plugins/" + file})
       if (std::filesystem::exists(beside)) places.push_back(beside);
     places.push_back(file);
   }

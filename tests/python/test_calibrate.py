@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -171,6 +172,25 @@ def test_parameters_are_found(tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     draw_calibration(calibration, "title", picture)
     assert picture.stat().st_size > 1000
+
+
+def test_samples_from_elsewhere_are_fitted(tmp_path: Path, command: Command) -> None:
+    records = _records()
+    run = next(record for record in records if record["measure"] == "run")
+    run |= {"mpi": "Cray MPICH 8.1", "transport": {"FI_PROVIDER": "cxi"}, "date": "2026-01-02T03:04:05Z"}
+    samples, output = tmp_path / "frontier.jsonl", tmp_path / "machine.toml"
+    samples.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    code, printed = command.run("calibrate", "--samples", str(samples), "-o", str(output))
+    assert code == 0, printed
+    read = tomllib.loads(output.read_text(encoding="utf-8"))
+    assert read["provenance"].startswith("laneway calibrate --samples frontier.jsonl, 2026-01-02, Cray MPICH 8.1, FI_PROVIDER=cxi,")
+    assert set(read["links"]) == {"node", "network"}
+    for wrong, says in ((tmp_path / "none.jsonl", "no such file"), (output, "line 1")):
+        code, printed = command.run("calibrate", "--samples", str(wrong), "-o", str(tmp_path / "x.toml"))
+        assert code != 0 and says in printed and not (tmp_path / "x.toml").exists()
+    samples.write_text(json.dumps({"benchmark": "neighbor"}) + "\n", encoding="utf-8")
+    code, printed = command.run("calibrate", "--samples", str(samples), "-o", str(tmp_path / "x.toml"))
+    assert code == 2 and "laneway-bench calibrate --json" in printed
 
 
 def test_a_fast_link_shows_what_bytes_cost() -> None:

@@ -70,7 +70,35 @@ def test_the_help_of_dev_has_every_command() -> None:
     for words in re.findall(r"^  ([a-z]+(?:, [a-z]+)*)", text, re.MULTILINE):
         listed |= set(words.split(", "))
     known = set(typer.main.get_command(cli.app).commands)
-    assert listed - {"setup"} == known
+    assert listed - {"setup", "doctor"} == known
+
+
+@pytest.mark.parametrize("arguments", [("bench", "neighbor"), ("run", "--", "true"), ("install", "--prefix", "x"), ("lint",)])
+def test_only_setup_demo_and_test_install(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    tree = _fresh_tree(tmp_path)
+    before = sorted(tree.rglob("*"))
+    done = _dev(tree, *arguments)
+    assert done.returncode == 1 and "./dev setup makes it" in done.stderr
+    assert "was called" not in done.stderr and sorted(tree.rglob("*")) == before
+    for command in ("demo", "test", "setup"):
+        assert "dev: installing" in _dev(tree, command).stderr
+
+
+def test_the_doctor_says_what_is_missing_and_what_for(tmp_path: Path) -> None:
+    tree = _fresh_tree(tmp_path)
+    before = sorted(tree.rglob("*"))
+    done = _dev(tree, "doctor")
+    assert "was called" not in done.stderr and sorted(tree.rglob("*")) == before
+    assert re.search(r"^  here +cmake +CMake 3.20 or newer$", done.stdout, re.MULTILINE), done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 79
+    # Where nothing is.
+    (tmp_path / "few").mkdir()
+    for tool in ("bash", "sed", "env", "dirname", "cat"):
+        (tmp_path / "few" / tool).symlink_to(shutil.which(tool) or f"/bin/{tool}")
+    environ = {"PATH": str(tmp_path / "few"), "CXX": "/nowhere"}
+    done = subprocess.run([str(tree / "dev"), "doctor"], capture_output=True, text=True, env=environ, timeout=60)
+    assert done.returncode == 1 and "the library cannot be built here" in done.stderr
+    assert re.search(r"^  MISSING +mpicc +an MPI library\n +Debian: libopenmpi-dev or libmpich-dev$", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_the_help_of_bench_has_every_subcommand(command: Command) -> None:

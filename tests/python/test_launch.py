@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from laneway.tools.dev import build
 from laneway.tools.places import cluster, supervisor
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launch import Job, command_line
-from laneway.tools.places.paths import find_program, root
+from laneway.tools.places.paths import find_preloads, find_program, root
 from laneway.tools.places.places import Cluster, Local, parse_place
 
 
@@ -87,3 +88,32 @@ def test_burst_hides_at_most_a_frame_and_a_moment(where: str) -> None:
     bits = place.bits_per_second
     mtu = cluster.frame_bytes(place)
     assert mtu + 18 <= supervisor.burst_bytes(bits, mtu) <= mtu + 18 + bits / 8 * 60e-6
+
+
+def test_presets_without_debians_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.shutil, "which", lambda name: None)
+    argv = build.configure_command("openmpi")
+    assert argv[argv.index("--preset") + 1] == "mpi" and argv[argv.index("-B") + 1] == str(root() / "build" / "openmpi")
+    assert build.configure_command("nompi")[-1] == "nompi"
+    monkeypatch.setattr(build.shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert build.configure_command("asan")[-1] == "asan"
+
+
+def test_transports_are_forced_on_emulated_clusters_only() -> None:
+    assert "pml" in command_line(Job(["true"], parse_place("cluster:2x1@1gbit"))) and "pml" not in command_line(Job(["true"], Local(), 2))
+
+
+def test_installed_tools_are_found_without_the_working_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANEWAY_ROOT", str(tmp_path / "nowhere"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "lib").mkdir()
+    tool = tmp_path / "bin" / "laneway-bench_mpich"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    (tmp_path / "lib" / "liblaneway_mpi_mpich.so").write_text("")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    assert find_program("laneway-bench", "mpich") == str(tool)
+    assert find_preloads("/bin/true", "mpich") == [str(tmp_path / "lib" / "liblaneway_mpi_mpich.so")]
+    with pytest.raises(UserError, match="add the folder of an installed one to the PATH"):
+        find_program("laneway-bench", "openmpi")

@@ -51,10 +51,12 @@ def test_the_table_shows_every_candidate_once() -> None:
         _record("mpi", 0.02, speedup_vs_mpi=1.0, limit_fraction=None),
         _record("three_step", 0.01, speedup_vs_mpi=2.0, limit_fraction=0.8, net_messages_total=12, net_bytes_total=5e6),
     ]
-    console = Console(width=140)
+    records += [_record("auto", 12.345, chosen="common_neighborhood", net_bytes_total=1234e6, net_messages_total=4096)]
+    console = Console(width=79)
     with console.capture() as capture:
         console.print(demo.table_of(records, "title"))
     text = capture.get()
+    assert "auto: common_neighborhood" in text and "…" not in text
     assert text.count("allgather rsg:density=0.6,seed=1, 32 KiB") == 1
     for shown in ("20.000", "10.000", "2.00", "0.80", "12", "5.000"):
         assert shown in text

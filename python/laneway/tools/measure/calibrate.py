@@ -25,7 +25,7 @@ from rich.table import Table
 from laneway.tools.measure import results
 from laneway.tools.measure.fits import Fit, Piece, Protocols, fit_protocols, fit_terms
 from laneway.tools.measure.results import Record
-from laneway.tools.places import launch
+from laneway.tools.places import launch, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_program
 from laneway.tools.places.places import Simulated
@@ -358,7 +358,10 @@ def _follow(lines: TextIO, progress: Progress) -> list[str]:
     other = []
     for line in lines:
         if step := _STEP.match(line):
-            progress.update(task, completed=int(step[1]) - 1, total=int(step[2]), description=step[3].strip())
+            number, steps = int(step[1]), int(step[2])
+            progress.update(task, completed=number - 1, total=steps, description=step[3].strip())
+            if number == steps or 10 * (number - 1) // steps != 10 * (number - 2) // steps:
+                talk.line(f"calibrate: step {number} of {steps}: {step[3].strip()}")
         else:
             other.append(line.rstrip())
     return other
@@ -368,7 +371,7 @@ def _run(job: launch.Job, console: Console) -> None:
     """Run the program with a bar; what it prints is shown if it fails."""
     reading, writing = os.pipe()
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as progress, ThreadPoolExecutor(1) as reader:
+    with Progress(*columns, console=console, transient=True, disable=talk.is_quiet()) as progress, ThreadPoolExecutor(1) as reader:
         with open(writing, "wb") as output:
             said = reader.submit(_follow, open(reading, encoding="utf-8", errors="replace"), progress)
             status = launch.run(job, output)
@@ -422,10 +425,25 @@ def _measure_device(job: launch.Job, run: Record, quick: bool, raw: Path) -> lis
     return [{**record, "measure": "device", "seconds": [record["median_s"]]} for record in records]
 
 
-def _provenance(job: launch.Job, calibration: Calibration, quick: bool, forced: bool) -> str:
+@dataclass(frozen=True)
+class Source:
+    """Where samples are from: a name for the machine, and what ``laneway calibrate`` was called with."""
+
+    name: str
+    options: str
+
+
+def source_of(job: launch.Job, *, quick: bool) -> Source:
+    """Of samples that this job has measured."""
+    return Source(str(job.place), f"--on {job.place} -n {job.rank_count()}" + (" --quick" if quick else ""))
+
+
+def _provenance(source: Source, calibration: Calibration, forced: bool) -> str:
     run = calibration.run
-    said = [f"laneway calibrate --on {job.place} -n {job.rank_count()}" + (" --quick" if quick else "")]
-    said += [datetime.date.today().isoformat(), str(run["mpi"]), f"{run['ranks']} ranks on {run['nodes']} nodes"]
+    said = [f"laneway calibrate {source.options}"]
+    said += [str(run.get("date", datetime.date.today().isoformat()))[:10], str(run["mpi"])]
+    said += [f"{name}={value}" for name, value in dict(run.get("transport") or {}).items()]
+    said.append(f"{run['ranks']} ranks on {run['nodes']} nodes")
     if run.get("machine"):
         said.append(f"described as {run['machine']}")
     if forced:
@@ -451,11 +469,24 @@ def measure(job: launch.Job, *, quick: bool, keep_raw: Path | None) -> Calibrati
     return calibration
 
 
-def write(calibration: Calibration, job: launch.Job, output: Path, *, quick: bool, force: bool) -> None:
+def fit_samples(path: Path) -> Calibration:
+    """Fit and print a table of samples that laneway-bench calibrate has written, here or elsewhere."""
+    if not path.is_file():
+        raise UserError(f"--samples {path}: there is no such file")
+    records = results.read(path)
+    if not records or any("measure" not in record for record in records):
+        raise UserError(f"--samples {path}: has no samples of 'laneway-bench calibrate --json'")
+    run = _described(records)
+    calibration = fit_all(records)
+    Console().print(table_of(calibration, f"{path.name}, {run['ranks']} ranks, {run['mpi']}"))
+    return calibration
+
+
+def write(calibration: Calibration, source: Source, output: Path, *, force: bool) -> None:
     """Write the parameter file; without ``force``, a UserError if a fit does not describe its data."""
     if not force:
         require_good(calibration)
-    name = re.sub(r"[:@,]", "-", str(job.place))
-    provenance = _provenance(job, calibration, quick, forced=bool(calibration.poor()))
+    name = re.sub(r"[:@,]", "-", source.name)
+    provenance = _provenance(source, calibration, forced=bool(calibration.poor()))
     output.write_text(to_toml(calibration, name, provenance), encoding="utf-8")
     Console().print(f"parameters:    {output}", highlight=False)

@@ -22,6 +22,7 @@ _HELP = (
     "  - run as root:                       sudo ./dev run …\n"
     "  - in a container, start it with:     --privileged (or CAP_SYS_ADMIN and CAP_NET_ADMIN)\n"
     "  - as an ordinary user, allow it:     sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000\n"
+    "    and on Ubuntu 23.10 or newer:      sysctl kernel.apparmor_restrict_unprivileged_userns=0\n"
     "Without that right, '--on local' runs the same program on this machine alone."
 )
 

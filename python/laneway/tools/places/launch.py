@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from laneway.tools.places import cluster, processors, simulator, supervisor
+from laneway.tools.places import cluster, launchers, processors, simulator, supervisor
 from laneway.tools.places.errors import UserError
+from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.paths import MPIS, find_preloads, find_program, require_own_mpi
 from laneway.tools.places.places import Cluster, Local, Place, Simulated
 from laneway.tools.places.processes import wait_bounded
@@ -28,6 +32,7 @@ class Job:
     variables: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float | None = None
     preload: bool = False
+    verbose: bool = False
 
     def __post_init__(self) -> None:
         if self.mpi not in MPIS:
@@ -45,11 +50,13 @@ class Job:
         """The ranks asked for, or as many as the place holds."""
         if self.ranks is not None:
             return self.ranks
+        if isinstance(self.place, Allocation):
+            return launchers.rank_count(self.place)
         return self.place.ranks if isinstance(self.place, Cluster | Simulated) else processors.usable()
 
 
 def _is_oversubscribed(job: Job) -> bool:
-    return job.rank_count() > processors.usable()
+    return not isinstance(job.place, Allocation) and job.rank_count() > processors.usable()
 
 
 def _variables(job: Job) -> Mapping[str, str]:
@@ -72,12 +79,27 @@ def _exported(job: Job) -> list[str]:
     return sorted({*inherited, *_variables(job)} - {name for name, _ in _preloaded(job)})
 
 
+def _launcher(mpi: str) -> str:
+    """By the name that Debian gives it, which has several, or by the MPI library's own."""
+    name = f"mpirun.{mpi}"
+    return name if shutil.which(name) or not shutil.which("mpirun") else "mpirun"
+
+
+def _allocated(job: Job, place: Allocation, program: Sequence[str]) -> list[str]:
+    inherited = {name: os.environ[name] for name in os.environ if name.startswith("LANEWAY_")}
+    variables = {**inherited, **_variables(job), **dict(_preloaded(job))}
+    return launchers.command_line(place, job.rank_count(), program, variables)
+
+
 def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
-    argv = ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"]
-    parameters = {"mpi_yield_when_idle": str(int(_is_oversubscribed(job))), "pml": "ob1", "btl": "self,vader,tcp"}
+    argv = [_launcher("openmpi"), "--allow-run-as-root", "--bind-to", "none"]
+    parameters = {"mpi_yield_when_idle": str(int(_is_oversubscribed(job)))}
     if isinstance(job.place, Cluster):
         argv += ["--hostfile", supervisor.HOSTFILE, "--map-by", "slot"]
+        # Its links are the kernel's TCP. Elsewhere the user's choice of a transport stands, and else the MPI library's.
         parameters |= {
+            "pml": "ob1",
+            "btl": "self,vader,tcp",
             "btl_tcp_if_include": supervisor.SUBNET,
             "oob_tcp_if_include": supervisor.SUBNET,
             "orte_tmpdir_base": "/dev/shm",
@@ -98,7 +120,7 @@ def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
 
 
 def _mpich(job: Job, program: Sequence[str]) -> list[str]:
-    argv = ["mpirun.mpich"]
+    argv = [_launcher("mpich")]
     if isinstance(job.place, Cluster):
         hosts = ",".join(f"{supervisor.node_address(i)}:{n}" for i, n in enumerate(job.place.ranks_by_node))
         argv += ["-launcher", "ssh", "-launcher-exec", supervisor.AGENT, "-hosts", hosts]
@@ -120,6 +142,8 @@ def _environment(job: Job) -> dict[str, str]:
 def command_line(job: Job) -> list[str]:
     """The launcher's command line for a job."""
     program = [find_program(job.command[0], job.mpi), *job.command[1:]]
+    if isinstance(job.place, Allocation):
+        return _allocated(job, job.place, program)
     require_own_mpi(program[0], job.mpi)
     return _openmpi(job, program) if job.mpi == "openmpi" else _mpich(job, program)
 
@@ -131,7 +155,9 @@ def run(job: Job, output: BinaryIO | None = None) -> int:
             job.place, job.rank_count(), job.command, {**os.environ, **job.variables}, job.timeout_seconds, output
         )
     argv, environment = command_line(job), _environment(job)
-    if isinstance(job.place, Local):
+    if job.verbose:
+        print(f"laneway: {shlex.join(argv)}", file=sys.stderr, flush=True)
+    if isinstance(job.place, Local | Allocation):
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "TERM", *argv], env=environment, stdout=output, stderr=output
         )

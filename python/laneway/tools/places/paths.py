@@ -24,27 +24,42 @@ def root() -> Path:
     return top
 
 
+def _builds() -> Path | None:
+    """Where presets are built; nothing outside the working tree, where only what is installed is used."""
+    try:
+        return root() / "build"
+    except UserError:
+        return None
+
+
 def find_program(name: str, mpi: str) -> str:
     """The path of a program: one with a slash as it is, a tool of this build, or one on the PATH."""
     if "/" in name:
         if not os.access(name, os.X_OK):
             raise UserError(f"{name} is not an executable file", 127)
         return str(Path(name).resolve())
-    if name.startswith("laneway-"):
-        built = root() / "build" / mpi / "bench" / name
-        if os.access(built, os.X_OK):
-            return str(built)
-    found = shutil.which(name)
+    is_ours, builds = name.startswith("laneway-"), _builds()
+    if is_ours and builds and os.access(built := builds / mpi / "bench" / name, os.X_OK):
+        return str(built)
+    # Builds for several MPI libraries that share a prefix end in their names.
+    found = shutil.which(name) or (shutil.which(f"{name}_{mpi}") if is_ours else None)
     if found:
         return found
-    hint = f"; './dev build --mpi {mpi}' builds it" if name.startswith("laneway-") else ""
+    hint = f"; './dev build --mpi {mpi}' builds it" if is_ours and builds else ""
+    hint = hint or ("; add the folder of an installed one to the PATH" if is_ours else "")
     raise UserError(f"{name} was not found{hint}", 127)
 
 
 def _find_library(name: str, folder: str, mpi: str) -> str | None:
-    """The path of a library: of this build, where it is in ``folder``, or in a folder of LD_LIBRARY_PATH."""
-    built = [root() / "build" / preset / folder / name for preset in (mpi, f"install-{mpi}")]
-    installed = [Path(folder) / name for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    """The path of a library: of this build, where it is in ``folder``, in a folder of LD_LIBRARY_PATH, or beside the
+    laneway-bench of the PATH."""
+    builds = _builds()
+    built = [builds / preset / folder / name for preset in (mpi, f"install-{mpi}")] if builds else []
+    folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    if bench := shutil.which("laneway-bench") or shutil.which(f"laneway-bench_{mpi}"):
+        folders += sorted(Path(bench).resolve().parents[1].glob("lib*"))
+    stem = name.removesuffix(".so")
+    installed = [folder / file for folder in folders for file in (name, f"{stem}_{mpi}.so")]
     return next((str(path) for path in (*built, *installed) if path.is_file()), None)
 
 
@@ -88,7 +103,8 @@ def find_preloads(program: str, mpi: str) -> list[str]:
 
 def find_local_tool(name: str, presets: Sequence[str] = ANY_BUILD) -> str:
     """The path of a tool for work without MPI: the newest build of a preset, or one on the PATH."""
-    built = [path for preset in presets if os.access(path := root() / "build" / preset / "bench" / name, os.X_OK)]
+    builds = _builds()
+    built = [path for preset in presets if builds and os.access(path := builds / preset / "bench" / name, os.X_OK)]
     if built:
         return str(max(built, key=lambda path: path.stat().st_mtime))
     found = shutil.which(name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from laneway.tools.places import machines
 from laneway.tools.places.errors import UserError
+from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.simulation import Platform
 
 _RATE_UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
@@ -65,7 +66,7 @@ class Simulated:
         return f"sim:{self.machine}:{self.nodes}x{self.ranks_of_node}"
 
 
-Place = Local | Cluster | Simulated
+Place = Local | Allocation | Cluster | Simulated
 
 
 def _simulated(text: str) -> Simulated:
@@ -81,15 +82,18 @@ def _simulated(text: str) -> Simulated:
 
 
 def parse_place(text: str) -> Place:
-    """Read ``local``, ``cluster:NODESxRANKS@RATE``, ``cluster:RANKS,RANKS,…@RATE`` or ``sim:MACHINE:NODESxRANKS``."""
+    """Read ``local``, ``job``, ``cluster:NODESxRANKS@RATE``, ``cluster:RANKS,RANKS,…@RATE`` or ``sim:MACHINE:NODESxRANKS``."""
     if text == "local":
         return Local()
+    if text == "job":
+        return Allocation()
     if text.startswith("sim:"):
         return _simulated(text)
     match = _CLUSTER.fullmatch(text)
     if not match:
         raise UserError(
-            f"--on {text}: expected 'local', 'cluster:4x4@200mbit' (nodes x ranks a node @ link rate), "
+            f"--on {text}: expected 'local', 'job' (the allocation that we are in), "
+            "'cluster:4x4@200mbit' (nodes x ranks a node @ link rate), "
             "'cluster:5,3,8@200mbit' (ranks of each node; rates end in kbit, mbit or gbit) "
             "or 'sim:lassen:128x16' (simulated: machine : nodes x ranks a node)"
         )

@@ -1,0 +1,123 @@
+"""How all pictures look: a colour and a marker for each strategy, units, legends beside what they explain, text as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+
+@dataclass(frozen=True)
+class Style:
+    """What a candidate is drawn with in every picture. No two have the same marker and a similar colour."""
+
+    colour: str
+    marker: str
+
+
+# The colours of Okabe and Ito, which colour-blind readers tell apart, and darker ones that the markers set off.
+STYLES = {
+    "mpi": Style("#7f7f7f", "s"),
+    "p2p": Style("#b0b0b0", "x"),
+    "direct": Style("#0072b2", "o"),
+    "auto": Style("#000000", "D"),
+    "three_step": Style("#d55e00", "^"),
+    "two_step": Style("#e69f00", "v"),
+    "split": Style("#009e73", "P"),
+    "spread": Style("#56b4e9", "<"),
+    "load_aware": Style("#cc79a7", ">"),
+    "grouped": Style("#8c510a", "X"),
+    "common_neighborhood": Style("#5e3c99", "h"),
+    "leader_scatter": Style("#01665e", "p"),
+    "cartesian_combining": Style("#999933", "*"),
+    "multi_path": Style("#882255", "d"),
+}
+_OTHERS = (
+    Style("#0072b2", "o"),
+    Style("#d55e00", "^"),
+    Style("#009e73", "s"),
+    Style("#cc79a7", "D"),
+    Style("#e69f00", "v"),
+    Style("#56b4e9", "P"),
+    Style("#000000", "X"),
+    Style("#882255", "<"),
+    Style("#999933", ">"),
+    Style("#5e3c99", "h"),
+)
+_RC = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "laneway",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
+
+
+def style_of(name: str, names: Sequence[str]) -> Style:
+    """The style of one of the names of a picture: a strategy has its own, a variant (``split_nodedup``, ``auto: direct``) its
+    strategy's, and others have one by their place among the others."""
+    if name in STYLES:
+        return STYLES[name]
+    base = name.split(":")[0].removesuffix("_nodedup").removesuffix("-again")
+    if base in STYLES:
+        return Style(STYLES[base].colour, "$\\circ$" if name.endswith("_nodedup") else STYLES[base].marker)
+    others = [other for other in names if other not in STYLES]
+    return _OTHERS[others.index(name) % len(_OTHERS)]
+
+
+@contextmanager
+def pictures() -> Iterator[None]:
+    """In it, matplotlib draws as all pictures look."""
+    with plt.rc_context(_RC):
+        yield
+
+
+def save(figure: Figure, *paths: Path) -> list[Path]:
+    """Write a figure, the same bytes each time, and close it."""
+    with plt.rc_context(_RC):
+        for path in paths:
+            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    plt.close(figure)
+    return list(paths)
+
+
+def bytes_text(count: float) -> str:
+    """``256 KiB``; less than a byte is none."""
+    if count < 1:
+        return "0 B"
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def seconds_text(seconds: float) -> str:
+    """``1.5 ms``."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size * 0.9999:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def scale(axis: object, text: object = None) -> None:
+    """Tick labels of an axis by ``text(value)``, or as plain numbers; none on minor ticks."""
+    to_text = text or (lambda value: f"{value:g}")
+    axis.set_major_formatter(FuncFormatter(lambda value, _: to_text(value)))  # type: ignore[attr-defined, operator]
+    axis.set_minor_formatter(NullFormatter())  # type: ignore[attr-defined]
+
+
+def legend_below(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
+    """One legend for all panels, below them: each label once."""
+    handles: dict[str, object] = {}
+    for one in axes:
+        for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if handles:
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(columns, len(handles)), fontsize=8)
