@@ -38,11 +38,6 @@ bool is_device_aware(const BufferMemory& where) {
   return where.device_aware && where.on_device().any();
 }
 
-std::shared_ptr<const Plan> with_buffers(std::shared_ptr<const Plan> plan, const BufferMemory& where) {
-  if (!where.on_device().any() || is_device_aware(where)) return plan;
-  return std::make_shared<const Plan>(through_host(*plan, where.on_device()));
-}
-
 bool lends_or_borrows(const Plan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
                      [](const Step& step) { return lends(step) || borrows(step); });
@@ -70,13 +65,14 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
                    std::shared_ptr<NodeMemory> memory)
-    : plan_(with_buffers(std::move(plan), where)),
+    : plan_(std::move(plan)),
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
       where_(where),
       device_aware_(is_device_aware(where)) {
   look_through_remains();
   LANEWAY_ASSERT(1, memory_ || plan_->window_bytes == 0);
   LANEWAY_ASSERT(1, !memory_ || !device_aware_);
+  LANEWAY_ASSERT(1, goes_through_host(*plan_, where_.behind_host()));
   uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
   bind(buffers, transport);
 

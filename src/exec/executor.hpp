@@ -37,8 +37,9 @@ class Progressive {
 /// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
 /// here, none in start, progress and wait.
 ///
-/// Buffers may be on devices: the plan is changed so that messages go through the host, unless the transport takes
-/// addresses on devices; staging memory is then on one, too. What touches a device is put into its streams.
+/// Buffers may be on devices. The plan must be one for them (PlansByBuffers), so that messages go through the host,
+/// unless the transport takes addresses on devices; staging memory is then on one, too. What touches a device is put
+/// into its streams.
 class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
@@ -92,7 +93,6 @@ class Executor final : public Progressive {
     return independent_ || (!uses_device() && laneway::starts_all_messages(*plan_));
   }
 
-  /// As it is run with these buffers.
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] bool uses_device() const { return device_ != nullptr; }
   /// The memory that the executor takes besides the plan and staging memory.

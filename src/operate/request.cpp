@@ -165,7 +165,7 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, request->plan_, buffers, laneway::glance_at(buffers, *request->plan_, device_use(communicator)),
+      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator)),
       kept->elements(), helper);
   return request;
 }
@@ -175,14 +175,15 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
     : comm_(std::move(comm)),
       error_handler_(std::move(handler)),
       tag_(tag),
-      plan_(std::move(plan)),
+      plans_(std::move(plan)),
       reasons_(std::move(reasons)),
       node_(std::move(node)) {}
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = with_use(look_at(buffers, extents_of(*plan_)), device_use_);
-  auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_by(helper_), memory_);
+  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
+  auto exchange = std::make_unique<Exchange>(plans_.on(where.behind_host()), buffers, where, transport,
+                                             progress_by(helper_), memory_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
   reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
@@ -289,14 +290,15 @@ void run_blocking(Communicator& communicator, const Call& call) {
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
   const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
-  Exchange exchange(kept->plan(), buffers, where, transport, Progress::in_calls, nullptr);
+  Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport,
+                    Progress::in_calls, nullptr);
   exchange.start();
   exchange.wait();
 }
 
 const Plan& Request::plan() const {
   if (exchange_) return exchange_->executor().plan();
-  if (!typed_) return *plan_;
+  if (!typed_) return *plans_.plan();
   if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
   return *plan_as_bytes_;
 }

@@ -295,4 +295,17 @@ Plan through_host(Plan plan, const OnDevice& buffers) {
   return ThroughHost(std::move(plan), buffers, Buffer::shadow).fetch_sent().store_received().take();
 }
 
+bool goes_through_host(const Plan& plan, const OnDevice& buffers) {
+  return std::ranges::none_of(plan.steps, [&](const Step& step) {
+    return (buffers.send && is_in_place(step, StepKind::send, Buffer::send)) ||
+           (buffers.receive && is_in_place(step, StepKind::receive, Buffer::receive));
+  });
+}
+
+const std::shared_ptr<const Plan>& PlansByBuffers::on(const OnDevice& buffers) {
+  std::shared_ptr<const Plan>& plan = plans_[(buffers.send ? 1U : 0U) + (buffers.receive ? 2U : 0U)];
+  if (!plan) plan = std::make_shared<const Plan>(through_host(*plans_[0], buffers));
+  return plan;
+}
+
 }  // namespace laneway

@@ -106,7 +106,8 @@ std::unique_ptr<Executor> make_executor(const Plan& plan, const Buffers& buffers
   constexpr std::array rows = {KernelRows{}, KernelRows{0, 24}, KernelRows{0, 1 << 30}, KernelRows{0, 0}};
   const auto rule = static_cast<std::size_t>(plan.rank);
   where.rule = {rows[rule % 4], rows[(rule + 1) % 4], rows[(rule + 2) % 4]};
-  return std::make_unique<Executor>(std::make_shared<const Plan>(plan), buffers, where, transport, std::move(memory));
+  PlansByBuffers plans(std::make_shared<const Plan>(plan));
+  return std::make_unique<Executor>(plans.on(where.behind_host()), buffers, where, transport, std::move(memory));
 }
 
 /// Runs exchanges; false if one ends with wrong bytes.
