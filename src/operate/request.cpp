@@ -270,7 +270,7 @@ Statistics Request::statistics() const {
   if (exchange_) total.metadata_bytes += exchange_->executor().metadata_bytes();
   for (const Step& step : plan.steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
-    if (!sends(step.kind) || step.span.bytes == 0) continue;
+    if (!sends(step) || step.span.bytes == 0) continue;
     ++total.messages;
     total.bytes += step.span.bytes;
     if (std::binary_search(node_.members.begin(), node_.members.end(), step.peer)) continue;
@@ -290,8 +290,8 @@ void run_blocking(Communicator& communicator, const Call& call) {
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
   const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
-  Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport,
-                    Progress::in_calls, nullptr);
+  Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
+                    nullptr);
   exchange.start();
   exchange.wait();
 }
