@@ -37,9 +37,9 @@ inline constexpr std::int64_t device_copy_bytes = 262144;
 /// Whether no message begins or ends in one of these buffers.
 [[nodiscard]] bool goes_through_host(const Plan& plan, const OnDevice& buffers);
 
-/// A plan, and what through_host makes of it, once for each choice of buffers that turns up. Which buffers are on devices
-/// is known for sure only when they are given, and the next ones may be elsewhere; the plan that all ranks have agreed
-/// on stays the same.
+/// A plan, and what through_host makes of it, once for each choice of buffers that turns up. Which buffers are on
+/// devices is known for sure only when they are given, and the next ones may be elsewhere; the plan that all ranks have
+/// agreed on stays the same.
 class PlansByBuffers {
  public:
   PlansByBuffers() = default;

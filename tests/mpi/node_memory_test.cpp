@@ -117,7 +117,7 @@ TEST_F(NodeMemory, DescribedNodesShareNoneIfAsked) {
           choice.transport = transport;
           const Plan plan = plan_that_works(op, all.get(), choice.hints());
           for (const Step& step : plan.steps) {
-            if (!signals(step.kind)) continue;
+            if (!signals(step)) continue;
             const bool is_inside = machine.region_id(0, step.peer) == machine.region_id(0, rank());
             ++(is_inside ? inside : across);
             EXPECT_TRUE(is_inside || choice.transport == "auto") << choice.text();
