@@ -100,9 +100,13 @@ if(LANEWAY_SIMULATED)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
 endif()
 if(LANEWAY_MAP_PREFIX)
-  # No binary names the folder that it was built in.
-  target_compile_options(laneway_flags INTERFACE "$<$<NOT:$<COMPILE_LANGUAGE:Fortran>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>"
-                                                 "$<$<NOT:$<COMPILE_LANGUAGE:Fortran>>:-ffile-prefix-map=${PROJECT_BINARY_DIR}/=>")
+  # No binary names the folder that it was built in. A build inside the folder of the sources is mapped with that: what
+  # several such builds compile is the same to ccache.
+  target_compile_options(laneway_flags INTERFACE "$<$<NOT:$<COMPILE_LANGUAGE:Fortran>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>")
+  cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${PROJECT_BINARY_DIR}" NORMALIZE is_inside)
+  if(NOT is_inside)
+    target_compile_options(laneway_flags INTERFACE "$<$<NOT:$<COMPILE_LANGUAGE:Fortran>>:-ffile-prefix-map=${PROJECT_BINARY_DIR}/=>")
+  endif()
 endif()
 if(LANEWAY_WERROR)
   target_compile_options(laneway_flags INTERFACE -Werror)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/ranges.hpp"
+#include "core/sort_unique.hpp"
 
 namespace laneway {
 
@@ -50,12 +51,6 @@ void for_each_meeting(std::vector<Touch>& touches, F&& f) {
   }
 }
 
-void make_unique(std::vector<int>& steps) {
-  std::ranges::sort(steps);
-  const auto repeated = std::ranges::unique(steps);
-  steps.erase(repeated.begin(), repeated.end());
-}
-
 Step step_of(const PlanEvent& event) {
   Step step;
   step.kind = StepKind::event;
@@ -78,7 +73,7 @@ void keep_order(std::vector<Step>& steps, const std::vector<bool>& waits) {
     const auto earlier = static_cast<std::size_t>(before->second);
     if ((waits[earlier] || waits[static_cast<std::size_t>(s)]) && !steps[earlier].after.empty()) {
       step.after.push_back(before->second);
-      make_unique(step.after);
+      sort_unique(step.after);
     }
     before->second = s;
   }
@@ -116,12 +111,12 @@ Plan add_events(Plan plan, std::span<const PlanEvent> events) {
       waits[s] = true;
       if (std::ranges::find(steps[s].after, place[e]) == steps[s].after.end()) steps[s].after.push_back(place[e]);
     });
-  for (Step& step : steps) make_unique(step.after);
+  for (Step& step : steps) sort_unique(step.after);
   keep_order(steps, waits);
   for (std::size_t e = 0; e < events.size(); ++e) {
     if (!events[e].goes_out) continue;
     steps.push_back(step_of(events[e]));
-    make_unique(touched[e]);
+    sort_unique(touched[e]);
     steps.back().after = std::move(touched[e]);
   }
   plan.steps = std::move(steps);

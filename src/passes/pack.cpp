@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/ranges.hpp"
+#include "core/sort_unique.hpp"
 #include "plan/builder.hpp"
 #include "plan/bundles.hpp"
 #include "plan/staging_writers.hpp"
@@ -16,11 +17,6 @@ namespace {
 
 bool is_scattered(const Step& step) {
   return (step.kind == StepKind::send || step.kind == StepKind::receive) && step.span.is_scattered();
-}
-
-void make_unique(std::vector<int>& steps) {
-  std::sort(steps.begin(), steps.end());
-  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
 }
 
 bool contains(const std::vector<int>& ascending, int step) {
@@ -57,7 +53,7 @@ class Packing {
 
   [[nodiscard]] int next() const { return static_cast<int>(plan_.steps.size()); }
   int add(Step step) {
-    make_unique(step.after);
+    sort_unique(step.after);
     plan_.steps.push_back(std::move(step));
     return next() - 1;
   }
@@ -104,7 +100,7 @@ class Packing {
         if (buffer == Buffer::staging) writers_.find({place}, writers);
       });
     }
-    make_unique(writers);
+    sort_unique(writers);
   }
 
   void note_written(int s) {
@@ -153,7 +149,7 @@ class Packing {
       const std::vector<int>& after = plan_.steps[static_cast<std::size_t>(copy)].after;
       known.insert(known.end(), after.begin(), after.end());
     }
-    make_unique(known);
+    sort_unique(known);
     std::vector<int> messages;
     std::vector<int> others;
     for (int before : step.after) {
@@ -174,7 +170,7 @@ class Packing {
     for (int copy = first; copy < end && !others.empty(); ++copy) {
       std::vector<int>& after = plan_.steps[static_cast<std::size_t>(copy)].after;
       after.insert(after.end(), others.begin(), others.end());
-      make_unique(after);
+      sort_unique(after);
     }
     return messages;
   }

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/ranges.hpp"
+#include "core/sort_unique.hpp"
 #include "plan/builder.hpp"
 
 namespace laneway {
@@ -52,11 +53,6 @@ bool is_in_place(const Step& step, StepKind kind, Buffer buffer) {
 
 bool is_between_buffers(const Step& step) {
   return is_copy(step) && step.from == Buffer::send && step.to == Buffer::receive;
-}
-
-void make_unique(std::vector<int>& steps) {
-  std::sort(steps.begin(), steps.end());
-  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
 }
 
 class ThroughHost {
@@ -205,7 +201,7 @@ class ThroughHost {
         for (const int before : steps[s].after)
           if (comes_in(steps[static_cast<std::size_t>(before)]))
             after.push_back(here[static_cast<std::size_t>(before)]);
-        make_unique(after);
+        sort_unique(after);
       });
     }
   }
@@ -301,7 +297,7 @@ class ThroughHost {
   }
 
   int add(Step step) {
-    make_unique(step.after);
+    sort_unique(step.after);
     plan_.steps.push_back(std::move(step));
     return static_cast<int>(plan_.steps.size()) - 1;
   }

@@ -7,6 +7,7 @@
 
 #include "core/disjoint.hpp"
 #include "core/error.hpp"
+#include "core/sort_unique.hpp"
 #include "plan/bundles.hpp"
 
 namespace laneway {
@@ -402,8 +403,7 @@ std::vector<int> PlanBuilder::embed_copy(const Embedding& embedding, const Step&
 }
 
 int PlanBuilder::add(Step step) {
-  std::sort(step.after.begin(), step.after.end());
-  step.after.erase(std::unique(step.after.begin(), step.after.end()), step.after.end());
+  sort_unique(step.after);
   plan_.steps.push_back(std::move(step));
   return static_cast<int>(plan_.steps.size()) - 1;
 }

@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "core/sort_unique.hpp"
+
 namespace laneway::verification {
 
 namespace {
@@ -49,9 +51,7 @@ class Clashes {
     if (step.kind == StepKind::send || step.kind == StepKind::receive) {
       std::vector<Buffer> buffers;
       step.span.for_each_part([&](Buffer buffer, const RangeList&) { buffers.push_back(buffer); });
-      std::ranges::sort(buffers);
-      const auto repeated = std::ranges::unique(buffers);
-      buffers.erase(repeated.begin(), repeated.end());
+      sort_unique(buffers);
       for (const Buffer buffer : buffers)
         add(message_place(plan, buffer), step.kind == StepKind::send ? Side::sent : Side::received);
       return;

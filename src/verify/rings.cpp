@@ -4,7 +4,7 @@ namespace laneway::verification {
 
 namespace {
 
-Places places_of(const Plan& plan, const Step& step, bool of_peer, const Ring& ring) {
+Places places_in(const Plan& plan, const Step& step, bool of_peer, const Ring& ring) {
   const Rank home = of_peer ? step.peer : plan.rank;
   const Rank other = of_peer ? plan.rank : step.peer;
   return {home, ring.crosses ? other : home, ring.distance, ring.places - 1};
@@ -12,13 +12,13 @@ Places places_of(const Plan& plan, const Step& step, bool of_peer, const Ring& r
 
 Located located(const Plan& plan, const Step& step, const Operand& operand) {
   if (!operand.of_peer && operand.buffer != Buffer::window) return message_place(plan, operand.buffer);
-  return {operand.buffer, places_of(plan, step, operand.of_peer, operand.ring)};
+  return {operand.buffer, places_in(plan, step, operand.of_peer, operand.ring)};
 }
 
 }  // namespace
 
 Places places_of(const Plan& plan, const Step& step, const Word& word) {
-  return places_of(plan, step, word.of_peer, word.ring);
+  return places_in(plan, step, word.of_peer, word.ring);
 }
 
 Located source(const Plan& plan, const Step& step) {

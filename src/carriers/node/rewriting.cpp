@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/disjoint.hpp"
+#include "core/sort_unique.hpp"
 #include "plan/builder.hpp"
 #include "plan/bundles.hpp"
 
@@ -120,8 +121,7 @@ void Rewriting::run(const Region& node) {
 }
 
 int Rewriting::add(Step step) {
-  std::sort(step.after.begin(), step.after.end());
-  step.after.erase(std::unique(step.after.begin(), step.after.end()), step.after.end());
+  sort_unique(step.after);
   steps_.push_back(std::move(step));
   return static_cast<int>(steps_.size()) - 1;
 }
