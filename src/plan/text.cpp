@@ -169,8 +169,9 @@ json word_to_json(const Word& word) {
 }
 
 Word word_from_json(const json& j) {
-  return {named(j.at("word").get<std::string>(), signs), is_of_peer(j), number_or(j, "offset", 0),
-          number_or(j, "lag", 0), ring_from_json(j)};
+  const Sign sign = named(j.at("word").get<std::string>(), signs);
+  return {sign, is_of_peer(j), sign == Sign::flag ? number(j.at("offset")) : 0, number_or(j, "lag", 0),
+          ring_from_json(j)};
 }
 
 bool has_peer(const Step& step) {
@@ -186,7 +187,7 @@ json step_to_json(const Step& step) {
     for (const CopyRun& r : step.runs) runs.push_back({r.from, r.to, r.bytes, r.from_stride, r.to_stride, r.count});
   }
   if (step.kind == StepKind::event) j[step.goes_out ? "out" : "in"] = step.event;
-  if (step.peer >= 0 || has_peer(step)) {
+  if (step.peer != Step().peer || has_peer(step)) {
     j["peer"] = step.peer;
     j["channel"] = step.channel;
   }

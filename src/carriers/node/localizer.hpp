@@ -14,7 +14,9 @@
 
 namespace laneway {
 
-/// Turns messages of a plan between ranks that share memory into puts and takes, by agreement of both sides:
+/// Turns messages of a plan between ranks that share memory into puts, which are moves that raise a word when they are
+/// done, and takes, which await it first, by agreement of both sides. Where there is nothing to move, only the words
+/// are left.
 ///
 /// - **push**: what the receiver has in its staging memory, the sender copies there, straight from where it is;
 /// - **pull**: what the sender has in its staging memory, the receiver copies from there, straight to where it goes;
