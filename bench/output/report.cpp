@@ -188,7 +188,7 @@ std::string product_of(const Result& result) {
 Table narrow_table(const CaseReport& report) {
   std::vector<std::string> columns = {"candidate", "median", "setup", "vs mpi", "limit",
                                       "msgs",      "net",    "node",  "wrong"};
-  if (report.theory_net_bytes) columns.insert(columns.begin() + 2, "product");
+  if (report.theory_net_bytes) columns[7] = "product";  // the place of bytes inside nodes, which --wide has
   Table table(columns);
   for (const Result& result : report.results) {
     const auto& traffic = result.traffic;
@@ -203,7 +203,7 @@ Table narrow_table(const CaseReport& report) {
         or_dash(member(traffic, [](auto& t) { return readable_bytes(t.node_bytes_total); })),
         result.verified || !moves_data() ? "-" : "WRONG",
     };
-    if (report.theory_net_bytes) row.insert(row.begin() + 2, product_of(result));
+    if (report.theory_net_bytes) row[7] = product_of(result);
     table.add(std::move(row));
   }
   return table;
