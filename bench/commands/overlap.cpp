@@ -159,7 +159,8 @@ void measure(std::vector<Entry>& entries, const Task& task, const OverlapOptions
   for (Entry* entry : timed) entry->verified = verify(*entry, task, 3, options.poll());
 }
 
-nlohmann::ordered_json to_json(const Entry& entry, const Task& task, const Workload& workload, const OverlapOptions& options) {
+nlohmann::ordered_json to_json(const Entry& entry, const Task& task, const Workload& workload,
+                               const OverlapOptions& options) {
   const auto value = [&](double Sample::*field, double q) {
     return entry.samples.empty() ? nlohmann::ordered_json(nullptr)
                                  : nlohmann::ordered_json(quantile(entry.all(field), q));
