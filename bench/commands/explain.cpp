@@ -221,26 +221,32 @@ MemoryPath print_paths(const std::vector<Plan>& plans, const Machine& machine, c
 std::string described(const Step& step) {
   const std::string peer = std::to_string(step.peer);
   switch (step.kind) {
-    case StepKind::copy:
-      return std::string("copy ") + name(step.from) + " to " + name(step.to);
+    case StepKind::move:
+      if (step.raise)
+        return "move to " + peer + ", " + name(step.from.buffer) + " to its " + name(step.to.buffer) +
+               ", then raise word " + std::to_string(step.raise->offset);
+      if (step.await)
+        return "await word " + std::to_string(step.await->offset) + ", then move from " + peer + ", its " +
+               name(step.from.buffer) + " to " + name(step.to.buffer);
+      return std::string("move ") + name(step.from.buffer) + " to " + name(step.to.buffer);
     case StepKind::send:
     case StepKind::receive:
       return std::string(name(step.kind)) + (step.kind == StepKind::send ? " to " : " from ") + peer + ", " +
              name(step.span.buffer);
-    case StepKind::put:
-      if (step.runs.empty()) return "tell " + peer + ", word " + std::to_string(step.flag);
-      return "put to " + peer + ", " + name(step.from) + " to its " + name(step.to);
-    case StepKind::take:
-      if (step.runs.empty()) return "wait for " + peer + ", word " + std::to_string(step.flag);
-      return "take from " + peer + ", its " + name(step.from) + " to " + name(step.to);
-    case StepKind::gate:
+    case StepKind::raise:
+      return "raise word " + std::to_string(step.raise->offset) + " of " + peer;
+    case StepKind::event:
+      return "event " + std::to_string(step.event) + (step.goes_out ? " goes out" : " comes in");
+    case StepKind::await:
       break;
   }
-  const char* const word = step.flag == started_word     ? "has started"
-                           : step.flag == completed_word ? "has completed"
-                                                         : "opens its memory for";
-  return "wait until " + peer + " " + word + " the exchange" +
-         (step.lag > 0 ? " " + std::to_string(step.lag) + " before" : "");
+  const Word& word = *step.await;
+  if (word.sign == Sign::flag) return "await word " + std::to_string(word.offset) + ", raised by " + peer;
+  const char* const what = word.sign == Sign::started     ? "has started"
+                           : word.sign == Sign::completed ? "has completed"
+                                                          : "opens its memory for";
+  return "await that " + peer + " " + what + " the exchange" +
+         (word.lag > 0 ? " " + std::to_string(word.lag) + " before" : "");
 }
 
 void print_plan(const Plan& plan, const std::string& what = "") {
@@ -248,7 +254,7 @@ void print_plan(const Plan& plan, const std::string& what = "") {
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     std::int64_t bytes = step.span.bytes;
-    if (step.kind == StepKind::copy)
+    if (is_copy(step))
       for (const CopyRun& run : step.runs) bytes += run.bytes * run.count;
     std::string after;
     for (int before : step.after) after += (after.empty() ? "" : " ") + std::to_string(before);

@@ -61,7 +61,7 @@ std::vector<Message> messages(const Exchange& exchange) {
 std::vector<Message> messages(const Plan& plan) {
   std::vector<Message> result;
   for (const Step& step : plan.steps)
-    if (sends(step.kind)) result.push_back({step.peer, step.span.bytes});
+    if (sends(step)) result.push_back({step.peer, step.span.bytes});
   return result;
 }
 

@@ -40,14 +40,14 @@ Extents extents_of(const Plan& plan) {
   Extent receive;
   if (plan.lent_bytes > 0) send.add(plan.lent_offset, plan.lent_bytes);
   for (const Step& step : plan.steps) {
-    if (!copies(step.kind)) {
+    if (step.kind == StepKind::event) continue;
+    if (step.kind != StepKind::move) {
       if (step.span.buffer == Buffer::send) send.add(step.span.offset, step.span.bytes);
       if (step.span.buffer == Buffer::receive) receive.add(step.span.offset, step.span.bytes);
       continue;
     }
     for (const CopyRun& run : step.runs) {
-      if (step.from == Buffer::send && step.kind != StepKind::take)
-        send.add(run.from, run.bytes, run.from_stride, run.count);
+      if (step.from == Buffer::send) send.add(run.from, run.bytes, run.from_stride, run.count);
       if (step.to == Buffer::receive) receive.add(run.to, run.bytes, run.to_stride, run.count);
     }
   }
@@ -155,12 +155,12 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
   std::vector<lnw_device_run> moved;
   for (int s : steps) {
     const Step& step = plan.steps[static_cast<std::size_t>(s)];
-    const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from) : 0;
-    const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to) : 1;
+    const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from.buffer) : 0;
+    const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to.buffer) : 1;
     const KernelRows& of_kernel = rows_of_kernel(step);
     for (const CopyRun& run : step.runs) {
-      const bool reaches = (step.from != Buffer::send || !send_is_pageable_ || borrows(step)) &&
-                           (step.to != Buffer::receive || !receive_is_pageable_);
+      const bool reaches =
+          (step.from != Buffer::send || !send_is_pageable_) && (step.to != Buffer::receive || !receive_is_pageable_);
       if (reaches && of_kernel.contain(run, rows)) {
         moved.push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, from, to});
         continue;

@@ -34,6 +34,8 @@ struct BufferMemory {
   CopyRule rule = {};         ///< of copies from and to these devices
 
   [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
+  /// Those that messages reach only through the host's memory.
+  [[nodiscard]] OnDevice behind_host() const { return device_aware ? OnDevice{} : on_device(); }
 };
 
 /// Of the buffers, the send buffer's first; none if no plugin knows them.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -33,12 +34,13 @@ class Progressive {
 /// at once, have been done; buffers are not on devices.
 [[nodiscard]] bool starts_all_messages(const Plan& plan);
 
-/// A plan bound to buffers, a transport and, where it has puts and takes, the memory of the node. To be run again and
+/// A plan bound to buffers, a transport and, where it has words, the memory of the node. To be run again and
 /// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
 /// here, none in start, progress and wait.
 ///
-/// Buffers may be on devices: the plan is changed so that messages go through the host, unless the transport takes
-/// addresses on devices; staging memory is then on one, too. What touches a device is put into its streams.
+/// Buffers may be on devices. The plan must be one for them (PlansByBuffers), so that messages go through the host,
+/// unless the transport takes addresses on devices; staging memory is then on one, too. What touches a device is put
+/// into its streams.
 class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
@@ -57,15 +59,24 @@ class Executor final : public Progressive {
   /// in the first exchange that needs it, and allocates.
   void open_lent();
 
-  /// Starts what can start, runs the copies and puts that wait for nothing, and returns.
+  /// The `event`-th event has come in, once more: in the n-th exchange, what the plan has after it waits until it has
+  /// come n times. reached: whether the `event`-th event that goes out has done so in the exchange started last. Both
+  /// may be called by any thread at any time, take no lock, allocate nothing, and advance nothing.
+  void fire(int event) { come_in_[static_cast<std::size_t>(event)].count.fetch_add(1, std::memory_order_release); }
+  [[nodiscard]] bool reached(int event) const {
+    return gone_out_[static_cast<std::size_t>(event)].count.load(std::memory_order_acquire) ==
+           exchanges_.load(std::memory_order_relaxed);
+  }
+
+  /// Starts what can start, runs the moves that wait for nothing, and returns.
   ///
   /// Where this, progress or wait throws, nothing is written into the receive buffer or the memory of this rank any
   /// more, and the executor can only be destroyed. What peers have not received yet may be read from the send buffer.
   void start() {
     try {
       if (memory_) begin_exchange();
-      if (device_) [[unlikely]]
-        return start_on_device();
+      if (begins_otherwise_) [[unlikely]]
+        return start_otherwise();
       start_steps();
     } catch (...) {
       fail();
@@ -92,7 +103,6 @@ class Executor final : public Progressive {
     return independent_ || (!uses_device() && laneway::starts_all_messages(*plan_));
   }
 
-  /// As it is run with these buffers.
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] bool uses_device() const { return device_ != nullptr; }
   /// The memory that the executor takes besides the plan and staging memory.
@@ -110,13 +120,24 @@ class Executor final : public Progressive {
     }
   };
 
-  /// Where a step copies from and to, and what it waits for or raises.
+  /// How often an event has happened. Counts, so that an exchange need not set anything back.
+  struct alignas(cache_line) EventCount {
+    std::atomic<std::uint64_t> count{0};
+  };
+
+  /// What a step waits for: the word `await`, the readers of the own staging memory, after which it raises that word,
+  /// or an event.
+  enum class WaitsFor : std::uint8_t { nothing, word, readers, event };
+
+  /// Where a step moves from and to, and what it waits for and raises.
   struct Place {
     Places from;
     Places to;
-    Places word;
+    Places await;
+    Places raise;  // or null
     std::uint64_t lag = 0;
-    bool is_own_ready = false;  // raised by this rank, which waits for the readers of its staging memory
+    EventCount* event = nullptr;
+    WaitsFor waits_for = WaitsFor::nothing;
   };
 
   /// The send buffers of peers that this rank takes from, opened when a record is new.
@@ -129,7 +150,12 @@ class Executor final : public Progressive {
     std::array<std::uint64_t, 2> ordered_in{};  ///< by stream: the last exchange in which it has waited for that
   };
 
+  [[nodiscard]] bool has_events() const { return !come_in_.empty() || !gone_out_.empty(); }
   void bind(Buffers buffers, Transport& transport);
+  void order();
+  void number_events();
+  [[nodiscard]] Places find(const Operand& operand, Rank peer) const;
+  [[nodiscard]] Places find(const Word& word, Rank peer) const;
   void allocate(Buffers buffers);
   void lend();
   [[nodiscard]] Borrowed& borrowed_from(Rank peer);
@@ -147,7 +173,7 @@ class Executor final : public Progressive {
     messages_complete_ = remaining_ == 0;
     if (has_more_than_messages_) start_rest();
   }
-  void start_on_device();
+  void start_otherwise();
   void start_rest();
   void wait_for_steps();
   void wait_for_words_first();
@@ -156,7 +182,7 @@ class Executor final : public Progressive {
   [[nodiscard]] std::byte* now(const Places& places) const { return places.in(turn_); }
   void begin_on_device(int step);
   void complete_on_device(int step);
-  void raise_flag(int step);
+  void end(int step);
   [[nodiscard]] bool passes(int step) const;
   void poll_words();
   enum class Patience : std::uint8_t { none, some };
@@ -177,6 +203,7 @@ class Executor final : public Progressive {
   bool independent_ = false;
   bool only_messages_wait_ = false;  // MPI's own completion of all is enough
   bool has_more_than_messages_ = false;
+  bool begins_otherwise_ = false;   // with a device, or with events
   bool messages_complete_ = false;  // of an independent plan
   std::uint64_t turn_ = 0;
   unsigned fruitless_ = 0;
@@ -196,17 +223,20 @@ class Executor final : public Progressive {
   std::map<Rank, Borrowed> borrowed_;
   std::array<std::byte*, buffer_kinds> bases_{};
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
-  std::vector<Place> places_;             // by step, of those that copy or have a word
-  std::vector<CopyProgram> programs_;     // the same
-  std::vector<int> message_step_;         // message index -> step; messages that can start at once come first
-  std::vector<int> step_message_;         // step -> message index, or -1
-  std::vector<int> initial_steps_;        // that are no messages
-  std::vector<int> unmet_at_start_;       // step -> number of dependencies
+  std::vector<EventCount> come_in_;       // by event
+  std::vector<EventCount> gone_out_;
+  std::atomic<std::uint64_t> exchanges_{0};  // started, of a plan with events
+  std::vector<Place> places_;                // by step, if any is no message
+  std::vector<CopyProgram> programs_;        // the same
+  std::vector<int> message_step_;            // message index -> step; messages that can start at once come first
+  std::vector<int> step_message_;            // step -> message index, or -1
+  std::vector<int> initial_steps_;           // that are no messages
+  std::vector<int> unmet_at_start_;          // step -> number of dependencies
   std::vector<int> unmet_;
   std::vector<int> next_begin_;  // successors of step s: next_[next_begin_[s] .. next_begin_[s + 1])
   std::vector<int> next_;
-  std::vector<int> ready_;    // stack of copies and puts
-  std::vector<int> waiting_;  // for words
+  std::vector<int> ready_;    // stack of steps that wait for nothing
+  std::vector<int> waiting_;  // for words and events
   std::vector<int> completed_;
 };
 

@@ -260,11 +260,11 @@ Prediction predict(std::span<const Plan> plans, const Machine& machine, const Pa
     const Rank node = machine.region_id(0, plan.rank);
     NodeLoad& load = nodes.try_emplace(node, machine.region(0, plan.rank)).first->second;
     for (const Step& step : plan.steps) {
-      if (!sends(step.kind) && !receives(step.kind)) continue;
+      if (!sends(step) && !receives(step)) continue;
       const bool inside = machine.region_id(0, step.peer) == node;
       const bool shared = inside && shares_memory && (step.stage != Stage::direct || step.span.bytes <= mailbox_bytes);
       const Hop hop{step.stage, inside ? LinkClass::node : LinkClass::network, shared, 1, step.span.bytes};
-      if (sends(step.kind))
+      if (sends(step))
         load.send(plan.rank, hop, parameters);
       else
         load.receive(plan.rank, hop, parameters);

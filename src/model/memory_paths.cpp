@@ -110,7 +110,7 @@ class PathLoad {
     }
     for (std::size_t s = 0; s < count; ++s) {
       const Step& step = plan.steps[s];
-      if (step.kind != StepKind::copy) continue;
+      if (step.kind != StepKind::move) continue;
       const bool packs = step.from == Buffer::send && step.to == Buffer::staging;
       const bool unpacks =
           step.from == Buffer::staging && !step.after.empty() &&
@@ -119,7 +119,7 @@ class PathLoad {
     }
     for (std::size_t s = 0; s < count; ++s) {
       if (!is_out[s]) continue;
-      plan.steps[s].kind = StepKind::gate;
+      plan.steps[s].kind = StepKind::event;
       plan.steps[s].runs.clear();
     }
   }
@@ -127,7 +127,7 @@ class PathLoad {
   void add(const Step& step) {
     if (step.kind == StepKind::send) sent_ += message(step);
     if (step.kind == StepKind::receive) received_ += message(step);
-    if (step.kind == StepKind::copy && !step.runs.empty()) copied_ += copy(step);
+    if (step.kind == StepKind::move && !step.runs.empty()) copied_ += copy(step);
   }
   [[nodiscard]] double seconds() const { return std::max(sent_, received_) + copied_; }
 

@@ -78,7 +78,7 @@ std::int64_t copied_bytes(const Step& step) {
 }
 
 std::int64_t bytes_of(const Step& step) {
-  return step.kind == StepKind::copy ? copied_bytes(step) : step.span.bytes;
+  return is_copy(step) ? copied_bytes(step) : step.span.bytes;
 }
 
 std::string headline(const Step& step) {
@@ -87,21 +87,23 @@ std::string headline(const Step& step) {
       return "send to " + std::to_string(step.peer);
     case StepKind::receive:
       return "receive from " + std::to_string(step.peer);
-    case StepKind::put:
-      return "put to " + std::to_string(step.peer);
-    case StepKind::take:
-      return "take from " + std::to_string(step.peer);
-    case StepKind::gate:
-      return "gate of " + std::to_string(step.peer);
-    case StepKind::copy:
+    case StepKind::await:
+      return (is_gate(step) ? "await exchange of " : "await word of ") + std::to_string(step.peer);
+    case StepKind::raise:
+      return "raise word of " + std::to_string(step.peer);
+    case StepKind::event:
+      return "event " + std::to_string(step.event) + (step.goes_out ? " goes out" : " comes in");
+    case StepKind::move:
       break;
   }
-  return std::string("copy ") + name(step.from) + " → " + name(step.to);
+  if (step.raise) return "move to " + std::to_string(step.peer);
+  if (step.await) return "move from " + std::to_string(step.peer);
+  return std::string("copy ") + name(step.from.buffer) + " → " + name(step.to.buffer);
 }
 
 std::string detail(const Step& step) {
   const std::string bytes = readable_bytes(bytes_of(step));
-  if (step.kind != StepKind::copy)
+  if (!is_copy(step))
     return bytes + ", " +
            (step.span.is_scattered() ? std::to_string(step.span.parts().size()) + " parts"
                                      : name(step.span.buffer) + (" + " + std::to_string(step.span.offset)));
@@ -212,8 +214,7 @@ class Picture {
     const std::size_t shown = cut ? rows_in_column - 1 : column.steps.size();
     for (std::size_t row = 0; row < shown; ++row) {
       const Step& step = plan_.steps[static_cast<std::size_t>(column.steps[row])];
-      box(column, row, headline(step), detail(step), "#" + std::to_string(column.steps[row]),
-          step.kind == StepKind::copy);
+      box(column, row, headline(step), detail(step), "#" + std::to_string(column.steps[row]), is_copy(step));
     }
     if (!cut) return;
     std::int64_t bytes = 0;
@@ -290,7 +291,7 @@ class Messages {
     for (const Plan& plan : plans) {
       bool first = true;
       for (const Step& step : plan.steps) {
-        if (!sends(step.kind)) continue;
+        if (!sends(step)) continue;
         Line& line = lines_[{step.stage, plan.rank, step.peer}];
         line.bytes += step.span.bytes;
         line.first = line.first || (first && step.stage == Stage::direct);

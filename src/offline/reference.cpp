@@ -81,7 +81,8 @@ class Reference {
     for (std::size_t r = 0; r < plans_.size(); ++r) {
       for (std::size_t s = 0; s < plans_[r].steps.size(); ++s) {
         if (missing_[r][s] != 0) continue;
-        if (plans_[r].steps[s].kind == StepKind::copy)
+        const StepKind kind = plans_[r].steps[s].kind;
+        if (kind == StepKind::move || kind == StepKind::event)
           possible_.push_back({Event::begin, r, s});
         else
           first_[r].push_back(s);
@@ -161,11 +162,12 @@ class Reference {
 
   void begin(std::size_t rank, std::size_t s) {
     const Step& step = step_of(rank, s);
-    if (step.kind == StepKind::copy) {
+    if (step.kind == StepKind::event) return complete(rank, s);
+    if (step.kind == StepKind::move) {
       for (const CopyRun& run : step.runs)
         for (std::int64_t i = 0; i < run.count; ++i) {
-          const auto from = readable(rank, step.from, run.from + i * run.from_stride, run.bytes);
-          const auto to = writable(rank, step.to, run.to + i * run.to_stride, run.bytes);
+          const auto from = readable(rank, step.from.buffer, run.from + i * run.from_stride, run.bytes);
+          const auto to = writable(rank, step.to.buffer, run.to + i * run.to_stride, run.bytes);
           std::copy(from.begin(), from.end(), to.begin());
         }
       complete(rank, s);

@@ -25,7 +25,7 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
   const auto known = std::find_if(bindings_.begin(), bindings_.end(), [&](const Binding& binding) {
     return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
   });
-  const BufferMemory where = glance_at(buffers, *plan_, device_use_);
+  const BufferMemory where = glance_at(buffers, *plan(), device_use_);
   const bool usable = known != bindings_.end() && !known->executor->uses_device() && !where.on_device().any();
   if (known != bindings_.end())
     std::rotate(bindings_.begin(), known, known + 1);
@@ -36,7 +36,7 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
   Binding& binding = bindings_.front();
   if (!usable) {
     binding.executor.reset();
-    binding.executor = std::make_unique<Executor>(plan_, buffers, where, transport, memory_);
+    binding.executor = std::make_unique<Executor>(plans_.on(where.behind_host()), buffers, where, transport, memory_);
     binding.buffers = buffers;
   }
   return *binding.executor;
@@ -47,7 +47,7 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
                                          std::shared_ptr<MessageElements> elements, Helper helper)
     : order_(std::move(order)),
       ticket_(order_->take_ticket()),
-      plan_(std::move(plan)),
+      plan_(PlansByBuffers(std::move(plan)).on(where.behind_host())),
       elements_(std::move(elements)),
       buffers_(buffers),
       where_(where) {

@@ -12,6 +12,7 @@
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
+#include "passes/through_host.hpp"
 
 namespace laneway {
 
@@ -50,9 +51,9 @@ class BoundPlan {
   /// Keeps `bindings` of them, at least 1.
   BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, const DeviceUse& device_use,
             std::size_t bindings = most_bindings)
-      : plan_(std::move(plan)), memory_(std::move(memory)), device_use_(device_use), most_(bindings) {}
+      : plans_(std::move(plan)), memory_(std::move(memory)), device_use_(device_use), most_(bindings) {}
 
-  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plans_.plan(); }
   /// Valid until the next call.
   [[nodiscard]] Executor& bind(Buffers buffers, Transport& transport);
   /// After a failure.
@@ -63,7 +64,7 @@ class BoundPlan {
     Buffers buffers;
     std::unique_ptr<Executor> executor;
   };
-  std::shared_ptr<const Plan> plan_;
+  PlansByBuffers plans_;
   std::shared_ptr<NodeMemory> memory_;
   DeviceUse device_use_;
   std::size_t most_;

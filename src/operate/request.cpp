@@ -162,7 +162,7 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, request->plan_, buffers, laneway::glance_at(buffers, *request->plan_, device_use(communicator)),
+      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator)),
       kept->elements(), helper);
   return request;
 }
@@ -172,14 +172,15 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
     : comm_(std::move(comm)),
       error_handler_(std::move(handler)),
       tag_(tag),
-      plan_(std::move(plan)),
+      plans_(std::move(plan)),
       reasons_(std::move(reasons)),
       node_(std::move(node)) {}
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = with_use(look_at(buffers, extents_of(*plan_)), device_use_);
-  auto exchange = std::make_unique<Exchange>(plan_, buffers, where, transport, progress_by(helper_), memory_);
+  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
+  auto exchange = std::make_unique<Exchange>(plans_.on(where.behind_host()), buffers, where, transport,
+                                             progress_by(helper_), memory_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
   reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
@@ -266,7 +267,7 @@ Statistics Request::statistics() const {
   if (exchange_) total.metadata_bytes += exchange_->executor().metadata_bytes();
   for (const Step& step : plan.steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
-    if (!sends(step.kind) || step.span.bytes == 0) continue;
+    if (!sends(step) || step.span.bytes == 0) continue;
     ++total.messages;
     total.bytes += step.span.bytes;
     if (std::binary_search(node_.members.begin(), node_.members.end(), step.peer)) continue;
@@ -286,14 +287,15 @@ void run_blocking(Communicator& communicator, const Call& call) {
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
   const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
-  Exchange exchange(kept->plan(), buffers, where, transport, Progress::in_calls, nullptr);
+  Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
+                    nullptr);
   exchange.start();
   exchange.wait();
 }
 
 const Plan& Request::plan() const {
   if (exchange_) return exchange_->executor().plan();
-  if (!typed_) return *plan_;
+  if (!typed_) return *plans_.plan();
   if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
   return *plan_as_bytes_;
 }

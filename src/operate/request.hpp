@@ -16,6 +16,7 @@
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
 #include "operate/nonblocking.hpp"
+#include "passes/through_host.hpp"
 #include "pattern/pattern.hpp"
 
 namespace laneway {
@@ -118,7 +119,7 @@ class Request {
   int tag_;
   DeviceUse device_use_;
   Helper helper_ = Helper::none;
-  std::shared_ptr<const Plan> plan_;
+  PlansByBuffers plans_;
   std::shared_ptr<const TypedPattern> typed_;          // of what MPI gathers and scatters
   mutable std::unique_ptr<const Plan> plan_as_bytes_;  // of that, once asked for
   std::shared_ptr<NodeMemory> memory_;

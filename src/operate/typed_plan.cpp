@@ -79,7 +79,7 @@ class TypedPlanner {
         continue;
       }
       Step step;
-      step.kind = StepKind::copy;
+      step.kind = StepKind::move;
       step.runs = {{from->offset, to->offset, from->bytes, 0, 0, 1}};
       plan_.steps.push_back(std::move(step));
     }

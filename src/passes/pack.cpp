@@ -97,8 +97,8 @@ class Packing {
   }
 
   void find_writers(const Step& step, std::vector<int>& writers) const {
-    if (copies(step.kind)) {
-      if (step.from == Buffer::staging && step.kind != StepKind::take) writers_.find(read_by(step.runs), writers);
+    if (step.kind == StepKind::move) {
+      if (step.from == Buffer::staging) writers_.find(read_by(step.runs), writers);
     } else if (step.kind == StepKind::send) {
       step.span.for_each([&](Buffer buffer, Range place, std::int64_t) {
         if (buffer == Buffer::staging) writers_.find({place}, writers);
@@ -109,8 +109,8 @@ class Packing {
 
   void note_written(int s) {
     const Step& step = plan_.steps[static_cast<std::size_t>(s)];
-    if (copies(step.kind)) {
-      if (step.to == Buffer::staging && step.kind != StepKind::put) writers_.add(written_by(step.runs), s);
+    if (step.kind == StepKind::move) {
+      if (step.to == Buffer::staging) writers_.add(written_by(step.runs), s);
     } else if (step.kind == StepKind::receive) {
       step.span.for_each([&](Buffer buffer, Range place, std::int64_t) {
         if (buffer == Buffer::staging) writers_.add({place}, s);
@@ -125,7 +125,7 @@ class Packing {
     std::int64_t at = place;
     for (const Segment& part : step.span.parts()) {
       Step copy;
-      copy.kind = StepKind::copy;
+      copy.kind = StepKind::move;
       copy.stage = step.stage;
       copy.from = part.buffer;
       copy.to = Buffer::staging;
@@ -158,7 +158,7 @@ class Packing {
     std::vector<int> others;
     for (int before : step.after) {
       const Now& now = here_[static_cast<std::size_t>(before)];
-      if (sends(plan_.steps[static_cast<std::size_t>(now.step)].kind))
+      if (sends(plan_.steps[static_cast<std::size_t>(now.step)]))
         messages.push_back(now.step);
       else if (now.copies > 0 && std::ranges::none_of(known, [&](int writer) { return now.unpacks(writer); }))
         append_copies(now, {}, others);
@@ -200,7 +200,7 @@ class Packing {
       from.append(stream.slice(at, part.ranges.bytes()), place);
       at += part.ranges.bytes();
       Step copy;
-      copy.kind = StepKind::copy;
+      copy.kind = StepKind::move;
       copy.stage = unpacked_in;
       copy.from = Buffer::staging;
       copy.to = part.buffer;

@@ -22,7 +22,7 @@ RangeList read_by(const Step& step) {
     step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
       if (buffer == Buffer::send) list.append(ranges);
     });
-  if ((step.kind == StepKind::copy || step.kind == StepKind::put) && step.from == Buffer::send)
+  if (step.kind == StepKind::move && step.from == Buffer::send)
     for (const CopyRun& run : step.runs) list.append(Run{run.from, run.bytes, run.from_stride, run.count});
   return list;
 }
@@ -51,7 +51,12 @@ bool is_in_place(const Step& step, StepKind kind, Buffer buffer) {
 }
 
 bool is_between_buffers(const Step& step) {
-  return step.kind == StepKind::copy && step.from == Buffer::send && step.to == Buffer::receive;
+  return is_copy(step) && step.from == Buffer::send && step.to == Buffer::receive;
+}
+
+void make_unique(std::vector<int>& steps) {
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
 }
 
 class ThroughHost {
@@ -63,12 +68,15 @@ class ThroughHost {
     if (!buffers_.send) return *this;
     find_fetched();
     std::vector<Step> old = std::exchange(plan_.steps, {});
-    fetch(old);
-    const auto before = static_cast<int>(plan_.steps.size());
+    std::vector<int> here(old.size());  // step of the plan before -> its place now
+    for (std::size_t s = 0; s < old.size(); ++s)
+      if (comes_in(old[s])) here[s] = add(old[s]);
+    fetch(old, here);
     std::map<std::pair<Rank, int>, int> last_send;  // by peer and channel
     for (std::size_t s = 0; s < old.size(); ++s) {
+      if (comes_in(old[s])) continue;
       Step step = std::move(old[s]);
-      for (int& earlier : step.after) earlier += before;
+      for (int& earlier : step.after) earlier = here[static_cast<std::size_t>(earlier)];
       if (fetched_[s]) read_image(step);
       if (step.kind == StepKind::send) {
         // Chunks of the image may be complete in any order, but the messages of a channel start in that of the plan.
@@ -77,22 +85,35 @@ class ThroughHost {
           step.after.push_back(last->second);
         last->second = static_cast<int>(plan_.steps.size());
       }
-      add(std::move(step));
+      here[s] = add(std::move(step));
     }
     return *this;
   }
 
   ThroughHost& store_received() {
     if (!buffers_.receive) return *this;
-    std::vector<int> here;  // step of the plan so far -> its place now
+    std::vector<int> here;      // step of the plan so far -> its place now
+    std::vector<Step> go_out;   // events
+    std::map<int, int> stored;  // step -> which of the stores waits for it
     for (Step& step : std::exchange(plan_.steps, {})) {
       for (int& earlier : step.after) earlier = here[static_cast<std::size_t>(earlier)];
       here.push_back(static_cast<int>(plan_.steps.size()));
-      if (const std::vector<CopyRun> runs = through_shadow(step); !runs.empty()) store(here.back(), runs);
+      if (step.kind == StepKind::event && step.goes_out) {
+        go_out.push_back(std::move(step));
+        continue;
+      }
+      if (const std::vector<CopyRun> runs = through_shadow(step); !runs.empty())
+        stored[here.back()] = store(here.back(), runs);
       add(std::move(step));
     }
     flush();
+    const auto first = static_cast<int>(plan_.steps.size());
     for (Step& step : stores_) add(std::move(step));
+    for (Step& event : go_out) {
+      for (int& earlier : event.after)
+        if (const auto store = stored.find(earlier); store != stored.end()) earlier = first + store->second;
+      add(std::move(event));
+    }
     return *this;
   }
 
@@ -104,6 +125,8 @@ class ThroughHost {
     std::int64_t end = 0;
     int step = -1;
   };
+
+  static bool comes_in(const Step& step) { return step.kind == StepKind::event && !step.goes_out; }
 
   /// Which steps read the image rather than the send buffer.
   void find_fetched() {
@@ -146,8 +169,9 @@ class ThroughHost {
     return result;
   }
 
-  /// Adds copies into the image, those first that the first messages wait for.
-  void fetch(const std::vector<Step>& steps) {
+  /// Adds copies into the image, those first that the first messages wait for. A copy comes after the events for which
+  /// they wait.
+  void fetch(const std::vector<Step>& steps, const std::vector<int>& here) {
     if (block_.bytes() == 0) return;
     image_begin_ = reserve(image_, block_.bytes());
     chunks_ = chunks(steps);
@@ -166,15 +190,24 @@ class ThroughHost {
     const auto add_chunk = [&](std::size_t chunk) {
       if (chunks_[chunk].step >= 0) return;
       Step copy;
-      copy.kind = StepKind::copy;
+      copy.kind = StepKind::move;
       copy.stage = Stage::gather;
       copy.from = Buffer::send;
       copy.to = image_;
       copy.runs = joined(runs[chunk]);
       chunks_[chunk].step = add(std::move(copy));
     };
-    for (std::size_t s = 0; s < fetched_.size(); ++s)
-      if (fetched_[s]) for_each_chunk(block_.locate(read_by(steps[s])), add_chunk);
+    for (std::size_t s = 0; s < fetched_.size(); ++s) {
+      if (!fetched_[s]) continue;
+      for_each_chunk(block_.locate(read_by(steps[s])), [&](std::size_t chunk) {
+        add_chunk(chunk);
+        std::vector<int>& after = plan_.steps[static_cast<std::size_t>(chunks_[chunk].step)].after;
+        for (const int before : steps[s].after)
+          if (comes_in(steps[static_cast<std::size_t>(before)]))
+            after.push_back(here[static_cast<std::size_t>(before)]);
+        make_unique(after);
+      });
+    }
   }
 
   /// Equally spaced runs of one size as one.
@@ -240,19 +273,21 @@ class ThroughHost {
     return copy_runs({shadow}, places);
   }
 
-  /// Copies what step `from` has written to the device, together with others if all are small.
-  void store(int from, const std::vector<CopyRun>& runs) {
+  /// Copies what step `from` has written to the device, together with others if all are small. Returns which of the
+  /// stores does.
+  int store(int from, const std::vector<CopyRun>& runs) {
     std::int64_t bytes = 0;
     for (const CopyRun& run : runs) bytes += run.bytes * run.count;
     if (stored_bytes_ + bytes > device_copy_bytes) flush();
     stored_bytes_ += bytes;
     store_.after.push_back(from);
     store_.runs.insert(store_.runs.end(), runs.begin(), runs.end());
+    return static_cast<int>(stores_.size());
   }
 
   void flush() {
     if (store_.runs.empty()) return;
-    store_.kind = StepKind::copy;
+    store_.kind = StepKind::move;
     store_.stage = Stage::scatter;
     store_.from = Buffer::shadow;
     store_.to = Buffer::receive;
@@ -266,8 +301,7 @@ class ThroughHost {
   }
 
   int add(Step step) {
-    std::sort(step.after.begin(), step.after.end());
-    step.after.erase(std::unique(step.after.begin(), step.after.end()), step.after.end());
+    make_unique(step.after);
     plan_.steps.push_back(std::move(step));
     return static_cast<int>(plan_.steps.size()) - 1;
   }
@@ -293,6 +327,19 @@ Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image) {
 
 Plan through_host(Plan plan, const OnDevice& buffers) {
   return ThroughHost(std::move(plan), buffers, Buffer::shadow).fetch_sent().store_received().take();
+}
+
+bool goes_through_host(const Plan& plan, const OnDevice& buffers) {
+  return std::ranges::none_of(plan.steps, [&](const Step& step) {
+    return (buffers.send && is_in_place(step, StepKind::send, Buffer::send)) ||
+           (buffers.receive && is_in_place(step, StepKind::receive, Buffer::receive));
+  });
+}
+
+const std::shared_ptr<const Plan>& PlansByBuffers::on(const OnDevice& buffers) {
+  std::shared_ptr<const Plan>& plan = plans_[(buffers.send ? 1U : 0U) + (buffers.receive ? 2U : 0U)];
+  if (!plan) plan = std::make_shared<const Plan>(through_host(*plans_[0], buffers));
+  return plan;
 }
 
 }  // namespace laneway

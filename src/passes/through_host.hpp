@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "plan/plan.hpp"
 
@@ -30,5 +33,24 @@ inline constexpr std::int64_t device_copy_bytes = 262144;
 
 /// The part of it for the send buffer, with staging memory, which peers may read, or the shadow as `image`.
 [[nodiscard]] Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image);
+
+/// Whether no message begins or ends in one of these buffers.
+[[nodiscard]] bool goes_through_host(const Plan& plan, const OnDevice& buffers);
+
+/// A plan, and what through_host makes of it, once for each choice of buffers that turns up. Which buffers are on
+/// devices is known for sure only when they are given, and the next ones may be elsewhere; the plan that all ranks have
+/// agreed on stays the same.
+class PlansByBuffers {
+ public:
+  PlansByBuffers() = default;
+  explicit PlansByBuffers(std::shared_ptr<const Plan> plan) : plans_{std::move(plan)} {}
+
+  /// For buffers in the host's memory.
+  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plans_[0]; }
+  [[nodiscard]] const std::shared_ptr<const Plan>& on(const OnDevice& buffers);
+
+ private:
+  std::array<std::shared_ptr<const Plan>, 4> plans_;
+};
 
 }  // namespace laneway

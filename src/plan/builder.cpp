@@ -199,7 +199,7 @@ Span PlanBuilder::stage(std::int64_t bytes) {
 void PlanBuilder::copy(Stage stage, const Segment& from, Buffer to, const RangeList& place) {
   if (place.empty()) return;
   Step step;
-  step.kind = StepKind::copy;
+  step.kind = StepKind::move;
   step.stage = stage;
   step.from = from.buffer;
   step.to = to;
@@ -286,7 +286,7 @@ int PlanBuilder::next_channel(std::map<std::pair<Rank, Stage>, int>& counters, R
 
 int PlanBuilder::add_copy(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, std::vector<int> after) {
   Step step;
-  step.kind = StepKind::copy;
+  step.kind = StepKind::move;
   step.stage = stage;
   step.from = from;
   step.to = to;
@@ -351,7 +351,7 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
       const std::vector<int>& mapped = here[static_cast<std::size_t>(before)];
       after.insert(after.end(), mapped.begin(), mapped.end());
     }
-    if (step.kind == StepKind::copy) {
+    if (step.kind == StepKind::move) {
       here[s] = embed_copy(embedding, step, stage, after);
       continue;
     }
@@ -380,16 +380,16 @@ void PlanBuilder::embed(const Plan& inner, Stage stage, int slot, Buffer receive
 std::vector<int> PlanBuilder::embed_copy(const Embedding& embedding, const Step& step, Stage stage,
                                          const std::vector<int>& after) {
   std::map<Buffer, std::vector<CopyRun>> by_source;
-  Buffer to = step.to;
+  Buffer to = step.to.buffer;
   const auto keep = [&](CopyRun run) {
-    const auto [from_buffer, from] = embedding.located(step.from, run.from);
-    std::tie(to, run.to) = embedding.located(step.to, run.to);
+    const auto [from_buffer, from] = embedding.located(step.from.buffer, run.from);
+    std::tie(to, run.to) = embedding.located(step.to.buffer, run.to);
     run.from = from;
     by_source[from_buffer].push_back(run);
   };
   for (const CopyRun& run : step.runs) {
     const std::int64_t last = run.from + (run.count - 1) * run.from_stride;
-    if (embedding.located(step.from, run.from).first == embedding.located(step.from, last).first) {
+    if (embedding.located(step.from.buffer, run.from).first == embedding.located(step.from.buffer, last).first) {
       keep(run);
       continue;
     }

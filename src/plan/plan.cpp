@@ -22,18 +22,18 @@ const char* name(Buffer buffer) {
 
 const char* name(StepKind kind) {
   switch (kind) {
-    case StepKind::copy:
-      return "copy";
+    case StepKind::move:
+      return "move";
     case StepKind::send:
       return "send";
     case StepKind::receive:
       return "receive";
-    case StepKind::put:
-      return "put";
-    case StepKind::take:
-      return "take";
-    case StepKind::gate:
-      return "gate";
+    case StepKind::await:
+      return "await";
+    case StepKind::raise:
+      return "raise";
+    case StepKind::event:
+      return "event";
   }
   return "?";
 }
@@ -52,6 +52,20 @@ const char* name(Stage stage) {
   return "?";
 }
 
+const char* name(Sign sign) {
+  switch (sign) {
+    case Sign::flag:
+      return "flag";
+    case Sign::started:
+      return "started";
+    case Sign::completed:
+      return "completed";
+    case Sign::ready:
+      return "ready";
+  }
+  return "?";
+}
+
 std::int64_t metadata_bytes(const Plan& plan) {
   std::size_t bytes = sizeof plan + plan.steps.capacity() * sizeof(Step);
   for (const Step& step : plan.steps)
@@ -66,6 +80,11 @@ std::uint64_t fingerprint(const Plan& plan) {
     for (int i = 0; i < 8; ++i)
       hash = (hash ^ ((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xff)) * 0x100000001b3ULL;
   };
+  const auto mix_ring = [&](bool of_peer, const Ring& ring) {
+    for (std::int64_t v : {static_cast<std::int64_t>(of_peer), ring.distance, static_cast<std::int64_t>(ring.places),
+                           static_cast<std::int64_t>(ring.crosses)})
+      mix(v);
+  };
   mix(plan.rank);
   mix(plan.staging_bytes);
   mix(plan.window_bytes);
@@ -77,9 +96,20 @@ std::uint64_t fingerprint(const Plan& plan) {
     for (std::int64_t v : {static_cast<std::int64_t>(step.kind), static_cast<std::int64_t>(step.stage),
                            static_cast<std::int64_t>(step.peer), static_cast<std::int64_t>(step.channel),
                            static_cast<std::int64_t>(step.span.buffer), step.span.offset, step.span.bytes,
-                           static_cast<std::int64_t>(step.from), static_cast<std::int64_t>(step.to), step.flag,
-                           step.alternate, step.slots, static_cast<std::int64_t>(step.crosses), step.lag})
+                           static_cast<std::int64_t>(step.event), static_cast<std::int64_t>(step.goes_out)})
       mix(v);
+    for (const Operand* operand : {&step.from, &step.to}) {
+      mix(static_cast<std::int64_t>(operand->buffer));
+      mix_ring(operand->of_peer, operand->ring);
+    }
+    for (const std::optional<Word>* word : {&step.await, &step.raise}) {
+      mix(word->has_value());
+      if (!*word) continue;
+      mix(static_cast<std::int64_t>((*word)->sign));
+      mix((*word)->offset);
+      mix((*word)->lag);
+      mix_ring((*word)->of_peer, (*word)->ring);
+    }
     if (step.span.is_scattered())  // as much as it takes no time to find out, however the ranges are written down
       step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
         const Range all = hull(ranges);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,24 +11,14 @@
 
 namespace laneway {
 
-/// Messages through the memory of a node are a put and a take, of which one may move no bytes: the sender puts into the
-/// peer's window or staging memory, or only raises the flag; the peer takes out of its window, or straight out of the
-/// sender's staging memory, or only waits for the flag. A gate waits until a peer has come so far.
-enum class StepKind : std::uint8_t { copy, send, receive, put, take, gate };
-
-[[nodiscard]] constexpr bool copies(StepKind kind) {
-  return kind == StepKind::copy || kind == StepKind::put || kind == StepKind::take;
-}
-[[nodiscard]] constexpr bool signals(StepKind kind) {
-  return kind == StepKind::put || kind == StepKind::take || kind == StepKind::gate;
-}
-/// A message to or from the peer, by whatever way.
-[[nodiscard]] constexpr bool sends(StepKind kind) {
-  return kind == StepKind::send || kind == StepKind::put;
-}
-[[nodiscard]] constexpr bool receives(StepKind kind) {
-  return kind == StepKind::receive || kind == StepKind::take;
-}
+/// A `move` copies between buffers of this rank, or of a peer whose memory it can reach. It may wait for a word first,
+/// and may raise one when it is done; `await` and `raise` do only that. Word and copy are one step, not two, so that a
+/// message through memory is one step on each side, as one through the MPI library is, and nobody has to put the two
+/// together again before they run.
+///
+/// An `event` is where the plan meets what is outside: one that comes in is fired by somebody else, and one that goes
+/// out is announced when all steps before it are complete.
+enum class StepKind : std::uint8_t { move, send, receive, await, raise, event };
 
 /// Where a step belongs on the way of the data; `direct` is an edge that no other rank relays.
 enum class Stage : std::uint8_t { direct, gather, network, scatter };
@@ -44,34 +35,89 @@ struct CopyRun {
   friend bool operator==(const CopyRun&, const CopyRun&) = default;
 };
 
+/// Places that exchanges use in turn, evenly apart.
+struct Ring {
+  std::int64_t distance = 0;  ///< from one place to the next, in bytes
+  int places = 1;             ///< a power of two
+  bool crosses = false;       ///< each second place is in the memory of the other rank: the peer's, or this one's
+
+  friend bool operator==(const Ring&, const Ring&) = default;
+};
+
+/// One side of a move: a buffer of this rank, or of the step's peer. A plan's own staging memory has the places that
+/// the plan says, whatever the ring.
+struct Operand {
+  Buffer buffer = Buffer::send;
+  bool of_peer = false;
+  Ring ring;
+
+  constexpr Operand(Buffer buffer_, bool of_peer_ = false, const Ring& ring_ = {})
+      : buffer(buffer_), of_peer(of_peer_), ring(ring_) {}
+
+  /// A buffer stands for one of this rank, with one place.
+  friend bool operator==(const Operand&, const Operand&) = default;
+};
+
+/// What ranks tell each other by: flags in windows, each raised by one step and awaited by one, and how far a rank has
+/// come. That it has started or completed an exchange, a rank says by itself; that its staging memory, shared by
+/// several plans, may be written, it says where it awaits its own `ready`.
+enum class Sign : std::uint8_t { flag, started, completed, ready };
+
+/// A word of this rank, or of the step's peer. It holds the number of the last exchange for which it has been raised.
+struct Word {
+  Sign sign = Sign::flag;
+  bool of_peer = false;
+  std::int64_t offset = 0;  ///< of a flag, in the window
+  std::int64_t lag = 0;     ///< it must not be less than the number of this exchange minus this
+  Ring ring;
+
+  friend bool operator==(const Word&, const Word&) = default;
+};
+
 /// One thing that a rank does. It may begin when all steps in `after` (earlier in the plan) are complete.
 struct Step {
-  StepKind kind = StepKind::copy;
+  StepKind kind = StepKind::move;
   Stage stage = Stage::direct;
-  // copy, put, take
-  Buffer from = Buffer::send;
-  Buffer to = Buffer::receive;
-  // send, receive: messages of one pair on one channel match in plan order
+  // move; `from` of a raise: what the peer may read from then on
+  Operand from = Buffer::send;
+  Operand to = Buffer::receive;
+  // of all but moves of this rank alone, and events
   Rank peer = -1;
-  int channel = 0;
-  /// put, take: in every second exchange they use the window of the other side, a put the own one.
-  bool crosses = false;
-  End span;                   // of a put or take only the size counts
-  std::vector<CopyRun> runs;  // copy, put, take
-  // put, gate: a word of the peer's window; take: of the own one
-  std::int64_t flag = 0;
-  /// put, take: the distance of places in windows, or in the peer's staging memory, that exchanges use in turn; 0 where
-  /// there is only one place.
-  std::int64_t alternate = 0;
-  /// put, take: how many of these places there are in windows, a power of two.
-  std::int64_t slots = 2;
-  /// gate: the word must not be less than the number of this exchange minus this.
-  std::int64_t lag = 0;
+  int channel = 0;  ///< messages of one pair on one channel match in plan order
+  /// Of a message. Where memory carries it, only the size counts. Of an event: what nobody may touch before it has come
+  /// in, or after it has gone out.
+  End span;
+  std::vector<CopyRun> runs;  // move
+  std::optional<Word> await;  // move, await
+  std::optional<Word> raise;  // move, raise
+  // event: its number, among those that come in or those that go out
+  int event = 0;
+  bool goes_out = false;
 
   std::vector<int> after;
 
   friend bool operator==(const Step&, const Step&) = default;
 };
+
+/// Whether it waits for a peer, or tells a peer something, by a word.
+[[nodiscard]] inline bool signals(const Step& step) {
+  return step.await || step.raise;
+}
+/// Waits until a rank has come so far, for no message.
+[[nodiscard]] inline bool is_gate(const Step& step) {
+  return step.await && step.await->sign != Sign::flag;
+}
+/// A message to the peer, or from it, by whatever way.
+[[nodiscard]] inline bool sends(const Step& step) {
+  return step.kind == StepKind::send || step.raise;
+}
+[[nodiscard]] inline bool receives(const Step& step) {
+  return step.kind == StepKind::receive || (step.await && !is_gate(step));
+}
+/// A move that is no message.
+[[nodiscard]] inline bool is_copy(const Step& step) {
+  return step.kind == StepKind::move && !signals(step);
+}
 
 /// Channels of a plan are numbered [0, plan_channels): messages between regions and those of a plan that has no levels
 /// inside use [0, own_channels), those of the plans for the levels inside the others.
@@ -118,13 +164,18 @@ inline constexpr std::int64_t lent_record_bytes = 4 * cache_line;
 inline constexpr std::int64_t ready_word = 2 * cache_line;
 inline constexpr std::int64_t arena_header_bytes = 3 * cache_line;
 
+/// Where a rank says how far it has come, from where its words begin.
+[[nodiscard]] constexpr std::int64_t place_of(Sign sign) {
+  return sign == Sign::started ? started_word : sign == Sign::completed ? completed_word : ready_word;
+}
+
 /// Tells the peer that it may take from this rank's send buffer.
 [[nodiscard]] inline bool lends(const Step& step) {
-  return step.kind == StepKind::put && step.from == Buffer::send && step.runs.empty();
+  return step.kind == StepKind::raise && step.from == Buffer::send;
 }
 /// Takes from the send buffer of the peer.
 [[nodiscard]] inline bool borrows(const Step& step) {
-  return step.kind == StepKind::take && step.from == Buffer::send;
+  return step.kind == StepKind::move && step.from == Operand(Buffer::send, true);
 }
 
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
@@ -146,6 +197,7 @@ struct Plan {
 [[nodiscard]] const char* name(Buffer buffer);
 [[nodiscard]] const char* name(StepKind kind);
 [[nodiscard]] const char* name(Stage stage);
+[[nodiscard]] const char* name(Sign sign);
 
 /// The memory that the plan itself takes.
 [[nodiscard]] std::int64_t metadata_bytes(const Plan& plan);

@@ -20,8 +20,9 @@ Enum named(const std::string& text, const std::array<Enum, N>& values) {
 }
 
 constexpr std::array all_buffers = {Buffer::send, Buffer::receive, Buffer::staging, Buffer::window, Buffer::shadow};
-constexpr std::array kinds = {StepKind::copy, StepKind::send, StepKind::receive,
-                              StepKind::put,  StepKind::take, StepKind::gate};
+constexpr std::array kinds = {StepKind::move,  StepKind::send,  StepKind::receive,
+                              StepKind::await, StepKind::raise, StepKind::event};
+constexpr std::array signs = {Sign::flag, Sign::started, Sign::completed, Sign::ready};
 constexpr std::array stages = {Stage::direct, Stage::gather, Stage::network, Stage::scatter};
 
 /// A whole number that fits. The JSON library would convert any number, and be undefined for those that do not fit.
@@ -125,25 +126,75 @@ End end_from_json(const json& j) {
   return {std::move(parts), stream, bytes};
 }
 
+json span_to_json(const End& end) {
+  return {name(end.buffer), end.offset, end.bytes};
+}
+
+/// Whose memory it is, and the ring, as far as they are not this rank's and one place.
+void add_home(json& j, bool of_peer, const Ring& ring) {
+  if (of_peer) j["of"] = "peer";
+  if (ring != Ring{}) j["ring"] = {ring.distance, ring.places, ring.crosses};
+}
+
+bool is_of_peer(const json& j) {
+  const std::string of = j.value("of", "self");
+  require(of == "self" || of == "peer", ErrorKind::argument, "plan: unknown name '" + of + "'");
+  return of == "peer";
+}
+
+Ring ring_from_json(const json& j) {
+  if (!j.contains("ring")) return {};
+  const json& ring = j.at("ring");
+  return {number(ring.at(0)), whole<int>(ring.at(1)), ring.at(2).get<bool>()};
+}
+
+json operand_to_json(const Operand& operand) {
+  if (operand == operand.buffer) return name(operand.buffer);
+  json j = {{"buffer", name(operand.buffer)}};
+  add_home(j, operand.of_peer, operand.ring);
+  return j;
+}
+
+Operand operand_from_json(const json& j) {
+  if (j.is_string()) return named(j.get<std::string>(), all_buffers);
+  return {named(j.at("buffer").get<std::string>(), all_buffers), is_of_peer(j), ring_from_json(j)};
+}
+
+json word_to_json(const Word& word) {
+  json j = {{"word", name(word.sign)}};
+  if (word.sign == Sign::flag) j["offset"] = word.offset;
+  if (word.lag != 0) j["lag"] = word.lag;
+  add_home(j, word.of_peer, word.ring);
+  return j;
+}
+
+Word word_from_json(const json& j) {
+  return {named(j.at("word").get<std::string>(), signs), is_of_peer(j), number_or(j, "offset", 0),
+          number_or(j, "lag", 0), ring_from_json(j)};
+}
+
+bool has_peer(const Step& step) {
+  return !is_copy(step) && step.kind != StepKind::event;
+}
+
 json step_to_json(const Step& step) {
   json j = {{"kind", name(step.kind)}, {"stage", name(step.stage)}};
-  if (copies(step.kind)) {
-    j["from"] = name(step.from);
-    j["to"] = name(step.to);
+  if (step.kind == StepKind::move || step.kind == StepKind::raise) j["from"] = operand_to_json(step.from);
+  if (step.kind == StepKind::move) {
+    j["to"] = operand_to_json(step.to);
     json& runs = j["runs"] = json::array();
     for (const CopyRun& r : step.runs) runs.push_back({r.from, r.to, r.bytes, r.from_stride, r.to_stride, r.count});
   }
-  if (step.kind != StepKind::copy) {
+  if (step.kind == StepKind::event) j[step.goes_out ? "out" : "in"] = step.event;
+  if (step.peer >= 0 || has_peer(step)) {
     j["peer"] = step.peer;
     j["channel"] = step.channel;
-    if (step.span.is_scattered())
-      j["end"] = end_to_json(step.span);
-    else
-      j["span"] = {name(step.span.buffer), step.span.offset, step.span.bytes};
   }
-  if (signals(step.kind)) j["flag"] = {step.flag, step.alternate, step.lag};
-  if (step.slots != 2) j["slots"] = step.slots;
-  if (step.crosses) j["crosses"] = true;
+  if (!is_copy(step))
+    j[step.span.is_scattered() ? "end" : "span"] =
+        step.span.is_scattered() ? end_to_json(step.span) : span_to_json(step.span);
+  if (step.await) j["await"] = word_to_json(*step.await);
+  if (step.raise) j["raise"] = word_to_json(*step.raise);
   if (!step.after.empty()) j["after"] = step.after;
   return j;
 }
@@ -152,16 +203,24 @@ Step step_from_json(const json& j) {
   Step step;
   step.kind = named(j.at("kind").get<std::string>(), kinds);
   step.stage = named(j.at("stage").get<std::string>(), stages);
-  if (copies(step.kind)) {
-    step.from = named(j.at("from").get<std::string>(), all_buffers);
-    step.to = named(j.at("to").get<std::string>(), all_buffers);
+  const bool moves = step.kind == StepKind::move;
+  if (moves || step.kind == StepKind::raise) step.from = operand_from_json(j.at("from"));
+  if (moves) {
+    step.to = operand_from_json(j.at("to"));
     for (const json& r : j.at("runs"))
       step.runs.push_back(
           {number(r.at(0)), number(r.at(1)), number(r.at(2)), number(r.at(3)), number(r.at(4)), number(r.at(5))});
   }
-  if (step.kind != StepKind::copy) {
+  if (step.kind == StepKind::await || (moves && j.contains("await"))) step.await = word_from_json(j.at("await"));
+  if (step.kind == StepKind::raise || (moves && j.contains("raise"))) step.raise = word_from_json(j.at("raise"));
+  if (step.kind == StepKind::event) {
+    step.goes_out = j.contains("out");
+    step.event = whole<int>(j.at(step.goes_out ? "out" : "in"));
+  } else if (j.contains("peer") || has_peer(step)) {
     step.peer = whole<Rank>(j.at("peer"));
     step.channel = whole<int>(j.at("channel"));
+  }
+  if (!is_copy(step)) {
     if (j.contains("end")) {
       step.span = end_from_json(j.at("end"));
     } else {
@@ -169,14 +228,6 @@ Step step_from_json(const json& j) {
       step.span = {named(span.at(0).get<std::string>(), all_buffers), number(span.at(1)), number(span.at(2))};
     }
   }
-  if (signals(step.kind)) {
-    const json& flag = j.at("flag");
-    step.flag = number(flag.at(0));
-    step.alternate = number(flag.at(1));
-    step.lag = number(flag.at(2));
-  }
-  step.slots = number_or(j, "slots", 2);
-  step.crosses = j.value("crosses", false);
   if (j.contains("after"))
     for (const json& before : j.at("after")) step.after.push_back(whole<int>(before));
   return step;

@@ -12,7 +12,7 @@ enum class Side : std::uint8_t { source, target, sent, received, word };
 struct Touch {
   int step = 0;
   Side side = Side::source;
-  Ring ring;
+  Places places;
 };
 
 class Clashes {
@@ -36,48 +36,48 @@ class Clashes {
   void collect(int s, const std::vector<bool>& shared) {
     const Step& step = program_.step(s);
     const Plan& plan = program_.plan(program_.rank(s));
-    const auto add = [&](const Operand& operand, Side side) {
+    const auto add = [&](const Located& operand, Side side) {
       if (operand.buffer != Buffer::window && operand.buffer != Buffer::staging) return;
-      const Touch touch{s, side, operand.ring};
+      const Touch touch{s, side, operand.places};
       auto& all = operand.buffer == Buffer::window ? windows_ : staging_;
-      const auto home = static_cast<std::size_t>(operand.ring.home);
+      const auto home = static_cast<std::size_t>(operand.places.home);
       if (operand.buffer == Buffer::staging && !shared[home]) return;
       all[home].push_back(touch);
-      if (operand.ring.across != operand.ring.home) all[static_cast<std::size_t>(operand.ring.across)].push_back(touch);
+      if (operand.places.across != operand.places.home)
+        all[static_cast<std::size_t>(operand.places.across)].push_back(touch);
     };
-    if (step.kind == StepKind::gate) return;
-    if (!copies(step.kind)) {
+    if (step.kind == StepKind::send || step.kind == StepKind::receive) {
       std::vector<Buffer> buffers;
       step.span.for_each_part([&](Buffer buffer, const RangeList&) { buffers.push_back(buffer); });
       std::ranges::sort(buffers);
       const auto repeated = std::ranges::unique(buffers);
       buffers.erase(repeated.begin(), repeated.end());
       for (const Buffer buffer : buffers)
-        add(message_place(plan, buffer), sends(step.kind) ? Side::sent : Side::received);
+        add(message_place(plan, buffer), step.kind == StepKind::send ? Side::sent : Side::received);
       return;
     }
-    if (!step.runs.empty()) {
+    if (step.kind == StepKind::move && !step.runs.empty()) {
       add(source(plan, step), Side::source);
       add(target(plan, step), Side::target);
     }
-    if (step.kind == StepKind::put) add({Buffer::window, word_ring(plan.rank, step)}, Side::word);
+    if (step.raise) add({Buffer::window, places_of(plan, step, *step.raise)}, Side::word);
   }
 
   void search(Rank rank, Buffer buffer, const std::vector<Touch>& touches) {
     int period = 1;
-    for (const Touch& touch : touches) period = std::max(period, touch.ring.period());
+    for (const Touch& touch : touches) period = std::max(period, touch.places.period());
     accesses_.clear();
     for (const Touch& touch : touches)
       for (int e = 0; e < period; ++e) {
-        if (touch.ring.rank(e) != rank) continue;
-        const std::int64_t shift = touch.ring.shift(e);
+        if (touch.places.rank(e) != rank) continue;
+        const std::int64_t shift = touch.places.shift(e);
         const auto add = [&](std::int64_t begin, std::int64_t end, bool write) {
           if (begin < end)
             accesses_.push_back({begin + shift, end + shift, touch.step, write, touch.side == Side::word, e});
         };
         const Step& step = program_.step(touch.step);
         if (touch.side == Side::word)
-          add(step.flag, step.flag + 8, true);
+          add(step.raise->offset, step.raise->offset + 8, true);
         else if (touch.side == Side::target)
           for_each_write(step, add);
         else if (touch.side == Side::source)
@@ -121,8 +121,7 @@ std::vector<bool> shared_staging(const Program& program) {
   std::vector<bool> shared(static_cast<std::size_t>(program.ranks()), false);
   for (int s = 0; s < program.steps(); ++s) {
     const Step& step = program.step(s);
-    if ((step.kind == StepKind::put && step.to == Buffer::staging) ||
-        (step.kind == StepKind::take && step.from == Buffer::staging))
+    if (step.kind == StepKind::move && (reaches_staging(step.from) || reaches_staging(step.to)))
       shared[static_cast<std::size_t>(step.peer)] = true;
   }
   return shared;

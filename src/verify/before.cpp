@@ -49,7 +49,7 @@ void Before::group_ranks() {
   };
   for (Rank r = 0; r < program_.ranks(); ++r)
     for (const Step& step : program_.plan(r).steps)
-      if (signals(step.kind)) group_[static_cast<std::size_t>(find(r))] = find(step.peer);
+      if (signals(step)) group_[static_cast<std::size_t>(find(r))] = find(step.peer);
   group_size_.assign(group_.size(), 0);
   index_.resize(group_.size());
   for (Rank r = 0; r < program_.ranks(); ++r) {

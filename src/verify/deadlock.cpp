@@ -30,7 +30,8 @@ class Explanation {
       text += " waits for " + describe(*it);
     }
     const int last = nodes_.point(path.back());
-    const bool is_message = last < program_.steps() && !signals(program_.step(last).kind);
+    const bool is_message = last < program_.steps() && (program_.step(last).kind == StepKind::send ||
+                                                        program_.step(last).kind == StepKind::receive);
     return text + (node >= 0    ? ", which waits for the first"
                    : is_message ? ", which has no partner"
                                 : ", which waits for what never comes");

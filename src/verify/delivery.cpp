@@ -157,8 +157,8 @@ class SymbolicRun {
     std::int64_t shift = 0;
   };
 
-  static Place place(const Operand& operand, int exchange) {
-    return {operand.ring.rank(exchange), operand.buffer, operand.ring.shift(exchange)};
+  static Place place(const Located& operand, int exchange) {
+    return {operand.places.rank(exchange), operand.buffer, operand.places.shift(exchange)};
   }
 
   Contents& contents(const Place& place) {

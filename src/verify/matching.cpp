@@ -38,15 +38,15 @@ void prove_paired(const Program& program, const std::vector<Message>& messages, 
       complain(report, program.describe(message.step) + " has no matching " + missing);
 }
 
-/// Both sides of a word must name each other, and move as many bytes.
+/// Both sides of a flag must name each other, and move as many bytes.
 void prove_words(const Program& program, Report& report) {
   for (const std::string& problem : program.words().problems) complain(report, problem);
   for (int s = 0; s < program.steps(); ++s) {
     const Step& step = program.step(s);
-    if (step.kind == StepKind::gate && !program.awaits(s).empty() && program.awaits(s).front().point < 0)
+    if (is_gate(step) && !program.awaits(s).empty() && program.awaits(s).front().point < 0)
       complain(report, program.describe(s) + " waits for a word that nobody raises");
-    const int other = program.partner(s);
-    if (step.kind != StepKind::put || other < 0) continue;
+    const int other = program.awaiter(s);
+    if (other < 0) continue;
     const Step& take = program.step(other);
     if (step.peer != program.rank(other) || take.peer != program.rank(s))
       complain(report, program.describe(s) + " and " + program.describe(other) + " do not name each other");

@@ -14,11 +14,15 @@ void complain(Report& report, std::string problem) {
 std::string describe(const Plan& plan, int step) {
   const Step& s = plan.steps[static_cast<std::size_t>(step)];
   std::string text = "rank " + std::to_string(plan.rank) + " step " + std::to_string(step) + " (" + name(s.kind);
-  if (s.kind == StepKind::copy) return text + " from " + name(s.from) + " to " + name(s.to) + ")";
-  text += sends(s.kind) ? " to " : " from ";
+  if (is_copy(s)) return text + " from " + name(s.from.buffer) + " to " + name(s.to.buffer) + ")";
+  if (s.kind == StepKind::event) return text + " " + std::to_string(s.event) + (s.goes_out ? " out)" : " in)");
+  text += sends(s) ? " to " : " from ";
   text += std::to_string(s.peer);
-  if (!signals(s.kind)) return text + ", channel " + std::to_string(s.channel) + ")";
-  return text + ", word " + std::to_string(s.flag) + ")";
+  if (!signals(s)) return text + ", channel " + std::to_string(s.channel) + ")";
+  const Word& word = s.raise ? *s.raise : *s.await;
+  return text +
+         (word.sign == Sign::flag ? ", word " + std::to_string(word.offset) : std::string(", ") + name(word.sign)) +
+         ")";
 }
 
 std::int64_t blocks(std::span<const Plan> plans) {
@@ -40,19 +44,33 @@ std::uint64_t pair_of(Rank from, Rank to) {
   return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
 }
 
-/// A word in the window of a rank, as a step of an exchange uses it.
-struct Word {
+/// A flag in the window of a rank, as a step of an exchange uses it.
+struct Flag {
   int exchange = 0;  // 0 is like the one in which the ring has come round
   Rank window = 0;
   std::int64_t offset = 0;
   int step = 0;
 
   [[nodiscard]] auto place() const { return std::tuple(exchange, window, offset); }
-  friend auto operator<=>(const Word&, const Word&) = default;
+  friend auto operator<=>(const Flag&, const Flag&) = default;
 };
 
-std::string text_of(const Word& word) {
+std::string text_of(const Flag& word) {
   return "word " + std::to_string(word.offset) + " of rank " + std::to_string(word.window);
+}
+
+}  // namespace
+
+namespace {
+
+/// Of all that a step touches in memory that ranks share.
+template <class F>
+void for_each_places(const Plan& plan, const Step& step, F&& f) {
+  for (const std::optional<Word>& word : {step.raise, step.await})
+    if (word) f(places_of(plan, step, *word));
+  if (step.kind != StepKind::move) return;
+  f(source(plan, step).places);
+  f(target(plan, step).places);
 }
 
 }  // namespace
@@ -68,11 +86,11 @@ Program::Program(std::span<const Plan> plans) : plans_(plans) {
       rank_.push_back(r);
       if (step.kind == StepKind::send) sends_.push_back({pair_of(r, step.peer), step.channel, id});
       if (step.kind == StepKind::receive) receives_.push_back({pair_of(step.peer, r), step.channel, id});
-      shares_memory_ = shares_memory_ || signals(step.kind);
+      shares_memory_ = shares_memory_ || signals(step);
       ++id;
     }
   }
-  partner_.assign(static_cast<std::size_t>(steps()), -1);
+  for (std::vector<int>* other : {&partner_, &raiser_, &awaiter_}) other->assign(static_cast<std::size_t>(steps()), -1);
   await_begin_.assign(static_cast<std::size_t>(steps()) + 1, 0);
   opening_.assign(plans.size(), -1);
   pair_messages();
@@ -107,26 +125,27 @@ void Program::pair_words() {
   for (Rank r = 0; r < ranks(); ++r) {
     if (plan(r).staging_alternate > 0) period_ = std::max(period_, 2);
     for (const Step& step : plan(r).steps)
-      if (step.kind == StepKind::put || step.kind == StepKind::take)
-        period_ = std::max({period_, word_ring(r, step).period(), step.alternate != 0 ? 2 : 1});
+      for_each_places(plan(r), step, [&](const Places& places) { period_ = std::max(period_, places.period()); });
   }
-  std::vector<Word> raised;
-  std::vector<Word> awaited;
+  std::vector<Flag> raised;
+  std::vector<Flag> awaited;
+  const auto add = [&](const std::optional<Word>& word, int id, std::vector<Flag>& flags) {
+    if (!word || word->sign != Sign::flag) return;
+    const Places places = places_of(plan(rank(id)), step(id), *word);
+    for (int t = 0; t < period_; ++t) flags.push_back({t, places.rank(t), word->offset + places.shift(t), id});
+  };
   for (int id = 0; id < steps(); ++id) {
-    const Step& s = step(id);
-    if (s.kind != StepKind::put && s.kind != StepKind::take) continue;
-    const Ring ring = word_ring(rank(id), s);
-    for (int t = 0; t < period_; ++t)
-      (s.kind == StepKind::put ? raised : awaited).push_back({t, ring.rank(t), s.flag + ring.shift(t), id});
+    add(step(id).raise, id, raised);
+    add(step(id).await, id, awaited);
   }
-  const auto set_partner = [&](int step, int other, const Word& word) {
-    int& partner = partner_[static_cast<std::size_t>(step)];
+  const auto set_partner = [&](std::vector<int>& partners, int step, int other, const Flag& word) {
+    int& partner = partners[static_cast<std::size_t>(step)];
     if (partner >= 0 && partner != other)
       complain(words_, describe(step) + " shares " + text_of(word) + " with " + describe(other) +
                            ", but in other exchanges words with " + describe(partner));
     partner = other;
   };
-  const auto check_alone = [&](const std::vector<Word>& words, std::size_t i, const char* what) {
+  const auto check_alone = [&](const std::vector<Flag>& words, std::size_t i, const char* what) {
     if (i + 1 < words.size() && words[i].place() == words[i + 1].place())
       complain(words_, describe(words[i + 1].step) + what + text_of(words[i]) + ", which " + describe(words[i].step) +
                            " does, too");
@@ -143,8 +162,8 @@ void Program::pair_words() {
     } else if (no_await) {
       complain(words_, describe(raised[r].step) + " raises " + text_of(raised[r]) + ", for which nobody waits");
     } else {
-      set_partner(raised[r].step, awaited[a].step, raised[r]);
-      set_partner(awaited[a].step, raised[r].step, raised[r]);
+      set_partner(awaiter_, raised[r].step, awaited[a].step, raised[r]);
+      set_partner(raiser_, awaited[a].step, raised[r].step, raised[r]);
     }
     if (!no_await) check_alone(awaited, a, " waits for ");
     if (!no_raise) check_alone(raised, r, " raises ");
@@ -157,28 +176,32 @@ void Program::find_awaits() {
   std::vector<std::vector<Rank>> takers(plans_.size());  // of each rank's staging memory
   for (int id = 0; id < steps(); ++id) {
     const Step& s = step(id);
-    if (s.kind == StepKind::take && s.from == Buffer::staging)
+    if (s.kind == StepKind::move && reaches_staging(s.from))
       takers[static_cast<std::size_t>(s.peer)].push_back(rank(id));
-    if (s.kind == StepKind::gate && s.flag == ready_word) shares_staging_ = true;
-    if (opens_staging(plan(rank(id)), s)) opening_[static_cast<std::size_t>(rank(id))] = id;
+    if (s.await && s.await->sign == Sign::ready) shares_staging_ = true;
+    if (opens_staging(s)) opening_[static_cast<std::size_t>(rank(id))] = id;
   }
   for (int id = 0; id < steps(); ++id) {
     const Step& s = step(id);
-    if (s.kind == StepKind::take) awaits_.push_back({partner(id), 0});
-    if (s.kind == StepKind::gate) await(s, rank(id), takers);
+    if (is_gate(s))
+      await(s, rank(id), takers);
+    else if (s.await)
+      awaits_.push_back({raiser(id), s.await->lag});
     await_begin_[static_cast<std::size_t>(id) + 1] = static_cast<int>(awaits_.size());
   }
 }
 
 void Program::await(const Step& gate, Rank rank, const std::vector<std::vector<Rank>>& takers) {
-  if (opens_staging(plan(rank), gate)) {
-    for (Rank taker : takers[static_cast<std::size_t>(rank)]) awaits_.push_back({completed(taker), gate.lag + 1});
+  const Word& word = *gate.await;
+  if (opens_staging(gate)) {
+    for (Rank taker : takers[static_cast<std::size_t>(rank)]) awaits_.push_back({completed(taker), word.lag + 1});
     return;
   }
-  const int point = gate.flag == started_word     ? started(gate.peer)
-                    : gate.flag == completed_word ? completed(gate.peer)
-                                                  : opening(gate.peer);
-  awaits_.push_back({point, gate.lag});
+  const Rank of = word.of_peer ? gate.peer : rank;
+  const int point = word.sign == Sign::started     ? started(of)
+                    : word.sign == Sign::completed ? completed(of)
+                                                   : opening(of);
+  awaits_.push_back({point, word.lag});
 }
 
 std::string Program::describe(int point) const {

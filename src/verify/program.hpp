@@ -66,8 +66,11 @@ class Program {
   [[nodiscard]] const Step& step(int step) const {
     return plan(rank(step)).steps[static_cast<std::size_t>(local(step))];
   }
-  /// The other side of a message, or of a word; -1 if it has none.
+  /// The other side of a message; -1 if it has none.
   [[nodiscard]] int partner(int step) const { return partner_[static_cast<std::size_t>(step)]; }
+  /// Who raises the flag that a step awaits, and who awaits the one that it raises; -1: nobody, or there is none.
+  [[nodiscard]] int raiser(int step) const { return raiser_[static_cast<std::size_t>(step)]; }
+  [[nodiscard]] int awaiter(int step) const { return awaiter_[static_cast<std::size_t>(step)]; }
   [[nodiscard]] std::string describe(int point) const;
 
   /// All sends and all receives, by channel and then in plan order.
@@ -100,6 +103,8 @@ class Program {
   std::vector<int> first_;
   std::vector<Rank> rank_;
   std::vector<int> partner_;
+  std::vector<int> raiser_;
+  std::vector<int> awaiter_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
   bool shares_memory_ = false;

@@ -23,7 +23,10 @@ class Races {
       : program_(program), before_(before), report_(report) {}
 
   void prove(const Plan& plan, bool shares_staging) {
-    for (Buffer buffer : {Buffer::receive, Buffer::staging, Buffer::shadow}) {
+    const bool has_events =
+        std::ranges::any_of(plan.steps, [](const Step& step) { return step.kind == StepKind::event; });
+    for (Buffer buffer : {Buffer::send, Buffer::receive, Buffer::staging, Buffer::shadow}) {
+      if (buffer == Buffer::send && !has_events) continue;  // nobody writes it
       if (buffer == Buffer::staging && shares_staging) continue;
       accesses_.clear();
       conflicts_.clear();
@@ -44,20 +47,38 @@ class Races {
     const auto add = [&](std::int64_t begin, std::int64_t end, bool write) {
       if (begin < end) accesses_.push_back({begin, end, s, write});
     };
+    if (step.kind == StepKind::event) {
+      step.span.for_each_part([&](Buffer touched, const RangeList& ranges) {
+        if (touched == buffer) ranges.for_each([&](Range place) { add(place.offset, place.end(), true); });
+      });
+      return;
+    }
     if (step.kind == StepKind::send || step.kind == StepKind::receive) {
       step.span.for_each([&](Buffer touched, Range place, std::int64_t) {
         if (touched == buffer) add(place.offset, place.end(), step.kind == StepKind::receive);
       });
       return;
     }
-    if (step.kind != StepKind::take && step.from == buffer) for_each_read(step, add);
-    if (step.kind != StepKind::put && step.to == buffer) for_each_write(step, add);
+    if (step.kind != StepKind::move) return;
+    if (step.from == buffer) for_each_read(step, add);
+    if (step.to == buffer) for_each_write(step, add);
   }
 
   [[nodiscard]] bool ordered_by_others(const Plan& plan, const Conflict& conflict) const {
     if (before_ == nullptr || conflict.earlier == conflict.later) return false;
     const int first = program_.first(plan.rank);
     return (*before_)(first + conflict.earlier, 1, first + conflict.later, 1);
+  }
+
+  /// What comes in is before all that touch its memory, what goes out after them. Events themselves may come in any
+  /// order.
+  enum class Events : std::uint8_t { none, right, wrong };
+  [[nodiscard]] static Events events_in(const Plan& plan, const Conflict& conflict) {
+    const Step& earlier = plan.steps[static_cast<std::size_t>(conflict.earlier)];
+    const Step& later = plan.steps[static_cast<std::size_t>(conflict.later)];
+    if (earlier.kind != StepKind::event && later.kind != StepKind::event) return Events::none;
+    if (earlier.kind == later.kind) return Events::right;
+    return (earlier.kind == StepKind::event ? earlier.goes_out : !later.goes_out) ? Events::wrong : Events::none;
   }
 
   void check(const Plan& plan, Buffer buffer) {
@@ -70,7 +91,15 @@ class Races {
       if (is_full(report_)) return;
       const bool seen = last && last->later == conflict.later && last->earlier == conflict.earlier;
       last = &conflict;
-      if (seen || order.ordered(conflict.earlier, conflict.later) || ordered_by_others(plan, conflict)) continue;
+      const Events events = events_in(plan, conflict);
+      if (seen || events == Events::right) continue;
+      if (events == Events::wrong) {
+        complain(report_, describe(plan, conflict.later) + " and step " + std::to_string(conflict.earlier) + " touch " +
+                              name(buffer) + " byte " + std::to_string(conflict.byte) +
+                              ", but not in the order of the event");
+        continue;
+      }
+      if (order.ordered(conflict.earlier, conflict.later) || ordered_by_others(plan, conflict)) continue;
       const std::string where = std::string(name(buffer)) + " byte " + std::to_string(conflict.byte);
       if (conflict.earlier == conflict.later)
         complain(report_, describe(plan, conflict.later) + " overlaps itself at " + where);
@@ -86,6 +115,31 @@ class Races {
   std::vector<Access> accesses_;
   std::vector<Conflict> conflicts_;
 };
+
+/// Peers that read a send buffer come after the events for which it waits, and before those that give it back.
+void prove_lent(const Program& program, const Before& before, Report& report) {
+  std::vector<std::vector<int>> events(static_cast<std::size_t>(program.ranks()));
+  for (int s = 0; s < program.steps(); ++s)
+    if (program.step(s).kind == StepKind::event) events[static_cast<std::size_t>(program.rank(s))].push_back(s);
+  for (int s = 0; s < program.steps(); ++s) {
+    const Step& step = program.step(s);
+    if (!borrows(step)) continue;
+    std::vector<Range> read;
+    for_each_read(step, [&](std::int64_t begin, std::int64_t end, bool) { read.push_back({begin, end - begin}); });
+    const RangeSet taken(std::move(read));
+    for (const int e : events[static_cast<std::size_t>(step.peer)]) {
+      const Step& event = program.step(e);
+      RangeList about;
+      event.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+        if (buffer == Buffer::send) about.append(ranges);
+      });
+      if (is_full(report) || intersect(RangeSet(about), taken).empty()) continue;
+      if (event.goes_out ? before(s, 1, e, 1) : before(e, 1, s, 1)) continue;
+      complain(report, program.describe(s) + " is not ordered with " + program.describe(e) +
+                           ": both touch the send buffer of rank " + std::to_string(step.peer));
+    }
+  }
+}
 
 /// In memory that ranks share, as far as one exchange goes.
 void prove_shared(const Program& program, const SharedMemory& shared, Report& report) {
@@ -113,7 +167,10 @@ Report prove_race_free(const Program& program, const SharedMemory* shared) {
   const std::vector<bool> staging = shared_staging(program);
   Races races(program, shared != nullptr ? &shared->before : nullptr, report);
   for (Rank r = 0; r < program.ranks(); ++r) races.prove(program.plan(r), staging[static_cast<std::size_t>(r)]);
-  if (shared != nullptr) prove_shared(program, *shared, report);
+  if (shared != nullptr) {
+    prove_shared(program, *shared, report);
+    prove_lent(program, shared->before, report);
+  }
   return report;
 }
 

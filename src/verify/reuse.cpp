@@ -13,7 +13,7 @@ class Reuse {
   Reuse(const Program& program, const SharedMemory& shared, Report& report)
       : program_(program), shared_(shared), report_(report), signals_(static_cast<std::size_t>(program.ranks())) {
     for (int s = 0; s < program.steps(); ++s)
-      if (signals(program.step(s).kind)) signals_[static_cast<std::size_t>(program.rank(s))] = true;
+      if (signals(program.step(s))) signals_[static_cast<std::size_t>(program.rank(s))] = true;
   }
 
   /// What one exchange leaves behind is no longer needed when a later one writes there. Exchanges are ordered alike at
@@ -44,15 +44,14 @@ class Reuse {
     if (!program_.shares_staging()) return;
     for (int s = 0; s < program_.steps() && !is_full(report_); ++s) {
       const Step& step = program_.step(s);
-      if (opens_staging(program_.plan(program_.rank(s)), step) && step.lag != 0)
-        complain(report_, program_.describe(s) + " opens memory that plans share although " + std::to_string(step.lag) +
-                              " exchanges before are not complete");
-      const bool puts = step.kind == StepKind::put;
-      bool writes = copies(step.kind) && step.to == Buffer::staging;
+      if (opens_staging(step) && step.await->lag != 0)
+        complain(report_, program_.describe(s) + " opens memory that plans share although " +
+                              std::to_string(step.await->lag) + " exchanges before are not complete");
+      bool writes = step.kind == StepKind::move && step.to.buffer == Buffer::staging;
       if (step.kind == StepKind::receive)
         step.span.for_each_part([&](Buffer buffer, const RangeList&) { writes = writes || buffer == Buffer::staging; });
       if (!writes) continue;
-      const Rank owner = puts ? step.peer : program_.rank(s);
+      const Rank owner = step.kind == StepKind::move && step.to.of_peer ? step.peer : program_.rank(s);
       const int opening = program_.opening(owner);
       if (opening < 0 && !signals_[static_cast<std::size_t>(owner)]) continue;  // alone on its node
       if (opening >= 0 && shared_.before(opening, 1, s, 1)) continue;

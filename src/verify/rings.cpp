@@ -4,40 +4,34 @@ namespace laneway::verification {
 
 namespace {
 
-Ring fixed(Rank rank) {
-  return {rank, rank, 0, 0};
+Places places_of(const Plan& plan, const Step& step, bool of_peer, const Ring& ring) {
+  const Rank home = of_peer ? step.peer : plan.rank;
+  const Rank other = of_peer ? plan.rank : step.peer;
+  return {home, ring.crosses ? other : home, ring.distance, ring.places - 1};
 }
 
-Operand own(const Plan& plan, Buffer buffer) {
-  if (buffer != Buffer::staging || plan.staging_alternate == 0) return {buffer, fixed(plan.rank)};
-  return {buffer, {plan.rank, plan.rank, plan.staging_alternate, 1}};
-}
-
-/// The side of a put or take that is in memory that the ranks of a node share.
-Operand reached(Rank rank, const Step& step, Buffer buffer) {
-  if (buffer == Buffer::window) return {buffer, word_ring(rank, step)};
-  return {buffer, {step.peer, step.peer, buffer == Buffer::staging ? step.alternate : 0, 1}};
+Located located(const Plan& plan, const Step& step, const Operand& operand) {
+  if (!operand.of_peer && operand.buffer != Buffer::window) return message_place(plan, operand.buffer);
+  return {operand.buffer, places_of(plan, step, operand.of_peer, operand.ring)};
 }
 
 }  // namespace
 
-Ring word_ring(Rank rank, const Step& step) {
-  const bool puts = step.kind == StepKind::put;
-  const Rank home = puts ? step.peer : rank;
-  if ((puts ? step.to : step.from) != Buffer::window) return fixed(home);
-  return {home, step.crosses ? (puts ? rank : step.peer) : home, step.alternate, step.slots - 1};
+Places places_of(const Plan& plan, const Step& step, const Word& word) {
+  return places_of(plan, step, word.of_peer, word.ring);
 }
 
-Operand source(const Plan& plan, const Step& step) {
-  return step.kind == StepKind::take ? reached(plan.rank, step, step.from) : own(plan, step.from);
+Located source(const Plan& plan, const Step& step) {
+  return located(plan, step, step.from);
 }
 
-Operand target(const Plan& plan, const Step& step) {
-  return step.kind == StepKind::put ? reached(plan.rank, step, step.to) : own(plan, step.to);
+Located target(const Plan& plan, const Step& step) {
+  return located(plan, step, step.to);
 }
 
-Operand message_place(const Plan& plan, Buffer buffer) {
-  return own(plan, buffer);
+Located message_place(const Plan& plan, Buffer buffer) {
+  const bool alternates = buffer == Buffer::staging && plan.staging_alternate != 0;
+  return {buffer, {plan.rank, plan.rank, alternates ? plan.staging_alternate : 0, alternates ? 1 : 0}};
 }
 
 }  // namespace laneway::verification

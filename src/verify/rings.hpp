@@ -8,7 +8,7 @@ namespace laneway::verification {
 
 /// Places that exchanges use in turn, evenly apart, of which there is a power of two. The odd ones may be in the memory
 /// of another rank. Exchanges are counted from 1.
-struct Ring {
+struct Places {
   Rank home = 0;
   Rank across = 0;
   std::int64_t distance = 0;
@@ -20,28 +20,28 @@ struct Ring {
   [[nodiscard]] int period() const { return home == across && distance == 0 ? 1 : static_cast<int>(last + 1); }
 };
 
-/// What a step reads or writes: a buffer of the ranks of a ring, whose places are added to those of the step.
-struct Operand {
+/// What a step reads or writes: a buffer of some ranks, whose places are added to those of the step.
+struct Located {
   Buffer buffer = Buffer::staging;
-  Ring ring;
+  Places places;
 };
 
-/// Of the word that a put raises, or a take waits for.
-[[nodiscard]] Ring word_ring(Rank rank, const Step& step);
+/// Where a word of a step is.
+[[nodiscard]] Places places_of(const Plan& plan, const Step& step, const Word& word);
 
-/// What a copy, put or take copies from and to.
-[[nodiscard]] Operand source(const Plan& plan, const Step& step);
-[[nodiscard]] Operand target(const Plan& plan, const Step& step);
+/// What a move copies from and to.
+[[nodiscard]] Located source(const Plan& plan, const Step& step);
+[[nodiscard]] Located target(const Plan& plan, const Step& step);
 /// Where those bytes of a message are, or come to, that are in `buffer`.
-[[nodiscard]] Operand message_place(const Plan& plan, Buffer buffer);
+[[nodiscard]] Located message_place(const Plan& plan, Buffer buffer);
 
-/// Whether a step waits until a word of a peer's, or of its own rank, has come so far.
-[[nodiscard]] inline bool awaits_event(const Step& step) {
-  return step.kind == StepKind::gate;
+/// Whether a step reaches into the staging memory of its peer.
+[[nodiscard]] inline bool reaches_staging(const Operand& operand) {
+  return operand.of_peer && operand.buffer == Buffer::staging;
 }
 /// Whether it raises the word of its rank that says that shared staging memory may be written.
-[[nodiscard]] inline bool opens_staging(const Plan& plan, const Step& step) {
-  return step.kind == StepKind::gate && step.flag == ready_word && step.peer == plan.rank;
+[[nodiscard]] inline bool opens_staging(const Step& step) {
+  return step.await && step.await->sign == Sign::ready && !step.await->of_peer;
 }
 
 }  // namespace laneway::verification

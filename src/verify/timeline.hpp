@@ -95,7 +95,7 @@ Run run(const Program& program, int exchanges, Visitor&& visitor) {
     }
     const StepKind kind = program.step(point).kind;
     if (kind != StepKind::send && kind != StepKind::receive) {
-      if (copies(kind)) visitor.move(point, exchange);
+      if (kind == StepKind::move) visitor.move(point, exchange);
       complete(point, exchange);
       continue;
     }

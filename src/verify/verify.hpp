@@ -36,7 +36,8 @@ Report well_formed(std::span<const Plan> plans);
 Report matching(std::span<const Plan> plans);
 
 /// Any two steps that touch the same byte in one exchange, one of them writing, are ordered: by dependencies, or by
-/// words that one rank raises and another waits for; no copy overlaps itself, and no data a word.
+/// words that one rank raises and another waits for; no move overlaps itself, and no data a word. A step that touches
+/// memory that an event is about comes after that if it comes in, and before it if it goes out.
 Report race_free(std::span<const Plan> plans);
 
 /// No order in which messages complete can leave a step waiting forever, even if no send completes before its receive

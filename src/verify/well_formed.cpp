@@ -22,6 +22,9 @@ bool is_near(std::int64_t number) {
 /// Rings have no more places than this: so many exchanges are unrolled.
 constexpr std::int64_t most_slots = 16;
 
+/// Events are numbered below this.
+constexpr int most_events = 1 << 20;
+
 /// So that all places of a ring are near.
 bool is_distance(std::int64_t number) {
   return -farthest / most_slots < number && number < farthest / most_slots;
@@ -41,13 +44,17 @@ class Check {
       for (int before : step.after)
         if (before < 0 || before >= at_)
           problem("depends on step " + std::to_string(before) + ", which is not earlier");
-      if (step.kind == StepKind::copy)
-        buffers(step.from, step.to);
-      else
+      if (step.kind == StepKind::event)
+        event(step);
+      else if (step.peer >= 0 || !is_copy(step))
         message(step);
-      if (copies(step.kind)) runs(step);
-      if (step.kind == StepKind::gate) gate(step);
-      if (step.kind == StepKind::put || step.kind == StepKind::take) word(step);
+      if (step.kind == StepKind::move) move(step);
+      if ((step.kind == StepKind::await && !step.await) || (step.kind == StepKind::raise && !step.raise))
+        problem("has no word");
+      if (step.await) word(step, *step.await);
+      if (!step.raise) continue;
+      word(step, *step.raise);
+      if (step.raise->sign != Sign::flag) problem("raises a word that only its rank raises, by itself");
     }
   }
 
@@ -58,8 +65,7 @@ class Check {
 
   void message(const Step& step) {
     if (!has_peer(step)) problem("has a peer outside the communicator");
-    if (step.peer == plan_.rank && !verification::opens_staging(plan_, step))
-      problem("is a message to the rank itself");
+    if (step.peer == plan_.rank && !verification::opens_staging(step)) problem("is a message to the rank itself");
     if (step.channel < 0 || step.channel >= plan_channels)
       problem("has a channel outside [0, " + std::to_string(plan_channels) + ")");
     if (step.span.bytes < 0) problem("has a negative size");
@@ -71,41 +77,68 @@ class Check {
       problem("is too far away");
       return;
     }
-    if (signals(step.kind)) return;
+    if (step.kind != StepKind::send && step.kind != StepKind::receive) return;
     buffers(step.kind == StepKind::send ? step.span.buffer : Buffer::send,
             step.kind == StepKind::receive ? step.span.buffer : Buffer::receive);
     inside(plan_.rank, step.span.buffer, step.span.offset, step.span.offset + step.span.bytes);
   }
 
-  void gate(const Step& step) {
-    if (step.flag != started_word && step.flag != completed_word && step.flag != ready_word)
-      problem("waits for a word that no rank raises by itself");
-    if (!is_near(step.lag)) problem("has a lag that is too far away");
+  /// What nobody may touch before it has come in, or after it has gone out.
+  void event(const Step& step) {
+    if (step.event < 0 || step.event >= most_events)
+      problem("has a number outside [0, " + std::to_string(most_events) + ")");
+    if (!step.goes_out && !step.after.empty()) problem("is fired from outside, and waits for other steps");
+    step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+      if (ranges.empty()) return;
+      if (buffer != Buffer::send && buffer != Buffer::receive) problem("is about memory that is the plan's own");
+      const Range all = hull(ranges);
+      if (!is_near(all.offset) || !is_near(all.bytes)) problem("is too far away");
+    });
   }
 
-  /// Words and what is in windows must be inside, whatever the exchange, and beside what windows begin with.
-  void word(const Step& step) {
-    const bool puts = step.kind == StepKind::put;
-    const Buffer reached = puts ? step.to : step.from;
-    buffers(puts ? step.from : Buffer::send, puts ? Buffer::receive : step.to);
-    if (reached != Buffer::window && reached != Buffer::staging && (puts || reached != Buffer::send))
-      problem(std::string(puts ? "writes" : "reads") + " the " + name(reached) + " buffer of its peer");
-    if ((puts ? step.from : step.to) == Buffer::window && !step.runs.empty()) problem("moves from window to window");
-    if (step.slots < 2 || step.slots > most_slots || (step.slots & (step.slots - 1)) != 0)
-      problem("has a number of slots that is no power of two in [2, " + std::to_string(most_slots) + "]");
-    else if (step.crosses && step.slots != 2)
-      problem("crosses over with more than two slots");
-    else if (!is_near(step.flag) || !is_distance(step.alternate))
+  /// Of memory of a peer, only what is shared, or lent, can be reached.
+  void move(const Step& step) {
+    buffers(step.from.of_peer ? Buffer::send : step.from.buffer, step.to.of_peer ? Buffer::receive : step.to.buffer);
+    const auto reaches = [&](const Operand& operand, const char* what, bool lent) {
+      const bool is_shared = operand.buffer == Buffer::window || operand.buffer == Buffer::staging || lent;
+      if (operand.of_peer && !is_shared)
+        problem(std::string(what) + " the " + name(operand.buffer) + " buffer of its peer");
+      if (!operand.of_peer && operand.buffer != Buffer::window && operand.ring != Ring{})
+        problem(std::string(what) + " places in turn of memory that has only one");
+    };
+    reaches(step.from, "reads", step.from.buffer == Buffer::send);
+    reaches(step.to, "writes", false);
+    if (step.from.buffer == Buffer::window && step.to.buffer == Buffer::window && !step.runs.empty())
+      problem("moves from window to window");
+    const bool is_alone = !step.from.of_peer && !step.to.of_peer && !step.from.ring.crosses && !step.to.ring.crosses;
+    if (!is_alone && !has_peer(step)) return problem("reaches memory of nobody");
+    if (ring(step.from.ring) && ring(step.to.ring)) runs(step);
+  }
+
+  bool ring(const Ring& ring) {
+    if (ring.places < 1 || ring.places > most_slots || (ring.places & (ring.places - 1)) != 0)
+      problem("has a number of places that is no power of two in [1, " + std::to_string(most_slots) + "]");
+    else if (ring.crosses && ring.places != 2)
+      problem("crosses over with other than two places");
+    else if (!is_distance(ring.distance))
       problem("is too far away");
-    else if (has_peer(step))
-      for (std::int64_t exchange = 0; exchange < step.slots; ++exchange) word_inside(step, exchange);
+    else
+      return true;
+    return false;
   }
 
-  void word_inside(const Step& step, std::int64_t exchange) {
-    const verification::Ring ring = verification::word_ring(plan_.rank, step);
-    const std::int64_t word = step.flag + ring.shift(exchange);
-    if (word % 8 != 0) problem("has a word that is not aligned");
-    inside(ring.rank(exchange), Buffer::window, word, word + 8);
+  /// Flags must be inside of windows, whatever the exchange, and beside what these begin with.
+  void word(const Step& step, const Word& word) {
+    if (!is_near(word.lag)) problem("has a lag that is too far away");
+    if (!ring(word.ring) || word.sign != Sign::flag) return;
+    if (!is_near(word.offset)) return problem("is too far away");
+    if (!has_peer(step)) return;
+    const verification::Places places = verification::places_of(plan_, step, word);
+    for (int exchange = 0; exchange < word.ring.places; ++exchange) {
+      const std::int64_t begin = word.offset + places.shift(exchange);
+      if (begin % 8 != 0) problem("has a word that is not aligned");
+      inside(places.rank(exchange), Buffer::window, begin, begin + 8);
+    }
   }
 
   void scattered(StepKind kind, const End& end) {
@@ -130,7 +163,6 @@ class Check {
   }
 
   void runs(const Step& step) {
-    if (step.kind != StepKind::copy && !has_peer(step)) return;
     for (const CopyRun& run : step.runs) {
       if (run.bytes <= 0 || run.count <= 0) {
         problem("has a run without bytes");
@@ -141,18 +173,18 @@ class Check {
     }
   }
 
-  void check(const verification::Operand& operand, const CopyRun& run, std::int64_t offset, std::int64_t stride) {
+  void check(const verification::Located& operand, const CopyRun& run, std::int64_t offset, std::int64_t stride) {
     std::int64_t length = 0;
     if (__builtin_mul_overflow(run.count - 1, stride, &length) || !is_near(length) || !is_near(offset) ||
-        !is_near(run.bytes) || !is_distance(operand.ring.distance)) {
+        !is_near(run.bytes) || !is_distance(operand.places.distance)) {
       problem("has a run that ends too far away");
       return;
     }
     const std::int64_t begin = std::min(offset, offset + length);
     const std::int64_t end = std::max(offset, offset + length) + run.bytes;
-    for (int exchange = 0; exchange < operand.ring.period() && exchange < most_slots; ++exchange)
-      inside(operand.ring.rank(exchange), operand.buffer, begin + operand.ring.shift(exchange),
-             end + operand.ring.shift(exchange));
+    for (int exchange = 0; exchange < operand.places.period() && exchange < most_slots; ++exchange)
+      inside(operand.places.rank(exchange), operand.buffer, begin + operand.places.shift(exchange),
+             end + operand.places.shift(exchange));
   }
 
   void buffers(Buffer read, Buffer written) {
@@ -208,7 +240,9 @@ Report well_formed(std::span<const Plan> plans) {
   std::int64_t slots = 1;
   for (const Plan& plan : plans)
     for (const Step& step : plan.steps)
-      if (signals(step.kind)) slots = std::max(slots, step.slots);
+      for (const Ring& ring : {step.from.ring, step.to.ring, step.await ? step.await->ring : Ring{},
+                               step.raise ? step.raise->ring : Ring{}})
+        slots = std::max(slots, std::int64_t{ring.places});
   if (report.ok && verification::blocks(plans) > verification::most_blocks / slots)
     complain(report, "the copies have more than " + std::to_string(verification::most_blocks / slots) + " blocks");
   return report;

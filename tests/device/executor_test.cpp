@@ -106,7 +106,8 @@ std::unique_ptr<Executor> make_executor(const Plan& plan, const Buffers& buffers
   constexpr std::array rows = {KernelRows{}, KernelRows{0, 24}, KernelRows{0, 1 << 30}, KernelRows{0, 0}};
   const auto rule = static_cast<std::size_t>(plan.rank);
   where.rule = {rows[rule % 4], rows[(rule + 1) % 4], rows[(rule + 2) % 4]};
-  return std::make_unique<Executor>(std::make_shared<const Plan>(plan), buffers, where, transport, std::move(memory));
+  PlansByBuffers plans(std::make_shared<const Plan>(plan));
+  return std::make_unique<Executor>(plans.on(where.behind_host()), buffers, where, transport, std::move(memory));
 }
 
 /// Runs exchanges; false if one ends with wrong bytes.
@@ -177,8 +178,13 @@ Step flag(StepKind kind, Rank peer, std::int64_t word, std::vector<int> after) {
   Step step;
   step.kind = kind;
   step.peer = peer;
-  step.span.buffer = step.from = step.to = Buffer::window;
-  step.flag = word;
+  step.span.buffer = Buffer::window;
+  if (kind == StepKind::raise) {
+    step.from = Buffer::window;
+    step.raise = Word{Sign::flag, true, word, 0, {}};
+  } else {
+    step.await = Word{Sign::flag, false, word, 0, {}};
+  }
   step.after = std::move(after);
   return step;
 }
@@ -194,17 +200,17 @@ std::vector<Plan> lending_late(std::int64_t bytes) {
   Step copy;
   copy.to = Buffer::staging;
   copy.runs = {{0, 0, bytes}};
-  Step lend = flag(StepKind::put, 1, may_take, {0});
+  Step lend = flag(StepKind::raise, 1, may_take, {0});
   lend.from = Buffer::send;
-  lender.steps = {std::move(copy), std::move(lend), flag(StepKind::take, 1, reply, {1})};
+  lender.steps = {std::move(copy), std::move(lend), flag(StepKind::await, 1, reply, {1})};
   Plan& borrower = plans[1];
   borrower.rank = 1;
   borrower.window_bytes = may_take + cache_line;
-  Step borrow = flag(StepKind::take, 0, may_take, {});
-  borrow.from = Buffer::send;
+  Step borrow = flag(StepKind::move, 0, may_take, {});
+  borrow.from = {Buffer::send, true};
   borrow.to = Buffer::receive;
   borrow.runs = {{0, 0, bytes}};
-  borrower.steps = {std::move(borrow), flag(StepKind::put, 0, reply, {0})};
+  borrower.steps = {std::move(borrow), flag(StepKind::raise, 0, reply, {0})};
   return plans;
 }
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 
-from laneway.tools.dev import checks, demo
+from laneway.tools.dev import demo, suites
 from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
 from laneway.tools.measure import results
 from laneway.tools.places.errors import UserError
@@ -25,7 +26,7 @@ PYTEST = """<testsuites><testsuite><testcase name="a"/><testcase name="b"><error
 def test_cases_are_counted(tmp_path: Path, text: str, counts: tuple[int, int, int]) -> None:
     report = tmp_path / "report.xml"
     report.write_text(text)
-    outcome = checks.read_junit(report, "suite")
+    outcome = suites.read_junit(report, "suite")
     assert (outcome.passed, outcome.failed, outcome.skipped) == counts
     assert outcome.failures == ["b"]
 
@@ -68,3 +69,18 @@ def test_pictures_are_written(tmp_path: Path) -> None:
     made = draw_times(bars, "title", tmp_path / "times") + draw_matrices(matrices, tmp_path / "m")
     assert [path.name for path in made] == ["times.png", "times.svg", "m.png", "m.svg"]
     assert all(path.stat().st_size > 1000 for path in made)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_steps_are_said_in_lines_where_there_is_no_terminal(
+    terminal: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Progress(console=Console(force_terminal=terminal), disable=not terminal) as progress:
+        steps = demo.Steps(progress, tmp_path)
+        steps.command("building", ["echo", "[1/2] compiling"], "build.log")
+        with pytest.raises(UserError, match="compiling\nfalse"):
+            steps.command("drawing", ["sh", "-c", "echo compiling; echo false; exit 3"], "draw.log")
+    assert (tmp_path / "build.log").read_text() == "[1/2] compiling\n"
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    if not terminal:
+        assert lines == ["building …", "building: 0 s", "drawing …", "drawing: 0 s"]

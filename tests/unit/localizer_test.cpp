@@ -24,10 +24,10 @@ void count(const std::vector<Plan>& plans, Counts& counts) {
   for (const Plan& plan : plans)
     for (const Step& step : plan.steps) {
       counts.messages += step.kind == StepKind::send;
-      counts.puts += step.kind == StepKind::put;
-      counts.run_ahead += step.kind == StepKind::put && step.slots > 2;
-      counts.pushed += step.kind == StepKind::put && step.to == Buffer::staging;
-      counts.pulled += step.kind == StepKind::take && step.from == Buffer::staging;
+      counts.puts += cases::is_put(step);
+      counts.run_ahead += cases::is_put(step) && cases::ring(step).places > 2;
+      counts.pushed += cases::is_push(step);
+      counts.pulled += cases::is_pulled(step);
     }
 }
 
@@ -54,73 +54,79 @@ TEST(Localizer, ExchangesAgreeWithTheOracle) {
 /// Spoils one step of a plan, or says that it has nothing to spoil there.
 using Mutation = std::function<bool(std::vector<Plan>& plans, std::size_t rank, std::size_t step)>;
 
-bool is_gate(const Step& step, std::int64_t word) {
-  return step.kind == StepKind::gate && step.flag == word;
-}
-
 /// Whether a gate for the completion of its peer holds back puts, or what that peer takes.
 bool guards_puts(const Plan& plan, std::size_t gate) {
   return std::ranges::any_of(plan.steps, [&](const Step& step) {
-    return step.kind == StepKind::put && std::ranges::count(step.after, static_cast<int>(gate)) > 0;
+    return cases::is_put(step) && std::ranges::count(step.after, static_cast<int>(gate)) > 0;
   });
 }
 
 bool open_later(Step& gate, std::int64_t lag) {
-  gate.lag += lag;
+  gate.await->lag += lag;
   return true;
 }
 
 /// The test above sees errors in the rules by which memory is reused: without any one kind of them, it fails.
 TEST(Localizer, TheScheduleFindsMutatedRules) {
   constexpr std::int64_t always = 1 << 30;
-  const auto gate = [](std::int64_t word, std::int64_t lag, bool puts) -> Mutation {
+  const auto half = [](Ring& ring) { ring.places /= 2; };
+  const auto still = [](Ring& ring) { ring.distance = 0; };
+  const auto gate = [](Sign sign, std::int64_t lag, bool puts) -> Mutation {
     return [=](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
       Step& step = plans[rank].steps[s];
-      return is_gate(step, word) && (word == started_word || guards_puts(plans[rank], s) == puts) &&
+      return cases::is_gate(step, sign) && (sign == Sign::started || guards_puts(plans[rank], s) == puts) &&
              open_later(step, lag);
     };
   };
   const std::map<std::string, Mutation> mutations = {
-      {"no gate before puts into staging memory", gate(completed_word, always, true)},
-      {"a later gate before puts into staging memory", gate(completed_word, 1, true)},
-      {"no gate before what is taken", gate(completed_word, always, false)},
-      {"a later gate before what is taken", gate(completed_word, 1, false)},
-      {"no gate after mailboxes", gate(started_word, always, false)},
-      {"a later gate after mailboxes", gate(started_word, 1, false)},
+      {"no gate before puts into staging memory", gate(Sign::completed, always, true)},
+      {"a later gate before puts into staging memory", gate(Sign::completed, 1, true)},
+      {"no gate before what is taken", gate(Sign::completed, always, false)},
+      {"a later gate before what is taken", gate(Sign::completed, 1, false)},
+      {"no gate after mailboxes", gate(Sign::started, always, false)},
+      {"a later gate after mailboxes", gate(Sign::started, 1, false)},
       {"the second slot's put goes to the first",
        [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          Step& step = plans[rank].steps[s];
-         return step.kind == StepKind::put && std::exchange(step.alternate, 0) != 0;
+         if (!cases::is_put(step) || cases::ring(step).distance == 0) return false;
+         cases::change_ring(step, [](Ring& ring) { ring.distance = 0; });
+         return true;
        }},
-      {"a put does not cross over", [](std::vector<Plan>& plans, std::size_t rank,
-                                       std::size_t s) { return std::exchange(plans[rank].steps[s].crosses, false); }},
+      {"a put does not cross over",
+       [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
+         Step& step = plans[rank].steps[s];
+         if (!signals(step) || !cases::ring(step).crosses) return false;
+         cases::change_ring(step, [](Ring& ring) { ring.crosses = false; });
+         return true;
+       }},
       {"one place of staging memory",
        [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          if (s != 0 || std::exchange(plans[rank].staging_alternate, 0) == 0) return false;
          for (Plan& plan : plans)
            for (Step& step : plan.steps)
-             if (step.peer == static_cast<Rank>(rank) &&
-                 ((step.kind == StepKind::put && step.to == Buffer::staging) ||
-                  (step.kind == StepKind::take && step.from == Buffer::staging)))
-               step.alternate = 0;
+             if (step.peer == static_cast<Rank>(rank) && (cases::is_push(step) || cases::is_pulled(step)))
+               cases::ring(step).distance = 0;
          return true;
        }},
       {"half the slots",
-       [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
+       [=](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          Step& put = plans[rank].steps[s];
-         if (put.kind != StepKind::put || put.slots == 2) return false;
+         if (!cases::is_put(put) || cases::ring(put).places <= 2) return false;
          for (Step& take : plans[static_cast<std::size_t>(put.peer)].steps)
-           if (take.kind == StepKind::take && take.flag == put.flag) take.slots /= 2;
-         put.slots /= 2;
+           if (cases::is_take(take) && cases::word(take).offset == cases::word(put).offset)
+             cases::change_ring(take, half);
+         cases::change_ring(put, half);
          return true;
        }},
       {"one slot",
-       [](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
+       [=](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
          const Step& put = plans[rank].steps[s];
-         if (put.kind != StepKind::put || put.alternate == 0 || put.crosses || put.slots > 2) return false;
+         const Ring& ring = cases::ring(put);
+         if (!cases::is_put(put) || ring.distance == 0 || ring.crosses || ring.places > 2) return false;
          for (Step& take : plans[static_cast<std::size_t>(put.peer)].steps)
-           if (take.kind == StepKind::take && take.flag == put.flag) take.alternate = 0;
-         plans[rank].steps[s].alternate = 0;
+           if (cases::is_take(take) && cases::word(take).offset == cases::word(put).offset)
+             cases::change_ring(take, still);
+         cases::change_ring(plans[rank].steps[s], still);
          return true;
        }},
   };

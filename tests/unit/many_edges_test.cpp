@@ -67,7 +67,7 @@ TEST(ManyPackedEdges, ThatMayOvertakeAreFound) {
   // The packing of the 18th message no longer comes after that of the second.
   int packed = 0;
   for (Step& step : plans[0].steps)
-    if (step.kind == StepKind::copy && step.to == Buffer::staging && ++packed == 18) step.after.clear();
+    if (step.kind == StepKind::move && step.to == Buffer::staging && ++packed == 18) step.after.clear();
   EXPECT_FALSE(matching(plans).ok);
 }
 

@@ -32,9 +32,6 @@ const Step& step_at(const Plans& plans, At at) {
   return plans[at.rank].steps[static_cast<std::size_t>(at.step)];
 }
 
-bool is_copy(const Step& step) {
-  return step.kind == StepKind::copy;
-}
 bool is_send(const Step& step) {
   return step.kind == StepKind::send;
 }

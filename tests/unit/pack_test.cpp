@@ -49,12 +49,12 @@ void add(Work& work, const std::vector<Plan>& plans) {
       work.dependencies += static_cast<std::int64_t>(step.after.size());
       work.messages += step.kind == StepKind::send;
       work.message_bytes += step.kind == StepKind::send ? step.span.bytes : 0;
-      work.copies += step.kind == StepKind::copy;
-      work.copied_bytes += step.kind == StepKind::copy ? bytes : 0;
-      work.puts += step.kind == StepKind::put;
-      work.takes += step.kind == StepKind::take;
-      work.moved_bytes += step.kind == StepKind::copy ? 0 : bytes;
-      work.gates += step.kind == StepKind::gate;
+      work.copies += is_copy(step);
+      work.copied_bytes += is_copy(step) ? bytes : 0;
+      work.puts += step.raise.has_value();
+      work.takes += step.await && !is_gate(step);
+      work.moved_bytes += is_copy(step) ? 0 : bytes;
+      work.gates += is_gate(step);
     }
   }
 }

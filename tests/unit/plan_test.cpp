@@ -39,7 +39,7 @@ TEST(Plan, Golden) {
 )");
   EXPECT_EQ(to_json(plans[1]), R"({"rank": 1, "staging_bytes": 64, "steps": [
   {"channel":1,"kind":"receive","peer":0,"span":["staging",0,8],"stage":"gather"},
-  {"from":"send","kind":"copy","runs":[[0,8,8,0,0,1]],"stage":"gather","to":"staging"},
+  {"from":"send","kind":"move","runs":[[0,8,8,0,0,1]],"stage":"gather","to":"staging"},
   {"after":[0,1],"channel":2,"kind":"send","peer":2,"span":["staging",0,16],"stage":"network"}
 ]}
 )");
@@ -60,7 +60,7 @@ TEST(Plan, DirectEdgesOfContiguousDataNeedNoCopy) {
     const RankPattern& p = pattern[static_cast<std::size_t>(plan.rank)];
     EXPECT_EQ(plan.steps.size(), p.in.size() + p.out.size());
     for (const Step& step : plan.steps) {
-      EXPECT_NE(step.kind, StepKind::copy);
+      EXPECT_NE(step.kind, StepKind::move);
       EXPECT_TRUE(step.after.empty());
     }
   }
@@ -100,7 +100,9 @@ TEST(Plan, EveryFieldEntersTheFingerprint) {
   send.channel = 2;
   send.span = {Buffer::staging, 8, 16};
   send.after = {0};
-  plan.steps = {copy, send};
+  Step event;
+  event.kind = StepKind::event;
+  plan.steps = {copy, send, event};
   const std::vector<std::function<void(Plan&)>> changes = {
       [](Plan& p) { ++p.rank; },
       [](Plan& p) { ++p.staging_bytes; },
@@ -114,6 +116,23 @@ TEST(Plan, EveryFieldEntersTheFingerprint) {
       [](Plan& p) { p.steps[1].after.clear(); },
       [](Plan& p) { p.steps[0].from = Buffer::staging; },
       [](Plan& p) { p.steps[0].to = Buffer::staging; },
+      [](Plan& p) { p.steps[0].from.of_peer = true; },
+      [](Plan& p) { ++p.steps[0].to.ring.distance; },
+      [](Plan& p) { p.steps[0].to.ring.places = 2; },
+      [](Plan& p) { p.steps[0].to.ring.crosses = true; },
+      [](Plan& p) { p.steps[0].await = Word{}; },
+      [](Plan& p) { p.steps[0].raise = Word{}; },
+      [](Plan& p) {
+        p.steps[0].await = Word{Sign::started, false, 0, 0, {}};
+      },
+      [](Plan& p) {
+        p.steps[0].await = Word{Sign::flag, false, 8, 0, {}};
+      },
+      [](Plan& p) {
+        p.steps[0].await = Word{Sign::flag, false, 0, 1, {}};
+      },
+      [](Plan& p) { ++p.steps[2].event; },
+      [](Plan& p) { p.steps[2].goes_out = true; },
       [](Plan& p) { ++p.steps[0].runs[0].from; },
       [](Plan& p) { ++p.steps[0].runs[0].to; },
       [](Plan& p) { ++p.steps[0].runs[0].bytes; },

@@ -21,8 +21,16 @@ namespace {
 
 using cases::At;
 using cases::Catches;
+using cases::change_ring;
+using cases::is_gate;
+using cases::is_pulled;
+using cases::is_push;
+using cases::is_put;
+using cases::is_take;
 using cases::NodeUse;
 using cases::Plans;
+using cases::ring;
+using cases::word;
 
 /// A place where a mutator finds something to break, in the plans that it breaks.
 class Mutant {
@@ -44,7 +52,7 @@ class Mutant {
     const Step raising = step(put);
     for (At at{static_cast<std::size_t>(raising.peer), 0};; ++at.step) {
       const Step& other = step(at);
-      if (other.kind == StepKind::take && other.peer == static_cast<Rank>(put.rank) && other.flag == raising.flag)
+      if (is_take(other) && other.peer == static_cast<Rank>(put.rank) && word(other).offset == word(raising).offset)
         return at;
     }
   }
@@ -67,31 +75,19 @@ class Mutant {
   Plans plans_;
 };
 
-bool is_put(const Step& step) {
-  return step.kind == StepKind::put;
-}
-bool is_take(const Step& step) {
-  return step.kind == StepKind::take;
-}
-bool is_gate(const Step& step, std::int64_t word) {
-  return step.kind == StepKind::gate && step.flag == word;
-}
-bool is_push(const Step& step) {
-  return is_put(step) && step.to == Buffer::staging;
-}
 bool is_mailed(const Step& step) {
-  return is_put(step) && step.to == Buffer::window && !step.runs.empty();
+  return is_put(step) && step.kind == StepKind::move && step.to.buffer == Buffer::window;
 }
-bool is_pulled(const Step& step) {
-  return is_take(step) && step.from == Buffer::staging;
+bool is_emptied(const Step& step) {
+  return is_take(step) && step.kind == StepKind::move && step.from.buffer == Buffer::window;
 }
 /// Says that a pull may begin; its bytes are in staging memory.
 bool offers(const Step& step) {
-  return is_put(step) && step.from == Buffer::staging && step.runs.empty();
+  return step.kind == StepKind::raise && step.from == Buffer::staging;
 }
 bool shares_staging(const Plans& plans) {
   return std::ranges::any_of(plans, [](const Plan& plan) {
-    return std::ranges::any_of(plan.steps, [](const Step& step) { return is_gate(step, ready_word); });
+    return std::ranges::any_of(plan.steps, [](const Step& step) { return is_gate(step, Sign::ready); });
   });
 }
 bool waits_for(const Step& step, int before) {
@@ -103,7 +99,7 @@ bool guards_puts(const Plan& plan, int gate) {
 
 /// Whether the gate says that others may write this rank's staging memory.
 bool opens(Mutant& mutant, const Step& step, At at) {
-  return is_gate(step, ready_word) && step.peer == mutant.plan(at).rank;
+  return is_gate(step, Sign::ready) && step.peer == mutant.plan(at).rank;
 }
 
 using Apply = std::function<bool(Mutant&)>;  // false: nothing to break here
@@ -140,7 +136,8 @@ const auto drop = [](Mutant& mutant, At at) { mutant.remove(at); };
 std::optional<At> other_in_window(Mutant& mutant, At at, bool (*kind)(const Step&)) {
   const Step one = mutant.step(at);
   return mutant.find([&](const Step& step, At place) {
-    return kind(step) && step.flag != one.flag && (is_put(one) ? step.peer == one.peer : place.rank == at.rank);
+    return kind(step) && word(step).offset != word(one).offset &&
+           (is_put(one) ? step.peer == one.peer : place.rank == at.rank);
   });
 }
 
@@ -148,7 +145,7 @@ bool use_word_of_another(Mutant& mutant, bool (*kind)(const Step&)) {
   const auto at = mutant.find(
       [&](const Step& step, At place) { return kind(step) && other_in_window(mutant, place, kind).has_value(); });
   if (!at) return false;
-  mutant.step(*at).flag = mutant.step(*other_in_window(mutant, *at, kind)).flag;
+  word(mutant.step(*at)).offset = word(mutant.step(*other_in_window(mutant, *at, kind))).offset;
   return true;
 }
 
@@ -167,23 +164,26 @@ bool move_over_live_place(Mutant& mutant) {
 
 /// Both sides of a message's ring, and of the one that crosses it.
 template <class Condition, class Change>
-Apply change_ring(Condition condition, Change spoil) {
-  return change([=](const Step& step) { return is_mailed(step) && condition(step); },
+Apply change_rings(Condition condition, Change spoil) {
+  return change([=](const Step& step) { return is_mailed(step) && condition(ring(step)); },
                 [=](Mutant& mutant, At put) {
-                  spoil(mutant.step(mutant.take_of(put)));
-                  spoil(mutant.step(put));
+                  change_ring(mutant.step(mutant.take_of(put)), spoil);
+                  change_ring(mutant.step(put), spoil);
                 });
 }
 
+const auto halve = [](Ring& ring) { ring.places /= 2; };
+const auto stay = [](Ring& ring) { ring.distance = 0; };
+
 bool use_one_place_of_staging(Mutant& mutant) {
   const auto at =
-      mutant.find([&](const Step& step, At) { return (is_push(step) || is_pulled(step)) && step.alternate > 0; });
+      mutant.find([&](const Step& step, At) { return (is_push(step) || is_pulled(step)) && ring(step).distance > 0; });
   if (!at) return false;
   const Rank owner = mutant.step(*at).peer;
   mutant.plans()[static_cast<std::size_t>(owner)].staging_alternate = 0;
   for (Plan& plan : mutant.plans())
     for (Step& step : plan.steps)
-      if (step.peer == owner && (is_push(step) || is_pulled(step))) step.alternate = 0;
+      if (step.peer == owner && (is_push(step) || is_pulled(step))) ring(step).distance = 0;
   return true;
 }
 
@@ -211,7 +211,7 @@ bool wait_in_a_circle(Mutant& mutant) {
 /// A step reads what a take or push has written, and no longer waits for it.
 bool read_before_the_word(Mutant& mutant) {
   const auto take = mutant.find([&](const Step& step, At at) {
-    return is_take(step) && (step.to == Buffer::staging || step.from == Buffer::window) &&
+    return is_take(step) && (step.to == Buffer::staging || step.kind == StepKind::await || is_emptied(step)) &&
            std::ranges::any_of(mutant.plan(at).steps, [&](const Step& other) { return waits_for(other, at.step); });
   });
   if (!take) return false;
@@ -219,24 +219,24 @@ bool read_before_the_word(Mutant& mutant) {
   return true;
 }
 
-Apply gate_lag(std::int64_t word, std::int64_t more, std::optional<bool> puts = std::nullopt) {
+Apply gate_lag(Sign sign, std::int64_t more, std::optional<bool> puts = std::nullopt) {
   return change_at(
       [=](Mutant& mutant, const Step& step, At at) {
-        return is_gate(step, word) && (!puts || guards_puts(mutant.plan(at), at.step) == *puts);
+        return is_gate(step, sign) && (!puts || guards_puts(mutant.plan(at), at.step) == *puts);
       },
-      [=](Mutant& mutant, At at) { mutant.step(at).lag += more; });
+      [=](Mutant& mutant, At at) { mutant.step(at).await->lag += more; });
 }
 
-Apply drop_gate(std::int64_t word, std::optional<bool> puts = std::nullopt) {
+Apply drop_gate(Sign sign, std::optional<bool> puts = std::nullopt) {
   return change_at(
       [=](Mutant& mutant, const Step& step, At at) {
-        return is_gate(step, word) && (!puts || guards_puts(mutant.plan(at), at.step) == *puts);
+        return is_gate(step, sign) && (!puts || guards_puts(mutant.plan(at), at.step) == *puts);
       },
       drop);
 }
 
 bool is_reply(const Step& step) {
-  return is_put(step) && step.from == Buffer::window;
+  return step.kind == StepKind::raise && step.from == Buffer::window;
 }
 
 /// Of what is lent; nobody says any more that it has been taken.
@@ -272,9 +272,10 @@ std::vector<Mutator> words() {
       {"an await dropped", Catches::matching, change(any_take, drop)},
       {"a raise of another's word", Catches::matching, [](Mutant& m) { return use_word_of_another(m, is_put); }},
       {"an await of another's word", Catches::matching, [](Mutant& m) { return use_word_of_another(m, is_take); }},
-      {"a raise to the wrong word", Catches::matching, change(any_put, [](Mutant& m, At at) { m.step(at).flag += 8; })},
+      {"a raise to the wrong word", Catches::matching,
+       change(any_put, [](Mutant& m, At at) { word(m.step(at)).offset += 8; })},
       {"an await of the wrong word", Catches::matching,
-       change(any_take, [](Mutant& m, At at) { m.step(at).flag -= 8; })},
+       change(any_take, [](Mutant& m, At at) { word(m.step(at)).offset -= 8; })},
       {"a raise at another rank", Catches::matching,
        change_at([](Mutant& m, const Step& step, At) { return is_put(step) && m.plans().size() > 2; },
                  use_another_peer)},
@@ -282,27 +283,27 @@ std::vector<Mutator> words() {
        change_at([](Mutant& m, const Step& step, At) { return is_take(step) && m.plans().size() > 2; },
                  use_another_peer)},
       {"crossing at the sender only", Catches::matching,
-       change([](const Step& step) { return is_take(step) && step.crosses; },
-              [](Mutant& m, At at) { m.step(at).crosses = false; })},
+       change([](const Step& step) { return is_take(step) && ring(step).crosses; },
+              [](Mutant& m, At at) { change_ring(m.step(at), [](Ring& r) { r.crosses = false; }); })},
       {"crossing at the receiver only", Catches::matching,
-       change([](const Step& step) { return is_put(step) && step.crosses; },
-              [](Mutant& m, At at) { m.step(at).crosses = false; })},
+       change([](const Step& step) { return is_put(step) && ring(step).crosses; },
+              [](Mutant& m, At at) { change_ring(m.step(at), [](Ring& r) { r.crosses = false; }); })},
       {"half the places at the sender", Catches::matching,
-       change([](const Step& step) { return is_mailed(step) && step.slots > 2; },
-              [](Mutant& m, At at) { m.step(at).slots /= 2; })},
+       change([](const Step& step) { return is_mailed(step) && ring(step).places > 2; },
+              [](Mutant& m, At at) { change_ring(m.step(at), halve); })},
       {"half the places at the receiver", Catches::matching,
-       change([](const Step& step) { return is_take(step) && step.from == Buffer::window && step.slots > 2; },
-              [](Mutant& m, At at) { m.step(at).slots /= 2; })},
+       change([](const Step& step) { return is_emptied(step) && ring(step).places > 2; },
+              [](Mutant& m, At at) { change_ring(m.step(at), halve); })},
       {"one place at the receiver", Catches::matching,
-       change([](const Step& step) { return is_take(step) && step.from == Buffer::window && step.alternate != 0; },
-              [](Mutant& m, At at) { m.step(at).alternate = 0; })},
+       change([](const Step& step) { return is_emptied(step) && ring(step).distance != 0; },
+              [](Mutant& m, At at) { change_ring(m.step(at), stay); })},
       {"sizes that differ", Catches::matching, change(any_put, [](Mutant& m, At at) { ++m.step(at).span.bytes; })},
       {"a put twice", Catches::matching,
        change(any_put, [](Mutant& m, At at) { m.plan(at).steps.push_back(m.step(at)); })},
       {"a gate for a word that nobody raises", Catches::matching,
        change_at(
-           [](Mutant& m, const Step& step, At) { return is_gate(step, completed_word) && !shares_staging(m.plans()); },
-           [](Mutant& m, At at) { m.step(at).flag = ready_word; })},
+           [](Mutant& m, const Step& step, At) { return is_gate(step, Sign::completed) && !shares_staging(m.plans()); },
+           [](Mutant& m, At at) { m.step(at).await->sign = Sign::ready; })},
   };
 }
 
@@ -320,39 +321,118 @@ std::vector<Mutator> orders() {
        change([](const Step& step) { return is_mailed(step); },
               [](Mutant& m, At at) {
                 Step& step = m.step(at);
-                for (CopyRun& run : step.runs) run.to += step.flag - step.span.offset;
+                for (CopyRun& run : step.runs) run.to += word(step).offset - step.span.offset;
               })},
       {"a gate for the end of this exchange", Catches::deadlock_free,
        change_at([](Mutant& m, const Step& step,
-                    At at) { return is_gate(step, completed_word) && guards_puts(m.plan(at), at.step); },
-                 [](Mutant& m, At at) { m.step(at).lag = 0; })},
+                    At at) { return is_gate(step, Sign::completed) && guards_puts(m.plan(at), at.step); },
+                 [](Mutant& m, At at) { m.step(at).await->lag = 0; })},
       {"a gate for the exchange to come", Catches::deadlock_free,
-       change([](const Step& step) { return is_gate(step, completed_word) || is_gate(step, started_word); },
-              [](Mutant& m, At at) { m.step(at).lag = -1; })},
+       change([](const Step& step) { return is_gate(step, Sign::completed) || is_gate(step, Sign::started); },
+              [](Mutant& m, At at) { m.step(at).await->lag = -1; })},
       {"puts that wait in a circle", Catches::deadlock_free, wait_in_a_circle},
+  };
+}
+
+bool comes_in(const Step& step) {
+  return step.kind == StepKind::event && !step.goes_out;
+}
+bool goes_out(const Step& step) {
+  return step.kind == StepKind::event && step.goes_out;
+}
+
+/// One that waits for an event no longer does.
+bool touch_too_early(Mutant& mutant) {
+  const auto comes = [&](const Plan& plan, int before) {
+    return comes_in(plan.steps[static_cast<std::size_t>(before)]);
+  };
+  const auto at = mutant.find([&](const Step& step, At place) {
+    return std::ranges::any_of(step.after, [&](int before) { return comes(mutant.plan(place), before); });
+  });
+  if (!at) return false;
+  const Plan& plan = mutant.plan(*at);
+  std::erase_if(mutant.step(*at).after, [&](int before) { return comes(plan, before); });
+  return true;
+}
+
+/// What goes out no longer waits for one of the steps.
+bool announce_too_early(Mutant& mutant) {
+  const auto at = mutant.find([](const Step& step, At) { return goes_out(step) && !step.after.empty(); });
+  if (!at) return false;
+  std::vector<int>& after = mutant.step(*at).after;
+  after.erase(after.begin() + mutant.random().between(0, static_cast<std::int64_t>(after.size()) - 1));
+  return true;
+}
+
+/// Of bytes that some step touches and no event is about.
+bool hold_more_bytes(Mutant& mutant) {
+  const auto at = mutant.find([&](const Step& step, At place) {
+    return comes_in(step) && step.span.buffer == Buffer::send &&
+           std::ranges::any_of(mutant.plan(place).steps, [](const Step& other) {
+             return other.kind == StepKind::send && !other.span.is_scattered() && other.span.buffer == Buffer::send &&
+                    other.after.empty();
+           });
+  });
+  if (!at) return false;
+  for (const Step& step : mutant.plan(*at).steps)
+    if (step.kind == StepKind::send && !step.span.is_scattered() && step.span.buffer == Buffer::send &&
+        step.after.empty()) {
+      mutant.step(*at).span = step.span;
+      return true;
+    }
+  return false;
+}
+
+/// An event comes in where one should go out, or the other way round.
+template <class Condition>
+Apply turn_round(Condition condition) {
+  return change_at(
+      [=](Mutant& m, const Step& step, At at) {
+        return condition(step) &&
+               (step.goes_out ? !step.after.empty() : std::ranges::any_of(m.plan(at).steps, [&](const Step& other) {
+                 return waits_for(other, at.step);
+               }));
+      },
+      [](Mutant& m, At at) {
+        m.step(at).goes_out = !m.step(at).goes_out;
+        m.step(at).event += 100;
+      });
+}
+
+std::vector<Mutator> events() {
+  return {
+      {"a step that does not wait for its event", Catches::race_free, touch_too_early},
+      {"an event that goes out too early", Catches::race_free, announce_too_early},
+      {"an event about more bytes than wait for it", Catches::race_free, hold_more_bytes},
+      {"an event that goes out where it should come in", Catches::race_free, turn_round(comes_in)},
+      {"an event that comes in where it should go out", Catches::well_formed, turn_round(goes_out)},
+      {"an event about the plan's own memory", Catches::well_formed,
+       change(comes_in,
+              [](Mutant& m, At at) {
+                m.step(at).span = {Buffer::staging, 0, 8};
+              })},
   };
 }
 
 std::vector<Mutator> places() {
   return {
-      {"no gate before pushes", Catches::reuses_safely, drop_gate(completed_word, true)},
-      {"a gate before pushes with the wrong lag", Catches::reuses_safely, gate_lag(completed_word, 1, true)},
-      {"no gate before what is pulled", Catches::reuses_safely, drop_gate(completed_word, false)},
-      {"a gate before what is pulled with the wrong lag", Catches::reuses_safely, gate_lag(completed_word, 1, false)},
-      {"no gate after mailboxes", Catches::reuses_safely, drop_gate(started_word)},
-      {"a gate after mailboxes with the wrong lag", Catches::reuses_safely, gate_lag(started_word, 1)},
+      {"no gate before pushes", Catches::reuses_safely, drop_gate(Sign::completed, true)},
+      {"a gate before pushes with the wrong lag", Catches::reuses_safely, gate_lag(Sign::completed, 1, true)},
+      {"no gate before what is pulled", Catches::reuses_safely, drop_gate(Sign::completed, false)},
+      {"a gate before what is pulled with the wrong lag", Catches::reuses_safely, gate_lag(Sign::completed, 1, false)},
+      {"no gate after mailboxes", Catches::reuses_safely, drop_gate(Sign::started)},
+      {"a gate after mailboxes with the wrong lag", Catches::reuses_safely, gate_lag(Sign::started, 1)},
       {"one place of staging memory less", Catches::reuses_safely, use_one_place_of_staging},
       {"half the places of a mailbox", Catches::reuses_safely,
-       change_ring([](const Step& step) { return step.slots > 2; }, [](Step& step) { step.slots /= 2; })},
+       change_rings([](const Ring& ring) { return ring.places > 2; }, halve)},
       {"one place of a mailbox", Catches::reuses_safely,
-       change_ring([](const Step& step) { return step.alternate != 0 && !step.crosses; },
-                   [](Step& step) { step.alternate = 0; })},
+       change_rings([](const Ring& ring) { return ring.distance != 0 && !ring.crosses; }, stay)},
       {"a mailbox that does not cross", Catches::reuses_safely,
-       change_ring([](const Step& step) { return step.crosses; },
-                   [](Step& step) {
-                     step.crosses = false;
-                     step.alternate = 0;
-                   })},
+       change_rings([](const Ring& ring) { return ring.crosses; },
+                    [](Ring& ring) {
+                      ring.crosses = false;
+                      ring.distance = 0;
+                    })},
       {"nobody says that what is lent is taken", Catches::reuses_safely, drop_reply},
       {"that is said too early", Catches::reuses_safely,
        change([](const Step& step) { return is_reply(step); }, [](Mutant& m, At at) { m.step(at).after.clear(); })},
@@ -361,15 +441,15 @@ std::vector<Mutator> places() {
                  [](Mutant& m, At at) { m.detach(at); })},
       {"shared memory opened with a lag", Catches::reuses_safely,
        change_at([](Mutant& m, const Step& step, At at) { return opens(m, step, at); },
-                 [](Mutant& m, At at) { m.step(at).lag = 1; })},
+                 [](Mutant& m, At at) { m.step(at).await->lag = 1; })},
       {"a push that does not wait until memory is open", Catches::reuses_safely,
-       change_at([](Mutant& m, const Step& step, At at) { return is_gate(step, ready_word) && !opens(m, step, at); },
+       change_at([](Mutant& m, const Step& step, At at) { return is_gate(step, Sign::ready) && !opens(m, step, at); },
                  [](Mutant& m, At at) { m.detach(at); })},
       {"a push that waits until its reader is done", Catches::reuses_safely,
-       change_at([](Mutant& m, const Step& step, At at) { return is_gate(step, ready_word) && !opens(m, step, at); },
+       change_at([](Mutant& m, const Step& step, At at) { return is_gate(step, Sign::ready) && !opens(m, step, at); },
                  [](Mutant& m, At at) {
-                   m.step(at).flag = completed_word;
-                   m.step(at).lag = 1;
+                   m.step(at).await->sign = Sign::completed;
+                   m.step(at).await->lag = 1;
                  })},
   };
 }
@@ -385,19 +465,19 @@ std::vector<Mutator> bytes() {
       {"a mailbox that is not filled", Catches::delivers,
        change([](const Step& step) { return is_mailed(step); }, [](Mutant& m, At at) { m.step(at).runs.clear(); })},
       {"a mailbox that is not emptied", Catches::delivers,
-       change([](const Step& step) { return is_take(step) && step.from == Buffer::window && !step.runs.empty(); },
-              [](Mutant& m, At at) { m.step(at).runs.pop_back(); })},
+       change([](const Step& step) { return is_emptied(step); }, [](Mutant& m, At at) { m.step(at).runs.pop_back(); })},
       {"a pull from the place of the exchange before", Catches::delivers,
-       change([](const Step& step) { return is_pulled(step) && !step.runs.empty() && step.alternate > 0; },
-              [](Mutant& m, At at) { m.step(at).alternate = 0; })},
+       change([](const Step& step) { return is_pulled(step) && ring(step).distance > 0; },
+              [](Mutant& m, At at) { ring(m.step(at)).distance = 0; })},
       {"a window too small", Catches::well_formed,
        change_at([](Mutant& m, const Step&, At at) { return m.plan(at).window_bytes > window_header_bytes; },
                  [](Mutant& m, At at) { m.plan(at).window_bytes -= cache_line; })},
       {"a word of a rank's own", Catches::well_formed,
-       change(any_put, [](Mutant& m, At at) { m.step(at).flag = completed_word; })},
+       change(any_put, [](Mutant& m, At at) { word(m.step(at)).offset = completed_word; })},
       {"a word that is not aligned", Catches::well_formed,
-       change(any_take, [](Mutant& m, At at) { m.step(at).flag -= 4; })},
-      {"three places", Catches::well_formed, change(any_put, [](Mutant& m, At at) { m.step(at).slots = 3; })},
+       change(any_take, [](Mutant& m, At at) { word(m.step(at)).offset -= 4; })},
+      {"three places", Catches::well_formed,
+       change(any_put, [](Mutant& m, At at) { word(m.step(at)).ring.places = 3; })},
       {"less lent than is taken", Catches::well_formed,
        change_at([](Mutant& m, const Step&, At at) { return m.plan(at).lent_bytes > 0; },
                  [](Mutant& m, At at) { --m.plan(at).lent_bytes; })},
@@ -418,7 +498,7 @@ std::string why_not_harmless(std::uint64_t seed, NodeUse use, cases::Localized m
 
 TEST(RunningMutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
   std::vector<Mutator> mutators;
-  for (const auto& some : {words(), orders(), places(), bytes()})
+  for (const auto& some : {words(), orders(), places(), bytes(), events()})
     mutators.insert(mutators.end(), some.begin(), some.end());
   ASSERT_GE(mutators.size(), 30U);
   struct Count {
@@ -427,7 +507,7 @@ TEST(RunningMutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
   };
   std::vector<Count> counts(mutators.size());
   const auto enough = static_cast<int>(cases::effort(60));
-  constexpr std::array uses = {NodeUse::own_staging, NodeUse::shared_staging, NodeUse::devices};
+  constexpr std::array uses = {NodeUse::own_staging, NodeUse::shared_staging, NodeUse::devices, NodeUse::events};
   for (std::uint64_t seed = 1; seed <= cases::effort(60); ++seed) {
     cases::Shape shape;
     shape.places_may_overlap = false;

@@ -45,8 +45,7 @@ class Arenas {
     for (const Sharer& sharer : sharers)
       for (const Plan& plan : sharer.plans)
         for (const Step& step : plan.steps)
-          if (step.kind == StepKind::take && step.from == Buffer::staging)
-            all_[static_cast<std::size_t>(step.peer)]->add_readers({plan.rank});
+          if (cases::is_pulled(step)) all_[static_cast<std::size_t>(step.peer)]->add_readers({plan.rank});
   }
 
   void give(std::size_t rank, NodeMemory& memory) const {
@@ -190,8 +189,8 @@ TEST(StagingArena, SharersAgreeWithTheOracle) {
     for (const Sharer& sharer : c.sharers)
       for (const Plan& plan : sharer.plans)
         for (const Step& step : plan.steps) {
-          pushed += step.kind == StepKind::put && step.to == Buffer::staging;
-          pulled += step.kind == StepKind::take && step.from == Buffer::staging;
+          pushed += cases::is_push(step);
+          pulled += cases::is_pulled(step);
         }
     ASSERT_EQ(c.run(), SharingCase::End::right) << "seed " << seed;
   }
@@ -201,8 +200,8 @@ TEST(StagingArena, SharersAgreeWithTheOracle) {
 
 /// Each rule for shared staging memory is needed: without it, some case ends with wrong bytes.
 TEST(StagingArena, SharersNeedTheReadyWord) {
-  const auto is_ready_gate = [](const Step& step) { return step.kind == StepKind::gate && step.flag == ready_word; };
-  const auto open = [](Step& gate) { gate.lag = std::int64_t{1} << 40; };
+  const auto is_ready_gate = [](const Step& step) { return cases::is_gate(step, Sign::ready); };
+  const auto open = [](Step& gate) { gate.await->lag = std::int64_t{1} << 40; };
   const auto failures = [&](const std::function<void(Rank, Step&)>& change) {
     int wrong = 0;
     for (std::uint64_t seed = 1; seed <= cases::effort(600); ++seed) {
@@ -223,8 +222,8 @@ TEST(StagingArena, SharersNeedTheReadyWord) {
   });
   const int as_private = failures([&](Rank rank, Step& gate) {
     if (gate.peer == rank) return;
-    gate.flag = completed_word;
-    gate.lag = 1;
+    gate.await->sign = Sign::completed;
+    gate.await->lag = 1;
   });
   EXPECT_GT(pushes, 0);
   EXPECT_GT(own, 0);

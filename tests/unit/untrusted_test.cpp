@@ -21,7 +21,7 @@ using cases::error_of;
 
 std::string plan_with(const std::string& staging_bytes, const std::string& run) {
   return R"({"rank": 0, "staging_bytes": )" + staging_bytes +
-         R"(, "steps": [{"kind": "copy", "stage": "gather", "from": "send", "to": "staging", "runs": [)" + run + "]}]}";
+         R"(, "steps": [{"kind": "move", "stage": "gather", "from": "send", "to": "staging", "runs": [)" + run + "]}]}";
 }
 
 std::string first_problem(const std::string& plan) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,13 +12,52 @@
 
 #include "carriers/node/node_memory.hpp"
 #include "cases.hpp"
+#include "core/disjoint.hpp"
 #include "exec/executor.hpp"
 #include "offline/in_process.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
+#include "passes/events.hpp"
 
 /// Ranks of one process that share memory, as those of a node do.
 namespace laneway::cases {
+
+/// A message through memory, as its sender or receiver has it.
+inline bool is_put(const Step& step) {
+  return step.raise.has_value();
+}
+inline bool is_take(const Step& step) {
+  return step.await && !is_gate(step);
+}
+inline bool is_gate(const Step& step, Sign sign) {
+  return laneway::is_gate(step) && step.await->sign == sign;
+}
+inline bool is_push(const Step& step) {
+  return is_put(step) && step.kind == StepKind::move && step.to.buffer == Buffer::staging;
+}
+inline bool is_pulled(const Step& step) {
+  return is_take(step) && step.kind == StepKind::move && step.from.buffer == Buffer::staging;
+}
+/// That which a put raises, or a take or gate awaits.
+inline Word& word(Step& step) {
+  return step.raise ? *step.raise : *step.await;
+}
+inline const Word& word(const Step& step) {
+  return step.raise ? *step.raise : *step.await;
+}
+/// Of the memory that a put or take reaches.
+inline Ring& ring(Step& step) {
+  return is_put(step) ? step.to.ring : step.from.ring;
+}
+inline const Ring& ring(const Step& step) {
+  return is_put(step) ? step.to.ring : step.from.ring;
+}
+/// Changes it, and that of a word that lies beside it.
+template <class Change>
+void change_ring(Step& step, Change change) {
+  if (word(step).ring == ring(step)) change(word(step).ring);
+  change(ring(step));
+}
 
 /// The address that offsets are relative to.
 inline void* base_of(const Memory& memory) {
@@ -118,8 +158,34 @@ struct Localized {
   std::vector<Region> nodes;  ///< by rank
 };
 
-/// What the plans' staging memory is, and where their buffers are.
-enum class NodeUse : std::uint8_t { own_staging, shared_staging, devices };
+/// What the plans' staging memory is, where their buffers are, and whether they have events.
+enum class NodeUse : std::uint8_t { own_staging, shared_staging, devices, events };
+
+/// Cuts what a rank sends, and what it receives, into up to four parts each, about which an event comes in and one goes
+/// out. Some parts have no events.
+inline std::vector<PlanEvent> random_events(Random& random, const RankPattern& pattern) {
+  std::vector<PlanEvent> events;
+  std::array<int, 2> counts{};
+  const auto cut = [&](Buffer buffer, const std::vector<Edge>& edges) {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    for (const Edge& edge : edges) {
+      const Range all = hull(edge.ranges);
+      begin = std::min(begin, all.offset);
+      end = std::max(end, all.end());
+    }
+    std::vector<std::int64_t> cuts = {begin, end};
+    for (std::int64_t n = random.between(0, 3); n > 0; --n) cuts.push_back(random.between(begin, end));
+    std::ranges::sort(cuts);
+    for (std::size_t i = 1; i < cuts.size(); ++i)
+      for (const bool goes_out : {false, true})
+        if (cuts[i - 1] < cuts[i] && random.chance(70))
+          events.push_back({counts[goes_out ? 1 : 0]++, goes_out, {{buffer, {{cuts[i - 1], cuts[i] - cuts[i - 1]}}}}});
+  };
+  cut(Buffer::send, pattern.out);
+  cut(Buffer::receive, pattern.in);
+  return events;
+}
 
 inline Localized localize(Random& random, const Case& c, const Candidate& candidate,
                           NodeUse use = NodeUse::own_staging) {
@@ -128,6 +194,10 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
   options.packs = false;
   Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options).plans, {}};
   const auto ranks = static_cast<Rank>(result.plans.size());
+  if (use == NodeUse::events)
+    for (std::size_t r = 0; r < result.plans.size(); ++r)
+      result.plans[r] = add_events(std::move(result.plans[r]), random_events(random, c.pattern[r]));
+  const bool on_devices = use == NodeUse::devices || (use == NodeUse::events && random.chance(30));
   const Machine memory = random.chance(70) ? c.machine : random_machine(random, ranks);
   for (Rank r = 0; r < ranks; ++r) result.nodes.push_back(memory.region(0, r));
   const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 4096, 65536}),
@@ -137,7 +207,7 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
                            .slots = random.one_of<std::int64_t>({2, 4, 4, 8}),
                            .slot_bytes = random.one_of<std::int64_t>({0, 64, 512, 65536})};
   std::vector<LocalOptions> all(result.plans.size(), local);
-  if (use == NodeUse::devices)
+  if (on_devices)
     for (std::size_t r = 0; r < all.size(); ++r) {
       all[r].receive_on_device = random.chance(70);
       all[r].lends = all[r].borrows = random.chance(80) ? 1 : 0;
@@ -147,7 +217,7 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
         result.plans[r] = fetch_sent(std::move(result.plans[r]), {true, all[r].receive_on_device}, Buffer::staging);
     }
   result.plans = localize_virtual_ranks(std::move(result.plans), result.nodes, all);
-  if (use == NodeUse::devices)
+  if (on_devices)
     for (std::size_t r = 0; r < all.size(); ++r)
       result.plans[r] = laneway::through_host(std::move(result.plans[r]), {true, all[r].receive_on_device});
   return result;

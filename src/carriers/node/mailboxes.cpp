@@ -37,8 +37,8 @@ std::int64_t Mailboxes::bytes(Rank peer, std::size_t message) const {
   return rounded_up(std::max(in_.at(peer)[message].bytes, answer_bytes(peer, message)), 8);
 }
 
-std::int64_t Mailboxes::slots(Rank peer, std::int64_t bytes) const {
-  return out_.contains(peer) || slot_bytes(bytes) > options_.slot_bytes ? 2 : options_.slots;
+int Mailboxes::slots(Rank peer, std::int64_t bytes) const {
+  return out_.contains(peer) || slot_bytes(bytes) > options_.slot_bytes ? 2 : static_cast<int>(options_.slots);
 }
 
 void Mailboxes::drop_largest() {
@@ -57,7 +57,7 @@ void Mailboxes::drop_largest() {
 }
 
 std::int64_t Mailboxes::lay_out(std::int64_t window_bytes) {
-  std::map<std::int64_t, std::int64_t> distance;  // of two slots, by the number of slots
+  std::map<int, std::int64_t> distance;  // of two slots, by the number of slots
   for (auto& [peer, sides] : in_)
     for (std::size_t m = 0; m < sides.size(); ++m) {
       Side& side = sides[m];
@@ -66,13 +66,13 @@ std::int64_t Mailboxes::lay_out(std::int64_t window_bytes) {
         window_bytes += cache_line;
       } else if (side.mode == Mode::mailbox) {
         const std::int64_t size = bytes(peer, m);
-        side.slots = slots(peer, size);
-        side.slot = distance[side.slots];
+        side.ring.places = slots(peer, size);
+        side.slot = distance[side.ring.places];
         side.flag = side.slot + size;
-        distance[side.slots] += slot_bytes(size);
+        distance[side.ring.places] += slot_bytes(size);
       }
     }
-  std::map<std::int64_t, std::int64_t> begin;  // of the first slots
+  std::map<int, std::int64_t> begin;  // of the first slots
   for (const auto& [n, bytes] : distance) {
     begin[n] = window_bytes;
     window_bytes += n * bytes;
@@ -80,9 +80,9 @@ std::int64_t Mailboxes::lay_out(std::int64_t window_bytes) {
   for (auto& [peer, sides] : in_)
     for (Side& side : sides) {
       if (side.mode != Mode::mailbox) continue;
-      side.slot += begin.at(side.slots);
-      side.flag += begin.at(side.slots);
-      side.alternate = distance.at(side.slots);
+      side.slot += begin.at(side.ring.places);
+      side.flag += begin.at(side.ring.places);
+      side.ring.distance = distance.at(side.ring.places);
     }
   return window_bytes;
 }
@@ -95,9 +95,8 @@ void cross_over(Sides& out, Sides& in) {
       Side& to = sides[m];
       Side& from = back->second[m];
       if (to.mode != Mode::mailbox || from.mode != Mode::mailbox) continue;
-      to.crosses = from.crosses = true;
-      to.alternate = from.slot - to.slot;
-      from.alternate = to.slot - from.slot;
+      to.ring = {from.slot - to.slot, 2, true};
+      from.ring = {to.slot - from.slot, 2, true};
     }
   }
 }

@@ -25,7 +25,7 @@ class Mailboxes {
  private:
   [[nodiscard]] std::int64_t answer_bytes(Rank peer, std::size_t message) const;
   [[nodiscard]] std::int64_t bytes(Rank peer, std::size_t message) const;
-  [[nodiscard]] std::int64_t slots(Rank peer, std::int64_t bytes) const;
+  [[nodiscard]] int slots(Rank peer, std::int64_t bytes) const;
 
   const Sides& out_;
   Sides& in_;

@@ -43,18 +43,13 @@ RangeList staged_by(const Step& step) {
     step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
       if (buffer == Buffer::staging) written.append(ranges);
     });
-  if (step.kind == StepKind::copy && step.to == Buffer::staging) written.append(written_by(step.runs));
+  if (step.kind == StepKind::move && step.to == Buffer::staging) written.append(written_by(step.runs));
   return written;
 }
 
-/// Makes a message a put or take, whose bytes and word are in the window.
-void use_slot(Step& step, StepKind kind, const Side& side) {
-  step.kind = kind;
-  step.span = {Buffer::window, side.slot, side.bytes};
-  step.flag = side.flag;
-  step.alternate = side.alternate;
-  step.slots = side.slots;
-  step.crosses = side.crosses;
+/// The flag of a mailbox is beside its bytes; others have one place.
+Ring ring_of_flag(const Side& side) {
+  return side.mode == Mode::mailbox ? side.ring : Ring{};
 }
 
 }  // namespace
@@ -74,10 +69,10 @@ MemoryUse::MemoryUse(const Sides& out, const Sides& in) {
         taken_from.insert(peer);  // its reply
         hulls.push_back(hull(side.place));
       }
-      if (side.mode == Mode::push) pushed_to[peer] = side.alternate;
+      if (side.mode == Mode::push) pushed_to[peer] = side.ring.distance;
       if (side.mode == Mode::mailbox) {
-        std::int64_t& slots = mailed_to.try_emplace(peer, side.slots).first->second;
-        slots = std::min(slots, side.slots);
+        int& slots = mailed_to.try_emplace(peer, side.ring.places).first->second;
+        slots = std::min(slots, side.ring.places);
       }
       if (side.mode == Mode::pull) side.place.for_each([&](Range range) { ranges.push_back(range); });
     }
@@ -100,9 +95,13 @@ void Rewriting::run(const Region& node) {
   steps_.reserve(plan_.steps.size());
   add_first_gates(node);
   std::vector<int> here(plan_.steps.size());  // by step of the plan before
+  std::map<int, int> replies;                 // to what is lent, by the step that lends it
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     Step step = std::move(plan_.steps[s]);
     for (int& before : step.after) before = here[static_cast<std::size_t>(before)];
+    if (step.kind == StepKind::event)
+      for (int& before : step.after)
+        if (const auto done = replies.find(before); done != replies.end()) before = done->second;
     const Side* const side = side_of_[s];
     if (side == nullptr) {
       const std::vector<int> gates = gates_before(step);
@@ -113,10 +112,10 @@ void Rewriting::run(const Region& node) {
       take(step, *side);
     }
     here[s] = add(std::move(step));
-    if (side && side->mode == Mode::borrow) reply(*side);
+    if (side && side->mode == Mode::borrow) replies[here[s]] = reply(*side);
   }
   for (const auto& [peer, slots] : use_.mailed_to)
-    if (!use_.taken_from.contains(peer)) add_gate(peer, started_word, slots - 2);
+    if (!use_.taken_from.contains(peer)) add_gate(peer, Sign::started, slots - 2);
   plan_.steps = std::move(steps_);
 }
 
@@ -127,12 +126,11 @@ int Rewriting::add(Step step) {
   return static_cast<int>(steps_.size()) - 1;
 }
 
-int Rewriting::add_gate(Rank peer, std::int64_t word, std::int64_t lag) {
+int Rewriting::add_gate(Rank peer, Sign sign, std::int64_t lag) {
   Step gate;
-  gate.kind = StepKind::gate;
+  gate.kind = StepKind::await;
   gate.peer = peer;
-  gate.flag = word;
-  gate.lag = lag;
+  gate.await = Word{sign, peer != plan_.rank, 0, lag, {}};
   return add(std::move(gate));
 }
 
@@ -141,13 +139,13 @@ void Rewriting::add_first_gates(const Region& node) {
     const auto pushed = use_.pushed_to.find(peer);
     const bool pushes = pushed != use_.pushed_to.end();
     if (pushes)
-      may_push_[peer] = shares_ ? add_gate(peer, ready_word, 0) : add_gate(peer, completed_word, lag(pushed->second));
+      may_push_[peer] = shares_ ? add_gate(peer, Sign::ready, 0) : add_gate(peer, Sign::completed, lag(pushed->second));
     if (shares_ || !use_.pulled.contains(peer)) continue;
     has_pulled_[peer] = pushes && lag(pushed->second) == lag(alternate_)
                             ? may_push_.at(peer)
-                            : add_gate(peer, completed_word, lag(alternate_));
+                            : add_gate(peer, Sign::completed, lag(alternate_));
   }
-  if (shares_ && fills_staging()) own_ready_ = add_gate(plan_.rank, ready_word, 0);
+  if (shares_ && fills_staging()) own_ready_ = add_gate(plan_.rank, Sign::ready, 0);
 }
 
 bool Rewriting::fills_staging() const {
@@ -182,45 +180,53 @@ std::vector<int> Rewriting::gates_before(const Step& step) {
 }
 
 void Rewriting::put(Step& step, const Side& side) const {
-  use_slot(step, StepKind::put, side);
+  step.span = {Buffer::window, side.slot, side.bytes};
+  step.raise = Word{Sign::flag, true, side.flag, 0, ring_of_flag(side)};
   step.from = side.buffer;
-  step.to = side.mode == Mode::push ? Buffer::staging : Buffer::window;
   if (side.mode == Mode::push) {
+    step.to = {Buffer::staging, true, side.ring};
     step.runs = copy_runs(at_positions(side.place, side.peer_stream), side.peer_place);
     if (step.runs.empty()) step.from = Buffer::window;  // or it would lend
     step.after.push_back(may_push_.at(step.peer));
   } else if (side.mode == Mode::mailbox) {
+    step.to = {Buffer::window, true, side.ring};
     step.runs = copy_runs(side.place, {{side.slot, side.bytes}});
   }
+  step.kind = step.runs.empty() ? StepKind::raise : StepKind::move;
+  if (step.runs.empty()) step.to = Step().to;
 }
 
 void Rewriting::take(Step& step, const Side& side) const {
-  use_slot(step, StepKind::take, side);
-  step.from = side.mode == Mode::pull ? Buffer::staging : side.mode == Mode::borrow ? Buffer::send : Buffer::window;
-  step.to = side.buffer;
+  step.span = {Buffer::window, side.slot, side.bytes};
+  step.await = Word{Sign::flag, false, side.flag, 0, ring_of_flag(side)};
   if (shares_ && side.buffer == Buffer::staging) step.after.push_back(own_ready_);
   if (side.mode == Mode::pull || side.mode == Mode::borrow) {
+    step.from = side.mode == Mode::pull ? Operand{Buffer::staging, true, side.ring} : Operand{Buffer::send, true};
     step.runs = copy_runs(at_positions(side.peer_place, side.stream), side.place);
   } else if (side.mode == Mode::mailbox) {
+    step.from = {Buffer::window, false, side.ring};
     RangeList from;
     from.append(side.stream, side.slot);
     step.runs = copy_runs(from, side.place);
   }
+  step.kind = step.runs.empty() ? StepKind::await : StepKind::move;
+  if (!step.runs.empty()) step.to = side.buffer;
 }
 
 /// Says, or waits until the peer says, that what was lent has been taken by the last step.
-void Rewriting::reply(const Side& side) {
+int Rewriting::reply(const Side& side) {
   const Step& last = steps_.back();
+  const bool waits = last.raise.has_value();
   Step reply;
-  reply.kind = last.kind == StepKind::put ? StepKind::take : StepKind::put;
+  reply.kind = waits ? StepKind::await : StepKind::raise;
   reply.stage = last.stage;
   reply.peer = last.peer;
   reply.channel = last.channel;
   reply.span = {Buffer::window, side.reply, 0};
-  reply.from = reply.to = Buffer::window;
-  reply.flag = side.reply;
+  (waits ? reply.await : reply.raise) = Word{Sign::flag, !waits, side.reply, 0, {}};
+  if (!waits) reply.from = Buffer::window;
   reply.after = {static_cast<int>(steps_.size()) - 1};
-  add(std::move(reply));
+  return add(std::move(reply));
 }
 
 }  // namespace laneway::local

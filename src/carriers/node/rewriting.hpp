@@ -25,13 +25,13 @@ struct MemoryUse {
   std::map<Rank, RangeSet> pulled;         ///< from this rank's staging memory, by reader
   std::map<Rank, std::int64_t> pushed_to;  ///< and the distance of the two places there
   bool pushed_here = false;
-  std::map<Rank, std::int64_t> mailed_to;  ///< and the least number of slots there
+  std::map<Rank, int> mailed_to;  ///< and the least number of slots there
   std::set<Rank> taken_from;
   Range lent;  ///< of the send buffer; empty: nothing
 };
 
-/// Turns messages of one plan into the puts and takes that both sides have agreed on, with the gates that let memory be
-/// reused; see Localizer. The references must outlive the object.
+/// Turns messages of one plan into the moves and words that both sides have agreed on, with the gates that let memory
+/// be reused; see Localizer. The references must outlive the object.
 class Rewriting {
  public:
   Rewriting(Plan& plan, const Sides& out, const Sides& in, const MemoryUse& use, bool shares_staging,
@@ -41,13 +41,13 @@ class Rewriting {
 
  private:
   int add(Step step);
-  int add_gate(Rank peer, std::int64_t word, std::int64_t lag);
+  int add_gate(Rank peer, Sign sign, std::int64_t lag);
   void add_first_gates(const Region& node);
   [[nodiscard]] bool fills_staging() const;
   [[nodiscard]] std::vector<int> gates_before(const Step& step);
   void put(Step& step, const Side& side) const;
   void take(Step& step, const Side& side) const;
-  void reply(const Side& side);
+  int reply(const Side& side);
 
   Plan& plan_;
   const MemoryUse& use_;

@@ -34,7 +34,7 @@ void Offer::put(Writer& letter) const {
   letter.put(lent);
   letter.put(reply);
   if (can_be_pulled || lent != 0) letter.put(place);
-  if (can_be_pulled) letter.put(alternate);
+  if (can_be_pulled) letter.put(ring);
 }
 
 Offer Offer::get(Reader& letter) {
@@ -45,7 +45,7 @@ Offer Offer::get(Reader& letter) {
   offer.lent = letter.get<std::uint64_t>();
   offer.reply = letter.get<std::int64_t>();
   if (offer.can_be_pulled || offer.lent != 0) offer.place = letter.get_ranges();
-  if (offer.can_be_pulled) offer.alternate = letter.get<std::int64_t>();
+  if (offer.can_be_pulled) offer.ring = letter.get<Ring>();
   return offer;
 }
 
@@ -53,8 +53,7 @@ void Answer::put(Writer& letter) const {
   letter.put(mode);
   letter.put(flag);
   letter.put(slot);
-  if (mode == Mode::mailbox || mode == Mode::push) letter.put(alternate);
-  if (mode == Mode::mailbox) letter.put(slots);
+  if (mode == Mode::mailbox || mode == Mode::push) letter.put(ring);
   if (mode != Mode::push) return;
   letter.put(stream);
   letter.put(place);
@@ -65,8 +64,7 @@ Answer Answer::get(Reader& letter) {
   answer.mode = letter.get<Mode>();
   answer.flag = letter.get<std::int64_t>();
   answer.slot = letter.get<std::int64_t>();
-  if (answer.mode == Mode::mailbox || answer.mode == Mode::push) answer.alternate = letter.get<std::int64_t>();
-  if (answer.mode == Mode::mailbox) answer.slots = letter.get<std::int64_t>();
+  if (answer.mode == Mode::mailbox || answer.mode == Mode::push) answer.ring = letter.get<Ring>();
   if (answer.mode != Mode::push) return answer;
   answer.stream = letter.get_ranges();
   answer.place = letter.get_ranges();

@@ -25,9 +25,7 @@ struct Side {
   Mode mode = Mode::message;
   std::int64_t flag = 0;
   std::int64_t slot = 0;
-  std::int64_t alternate = 0;
-  std::int64_t slots = 2;
-  bool crosses = false;
+  Ring ring;               ///< of the slots of a mailbox, or of the staging memory that is reached
   std::int64_t reply = 0;  ///< of what is lent: the word of the sender that says that it has been taken
   RangeList peer_stream;   ///< of a push, the receiver's side; of a pull or borrow, the sender's
   RangeList peer_place;
@@ -48,8 +46,8 @@ struct Offer {
   bool can_be_pulled = false;
   std::uint64_t lent = 0;  ///< the kind of devices that it is on; 0: it is not lent
   std::int64_t reply = 0;
-  RangeList place;             ///< in what can be taken out of the sender's memory
-  std::int64_t alternate = 0;  ///< of its staging memory
+  RangeList place;  ///< in what can be taken out of the sender's memory
+  Ring ring;        ///< of its staging memory
 
   void put(Writer& letter) const;
   static Offer get(Reader& letter);
@@ -60,8 +58,7 @@ struct Answer {
   Mode mode = Mode::message;
   std::int64_t flag = 0;
   std::int64_t slot = 0;
-  std::int64_t alternate = 0;  ///< of mailboxes, or of its staging memory
-  std::int64_t slots = 2;
+  Ring ring;         ///< of mailboxes, or of its staging memory
   RangeList stream;  ///< of what is pushed: where it goes
   RangeList place;
 

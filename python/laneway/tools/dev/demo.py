@@ -33,8 +33,8 @@ _PLAN_MACHINE = "node:4 rank:4"
 _COMPILED = re.compile(r"^\[(\d+)/(\d+)\]")
 
 
-class _Steps:
-    """The list of steps on the terminal: what is done, what runs, how long it takes."""
+class Steps:
+    """The list of steps: what is done, what runs, how long it takes. Without a terminal, a line where each begins and ends."""
 
     def __init__(self, progress: Progress, logs: Path) -> None:
         self.progress = progress
@@ -184,8 +184,8 @@ def run(output: Path) -> None:
         old.unlink(missing_ok=True)
 
     columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=talk.is_quiet()) as progress:
-        steps = _Steps(progress, output)
+    with Progress(*columns, console=console, disable=talk.is_quiet() or not console.is_terminal) as progress:
+        steps = Steps(progress, output)
         steps.command("configuring", build.configure_command(_MPI), "configure.log")
         steps.command("building", build.compile_command(build.build_dir(_MPI), ["laneway-bench"]), "build.log")
         work = ["spmv", "--matrix", _MATRIX]

@@ -10,9 +10,7 @@ from laneway.tools.dev.layers import sources_of
 FUNCTION_LINES = 60
 FILE_LINES = 600
 
-KNOWN = {
-    "src/exec/executor.cpp": 612,
-}
+KNOWN: dict[str, int] = {}
 """What is longer still, with its present length. It may not grow, and once it is shorter its row changes or goes."""
 
 

@@ -1,0 +1,254 @@
+"""The suites of tests: each built, run, counted and timed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from laneway.tools.dev import build, lint, times, wheels
+from laneway.tools.dev.times import Item, Process, Spent
+from laneway.tools.places import processors
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import root
+
+_TEST_TIMEOUT_SECONDS = 600
+_TAIL_LINES = 60
+
+TIMED = re.compile(
+    r"^(mpi\.cost\.|mpi\.preload_\w+_trial\.|mpi\.tuning\.|Scaling\.|DeviceStream\.|Setup\.\w*Second|bench\.calibrate\.)"
+)
+"""Tests that compare times. Other work on the machine can fail them, so that they get a second try; both outcomes are printed."""
+
+
+@dataclass
+class Outcome:
+    """What one suite did."""
+
+    suite: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+    second_tries: list[str] = field(default_factory=list)
+    building: Spent = Spent()
+    testing: Spent = Spent()
+    built: list[Item] = field(default_factory=list)
+    tests: list[Item] = field(default_factory=list)
+
+    def row(self) -> dict[str, object]:
+        """As build/times.json has it."""
+        counts = {"suite": self.suite, "passed": self.passed, "failed": self.failed, "skipped": self.skipped}
+        spent = {
+            f"{what}_{unit}": round(getattr(getattr(self, what), unit), 1)
+            for what in ("building", "testing")
+            for unit in ("seconds", "cpu_seconds")
+        }
+        return {**counts, **spent, "second_tries": self.second_tries}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which tests of a suite run: all, those that a regular expression names, or those with a label."""
+
+    names: str = ""
+    label: str = ""
+
+    def ctest(self) -> list[str]:
+        """As options of ctest."""
+        return [*(["-R", self.names] if self.names else []), *(["-L", self.label] if self.label else [])]
+
+
+def read_junit(path: Path, suite: str) -> Outcome:
+    """Count the cases of a JUnit file, as CTest and pytest write it."""
+    outcome = Outcome(suite)
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+            outcome.failed += 1
+            outcome.failures.append(case.get("name", "?"))
+        elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+            outcome.skipped += 1
+        else:
+            outcome.passed += 1
+    return outcome
+
+
+def _run(argv: Sequence[str], environment: dict[str, str] | None = None) -> tuple[int, Spent]:
+    begin = time.monotonic()
+    status, cpu_seconds = Process(argv, environment=environment, directory=root()).wait()
+    return status, Spent(time.monotonic() - begin, cpu_seconds)
+
+
+def _from_junit(suite: str, report: Path, argv: Sequence[str], environment: dict[str, str], may_be_none: bool) -> Outcome:
+    report.unlink(missing_ok=True)
+    code, spent = _run(argv, environment)
+    if not report.is_file():
+        return Outcome(suite, failed=1, failures=[f"{argv[0]} ended with status {code} and wrote no report"], testing=spent)
+    outcome = read_junit(report, suite)
+    outcome.testing = spent
+    outcome.tests = times.tests_of(report, suite)
+    none = outcome.passed + outcome.failed + outcome.skipped == 0
+    if code != 0 and outcome.failed == 0 and not (none and may_be_none):
+        outcome.failed = 1
+        outcome.failures.append(f"{argv[0]} ended with status {code}")
+    if none and not may_be_none:
+        outcome.failed = 1
+        outcome.failures.append("no test was found")
+    return outcome
+
+
+def try_again(outcome: Outcome, second: Outcome) -> None:
+    """Count those that failed and pass in the second try as passed, and say what both tries gave."""
+    passed = {item.name for item in second.tests} - set(second.failures)
+    for name in [name for name in outcome.failures if TIMED.match(name)]:
+        outcome.second_tries.append(f"{name}: failed, then {'passed' if name in passed else 'failed'}")
+        if name in passed:
+            outcome.failures.remove(name)
+            outcome.failed -= 1
+            outcome.passed += 1
+    outcome.testing = outcome.testing + second.testing
+
+
+def run_ctest(preset: str, environment: dict[str, str], choice: Choice = Choice()) -> Outcome:
+    """Run the tests of a preset: side by side those that need one process, one after the other those of MPI."""
+    directory = build.build_dir(preset)
+    suite = f"ctest {preset}"
+
+    def argv(report: Path, chosen: list[str]) -> list[str]:
+        common = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report)]
+        return [*common, "--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error", "-j", str(processors.usable()), *chosen]
+
+    report = directory / "ctest.xml"
+    outcome = _from_junit(suite, report, argv(report, choice.ctest()), environment, bool(choice.names))
+    timed = [name for name in outcome.failures if TIMED.match(name)]
+    if timed:
+        print(f"once more, since these compare times: {' '.join(timed)}", flush=True)
+        report = directory / "ctest-again.xml"
+        exactly = "^(" + "|".join(re.escape(name) for name in timed) + ")$"
+        try_again(outcome, _from_junit(suite, report, argv(report, ["-R", exactly]), environment, False))
+    return outcome
+
+
+def run_wheel(name: str, environment: dict[str, str], choice: Choice) -> Outcome:
+    """Build with an MPI library from PyPI and run the tests of MPI."""
+    suite = f"ctest {name}"
+    begin = time.monotonic()
+    try:
+        directory = wheels.build_with(name)
+    except UserError as error:
+        return Outcome(suite, failed=1, failures=[str(error)], building=Spent(time.monotonic() - begin))
+    building = Spent(time.monotonic() - begin)
+    report = directory / "ctest.xml"
+    argv = ["ctest", "--test-dir", str(directory), "--output-on-failure", "--output-junit", str(report), *choice.ctest()]
+    argv += ["-E", "consumer|preload_python|mpi4py", "--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error"]
+    outcome = _from_junit(suite, report, argv, {**environment, **wheels.environment(name)}, bool(choice.names))
+    outcome.building = building
+    return outcome
+
+
+def run_pytest(environment: dict[str, str], choice: Choice = Choice(), modules: Sequence[str] = ()) -> Outcome:
+    """Run the tests of the Python package."""
+    report = root() / "build" / "pytest.xml"
+    report.parent.mkdir(exist_ok=True)
+    argv = [sys.executable, "-m", "pytest", "-rs", "-c", "python/pyproject.toml", "--rootdir", "."]
+    argv += [f"--junitxml={report}", *(["-k", choice.names] if choice.names else []), *(modules or ["tests/python"])]
+    return _from_junit("pytest", report, argv, environment, bool(choice.names))
+
+
+def run_lint() -> Outcome:
+    """Check the layers, the format and the tracked text."""
+    outcome = Outcome("lint")
+    begin, cpu_begin = time.monotonic(), os.times()
+    for name, problems in lint.check_all(root()).items():
+        for problem in problems:
+            print(problem)
+        if problems:
+            outcome.failed += 1
+            outcome.failures.append(name)
+        else:
+            outcome.passed += 1
+    cpu_seconds = sum(os.times()[:4]) - sum(cpu_begin[:4])
+    outcome.testing = Spent(time.monotonic() - begin, cpu_seconds)
+    return outcome
+
+
+def not_here(preset: str) -> str:
+    """Why a preset cannot be built on this machine; empty if it can."""
+    if preset == "sim" and shutil.which("smpicxx") is None:
+        return "SimGrid is not installed ('./dev setup --sim')"
+    return ""
+
+
+@dataclass
+class Built:
+    """What building a preset took."""
+
+    spent: Spent = Spent()
+    items: list[Item] = field(default_factory=list)
+    error: str = ""
+
+
+class Builder(threading.Thread):
+    """Builds presets one after the other while tests of those before run, which mostly wait for each other.
+
+    Of several presets the output goes to build/PRESET.log, and its end is shown if a build fails.
+    """
+
+    def __init__(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> None:
+        super().__init__(daemon=True)
+        self._wanted = list(wanted)
+        self._done = {preset: threading.Event() for preset, _ in wanted}
+        self._built = {preset: Built() for preset, _ in wanted}
+        self._process: Process | None = None
+        self._stopped = False
+
+    def run(self) -> None:
+        for preset, targets in self._wanted:
+            try:
+                self._build(preset, targets)
+            except (OSError, UserError) as error:
+                self._built[preset].error = str(error)
+            self._done[preset].set()
+
+    def wait(self, preset: str) -> Built:
+        """Once it is built, or is not."""
+        while not self._done[preset].wait(1):  # so that signals are heard
+            pass
+        return self._built[preset]
+
+    def stop(self) -> None:
+        """End what is being built."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.terminate()
+
+    def _build(self, preset: str, targets: Sequence[str]) -> None:
+        directory = build.build_dir(preset)
+        log = directory.parent / f"{preset}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        before = times.ninja_lines(directory)
+        shown = len(self._wanted) == 1
+        begin, cpu_seconds, status = time.monotonic(), 0.0, 0
+        print(f"{preset}: building", flush=True)
+        with log.open("wb") as file:
+            for argv in (build.configure_command(preset), build.compile_command(directory, targets)):
+                if self._stopped or status != 0:
+                    break
+                self._process = Process(
+                    argv if shown else ["nice", *argv], directory=root(), output=None if shown else file
+                )
+                status, used = self._process.wait()
+                cpu_seconds += used
+        spent = Spent(time.monotonic() - begin, cpu_seconds)
+        self._built[preset] = Built(spent, times.built_since(directory, before, preset))
+        if status != 0:
+            tail = "" if shown else "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
+            raise UserError(f"{preset} cannot be built: status {status}{tail}", 1)
+        print(f"{preset}: built in {spent.seconds:.0f} s", flush=True)
