@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct InfoOptions {
   std::string machine;
   bool json = false;
 };
@@ -46,7 +46,7 @@ Json describe_variables() {
   return set;
 }
 
-Json describe(const Run& run) {
+Json describe_all(const Run& run) {
   Json all = provenance();
   Json nodes = Json::array();
   for (int node = 0; node < run.nodes.count; ++node) nodes.push_back(Json::array());
@@ -62,7 +62,7 @@ Json describe(const Run& run) {
 }
 
 /// `0-3, 8`
-std::string ranges(const Json& ranks) {
+std::string rank_ranges(const Json& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t end = i;
@@ -73,7 +73,7 @@ std::string ranges(const Json& ranks) {
   return text;
 }
 
-void print(const Json& all) {
+void print_info(const Json& all) {
   const auto text = [&](const char* key) { return all[key].get<std::string>(); };
   std::cout << "laneway      " << text("version") << (text("commit").empty() ? "" : ", commit " + text("commit"))
             << "\nMPI          " << text("mpi") << ", MPI " << text("mpi_standard") << "\n";
@@ -81,7 +81,7 @@ void print(const Json& all) {
     std::cout << "transport    " << name << "=" << value.get<std::string>() << "\n";
   std::cout << "host         " << text("host") << ", " << all["processors"] << " processors\n"
             << "ranks        " << all["ranks"] << " on " << all["share_memory"].size() << " nodes\n";
-  for (const Json& node : all["share_memory"]) std::cout << "share memory ranks " << ranges(node) << "\n";
+  for (const Json& node : all["share_memory"]) std::cout << "share memory ranks " << rank_ranges(node) << "\n";
   for (const Json& device : all["devices"])
     std::cout << "device       " << device["vendor"].get<std::string>() << " " << device["number"] << ": "
               << device["name"].get<std::string>() << "\n";
@@ -93,25 +93,25 @@ void print(const Json& all) {
   std::cout << std::flush;
 }
 
-int info(const Run& run, const Options& options) {
+int show_info(const Run& run, const InfoOptions& options) {
   if (!run.is_root()) return EXIT_SUCCESS;
-  const Json all = describe(run);
+  const Json all = describe_all(run);
   if (options.json)
     std::cout << all.dump(2) << "\n" << std::flush;
   else
-    print(all);
+    print_info(all);
   return EXIT_SUCCESS;
 }
 
 }  // namespace
 
 void add_info(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InfoOptions>();
   CLI::App* command = app.add_subcommand("info", "Versions, ranks that share memory, devices, parameters in use");
   command->add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
   command->add_flag("--json", options->json, "As one object");
   command->callback([options, &action] {
-    action = [options] { return with_mpi(options->machine, [&](const Run& run) { return info(run, *options); }); };
+    action = [options] { return with_mpi(options->machine, [&](const Run& run) { return show_info(run, *options); }); };
   });
 }
 

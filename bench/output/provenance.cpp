@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string host() {
+std::string host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
@@ -27,7 +27,7 @@ int usable_processors() {
                                                      : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-std::string now() {
+std::string utc_now() {
   const std::time_t time = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&time, &parts);
@@ -36,21 +36,20 @@ std::string now() {
   return text.data();
 }
 
-Json& known() {
-  static Json all = {{"schema", schema_number},  {"version", build_version()},
-                     {"commit", build_commit()}, {"date", now()},
-                     {"host", host()},           {"processors", usable_processors()}};
+Json& known_provenance() {
+  static Json all = {{"schema", schema_number}, {"version", build_version()}, {"commit", build_commit()},
+                     {"date", utc_now()},       {"host", host_name()},        {"processors", usable_processors()}};
   return all;
 }
 
 }  // namespace
 
 const Json& provenance() {
-  return known();
+  return known_provenance();
 }
 
 void add_provenance(const Json& more) {
-  known().update(more);
+  known_provenance().update(more);
 }
 
 Json with_provenance(Json record) {

@@ -53,7 +53,7 @@ foreach(tool IN LISTS TOOLS)
 endforeach()
 if(TOOLS)
   # Plugins are found in their folder, from a tool.
-  run(${CMAKE_COMMAND} -E env LANEWAY_DEVICE_PLUGINS=simdevice "${prefix}/${BINDIR}/laneway-bench" device --bytes 1KiB --iterations 1 OUTPUT_QUIET)
+  run(${CMAKE_COMMAND} -E env LANEWAY_DEVICE_PLUGINS=simdevice "${prefix}/${BINDIR}/laneway-bench" device --bytes 1KiB --iterations 2 OUTPUT_QUIET)
 endif()
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
 find_program(PKG_CONFIG pkg-config REQUIRED)

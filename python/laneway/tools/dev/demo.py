@@ -44,11 +44,14 @@ class Steps:
     def step(self, text: str, total: int | None = None) -> Iterator[TaskID]:
         task = self.progress.add_task(text, total=total)
         begin = time.monotonic()
-        talk.line(f"begun: {text}")
+        said = self.progress.disable and not talk.is_quiet()
+        if said:
+            print(f"{text} …", flush=True)
         yield task
-        talk.line(f"done:  {text}, {time.monotonic() - begin:.0f} s")
         self.progress.update(task, total=1, completed=1)
         self.progress.stop_task(task)
+        if said:
+            print(f"{text}: {time.monotonic() - begin:.0f} s", flush=True)
 
     def _fail(self, what: str, log: Path, status: int) -> None:
         self.progress.stop()
