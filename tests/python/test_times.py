@@ -144,6 +144,11 @@ def test_a_build_ends_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pa
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+def test_a_choice_of_tests_is_said_to_ctest() -> None:
+    assert suites.Choice().ctest() == []
+    assert suites.Choice("^a", "unit", "b").ctest() == ["-R", "^a", "-L", "unit", "-E", "b"]
+
+
 def test_suites_and_names_that_there_are_none_of_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="no suite openmp: expected some of lint, openmpi"):
         checks.run_all(checks.Wanted(("openmp",)))
