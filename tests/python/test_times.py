@@ -12,6 +12,7 @@ from laneway.tools.dev import affected, build, checks, suites, times
 from laneway.tools.dev.suites import Outcome
 from laneway.tools.dev.times import Item, Process, Spent
 from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import root
 
 
 def _ninja_line(begin: int, end: int, output: str) -> str:
@@ -109,8 +110,13 @@ def test_documents_and_tools_are_in_no_program() -> None:
 
 
 def test_what_says_how_everything_is_built_affects_every_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    tests = [affected.Test("a", (), ("/x/a",)), affected.Test("b", (), ("/x/b",))]
+    tests = [affected.Test("a", (), ("/x/a",)), affected.Test("b", (), ("/y/b",))]
     monkeypatch.setattr(affected, "tests_of", lambda preset: tests)
+    monkeypatch.setattr(affected, "graph_of", lambda preset: affected.Graph({"/x/a": {str(root() / "tests/unit/a.cpp")}}))
+    query = f"build.ninja:\n  input: RERUN_CMAKE\n    | {root()}/tests/unit/CMakeLists.txt\n"
+    monkeypatch.setattr(affected, "_output", lambda argv: query)
+    assert affected.tests_affected("nompi", ["tests/unit/a.cpp"]) == ["a"]
+    assert affected.tests_affected("nompi", ["docs/design.md"]) == []
     assert affected.tests_affected("nompi", ["tests/unit/CMakeLists.txt"]) == ["a", "b"]
 
 
@@ -142,6 +148,11 @@ def test_a_build_ends_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert not builder.is_alive()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_choice_of_tests_is_said_to_ctest() -> None:
+    assert suites.Choice().ctest() == []
+    assert suites.Choice("^a", "unit", "b").ctest() == ["-R", "^a", "-L", "unit", "-E", "b"]
 
 
 def test_suites_and_names_that_there_are_none_of_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:

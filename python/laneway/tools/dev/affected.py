@@ -121,17 +121,18 @@ def graph_of(preset: str) -> Graph:
     return graph
 
 
-def _builds(name: str) -> bool:
-    """Whether a file says how everything is built."""
-    return name.endswith((".cmake", "CMakeLists.txt")) or name == "CMakePresets.json"
+def configured_from(preset: str) -> set[str]:
+    """The files that CMake reads: they say how everything is built, or are written into it as machine files are."""
+    lines = _output(["ninja", "-C", str(build.build_dir(preset)), "-t", "query", "build.ninja"]).splitlines()
+    return {line.strip(" |") for line in lines}
 
 
 def tests_affected(preset: str, files: Iterable[str]) -> list[str]:
     """The tests of a built preset whose programs or scripts are made of these files, or lie beside one of them."""
-    files = list(files)
-    if any(_builds(name) for name in files):
+    paths = [str(root() / name) for name in files]
+    if configured_from(preset).intersection(paths):
         return [test.name for test in tests_of(preset)]
-    changed = graph_of(preset).changed(str(root() / name) for name in files)
+    changed = graph_of(preset).changed(paths)
     folders = {str(Path(name).parent) for name in changed if not name.startswith(str(root() / "build"))}
     found = []
     for test in tests_of(preset):

@@ -56,14 +56,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which tests of a suite run: all, those that a regular expression names, or those with a label."""
+    """Which tests of a suite run: all; those that a regular expression names and another does not; those with a label."""
 
     names: str = ""
     label: str = ""
+    without: str = ""
 
     def ctest(self) -> list[str]:
         """As options of ctest."""
-        return [*(["-R", self.names] if self.names else []), *(["-L", self.label] if self.label else [])]
+        options = (("-R", self.names), ("-L", self.label), ("-E", self.without))
+        return [word for option, value in options if value for word in (option, value)]
 
 
 def read_junit(path: Path, suite: str) -> Outcome:

@@ -113,7 +113,7 @@ def write(path: Path, suites: Sequence[dict[str, object]], built: Iterable[Item]
 def table_of_slowest(title: str, items: Iterable[Item]) -> Table:
     """The ten slowest."""
     table = Table(title=title)
-    table.add_column("suite")
+    table.add_column("suite", no_wrap=True)
     table.add_column("name", overflow="fold")
     table.add_column("seconds", justify="right")
     for item in slowest(items, _SLOWEST):
