@@ -131,6 +131,8 @@ def test_a_build_that_fails_shows_its_end_and_the_others_go_on(monkeypatch: pyte
     builder = suites.Builder([("a", ()), ("b", ())])
     builder.start()
     assert "status 1\ncompiling a" in builder.wait("a").error
+    time.sleep(0.2)
+    assert not (tmp_path / "b.log").exists()  # nothing is built beside tests
     assert builder.wait("b").error == ""
     assert (tmp_path / "b.log").read_text() == "compiling b\n"
 
@@ -139,6 +141,7 @@ def test_a_build_ends_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pa
     _fake_builds(monkeypatch, tmp_path, "echo $$ > pid; exec sleep 100".replace("pid", str(tmp_path / "pid")))
     builder = suites.Builder([("a", ()), ("b", ())])
     builder.start()
+    builder.ask("a")
     until = time.monotonic() + 30
     while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text().strip():
         assert time.monotonic() < until

@@ -198,7 +198,7 @@ class Built:
 
 
 class Builder(threading.Thread):
-    """Builds presets one after the other while tests of those before run, which mostly wait for each other.
+    """Builds each preset when it is asked for, never beside tests: ranks that yield would hand their processors to compilers.
 
     Of several presets the output goes to build/PRESET.log, and its end is shown if a build fails.
     """
@@ -206,6 +206,7 @@ class Builder(threading.Thread):
     def __init__(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> None:
         super().__init__(daemon=True)
         self._wanted = list(wanted)
+        self._asked = {preset: threading.Event() for preset, _ in wanted}
         self._done = {preset: threading.Event() for preset, _ in wanted}
         self._built = {preset: Built() for preset, _ in wanted}
         self._process: Process | None = None
@@ -213,14 +214,22 @@ class Builder(threading.Thread):
 
     def run(self) -> None:
         for preset, targets in self._wanted:
+            while not self._asked[preset].wait(1):
+                if self._stopped:
+                    return
             try:
                 self._build(preset, targets)
             except (OSError, UserError) as error:
                 self._built[preset].error = str(error)
             self._done[preset].set()
 
+    def ask(self, preset: str) -> None:
+        """Build it, once those before it are built."""
+        self._asked[preset].set()
+
     def wait(self, preset: str) -> Built:
         """Once it is built, or is not."""
+        self.ask(preset)
         while not self._done[preset].wait(1):  # so that signals are heard
             pass
         return self._built[preset]
@@ -244,7 +253,7 @@ class Builder(threading.Thread):
                 if self._stopped or status != 0:
                     break
                 self._process = Process(
-                    argv if shown else ["nice", *argv], directory=root(), output=None if shown else file
+                    argv, directory=root(), output=None if shown else file
                 )
                 status, used = self._process.wait()
                 cpu_seconds += used
