@@ -5,6 +5,7 @@
 #include "candidates/candidates.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "core/sort_unique.hpp"
 #include "machine/parameters.hpp"
 
 namespace laneway::bench {
@@ -19,10 +20,9 @@ struct CopySeconds {
 /// Of a host process: the different elements that it sends, and all that it receives, each in one copy.
 CopySeconds copy_seconds(const Exchange& exchange, const DeviceCopy& cost) {
   std::vector<std::int64_t> sent = exchange.send.indices;
-  std::ranges::sort(sent);
-  const auto repeated = std::ranges::unique(sent);
+  sort_unique(sent);
   const auto bytes = [&](std::int64_t elements) { return static_cast<double>(elements * exchange.element_bytes); };
-  const double out = bytes(std::ssize(sent) - std::ssize(repeated));
+  const double out = bytes(std::ssize(sent));
   const double in = bytes(std::ssize(exchange.receive.indices));
   return {out > 0 ? cost.to_host.seconds(out) : 0, in > 0 ? cost.to_device.seconds(in) : 0};
 }

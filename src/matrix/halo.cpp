@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/sort_unique.hpp"
 
 namespace laneway::matrix {
 
@@ -29,8 +30,7 @@ Halo receive_side(const Csr& matrix, Rank rank, const std::vector<std::int64_t>&
 
   std::copy_if(column + first_entry, column + end_entry, std::back_inserter(result.ghosts),
                [&](std::int64_t c) { return c < result.first_column || c >= end_column; });
-  std::ranges::sort(result.ghosts);
-  result.ghosts.erase(std::unique(result.ghosts.begin(), result.ghosts.end()), result.ghosts.end());
+  sort_unique(result.ghosts);
   for (std::int64_t slot = 0; slot < static_cast<std::int64_t>(result.ghosts.size()); ++slot) {
     const bool same = !result.in.empty() && result.ghosts[slot] < column_block[result.in.back().peer + 1];
     if (!same) result.in.push_back({owner_of(column_block, result.ghosts[slot]), {}});

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/mix.hpp"
+#include "core/sort_unique.hpp"
 #include "offline/grid.hpp"
 #include "offline/spec.hpp"
 
@@ -34,8 +35,7 @@ Neighborhood offsets_within(const Grid& grid, Rank rank, std::int64_t radius, Ke
     if (i == 0) break;
     ++step[i - 1];
   }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  sort_unique(found);
   return {found, found};
 }
 

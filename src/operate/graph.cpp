@@ -19,6 +19,7 @@
 #include "comm/reorder.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "core/sort_unique.hpp"
 #include "operate/routes.hpp"
 
 namespace laneway {
@@ -143,8 +144,7 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
   std::vector<int> mine;
   for (const std::vector<Neighbor>* neighbors : {&topology.sources, &topology.destinations})
     for (const Neighbor& neighbor : *neighbors) mine.push_back(neighbor.rank);
-  std::ranges::sort(mine);
-  mine.erase(std::ranges::unique(mine).begin(), mine.end());
+  sort_unique(mine);
   Writer writer;
   for (const int rank : mine) writer.put(rank);
   Mailbox mailbox(comm);

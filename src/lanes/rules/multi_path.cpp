@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/sort_unique.hpp"
 #include "lanes/balance.hpp"
 
 namespace laneway {
@@ -255,8 +256,7 @@ class MultiPath final : public Strategy {
   [[nodiscard]] static std::vector<Rank> hubs_of(const Chunk& chunk) {
     std::vector<Rank> hubs;
     for (const Need& need : chunk.needs) hubs.push_back(need.from);
-    std::sort(hubs.begin(), hubs.end());
-    hubs.erase(std::unique(hubs.begin(), hubs.end()), hubs.end());
+    sort_unique(hubs);
     return hubs;
   }
 
