@@ -9,8 +9,8 @@ namespace laneway {
 template <class T>
 void sort_unique(std::vector<T>& values) {
   std::ranges::sort(values);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
+  // Not std::ranges::unique: clang 14 cannot compile the range that libstdc++ returns from it.
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
 }  // namespace laneway
