@@ -13,6 +13,9 @@ namespace laneway {
 struct Elements {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::int64_t count = 0;
+  /// From the first byte that they touch, which is where the message of a plan begins, to where the datatype counts
+  /// from.
+  std::int64_t origin = 0;
 };
 
 /// The elements of all messages of a bound plan, sends and receives each in the order of the plan: MPI gathers them

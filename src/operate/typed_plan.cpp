@@ -103,11 +103,11 @@ class TypedPlanner {
     step.kind = kind;
     step.peer = edge.peer;
     step.channel = direct_channel(channels_[edge.peer]++);
-    step.span = {kind == StepKind::send ? Buffer::send : Buffer::receive, whole ? whole->offset : edge.offset,
-                 edge.bytes()};
+    const std::int64_t first = edge.map->hull_of(edge.count, edge.offset).offset;
+    step.span = {kind == StepKind::send ? Buffer::send : Buffer::receive, first, edge.bytes()};
     plan_.steps.push_back(std::move(step));
     has_types_ = has_types_ || !whole;
-    const Elements elements = whole ? Elements{} : Elements{edge.type, edge.count};
+    const Elements elements = whole ? Elements{} : Elements{edge.type, edge.count, edge.offset - first};
     if (kind == StepKind::send)
       elements_->add_send(elements);
     else

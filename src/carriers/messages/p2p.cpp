@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "carriers/elements.hpp"
+#include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "plan/plan.hpp"
@@ -285,6 +286,7 @@ class P2PEndpoint final : public Endpoint {
         requests_.push_back(MPI_REQUEST_NULL);
         continue;
       }
+      void* const data = at(static_cast<std::byte*>(message.data), own.origin);
       const MPI_Datatype element = typed ? own.type : MPI_BYTE;
       const std::int64_t length = typed ? own.count : message.is_send ? message.bytes : claimed_bytes(message.bytes);
       const LargeType large(length, element);
@@ -294,9 +296,9 @@ class P2PEndpoint final : public Endpoint {
       const int tag = tag_base + message.channel;
       MPI_Request request = MPI_REQUEST_NULL;
       if (message.is_send)
-        check_mpi(MPI_Send_init(message.data, count, type, message.peer, tag, comm_, &request), "MPI_Send_init");
+        check_mpi(MPI_Send_init(data, count, type, message.peer, tag, comm_, &request), "MPI_Send_init");
       else
-        check_mpi(MPI_Recv_init(message.data, count, type, message.peer, tag, comm_, &request), "MPI_Recv_init");
+        check_mpi(MPI_Recv_init(data, count, type, message.peer, tag, comm_, &request), "MPI_Recv_init");
       requests_.push_back(request);
     }
   }

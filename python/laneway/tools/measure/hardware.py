@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,8 @@ _PATHS = ("dd", "staged", "device")
 _HALO_RANKS, _HALO_BYTES = 8, "64KiB"
 # Described ones: messages between them go by the network's way, though they stay on the machine.
 _TWO_NODES = ("--machine", "node:2 rank:2", "--goodput", "1e9")
+# Seconds that one step may take: a program that hangs is a result, and those after it still run.
+_LIMIT = 150
 _MATRIX, _QUICK_MATRIX = "27pt:nx=64,ny=64,nz=64", "27pt:nx=16,ny=16,nz=16"
 
 
@@ -56,10 +58,11 @@ class Target:
 
 
 class _Runner:
-    def __init__(self, plugin: Path, mpi: str, quick: bool, console: Console) -> None:
+    def __init__(self, plugin: Path, mpi: str, quick: bool, console: Console, done: Callable[[list[Step]], None]) -> None:
         self._variables = {"LANEWAY_DEVICE_PLUGINS": str(plugin), "LANEWAY_TEST_MEMORY": "mixed"}
         self._mpi, self._quick, self._console = mpi, quick, console
         self._iterations = "5" if quick else "30"
+        self._done = done
         self.steps: list[Step] = []
 
     def run(self, name: str, command: Sequence[str], ranks: int | None = None, writes: bool = True) -> Step:
@@ -67,20 +70,23 @@ class _Runner:
         self._console.print(f"{name} …", highlight=False)
         with tempfile.TemporaryDirectory(prefix="laneway-") as folder:
             raw, said = Path(folder) / "records.jsonl", Path(folder) / "said"
-            whole = [*command, *(["--json", str(raw)] if writes else [])]
+            program = [find_program(command[0], self._mpi), *command[1:], *(["--json", str(raw)] if writes else [])]
+            whole = ["timeout", "--kill-after=5", str(_LIMIT), *program]
             with said.open("wb") as output:
                 if ranks is None:
-                    program = [find_program(whole[0], self._mpi), *whole[1:]]
                     environment = {**os.environ, **self._variables}
                     status = subprocess.run(
-                        program, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False
+                        whole, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False
                     ).returncode
                 else:
                     job = launch.Job(whole, parse_place("local"), ranks, self._mpi, self._variables)
                     status = launch.run(job, output)
             text = said.read_text(encoding="utf-8", errors="replace")
+            if status == 124:
+                text += f"\nstopped after {_LIMIT} s"
             step = Step(name, list(command), status, "" if status == 0 and writes else text[-4000:], results.read(raw))
         self.steps.append(step)
+        self._done(self.steps)
         return step
 
     def measure(self) -> None:
@@ -177,7 +183,18 @@ def run(output: Path, *, plugin: str, mpi: str, quick: bool) -> None:
     found = _plugin(plugin, mpi)
     if not _has_device(found, mpi):
         raise UserError(f"the plugin '{plugin}' finds no device here", 1)
-    runner = _Runner(found, mpi, quick, console)
+    command = f"laneway hardware --plugin {plugin} --mpi {mpi}" + (" --quick" if quick else "")
+
+    def write(steps: Sequence[Step]) -> None:
+        written = {
+            "command": command,
+            "date": datetime.date.today().isoformat(),
+            "targets": [{**asdict(target), "is_met": target.is_met} for target in targets_of(steps)],
+            "steps": [asdict(step) for step in steps],
+        }
+        output.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+    runner = _Runner(found, mpi, quick, console, write)
     runner.measure()
     runner.test()
     targets = targets_of(runner.steps)
@@ -191,13 +208,6 @@ def run(output: Path, *, plugin: str, mpi: str, quick: bool) -> None:
     failed = [step.name for step in runner.steps if step.status != 0]
     if failed:
         console.print(f"failed: {', '.join(failed)}", style="red")
-    written = {
-        "command": f"laneway hardware --plugin {plugin} --mpi {mpi}" + (" --quick" if quick else ""),
-        "date": datetime.date.today().isoformat(),
-        "targets": [{**asdict(target), "is_met": target.is_met} for target in targets],
-        "steps": [asdict(step) for step in runner.steps],
-    }
-    output.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     console.print(f"written: {output}", highlight=False)
     if failed:
         raise UserError(f"{len(failed)} of {len(runner.steps)} steps failed", 1)
