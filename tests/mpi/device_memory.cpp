@@ -82,11 +82,22 @@ bool host_may_touch_devices() {
   return (info.features & LNW_DEVICE_HAS_DIRECT_HOST) != 0;
 }
 
+namespace {
+
+const lnw_sim_device* sim_device() {
+  return static_cast<const lnw_sim_device*>(table()->extension(LNW_SIM_DEVICE_EXTENSION));
+}
+
+}  // namespace
+
+bool counts_moves() {
+  return sim_device() != nullptr;
+}
+
 std::uint64_t moves_through_host() {
-  const auto* const sim = static_cast<const lnw_sim_device*>(table()->extension(LNW_SIM_DEVICE_EXTENSION));
-  if (sim == nullptr) return 0;
+  if (!counts_moves()) return 0;
   lnw_sim_counters counters{};
-  check(sim->counters(&counters));
+  check(sim_device()->counters(&counters));
   return counters.host_to_device + counters.device_to_host + counters.kernels;
 }
 

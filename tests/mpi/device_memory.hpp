@@ -20,7 +20,9 @@ void synchronize_stream();
 /// Whether the host may read and write their memory.
 [[nodiscard]] bool host_may_touch_devices();
 
-/// Copies and kernels between devices and the host so far, on the sim device; 0 on others.
+/// Only the sim device counts what it does.
+[[nodiscard]] bool counts_moves();
+/// Copies and kernels between devices and the host so far; 0 where nobody counts them.
 [[nodiscard]] std::uint64_t moves_through_host();
 
 /// A copy of an array in some kind of memory.

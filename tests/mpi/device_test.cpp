@@ -348,7 +348,7 @@ TEST_F(DeviceTest, FixedOperationsGiveMpiAddressesOnDevices) {
                                       to_host ? host_receive.data() : receive.data(), counts, displacements, MPI_BYTE,
                                       ring.get()));
     const bool went_through_host = moves_through_host() > before;
-    if (exchange > 0 && size() > 1 && !from_host && !to_host) {
+    if (counts_moves() && exchange > 0 && size() > 1 && !from_host && !to_host) {
       EXPECT_EQ(went_through_host, !mpi_takes_addresses()) << "exchange " << exchange;
     }
     if (!to_host) receive.read(host_receive);
@@ -514,7 +514,7 @@ TEST_F(DeviceTest, RowsAreMovedAsTheParametersSay) {
     run(request);
     // An engine moves two edges' rows one by one.
     const std::uint64_t moves = moves_through_host() - before;
-    if (size() > 1) {
+    if (counts_moves() && size() > 1) {
       EXPECT_EQ(moves >= 4 * rows, to_host == engine && to_device == engine) << moves;
       EXPECT_GE(moves, 2 * rows);
     }

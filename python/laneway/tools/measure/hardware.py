@@ -161,6 +161,11 @@ def targets_of(steps: Sequence[Step]) -> list[Target]:
     return made
 
 
+def _short(record: Record) -> Record:
+    """Without single samples, and what is not known."""
+    return {key: value for key, value in record.items() if key != "samples_s" and value is not None}
+
+
 def _plugin(name: str, mpi: str) -> Path:
     path = root() / "build" / mpi / "src" / f"liblaneway_{name}.so"
     if name not in PLUGINS:
@@ -190,7 +195,7 @@ def run(output: Path, *, plugin: str, mpi: str, quick: bool) -> None:
             "command": command,
             "date": datetime.date.today().isoformat(),
             "targets": [{**asdict(target), "is_met": target.is_met} for target in targets_of(steps)],
-            "steps": [asdict(step) for step in steps],
+            "steps": [{**asdict(step), "records": [_short(record) for record in step.records]} for step in steps],
         }
         output.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
