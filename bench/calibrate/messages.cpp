@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "calibrate/calibrate.hpp"
+#include "candidates/device_buffers.hpp"
 #include "choose/device_support.hpp"
-#include "data/device_buffers.hpp"
 
 namespace laneway::bench {
 

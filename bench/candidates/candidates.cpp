@@ -4,9 +4,9 @@
 #include <array>
 #include <cstring>
 
+#include "candidates/device_buffers.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
-#include "data/device_buffers.hpp"
 #include "exec/copy.hpp"
 #include "lanes/strategy.hpp"
 #include "plan/builder.hpp"

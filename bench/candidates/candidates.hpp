@@ -13,8 +13,8 @@
 
 #include "choice.hpp"
 #include "data/exchange.hpp"
+#include "data/traffic.hpp"
 #include "measure/run.hpp"
-#include "measure/traffic.hpp"
 
 namespace laneway::bench {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "candidates/candidates.hpp"
-#include "data/device_buffers.hpp"
+#include "candidates/device_buffers.hpp"
 
 namespace laneway::bench {
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <numeric>
 
+#include "candidates/hierarchy.hpp"
 #include "commands.hpp"
+#include "commands/compare.hpp"
 #include "core/error.hpp"
 #include "core/readable.hpp"
 #include "data/halo_file.hpp"
-#include "data/hierarchy.hpp"
-#include "measure/compare.hpp"
 #include "measure/evaluation.hpp"
 #include "output/format.hpp"
 

@@ -19,7 +19,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/readable.hpp"
-#include "measure/statistics.hpp"
+#include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
 #include "plan/builder.hpp"

@@ -28,8 +28,8 @@
 #include "core/error.hpp"
 #include "core/readable.hpp"
 #include "data/device_kernels.hpp"
+#include "data/statistics.hpp"
 #include "device/topology.hpp"
-#include "measure/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "measure/statistics.hpp"
+#include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
 

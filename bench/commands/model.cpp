@@ -14,8 +14,8 @@
 #include "core/error.hpp"
 #include "core/readable.hpp"
 #include "data/specs.hpp"
+#include "data/traffic.hpp"
 #include "machine/parameters.hpp"
-#include "measure/traffic.hpp"
 #include "output/format.hpp"
 
 namespace laneway::bench {

@@ -1,10 +1,10 @@
 #include <cstdlib>
 #include <memory>
 
+#include "candidates/device_buffers.hpp"
+#include "candidates/workloads.hpp"
 #include "commands.hpp"
-#include "data/device_buffers.hpp"
-#include "data/workloads.hpp"
-#include "measure/compare.hpp"
+#include "commands/compare.hpp"
 
 namespace laneway::bench {
 

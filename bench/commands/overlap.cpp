@@ -9,11 +9,11 @@
 #include <random>
 #include <thread>
 
+#include "candidates/workloads.hpp"
 #include "commands.hpp"
+#include "commands/compare.hpp"
 #include "core/readable.hpp"
-#include "data/workloads.hpp"
-#include "measure/compare.hpp"
-#include "measure/statistics.hpp"
+#include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
 

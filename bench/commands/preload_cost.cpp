@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "measure/statistics.hpp"
+#include "data/statistics.hpp"
 
 namespace {
 

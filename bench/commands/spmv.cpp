@@ -4,12 +4,12 @@
 #include <limits>
 #include <memory>
 
+#include "candidates/device_buffers.hpp"
+#include "candidates/device_product.hpp"
 #include "commands.hpp"
-#include "data/device_buffers.hpp"
-#include "data/device_product.hpp"
+#include "commands/compare.hpp"
 #include "data/specs.hpp"
 #include "matrix/halo.hpp"
-#include "measure/compare.hpp"
 
 namespace laneway::bench {
 

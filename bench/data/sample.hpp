@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/exchange.hpp"
-#include "measure/traffic.hpp"
+#include "data/traffic.hpp"
 
 namespace laneway::bench {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "data/exchange.hpp"
-#include "measure/traffic.hpp"
+#include "data/traffic.hpp"
 
 namespace laneway::bench {
 

@@ -8,8 +8,8 @@
 
 #include "choice.hpp"
 #include "data/exchange.hpp"
-#include "measure/statistics.hpp"
-#include "measure/traffic.hpp"
+#include "data/statistics.hpp"
+#include "data/traffic.hpp"
 
 namespace laneway::bench {
 

@@ -1,4 +1,4 @@
-#include "measure/traffic.hpp"
+#include "data/traffic.hpp"
 
 #include <gtest/gtest.h>
 

@@ -98,6 +98,17 @@ def test_folders_of_the_benchmark_are_no_rooms(tree: Path) -> None:
     assert layers.check_bench(tree) == ["bench/plan: a room has that name"]
 
 
+def test_folders_of_the_benchmark_look_one_way(tree: Path) -> None:
+    for folder in ("data", "commands", "new"):
+        (tree / "bench" / folder).mkdir(parents=True)
+        (tree / "bench" / folder / "one.cpp").write_text('#include "core/error.hpp"\n#include "commands/link.hpp"\n')
+    (tree / "bench" / "CMakeLists.txt").write_text("set(LANEWAY_BENCH_ORDER data commands)\n")
+    assert layers.check_bench(tree) == [
+        "bench/data/one.cpp:2: bench/data must not include bench/commands",
+        "bench/new/one.cpp: its folder is not in LANEWAY_BENCH_ORDER of bench/CMakeLists.txt",
+    ]
+
+
 README = """
 a → b
 

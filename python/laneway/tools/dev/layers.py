@@ -119,9 +119,23 @@ def check_layers(top: Path) -> list[str]:
 
 
 def check_bench(top: Path) -> list[str]:
-    """Folders of bench/ are included by their names, as rooms are: they must differ."""
-    order = room_order(top)
-    return [f"bench/{path.name}: a room has that name" for path in sorted((top / "bench").glob("*/")) if path.name in order]
+    """Folders of bench/ are included by their names, as rooms are: they must differ, and look one way."""
+    rooms, bench = room_order(top), top / "bench"
+    problems = [f"bench/{path.name}: a room has that name" for path in sorted(bench.glob("*/")) if path.name in rooms]
+    if not (bench / "CMakeLists.txt").is_file():
+        return problems
+    found = re.search(r"set\(LANEWAY_BENCH_ORDER ([^)]*)\)", (bench / "CMakeLists.txt").read_text(encoding="utf-8"))
+    order = found[1].split() if found else []
+    for path in (path for folder in sorted(bench.glob("*/")) for path in sources_of(folder)):
+        own = path.relative_to(bench).parts[0]
+        if own not in order:
+            problems.append(f"{path.relative_to(top)}: its folder is not in LANEWAY_BENCH_ORDER of bench/CMakeLists.txt")
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            include = re.match(r'#include "(\w+)/', line)
+            if include and include[1] in order[order.index(own) + 1 :]:
+                problems.append(f"{path.relative_to(top)}:{number}: bench/{own} must not include bench/{include[1]}")
+    return problems
 
 
 def _imported(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-#include "measure/statistics.hpp"
+#include "data/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

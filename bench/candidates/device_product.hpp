@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "data/device_buffers.hpp"
+#include "candidates/device_buffers.hpp"
 #include "data/device_kernels.hpp"
 #include "matrix/csr.hpp"
 

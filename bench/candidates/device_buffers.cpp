@@ -1,4 +1,4 @@
-#include "data/device_buffers.hpp"
+#include "candidates/device_buffers.hpp"
 
 #include <CLI/CLI.hpp>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "measure/compare.hpp"
+#include "commands/compare.hpp"
 
 #include <algorithm>
 #include <array>

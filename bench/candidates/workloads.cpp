@@ -1,4 +1,4 @@
-#include "data/workloads.hpp"
+#include "candidates/workloads.hpp"
 
 #include <CLI/CLI.hpp>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "data/device_product.hpp"
+#include "candidates/device_product.hpp"
 
 #include "core/error.hpp"
 

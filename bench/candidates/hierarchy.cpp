@@ -1,4 +1,4 @@
-#include "data/hierarchy.hpp"
+#include "candidates/hierarchy.hpp"
 
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
