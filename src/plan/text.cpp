@@ -145,7 +145,7 @@ bool is_of_peer(const json& j) {
 Ring ring_from_json(const json& j) {
   if (!j.contains("ring")) return {};
   const json& ring = j.at("ring");
-  return {number(ring.at(0)), whole<int>(ring.at(1)), ring.at(2).get<bool>()};
+  return {number(ring.at(0)), whole<std::int16_t>(ring.at(1)), ring.at(2).get<bool>()};
 }
 
 json operand_to_json(const Operand& operand) {
@@ -170,8 +170,8 @@ json word_to_json(const Word& word) {
 
 Word word_from_json(const json& j) {
   const Sign sign = named(j.at("word").get<std::string>(), signs);
-  return {sign, is_of_peer(j), sign == Sign::flag ? number(j.at("offset")) : 0, number_or(j, "lag", 0),
-          ring_from_json(j)};
+  return {sign, is_of_peer(j), j.contains("lag") ? whole<std::int32_t>(j.at("lag")) : 0,
+          sign == Sign::flag ? number(j.at("offset")) : 0, ring_from_json(j)};
 }
 
 bool has_peer(const Step& step) {
