@@ -173,7 +173,7 @@ int run(const ModelOptions& options) {
 void add_model(CLI::App& app, Action& action) {
   auto options = std::make_shared<ModelOptions>();
   CLI::App* command =
-      app.add_subcommand("model", "What published closed forms say about strategies; see docs/models.md");
+      app.add_subcommand("model", "What published closed forms say about strategies; see docs/results/closed-forms.md");
   command->add_option("--paper", options->paper, "Whose figure to compute: lassen is Figure 4.3 of Lockhart et al.")
       ->required()
       ->check(CLI::IsMember({"lassen"}));

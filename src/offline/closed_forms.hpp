@@ -12,7 +12,7 @@ namespace laneway {
 // The models of S. Lockhart, A. Bienz, W. D. Gropp and L. N. Olson, "Characterizing the performance of node-aware
 // strategies for irregular point-to-point communication on heterogeneous architectures", with its names: a node has two
 // sockets with GPUs and processes, each GPU has a host process. They are for the worst case inside a node, and know no
-// plan. docs/models.md says how they were read where the paper leaves something open.
+// plan. docs/results/closed-forms.md says how they were read where the paper leaves something open.
 
 /// Table 5, where `two_step` is modelled for two distributions of the data (section 4.6): every GPU sends to every
 /// node, or all data for a node is in one GPU, which is the best case.

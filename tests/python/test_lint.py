@@ -109,7 +109,7 @@ def test_folders_of_the_benchmark_look_one_way(tree: Path) -> None:
     ]
 
 
-README = """
+ROOMS = """
 a → b
 
 ```
@@ -117,40 +117,36 @@ c → operate → exec → carriers
   → plan → lanes → pattern → core
 ```
 
-| room | holds |
-| --- | --- |
-| `core`, `pattern` | a `word` |
-| `lanes`, `plan`, `carriers`, `exec` | |
-| `operate`, `c` | |
+| room | content | needs MPI |
+| --- | --- | --- |
+| `core`, `pattern` | a `word` | |
+| `lanes`, `plan`, `carriers`, `exec` | | |
+| `operate` | | |
+| `c` | | |
 
 | other | |
 | --- | --- |
 | `x` | |
 """
-DESIGN = "| room | content | needs MPI |\n| --- | --- | --- |\n" + "".join(
-    f"| `{name}` | | |\n" for name in ("core", "pattern", "lanes", "plan", "carriers", "exec", "operate", "c")
-)
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "found"),
+    ("old", "new", "found"),
     [
-        ("README.md", "", "", []),
-        ("README.md", "operate → ", "", ["README.md: its line of rooms is not LANEWAY_ROOM_ORDER: without operate"]),
-        ("README.md", "c → operate", "operate → c", ["README.md: its line of rooms is not LANEWAY_ROOM_ORDER: in another order"]),
-        ("README.md", "`exec`", "`run`", ["README.md: its table of rooms is not LANEWAY_ROOM_ORDER: without exec; with run"]),
-        ("docs/design.md", "| `c` | | |\n", "", ["docs/design.md: its table of rooms is not LANEWAY_ROOM_ORDER: without c"]),
-        ("docs/design.md", "| room |", "| name |", ["docs/design.md: has no table | room | content | needs MPI |"]),
+        ("", "", []),
+        ("operate → ", "", ["its line of rooms is not LANEWAY_ROOM_ORDER: without operate"]),
+        ("c → operate", "operate → c", ["its line of rooms is not LANEWAY_ROOM_ORDER: in another order"]),
+        ("`exec`", "`run`", ["its table of rooms is not LANEWAY_ROOM_ORDER: without exec; with run"]),
+        ("| `c` | | |\n", "", ["its table of rooms is not LANEWAY_ROOM_ORDER: without c"]),
+        ("| room |", "| name |", ["has no table | room | content | needs MPI |"]),
     ],
 )
-def test_lists_of_rooms_are_that_of_cmake(tree: Path, file: str, old: str, new: str, found: list[str]) -> None:
-    (tree / "docs").mkdir()
-    (tree / "README.md").write_text(README)
-    (tree / "docs" / "design.md").write_text(DESIGN)
-    text = (tree / file).read_text()
-    assert old in text
-    (tree / file).write_text(text.replace(old, new))
-    assert layers.check_lists(tree) == found
+def test_lists_of_rooms_are_that_of_cmake(tree: Path, old: str, new: str, found: list[str]) -> None:
+    page = tree / "docs" / "concepts" / "rooms.md"
+    page.parent.mkdir(parents=True)
+    assert old in ROOMS
+    page.write_text(ROOMS.replace(old, new))
+    assert layers.check_lists(tree) == [f"docs/concepts/rooms.md: {text}" for text in found]
 
 
 @pytest.mark.parametrize(

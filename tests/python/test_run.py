@@ -44,7 +44,7 @@ def _regions(output: str) -> dict[int, tuple[str, int, int]]:
 def test_mpi_sees_separate_nodes(command: Command, programs: Programs, mpi: str) -> None:
     seconds = {"openmpi": "60", "mpich": "10"}[mpi]
     code, output = command.run("run", "--on", CLUSTER, "--mpi", mpi, "--timeout", seconds, "--", programs(mpi))
-    # MPICH 4.0.2 may hang in MPI_Finalize over TCP (docs/running.md); what it printed before that still counts.
+    # MPICH 4.0.2 may hang in MPI_Finalize over TCP (docs/concepts/emulated-cluster.md); what it printed before that still counts.
     assert code == 0 or (mpi == "mpich" and code == TIMED_OUT), output
     seen = _regions(output)
     assert {rank: (node_rank, size) for rank, (_, node_rank, size) in seen.items()} == {

@@ -105,7 +105,7 @@ def test_a_file_changes_the_programs_made_of_it(file: str, programs: set[str]) -
 def test_documents_and_tools_are_in_no_program() -> None:
     presets = ("openmpi", "nompi")
     assert affected.suites_affected([], presets) == []
-    assert affected.suites_affected(["docs/start.md", "python/laneway/x.py"], presets) == ["lint", "python"]
+    assert affected.suites_affected(["docs/start/c.md", "python/laneway/x.py"], presets) == ["lint", "python"]
     assert affected.suites_affected(["README.md", "src/core/a.cpp"], presets) == ["lint", *presets, "python"]
 
 
@@ -116,7 +116,7 @@ def test_what_says_how_everything_is_built_affects_every_test(monkeypatch: pytes
     query = f"build.ninja:\n  input: RERUN_CMAKE\n    | {root()}/tests/unit/CMakeLists.txt\n"
     monkeypatch.setattr(affected, "_output", lambda argv: query)
     assert affected.tests_affected("nompi", ["tests/unit/a.cpp"]) == ["a"]
-    assert affected.tests_affected("nompi", ["docs/design.md"]) == []
+    assert affected.tests_affected("nompi", ["docs/concepts/rooms.md"]) == []
     assert affected.tests_affected("nompi", ["tests/unit/CMakeLists.txt"]) == ["a", "b"]
 
 

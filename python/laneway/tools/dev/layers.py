@@ -20,7 +20,7 @@ _MAY_USE_MPI = {"carriers", "arguments", "comm", "choose", "operate", "c", "inte
 _GPU_HEADER = re.compile(r"(cuda|hip/|hip_|nvml|cupti|nccl|rccl|rocm|hsa/)")
 TOOLS = ("places", "measure", "draw", "papers", "dev", "cli")
 """Folders of laneway.tools, and the module of the command: each may use those before it."""
-_LISTS = {"README.md": ("| room | holds |", "→"), "docs/design.md": ("| room | content | needs MPI |", "")}
+_LISTS = {"docs/concepts/rooms.md": ("| room | content | needs MPI |", "→")}
 """Documents that list the rooms: the head of their table, and the arrow of a line of them, the last first, where there is one."""
 
 
