@@ -24,7 +24,7 @@ def test_the_page_has_the_table_of_the_library(tmp_path: Path) -> None:
     page = tmp_path / "hints.md"
     shutil.copy(_PAGE, page)
     _bench("--page", str(page))
-    assert page.read_text() == _PAGE.read_text(), "'./dev hints --page docs/hints.md' brings it up to date"
+    assert page.read_text() == _PAGE.read_text(), "'./dev hints --page docs/reference/hints.md' brings it up to date"
 
 
 def test_a_page_that_is_behind_is_brought_up_to_date(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What ``laneway lint`` checks: layers, lengths, format, tracked text, and on request clang-tidy."""
+"""What ``laneway lint`` checks: layers, lengths, documents, format, tracked text, and on request clang-tidy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from laneway.tools.dev import layers
+from laneway.tools.dev.documents import check_documents
 from laneway.tools.dev.generated import check_generated
 from laneway.tools.dev.layers import SOURCE_SUFFIXES, sources_of
 from laneway.tools.dev.lengths import check_lengths
@@ -81,5 +82,6 @@ def check_all(top: Path) -> dict[str, list[str]]:
         "lengths": check_lengths(top),
         "generated": check_generated(top),
         "text": check_text(top),
+        "documents": check_documents(top, _git_files(top)),
         "format": check_format(top),
     }
