@@ -45,7 +45,7 @@ def test_pages_for_use_are_short_but_for_their_code(top: Path) -> None:
     [
         (" ".join(["word"] * 20) + "\n" + " ".join(["word"] * 21) + ".\n", "line 5: a sentence of 41 words: word"),
         ("- " + " ".join(["word"] * 20) + "\n  " + " ".join(["word"] * 21) + "\n", "line 5: a sentence of 41 words: word"),
-        (("Word" + " word" * 20 + ".\n") * 20, "on average, more than 20"),
+        (("Word" + " word" * 28 + ".\n") * 20, "on average, more than 20"),
         ("x" * 161 + "\n", "line 5 has 161 characters, more than 160"),
         ("It runs for\nwhoever asks.\n", "line 6: 'whoever': readers know 'who', or name them"),
         ("See [here](start/cpp.md).\n", "line 5: start/cpp.md is not there"),
