@@ -1,10 +1,12 @@
 """What lint says of documents: each check finds the fault that it is for, and nothing else."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from laneway.tools.dev import documents
+from laneway.tools.places.paths import root
 
 SHORT = "One rank sends. Another receives. Both wait. Nobody else does. That is all.\n"
 
@@ -94,3 +96,19 @@ def test_sources_name_pages_that_exist(top: Path) -> None:
     source = top / "a.cpp"
     source.write_text("// docs/design.md\n// docs/designs.md has more\n")
     assert documents.check_documents(top, [source], {}) == ["a.cpp:2: docs/designs.md is not there"]
+
+
+@pytest.mark.parametrize(
+    ("source", "key"),
+    [
+        ("bench/output/report.cpp", r'json\["(\w+)"\] =|^ +\{"(\w+)", '),
+        ("src/plan/text.cpp", r'\bj?\["(\w+)"\] *=|\.(?:at|contains|value)\("(\w+)"|\\"(\w+)\\": |number_or\(j, "(\w+)"'),
+    ],
+)
+def test_the_page_of_json_has_every_key(source: str, key: str) -> None:
+    text = (root() / source).read_text()
+    written = {name for found in re.findall(key, text, re.MULTILINE) for name in found if name}
+    assert len(written) > 15
+    page = (root() / "docs/reference/json.md").read_text()
+    listed = {name for code in re.findall(r"`([\w, ]+)`", page) for name in code.split(", ")}
+    assert written - listed - {"buffer", "table"} == set()  # a format of tables is no key

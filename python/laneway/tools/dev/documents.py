@@ -27,7 +27,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "README.md": ("lines",),
     "docs/bench.md": ("lines", "sentences"),
     "docs/calibrate.md": ("lines",),
-    "docs/contributing/debugging-plans.md": ("links",),
     "docs/design.md": ("lines", "sentences", "words"),
     "docs/gpu.md": ("lines", "sentences", "words"),
     "docs/hypre.md": ("lines", "sentences"),
