@@ -9,7 +9,7 @@ import pytest
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import MPIS, find_local_tool, root
 
-_PAGE = root() / "docs" / "hints.md"
+_PAGE = root() / "docs" / "reference" / "hints.md"
 
 
 def _bench(*arguments: str) -> str:
