@@ -5,7 +5,8 @@
     ```c run         is compiled against the library in ~/laneway, and run at 2 ranks; so are cpp and fortran
     ```python run    is run by python3
 
-Pages without a block to run are left out. With --without fortran, blocks of that language are said to be left out.
+Pages without a block to run are left out. Blocks in a language, or that name a program, which this build is --without are said to be
+left out.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ def run_page(page: Path, folder: Path, without: list[str]) -> bool:
         if name != "run":
             (folder / name).write_text(text, encoding="utf-8")
             continue
-        if language in without:
-            print(f"SKIP: {page}: a block in {language}, which this build is without")
+        absent = [word for word in without if language == word or (language == "sh" and re.search(rf"\b{word}\b", text))]
+        if absent:
+            print(f"SKIP: {page}: block {number} needs {', '.join(absent)}, which this build is without")
             continue
         try:
             commands = _commands(folder, language, text, number)

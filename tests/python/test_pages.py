@@ -55,9 +55,10 @@ def test_a_page_that_fails_hides_no_other(tmp_path: Path) -> None:
     assert done.returncode == 1 and "\nthere\n" in done.stdout and "2 pages, 1 fail" in done.stdout
 
 
-def test_languages_that_are_not_built_are_said(tmp_path: Path) -> None:
-    done = _run(tmp_path, {"page.md": "```fortran run\nend\n```\n"}, "--without", "fortran")
-    assert done.returncode == 0 and "SKIP: " in done.stdout
+def test_what_is_not_built_is_said(tmp_path: Path) -> None:
+    page = "```fortran run\nend\n```\n\n```sh run\nlaneway-bench\n```\n\n```sh run\necho fortran-like\n```\n"
+    done = _run(tmp_path, {"page.md": page}, "--without", "fortran", "--without", "laneway-bench")
+    assert done.returncode == 0 and "block 1 needs fortran" in done.stdout and "block 2 needs laneway-bench" in done.stdout
 
 
 def test_every_page_marks_blocks_that_can_be_run() -> None:
