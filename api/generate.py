@@ -450,7 +450,7 @@ def fortran_shim(operations: list[Operation]) -> str:
 
 
 def c_table(operations: list[Operation]) -> str:
-    """The operations, in docs/c-api.md."""
+    """The operations, in docs/reference/c.md."""
     rows = ["| operation | its send side, its receive side | blocking | nonblocking | persistent |",
             "| --- | --- | --- | --- | --- |"]
     for o in operations:
@@ -461,7 +461,7 @@ def c_table(operations: list[Operation]) -> str:
 
 
 def fortran_table(operations: list[Operation]) -> str:
-    """The operations, in docs/fortran.md."""
+    """The operations, in docs/reference/fortran.md."""
     rows = ["| operation | blocking | nonblocking | persistent |", "| --- | --- | --- | --- |"]
     for o in operations:
         ways = " | ".join(f"`{o.stem(way, 'lnw').lower()}`" if way in o.ways else "–" for way in WAYS)
@@ -503,8 +503,8 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
     files[top / "fortran" / "operations.inc"] = fortran_interfaces(operations)
     files[top / "fortran" / "names.inc"] = fortran_names(operations)
     regions = (("include/laneway/operation.h", constants(operations)),
-               ("docs/c-api.md", "\n" + c_table(operations) + "\n"),
-               ("docs/fortran.md", "\n" + fortran_table(operations) + "\n"))
+               ("docs/reference/c.md", "\n" + c_table(operations) + "\n"),
+               ("docs/reference/fortran.md", "\n" + fortran_table(operations) + "\n"))
     for name, text in regions:
         files[top / name] = _region(top / name, text)
     return files

@@ -1,4 +1,4 @@
-!> Laneway for Fortran: the calls of laneway.h with the argument lists of mpi_f08; see docs/fortran.md.
+!> Laneway for Fortran: the calls of laneway.h with the argument lists of mpi_f08; see docs/reference/fortran.md.
 module laneway
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, c_null_ptr, c_ptr, c_size_t
   use mpi_f08, only: MPI_ADDRESS_KIND, MPI_BOTTOM, MPI_Comm, MPI_COUNT_KIND, MPI_Datatype, MPI_IN_PLACE, MPI_Info, &
@@ -354,7 +354,7 @@ contains
     end do
   end subroutine
 
-  !> The request's plan on this rank as JSON text (docs/plans.md); empty after an error.
+  !> The request's plan on this rank as JSON text (docs/reference/plans.md); empty after an error.
   subroutine lnw_request_get_plan(request, text, ierror)
     type(LNW_Request), intent(in) :: request
     character(len=:), allocatable, intent(out) :: text

@@ -84,7 +84,7 @@ void add_hints(CLI::App& app, Action& action) {
   command->add_flag("--json", *json, "As JSON");
   auto page = std::make_shared<std::string>();
   command->add_option("--page", *page,
-                      "Write the table of hints into this page, such as docs/hints.md, in place of its own");
+                      "Write the table of hints into this page, such as docs/reference/hints.md, in place of its own");
   command->callback([json, page, &action] {
     action = [json, page] { return !page->empty() ? write_page(*page) : *json ? print_json() : print_text(); };
   });

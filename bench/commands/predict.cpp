@@ -228,9 +228,13 @@ void add_predict(CLI::App& app, Action& action) {
   command->add_option("--parameters", options->parameters, "What messages cost: a name or PATH.toml")
       ->capture_default_str();
   command->add_option("--strategy", options->strategies, "Strategies, auto among them")->capture_default_str();
+  // Its own description would have the values of ModelKind, as characters.
   command->add_option("--model", options->model, "By which auto chooses: overlap, max-rate or postal")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ModelKind>{
-          {"overlap", ModelKind::overlap}, {"max-rate", ModelKind::max_rate}, {"postal", ModelKind::postal}}));
+      ->type_name("TEXT")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ModelKind>{{"overlap", ModelKind::overlap},
+                                                                           {"max-rate", ModelKind::max_rate},
+                                                                           {"postal", ModelKind::postal}})
+                      .description("{max-rate,overlap,postal}"));
   command->add_option("--grid", options->grid, "For cartesian_combining: the grid of ranks, e.g. 4x4");
   command
       ->add_option(

@@ -112,7 +112,7 @@ static inline HYPRE_Int LNW_Hypre_deduplicate(HYPRE_Int count, const HYPRE_Int* 
 /** Collective over the package's communicator, and synchronising: this is where the plan is made. The package may be
  *  destroyed afterwards. `layout` is not looked at for jobs 2, 12 and 22: they send one element for each entry of
  *  recv_vec_starts, and receive one for each entry of the send map. `block_size` values are an element: 1, or as for
- *  hypre_ParCSRBlockCommHandleCreate. Memory is the host's. Hints are in docs/hints.md.
+ *  hypre_ParCSRBlockCommHandleCreate. Memory is the host's. Hints are in docs/reference/hints.md.
  */
 static inline int LNW_Hypre_exchange_init(HYPRE_Int job, HYPRE_Int block_size, const hypre_ParCSRCommPkg* package,
                                           LNW_Hypre_layout layout, MPI_Info info, LNW_Hypre_exchange* exchange) {

@@ -1,7 +1,7 @@
 /** Laneway: irregular data movement along the machine's hierarchy, on any MPI.
  *
- *  LNW_X takes exactly the arguments of MPI_X, on ordinary communicators; see docs/c-api.md. All functions return an
- * MPI error code, after calling the communicator's error handler; MPI_Error_string gives a text that names the rank,
+ *  LNW_X takes exactly the arguments of MPI_X, on ordinary communicators; see docs/reference/c.md. All functions return
+ * an MPI error code, after calling the communicator's error handler; MPI_Error_string gives a text that names the rank,
  * the call and the argument.
  */
 #ifndef LANEWAY_H

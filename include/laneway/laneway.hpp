@@ -197,7 +197,7 @@ struct Degrees {
 
 }  // namespace detail
 
-/// Hints by key (docs/hints.md), e.g. Hints{{"lnw_strategy", "three_step"}}.
+/// Hints by key (docs/reference/hints.md), e.g. Hints{{"lnw_strategy", "three_step"}}.
 class Hints {
  public:
   Hints() = default;
@@ -232,7 +232,7 @@ struct WeightedNeighbors {
 /// A distributed-graph communicator that is freed with its owner.
 class Graph {
  public:
-  /// Collective over `comm`. With `reorder` on all ranks, processes may get new ranks (docs/c-api.md).
+  /// Collective over `comm`. With `reorder` on all ranks, processes may get new ranks (docs/reference/c.md).
   Graph(MPI_Comm comm, std::span<const int> sources, std::span<const int> destinations, const Hints& hints = {},
         bool reorder = false) {
     create(comm, sources, MPI_UNWEIGHTED, destinations, MPI_UNWEIGHTED, hints, reorder);

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/** Which operation: docs/c-api.md says which arguments each has. */
+/** Which operation: docs/reference/c.md says which arguments each has. */
 typedef enum LNW_Kind {
   /* generated: api/generate.py */
   LNW_NEIGHBOR_ALLGATHER = 1,

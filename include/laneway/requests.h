@@ -21,7 +21,7 @@ extern "C" {
  *  A strategy other than `direct` relays data over other ranks. Between LNW_Start and completion a rank that waits in a
  *  call of MPI goes on relaying: its MPI library's progress engine calls this one, or a thread does the work. Where
  * some rank has neither, nothing is relayed, unless the hint lnw_progress=wait promises that no rank waits elsewhere
- * for what depends on another rank's completion (docs/c-api.md, Progress).
+ * for what depends on another rank's completion (docs/reference/c.md, Progress).
  *  @{ */
 /** The request must be persistent and inactive. */
 LNW_PUBLIC int LNW_Start(LNW_Request* request);
@@ -101,8 +101,8 @@ LNW_PUBLIC int LNW_Request_get_info(LNW_Request request, MPI_Info* info);
 /** Name of the strategy that the request uses, e.g. `three_step`; valid as long as the request. */
 LNW_PUBLIC int LNW_Request_get_strategy(LNW_Request request, const char** name);
 
-/** The request's plan on this rank as JSON text (docs/plans.md). Copies at most `size` characters including the final
- *  zero to `text`, and sets `*length` to the number without it. */
+/** The request's plan on this rank as JSON text (docs/reference/plans.md). Copies at most `size` characters including
+ * the final zero to `text`, and sets `*length` to the number without it. */
 LNW_PUBLIC int LNW_Request_get_plan(LNW_Request request, char* text, MPI_Count size, MPI_Count* length);
 /** @} */
 

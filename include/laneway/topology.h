@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/** As MPI_Dist_graph_create_adjacent. Hints in `info` (docs/hints.md) hold for all operations on the new communicator.
+/** As MPI_Dist_graph_create_adjacent. Hints in `info` (docs/reference/hints.md) hold for all operations on the new
+ * communicator.
  *
  *  If `reorder` is true on all ranks, processes may get new ranks, so that little weight is between nodes: the process
  *  with rank i in the new communicator has the neighbours, in the order and with the weights, that rank i of `comm_old`

@@ -27,7 +27,7 @@ struct HintRow {
   std::string_view environment;  ///< empty: in an info argument only
   std::string_view fallback;
   HintValue value;
-  std::string_view meaning;  ///< in Markdown, links as of docs/hints.md
+  std::string_view meaning;  ///< in Markdown, links as of docs/reference/hints.md
 };
 
 namespace hint {

@@ -92,15 +92,15 @@ void show_nothing(const Hints& hints, std::string& words);
 }  // namespace hint
 
 /// All hints. A row is all that a hint is: from here it is read, compared between ranks, listed by `laneway-bench
-/// hints` and in docs/hints.md, which `./dev hints --page docs/hints.md` brings up to date.
+/// hints` and in docs/reference/hints.md, which `./dev hints --page docs/reference/hints.md` brings up to date.
 inline constexpr HintRow hint_rows[] = {
     {"lnw_strategy",
      "LANEWAY_STRATEGY",
      "auto",
-     {"`auto`, a name from [strategies.md](strategies.md), or one for each level as in "
+     {"`auto`, a name from [strategies.md](../strategies.md), or one for each level as in "
       "`node:three_step,socket:two_step`",
       nullptr, hint::show_levels},
-     "how data moves between nodes, and inside them; `auto`: by [predicted costs](models.md); the suffix `_nodedup` "
+     "how data moves between nodes, and inside them; `auto`: by [predicted costs](../models.md); the suffix `_nodedup` "
      "turns "
      "deduplication off"},
     {"lnw_message_cap", "LANEWAY_MESSAGE_CAP", "65536",
@@ -120,17 +120,18 @@ inline constexpr HintRow hint_rows[] = {
      hint::text<&Hints::parameters>(
          "a name that `laneway machines` lists, or a file `PATH.toml` such as `laneway calibrate` "
          "writes; `calibrate`; empty"),
-     "`auto`: what messages and copies cost ([machines.md](machines.md)); read once for a communicator and those made "
+     "`auto`: what messages and copies cost ([machine-files.md](machine-files.md)); read once for a communicator and "
+     "those made "
      "from "
      "it; `calibrate`: measured quickly at first use; empty: assumed for this kind of machine"},
     {"lnw_tune", "LANEWAY_TUNE", "model",
      hint::choice<&Hints::tuning, Tuning::model, Tuning::measure>("model, measure"),
      "`auto`: `model`: by predicted costs; `measure`: persistent operations [time the few most promising "
-     "strategies](models.md), once for each pattern and machine"},
+     "strategies](../models.md), once for each pattern and machine"},
     {"lnw_exchanges", "LANEWAY_EXCHANGES", exchanges_of_requests, hint::count<&Hints::exchanges>,
      "`auto`: within so many exchanges a strategy must make up for its longer setup. The preloaded libraries, whose "
-     "programs exchange more often, have other defaults: `1000` for [MPI programs](preload.md), `200` for "
-     "[hypre](hypre.md)"},
+     "programs exchange more often, have other defaults: `1000` for [MPI programs](../preload.md), `200` for "
+     "[hypre](../hypre.md)"},
     {"lnw_grid",
      "LANEWAY_GRID",
      "",
@@ -148,7 +149,7 @@ inline constexpr HintRow hint_rows[] = {
      "`auto`: relays also progress while their ranks wait in calls of the MPI library, or in a thread; where neither "
      "can "
      "be, persistent and nonblocking operations do not relay, whatever `lnw_strategy` says ([C "
-     "API](c-api.md#progress)); "
+     "API](c.md#progress)); "
      "`wait`: relays progress in calls of this library only; `thread`: all exchanges also progress in a thread of "
      "their "
      "own, which needs `MPI_THREAD_MULTIPLE`; `strict`: no strategy that relays is used"},
@@ -176,14 +177,15 @@ inline constexpr HintRow hint_rows[] = {
      "buffers on devices: `staged` or `md`: each rank copies its own through the host's memory; `dd`: ranks of a node "
      "also "
      "copy straight from each other's devices; `device`: the MPI library gets addresses on devices, if it takes them; "
-     "`auto`: one of these, by predicted costs ([memory-paths.md](memory-paths.md))"},
+     "`auto`: one of these, by predicted costs ([memory-paths.md](../memory-paths.md))"},
     {"lnw_stream",
      "",
      "",
      {"the address of a stream, as a number: `0x7f10aa00`", hint::read_stream, nullptr},
      "what is in the stream at the start of a persistent operation with buffers on a device comes before the exchange, "
      "what "
-     "is put into it after the end comes after it ([memory-paths.md](memory-paths.md)); the only hint that need not be "
+     "is put into it after the end comes after it ([memory-paths.md](../memory-paths.md)); the only hint that need not "
+     "be "
      "the "
      "same on all ranks"},
     {"lnw_shared_staging", "LANEWAY_SHARED_STAGING", "0", hint::bytes<&Hints::shared_staging>,
@@ -195,7 +197,7 @@ inline constexpr HintRow hint_rows[] = {
      "false",
      {"true, false, plan", hint::read_check, hint::show_check},
      "compare both sides of every edge before the exchange, and name the first that disagrees; `plan`: also gather and "
-     "prove the plans that will run, of up to 512 ranks ([verify.md](verify.md))"},
+     "prove the plans that will run, of up to 512 ranks ([verify.md](../verify.md))"},
 };
 
 /// The info of the call comes before that of the communicator's creation, then the environment, then the default.

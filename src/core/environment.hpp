@@ -12,7 +12,8 @@ struct VariableRow {
 };
 
 /// All of them but the hints, which src/arguments/hints.cpp lists with their info keys. Together these are all the
-/// names with LANEWAY_ in front that mean something: tests compare both with the sources and with docs/hints.md.
+/// names with LANEWAY_ in front that mean something: tests compare both with the sources and with
+/// docs/reference/hints.md.
 [[nodiscard]] std::span<const VariableRow> variable_rows();
 
 }  // namespace laneway

@@ -35,9 +35,9 @@ struct DeviceTopology {
   std::vector<std::vector<int>> hops;                 ///< 0 to itself; -1: no way over links
   std::vector<std::vector<double>> bytes_per_second;  ///< in one direction; 0: unknown
 
-  /// The section `[devices]` of a machine file (docs/machines.md), which takes the place of a real node in tests and
-  /// elsewhere. Bandwidths and hops are comments: hops follow from links. `network_distance` is of each device, or
-  /// empty.
+  /// The section `[devices]` of a machine file (docs/reference/machine-files.md), which takes the place of a real node
+  /// in tests and elsewhere. Bandwidths and hops are comments: hops follow from links. `network_distance` is of each
+  /// device, or empty.
   [[nodiscard]] std::string toml(std::span<const int> network_distance = {}) const;
 };
 

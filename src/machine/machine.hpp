@@ -30,7 +30,8 @@ class Machine {
   ///    nodes as are needed, the last one perhaps partly filled;
   ///  - nodes of uneven size: `ranks:5,3,8`;
   ///  - a file, `file:PATH`: one of the above, or for each rank one line with a path such as `n0/s1` (any labels);
-  ///  - a file `file:PATH.toml` (docs/machines.md): `description` is one of the above, `devices.links` a matrix of the
+  ///  - a file `file:PATH.toml` (docs/reference/machine-files.md): `description` is one of the above, `devices.links` a
+  ///  matrix of the
   ///    number of links between the devices of a node, which are its innermost regions, `devices.network_distance`
   ///    how far each is from a network interface. Parameters has the rest.
   /// Throws Error(info) that says what is wrong and for how many ranks the description is.

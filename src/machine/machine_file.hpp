@@ -37,8 +37,8 @@ namespace laneway {
 /// How errors call it.
 [[nodiscard]] std::string machine_file(const std::string& path);
 
-/// A table of a TOML file, read key by key; docs/machines.md has the keys. What is wrong is an Error(info) that names
-/// the file, the line and the full key. Keys must be there where it does not say otherwise.
+/// A table of a TOML file, read key by key; docs/reference/machine-files.md has the keys. What is wrong is an
+/// Error(info) that names the file, the line and the full key. Keys must be there where it does not say otherwise.
 class TomlTable {
  public:
   /// The whole of a file; `where` names it in errors.

@@ -105,8 +105,8 @@ struct Parameters {
   /// Seconds per byte with `active` ranks copying: interpolated, constant outside of what is known, 0 if nothing is.
   [[nodiscard]] double copy_beta(int active) const;
 
-  /// From the text of a parameter file (TOML, see docs/machines.md); `where` names it in errors. Throws Error(info)
-  /// that names file, line and key.
+  /// From the text of a parameter file (TOML, see docs/reference/machine-files.md); `where` names it in errors. Throws
+  /// Error(info) that names file, line and key.
   static Parameters parse(std::string_view text, const std::string& where);
   /// `what`: the name of one of the files that come with the library, or a path that ends in .toml.
   static Parameters read(const std::string& what);

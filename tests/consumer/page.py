@@ -1,32 +1,88 @@
-"""Does what a page says. A block ```c ring.c is written to ring.c, a block ```sh run is run, both in an empty folder."""
+"""Does what pages say: page.py FOLDER PAGE... runs the blocks of each page that say so, in order, in FOLDER/NAME.
+
+    ```c ring.c      is written to ring.c
+    ```sh run        is run by bash
+    ```c run         is compiled against the library in ~/laneway, and run at 2 ranks; so are cpp and fortran
+    ```python run    is run by python3
+
+Pages without a block to run are left out. Blocks in a language, or that name a program, which this build is --without are said to be
+left out.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-_BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^( *)```(\w+) (\S+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_COMPILED = {"c": ("mpicc", "c", "laneway"), "cpp": ("mpicxx", "cpp", "laneway_cxx"), "fortran": ("mpifort", "f90", "laneway_fortran")}
 
 
-def main(page: Path, folder: Path) -> int:
+def blocks_of(page: Path) -> list[tuple[str, str, str]]:
+    """Language, name of a file or `run`, and text of the blocks that have both."""
+    found = _BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [(language, name, re.sub(f"^{indent}", "", text, flags=re.MULTILINE)) for indent, language, name, text in found]
+
+
+def _commands(folder: Path, language: str, text: str, number: int) -> str:
+    """What bash has to do for a block. Throws KeyError for a language that cannot be run."""
+    if language == "sh":
+        return text
+    if language == "python":
+        (folder / f"block{number}.py").write_text(text, encoding="utf-8")
+        return f"python3 block{number}.py"
+    compiler, suffix, package = _COMPILED[language]
+    (folder / f"block{number}.{suffix}").write_text(text, encoding="utf-8")
+    return f"{compiler} block{number}.{suffix} -o block{number} $(pkg-config --cflags --libs {package})\nmpirun -n 2 ./block{number}"
+
+
+def run_page(page: Path, folder: Path, without: list[str]) -> bool:
+    """Do what one page says; whether all of it works."""
     folder.mkdir(parents=True)
-    commands = 0
-    for _, name, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+    for number, (language, name, text) in enumerate(blocks_of(page), 1):
         if name != "run":
             (folder / name).write_text(text, encoding="utf-8")
             continue
-        commands += 1
-        print(text, flush=True)
-        status = subprocess.run(["bash", "-e", "-c", text], cwd=folder).returncode
+        absent = [word for word in without if language == word or (language == "sh" and re.search(rf"\b{word}\b", text))]
+        if absent:
+            print(f"SKIP: {page}: block {number} needs {', '.join(absent)}, which this build is without")
+            continue
+        try:
+            commands = _commands(folder, language, text, number)
+        except KeyError:
+            print(f"{page}: a block in {language} cannot be run", file=sys.stderr)
+            return False
+        environ = dict(os.environ)
+        if language != "sh":
+            places = [str(path) for path in (Path.home() / "laneway").glob("lib*/**/pkgconfig")]
+            environ["PKG_CONFIG_PATH"] = ":".join([*places, environ.get("PKG_CONFIG_PATH", "")])
+        print(f"--- {page}, block {number}\n{commands}", flush=True)
+        status = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", commands], cwd=folder, env=environ).returncode
         if status != 0:
             print(f"{page}: ended with status {status}:\n{text}", file=sys.stderr)
-            return 1
-    if commands == 0:
-        print(f"{page} has no block to run", file=sys.stderr)
-    return 0 if commands > 0 else 1
+            return False
+    return True
+
+
+def main(arguments: list[str]) -> int:
+    """Do what all pages say. Fails where no page has anything to run."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--without", action="append", default=[])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("pages", type=Path, nargs="+")
+    given = parser.parse_args(arguments)
+    pages = [page for page in given.pages if any(name == "run" for _, name, _ in blocks_of(page))]
+    if not pages:
+        print("no page has a block to run", file=sys.stderr)
+        return 1
+    failed = [str(page) for i, page in enumerate(pages) if not run_page(page, given.folder / f"{i}_{page.stem}", given.without)]
+    print(f"{len(pages)} pages, {len(failed)} fail: {' '.join(failed)}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""The tables of environment variables, the sources that read them, and the page for users say the same."""
+"""The tables of environment variables, the sources that read them, and the pages for users say the same."""
 
 import re
 
@@ -35,7 +35,8 @@ def test_what_is_read_is_listed_and_what_is_listed_is_read() -> None:
     assert listed - hints - _read() == set()
 
 
-def test_the_page_for_users_has_each_of_them() -> None:
-    page = set(re.findall(r"`(LANEWAY_[A-Z0-9_]+)`", (root() / "docs/hints.md").read_text()))
-    assert set(_listed()) - page == set()
-    assert page - set(_listed()) == set()
+def test_the_pages_for_users_have_each_of_them() -> None:
+    pages = [(root() / "docs/reference" / name).read_text() for name in ("hints.md", "environment.md")]
+    named = {name for page in pages for name in re.findall(r"`(LANEWAY_[A-Z0-9_]+)`", page)}
+    assert set(_listed()) - named == set()
+    assert named - set(_listed()) == set()

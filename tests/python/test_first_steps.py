@@ -69,7 +69,7 @@ def test_the_help_of_dev_has_every_command() -> None:
     listed = set()
     for words in re.findall(r"^  ([a-z]+(?:, [a-z]+)*)", text, re.MULTILINE):
         listed |= set(words.split(", "))
-    known = set(typer.main.get_command(cli.app).commands)
+    known = {name for name, command in typer.main.get_command(cli.app).commands.items() if not command.hidden}
     assert listed - {"setup", "doctor"} == known
 
 
@@ -123,14 +123,15 @@ def _hints() -> dict[str, list[dict[str, str]]]:
 
 
 def test_the_page_of_hints_is_the_table_of_the_library() -> None:
-    page = (root() / "docs/hints.md").read_text(encoding="utf-8")
+    page = (root() / "docs/reference/hints.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(lnw_\w+)` \| (\S+) \| (\S+) \|", page, re.MULTILINE)
     shown = {key: (variable.strip("`"), default.strip("`")) for key, variable, default in rows}
     of_library = {row["key"]: (row["environment"] or "none", row["default"] or "empty") for row in _hints()["hints"]}
     assert shown == of_library
     assert [row[0] for row in rows] == list(dict.fromkeys(row[0] for row in rows))
+    variables = (root() / "docs/reference/environment.md").read_text(encoding="utf-8")
     for row in _hints()["variables"]:
-        assert f"`{row['name']}`" in page
+        assert f"`{row['name']}`" in variables
 
 
 

@@ -64,7 +64,7 @@ def test_what_is_committed_is_what_the_table_says() -> None:
 
 def test_lint_finds_what_was_changed_by_hand(tree: Path) -> None:
     assert generated.check_generated(tree) == []
-    for path in ("src/c/generated/persistent.cpp", "docs/c-api.md"):
+    for path in ("src/c/generated/persistent.cpp", "docs/reference/c.md"):
         file = tree / path
         before = file.read_text()
         file.write_text(before.replace("eighbor_allgather", "eighbor_allscatter", 1))
@@ -82,7 +82,7 @@ def test_a_row_is_an_operation_everywhere(tree: Path) -> None:
     text = {name: (tree / name).read_text() for name in (
         "include/laneway/neighborhood.h", "include/laneway/operation.h", "src/core/kind.hpp",
         "src/c/generated/persistent.cpp", "fortran/operations.h", "fortran/operations.inc", "fortran/names.inc",
-        "docs/c-api.md")}
+        "docs/reference/c.md")}
     assert text["include/laneway/neighborhood.h"].count("LNW_Neighbor_allgatherw") == 8
     assert "LNW_NEIGHBOR_ALLGATHERW = 7" in text["include/laneway/operation.h"]
     assert "allgatherw = 7" in text["src/core/kind.hpp"]

@@ -9,7 +9,7 @@ import pytest
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import MPIS, find_local_tool, root
 
-_PAGE = root() / "docs" / "hints.md"
+_PAGE = root() / "docs" / "reference" / "hints.md"
 
 
 def _bench(*arguments: str) -> str:
@@ -24,7 +24,7 @@ def test_the_page_has_the_table_of_the_library(tmp_path: Path) -> None:
     page = tmp_path / "hints.md"
     shutil.copy(_PAGE, page)
     _bench("--page", str(page))
-    assert page.read_text() == _PAGE.read_text(), "'./dev hints --page docs/hints.md' brings it up to date"
+    assert page.read_text() == _PAGE.read_text(), "'./dev hints --page docs/reference/hints.md' brings it up to date"
 
 
 def test_a_page_that_is_behind_is_brought_up_to_date(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ RUN, MEASURE, EXPLAIN, DEVELOP = "run", "measure", "explain", "develop"
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, run, measure, test and show Laneway.")
 cluster_app = typer.Typer(no_args_is_help=True, help="The emulated cluster itself.")
 app.add_typer(cluster_app, name="cluster", rich_help_panel=RUN)
+new_app = typer.Typer(no_args_is_help=True, help="Begin something new in the sources.")
+app.add_typer(new_app, name="new", rich_help_panel=DEVELOP)
 
 
 def _print_version(wanted: bool) -> None:
@@ -433,6 +435,47 @@ def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy 
         for problem in problems:
             print(f"  {problem}")
     raise typer.Exit(1 if any(found.values()) else 0)
+
+
+@app.command(hidden=True)
+def commands() -> None:
+    """All commands and options, as JSON."""
+    from laneway.tools.dev import reference
+
+    print(reference.to_json(reference.commands_of(typer.main.get_command(app))))
+
+
+@new_app.callback()
+def _new() -> None:
+    """Begin something new in the sources."""
+
+
+@new_app.command("strategy")
+def new_strategy(name: Annotated[str, typer.Argument(help="such as three_step")]) -> None:
+    """Write a strategy that works, its row and its test, and say what to do next."""
+    from laneway.tools.dev import skeleton
+
+    print(skeleton.new_strategy(root(), name))
+    linting.format_all(root())
+
+
+@app.command(rich_help_panel=DEVELOP)
+def docs(
+    output: Annotated[Optional[Path], typer.Option("--output", metavar="FOLDER", help="default: build/site")] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="build nothing; write anew the man pages, and what commands.md has from programs")
+    ] = False,
+) -> None:
+    """Build the site of all documents; a link that leads nowhere is an error."""
+    from laneway.tools.dev import site
+
+    if update:
+        for name in site.update(root()):
+            print(name)
+        return
+    folder = (output or root() / "build/site").resolve()
+    site.build(root(), folder)
+    print(folder / "index.html")
 
 
 @app.command("format", rich_help_panel=DEVELOP)

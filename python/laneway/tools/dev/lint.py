@@ -1,4 +1,4 @@
-"""What ``laneway lint`` checks: layers, lengths, format, tracked text, and on request clang-tidy."""
+"""What ``laneway lint`` checks: layers, lengths, documents, format, tracked text, and on request clang-tidy."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from laneway.tools.dev import layers
+from laneway.tools.dev.documents import check_documents
 from laneway.tools.dev.generated import check_generated
 from laneway.tools.dev.layers import SOURCE_SUFFIXES, sources_of
 from laneway.tools.dev.lengths import check_lengths
+from laneway.tools.dev.manual import check_manual
+from laneway.tools.dev.reference import check_commands
 from laneway.tools.places.errors import UserError
 
 _MACHINE_PATHS = ("/" + "work/", "/tmp/" + "bash_jobs", "." + "library/")
@@ -79,7 +82,8 @@ def check_all(top: Path) -> dict[str, list[str]]:
         "rooms in documents": layers.check_lists(top),
         "tools": layers.check_tools(top),
         "lengths": check_lengths(top),
-        "generated": check_generated(top),
+        "generated": [*check_generated(top), *check_commands(top), *check_manual(top)],
         "text": check_text(top),
+        "documents": check_documents(top, _git_files(top)),
         "format": check_format(top),
     }

@@ -1,4 +1,4 @@
-"""Machine files: what moving data costs, and which ranks are where (docs/machines.md)."""
+"""Machine files: what moving data costs, and which ranks are where (docs/reference/machine-files.md)."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def read(name: str) -> Machine:
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"machine file {path}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"machine file {path}: {type(error).__name__}: {error} (docs/machines.md lists the keys)") from None
+        raise UserError(f"machine file {path}: {type(error).__name__}: {error} (docs/reference/machine-files.md lists the keys)") from None
     if NETWORK not in machine.links:
         raise UserError(f"machine {machine.name}: a simulated cluster needs [links.network]")
     if fabric.topology not in ("switch", "fat-tree", "dragonfly"):

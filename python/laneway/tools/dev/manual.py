@@ -1,0 +1,259 @@
+"""The man pages in man/: laneway.1 and laneway-bench.1 from commands.md, laneway.7 from the pages of hints and variables, LNW_*.3
+from the headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from laneway.tools.dev import reference
+
+HEADERS = ("base.h", "topology.h", "neighborhood.h", "requests.h", "operation.h")
+_ERRORS = (
+    "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
+    "the rank, the call and the argument."
+)
+
+_SUMMARIES = {
+    "LNW_Get_version": "version of the library that is linked",
+    "LNW_Dist_graph_create_adjacent": "make a communicator with neighbours, perhaps with new ranks",
+    "LNW_Comm_get_reorder_sized": "what reordering ranks has brought",
+    "LNW_Comm_get_reorder": "what reordering ranks has brought",
+    "LNW_Topology_create": "make a topology object from lists of neighbours",
+    "LNW_Topology_from_comm": "make a topology object from a communicator",
+    "LNW_Topology_get_neighbors_count": "numbers of neighbours of a topology object",
+    "LNW_Topology_get_neighbors": "neighbours of a topology object",
+    "LNW_Topology_free": "free a topology object",
+    "LNW_Neighbor_allgather": "blocking neighborhood operations",
+    "LNW_Ineighbor_allgather": "nonblocking neighborhood operations",
+    "LNW_Neighbor_allgather_init": "persistent neighborhood operations",
+    "LNW_Neighbor_alltoallv_init_indexed": "persistent neighborhood operation with lists of elements",
+    "LNW_Neighbor_allgather_c": "neighborhood operations with large counts",
+    "LNW_Neighbor_allgather_topology": "neighborhood operations on topology objects",
+    "LNW_Start": "start persistent requests",
+    "LNW_Test": "complete a request",
+    "LNW_Testall": "complete several requests",
+    "LNW_Request_free": "free an inactive request",
+    "LNW_Request_set_buffers": "run a persistent request on other buffers",
+    "LNW_Request_set_stream": "order a persistent request by a device's stream",
+    "LNW_Request_get_statistics_sized": "what a request sends, and what memory it takes",
+    "LNW_Request_get_statistics": "what a request sends, and what memory it takes",
+    "LNW_Request_get_info": "how the strategy of a request was chosen",
+    "LNW_Request_get_strategy": "the strategy of a request",
+    "LNW_Request_get_plan": "the plan of a request as JSON",
+    "LNW_Operation_init": "make a persistent request from a structure, for bindings",
+}
+"""One line of each page, which the comments in the headers do not have."""
+
+
+def _escaped(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    for character, name in (("…", "\\&..."), ("–", "\\(en"), ("→", "\\(->"), ("≥", "\\(>="), ("µ", "\\(mc"), ("·", "\\(pc")):
+        text = text.replace(character, name)
+    return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
+
+
+def _inline(text: str) -> str:
+    """Text with Markdown's code, emphasis and links: code is bold, links are their names."""
+    text = re.sub(r"\[([^\]]*)\]\([^)\s]*\)", r"\1", text)
+    parts = re.split(r"(`[^`]+`|\*[^* ][^*]*\*)", text)
+    out = ""
+    for part in parts:
+        if len(part) > 2 and part[0] == part[-1] == "`":
+            out += f"\\fB{_escaped(part[1:-1])}\\fR"
+        elif len(part) > 2 and part[0] == part[-1] == "*":
+            out += f"\\fI{_escaped(part[1:-1])}\\fR"
+        else:
+            out += _escaped(part)
+    return "\\&" + out if out.startswith((".", "'")) else out
+
+
+def _head(name: str, section: int, version: str, summary: str) -> str:
+    return f'.\\" Written by ./dev docs \\-\\-update.\n.TH {name} {section} "" "Laneway {version}" "Laneway"\n.SH NAME\n{summary}\n'
+
+
+def _terms(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f".TP\n\\fB{_escaped(term)}\\fR\n{_inline(meaning)}\n" for term, meaning in rows)
+
+
+def _see(*pages: str) -> str:
+    return ".SH SEE ALSO\n" + ",\n".join(f".BR {name} ({section})" for name, section in (page.split(".") for page in pages)).replace("),\n", ") ,\n") + "\n"
+
+
+# --- commands
+
+
+def _of_program(page: str, program: str, version: str, summary: str, description: str) -> str:
+    out = _head(program.upper(), 1, version, f"{_escaped(program)} \\- {summary}")
+    out += f".SH SYNOPSIS\n.B {_escaped(program)}\n.I command\n.RI [ options ]\n.SH DESCRIPTION\n{_inline(description)}\n.SH COMMANDS\n"
+    for command in reference.commands_in(page, program):
+        out += f".SS {_escaped(command.name.removeprefix(program + ' '))}\n{_inline(command.summary)}\n"
+        out += _terms((option.usage, option.meaning) for option in command.options)
+    return out
+
+
+# --- hints and variables
+
+
+def _tables_in(page: str) -> Iterator[list[str]]:
+    """The cells of all rows of all tables, but for their heads."""
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    for i, line in enumerate(rows):
+        is_head = i + 1 < len(rows) and re.match(r"^\|( ?-+ ?\|)+$", rows[i + 1])
+        if not is_head and not re.match(r"^\|( ?-+ ?\|)+$", line):
+            yield [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def _hints(hints: str, variables: str, version: str) -> str:
+    out = _head("LANEWAY", 7, version, "laneway \\- hints and environment variables of the Laneway library")
+    out += ".SH DESCRIPTION\nA hint is a key of an MPI_Info or a variable of the environment. It holds for one operation, for a communicator "
+    out += "or topology object and all its operations, or for the program. The first that is given of these counts.\n.SH HINTS\n"
+    for cells in _tables_in(hints):
+        if len(cells) != 5 or not cells[0].startswith("`lnw_"):
+            continue
+        key, variable, default, values, meaning = cells
+        names = ", ".join(name.strip("`") for name in (key, variable) if name != "none")
+        out += f".TP\n\\fB{_escaped(names)}\\fR\n{_inline(meaning)}.\nValues: {_inline(values)}.\nDefault: {_inline(default)}.\n"
+    out += ".SH ENVIRONMENT\n"
+    rows = [cells for cells in _tables_in(variables) if len(cells) == 2 and cells[0].startswith("`")]
+    out += _terms((cells[0].replace("`", ""), cells[1]) for cells in rows)
+    return out + _see("laneway.1", "laneway-bench.1", "LNW_Start.3")
+
+
+# --- headers
+
+
+@dataclass
+class _Page:
+    """A man page of functions that one comment is about."""
+
+    functions: list[str] = field(default_factory=list)
+    prototypes: list[str] = field(default_factory=list)
+    comment: str = ""
+    groups: tuple[tuple[str, str], ...] = ()
+
+
+_TOKEN = re.compile(
+    r"/\*\*(?!<)(?P<comment>.*?)\*/"
+    r"|(?P<prototype>LNW_PUBLIC int (?P<name>LNW_\w+)\([^;]*\);)"
+    r"|(?P<structure>typedef (?:struct|enum) (?P<type>LNW_\w+) \{.*?^\} LNW_\w+;)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def _comment_text(comment: str) -> str:
+    lines = [re.sub(r"^\s*\* ?", "", line).strip() for line in comment.strip().split("\n")]
+    return "\n".join(lines).strip()
+
+
+def _read_header(text: str) -> tuple[list[_Page], dict[str, str]]:
+    """The pages of a header, and its structures by name, each with the comment before it."""
+    pages: list[_Page] = []
+    structures: dict[str, str] = {}
+    groups: list[tuple[str, str]] = []
+    comment: str | None = None
+    for token in _TOKEN.finditer(text):
+        if token["comment"] is not None:
+            comment = _comment_text(token["comment"])
+            if comment == "@}":
+                groups.pop()
+                comment = ""
+            elif comment.startswith("@name"):
+                name, _, about = comment.removesuffix("@{").removeprefix("@name ").partition("\n")
+                groups.append((name.strip(), about.strip()))
+                comment = ""
+        elif token["structure"]:
+            structures[token["type"]] = token["structure"]
+            comment = None
+        else:
+            if comment is not None or not pages:
+                pages.append(_Page(comment=comment or "", groups=tuple(groups)))
+                comment = None
+            pages[-1].functions.append(token["name"])
+            pages[-1].prototypes.append(token["prototype"].removeprefix("LNW_PUBLIC "))
+    return [page for page in pages if page.functions], structures
+
+
+def _paragraphs(text: str) -> str:
+    out = []
+    for paragraph in re.split(r"\n\s*\n", text):
+        parts = re.split(r"(?:^|\n)- ", paragraph)
+        if parts[0].strip():
+            out.append(".PP\n" + _inline(" ".join(parts[0].split())) + "\n")
+        out += [".IP \\(bu 2\n" + _inline(" ".join(part.split())) + "\n" for part in parts[1:]]
+    return "".join(out)
+
+
+def _code(text: str) -> str:
+    text = re.sub(r"\n +", " ", text) if ");" in text else re.sub(r"/\*\*<", "/*", text)
+    return _escaped(text)
+
+
+def _of_functions(page: _Page, structures: dict[str, str], version: str) -> str:
+    group, about = page.groups[-1] if page.groups else ("", "")
+    summary = _SUMMARIES.get(page.functions[0], "a call of Laneway")
+    out = _head(page.functions[0], 3, version, ", ".join(page.functions) + f" \\- {_escaped(summary)}")
+    out += ".SH SYNOPSIS\n.nf\n\\fB#include <laneway/laneway.h>\\fR\n"
+    for name, text in structures.items():
+        if any(re.search(rf"\b{name}\b", prototype) for prototype in page.prototypes):
+            out += f".PP\n{_code(text)}\n"
+    out += "".join(f".PP\n{_code(prototype)}\n" for prototype in page.prototypes) + ".fi\n"
+    out += ".SH DESCRIPTION\n" + (_paragraphs("\n\n".join(part for part in (page.comment, about) if part)) or f"{_escaped(group)}.\n")
+    return out.replace(".SH DESCRIPTION\n.PP\n", ".SH DESCRIPTION\n") + f".SH RETURN VALUE\n{_inline(_ERRORS)}\n" + _see("laneway.7", "laneway.1")
+
+
+def outputs(top: Path) -> dict[Path, str]:
+    """Each man page, and what it should contain."""
+    version = re.findall(r"^project\(laneway VERSION ([\d.]+)", (top / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    docs, man = top / "docs/reference", top / "man"
+    commands = (docs / "commands.md").read_text(encoding="utf-8")
+    files = {
+        man / "laneway.1": _of_program(
+            commands, "laneway", version, "runs, measures, tests and explains Laneway",
+            "The command of Laneway, a library for irregular data movement on any MPI. In its working tree it is `./dev`.",
+        ) + _see("laneway-bench.1", "laneway.7"),
+        man / "laneway-bench.1": _of_program(
+            commands, "laneway-bench", version, "measures and explains exchanges of Laneway",
+            "Started by the launcher of the MPI library, such as `mpirun -n 4 laneway-bench neighbor`. `BYTES` are numbers such as 4096 or 4KiB.",
+        ) + _see("laneway.1", "laneway.7"),
+        man / "laneway.7": _hints(
+            (docs / "hints.md").read_text(encoding="utf-8"), (docs / "environment.md").read_text(encoding="utf-8"), version
+        ),
+    }
+    read = [_read_header((top / "include/laneway" / name).read_text(encoding="utf-8")) for name in HEADERS]
+    structures = {name: text for _, found in read for name, text in found.items()}
+    for page in (page for pages, _ in read for page in pages):
+        files[man / f"{page.functions[0]}.3"] = _of_functions(page, structures, version)
+        for name in page.functions[1:]:
+            files[man / f"{name}.3"] = f".so man3/{page.functions[0]}.3\n"
+    return files
+
+
+def differing(top: Path) -> dict[Path, str]:
+    """Those of `outputs` that are missing or contain something else, and with no text those that should not be there."""
+    if not (top / reference.PAGE).is_file():
+        return {}
+    files = outputs(top)
+    wrong = {path: text for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text}
+    return wrong | {path: "" for path in (top / "man").glob("*.[137]") if path not in files}
+
+
+def check_manual(top: Path) -> list[str]:
+    """Compare the man pages with what they are written from."""
+    unknown = [path.stem for path, text in outputs(top).items() if "\\- a call of Laneway\n" in text] if (top / reference.PAGE).is_file() else []
+    named = [f"{name}: has no line among the summaries of python/laneway/tools/dev/manual.py" for name in unknown]
+    return named + [f"{path.relative_to(top)}: is not what its sources say; './dev docs --update' writes it" for path in differing(top)]
+
+
+def update(top: Path) -> list[str]:
+    """Write the man pages; the names of those that have changed."""
+    changed = differing(top)
+    for path, text in changed.items():
+        path.parent.mkdir(exist_ok=True)
+        if text:
+            path.write_text(text, encoding="utf-8")
+        else:
+            path.unlink()
+    return [str(path.relative_to(top)) for path in changed]

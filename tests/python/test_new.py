@@ -1,0 +1,66 @@
+"""`./dev new strategy NAME`: what it writes compiles, is formatted, and says what the skeleton's test expects."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from laneway.tools.dev import skeleton
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import root
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The rooms that the rules of strategies need."""
+    for folder in ("src/core", "src/machine", "src/lanes"):
+        shutil.copytree(root() / folder, tmp_path / folder)
+    (tmp_path / "tests/unit").mkdir(parents=True)
+    shutil.copy(root() / ".clang-format", tmp_path / ".clang-format")
+    return tmp_path
+
+
+def test_a_new_strategy_compiles(tree: Path) -> None:
+    said = skeleton.new_strategy(tree, "first_member")
+    rule, test = tree / "src/lanes/rules/first_member.cpp", tree / "tests/unit/strategy_first_member_test.cpp"
+    registry = tree / "src/lanes/registry.cpp"
+    assert all(str(path.relative_to(tree)) in said for path in (rule, registry, test))
+    compiler = shutil.which("c++") or pytest.skip("SKIP: no C++ compiler")
+    for path in (rule, registry, test):
+        done = subprocess.run(
+            [compiler, "-std=c++20", "-Wall", "-Werror", "-fsyntax-only", f"-I{tree / 'src'}", str(path)], capture_output=True, text=True
+        )
+        if path == test and "gtest/gtest.h: No such file" in done.stderr:
+            continue
+        assert done.returncode == 0, done.stderr
+    formatter = shutil.which("clang-format") or pytest.skip("SKIP: no clang-format")
+    subprocess.run([formatter, "-i", str(rule), str(registry), str(test)], check=True)
+    text = registry.read_text()
+    assert text.count("make_first_member") == 2 and '{"first_member",' in text
+    before = (root() / "src/lanes/registry.cpp").read_text()
+    assert len(set(before.splitlines()) - set(text.splitlines())) <= 3, "only the list of factories and the size change"
+
+
+@pytest.mark.parametrize("name", ["", "Three", "three-step", "2step", "auto", "three_step_nodedup", "three__step", "../x"])
+def test_names_that_no_strategy_can_have_are_refused(tree: Path, name: str) -> None:
+    with pytest.raises(UserError, match="expected a name such as three_step"):
+        skeleton.new_strategy(tree, name)
+
+
+def test_what_is_there_stays(tree: Path) -> None:
+    before = {path: path.read_text() for path in tree.rglob("*pp")}
+    with pytest.raises(UserError, match="three_step.cpp is there already"):
+        skeleton.new_strategy(tree, "three_step")
+    (tree / "src/lanes/rules/two_step.cpp").unlink()
+    with pytest.raises(UserError, match="has a row of two_step"):
+        skeleton.new_strategy(tree, "two_step")
+    del before[tree / "src/lanes/rules/two_step.cpp"]
+    assert {path: path.read_text() for path in tree.rglob("*pp")} == before
+    registry = tree / "src/lanes/registry.cpp"
+    registry.write_text(registry.read_text().replace("Factory make_", "Maker make_"))
+    with pytest.raises(UserError, match="by hand"):
+        skeleton.new_strategy(tree, "new_one")
+    assert not (tree / "src/lanes/rules/new_one.cpp").exists()
