@@ -54,6 +54,7 @@ def test_pages_for_use_are_short_but_for_their_code(top: Path) -> None:
         ("See [here](../../README.md).\n", "line 5: ../../README.md is not there"),
         ("See ![picture](pictures/no.svg).\n", "line 5: pictures/no.svg is not there"),
         ("See [here](start/c.md#what-it-does).\n", "line 5: start/c.md has no heading #what-it-does"),
+        ("It is in `src/nowhere.cpp`.\n", "line 5: `src/nowhere.cpp` is not there"),
         ("See [here](#designs).\n", "line 5: this page has no heading #designs"),
     ],
 )
@@ -73,6 +74,7 @@ def test_what_is_wrong_is_found(top: Path, added: str, said: str) -> None:
         "- " + " ".join(["word"] * 25) + "\n",
         "See [here](start/c.md#what-lnw_start-does-and-why), [there](#design) and [them](https://example.org/x#y).\n",
         "What `[n](i)` means.\n",
+        "Write `src/NAME.cpp`, in `docs/start`.\n",
         "<!-- [n](nowhere.md) -->\n",
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -40,8 +41,9 @@ def build(top: Path, output: Path) -> None:
     absent = missing()
     if absent:
         raise UserError(f"the site needs the Python packages {', '.join(absent)}: pip install -e 'python[docs]' in the tools' environment", 1)
+    environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # a page about the theme's future
     argv = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(top / "mkdocs.yml"), "--site-dir", str(output)]
-    done = subprocess.run(argv, cwd=top, capture_output=True, text=True)
+    done = subprocess.run(argv, cwd=top, env=environ, capture_output=True, text=True)
     if done.returncode != 0:
         raise UserError(f"the site cannot be built:\n{(done.stdout + done.stderr).strip()}", 1)
     doxygen = shutil.which("doxygen")
