@@ -31,9 +31,10 @@ def test_the_site_is_built(tmp_path: Path) -> None:
 
 @_NEEDS_SITE
 def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "docs/site").mkdir(parents=True)
-    for name in ("mkdocs.yml", "docs/site/hooks.py", "docs/site/Doxyfile"):
+    for name in ("mkdocs.yml", "python/laneway/tools/dev/site_hooks.py", "Doxyfile"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root() / name, tmp_path / name)
+    (tmp_path / "docs").mkdir()
     shutil.copytree(root() / "include", tmp_path / "include")
     page = tmp_path / "docs/index.md"
     page.write_text("# Top\n\nSee [a header](../include/laneway/base.h) and [here](#top).\n\n```sh run\ntrue\n```\n")

@@ -50,7 +50,7 @@ def build(top: Path, output: Path) -> None:
     if doxygen is None:
         print("the site is without the pages of the headers: doxygen is not here", file=sys.stderr)
         return
-    settings = (top / "docs/site/Doxyfile").read_text(encoding="utf-8") + f"\nOUTPUT_DIRECTORY = {output}\n"
+    settings = (top / "Doxyfile").read_text(encoding="utf-8") + f"\nOUTPUT_DIRECTORY = {output}\n"
     done = subprocess.run([doxygen, "-"], input=settings, cwd=top, capture_output=True, text=True)
     if done.returncode != 0:
         raise UserError(f"doxygen cannot read the headers:\n{(done.stdout + done.stderr).strip()}", 1)
