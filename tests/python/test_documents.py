@@ -54,6 +54,7 @@ def test_pages_for_use_are_short_but_for_their_code(top: Path) -> None:
         ("See [here](../../README.md).\n", "line 5: ../../README.md is not there"),
         ("See ![picture](pictures/no.svg).\n", "line 5: pictures/no.svg is not there"),
         ("See [here](start/c.md#what-it-does).\n", "line 5: start/c.md has no heading #what-it-does"),
+        ("It is in `src/nowhere.cpp`.\n", "line 5: `src/nowhere.cpp` is not there"),
         ("See [here](#designs).\n", "line 5: this page has no heading #designs"),
     ],
 )
@@ -73,6 +74,7 @@ def test_what_is_wrong_is_found(top: Path, added: str, said: str) -> None:
         "- " + " ".join(["word"] * 25) + "\n",
         "See [here](start/c.md#what-lnw_start-does-and-why), [there](#design) and [them](https://example.org/x#y).\n",
         "What `[n](i)` means.\n",
+        "Write `src/NAME.cpp`, in `docs/start`.\n",
         "<!-- [n](nowhere.md) -->\n",
     ],
 )
@@ -105,10 +107,11 @@ def test_sources_name_pages_that_exist(top: Path) -> None:
         ("src/plan/text.cpp", r'\bj?\["(\w+)"\] *=|\.(?:at|contains|value)\("(\w+)"|\\"(\w+)\\": |number_or\(j, "(\w+)"'),
     ],
 )
-def test_the_page_of_json_has_every_key(source: str, key: str) -> None:
+def test_the_pages_of_json_have_every_key(source: str, key: str) -> None:
     text = (root() / source).read_text()
     written = {name for found in re.findall(key, text, re.MULTILINE) for name in found if name}
     assert len(written) > 15
-    page = (root() / "docs/reference/json.md").read_text()
+    pages = (root() / "docs/reference" / name for name in ("json.md", "bench-records.md"))
+    page = "".join(path.read_text() for path in pages if path.is_file())
     listed = {name for code in re.findall(r"`([\w, ]+)`", page) for name in code.split(", ")}
     assert written - listed - {"buffer", "table"} == set()  # a format of tables is no key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -42,6 +43,21 @@ def test_a_new_strategy_compiles(tree: Path) -> None:
     assert text.count("make_first_member") == 2 and '{"first_member",' in text
     before = (root() / "src/lanes/registry.cpp").read_text()
     assert len(set(before.splitlines()) - set(text.splitlines())) <= 3, "only the list of factories and the size change"
+
+
+def test_the_test_of_a_new_strategy_passes(tree: Path) -> None:
+    if not os.environ.get("LANEWAY_TEST_LONG"):
+        pytest.skip("SKIP: a long test (./dev test --long)")
+    libraries = [root() / f"build/nompi/src/{room}/liblaneway_{room}.a" for room in ("machine", "core")]
+    if not all(library.is_file() for library in libraries):
+        pytest.skip("SKIP: the preset nompi is not built")
+    skeleton.new_strategy(tree, "first_member")
+    sources = [*(tree / "src/lanes").rglob("*.cpp"), *(tree / "tests/unit").glob("*.cpp")]
+    (tree / "all.cpp").write_text("".join(f'#include "{path}"\n' for path in sources))
+    argv = ["c++", "-std=c++20", "-O0", f"-I{tree / 'src'}", str(tree / "all.cpp"), "-o", str(tree / "tests/all"), *map(str, libraries)]
+    subprocess.run([*argv, "-lgtest", "-lgtest_main", "-lhwloc"], check=True)
+    done = subprocess.run([str(tree / "tests/all")], capture_output=True, text=True)
+    assert done.returncode == 0 and "Strategy_FirstMember.ChoosesTheseLanes" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("name", ["", "Three", "three-step", "2step", "auto", "three_step_nodedup", "three__step", "../x"])

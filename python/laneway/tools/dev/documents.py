@@ -49,6 +49,7 @@ _ITEM = re.compile(r"^( *)(?:[-*+]|\d+[.)])(?:\s+|$)")
 _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|cf|vs|Fig|Eq|Sect|no|al)\.(?= )")
 _END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_]*[A-Z0-9`\x01])")
 _MENTION = re.compile(r"(?<![\w/.-])docs/[\w./-]+\.md\b")
+_SOURCE = re.compile(r"`((?:api|bench|cmake|examples|fortran|include|integrations|machines|plugins|python|simulator|src|tests)/[\w./-]+)`")
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$", re.MULTILINE)
 
 
@@ -187,10 +188,20 @@ def _links(top: Path, page: Path, text: str) -> Iterator[tuple[str, str]]:
             yield "links", f"line {number}: {target or 'this page'} has no heading #{heading}"
 
 
+def _sources(top: Path, text: str) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(without_code(text).splitlines(), 1):
+        for name in _SOURCE.findall(line):
+            # Examples of names, such as NAME.cpp, are in capitals.
+            path = top / name
+            is_there = path.exists() or any(path.parent.glob(f"{path.name}.*"))
+            if not re.search(r"[A-Z]{4}", path.stem) and not is_there:
+                yield "links", f"line {number}: `{name}` is not there"
+
+
 def problems_of(top: Path, page: Path) -> list[Problem]:
     """All that is wrong with a page."""
     name, text = str(page.relative_to(top)), page.read_text(encoding="utf-8")
-    found = [*_lengths(name, text), *_dialect(text), *_links(top, page, text)]
+    found = [*_lengths(name, text), *_dialect(text), *_links(top, page, text), *_sources(top, text)]
     return [Problem(name, check, what) for check, what in found]
 
 

@@ -4,6 +4,7 @@ from the headers."""
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,11 +72,14 @@ def _inline(text: str) -> str:
 
 
 def _head(name: str, section: int, version: str, summary: str) -> str:
-    return f'.\\" Written by ./dev docs \\-\\-update.\n.TH {name} {section} "" "Laneway {version}" "Laneway"\n.SH NAME\n{summary}\n'
+    return f'.\\" Written by ./dev docs \\-\\-update.\n.TH {name} {section} "" "Laneway {version}" "Laneway"\n.nh\n.ad l\n.SH NAME\n{summary}\n'
 
 
 def _terms(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f".TP\n\\fB{_escaped(term)}\\fR\n{_inline(meaning)}\n" for term, meaning in rows)
+    def breakable(term: str) -> str:
+        return _escaped(term).replace(",", ",\\:") if len(term) > 60 else _escaped(term)
+
+    return "".join(f".TP\n\\fB{breakable(term)}\\fR\n{_inline(meaning)}\n" for term, meaning in rows)
 
 
 def _see(*pages: str) -> str:
@@ -187,8 +191,11 @@ def _paragraphs(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    text = re.sub(r"\n +", " ", text) if ");" in text else re.sub(r"/\*\*<", "/*", text)
-    return _escaped(text)
+    if text.endswith(");"):
+        whole = re.sub(r"\s+", " ", text).replace(" ", "\0").replace(",\0", ", ")  # lines break between arguments
+        lines = textwrap.fill(whole, 72, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        return _escaped(lines.replace("\0", " "))
+    return _escaped(text.replace("/**<", "/*"))
 
 
 def _of_functions(page: _Page, structures: dict[str, str], version: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -40,15 +41,16 @@ def build(top: Path, output: Path) -> None:
     absent = missing()
     if absent:
         raise UserError(f"the site needs the Python packages {', '.join(absent)}: pip install -e 'python[docs]' in the tools' environment", 1)
+    environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # a page about the theme's future
     argv = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(top / "mkdocs.yml"), "--site-dir", str(output)]
-    done = subprocess.run(argv, cwd=top, capture_output=True, text=True)
+    done = subprocess.run(argv, cwd=top, env=environ, capture_output=True, text=True)
     if done.returncode != 0:
         raise UserError(f"the site cannot be built:\n{(done.stdout + done.stderr).strip()}", 1)
     doxygen = shutil.which("doxygen")
     if doxygen is None:
         print("the site is without the pages of the headers: doxygen is not here", file=sys.stderr)
         return
-    settings = (top / "docs/site/Doxyfile").read_text(encoding="utf-8") + f"\nOUTPUT_DIRECTORY = {output}\n"
+    settings = (top / "Doxyfile").read_text(encoding="utf-8") + f"\nOUTPUT_DIRECTORY = {output}\n"
     done = subprocess.run([doxygen, "-"], input=settings, cwd=top, capture_output=True, text=True)
     if done.returncode != 0:
         raise UserError(f"doxygen cannot read the headers:\n{(done.stdout + done.stderr).strip()}", 1)

@@ -34,15 +34,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name in _TOP_PAGES:
         if (top / name).is_file():
             files.append(File.generated(config, f"{_FOLDER}/{name}", abs_src_path=str(top / name)))
-    for file in [file for file in files if file.src_uri.endswith(".md")]:
+    pages = [file for file in files if file.src_uri.endswith(".md")]
+    for file in pages:  # grows
         page = Path(file.abs_src_path)
         for found in _LINK.finditer(page.read_text(encoding="utf-8")):
             path = _in_tree(config, page, found[2])
             if path is None or path.is_dir():
                 continue
             uri = f"{_FOLDER}/{path.relative_to(top)}"
-            if files.get_file_from_path(uri) is None and path.suffix != ".md":
+            if files.get_file_from_path(uri) is None:
                 files.append(File.generated(config, uri, abs_src_path=str(path)))
+                if path.suffix == ".md":
+                    pages.append(files.get_file_from_path(uri))
     return files
 
 
