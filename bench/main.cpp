@@ -48,7 +48,7 @@ std::string meant(const CLI::App& app, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   using namespace laneway::bench;
-  CLI::App app{"Measures and explains the exchanges of Laneway; see docs/bench.md", "laneway-bench"};
+  CLI::App app{"Measures and explains the exchanges of Laneway; see docs/use/benchmarking.md", "laneway-bench"};
   app.require_subcommand(1);
   app.footer(describe_patterns());
   app.set_version_flag("--version", version);

@@ -1,4 +1,4 @@
-"""Neighborhood collectives of mpi4py, timed: run it with and without ``laneway run --preload`` (docs/preload.md).
+"""Neighborhood collectives of mpi4py, timed: run it with and without ``laneway run --preload`` (docs/use/preloading.md).
 
 Each rank sends blocks to random others. The digest of all that arrives is the same in every run; lines that start with
 "time" are not.

@@ -1,6 +1,6 @@
 // What SimGrid's platform files cannot say: protocols and overheads by class of link. SMPI reads one set of them for
 // all messages; this library is given to it as the platform, loads the file that LANEWAY_PLATFORM names, and takes both
-// from the properties of its root zone (docs/simulate.md).
+// from the properties of its root zone (docs/reference/simulation.md).
 #include <smpi/smpi.h>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>

@@ -214,7 +214,7 @@ class Bench {
 Device find_device(const DeviceOptions& options) {
   const std::vector<Device> devices = all_devices();
   require(static_cast<std::size_t>(options.device) < devices.size(), ErrorKind::argument,
-          "there are " + std::to_string(devices.size()) + " devices (LANEWAY_DEVICE_PLUGINS, docs/gpu.md)");
+          "there are " + std::to_string(devices.size()) + " devices (LANEWAY_DEVICE_PLUGINS, docs/use/gpu.md)");
   return devices[static_cast<std::size_t>(options.device)];
 }
 

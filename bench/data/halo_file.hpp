@@ -15,7 +15,7 @@ namespace laneway::bench {
 
 /// Writes the halo exchanges of all ranks: indexed ones, in which a rank sends elements that it has and receives others
 /// into an array of their own, one peer's after another's. The elements that a rank has are numbered from the end of
-/// those of the rank before it. docs/bench.md describes the file. Throws Error(io).
+/// those of the rank before it. docs/reference/benchmarks.md describes the file. Throws Error(io).
 void write_halos(const std::string& path, std::span<const Exchange> exchanges);
 
 /// One rank's part. Throws Error(io) if this is no such file, or one for another number of ranks.

@@ -1,8 +1,8 @@
 /** What Laneway asks of a device: a versioned table of functions that a plugin exports.
  *
  *  A plugin is a shared library with one symbol, laneway_device_table. The library loads plugins at run time
- * (docs/gpu.md) and depends on no GPU package itself. Whoever writes a plugin for another vendor needs this header
- * only.
+ * (docs/reference/devices.md) and depends on no GPU package itself. Whoever writes a plugin for another vendor needs
+ * this header only.
  *
  *  Rules for all functions of the table:
  *  - They return LNW_DEVICE_OK or another lnw_device_status; outputs are written only on success. Failures of earlier
@@ -275,7 +275,7 @@ typedef struct lnw_device_table {
   int (*wait_value)(int device, lnw_device_stream stream, uint64_t* word, uint64_t value);
   /** @} */
 
-  /** Whatever else a plugin offers, by name (docs/gpu.md); null if it does not. */
+  /** Whatever else a plugin offers, by name (docs/reference/devices.md); null if it does not. */
   const void* (*extension)(const char* name);
 } lnw_device_table;
 

@@ -1,8 +1,8 @@
 /** hypre's halo exchange on Laneway's plans, for code that knows hypre_ParCSRCommPkg.
  *
  *  Header only: it is compiled against the hypre headers of the program, so it fits any version and configuration whose
- *  packages have hypre's accessor macros. Link Laneway as for laneway.h. docs/hypre.md has an example, and the library
- *  that does all this to a program that nobody changed.
+ *  packages have hypre's accessor macros. Link Laneway as for laneway.h. docs/use/hypre.md has an example, and the
+ * library that does all this to a program that nobody changed.
  *
  *  All functions return an MPI error code, after calling the error handler of the package's communicator.
  */

@@ -1,4 +1,4 @@
-/** What the sim device (liblaneway_simdevice.so, docs/gpu.md) offers beside its table:
+/** What the sim device (liblaneway_simdevice.so, docs/reference/devices.md) offers beside its table:
  * extension(LNW_SIM_DEVICE_EXTENSION) is a lnw_sim_device. For tests, and for trying programs without a GPU. All
  * functions return an lnw_device_status.
  */

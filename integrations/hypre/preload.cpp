@@ -1,5 +1,5 @@
 // The functions of hypre that stand before its own. Each calls hypre's, found behind this library, unless an exchange
-// is taken over. docs/hypre.md has the reasons for this choice of functions.
+// is taken over. docs/decisions/111-hypre-only-in-solvers.md has the reasons for this choice of functions.
 
 #include <_hypre_parcsr_ls.h>
 #include <dlfcn.h>

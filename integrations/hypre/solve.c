@@ -1,5 +1,6 @@
 /* A program that knows nothing of Laneway: conjugate gradients preconditioned by BoomerAMG, by hypre's public functions
- * only, as hypre's own driver `ij`. Lines that start with `time` differ from run to run, no others do. docs/hypre.md
+ * only, as hypre's own driver `ij`. Lines that start with `time` differ from run to run, no others do.
+ * docs/use/hypre.md
  */
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>

@@ -20,7 +20,7 @@ namespace laneway::hypre {
 enum class Outcome : std::uint8_t {
   taken_over,
   one_rank,        ///< nothing to communicate
-  other_caller,    ///< docs/hypre.md says who is known to be called by all ranks
+  other_caller,    ///< docs/reference/hypre.md says who is known to be called by all ranks
   not_yet,         ///< of the first few exchanges of its kind
   on_trial,        ///< run by hypre to compare
   slower,          ///< the solver has been no faster with plans

@@ -19,7 +19,7 @@ struct Rate {
   double bytes_per_second = 0;  ///< 0: no limit
 };
 
-/// LANEWAY_SIM_DEVICE, docs/gpu.md.
+/// LANEWAY_SIM_DEVICE, docs/reference/devices.md.
 struct Settings {
   int devices = 1;
   std::vector<int> buses;               ///< PCI buses, by device; may be empty

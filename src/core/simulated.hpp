@@ -10,9 +10,9 @@ extern "C" void sg_actor_sleep_for(double seconds);
 
 namespace laneway {
 
-/// Whether this is the library for programs that SimGrid's SMPI runs (LANEWAY_SIMULATED, docs/simulate.md). There all
-/// ranks live in one process and take turns, and time is virtual: it passes in MPI calls, and nothing else takes any.
-/// This constant alone chooses what replaces the rest:
+/// Whether this is the library for programs that SimGrid's SMPI runs (LANEWAY_SIMULATED, docs/reference/simulation.md).
+/// There all ranks live in one process and take turns, and time is virtual: it passes in MPI calls, and nothing else
+/// takes any. This constant alone chooses what replaces the rest:
 ///
 ///  | elsewhere                                  | simulated                                                    |
 ///  | ------------------------------------------ | ------------------------------------------------------------ |

@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t long_run = 16;
 /// Blocks of up to this size on average are copied word by word, longer ones by memcpy, which is faster from there on.
 constexpr std::int64_t short_block_bytes = 96;
-/// Contiguous bytes from this number on are stored past the caches (docs/bench.md, "Copies").
+/// Contiguous bytes from this number on are stored past the caches (docs/results/copies.md).
 constexpr std::int64_t large_bytes = std::int64_t{16} << 20;
 
 using Table = std::vector<std::byte>;

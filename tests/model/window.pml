@@ -1,5 +1,5 @@
-/* How ranks of one node exchange messages through shared memory, for the model checker Spin. docs/verify.md tells the
-   protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory and Wait waits for
+/* How ranks of one node exchange messages through shared memory, for the model checker Spin.
+   docs/reference/shared-memory-protocol.md tells the protocol. A run defines one topology (PAIR, CHAIN, …), SHARED if requests share their staging memory and Wait waits for
    its readers, or READY if they share it and the next exchange does, TWO_PLACES if staging memory has a place for every second exchange,
    SLOTS if mailboxes have more than two, CROSS_OVER if those of a pair change their slots, and what makes ranks block or
    the protocol wrong. CMakeLists.txt lists the runs and the verdict that each must get. */

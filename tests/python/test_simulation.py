@@ -341,7 +341,7 @@ def test_errors_end_a_simulation_with_a_status(tmp_path: Path) -> None:
 
 @needs_build
 def test_simulated_times_are_exactly_those_committed(tmp_path: Path) -> None:
-    """To be made anew, and looked at, when the library sends other messages than before: see docs/simulate.md."""
+    """To be made anew, and looked at, when the library sends other messages than before: see docs/reference/simulation.md."""
     times = _simulated_times(tmp_path, "times")
     if not EXPECTED.exists():
         EXPECTED.write_text(json.dumps(times, indent=2) + "\n")

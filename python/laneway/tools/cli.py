@@ -126,7 +126,7 @@ def run(
     variables: Variables = None,
     timeout: Timeout = None,
     preload: Annotated[
-        bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/preload.md")
+        bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/use/preloading.md")
     ] = False,
     launcher: Launcher = "",
     launcher_arguments: LauncherArguments = "",

@@ -296,7 +296,7 @@ def _rounded(value: object) -> object:
 
 
 def to_toml(calibration: Calibration, name: str, provenance: str) -> str:
-    """The parameter file (docs/calibrate.md)."""
+    """The parameter file (docs/reference/calibration.md)."""
     quality: dict[str, object] = {"refused_above": BOUND, "poor": sorted(calibration.poor())}
     for key, fit in calibration.fits.items():
         table = quality

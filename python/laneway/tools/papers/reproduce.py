@@ -216,14 +216,14 @@ def _rocm_points(cluster: Cluster, nodes: int, operation: str, pattern: str, siz
 
 
 def _unmoved(gcds: int, size: int) -> tuple[tuple[str, str], ...]:
-    """Of larger blocks only the time is simulated, and so many messages of each (docs/reproduction.md)."""
+    """Of larger blocks only the time is simulated, and so many messages of each (docs/results/rocm.md)."""
     if size <= _MOST_MOVED:
         return ((DATA, "0"),)
     return ((DATA, "0"), ("LANEWAY_NETWORK_MESSAGE", str(max(size // _MESSAGES[gcds], _LEAST_MESSAGE))))
 
 
 def _precision(gcds: int) -> str:
-    """Seconds: events less far apart are one. A tenth of each changes times by 2% at most (docs/reproduction.md)."""
+    """Seconds: events less far apart are one. A tenth of each changes times by 2% at most (docs/results/simulator.md)."""
     return "1e-9" if gcds <= _GCDS else "1e-7"
 
 

@@ -1,4 +1,4 @@
-"""Clusters that SimGrid simulates: platform files, and what a run on them needs (docs/simulate.md)."""
+"""Clusters that SimGrid simulates: platform files, and what a run on them needs (docs/reference/simulation.md)."""
 
 from __future__ import annotations
 
