@@ -97,10 +97,11 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_strategy",
      "LANEWAY_STRATEGY",
      "auto",
-     {"`auto`, a name from [strategies.md](../strategies.md), or one for each level as in "
+     {"`auto`, a name from [strategies](../concepts/strategies.md), or one for each level as in "
       "`node:three_step,socket:two_step`",
       nullptr, hint::show_levels},
-     "how data moves between nodes, and inside them; `auto`: by [predicted costs](../models.md); the suffix `_nodedup` "
+     "how data moves between nodes, and inside them; `auto`: by [predicted costs](../concepts/costs.md); the suffix "
+     "`_nodedup` "
      "turns "
      "deduplication off"},
     {"lnw_message_cap", "LANEWAY_MESSAGE_CAP", "65536",
@@ -127,11 +128,11 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_tune", "LANEWAY_TUNE", "model",
      hint::choice<&Hints::tuning, Tuning::model, Tuning::measure>("model, measure"),
      "`auto`: `model`: by predicted costs; `measure`: persistent operations [time the few most promising "
-     "strategies](../models.md), once for each pattern and machine"},
+     "strategies](../concepts/costs.md), once for each pattern and machine"},
     {"lnw_exchanges", "LANEWAY_EXCHANGES", exchanges_of_requests, hint::count<&Hints::exchanges>,
      "`auto`: within so many exchanges a strategy must make up for its longer setup. The preloaded libraries, whose "
-     "programs exchange more often, have other defaults: `1000` for [MPI programs](../preload.md), `200` for "
-     "[hypre](../hypre.md)"},
+     "programs exchange more often, have other defaults: `1000` for [MPI programs](../use/preloading.md), `200` for "
+     "[hypre](../use/hypre.md)"},
     {"lnw_grid",
      "LANEWAY_GRID",
      "",
@@ -177,14 +178,14 @@ inline constexpr HintRow hint_rows[] = {
      "buffers on devices: `staged` or `md`: each rank copies its own through the host's memory; `dd`: ranks of a node "
      "also "
      "copy straight from each other's devices; `device`: the MPI library gets addresses on devices, if it takes them; "
-     "`auto`: one of these, by predicted costs ([memory-paths.md](../memory-paths.md))"},
+     "`auto`: one of these, by predicted costs ([devices](../concepts/devices.md))"},
     {"lnw_stream",
      "",
      "",
      {"the address of a stream, as a number: `0x7f10aa00`", hint::read_stream, nullptr},
      "what is in the stream at the start of a persistent operation with buffers on a device comes before the exchange, "
      "what "
-     "is put into it after the end comes after it ([memory-paths.md](../memory-paths.md)); the only hint that need not "
+     "is put into it after the end comes after it ([devices](../concepts/devices.md)); the only hint that need not "
      "be "
      "the "
      "same on all ranks"},
@@ -197,7 +198,7 @@ inline constexpr HintRow hint_rows[] = {
      "false",
      {"true, false, plan", hint::read_check, hint::show_check},
      "compare both sides of every edge before the exchange, and name the first that disagrees; `plan`: also gather and "
-     "prove the plans that will run, of up to 512 ranks ([verify.md](../verify.md))"},
+     "prove the plans that will run, of up to 512 ranks ([verifying](../use/verifying.md))"},
 };
 
 /// The info of the call comes before that of the communicator's creation, then the environment, then the default.
