@@ -115,3 +115,19 @@ def test_the_pages_of_json_have_every_key(source: str, key: str) -> None:
     page = "".join(path.read_text() for path in pages if path.is_file())
     listed = {name for code in re.findall(r"`([\w, ]+)`", page) for name in code.split(", ")}
     assert written - listed - {"buffer", "table"} == set()  # a format of tables is no key
+
+
+def test_the_page_of_cpp_has_every_type_and_function() -> None:
+    header = (root() / "include/laneway/laneway.hpp").read_text()
+    public = re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", header, flags=re.MULTILINE | re.DOTALL)
+    names = set(re.findall(r"^(?:class|struct) (\w+)", public, re.MULTILINE)) | set(re.findall(r"Persistent (\w+)\(MPI_Comm", public))
+    assert {"Halo", "Blocks", "neighbor_alltoallv_init"} <= names and "Degrees" not in names
+    page = (root() / "docs/reference/cpp.md").read_text()
+    assert {name for name in names if f"laneway::{name}" not in page} == set()
+
+
+def test_the_page_of_c_has_every_function() -> None:
+    functions = {path.stem for path in (root() / "man").glob("LNW_*.3")}
+    page = (root() / "docs/reference/c.md").read_text()
+    stems = {re.sub(r"(_topology)?(_c)?$", "", name) for name in functions}
+    assert {name for name in stems if not re.search(rf"`{name}`", page)} == set()
