@@ -11,5 +11,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_SOURCE_GENERATOR TGZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME "laneway-${PROJECT_VERSION}")
 # What git does not keep.
-set(CPACK_SOURCE_IGNORE_FILES "^${PROJECT_SOURCE_DIR}/(\\.git|build|\\.venv|\\.cuda|demo|reproduced)(/|$)" "/__pycache__/" "\\.egg-info/" "/\\.pytest_cache/")
+set(CPACK_SOURCE_IGNORE_FILES "^${PROJECT_SOURCE_DIR}/([.]git|build|[.]venv|[.]cuda|demo|reproduced)(/|$)" "/__pycache__/" "[.]egg-info/" "/[.]pytest_cache/")
 include(CPack)
