@@ -51,5 +51,7 @@ endif()
 set(LANEWAY_HAS_FORTRAN TRUE)
 string(REGEX MATCH "^[0-9]+" major "${CMAKE_Fortran_COMPILER_VERSION}")
 string(TOLOWER "${CMAKE_Fortran_COMPILER_ID}-${major}" compiler)
-# Module files are read only by the compiler that wrote them.
-set(LANEWAY_FORTRAN_MODULE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/laneway/${compiler})
+# Module files are read only by the compiler that wrote them, and name types of one MPI library's module.
+if(NOT LANEWAY_FORTRAN_MODULE_DIR)
+  set(LANEWAY_FORTRAN_MODULE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/laneway/${compiler}${LANEWAY_SUFFIX})
+endif()

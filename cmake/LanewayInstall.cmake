@@ -40,7 +40,14 @@ foreach(package IN LISTS packages)
   configure_file(cmake/${package}.pc.in ${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${pkgconfig_dir} RENAME ${package}${LANEWAY_SUFFIX}.pc)
 endforeach()
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Pages, with the pictures that they show; examples, which build against what is installed; manual pages of sections 1, 3 and 7.
+install(FILES LICENSE README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__ EXCLUDE)
+foreach(section 1 3 7)
+  file(GLOB pages "${PROJECT_SOURCE_DIR}/man/*.${section}")
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
 
 if(LANEWAY_HAS_FORTRAN)
   install(TARGETS laneway_fortran EXPORT lanewayFortranTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -51,4 +58,7 @@ endif()
 if(LANEWAY_IS_TOP_LEVEL AND NOT TARGET uninstall)
   add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" "-DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt"
                                       -P "${PROJECT_SOURCE_DIR}/cmake/LanewayUninstall.cmake" VERBATIM)
+endif()
+if(LANEWAY_IS_TOP_LEVEL)
+  include(LanewayArchive)
 endif()

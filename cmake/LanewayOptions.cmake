@@ -72,6 +72,8 @@ file(RELATIVE_PATH LANEWAY_TOOL_TO_LIB "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INST
 set(LANEWAY_TOOL_RPATH "$ORIGIN/${LANEWAY_TOOL_TO_LIB}")
 set(CMAKE_INSTALL_RPATH "$ORIGIN")
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+# The room that a path takes in a binary stays when an installation replaces it: paths from the binary are as long in every folder.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()

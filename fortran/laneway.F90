@@ -345,8 +345,10 @@ contains
     character(kind=c_char), pointer :: characters(:)
     type(c_ptr) :: text
     integer(MPI_COUNT_KIND) :: length, i
+    integer :: failed
     call get_strategy(request, text, length, ierror)
-    allocate (character(len=length) :: name)
+    allocate (character(len=length) :: name, stat=failed)
+    call require_memory(failed)
     if (length == 0) return
     call c_f_pointer(text, characters, [length])
     do i = 1, length
@@ -361,16 +363,24 @@ contains
     integer, optional, intent(out) :: ierror
     character(kind=c_char), allocatable, target :: characters(:)
     integer(MPI_COUNT_KIND) :: length, i
-    integer :: code
+    integer :: code, failed
     length = 0
     call get_plan(request, c_null_ptr, 0_MPI_COUNT_KIND, length, code)
-    allocate (characters(length + 1))
+    allocate (characters(length + 1), stat=failed)
+    call require_memory(failed)
     if (code == MPI_SUCCESS) call get_plan(request, c_loc(characters), length + 1, length, code)
-    allocate (character(len=length) :: text)
+    allocate (character(len=length) :: text, stat=failed)
+    call require_memory(failed)
     do i = 1, length
       text(i:i) = characters(i)
     end do
     if (present(ierror)) ierror = code
+  end subroutine
+
+  !> Instead of the compiler's own message, which would put the folder of this file into the library.
+  subroutine require_memory(failed)
+    integer, intent(in) :: failed
+    if (failed /= 0) error stop 'laneway: there is no memory for a text'
   end subroutine
 
   elemental logical function same_request(a, b)

@@ -1,4 +1,4 @@
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.20)
 # Joins OBJECTS to OUTPUT, in which they call PMPI_X instead of MPI_X, and laneway_next_MPI_X where WRAPPERS has one.
 function(run)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)

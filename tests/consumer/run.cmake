@@ -45,6 +45,24 @@ run(${LAUNCH} ${NUMPROC_FLAG} 1 "${WORK_DIR}/only_c/consumer_c")
 configure(only_cpp -DCONSUMER_LANGUAGES=CXX)
 run(${LAUNCH} ${NUMPROC_FLAG} 1 "${WORK_DIR}/only_cpp/consumer_cpp")
 
+# The archive says for which MPI library and machine it is, has nothing for debuggers, and runs where it is unpacked.
+get_filename_component(cmake_folder "${CMAKE_COMMAND}" DIRECTORY)
+run(${cmake_folder}/cpack --config "${BUILD_DIR}/CPackConfig.cmake" -B "${WORK_DIR}/archive" OUTPUT_QUIET)
+file(GLOB archives RELATIVE "${WORK_DIR}/archive" "${WORK_DIR}/archive/*.tar.gz")
+if(NOT archives MATCHES "^(laneway-[0-9.]+-(openmpi|mpich|intelmpi)-[0-9.a-z]+-linux-[0-9a-z_]+)\\.tar\\.gz$")
+  message(FATAL_ERROR "the archive's name says not all: ${archives}")
+endif()
+set(name "${CMAKE_MATCH_1}")
+file(ARCHIVE_EXTRACT INPUT "${WORK_DIR}/archive/${archives}" DESTINATION "${WORK_DIR}/unpacked")
+foreach(tool IN LISTS TOOLS)
+  run("${WORK_DIR}/unpacked/${name}/${BINDIR}/${tool}" --help OUTPUT_QUIET)
+endforeach()
+file(READ "${WORK_DIR}/unpacked/${name}/${LIBDIR}/liblaneway.so" library HEX)
+string(FIND "${library}" "2e64656275675f696e666f" debug_info)  # .debug_info
+if(NOT debug_info EQUAL -1)
+  message(FATAL_ERROR "${archives} has a library that is not stripped")
+endif()
+
 # The prefix may move: nothing in it names the place of the installation.
 file(RENAME "${prefix}" "${WORK_DIR}/moved")
 set(prefix "${WORK_DIR}/moved")

@@ -57,7 +57,8 @@ def _find_library(name: str, folder: str, mpi: str) -> str | None:
     built = [builds / preset / folder / name for preset in (mpi, f"install-{mpi}")] if builds else []
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     if bench := shutil.which("laneway-bench") or shutil.which(f"laneway-bench_{mpi}"):
-        folders += sorted(Path(bench).resolve().parents[1].glob("lib*"))
+        prefix = Path(bench).resolve().parents[1]
+        folders += sorted([*prefix.glob("lib*"), *prefix.glob("lib/*-linux-gnu*")])  # the second: Debian's packages
     stem = name.removesuffix(".so")
     installed = [folder / file for folder in folders for file in (name, f"{stem}_{mpi}.so")]
     return next((str(path) for path in (*built, *installed) if path.is_file()), None)
