@@ -140,6 +140,31 @@ def run(
     _run(list(context.args), place, ranks, mpi, variables, timeout, preload, verbose)
 
 
+@app.command("preload-check", context_settings=_PASS_ON, rich_help_panel=RUN)
+def check_preload(
+    context: typer.Context,
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    timeout: Timeout = None,
+    only_look: Annotated[bool, typer.Option("--no-run", help="by symbols alone: do not run the program")] = False,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+) -> None:
+    """What the preload would take over: laneway preload-check -n 4 -- PROGRAM ARGS
+
+    The program runs once; nothing is taken over, all is counted. Exit status: 0: something would be taken over, 1:
+    nothing, 2: it cannot be preloaded, 3: the program failed.
+    """
+    from laneway.tools.places import preload_check
+
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    job = launch.Job(list(context.args), place, ranks, mpi, _variables(variables), timeout)
+    raise typer.Exit(preload_check.run(job, only_look))
+
+
 @app.command(context_settings=_PASS_ON, rich_help_panel=MEASURE)
 def bench(
     context: typer.Context,
