@@ -10,7 +10,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_VERBOSE", "1: say what was taken over, and why strategies and memory were chosen"},
     {"LANEWAY_LOG", "warn, info or debug, or of one part of the library alone, as in info:choose: what it says"},
     {"LANEWAY_REPORT", "0, 1 or a file .txt, .json or .html: what the preloaded library saved"},
-    {"LANEWAY_REPORT_WAIT", "seconds that ranks in MPI_Finalize wait for the others before they report alone"},
+    {"LANEWAY_REPORT_WAIT", "seconds in MPI_Finalize after which rank 0 reports alone where others have not come"},
     {"LANEWAY_PRELOAD_PETSC", "neighbor: set by laneway run with -sf_type neighbor in PETSC_OPTIONS"},
     {"LANEWAY_PRELOAD_AFTER", "calls that the preloaded library leaves to the MPI library before it makes a plan"},
     {"LANEWAY_PRELOAD_TRIAL", "calls with and without the plan that the preloaded library times"},

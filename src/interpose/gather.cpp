@@ -57,16 +57,24 @@ class Deadline {
   double end_;
 };
 
-/// The larger of two numbers of every rank; nothing if some rank does not come. Then MPI goes on to use the memory.
-std::optional<std::array<int, 2>> largest(std::array<int, 2> mine, const Deadline& deadline) {
-  static std::array<int, 2> given;
-  static std::array<int, 2> all;
-  given = all = mine;
+/// The larger of two numbers of every rank. Calls `late` where not all have come in time, and goes on waiting: MPI_Finalize
+/// would wait no less, and for ever with a request that nobody completes. Nothing where MPI says that a rank has failed.
+template <class Late>
+std::optional<std::array<int, 2>> largest(const std::array<int, 2>& mine, const Deadline& deadline, const Late& late) {
+  std::array<int, 2> all = mine;
   MPI_Request request = MPI_REQUEST_NULL;
-  if (PMPI_Iallreduce(given.data(), all.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
-    return std::nullopt;
-  if (!deadline.wait(request)) return std::nullopt;
-  return all;
+  int code = PMPI_Iallreduce(mine.data(), all.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+  const auto is_over = [&] {
+    int flag = 0;
+    if (code == MPI_SUCCESS) code = PMPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS || flag;
+  };
+  if (!deadline.wait(is_over)) {
+    late();
+    for (int turns = 0; !is_over(); relax(turns)) {
+    }
+  }
+  return code == MPI_SUCCESS ? std::optional(all) : std::nullopt;
 }
 
 /// That of another rank; nothing if it does not come, or what comes is none.
@@ -142,25 +150,28 @@ Summary own_summary() {
   return own;
 }
 
-std::optional<Summary> gather(Summary own, Wish wish, double seconds) {
+std::optional<Summary> gather(Summary own, Wish wish, double seconds,
+                              const std::function<void(const Summary&)>& meanwhile) {
   const ReturnedErrors errors;
   int rank = 0;
   int size = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   own.world = size;
-  const Deadline deadline(seconds);
-  const auto alone = [&] { return rank == 0 ? std::optional(std::move(own)) : std::nullopt; };
-  const std::optional<std::array<int, 2>> all = largest({static_cast<int>(wish), own.rows.empty() ? 0 : 1}, deadline);
-  if (!all) return wish != Wish::never ? alone() : std::nullopt;
+  const std::optional<std::array<int, 2>> all =
+      largest({static_cast<int>(wish), own.rows.empty() ? 0 : 1}, Deadline(seconds), [&] {
+        if (rank == 0 && wish != Wish::never) meanwhile(own);
+      });
+  if (!all) return std::nullopt;
   const auto most = static_cast<Wish>((*all)[0]);
   if (most == Wish::never || (most == Wish::if_any && (*all)[1] == 0)) return std::nullopt;
   MPI_Comm comm = MPI_COMM_NULL;
-  if (PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm) != MPI_SUCCESS) return alone();
-  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  add_up(own, rank, size, comm, deadline);
-  PMPI_Comm_free(&comm);
-  return alone();
+  if (PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm) == MPI_SUCCESS) {
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    add_up(own, rank, size, comm, Deadline(seconds));
+    PMPI_Comm_free(&comm);
+  }
+  return rank == 0 ? std::optional(std::move(own)) : std::nullopt;
 }
 
 }  // namespace laneway::interpose

@@ -115,8 +115,9 @@ void report() {
     if (rank == 0 && is_verbose("interpose")) tell_counts(own);
     const ReportWanted& wanted = report_wanted();
     const Wish wish = wants_rows() ? Wish::always : wanted.form == ReportForm::none ? Wish::never : Wish::if_any;
-    const std::optional<Summary> all = gather(std::move(own), wish, seconds_to_wait());
-    if (all && rank == 0) say(*all, wanted);
+    const auto say_it = [&](const Summary& summary) { say(summary, wanted); };
+    const std::optional<Summary> all = gather(std::move(own), wish, seconds_to_wait(), say_it);
+    if (all) say_it(*all);
   } catch (const std::exception& error) {
     tell(std::string("no report: ") + error.what());
   }
