@@ -57,8 +57,9 @@ class Deadline {
   double end_;
 };
 
-/// The larger of two numbers of every rank. Calls `late` where not all have come in time, and goes on waiting: MPI_Finalize
-/// would wait no less, and for ever with a request that nobody completes. Nothing where MPI says that a rank has failed.
+/// The larger of two numbers of every rank. Calls `late` where not all have come in time, and goes on waiting:
+/// MPI_Finalize would wait no less, and for ever with a request that nobody completes. Nothing where MPI says that a
+/// rank has failed.
 template <class Late>
 std::optional<std::array<int, 2>> largest(const std::array<int, 2>& mine, const Deadline& deadline, const Late& late) {
   std::array<int, 2> all = mine;

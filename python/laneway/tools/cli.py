@@ -43,10 +43,13 @@ def _laneway(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="the version, and nothing else")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="results only: nothing of steps begun and ended")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="tables may be wider than 79 columns")] = False,
 ) -> None:
     """Build, run, measure, test and show Laneway. NO_COLOR is heeded."""
     if quiet:
         talk.be_quiet()
+    if wide:
+        talk.be_wide()
 
 
 On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, job (the allocation that we are in), cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]

@@ -83,7 +83,7 @@ def look_at(name: str, mpi: str) -> Found:
     if shutil.which("nm") is None:
         found.notes.append("nm is not there, so symbols are not looked at (Debian: binutils)")
         return found
-    if " => " not in libraries and "ld-linux" not in libraries:
+    if shutil.which("ldd") and ".so" not in libraries:
         found.obstacles.append("it is linked statically: nothing can be preloaded")
     elif not linked and "MPI_Init" in _symbols(found.path, "--defined-only"):
         found.obstacles.append("the MPI library is linked into it: its calls cannot be taken over")
