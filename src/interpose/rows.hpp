@@ -34,7 +34,7 @@ struct Samples {
 
 /// Of calls that all ranks of a communicator make in the same order: decides by their number alone which of them go the
 /// MPI library's way though there is a plan, and times these and as many others. Two in 128 calls at most are timed,
-/// one of either way, and after 32 of them two in 512.
+/// one of either way, and after 16 of them two in 512.
 class Sampling {
  public:
   explicit Sampling(std::uint64_t seed) : seed_(seed), left_(distance_to_next(seed, 0)) {}
@@ -53,7 +53,7 @@ class Sampling {
 
  private:
   static std::int64_t distance_to_next(std::uint64_t seed, std::int64_t slots) {
-    const std::uint64_t least = slots < 32 ? 64 : 256;
+    const std::uint64_t least = slots < 16 ? 64 : 256;
     return static_cast<std::int64_t>(least + mix(seed + static_cast<std::uint64_t>(slots)) % (least / 2));
   }
   void end(Samples& samples);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -111,6 +112,28 @@ def late_and_lost_ranks():
     check(time.monotonic() - began < 60, "a killed rank holds the others up")
 
 
+def petsc():
+    """A library of that name is in the program; which it is does not matter."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        some = next(line.split()[-1] for line in maps if re.search(r"/lib[cm]\.so", line))
+    fake = os.path.join(folder, "libpetsc.so.3")
+    shutil.copy(some, fake)
+    told = "laneway run has had PETSc call neighborhood collectives"
+    _, output = run(2, "ring", "5", LANEWAY_PRELOAD_PETSC="neighbor", LD_PRELOAD=f"{library}:{fake}")
+    check(output.count(told) == 1, f"what was set for PETSc is said: {output}")
+    _, output = run(2, "ring", "5", LANEWAY_PRELOAD_PETSC="neighbor")
+    check(told not in output, f"a program without PETSc: {output}")
+    _, output = run(2, "nothing", LANEWAY_VERBOSE="1", LD_PRELOAD=f"{library}:{fake}")
+    check("PETSc calls them with -sf_type neighbor" in output, f"PETSc with messages: {output}")
+
+
+def allocations():
+    for what in ("ring", "persistent", "varying"):
+        for form in ("", os.path.join(folder, "report.json")):
+            status, output = run(2, "allocations", "400", what, LANEWAY_REPORT=form)
+            check(status == 0 and "all checks hold" in output, f"{what}: calls allocate nothing: {output}")
+
+
 def logs():
     _, output = run(2, "ring", "5", LANEWAY_LOG="info:interpos")
     check(output.count("LANEWAY_LOG names the room 'interpos': is interpose meant?") == 1, f"a wrong room: {output}")
@@ -120,6 +143,6 @@ def logs():
 
 for ranks in (2, 4) if mpi == "openmpi" else (2, 3):
     sums_agree(ranks)
-for test in (few_calls_have_no_saving, forms, silence, counts_alone, late_and_lost_ranks, logs):
+for test in (few_calls_have_no_saving, forms, silence, counts_alone, allocations, petsc, late_and_lost_ranks, logs):
     test()
 print("checks have failed" if failures else "all checks hold")

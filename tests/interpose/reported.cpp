@@ -3,6 +3,8 @@
 //   reported persistent CALLS BYTES
 //   reported varying CALLS BYTES   alltoallvs of so many bytes an edge
 //   reported grid CALLS            allgathers on a Cartesian grid, which are the MPI library's
+//   reported allocations CALLS ring|persistent|varying
+//                                  the same, and after the first 100 no call allocates anything
 //   reported nothing
 //   reported late SECONDS          the last rank comes so much later to MPI_Finalize
 //   reported killed                the last rank ends without a word before it
@@ -13,6 +15,23 @@
 #include <cstring>
 
 #include "check.hpp"
+
+namespace {
+
+/// Allocations of whatever is linked into the program or preloaded, in calls of MPI.
+bool in_call = false;
+long allocations = 0;
+
+bool count_allocation() {
+  allocations += in_call;
+  return true;
+}
+
+}  // namespace
+
+#define LANEWAY_TEST_ALLOCATES(bytes) count_allocation()
+#include "../own_new.hpp"
+
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
@@ -24,6 +43,12 @@
 #endif
 
 namespace {
+
+/// Of a call, or of Start and Wait.
+void begin_call(int call) {
+  if (call == 100) allocations = 0;
+  in_call = true;
+}
 
 struct Ring {
   Ring(MPI_Comm from, int block) : bytes(block), graph(ring_graph(size_of(from))), comm(graph.create_adjacent(from)) {
@@ -53,8 +78,10 @@ struct Ring {
 void run_ring(Ring& ring, int calls) {
   for (int call = 0; call < calls; ++call) {
     ring.fill(call);
+    begin_call(call);
     MPI_Neighbor_allgather(ring.send.data(), ring.bytes, MPI_CHAR, ring.receive.data(), ring.bytes, MPI_CHAR,
                            ring.comm);
+    in_call = false;
     ring.check(call);
   }
 }
@@ -66,8 +93,10 @@ void run_persistent(Ring& ring, int calls) {
                  MPI_INFO_NULL, &request);
   for (int call = 0; call < calls; ++call) {
     ring.fill(call);
+    begin_call(call);
     MPI_Start(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    in_call = false;
     ring.check(call);
   }
   MPI_Request_free(&request);
@@ -82,8 +111,10 @@ void run_varying(Ring& ring, int calls) {
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int>(i) * ring.bytes;
   for (int call = 0; call < calls; ++call) {
     ring.fill(call);
+    begin_call(call);
     MPI_Neighbor_alltoallv(ring.send.data(), counts.data(), places.data(), MPI_CHAR, ring.receive.data(), counts.data(),
                            places.data(), MPI_CHAR, ring.comm);
+    in_call = false;
     ring.check(call);
   }
 }
@@ -103,14 +134,17 @@ void run_grid(int calls) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const std::string what = argc > 1 ? argv[1] : "nothing";
+  std::string what = argc > 1 ? argv[1] : "nothing";
   const int number = argc > 2 ? std::atoi(argv[2]) : 0;
   const bool is_last = rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
+  const bool counts = what == "allocations";
+  if (counts) what = argv[3];
   if (what != "nothing" && what != "grid") {
-    Ring ring(MPI_COMM_WORLD, argc > 3 ? std::atoi(argv[3]) : 64);
+    Ring ring(MPI_COMM_WORLD, argc > 3 && !counts ? std::atoi(argv[3]) : 64);
     if (what == "ring" || what == "late" || what == "killed") run_ring(ring, what == "ring" ? number : 10);
     if (what == "persistent") run_persistent(ring, number);
     if (what == "varying") run_varying(ring, number);
+    if (counts) CHECK(allocations == 0);
     MPI_Comm_free(&ring.comm);
   }
   if (what == "grid") run_grid(number);
