@@ -77,24 +77,32 @@ void write(const std::string& file, const std::string& text) {
   tell("LANEWAY_REPORT: cannot write " + file);
 }
 
+/// One line, if anything was taken over.
+void say_line(const Summary& summary, const std::string& where) {
+  const Verdict found = verdict(summary);
+  if (found.measured + found.unmeasured == 0) return;
+  tell(sentence(summary) + " " + where + " says more." + (note().empty() ? "" : " " + note()));
+}
+
 void say(const Summary& summary, const ReportWanted& wanted) {
   switch (wanted.form) {
     case ReportForm::none:
       return;
+    case ReportForm::line:
+      return say_line(summary, "LANEWAY_REPORT=1");
     case ReportForm::table:
       return tell("what the preload saved\n" + as_table(summary, note(), rows_on_stderr));
     case ReportForm::text:
-      return write(wanted.file, as_table(summary, note(), 0));
+      write(wanted.file, as_table(summary, note(), 0));
+      break;
     case ReportForm::json:
-      return write(wanted.file, as_json(summary, note()));
+      write(wanted.file, as_json(summary, note()));
+      break;
     case ReportForm::html:
-      return write(wanted.file, as_html(summary, note()));
-    case ReportForm::line:
+      write(wanted.file, as_html(summary, note()));
       break;
   }
-  const Verdict found = verdict(summary);
-  if (found.measured + found.unmeasured == 0) return;
-  tell(sentence(summary) + " LANEWAY_REPORT=1 says more." + (note().empty() ? "" : " " + note()));
+  say_line(summary, wanted.file);
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ def few_calls_have_no_saving():
 
 def forms():
     page = os.path.join(folder, "report.html")
-    status, _ = run(2, "ring", "200", LANEWAY_REPORT=page)
+    status, output = run(2, "ring", "200", LANEWAY_REPORT=page)
+    check(f"{page} says more" in output, f"where the page is: {output}")
     with open(page, encoding="utf-8") as text:
         read = text.read()
     check(status == 0 and "Neighbor_allgather" in read and "<style>" in read, f"a page: {read}")
