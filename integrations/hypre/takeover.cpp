@@ -366,7 +366,7 @@ void Takeover::end() {
   on_ = false;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0 || !is_verbose()) return;
+  if (rank != 0 || !is_verbose("hypre")) return;
   if (!off_because_.empty()) return tell("hypre, rank 0: all exchanges passed through: " + off_because_);
   std::int64_t plans = 0;
   std::string names;

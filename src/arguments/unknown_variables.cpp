@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "arguments/hints.hpp"
 #include "core/environment.hpp"
+#include "core/log.hpp"
 #include "core/nearest.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
@@ -46,8 +48,9 @@ bool is_rank_0() {
 bool warn() noexcept {
   if constexpr (simulated) return false;
   try {
-    const std::string complaint = complaint_about_variables(environ);
-    if (!complaint.empty() && is_rank_0()) tell(complaint);
+    const char* const log = std::getenv("LANEWAY_LOG");
+    for (const std::string& complaint : {complaint_about_variables(environ), complaint_about_log(log ? log : "")})
+      if (!complaint.empty() && is_rank_0()) tell(complaint);
   } catch (const std::exception&) {
     return false;
   }

@@ -20,7 +20,7 @@ namespace {
 
 void tell_refusal(const std::string& why) {
   static std::atomic<bool> told{false};
-  if (!is_verbose() || told.exchange(true)) return;
+  if (!is_verbose("choose") || told.exchange(true)) return;
   tell("lnw_memory_path=device: " + why + "; what is on devices goes through the host's memory");
 }
 

@@ -76,7 +76,7 @@ void tell_path(const Reasons& reasons) {
 }  // namespace
 
 void tell_reasons(const Reasons& reasons, Rank rank) {
-  if (rank != 0 || !is_verbose()) return;
+  if (rank != 0 || !is_verbose("choose")) return;
   tell_path(reasons);
   if (!reasons.progress_reason.empty()) tell("strategy " + reasons.strategy + ": " + reasons.progress_reason);
   if (reasons.candidates.empty()) return;

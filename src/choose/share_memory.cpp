@@ -62,7 +62,7 @@ Bytes packed(const T& value) {
 
 void tell_once(Rank rank, const std::string& what) {
   static std::atomic<bool> told{false};
-  if (!is_verbose() || told.exchange(true)) return;
+  if (!is_verbose("choose") || told.exchange(true)) return;
   tell("rank " + std::to_string(rank) + ": no shared memory with the other ranks of this node (" + what +
        "); the MPI library carries their messages");
 }

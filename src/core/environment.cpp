@@ -6,8 +6,12 @@ namespace {
 
 constexpr VariableRow rows[] = {
     // For users.
-    {"LANEWAY_DISABLE", "1: the preloaded libraries take nothing over"},
+    {"LANEWAY_DISABLE", "1: the preloaded libraries take nothing over; count: they also say what they would"},
     {"LANEWAY_VERBOSE", "1: say what was taken over, and why strategies and memory were chosen"},
+    {"LANEWAY_LOG", "warn, info or debug, or of one part of the library alone, as in info:choose: what it says"},
+    {"LANEWAY_REPORT", "0, 1 or a file .txt, .json or .html: what the preloaded library saved"},
+    {"LANEWAY_REPORT_WAIT", "seconds in MPI_Finalize after which rank 0 reports alone where others have not come"},
+    {"LANEWAY_PRELOAD_PETSC", "neighbor: set by laneway run with -sf_type neighbor in PETSC_OPTIONS"},
     {"LANEWAY_PRELOAD_AFTER", "calls that the preloaded library leaves to the MPI library before it makes a plan"},
     {"LANEWAY_PRELOAD_TRIAL", "calls with and without the plan that the preloaded library times"},
     {"LANEWAY_HYPRE_AFTER", "exchanges that hypre runs itself before a package's plan is made"},

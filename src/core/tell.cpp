@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/log.hpp"
+
 namespace laneway {
 
 void tell(const std::string& what) {
@@ -17,13 +19,24 @@ void tell(const std::string& what) {
   }
 }
 
-bool is_verbose() {
+namespace {
+
+bool reaches(LogLevel level, std::string_view room) {
+  const char* const log = std::getenv("LANEWAY_LOG");
+  if (log != nullptr && level_in(log, room) >= level) return true;
   const char* const verbose = std::getenv("LANEWAY_VERBOSE");
-  return verbose != nullptr && *verbose != '\0' && std::string_view(verbose) != "0";
+  if (verbose == nullptr || *verbose == '\0' || std::string_view(verbose) == "0") return false;
+  return level == LogLevel::info || std::atoi(verbose) > 1;
 }
 
-bool is_debugging() {
-  return is_verbose() && std::atoi(std::getenv("LANEWAY_VERBOSE")) > 1;
+}  // namespace
+
+bool is_verbose(std::string_view room) {
+  return reaches(LogLevel::info, room);
+}
+
+bool is_debugging(std::string_view room) {
+  return reaches(LogLevel::debug, room);
 }
 
 bool is_first_process() {

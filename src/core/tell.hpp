@@ -1,17 +1,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace laneway {
 
 /// Writes "laneway: WHAT" to stderr at once: lines of ranks that share a terminal stay whole.
 void tell(const std::string& what);
 
-/// Whether `LANEWAY_VERBOSE` asks for reports: set, and neither empty nor 0.
-[[nodiscard]] bool is_verbose();
+/// Whether reports of a room are asked for: by `LANEWAY_VERBOSE`, which is neither empty nor 0, or by `LANEWAY_LOG`
+/// (core/log.hpp).
+[[nodiscard]] bool is_verbose(std::string_view room);
 
-/// Whether it asks for what only helps to find faults: a number from 2.
-[[nodiscard]] bool is_debugging();
+/// Whether what only helps to find faults is: by a number from 2, or by `LANEWAY_LOG=debug`.
+[[nodiscard]] bool is_debugging(std::string_view room);
 
 /// False on all processes but the first of a run, as the launcher tells it before MPI is initialised.
 [[nodiscard]] bool is_first_process();

@@ -23,6 +23,7 @@ struct TrialRules {
   double longest = 0;        ///< nor this one, its longest
   double least_gain = 0;     ///< a way must save more than this share of the first way's time to be taken
   double clear = 0;          ///< a larger share between the first two ways is a clear difference
+  std::int64_t keep = 0;     ///< of each way the last so many samples count, in memory taken before; 0: all
 };
 
 /// Calls of an operation in a running program, from each to the next. Such an interval has other work of the program in
@@ -31,6 +32,9 @@ struct TrialRules {
 /// call: four in a row. Half of the trial is spared where 15% tell already.
 inline constexpr TrialRules trial_of_calls{
     .samples = 20, .early = 8, .turn = 4, .longest = 1.0 / 8, .least_gain = 0.03, .clear = 0.15};
+
+/// Calls that are sampled for as long as a program runs, one of each way in turns.
+inline constexpr TrialRules samples_of_calls{.samples = std::int64_t{1} << 40, .turn = 1, .keep = 48};
 
 /// Cycles of a solver, each a whole: hundreds of exchanges with what is between them. They differ less than calls do,
 /// so 1% counts, but there are few: accidents are in the longest quarter. What follows a cycle is alike for both ways.
@@ -50,7 +54,9 @@ class Trial {
       : rules_(rules),
         goal_(rules.early > 0 ? std::min(rules.early, rules.samples) : rules.samples),
         seed_(seed),
-        samples_(ways) {}
+        samples_(ways) {
+    for (std::vector<double>& samples : samples_) samples.reserve(static_cast<std::size_t>(rules.keep));
+  }
 
   /// Whose sample number `n` is, of all ways' together.
   [[nodiscard]] std::size_t way_of(std::int64_t n) const {
@@ -62,7 +68,17 @@ class Trial {
   }
   /// Whose the next sample is.
   [[nodiscard]] std::size_t way() const { return way_of(next_); }
-  void add(double seconds) { samples_[way_of(next_++)].push_back(seconds); }
+  void add(double seconds) {
+    const std::int64_t n = next_++;
+    std::vector<double>& samples = samples_[way_of(n)];
+    const auto kept = static_cast<std::size_t>(rules_.keep);
+    if (kept == 0 || samples.size() < kept)
+      samples.push_back(seconds);
+    else
+      samples[static_cast<std::size_t>(n) / samples_.size() % kept] = seconds;
+  }
+  /// Those that are kept, in an order that is the same on all ranks.
+  [[nodiscard]] std::span<const double> samples(std::size_t way) const { return samples_[way]; }
 
   /// Whether it is time to compare.
   [[nodiscard]] bool is_due() const { return next_ >= goal_ * static_cast<std::int64_t>(samples_.size()); }

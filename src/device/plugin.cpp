@@ -91,7 +91,7 @@ Loaded load_all() {
     if (end > 0) load(std::string(names.substr(0, end)), variable != nullptr, loaded);
     names.remove_prefix(std::min(end + 1, names.size()));
   }
-  if (is_debugging() && is_first_process())
+  if (is_debugging("device") && is_first_process())
     for (const std::string& why : loaded.absent) tell("no device plugin " + why);
   return loaded;
 }

@@ -1,17 +1,15 @@
 #include "interpose/fixed.hpp"
 
-#include <charconv>
-#include <cstdlib>
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "arguments/hints.hpp"
 #include "comm/mailbox.hpp"
 #include "core/tell.hpp"
 #include "core/trial.hpp"
-#include "interpose/report.hpp"
 #include "operate/fixed_operation.hpp"
 
 namespace laneway::interpose {
@@ -19,29 +17,15 @@ namespace laneway::interpose {
 namespace {
 
 constexpr std::int64_t default_after = 20;
-/// Of a trial.
-enum Way : std::size_t { mpi, plan };
-
 constexpr const char* too_early = "among the first of their kind, for which nothing is planned (LANEWAY_PRELOAD_AFTER)";
 constexpr const char* nothing_relayed = "direct messages are expected to be as fast as any relays";
 constexpr const char* compared = "to compare the MPI library's own with the plan (LANEWAY_PRELOAD_TRIAL)";
 constexpr const char* slower = "the plan was tried and saves nothing (LANEWAY_PRELOAD_TRIAL)";
 
-/// A number of calls; the fallback where there is none.
-std::int64_t calls_of(const char* variable, std::int64_t fallback) {
-  const char* const found = std::getenv(variable);
-  if (found == nullptr || *found == '\0') return fallback;
-  const std::string_view text = found;
-  std::int64_t calls = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), calls);
-  if (error == std::errc() && end == text.data() + text.size() && calls >= 0) return calls;
-  throw Error(ErrorKind::argument, std::string(variable) + " is " + found + ", not a number of calls");
-}
-
 /// What is known of the calls of one kind on one communicator.
 class CallsOfKind {
  public:
-  explicit CallsOfKind(const Communicator& adopted) {
+  CallsOfKind(const Communicator& adopted, std::shared_ptr<Row> row) : row_(std::move(row)) {
     // Whoever names a strategy has chosen.
     const bool open = resolve_hints({}, adopted.hints).strategy.is_automatic();
     after_ = calls_of("LANEWAY_PRELOAD_AFTER", open ? default_after : 0);
@@ -51,29 +35,29 @@ class CallsOfKind {
   const char* decide(Communicator& adopted, const FixedKey& key, const Call& call) {
     if (after_ > 0) return --after_, too_early;
     if (!planned_) make_plan(adopted, key, call);
-    if (trial_) take_time(*adopted.private_comm());
-    if (trial_) return trial_->way() == Way::plan ? count(std::nullopt) : compared;
-    return against_ == nullptr ? count(saved_) : against_;
+    if (is_tried_) take_time(*adopted.private_comm());
+    if (is_tried_) return row_->samples->trial.way() == Way::plan ? nullptr : compared;
+    if (against_ != nullptr || !sampling_) return against_;
+    return sampling_->next(*row_->samples) == Way::plan ? nullptr : kept_alive_by_samples;
   }
 
  private:
-  static const char* count(std::optional<double> saved) {
-    count_exchanges(1, saved);
-    return nullptr;
-  }
-
   void make_plan(Communicator& adopted, const FixedKey& key, const Call& call) {
     const FixedOperation& made = fixed_operation(adopted, key, call, trial_calls_ > 0 ? Use::trial : Use::calls);
     planned_ = true;
-    if (made.is_direct())
+    note_plan(*row_, made.reasons());
+    if (made.is_direct()) {
       against_ = nothing_relayed;
-    else if (trial_calls_ > 0)
-      trial_.emplace(rules(), 2, static_cast<std::uint64_t>(made.order()->tag()));
+    } else if (trial_calls_ > 0) {
+      is_tried_ = true;
+      row_->samples.emplace(rules(), static_cast<std::uint64_t>(made.order()->tag()));
+    }
   }
 
   [[nodiscard]] TrialRules rules() const {
     TrialRules rules = trial_of_calls;
     rules.samples = trial_calls_;
+    rules.keep = std::max(trial_calls_, samples_of_calls.keep);
     return rules;
   }
 
@@ -81,32 +65,35 @@ class CallsOfKind {
   /// operation, too.
   void take_time(const PrivateComm& comm) {
     const double now = PMPI_Wtime();
-    if (begin_) trial_->add(now - *begin_);
+    if (begin_) row_->samples->trial.add(now - *begin_);
     begin_ = now;
-    if (trial_->is_due()) compare(comm);
+    if (row_->samples->trial.is_due()) compare(comm);
   }
 
   /// Ends the trial if it has told enough.
   void compare(const PrivateComm& comm) {
-    const std::vector<double> mine = trial_->typical();
-    const std::vector<double> all = reduce_progressing(mine, MPI_DOUBLE, MPI_SUM, comm);
-    const std::optional<std::size_t> best = trial_->decide(all);
+    Trial& trial = row_->samples->trial;
+    const std::vector<double> all = reduce_progressing(trial.typical(), MPI_DOUBLE, MPI_SUM, comm);
+    const std::optional<std::size_t> best = trial.decide(all);
     if (!best) return;
-    saved_ = mine[Way::mpi] - mine[Way::plan];
-    if (*best == Way::mpi) against_ = slower;
-    if (comm.rank() == 0 && is_verbose())
+    is_tried_ = false;
+    if (*best == Way::mpi)
+      against_ = slower;
+    else if (report_wanted().form != ReportForm::none)
+      sampling_.emplace(seed_of(*row_));
+    if (comm.rank() == 0 && is_verbose("interpose"))
       tell("preload: a call took " + std::to_string(all[Way::mpi] / comm.size()) +
            " s with the MPI library's own and " + std::to_string(all[Way::plan] / comm.size()) +
            " s with the plan (means of all ranks, from call to call)");
-    trial_.reset();
   }
 
+  std::shared_ptr<Row> row_;  // of the first call
   std::int64_t after_ = 0;
   std::int64_t trial_calls_ = 0;
   bool planned_ = false;
-  std::optional<Trial> trial_;
+  bool is_tried_ = false;
   std::optional<double> begin_;  // of the call before
-  std::optional<double> saved_;  // seconds a call of this rank
+  std::optional<Sampling> sampling_;
   const char* against_ = nullptr;
 };
 
@@ -116,11 +103,11 @@ struct FixedCalls final : Attachment {
 
 }  // namespace
 
-const char* reason_against_plan(Communicator& adopted, const Call& call) noexcept {
+const char* reason_against_plan(Communicator& adopted, const Call& call, const std::shared_ptr<Row>& row) noexcept {
   try {
     const FixedKey key = key_of(call);
     auto& known = adopted.attachment<FixedCalls>().known;
-    return known.try_emplace(key, adopted).first->second.decide(adopted, key, call);
+    return known.try_emplace(key, adopted, row).first->second.decide(adopted, key, call);
   } catch (...) {
     return nullptr;  // the call itself says what is wrong
   }

@@ -2,6 +2,7 @@
 
 #include "arguments/call.hpp"
 #include "comm/communicator.hpp"
+#include "interpose/rows.hpp"
 
 namespace laneway::interpose {
 
@@ -9,7 +10,8 @@ namespace laneway::interpose {
 /// be used, otherwise why it is left to the MPI library. The first LANEWAY_PRELOAD_AFTER calls of a kind are; then it
 /// is planned, and so are all calls if nothing is relayed. If something is, up to LANEWAY_PRELOAD_TRIAL calls each are
 /// timed with the plan and without, and the faster way is kept. All ranks find the same; in the call that plans, and in
-/// those that compare, after eight calls each and after the trial, they wait for each other.
-const char* reason_against_plan(Communicator& adopted, const Call& call) noexcept;
+/// those that compare, after eight calls each and after the trial, they wait for each other. A plan that is kept is
+/// compared with the MPI library's own now and then (Sampling). `row` is that of the call.
+const char* reason_against_plan(Communicator& adopted, const Call& call, const std::shared_ptr<Row>& row) noexcept;
 
 }  // namespace laneway::interpose

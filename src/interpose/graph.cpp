@@ -10,6 +10,7 @@
 #include "interpose/adopted.hpp"
 #include "interpose/more_hints.hpp"
 #include "interpose/next.hpp"
+#include "interpose/rows.hpp"
 #include "interpose/settings.hpp"
 #include "operate/graph.hpp"
 
@@ -22,7 +23,7 @@ std::atomic<bool> any_adopted{false};
 /// What this library reads from the environment by itself.
 std::string settings() {
   std::string all;
-  for (const char* const variable : {"LANEWAY_PRELOAD_AFTER", "LANEWAY_PRELOAD_TRIAL"}) {
+  for (const char* const variable : {"LANEWAY_PRELOAD_AFTER", "LANEWAY_PRELOAD_TRIAL", "LANEWAY_REPORT"}) {
     const char* const value = std::getenv(variable);
     all += value == nullptr ? "\n" : std::string(value) + "\n";
   }
@@ -42,6 +43,7 @@ void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) no
   }
   try {
     adopt_graph(comm_old, comm, MoreHints(info).get(), adopter);
+    number_communicator(Communicator::of(comm), comm);
     any_adopted.store(true, std::memory_order_relaxed);
   } catch (const std::exception& error) {
     tell(std::string(call) + ": the new communicator is left to the MPI library: " + error.what());

@@ -90,7 +90,7 @@ bool ends_in_callback = false;
 
 void end() {
   free_all();
-  tell_counts();
+  report();
 }
 
 /// MPI has just been initialized. Whatever the program attaches to MPI_COMM_SELF from now on goes first in
@@ -98,7 +98,8 @@ void end() {
 int begin(int code) {
   if (code != MPI_SUCCESS) return code;
   if (preload().differs) set_preload(preload().of_children);
-  if (!enabled()) return code;
+  if (!enabled() && !only_counts()) return code;
+  begin_report();
   warn_of_unknown_variables();
   const auto at_end = [](MPI_Comm, int, void*, void*) {
     end();
@@ -114,8 +115,13 @@ int begin(int code) {
 }  // namespace
 
 bool enabled() {
-  static const bool disabled = is("LANEWAY_DISABLE", "1") || is("LANEWAY_DISABLE", "true");
+  static const bool disabled = is("LANEWAY_DISABLE", "1") || is("LANEWAY_DISABLE", "true") || only_counts();
   return !disabled;
+}
+
+bool only_counts() {
+  static const bool counts = is("LANEWAY_DISABLE", "count");
+  return counts;
 }
 
 bool has_world() {
@@ -168,6 +174,6 @@ INTERPOSE(MPI_Comm_spawn_multiple,
 }
 
 INTERPOSE(MPI_Finalize, (void), ()) {
-  if (enabled() && !ends_in_callback) end();
+  if ((enabled() || only_counts()) && !ends_in_callback) end();
   return laneway_pass_MPI_Finalize();
 }

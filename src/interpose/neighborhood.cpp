@@ -1,12 +1,16 @@
 #include "interpose/neighborhood.hpp"
 
+#include <exception>
+#include <utility>
+
 #include "interpose/adopted.hpp"
 #include "interpose/fixed.hpp"
 #include "interpose/more_hints.hpp"
-#include "interpose/report.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/settings.hpp"
 #include "operate/graph.hpp"
+#include "operate/kept_plans.hpp"
+#include "operate/request.hpp"
 #include "operate/routes.hpp"
 
 extern "C" int laneway_next_MPI_Dist_graph_create_adjacent(MPI_Comm, int, const int[], const int[], int, const int[],
@@ -29,6 +33,11 @@ constexpr const char* other_order =
     "some rank has a neighbor twice, and this MPI library has an order of its own for what goes there";
 constexpr const char* no_world = "MPI_Init has not been called, or MPI_Finalize has";
 constexpr const char* no_topology = "the communicator has no topology";
+// What would become of calls, under LANEWAY_DISABLE=count.
+constexpr const char* would_be_taken = "would be taken over";
+constexpr const char* would_be_combined =
+    "would be taken over where ranks are on several nodes and something can be combined between them";
+constexpr const char* would_be_tried = "would be tried under the promise of LANEWAY_FIXED_COUNTS=1";
 
 /// Whether the MPI library delivers what one rank sends another along several edges in the order of the edges, as MPI
 /// says. What its programs are used to shall not change.
@@ -48,30 +57,59 @@ bool delivers_in_order() {
   return in_order;
 }
 
+/// Of blocking and nonblocking operations, where nothing is known but what MPI says of `comm`.
+const char* what_would_be(MPI_Comm comm, Kind kind) {
+  int topology = MPI_UNDEFINED;
+  if (comm == MPI_COMM_NULL || PMPI_Topo_test(comm, &topology) != MPI_SUCCESS || topology != MPI_DIST_GRAPH)
+    return not_adopted;
+  return has_equal_edges(kind) ? would_be_combined : would_be_tried;
+}
+
 /// Null if an operation that can agree on nothing is taken over on `comm`.
-const char* reason_against(MPI_Comm comm, Kind kind) {
+const char* reason_against(MPI_Comm comm, Communicator* adopted, Kind kind) {
+  if (only_counts()) return what_would_be(comm, kind);
   if (!enabled()) return by_hand;
-  Communicator* const adopted = find_adopted(comm);
   if (adopted == nullptr) return not_adopted;
   if (!sends_same(kind) && adopted->attachment<Adopted>().repeated_edges && !delivers_in_order()) return other_order;
   if (!has_equal_edges(kind)) return plans_of_calls(*adopted).fixed_counts ? nullptr : may_change;
   return plans_of_calls(*adopted).routes ? nullptr : nothing_to_relay;
 }
 
-const char* reason_against_nonblocking(MPI_Comm comm, Kind kind) {
-  if (const char* const reason = reason_against(comm, kind)) return reason;
-  return find_adopted(comm)->attachment<Adopted>().progresses ? nullptr : cannot_progress;
+const char* reason_against_nonblocking(MPI_Comm comm, Communicator* adopted, Kind kind) {
+  if (const char* const reason = reason_against(comm, adopted, kind)) return reason;
+  return adopted->attachment<Adopted>().progresses ? nullptr : cannot_progress;
+}
+
+/// Whether there is a communicator on which the MPI library's own may be timed.
+bool may_compare(Communicator& adopted) {
+  return (!adopted.partial || adopted.graph() != MPI_COMM_NULL) && may_sample(adopted);
+}
+
+/// Against a call whose plan follows from the graph: that it is one of those by which the answer stays alive.
+const char* reason_against_sample(Communicator& adopted, Row& row) {
+  if (!row.is_prepared) {
+    row.is_prepared = true;
+    if (may_compare(adopted)) {
+      row.samples.emplace(samples_of_calls, seed_of(row));
+      row.sampling.emplace(seed_of(row));
+    }
+  }
+  return row.sampling && row.sampling->next(*row.samples) == Way::mpi ? kept_alive_by_samples : nullptr;
 }
 
 /// What speaks against this call alone, where nothing speaks against all of its kind.
-const char* reason_against_call(MPI_Comm comm, const Call& call) {
-  if (has_equal_edges(call.kind)) return count_exchanges(1, std::nullopt), nullptr;
-  Communicator* const adopted = find_adopted(comm);
-  return adopted->idle ? nullptr : reason_against_plan(*adopted, call);
+const char* reason_against_call(Communicator& adopted, const Call& call, const std::shared_ptr<Row>& row) {
+  if (adopted.idle) return nullptr;
+  if (!has_equal_edges(call.kind)) return reason_against_plan(adopted, call, row);
+  try {
+    return reason_against_sample(adopted, *row);
+  } catch (const std::exception&) {
+    return nullptr;  // the call itself says what is wrong
+  }
 }
 
 const char* reason_against_persistent(MPI_Comm comm, Kind kind) {
-  if (!enabled()) return by_hand;
+  if (!enabled() && !only_counts()) return by_hand;
   if (!has_world()) return no_world;
   int inter = 0;
   int topology = MPI_UNDEFINED;
@@ -82,16 +120,7 @@ const char* reason_against_persistent(MPI_Comm comm, Kind kind) {
     Communicator* const adopted = find_adopted(comm);
     if (adopted == nullptr || adopted->attachment<Adopted>().repeated_edges) return other_order;
   }
-  return nullptr;
-}
-
-/// Counts the call; true if it is taken over.
-bool takes(const char* call, const char* reason_against) {
-  if (reason_against == nullptr)
-    count_taken(call);
-  else
-    count_passed(call, reason_against);
-  return reason_against == nullptr;
+  return only_counts() ? would_be_taken : nullptr;
 }
 
 /// Of a persistent operation. Where relayed data would not progress in the MPI library's calls, nothing is relayed, and
@@ -119,9 +148,17 @@ MPI_Comm comm_to_leave_on(MPI_Comm comm, const char* reason) {
   return graph;
 }
 
-std::optional<MPI_Comm> left_on(const char* name, MPI_Comm comm, const char* reason, const Call& call) {
-  if (takes(name, reason != nullptr ? reason : reason_against_call(comm, call))) return std::nullopt;
-  return comm_to_leave_on(comm, reason);
+Decision decide(const char* name, MPI_Comm comm, Communicator* adopted, const char* reason, const Call& call) {
+  Decision made{{}, shared_row(adopted, comm, name, call, reason == nullptr)};
+  count_bytes(*made.row, adopted, call);
+  const char* const against = reason != nullptr ? reason : reason_against_call(*adopted, call, made.row);
+  if (against == nullptr) {
+    made.row->count_taken();
+  } else {
+    made.row->count_left(against);
+    made.left = comm_to_leave_on(comm, reason);
+  }
+  return made;
 }
 
 /// Whether this rank has nothing to do in operations on `comm`, which are taken over.
@@ -130,41 +167,86 @@ bool is_idle(MPI_Comm comm) {
   return adopted != nullptr && adopted->idle;
 }
 
-int finish(int code, LNW_Request operation, bool is_persistent, MPI_Request* request) {
-  return code == MPI_SUCCESS ? give_handle(operation, is_persistent, request) : code;
+/// There is a Communicator of `comm` by now.
+std::shared_ptr<Row> row_of_persistent(const char* name, MPI_Comm comm, const Call& call) {
+  return shared_row(Communicator::find(comm), comm, name, call, true);
+}
+
+constexpr const char* agreed_before = "chosen when the graph was made or in the first blocking call";
+
+/// What a blocking call has just used.
+void note_kept_plan(Row& row, Communicator& adopted, const Call& call) {
+  const std::shared_ptr<Routes>& routes = plans_of_calls(adopted).routes;
+  if (!has_equal_edges(call.kind) || !routes) return;
+  const std::shared_ptr<PrivateComm> comm = adopted.private_comm();
+  const auto kept = adopted.attachment<KeptPlans>().find({call, true, routes->version(), comm.get()});
+  if (kept) note_plan(row, kept->strategy().empty() ? "direct" : kept->strategy(), agreed_before);
 }
 
 }  // namespace
 
-std::optional<MPI_Comm> blocking_left_on(const char* name, MPI_Comm comm, const Call& call) {
-  return left_on(name, comm, reason_against(comm, call.kind), call);
+Decision decide_blocking(const char* name, MPI_Comm comm, const Call& call) {
+  Communicator* const adopted = find_adopted(comm);
+  return decide(name, comm, adopted, reason_against(comm, adopted, call.kind), call);
 }
 
-std::optional<MPI_Comm> nonblocking_left_on(const char* name, MPI_Comm comm, const Call& call) {
-  return left_on(name, comm, reason_against_nonblocking(comm, call.kind), call);
+Decision decide_nonblocking(const char* name, MPI_Comm comm, const Call& call) {
+  Communicator* const adopted = find_adopted(comm);
+  return decide(name, comm, adopted, reason_against_nonblocking(comm, adopted, call.kind), call);
 }
 
-bool takes_persistent(const char* name, MPI_Comm comm, const Call& call) {
-  return takes(name, reason_against_persistent(comm, call.kind));
+std::optional<MPI_Comm> persistent_left_on(const char* name, MPI_Comm comm, const Call& call) {
+  const char* const reason = reason_against_persistent(comm, call.kind);
+  if (reason == nullptr) return std::nullopt;
+  row_of(find_adopted(comm), comm, name, call, false).count_left(reason);
+  return comm;
 }
 
-int run_blocking(const char* name, MPI_Comm comm, const Call& call) {
-  return is_idle(comm) ? MPI_SUCCESS : blocking(name, comm, call);
+int run_blocking(const char* name, MPI_Comm comm, const Call& call, Row& row) {
+  if (is_idle(comm)) return MPI_SUCCESS;
+  const int code = blocking(name, comm, call);
+  if (row.strategy.empty() && code == MPI_SUCCESS) note_kept_plan(row, *find_adopted(comm), call);
+  return code;
 }
 
-int make_nonblocking(const char* name, MPI_Comm comm, MPI_Request* request, const Call& call) {
-  if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, false, request);
+int make_nonblocking(const char* name, MPI_Comm comm, MPI_Request* request, const Call& call, Row& row) {
+  if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, std::nullopt, request);
   LNW_Request made = LNW_REQUEST_NULL;
   const int code = nonblocking(name, comm, &made, call);
-  return finish(code, made, false, request);
+  if (code != MPI_SUCCESS) return code;
+  note_plan(row, reinterpret_cast<Request*>(made)->strategy(), agreed_before);
+  return give_handle(made, std::nullopt, request);
 }
 
 int make_persistent(const char* name, MPI_Comm comm, MPI_Info info, MPI_Request* request, const Call& call) {
-  if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, true, request);
+  if (is_idle(comm)) return give_handle(LNW_REQUEST_NULL, Starts{row_of_persistent(name, comm, call)}, request);
   LNW_Request made = LNW_REQUEST_NULL;
   const PersistentHints hints(comm, info);
   const int code = persistent(name, comm, hints.get(), &made, call);
-  return finish(code, made, true, request);
+  if (code != MPI_SUCCESS) return code;
+  Starts starts{row_of_persistent(name, comm, call)};
+  note_plan(*starts.row, reinterpret_cast<Request*>(made)->reasons());
+  if (wants_rows()) {
+    const Topology& topology = Communicator::find(comm)->topology();
+    starts.bytes = bytes_sent(call, topology);
+    starts.messages = static_cast<std::int64_t>(topology.destinations.size());
+  }
+  return give_handle(made, std::move(starts), request);
+}
+
+std::optional<MPI_Comm> compared_on(const char* name, MPI_Comm comm, const Call& call) {
+  Communicator* const adopted = find_adopted(comm);
+  if (adopted == nullptr || adopted->idle) return std::nullopt;
+  Row& row = row_of(adopted, comm, name, call, true);
+  if (!row.has_communicator() || adopted->attachment<Adopted>().repeated_edges) return std::nullopt;
+  if (call.kind == Kind::alltoallw) return std::nullopt;  // MPICH 4.0 takes the number of sources for the other
+  try {
+    if (!may_compare(*adopted)) return std::nullopt;
+    if (!row.samples) row.samples.emplace(samples_of_calls, seed_of(row));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  return comm_to_leave_on(comm, nullptr);
 }
 
 }  // namespace laneway::interpose

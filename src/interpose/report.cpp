@@ -1,77 +1,134 @@
 #include "interpose/report.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
 #include <map>
-#include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/tell.hpp"
+#include "interpose/gather.hpp"
+#include "interpose/report_forms.hpp"
+#include "interpose/rows.hpp"
+#include "interpose/settings.hpp"
 
 namespace laneway::interpose {
 
 namespace {
 
-struct Counts {
-  std::int64_t taken = 0;
-  std::map<std::string, std::int64_t> passed;  // by reason
-};
+constexpr std::size_t rows_on_stderr = 20;
+constexpr double default_wait = 30;
+double began = 0;
 
-std::mutex mutex;
-std::map<std::string, Counts> calls;
-std::int64_t timed_exchanges = 0;
-std::int64_t untimed_exchanges = 0;
-double saved_seconds = 0;
+bool uses_petsc() {
+  if (dlsym(RTLD_DEFAULT, "PetscInitialize") != nullptr) return true;
+  return dl_iterate_phdr(
+             [](dl_phdr_info* library, std::size_t, void*) {
+               const std::string_view path = library->dlpi_name;
+               return path.substr(path.rfind('/') + 1).starts_with("libpetsc") ? 1 : 0;
+             },
+             nullptr) != 0;
+}
 
-bool counts() {
-  static const bool wanted = is_verbose();
-  return wanted;
+std::string note() {
+  const char* const set = std::getenv("LANEWAY_PRELOAD_PETSC");
+  if (set == nullptr || std::string_view(set) != "neighbor" || !uses_petsc()) return "";
+  return "laneway run has had PETSc call neighborhood collectives (-sf_type neighbor in PETSC_OPTIONS).";
+}
+
+double seconds_to_wait() {
+  const char* const text = std::getenv("LANEWAY_REPORT_WAIT");
+  const double seconds = text != nullptr ? std::atof(text) : 0;
+  return seconds > 0 ? seconds : default_wait;
+}
+
+/// What this rank has counted, by MPI function.
+void tell_counts(const Summary& own) {
+  struct Counts {
+    std::int64_t taken = 0;
+    std::map<std::string, std::int64_t> left;
+  };
+  std::map<std::string, Counts> calls;
+  for (const auto& [key, row] : own.rows) {
+    Counts& counts = calls[std::get<2>(key)];
+    counts.taken += row.taken;
+    for (const auto& [reason, count] : row.left) counts.left[reason] += count;
+  }
+  if (calls.empty())
+    tell("preload: the program has called no neighborhood operation, so there was nothing to do" +
+         std::string(uses_petsc() ? "; PETSc calls them with -sf_type neighbor" : ""));
+  for (const auto& [name, found] : calls) {
+    if (found.taken > 0) tell("preload: " + name + ": " + std::to_string(found.taken) + " taken over (rank 0)");
+    for (const auto& [reason, count] : found.left)
+      tell("preload: " + name + ": " + std::to_string(count) + " left to the MPI library (rank 0): " + reason);
+  }
+}
+
+void write(const std::string& file, const std::string& text) {
+  std::ofstream out(file);
+  if (out << text && out.flush()) return;
+  tell("LANEWAY_REPORT: cannot write " + file);
+}
+
+/// One line, if anything was taken over.
+void say_line(const Summary& summary, const std::string& where) {
+  const Verdict found = verdict(summary);
+  if (found.measured + found.unmeasured == 0) return;
+  tell(sentence(summary) + " " + where + " says more." + (note().empty() ? "" : " " + note()));
+}
+
+void say(const Summary& summary, const ReportWanted& wanted) {
+  switch (wanted.form) {
+    case ReportForm::none:
+      return;
+    case ReportForm::line:
+      return say_line(summary, "LANEWAY_REPORT=1");
+    case ReportForm::table:
+      return tell("what the preload saved\n" + as_table(summary, note(), rows_on_stderr));
+    case ReportForm::text:
+      write(wanted.file, as_table(summary, note(), 0));
+      break;
+    case ReportForm::json:
+      write(wanted.file, as_json(summary, note()));
+      break;
+    case ReportForm::html:
+      write(wanted.file, as_html(summary, note()));
+      break;
+  }
+  say_line(summary, wanted.file);
 }
 
 }  // namespace
 
-void count_taken(const char* call) {
-  if (!counts()) return;
-  const std::lock_guard lock(mutex);
-  ++calls[call].taken;
-}
-
-void count_passed(const char* call, const char* reason) {
-  if (!counts()) return;
-  const std::lock_guard lock(mutex);
-  ++calls[call].passed[reason];
-}
-
-void count_exchanges(std::int64_t exchanges, std::optional<double> seconds_saved) {
-  if (!counts()) return;
-  const std::lock_guard lock(mutex);
-  if (!seconds_saved) {
-    untimed_exchanges += exchanges;
-    return;
-  }
-  timed_exchanges += exchanges;
-  saved_seconds += static_cast<double>(exchanges) * *seconds_saved;
-}
-
-void tell_counts() {
-  if (!counts()) return;
+void begin_report() {
+  began = PMPI_Wtime();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0) return;
-  const std::lock_guard lock(mutex);
-  if (calls.empty()) tell("preload: the program has called no neighborhood operation, so there was nothing to do");
-  for (const auto& [name, found] : calls) {
-    if (found.taken > 0) tell("preload: " + name + ": " + std::to_string(found.taken) + " taken over (rank 0)");
-    for (const auto& [reason, count] : found.passed)
-      tell("preload: " + name + ": " + std::to_string(count) + " left to the MPI library (rank 0): " + reason);
+  if (rank == 0 && !report_wanted().complaint.empty()) tell(report_wanted().complaint);
+}
+
+void report() {
+  try {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    Summary own = own_summary();
+    own.elapsed = PMPI_Wtime() - began;
+    if (rank == 0 && is_verbose("interpose")) tell_counts(own);
+    const ReportWanted& wanted = report_wanted();
+    const Wish wish = wants_rows() ? Wish::always : wanted.form == ReportForm::none ? Wish::never : Wish::if_any;
+    const auto say_it = [&](const Summary& summary) { say(summary, wanted); };
+    const std::optional<Summary> all = gather(std::move(own), wish, seconds_to_wait(), say_it);
+    if (all) say_it(*all);
+  } catch (const std::exception& error) {
+    tell(std::string("no report: ") + error.what());
   }
-  if (timed_exchanges > 0)
-    tell("preload: " + std::to_string(timed_exchanges) + " exchanges have saved " + std::to_string(saved_seconds) +
-         " s, by what was timed before them (rank 0)");
-  if (untimed_exchanges > 0)
-    tell("preload: what " + std::to_string(untimed_exchanges) + (timed_exchanges > 0 ? " other" : "") +
-         " exchanges have saved is not measured (rank 0)");
 }
 
 }  // namespace laneway::interpose

@@ -1,19 +1,11 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 namespace laneway::interpose {
 
-/// For LANEWAY_VERBOSE=1: counts calls of neighborhood operations, by name.
-void count_taken(const char* call);
-/// `reason` is a constant.
-void count_passed(const char* call, const char* reason);
+/// In MPI_Init.
+void begin_report();
 
-/// Exchanges that were taken over have each saved so many seconds against direct messages; nothing: not measured.
-void count_exchanges(std::int64_t exchanges, std::optional<double> seconds_saved);
-
-/// Writes what this rank has counted.
-void tell_counts();
+/// In MPI_Finalize, on all ranks: says or writes on rank 0 what LANEWAY_REPORT asks for.
+void report();
 
 }  // namespace laneway::interpose

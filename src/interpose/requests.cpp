@@ -12,8 +12,12 @@
 #include "core/relax.hpp"
 #include "exec/progress.hpp"
 #include "interpose/next.hpp"
-#include "interpose/report.hpp"
+#include "interpose/rows.hpp"
 #include "interpose/settings.hpp"
+
+extern "C" int laneway_next_MPI_Start(MPI_Request*);
+extern "C" int laneway_next_MPI_Test(MPI_Request*, int*, MPI_Status*);
+extern "C" int laneway_next_MPI_Request_free(MPI_Request*);
 
 namespace laneway::interpose {
 
@@ -23,8 +27,12 @@ struct Taken {
   std::unique_ptr<Request> work;  // null if there is nothing to do
   MPI_Request handle;
   int tag;
-  bool persistent;
-  std::int64_t starts = 0;
+  std::optional<Starts> starts = {};      // of a persistent one
+  std::optional<Sampling> sampling = {};  // of one that is compared with `own`
+  MPI_Request own = MPI_REQUEST_NULL;
+  bool own_is_active = false;
+
+  [[nodiscard]] bool persistent() const { return starts.has_value(); }
 };
 
 /// Held for short times only, and never while calling MPI, which may run its engine: any thread may wait for it.
@@ -84,8 +92,8 @@ int take_tag() {
 int make_handle(Taken& made) {
   if (const int code = make_self(); code != MPI_SUCCESS) return code;
   made.tag = take_tag();
-  return made.persistent ? PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle)
-                         : PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle);
+  return made.persistent() ? PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle)
+                           : PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, made.tag, self, &made.handle);
 }
 
 /// Null if `handle` is not ours.
@@ -96,17 +104,10 @@ std::shared_ptr<Taken> find(MPI_Request handle) {
   return it == taken.end() ? nullptr : it->second;
 }
 
-/// Tells the report what has been saved against direct messages, where both were timed (lnw_tune=measure).
-void report_savings(const Taken& operation) {
-  if (!operation.work || !operation.persistent) return;
-  const Reasons& reasons = operation.work->reasons();
-  std::optional<double> chosen;
-  std::optional<double> direct;
-  for (const Reasons::Measured& measured : reasons.measured) {
-    if (measured.strategy == reasons.strategy) chosen = measured.seconds;
-    if (measured.strategy == "direct") direct = measured.seconds;
-  }
-  count_exchanges(operation.starts, chosen && direct ? std::optional(*direct - *chosen) : std::nullopt);
+/// Frees what only the handle of a persistent operation has needed.
+void end_sampling(Taken& operation) {
+  if (operation.sampling) operation.sampling->forget(*operation.starts->row->samples);
+  if (operation.own != MPI_REQUEST_NULL) laneway_next_MPI_Request_free(&operation.own);
 }
 
 /// Must be held.
@@ -145,30 +146,52 @@ int misuse(const Taken& operation, const char* call, const char* what) {
 
 /// Nothing if it is still active.
 std::optional<int> test(Taken& operation) {
+  if (operation.own_is_active) {
+    int flag = 0;
+    const int code = laneway_next_MPI_Test(&operation.own, &flag, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && !flag) return std::nullopt;
+    operation.own_is_active = false;
+    return code;
+  }
   try {
     if (operation.work && !operation.work->test()) return std::nullopt;
     return MPI_SUCCESS;
   } catch (...) {
     return error_code(
-        operation.persistent ? "a persistent neighborhood operation" : "a nonblocking neighborhood operation",
+        operation.persistent() ? "a persistent neighborhood operation" : "a nonblocking neighborhood operation",
         operation.work->rank());
   }
 }
 
 bool is_startable(const std::shared_ptr<Taken>& operation) {
-  return !operation || (operation->persistent && (!operation->work || operation->work->startable()));
+  return !operation ||
+         (operation->persistent() && !operation->own_is_active && (!operation->work || operation->work->startable()));
 }
 
 constexpr const char* not_startable =
     "the request is not persistent, or active, or shares its staging memory with one that is active";
 
+/// By the MPI library's own where this start is sampled so.
+int start_one(Taken& operation) {
+  Row& row = *operation.starts->row;
+  if (operation.sampling && operation.sampling->next(*row.samples) == Way::mpi) {
+    row.count_left(kept_alive_by_samples);
+    const int code = laneway_next_MPI_Start(&operation.own);
+    operation.own_is_active = code == MPI_SUCCESS;
+    return code;
+  }
+  if (operation.work) operation.work->start();
+  row.count_taken();
+  return MPI_SUCCESS;
+}
+
 int start(const std::shared_ptr<Taken>& operation, const char* call) {
   try {
-    if (operation->work) operation->work->start();
+    if (const int code = start_one(*operation); code != MPI_SUCCESS) return code;
   } catch (...) {
     return fail(*operation, error_code(call, operation->work->rank()));
   }
-  ++operation->starts;
+  operation->starts->row->count_bytes(operation->starts->bytes, operation->starts->messages);
   const Hold hold;
   activate(operation);
   return MPI_SUCCESS;
@@ -186,19 +209,25 @@ SplitPhase split_phase() {
   return promised ? SplitPhase::promised : SplitPhase::unsafe;
 }
 
-int give_handle(LNW_Request operation, bool persistent, MPI_Request* handle) {
+int give_handle(LNW_Request operation, std::optional<Starts> starts, MPI_Request* handle) {
   const auto made = std::make_shared<Taken>(
-      Taken{std::unique_ptr<Request>(reinterpret_cast<Request*>(operation)), MPI_REQUEST_NULL, 0, persistent});
+      Taken{std::unique_ptr<Request>(reinterpret_cast<Request*>(operation)), MPI_REQUEST_NULL, 0, std::move(starts)});
   if (const int code = make_handle(*made); code != MPI_SUCCESS) return code;
   *handle = made->handle;
   {
     const Hold hold;
     taken.emplace(made->handle, made);
     known_operations.fetch_add(1, std::memory_order_relaxed);
-    if (!persistent) activate(made);
+    if (!made->persistent()) activate(made);
   }
   if (split_phase() == SplitPhase::hooked) call_in_engine(advance);
   return MPI_SUCCESS;
+}
+
+void compare_with(MPI_Request handle, MPI_Request own) {
+  const std::shared_ptr<Taken> operation = find(handle);
+  operation->own = own;
+  operation->sampling.emplace(seed_of(*operation->starts->row));
 }
 
 int advance() {
@@ -227,7 +256,7 @@ int advance() {
       ++completed;
       // Before the handle is complete, and another may get its value. The message is for this one all the same: of
       // receives with one tag the first one takes it.
-      if (!operation->persistent) {
+      if (!operation->persistent()) {
         const Hold hold;
         forget(*operation);
       }
@@ -257,7 +286,7 @@ void free_all() {
     left.swap(taken);
   }
   for (auto& [handle, operation] : left) {
-    report_savings(*operation);
+    end_sampling(*operation);
     PMPI_Request_free(&operation->handle);
   }
   if (self != MPI_COMM_NULL) PMPI_Comm_free(&self);
@@ -291,9 +320,9 @@ INTERPOSE(MPI_Startall, (int count, MPI_Request requests[]), (count, requests)) 
 INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
   if (!operation) return laneway_pass_MPI_Request_free(request);
-  if (operation->work && operation->work->active())
+  if (operation->own_is_active || (operation->work && operation->work->active()))
     return misuse(*operation, "MPI_Request_free", "the request is active");
-  report_savings(*operation);
+  end_sampling(*operation);
   {
     const Hold hold;
     forget(*operation);

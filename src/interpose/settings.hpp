@@ -4,8 +4,11 @@
 
 namespace laneway::interpose {
 
-/// False under LANEWAY_DISABLE=1.
+/// False under LANEWAY_DISABLE=1 and =count.
 [[nodiscard]] bool enabled();
+
+/// Under LANEWAY_DISABLE=count, where calls are counted by what would become of them.
+[[nodiscard]] bool only_counts();
 
 /// Whether there are MPI_COMM_WORLD and MPI_COMM_SELF, which programs that only open sessions have not.
 [[nodiscard]] bool has_world();

@@ -67,7 +67,7 @@ def test_versions(tmp_path: Path, command: Command) -> None:
 def test_the_help_of_dev_has_every_command() -> None:
     text = subprocess.run([str(root() / "dev"), "--help"], capture_output=True, text=True, check=True).stdout
     listed = set()
-    for words in re.findall(r"^  ([a-z]+(?:, [a-z]+)*)", text, re.MULTILINE):
+    for words in re.findall(r"^  ([a-z-]+(?:, [a-z-]+)*)", text, re.MULTILINE):
         listed |= set(words.split(", "))
     known = {name for name, command in typer.main.get_command(cli.app).commands.items() if not command.hidden}
     assert listed - {"setup", "doctor"} == known

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from laneway.tools.dev import build
-from laneway.tools.places import cluster, supervisor
+from laneway.tools.places import cluster, petsc, supervisor
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launch import Job, command_line
 from laneway.tools.places.paths import find_preloads, find_program, root
@@ -57,6 +57,19 @@ def test_preload_reaches_only_the_ranks(tmp_path: Path, monkeypatch: pytest.Monk
     assert f"LD_PRELOAD=/tool.so:{ours}" in argv and "LD_PRELOAD" not in argv
     with pytest.raises(UserError, match="simulated"):
         Job(["true"], simulated, preload=True)
+
+
+def test_petsc_is_told_to_call_neighborhood_collectives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PETSC_OPTIONS", "-log_view")
+    told = {"PETSC_OPTIONS": "-log_view -sf_type neighbor", "LANEWAY_PRELOAD_PETSC": "neighbor"}
+    assert petsc.variables(["./program"], {}) == told
+    assert petsc.variables(["./program"], {"PETSC_OPTIONS": ""})["PETSC_OPTIONS"] == "-sf_type neighbor"
+    assert petsc.variables(["./program", "-sf_type", "basic"], {}) == {}
+    assert petsc.variables(["./program"], {"PETSC_OPTIONS": "-sf_type window"}) == {}
+    (tmp_path / ".petscrc").write_text("-sf_type basic\n")
+    assert petsc.variables(["./program"], {}) == {}
 
 
 def test_cluster_command_lines_use_only_the_cluster_network() -> None:

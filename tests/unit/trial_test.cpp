@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <random>
 #include <set>
@@ -154,6 +156,23 @@ TEST(Trial, OutliersDoNotCount) {
   EXPECT_EQ(cycles.best, 1U);
   EXPECT_DOUBLE_EQ(cycles.typical[0], 1);
   EXPECT_DOUBLE_EQ(cycles.typical[1], 0.95);
+}
+
+/// What goes on for long keeps the last samples of each way, where they are in turns, and takes no more memory.
+TEST(Trial, KeepsTheLast) {
+  Trial trial(samples_of_calls, 2, 7);
+  std::array<int, 2> first = {};
+  const double* const memory = trial.samples(0).data();
+  for (int i = 0; i < 10000; ++i) {
+    first[trial.way()] += i < 100;
+    trial.add(i);
+  }
+  EXPECT_EQ(first, (std::array<int, 2>{50, 50}));
+  for (const std::size_t way : {0, 1}) {
+    ASSERT_EQ(trial.samples(way).size(), 48U);
+    EXPECT_GE(std::ranges::min(trial.samples(way)), 10000 - 2 * 48);
+  }
+  EXPECT_EQ(memory, trial.samples(0).data());
 }
 
 /// Noise of 5% of each sample: equal ways are hardly ever taken for different, and 10% are found.

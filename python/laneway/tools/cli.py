@@ -45,10 +45,13 @@ def _laneway(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="the version, and nothing else")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="results only: nothing of steps begun and ended")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="tables may be wider than 79 columns")] = False,
 ) -> None:
     """Build, run, measure, test and show Laneway. NO_COLOR is heeded."""
     if quiet:
         talk.be_quiet()
+    if wide:
+        talk.be_wide()
 
 
 On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, job (the allocation that we are in), cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
@@ -140,6 +143,31 @@ def run(
         _warn(variables)
     place = _place(on, launcher, launcher_arguments, hostfile)
     _run(list(context.args), place, ranks, mpi, variables, timeout, preload, verbose)
+
+
+@app.command("preload-check", context_settings=_PASS_ON, rich_help_panel=RUN)
+def check_preload(
+    context: typer.Context,
+    on: On = "local",
+    ranks: Ranks = None,
+    mpi: Mpi = "openmpi",
+    variables: Variables = None,
+    timeout: Timeout = None,
+    only_look: Annotated[bool, typer.Option("--no-run", help="by symbols alone: do not run the program")] = False,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+) -> None:
+    """What the preload would take over: laneway preload-check -n 4 -- PROGRAM ARGS
+
+    The program runs once; nothing is taken over, all is counted. Exit status: 0: something would be taken over, 1:
+    nothing, 2: it cannot be preloaded, 3: the program failed.
+    """
+    from laneway.tools.places import preload_check
+
+    place = _place(on, launcher, launcher_arguments, hostfile)
+    job = launch.Job(list(context.args), place, ranks, mpi, _variables(variables), timeout)
+    raise typer.Exit(preload_check.run(job, only_look))
 
 
 @app.command(context_settings=_PASS_ON, rich_help_panel=MEASURE)

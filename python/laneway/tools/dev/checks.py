@@ -15,6 +15,7 @@ from rich.table import Table
 
 from laneway.tools.dev import affected, build, suites, times, wheels
 from laneway.tools.dev.suites import Built, Choice, Outcome
+from laneway.tools.places import talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
@@ -65,7 +66,7 @@ def _print_summary(console: Console, outcomes: list[Outcome], seconds: float) ->
 
 def summed_up(outcomes: list[Outcome], seconds: float) -> int:
     """Print the tables and totals, write build/times.json; the exit status."""
-    console = Console()
+    console = talk.console()
     _print_summary(console, outcomes, seconds)
     built = [item for outcome in outcomes for item in outcome.built]
     tests = [item for outcome in outcomes for item in outcome.tests]
@@ -133,7 +134,7 @@ def run_all(wanted: Wanted) -> int:
     builder = suites.Builder([(name, ()) for name in names if name in build.PRESETS and not suites.not_here(name)])
     builder.start()
     try:
-        outcomes = list(_run(Console(), names, builder, wanted, files))
+        outcomes = list(_run(talk.console(), names, builder, wanted, files))
     finally:
         builder.stop()
     if wanted.name and not any(outcome.passed + outcome.failed + outcome.skipped for outcome in outcomes):

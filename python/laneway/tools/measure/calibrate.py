@@ -453,7 +453,7 @@ def _provenance(source: Source, calibration: Calibration, forced: bool) -> str:
 
 def measure(job: launch.Job, *, quick: bool, keep_raw: Path | None) -> Calibration:
     """Measure, fit and print a table; ``job`` is the program without its options, ``keep_raw`` a file for the samples."""
-    console = Console()
+    console = talk.console()
     with tempfile.TemporaryDirectory(prefix="laneway-") as folder:
         raw = Path(folder) / "samples.jsonl"
         options = ["--json", str(raw), *(["--quick"] if quick else [])]
@@ -478,7 +478,7 @@ def fit_samples(path: Path) -> Calibration:
         raise UserError(f"--samples {path}: has no samples of 'laneway-bench calibrate --json'")
     run = _described(records)
     calibration = fit_all(records)
-    Console().print(table_of(calibration, f"{path.name}, {run['ranks']} ranks, {run['mpi']}"))
+    talk.console().print(table_of(calibration, f"{path.name}, {run['ranks']} ranks, {run['mpi']}"))
     return calibration
 
 
@@ -489,4 +489,4 @@ def write(calibration: Calibration, source: Source, output: Path, *, force: bool
     name = re.sub(r"[:@,]", "-", source.name)
     provenance = _provenance(source, calibration, forced=bool(calibration.poor()))
     output.write_text(to_toml(calibration, name, provenance), encoding="utf-8")
-    Console().print(f"parameters:    {output}", highlight=False)
+    talk.console().print(f"parameters:    {output}", highlight=False)

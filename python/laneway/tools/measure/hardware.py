@@ -17,7 +17,7 @@ from rich.table import Table
 
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
-from laneway.tools.places import launch
+from laneway.tools.places import launch, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_program, root
 from laneway.tools.places.places import parse_place
@@ -184,7 +184,7 @@ def _has_device(plugin: Path, mpi: str) -> bool:
 
 def run(output: Path, *, plugin: str, mpi: str, quick: bool) -> None:
     """Measure, test, compare with what is to be reached, and write one JSON file."""
-    console = Console()
+    console = talk.console()
     found = _plugin(plugin, mpi)
     if not _has_device(found, mpi):
         raise UserError(f"the plugin '{plugin}' finds no device here", 1)

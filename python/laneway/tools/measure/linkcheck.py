@@ -5,11 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from laneway.tools.measure import results
-from laneway.tools.places import launch
+from laneway.tools.places import launch, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.places import Cluster, Place
 
@@ -45,7 +44,7 @@ def check(place: Place, mpi: str, json: Path | None) -> None:
             continue
         shown = f"{float(latency) * 1e6:.1f} µs" if isinstance(latency, (int, float)) else "-"
         table.add_row(path, shown, _rate(rate), _rate(nominal), f"{rate / nominal:.3f}" if nominal else "-")
-    Console().print(table)
+    talk.console().print(table)
 
 
 def _rate(bytes_per_second: float | None) -> str:

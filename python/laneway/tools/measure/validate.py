@@ -17,7 +17,7 @@ from rich.table import Table
 
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record, number
-from laneway.tools.places import launch
+from laneway.tools.places import launch, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.places import Place, Simulated
 
@@ -343,7 +343,7 @@ def measure(settings: Settings, keep: Path | None = None) -> list[Record]:
 def report(cases: Sequence[Case], output: Path, console: Console | None = None) -> Score:
     """Print what the cases come to, and write their numbers to `output`, a CSV file."""
     score = Score.of(cases)
-    console = console or Console()
+    console = console or talk.console()
     console.print(_table(cases, score))
     auto, again = _COMPARED
     console.print(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from rich.console import Console
 
 from laneway.tools.papers.model import Scenario, compare, modelled, print_verdicts
+from laneway.tools.places import talk
 
 _RULE_COLOURS = {
     "standard": "#9a9a9a",
@@ -69,6 +69,6 @@ def run(paper: str, duplicates: float, output: Path) -> None:
     """Compute a paper's figure, draw it and print the winners."""
     scenarios = modelled(paper, duplicates)
     draw_closed_forms(scenarios, output)
-    console = Console()
+    console = talk.console()
     print_verdicts(console, compare(scenarios))
     console.print(f"Figure: {output}", highlight=False)

@@ -22,7 +22,7 @@ from laneway.tools.measure import results, validate
 from laneway.tools.measure.results import Record, number, rounded
 from laneway.tools.papers import flows, heterogeneous, multigrid, points, scale
 from laneway.tools.papers.points import Point
-from laneway.tools.places import machines
+from laneway.tools.places import machines, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_local_tool, root
 from laneway.tools.places.places import Simulated
@@ -440,4 +440,4 @@ def run(figure: str, output: Path, *, quick: bool = False) -> None:
     if figure not in _FIGURES:
         raise UserError(f"reproduce {figure}: expected one of {', '.join(FIGURES)}")
     output.mkdir(parents=True, exist_ok=True)
-    _FIGURES[figure](output, Console(), quick=quick)
+    _FIGURES[figure](output, talk.console(), quick=quick)

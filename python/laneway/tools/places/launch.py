@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from laneway.tools.places import cluster, launchers, processors, simulator, supervisor
+from laneway.tools.places import cluster, launchers, petsc, processors, simulator, supervisor
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.paths import MPIS, find_preloads, find_program, require_own_mpi
@@ -71,7 +71,8 @@ def _preloaded(job: Job) -> list[tuple[str, str]]:
         return []
     given = job.variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
     libraries = find_preloads(find_program(job.command[0], job.mpi), job.mpi)
-    return [("LD_PRELOAD", ":".join(filter(None, [given, *libraries])))]
+    more = petsc.variables(job.command, job.variables)
+    return [("LD_PRELOAD", ":".join(filter(None, [given, *libraries]))), *more.items()]
 
 
 def _exported(job: Job) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from laneway.tools.places.errors import UserError
@@ -73,6 +74,23 @@ def linked_libraries(program: str) -> str:
 
 _LIBRARIES = {"openmpi": re.compile(r"\b(libopen-(?:rte|pal)\.so\.\d+|libmpi\.so\.[2-9]\d)"), "mpich": re.compile(r"\blibmpich\.so\.\d+")}
 _NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+@dataclass(frozen=True)
+class LinkedMpi:
+    """The MPI library that a program is linked with."""
+
+    mpi: str
+    name: str
+    library: str
+
+
+def linked_mpi(libraries: str) -> LinkedMpi | None:
+    """That of a program of which ldd says this; None if there is none of those that we know."""
+    for mpi, pattern in _LIBRARIES.items():
+        if found := pattern.search(libraries):
+            return LinkedMpi(mpi, _NAMES[mpi], found[0])
+    return None
 
 
 def require_own_mpi(program: str, mpi: str) -> None:

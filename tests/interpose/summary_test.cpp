@@ -1,0 +1,115 @@
+// What the preload's report says of numbers that are known. Needs no MPI.
+#include "interpose/summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "interpose/report_forms.hpp"
+
+namespace laneway::interpose {
+namespace {
+
+/// Of one rank: `taken` calls, and as many samples of each way as there are seconds.
+SummaryRow row(std::int64_t taken, std::vector<double> mpi, std::vector<double> plan) {
+  SummaryRow made;
+  made.strategy = "three_step";
+  made.why = "chosen by the parameters 'x'";
+  made.ranks = made.sampled = made.ranks_with_neighbors = 1;
+  made.taken = taken;
+  made.neighbors = 2;
+  made.messages = 2 * taken;
+  made.bytes = 512 * taken;
+  made.seconds = {std::move(mpi), std::move(plan)};
+  return made;
+}
+
+Summary of_rank(SummaryRow one, std::int64_t world = 2) {
+  Summary made;
+  made.ranks = 1;
+  made.world = world;
+  made.elapsed = 10;
+  made.rows.emplace(SummaryKey{0, 0, "MPI_Neighbor_allgather", 9}, std::move(one));
+  return made;
+}
+
+std::vector<double> around(double seconds) {
+  std::vector<double> samples;
+  for (int i = -4; i <= 4; ++i) samples.push_back(seconds * (1 + 0.01 * i));
+  return samples;
+}
+
+TEST(Summary, SavingIsTheMeanOfTheRanks) {
+  Summary all = of_rank(row(1000, around(0.004), around(0.001)));
+  all.add(Summary::unpacked(of_rank(row(1000, around(0.002), around(0.001))).packed()));
+  const SummaryRow& merged = all.rows.begin()->second;
+  EXPECT_EQ(all.ranks, 2);
+  EXPECT_EQ(merged.taken, 1000);
+  EXPECT_EQ(merged.bytes, 1024000);
+  EXPECT_EQ(merged.messages, 4000);
+  const auto times = medians(merged);
+  EXPECT_NEAR(*times[0], 0.003, 1e-9);
+  EXPECT_NEAR(*times[1], 0.001, 1e-9);
+  const std::optional<Estimate> saved = saving(merged, all.world);
+  ASSERT_TRUE(saved);
+  EXPECT_NEAR(saved->value, 2, 1e-6);
+  EXPECT_LT(saved->low, 2);
+  EXPECT_GT(saved->low, 1.8);
+  EXPECT_GT(saved->high, 2);
+  EXPECT_LT(saved->high, 2.2);
+}
+
+/// Ranks that make no such calls save nothing in them.
+TEST(Summary, RanksOfOtherCommunicatorsDilute) {
+  const Summary half = of_rank(row(1000, around(0.003), around(0.001)), 2);
+  EXPECT_NEAR(saving(half.rows.begin()->second, half.world)->value, 1, 1e-6);
+}
+
+TEST(Summary, SentencesSayNoMoreThanTheNumbers) {
+  Summary all = of_rank(row(1000, around(0.003), around(0.001)), 1);
+  all.rows.begin()->second.left["a reason"] = 203;
+  EXPECT_TRUE(sentence(all).starts_with("Laneway saved 2.00 s (")) << sentence(all);
+  EXPECT_NE(sentence(all).find(") of 12.0 s in 1000 calls; 203 calls were left to MPI."), std::string::npos);
+  EXPECT_TRUE(sentence(of_rank(row(1000, around(0.001), around(0.003)), 1)).starts_with("Laneway cost 2.00 s ("));
+  EXPECT_TRUE(sentence(of_rank(row(1000, around(0.001), around(0.001)), 1)).starts_with("Whether Laneway saved"));
+  EXPECT_EQ(sentence(of_rank(row(7, {}, around(0.001)), 1)),
+            "Laneway took over 7 calls; what that saved was not measured.");
+  EXPECT_EQ(sentence(of_rank(row(1, {0.1, 0.1}, around(0.001)), 1)),
+            "Laneway took over 1 call; what that saved was not measured.");
+  EXPECT_EQ(sentence(of_rank(row(0, {}, {}), 1)), "Laneway took over no call.");
+  EXPECT_TRUE(sentence(of_rank(row(7, {}, {}), 3)).ends_with("Only 1 of 3 ranks have told."));
+}
+
+/// Three samples of each way, which overlap, tell no saving though their medians differ.
+TEST(Summary, FewSamplesGiveWideIntervals) {
+  const std::optional<Estimate> saved = saving(row(100, {3, 1, 4}, {2, 2.5, 0.5}), 1);
+  ASSERT_TRUE(saved);
+  EXPECT_LT(saved->low, 0);
+  EXPECT_GT(saved->high, 0);
+}
+
+TEST(Summary, TablesFit79Columns) {
+  Summary all = of_rank(row(1000, around(0.003), {}), 1);
+  all.rows.begin()->second.label = "a communicator with a very long name of its own";
+  all.rows.begin()->second.left["a reason that is so long that it does not fit in what is left of a line"] = 123456;
+  std::istringstream lines(as_table(all, std::string(30, 'n') + " " + std::string(60, 'm'), 0));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 79U) << line;
+  EXPECT_NE(as_table(all, "", 0).find("no call was timed with the plan"), std::string::npos);
+}
+
+TEST(Summary, FormsAreWellFormed) {
+  Summary all = of_rank(row(1000, around(0.003), around(0.001)), 1);
+  all.rows.begin()->second.label = "<b> & \"c\" \xff";
+  const nlohmann::json read = nlohmann::json::parse(as_json(all, "note"));
+  EXPECT_EQ(read["rows"][0]["calls"], 1000);
+  EXPECT_EQ(read["sentence"], sentence(all));
+  const std::string page = as_html(all, "note");
+  EXPECT_NE(page.find("&lt;b&gt; &amp; &quot;c&quot;"), std::string::npos);
+  for (const char* const outside : {"http:", "https:", "src=", "href=", "url("})
+    EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+}
+
+}  // namespace
+}  // namespace laneway::interpose
