@@ -171,6 +171,9 @@ TEST_F(SubcommunicatorsTest, MachinesDescribeTheWorld) {
 
 /// What is never freed ends with the job, though parts have made it in different orders.
 TEST_F(SubcommunicatorsTest, LeftToTheEnd) {
+#ifdef LANEWAY_TEST_SANITIZED
+  GTEST_SKIP() << "what is left on purpose counts as leaked";
+#endif
   // Until the process ends: nothing may be destroyed after MPI_Finalize.
   static std::vector<std::vector<int>>& received = *new std::vector<std::vector<int>>(4);
   static std::vector<LNW_Request>& requests = *new std::vector<LNW_Request>;
