@@ -116,7 +116,7 @@ inline constexpr HintRow hint_rows[] = {
      "send each byte between two nodes once, however many ranks need it"},
     {"lnw_machine", "LANEWAY_MACHINE", "",
      hint::text<&Hints::machine>("`node:4 socket:2 rank:2`, `ranks:5,3,8`, `file:PATH`; empty: as discovered"),
-     "which ranks of `MPI_COMM_WORLD` share a node"},
+     "which ranks of `MPI_COMM_WORLD` share a node; it counts all of them, also for a communicator of fewer"},
     {"lnw_parameters", "LANEWAY_PARAMETERS", "",
      hint::text<&Hints::parameters>(
          "a name that `laneway machines` lists, or a file `PATH.toml` such as `laneway calibrate` "

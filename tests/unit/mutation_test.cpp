@@ -490,6 +490,7 @@ TEST(Mutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
     int caught = 0;
     int harmless = 0;
   };
+  constexpr int enough = 50;
   std::vector<Count> counts(mutators.size());
   for (std::uint64_t seed = 1; seed <= cases::effort(400); ++seed) {
     const cases::Case c = base_case(seed);
@@ -501,7 +502,8 @@ TEST(Mutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
       for (std::size_t m = 0; m < mutators.size(); ++m) {
         Plans mutant = plans;
         const auto by = mutators[m].apply(random, mutant);
-        if (!by) continue;
+        // Provers refuse all of a kind by the same code, so sanitizers see no more in the next ones.
+        if (!by || (cases::sanitized && counts[m].mutants >= enough)) continue;
         const bool good = cases::caught(*by, mutant, c.pattern);
         if (!good && *by == Catches::delivers && spoils_nothing(seed, mutant, c.pattern)) {
           ++counts[m].harmless;
@@ -525,7 +527,7 @@ TEST(Mutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
   for (std::size_t m = 0; m < mutators.size(); ++m) {
     std::printf("%-32s %5d of %5d caught, %5d harmless and proven\n", mutators[m].name, counts[m].caught,
                 counts[m].mutants, counts[m].harmless);
-    EXPECT_GE(counts[m].mutants, 50) << mutators[m].name;
+    EXPECT_GE(counts[m].mutants, enough) << mutators[m].name;
     total += counts[m].caught;
   }
   std::printf("%d mutants\n", total);

@@ -27,6 +27,10 @@ _CHECKED = {
 """What ``laneway check`` builds and runs beside lint: no plans of thousands of ranks, which take as long as all the others."""
 
 
+LONG = "^long$"
+"""The label of ctests that run with ``--long``, or where a test is named."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which tests run: of these suites, or of all; with a name that matches; affected by what changed since a revision.
@@ -84,7 +88,7 @@ def _preset(preset: str, builder: suites.Builder, environment: dict[str, str], w
     built = builder.wait(preset)
     if built.error:
         return _built(Outcome(f"ctest {preset}", failed=1, failures=[built.error]), built)
-    choice = Choice(wanted.name)
+    choice = Choice(wanted.name, without_label="" if wanted.long or wanted.name else LONG)
     if wanted.since:
         names = affected.tests_affected(preset, files)
         if not names:

@@ -56,15 +56,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which tests of a suite run: all; those that a regular expression names and another does not; those with a label."""
+    """Which tests of a suite run: all; those that a regular expression names and another does not; those with a label, or without."""
 
     names: str = ""
     label: str = ""
     without: str = ""
+    without_label: str = ""
 
     def ctest(self) -> list[str]:
         """As options of ctest."""
-        options = (("-R", self.names), ("-L", self.label), ("-E", self.without))
+        options = (("-R", self.names), ("-L", self.label), ("-E", self.without), ("-LE", self.without_label))
         return [word for option, value in options if value for word in (option, value)]
 
 
