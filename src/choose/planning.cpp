@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "carriers/node/localizer.hpp"
+#include "carriers/localizer.hpp"
 #include "choose/costs.hpp"
 #include "choose/paths.hpp"
 #include "choose/share_memory.hpp"

@@ -1,0 +1,17 @@
+#include <algorithm>
+#include <array>
+
+#include "carriers/carrier.hpp"
+
+namespace laneway {
+
+std::span<const Carrier> carriers() {
+  static const std::array table = {device_carrier(), node_carrier(), messages_carrier()};
+  return table;
+}
+
+bool CarrierView::is_local(Rank peer) const {
+  return std::binary_search(node.members.begin(), node.members.end(), peer);
+}
+
+}  // namespace laneway
