@@ -60,8 +60,7 @@ Round Localizer::begin() {
       offer.channel = side.channel;
       offer.bytes = side.bytes;
       for (const Carrier& carrier : carriers())
-        if (carrier.offer != nullptr && may_carry(carrier))
-          carrier.offer(view(), side, plan_.window_bytes, offer);
+        if (carrier.offer != nullptr && may_carry(carrier)) carrier.offer(view(), side, plan_.window_bytes, offer);
       offer.put(letter);
     }
     round.letters.push_back({peer, letter.take()});

@@ -207,8 +207,7 @@ Executor::Places Executor::find(const Word& word, Rank peer, LastPlace& last) co
   const NodeMemory::Part& other = memory_->peers.at(peer);
   const NodeMemory::Part& here = word.of_peer ? other : memory_->own;
   if (word.sign != Sign::flag) return {at(here.words, place_of(word.sign)), 0};
-  return in_turn<Places>(here.window, word.of_peer ? memory_->own.window : other.window, word.offset, word.ring,
-                         last);
+  return in_turn<Places>(here.window, word.of_peer ? memory_->own.window : other.window, word.offset, word.ring, last);
 }
 
 void Executor::place(std::size_t s) {

@@ -53,7 +53,8 @@ void Executor::begin_on_device(int step) {
   // What comes later in the stream comes after the event, too.
   const bool is_first = borrowed != nullptr && std::exchange(borrowed->ordered_in[device_->stream_of(step)],
                                                              memory_->exchange) != memory_->exchange;
-  device_->begin(step, from, now(place.to, place.last_to), is_first ? borrowed->ready : nullptr, [this](int each) { end(each); });
+  device_->begin(step, from, now(place.to, place.last_to), is_first ? borrowed->ready : nullptr,
+                 [this](int each) { end(each); });
 }
 
 void Executor::complete_on_device(int step) {

@@ -70,8 +70,8 @@ std::int64_t metadata_bytes(const Plan& plan) {
   std::size_t bytes = sizeof plan + plan.steps.capacity() * sizeof(Step);
   for (const Step& step : plan.steps)
     bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int) +
-             static_cast<std::size_t>(step.span.metadata_bytes()) +
-             (step.await ? sizeof(Word) : 0) + (step.raise ? sizeof(Word) : 0);
+             static_cast<std::size_t>(step.span.metadata_bytes()) + (step.await ? sizeof(Word) : 0) +
+             (step.raise ? sizeof(Word) : 0);
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -104,7 +104,8 @@ TEST_P(Property, PlansAsTheyRunAreProven) {
       const std::string_view carrier = only != nullptr ? only->name : "all";
       const cases::Localized localized = cases::localize(random, c, candidate, uses[seed % 4], only);
       ++cases_of[carrier];
-      carried_by[carrier] += std::ranges::any_of(localized.plans, [](const Plan& plan) { return plan.window_bytes > 0; });
+      carried_by[carrier] +=
+          std::ranges::any_of(localized.plans, [](const Plan& plan) { return plan.window_bytes > 0; });
       const Report report = verify(localized.plans, c.pattern);
       if (report.ok) continue;
       ++failures;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/node/node_memory.hpp"
 #include "carriers/carrier.hpp"
+#include "carriers/node/node_memory.hpp"
 #include "cases.hpp"
 #include "core/disjoint.hpp"
 #include "exec/executor.hpp"
@@ -195,8 +195,8 @@ inline const Carrier* carrier_for(std::uint64_t seed) {
 }
 
 /// `only`: as LocalOptions has it.
-inline Localized localize(Random& random, const Case& c, const Candidate& candidate,
-                          NodeUse use = NodeUse::own_staging, const Carrier* only = nullptr) {
+inline Localized localize(Random& random, const Case& c, const Candidate& candidate, NodeUse use = NodeUse::own_staging,
+                          const Carrier* only = nullptr) {
   PlanOptions options = c.options;
   options.deduplicate = candidate.deduplicate;
   options.packs = false;
