@@ -53,8 +53,4 @@ struct Carrier {
 /// All of them, the one that receivers like best first. The last takes every message.
 [[nodiscard]] std::span<const Carrier> carriers();
 
-[[nodiscard]] Carrier device_carrier();
-[[nodiscard]] Carrier node_carrier();
-[[nodiscard]] Carrier messages_carrier();
-
 }  // namespace laneway
