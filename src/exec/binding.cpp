@@ -177,51 +177,57 @@ void Executor::bind(Buffers buffers, Transport& transport) {
 namespace {
 
 /// `across`: the other rank's memory of the same kind.
-template <class Places>
-Places in_turn(std::byte* here, std::byte* across, std::int64_t offset, const Ring& ring) {
+template <class Places, class LastPlace>
+Places in_turn(std::byte* here, std::byte* across, std::int64_t offset, const Ring& ring, LastPlace& last) {
   const auto sideways =
       ring.crosses ? reinterpret_cast<std::intptr_t>(across) - reinterpret_cast<std::intptr_t>(here) : 0;
-  return {at(here, offset), ring.distance + sideways, static_cast<std::uint64_t>(ring.places) - 1};
+  LANEWAY_ASSERT(std::in_range<LastPlace>(ring.places - 1));
+  last = static_cast<LastPlace>(ring.places - 1);
+  return {at(here, offset), ring.distance + sideways};
 }
 
 }  // namespace
 
 /// What is lent has no address before the exchange.
-Executor::Places Executor::find(const Operand& operand, Rank peer) const {
+Executor::Places Executor::find(const Operand& operand, Rank peer, LastPlace& last) const {
   const Buffer buffer = operand.buffer;
-  if (!operand.of_peer && buffer != Buffer::window)
-    return {bases_[static_cast<std::size_t>(buffer)], buffer == Buffer::staging ? plan_->staging_alternate : 0, 1};
+  if (!operand.of_peer && buffer != Buffer::window) {
+    last = 1;
+    return {bases_[static_cast<std::size_t>(buffer)], buffer == Buffer::staging ? plan_->staging_alternate : 0};
+  }
   if (buffer == Buffer::send) return {};
   const auto memory = [&](const NodeMemory::Part& part) {
     return buffer == Buffer::window ? part.window : part.staging;
   };
   const NodeMemory::Part& other = memory_->peers.at(peer);
   const NodeMemory::Part& own = memory_->own;
-  return in_turn<Places>(memory(operand.of_peer ? other : own), memory(operand.of_peer ? own : other), 0, operand.ring);
+  return in_turn<Places>(memory(operand.of_peer ? other : own), memory(operand.of_peer ? own : other), 0, operand.ring,
+                         last);
 }
 
-Executor::Places Executor::find(const Word& word, Rank peer) const {
+Executor::Places Executor::find(const Word& word, Rank peer, LastPlace& last) const {
   const NodeMemory::Part& other = memory_->peers.at(peer);
   const NodeMemory::Part& here = word.of_peer ? other : memory_->own;
-  if (word.sign != Sign::flag) return {at(here.words, place_of(word.sign)), 0, 0};
-  return in_turn<Places>(here.window, word.of_peer ? memory_->own.window : other.window, word.offset, word.ring);
+  if (word.sign != Sign::flag) return {at(here.words, place_of(word.sign)), 0};
+  return in_turn<Places>(here.window, word.of_peer ? memory_->own.window : other.window, word.offset, word.ring,
+                         last);
 }
 
 void Executor::place(std::size_t s) {
   const Step& step = plan_->steps[s];
   Place& place = places_[s];
   if (step.kind == StepKind::move) {
-    place.from = find(step.from, step.peer);
-    place.to = find(step.to, step.peer);
+    place.from = find(step.from, step.peer, place.last_from);
+    place.to = find(step.to, step.peer, place.last_to);
   }
-  if (step.raise) place.raise = find(*step.raise, step.peer);
+  if (step.raise) place.raise = find(*step.raise, step.peer, place.last_raise);
   if (step.await) {
-    place.await = find(*step.await, step.peer);
+    place.await = find(*step.await, step.peer, place.last_await);
     place.lag = static_cast<std::uint64_t>(step.await->lag);
     place.waits_for = step.await->sign == Sign::ready && !step.await->of_peer ? WaitsFor::readers : WaitsFor::word;
   }
   if (step.kind != StepKind::event) return;
-  place.event = &(step.goes_out ? gone_out_ : come_in_)[static_cast<std::size_t>(step.event)];
+  place.event = step.event;
   if (!step.goes_out) place.waits_for = WaitsFor::event;
 }
 

@@ -33,8 +33,8 @@ Executor::~Executor() {
 
 void Executor::move(int step) {
   const auto s = static_cast<std::size_t>(step);
-  std::byte* const from = now(places_[s].from);
-  std::byte* const to = now(places_[s].to);
+  std::byte* const from = now(places_[s].from, places_[s].last_from);
+  std::byte* const to = now(places_[s].to, places_[s].last_to);
   if (!is_unmoved(from) && !is_unmoved(to)) programs_[s].run(from, to);
   if constexpr (simulated) {
     const SimulatedCosts& costs = simulated_costs();
@@ -49,11 +49,11 @@ void Executor::begin_on_device(int step) {
   const Place& place = places_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
   Borrowed* const borrowed = borrows(what) ? &borrowed_from(what.peer) : nullptr;
-  std::byte* const from = borrowed != nullptr ? borrowed->base : now(place.from);
+  std::byte* const from = borrowed != nullptr ? borrowed->base : now(place.from, place.last_from);
   // What comes later in the stream comes after the event, too.
   const bool is_first = borrowed != nullptr && std::exchange(borrowed->ordered_in[device_->stream_of(step)],
                                                              memory_->exchange) != memory_->exchange;
-  device_->begin(step, from, now(place.to), is_first ? borrowed->ready : nullptr, [this](int each) { end(each); });
+  device_->begin(step, from, now(place.to, place.last_to), is_first ? borrowed->ready : nullptr, [this](int each) { end(each); });
 }
 
 void Executor::complete_on_device(int step) {
@@ -65,9 +65,9 @@ void Executor::complete_on_device(int step) {
 void Executor::end(int step) {
   const Place& place = places_[static_cast<std::size_t>(step)];
   if (place.raise.first != nullptr)
-    raise(now(place.raise), memory_->exchange);
-  else if (place.event != nullptr && place.waits_for == WaitsFor::nothing)
-    place.event->count.fetch_add(1, std::memory_order_release);
+    raise(now(place.raise, place.last_raise), memory_->exchange);
+  else if (place.event >= 0 && place.waits_for == WaitsFor::nothing)
+    gone_out_[static_cast<std::size_t>(place.event)].count.fetch_add(1, std::memory_order_release);
   complete(step);
 }
 
@@ -75,12 +75,13 @@ bool Executor::passes(int step) const {
   const Place& place = places_[static_cast<std::size_t>(step)];
   switch (place.waits_for) {
     case WaitsFor::word:
-      return seen(now(place.await)) + place.lag >= memory_->exchange;
+      return seen(now(place.await, place.last_await)) + place.lag >= memory_->exchange;
     case WaitsFor::event:
-      return place.event->count.load(std::memory_order_acquire) >= exchanges_.load(std::memory_order_relaxed);
+      return come_in_[static_cast<std::size_t>(place.event)].count.load(std::memory_order_acquire) >=
+             exchanges_.load(std::memory_order_relaxed);
     case WaitsFor::readers:
       if (!memory_->arena->ready(memory_->exchange, place.lag)) return false;
-      raise(now(place.await), memory_->exchange);
+      raise(now(place.await, place.last_await), memory_->exchange);
       return true;
     case WaitsFor::nothing:
       break;

@@ -113,12 +113,9 @@ class Executor final : public Progressive {
   struct Places {
     std::byte* first = nullptr;
     std::int64_t distance = 0;
-    std::uint64_t last = 0;
-
-    [[nodiscard]] std::byte* in(std::uint64_t turn) const {
-      return at(first, distance * static_cast<std::int64_t>(turn & last));
-    }
   };
+  /// The number of the last one, apart from where they are, because together they take a third more memory.
+  using LastPlace = std::uint8_t;
 
   /// How often an event has happened. Counts, so that an exchange need not set anything back.
   struct alignas(cache_line) EventCount {
@@ -136,9 +133,14 @@ class Executor final : public Progressive {
     Places await;
     Places raise;  // or null
     std::uint64_t lag = 0;
-    EventCount* event = nullptr;
+    int event = -1;
     WaitsFor waits_for = WaitsFor::nothing;
+    LastPlace last_from = 0;
+    LastPlace last_to = 0;
+    LastPlace last_await = 0;
+    LastPlace last_raise = 0;
   };
+  static_assert(sizeof(Place) == 88);
 
   /// The send buffers of peers that this rank takes from, opened when a record is new.
   struct Borrowed {
@@ -154,8 +156,8 @@ class Executor final : public Progressive {
   void bind(Buffers buffers, Transport& transport);
   void order();
   void number_events();
-  [[nodiscard]] Places find(const Operand& operand, Rank peer) const;
-  [[nodiscard]] Places find(const Word& word, Rank peer) const;
+  [[nodiscard]] Places find(const Operand& operand, Rank peer, LastPlace& last) const;
+  [[nodiscard]] Places find(const Word& word, Rank peer, LastPlace& last) const;
   void allocate(Buffers buffers);
   void lend();
   [[nodiscard]] Borrowed& borrowed_from(Rank peer);
@@ -179,7 +181,9 @@ class Executor final : public Progressive {
   void wait_for_words_first();
   void wait_in_virtual_time();
   void move(int step);
-  [[nodiscard]] std::byte* now(const Places& places) const { return places.in(turn_); }
+  [[nodiscard]] std::byte* now(const Places& places, LastPlace last) const {
+    return at(places.first, places.distance * static_cast<std::int64_t>(turn_ & last));
+  }
   void begin_on_device(int step);
   void complete_on_device(int step);
   void end(int step);

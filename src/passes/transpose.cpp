@@ -219,7 +219,7 @@ class Combining {
     step.to = to;
     step.runs = std::move(runs);
     if (combines && from == Buffer::send && in_order()) copy_first(step);
-    step.combination = combines ? std::int16_t{0} : std::int16_t{-1};
+    step.combination = combines ? std::int8_t{0} : std::int8_t{-1};
     bool whole = true;
     for_each_block(step, [&](Range read, Range written) {
       whole = reads(step, step.from.buffer, read) && whole;

@@ -72,7 +72,8 @@ std::int64_t metadata_bytes(const Plan& plan) {
     bytes += sizeof how + how.operation.capacity() + how.datatype.capacity();
   for (const Step& step : plan.steps)
     bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int) +
-             static_cast<std::size_t>(step.span.metadata_bytes());
+             static_cast<std::size_t>(step.span.metadata_bytes()) + (step.await ? sizeof(Word) : 0) +
+             (step.raise ? sizeof(Word) : 0);
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -104,7 +105,7 @@ std::uint64_t fingerprint(const Plan& plan) {
       mix(static_cast<std::int64_t>(operand->buffer));
       mix_ring(operand->of_peer, operand->ring);
     }
-    for (const std::optional<Word>* word : {&step.await, &step.raise}) {
+    for (const Boxed<Word>* word : {&step.await, &step.raise}) {
       mix(word->has_value());
       if (!*word) continue;
       mix(static_cast<std::int64_t>((*word)->sign));

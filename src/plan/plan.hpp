@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/boxed.hpp"
 #include "core/types.hpp"
 #include "plan/end.hpp"
 
@@ -38,7 +38,7 @@ struct CopyRun {
 /// Places that exchanges use in turn, evenly apart.
 struct Ring {
   std::int64_t distance = 0;  ///< from one place to the next, in bytes
-  int places = 1;             ///< a power of two
+  std::int16_t places = 1;    ///< a power of two
   bool crosses = false;       ///< each second place is in the memory of the other rank: the peer's, or this one's
 
   friend bool operator==(const Ring&, const Ring&) = default;
@@ -47,12 +47,12 @@ struct Ring {
 /// One side of a move: a buffer of this rank, or of the step's peer. A plan's own staging memory has the places that
 /// the plan says, whatever the ring.
 struct Operand {
+  [[no_unique_address]] Ring ring;  // the others are where it ends
   Buffer buffer = Buffer::send;
   bool of_peer = false;
-  Ring ring;
 
   constexpr Operand(Buffer buffer_, bool of_peer_ = false, const Ring& ring_ = {})
-      : buffer(buffer_), of_peer(of_peer_), ring(ring_) {}
+      : ring(ring_), buffer(buffer_), of_peer(of_peer_) {}
 
   /// A buffer stands for one of this rank, with one place.
   friend bool operator==(const Operand&, const Operand&) = default;
@@ -67,8 +67,8 @@ enum class Sign : std::uint8_t { flag, started, completed, ready };
 struct Word {
   Sign sign = Sign::flag;
   bool of_peer = false;
+  std::int32_t lag = 0;     ///< it must not be less than the number of this exchange minus this
   std::int64_t offset = 0;  ///< of a flag, in the window
-  std::int64_t lag = 0;     ///< it must not be less than the number of this exchange minus this
   Ring ring;
 
   friend bool operator==(const Word&, const Word&) = default;
@@ -78,28 +78,30 @@ struct Word {
 struct Step {
   StepKind kind = StepKind::move;
   Stage stage = Stage::direct;
-  // move; `from` of a raise: what the peer may read from then on
-  Operand from = Buffer::send;
-  Operand to = Buffer::receive;
+  // event: its number, among those that come in or those that go out
+  bool goes_out = false;
+  /// move: how it combines what it brings with what is there, an index into the plan's list; -1: it overwrites.
+  std::int8_t combination = -1;
+  int event = 0;
   // of all but moves of this rank alone, and events
   Rank peer = -1;
   int channel = 0;  ///< messages of one pair on one channel match in plan order
+  // move; `from` of a raise: what the peer may read from then on
+  Operand from = Buffer::send;
+  Operand to = Buffer::receive;
   /// Of a message. Where memory carries it, only the size counts. Of an event: what nobody may touch before it has come
   /// in, or after it has gone out.
   End span;
   std::vector<CopyRun> runs;  // move
-  std::optional<Word> await;  // move, await
-  std::optional<Word> raise;  // move, raise
-  // event: its number, among those that come in or those that go out
-  int event = 0;
-  bool goes_out = false;
-  /// move: how it combines what it brings with what is there, an index into the plan's list; -1: it overwrites.
-  std::int16_t combination = -1;
-
+  Boxed<Word> await;          // move, await
+  Boxed<Word> raise;          // move, raise
   std::vector<int> after;
 
   friend bool operator==(const Step&, const Step&) = default;
 };
+
+/// Plans have at least as many steps as messages.
+static_assert(sizeof(Operand) == 16 && sizeof(Word) == 32 && sizeof(Step) == 152);
 
 /// Whether it waits for a peer, or tells a peer something, by a word.
 [[nodiscard]] inline bool signals(const Step& step) {

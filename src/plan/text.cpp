@@ -146,7 +146,7 @@ bool is_of_peer(const json& j) {
 Ring ring_from_json(const json& j) {
   if (!j.contains("ring")) return {};
   const json& ring = j.at("ring");
-  return {number(ring.at(0)), whole<int>(ring.at(1)), ring.at(2).get<bool>()};
+  return {number(ring.at(0)), whole<std::int16_t>(ring.at(1)), ring.at(2).get<bool>()};
 }
 
 json operand_to_json(const Operand& operand) {
@@ -171,8 +171,8 @@ json word_to_json(const Word& word) {
 
 Word word_from_json(const json& j) {
   const Sign sign = named(j.at("word").get<std::string>(), signs);
-  return {sign, is_of_peer(j), sign == Sign::flag ? number(j.at("offset")) : 0, number_or(j, "lag", 0),
-          ring_from_json(j)};
+  return {sign, is_of_peer(j), j.contains("lag") ? whole<std::int32_t>(j.at("lag")) : 0,
+          sign == Sign::flag ? number(j.at("offset")) : 0, ring_from_json(j)};
 }
 
 bool has_peer(const Step& step) {
@@ -213,7 +213,7 @@ Step step_from_json(const json& j) {
     for (const json& r : j.at("runs"))
       step.runs.push_back(
           {number(r.at(0)), number(r.at(1)), number(r.at(2)), number(r.at(3)), number(r.at(4)), number(r.at(5))});
-    if (j.contains("combines")) step.combination = whole<std::int16_t>(j.at("combines"));
+    if (j.contains("combines")) step.combination = whole<std::int8_t>(j.at("combines"));
   }
   if (step.kind == StepKind::await || (moves && j.contains("await"))) step.await = word_from_json(j.at("await"));
   if (step.kind == StepKind::raise || (moves && j.contains("raise"))) step.raise = word_from_json(j.at("raise"));

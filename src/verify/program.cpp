@@ -66,7 +66,7 @@ namespace {
 /// Of all that a step touches in memory that ranks share.
 template <class F>
 void for_each_places(const Plan& plan, const Step& step, F&& f) {
-  for (const std::optional<Word>& word : {step.raise, step.await})
+  for (const Boxed<Word>& word : {step.raise, step.await})
     if (word) f(places_of(plan, step, *word));
   if (step.kind != StepKind::move) return;
   f(source(plan, step).places);
@@ -129,7 +129,7 @@ void Program::pair_words() {
   }
   std::vector<Flag> raised;
   std::vector<Flag> awaited;
-  const auto add = [&](const std::optional<Word>& word, int id, std::vector<Flag>& flags) {
+  const auto add = [&](const Boxed<Word>& word, int id, std::vector<Flag>& flags) {
     if (!word || word->sign != Sign::flag) return;
     const Places places = places_of(plan(rank(id)), step(id), *word);
     for (int t = 0; t < period_; ++t) flags.push_back({t, places.rank(t), word->offset + places.shift(t), id});

@@ -143,7 +143,6 @@ class Check {
 
   /// Flags must be inside of windows, whatever the exchange, and beside what these begin with.
   void word(const Step& step, const Word& word) {
-    if (!is_near(word.lag)) problem("has a lag that is too far away");
     if (!ring(word.ring) || word.sign != Sign::flag) return;
     if (!is_near(word.offset)) return problem("is too far away");
     if (!has_peer(step)) return;

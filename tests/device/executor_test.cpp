@@ -181,9 +181,9 @@ Step flag(StepKind kind, Rank peer, std::int64_t word, std::vector<int> after) {
   step.span.buffer = Buffer::window;
   if (kind == StepKind::raise) {
     step.from = Buffer::window;
-    step.raise = Word{Sign::flag, true, word, 0, {}};
+    step.raise = Word{Sign::flag, true, 0, word, {}};
   } else {
-    step.await = Word{Sign::flag, false, word, 0, {}};
+    step.await = Word{Sign::flag, false, 0, word, {}};
   }
   step.after = std::move(after);
   return step;

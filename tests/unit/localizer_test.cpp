@@ -61,17 +61,17 @@ bool guards_puts(const Plan& plan, std::size_t gate) {
   });
 }
 
-bool open_later(Step& gate, std::int64_t lag) {
+bool open_later(Step& gate, std::int32_t lag) {
   gate.await->lag += lag;
   return true;
 }
 
 /// The test above sees errors in the rules by which memory is reused: without any one kind of them, it fails.
 TEST(Localizer, TheScheduleFindsMutatedRules) {
-  constexpr std::int64_t always = 1 << 30;
+  constexpr std::int32_t always = 1 << 30;
   const auto half = [](Ring& ring) { ring.places /= 2; };
   const auto still = [](Ring& ring) { ring.distance = 0; };
-  const auto gate = [](Sign sign, std::int64_t lag, bool puts) -> Mutation {
+  const auto gate = [](Sign sign, std::int32_t lag, bool puts) -> Mutation {
     return [=](std::vector<Plan>& plans, std::size_t rank, std::size_t s) {
       Step& step = plans[rank].steps[s];
       return cases::is_gate(step, sign) && (sign == Sign::started || guards_puts(plans[rank], s) == puts) &&

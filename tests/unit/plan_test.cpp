@@ -126,10 +126,10 @@ TEST(Plan, EveryFieldEntersTheFingerprint) {
         p.steps[0].await = Word{Sign::started, false, 0, 0, {}};
       },
       [](Plan& p) {
-        p.steps[0].await = Word{Sign::flag, false, 8, 0, {}};
+        p.steps[0].await = Word{Sign::flag, false, 0, 8, {}};
       },
       [](Plan& p) {
-        p.steps[0].await = Word{Sign::flag, false, 0, 1, {}};
+        p.steps[0].await = Word{Sign::flag, false, 1, 0, {}};
       },
       [](Plan& p) { ++p.steps[2].event; },
       [](Plan& p) { p.steps[2].goes_out = true; },

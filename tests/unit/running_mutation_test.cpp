@@ -219,7 +219,7 @@ bool read_before_the_word(Mutant& mutant) {
   return true;
 }
 
-Apply gate_lag(Sign sign, std::int64_t more, std::optional<bool> puts = std::nullopt) {
+Apply gate_lag(Sign sign, std::int32_t more, std::optional<bool> puts = std::nullopt) {
   return change_at(
       [=](Mutant& mutant, const Step& step, At at) {
         return is_gate(step, sign) && (!puts || guards_puts(mutant.plan(at), at.step) == *puts);

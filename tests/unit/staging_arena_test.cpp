@@ -201,7 +201,7 @@ TEST(StagingArena, SharersAgreeWithTheOracle) {
 /// Each rule for shared staging memory is needed: without it, some case ends with wrong bytes.
 TEST(StagingArena, SharersNeedTheReadyWord) {
   const auto is_ready_gate = [](const Step& step) { return cases::is_gate(step, Sign::ready); };
-  const auto open = [](Step& gate) { gate.await->lag = std::int64_t{1} << 40; };
+  const auto open = [](Step& gate) { gate.await->lag = 1 << 30; };
   const auto failures = [&](const std::function<void(Rank, Step&)>& change) {
     int wrong = 0;
     for (std::uint64_t seed = 1; seed <= cases::effort(600); ++seed) {

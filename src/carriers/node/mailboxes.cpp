@@ -66,7 +66,7 @@ std::int64_t Mailboxes::lay_out(std::int64_t window_bytes) {
         window_bytes += cache_line;
       } else if (side.mode == Mode::mailbox) {
         const std::int64_t size = bytes(peer, m);
-        side.ring.places = slots(peer, size);
+        side.ring.places = static_cast<std::int16_t>(slots(peer, size));
         side.slot = distance[side.ring.places];
         side.flag = side.slot + size;
         distance[side.ring.places] += slot_bytes(size);

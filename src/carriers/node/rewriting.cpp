@@ -29,7 +29,7 @@ bool meet(const RangeSet& few, const RangeSet& many) {
 }
 
 /// How many exchanges before this one must be complete, by the distance of the two places of staging memory.
-std::int64_t lag(std::int64_t alternate) {
+std::int32_t lag(std::int64_t alternate) {
   return alternate > 0 ? 2 : 1;
 }
 
@@ -73,7 +73,7 @@ MemoryUse::MemoryUse(const Sides& out, const Sides& in) {
       if (side.mode == Mode::push) pushed_to[peer] = side.ring.distance;
       if (side.mode == Mode::mailbox) {
         int& slots = mailed_to.try_emplace(peer, side.ring.places).first->second;
-        slots = std::min(slots, side.ring.places);
+        slots = std::min(slots, int{side.ring.places});
       }
       if (side.mode == Mode::pull) side.place.for_each([&](Range range) { ranges.push_back(range); });
     }
@@ -126,11 +126,11 @@ int Rewriting::add(Step step) {
   return static_cast<int>(steps_.size()) - 1;
 }
 
-int Rewriting::add_gate(Rank peer, Sign sign, std::int64_t lag) {
+int Rewriting::add_gate(Rank peer, Sign sign, std::int32_t lag) {
   Step gate;
   gate.kind = StepKind::await;
   gate.peer = peer;
-  gate.await = Word{sign, peer != plan_.rank, 0, lag, {}};
+  gate.await = Word{sign, peer != plan_.rank, lag, 0, {}};
   return add(std::move(gate));
 }
 
@@ -181,7 +181,7 @@ std::vector<int> Rewriting::gates_before(const Step& step) {
 
 void Rewriting::put(Step& step, const Side& side) const {
   step.span = {Buffer::window, side.slot, side.bytes};
-  step.raise = Word{Sign::flag, true, side.flag, 0, ring_of_flag(side)};
+  step.raise = Word{Sign::flag, true, 0, side.flag, ring_of_flag(side)};
   step.from = side.buffer;
   if (side.mode == Mode::push) {
     step.to = {Buffer::staging, true, side.ring};
@@ -198,7 +198,7 @@ void Rewriting::put(Step& step, const Side& side) const {
 
 void Rewriting::take(Step& step, const Side& side) const {
   step.span = {Buffer::window, side.slot, side.bytes};
-  step.await = Word{Sign::flag, false, side.flag, 0, ring_of_flag(side)};
+  step.await = Word{Sign::flag, false, 0, side.flag, ring_of_flag(side)};
   if (shares_ && side.buffer == Buffer::staging) step.after.push_back(own_ready_);
   if (side.mode == Mode::pull || side.mode == Mode::borrow) {
     step.from = side.mode == Mode::pull ? Operand{Buffer::staging, true, side.ring} : Operand{Buffer::send, true};
@@ -223,7 +223,7 @@ int Rewriting::reply(const Side& side) {
   reply.peer = last.peer;
   reply.channel = last.channel;
   reply.span = {Buffer::window, side.reply, 0};
-  (waits ? reply.await : reply.raise) = Word{Sign::flag, !waits, side.reply, 0, {}};
+  (waits ? reply.await : reply.raise) = Word{Sign::flag, !waits, 0, side.reply, {}};
   if (!waits) reply.from = Buffer::window;
   reply.after = {static_cast<int>(steps_.size()) - 1};
   return add(std::move(reply));

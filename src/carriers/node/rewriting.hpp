@@ -41,7 +41,7 @@ class Rewriting {
 
  private:
   int add(Step step);
-  int add_gate(Rank peer, Sign sign, std::int64_t lag);
+  int add_gate(Rank peer, Sign sign, std::int32_t lag);
   void add_first_gates(const Region& node);
   [[nodiscard]] bool fills_staging() const;
   [[nodiscard]] std::vector<int> gates_before(const Step& step);
