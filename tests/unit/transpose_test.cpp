@@ -2,10 +2,15 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "exec/executor.hpp"
+#include "offline/in_process.hpp"
 #include "reductions.hpp"
 #include "verify/verify.hpp"
 
@@ -78,6 +83,68 @@ TEST_P(Transpose, InOrderIsProvenAndAgreesWithTheOracle) {
       plans.push_back(reduce_in_order(static_cast<Rank>(r), reduction.c.pattern[r], reduction.how));
     EXPECT_EQ(check(seed, reduction, plans), "") << "LANEWAY_TEST_SEED=" << seed;
   });
+}
+
+class TestCombiner final : public Combiner {
+ public:
+  explicit TestCombiner(Combination how) : how_(std::move(how)) {}
+  void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
+    const auto n = static_cast<std::size_t>(bytes);
+    cases::combine(how_, {to, n}, {from, n});
+    if (how_.in_order) std::memset(from, 0, n);
+  }
+
+ private:
+  Combination how_;
+};
+
+/// Runs plans on virtual ranks that take turns, twice.
+void run_executors(const std::vector<Plan>& plans, const Combination& how, const std::vector<Memory>& send,
+                   const std::vector<Memory>& before, const std::vector<Memory>& expected) {
+  std::vector<Memory> received = before;
+  InProcessNetwork network;
+  std::vector<std::unique_ptr<Executor>> executors;
+  for (std::size_t r = 0; r < plans.size(); ++r) {
+    const auto plan = std::make_shared<const Plan>(plans[r]);
+    const Buffers buffers{cases::base_of(send[r]), cases::base_of(received[r])};
+    const std::unique_ptr<Transport> transport = network.transport(static_cast<Rank>(r));
+    executors.push_back(std::make_unique<Executor>(plan, buffers, glance_at(buffers, *plan), *transport, nullptr,
+                                                   Combiners{std::make_shared<const TestCombiner>(how)}));
+  }
+  for (int iteration = 0; iteration < 2; ++iteration) {
+    for (std::size_t r = 0; r < received.size(); ++r) received[r].bytes = before[r].bytes;
+    for (const auto& executor : executors) executor->start();
+    bool complete = false;
+    for (int turn = 0; !complete && turn < 10000; ++turn) {
+      complete = true;
+      for (const auto& executor : executors) complete = executor->progress() && complete;
+    }
+    ASSERT_TRUE(complete);
+    ASSERT_TRUE(received == expected);
+  }
+}
+
+TEST(Combining, TheExecutorAgreesWithTheOracle) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(60); ++seed)
+    for (const bool in_order : {false, true}) {
+      const cases::Reduction reduction = cases::make_reduction(seed, in_order);
+      const Pattern& pattern = reduction.c.pattern;
+      cases::Random random(seed);
+      const std::vector<Memory> send = cases::buffers(random, pattern, &RankPattern::out);
+      const std::vector<Memory> before = cases::buffers(random, pattern, &RankPattern::in);
+      std::vector<Memory> expected = before;
+      cases::reduce(pattern, reduction.how, send, expected);
+      std::vector<Plan> plans;
+      for (std::size_t r = 0; r < pattern.size(); ++r)
+        plans.push_back(reduce_in_order(static_cast<Rank>(r), pattern[r], reduction.how));
+      run_executors(plans, reduction.how, send, before, expected);
+      if (in_order) continue;
+      for (const cases::Candidate& candidate : cases::candidates(seed)) {
+        if (candidate.strategy->traits().relays_inside) continue;
+        SCOPED_TRACE("seed " + std::to_string(seed) + " " + candidate.name);
+        run_executors(cases::run_backwards(reduction, candidate, true).plans, reduction.how, send, before, expected);
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Transpose, testing::Range(0, 4));
