@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "arguments/hint_values.hpp"
-#include "carriers/node/local_options.hpp"
+#include "carriers/local_options.hpp"
 #include "core/expected_exchanges.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"

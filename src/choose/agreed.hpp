@@ -14,6 +14,7 @@
 #include "arguments/operators.hpp"
 #include "comm/communicator.hpp"
 #include "exec/device_copies.hpp"
+#include "passes/events.hpp"
 #include "passes/transpose.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/memory_path.hpp"
@@ -53,6 +54,7 @@ struct Agreed {
   Paths paths;
   CopyRule rule;                    ///< of this rank's copies from and to devices
   bool relays_nothing = false;      ///< for want of helpers, although the hints would
+  std::vector<PlanEvent> events;    ///< of this rank's plan
   std::shared_ptr<Planning> begun;  ///< a plan that the ranks have begun to make as they agreed; null if they did not
 };
 

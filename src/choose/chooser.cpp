@@ -46,7 +46,8 @@ class Chooser {
         paths_(use == Use::request ? agreed.paths : without_lending(agreed.paths)),
         node_{.path = paths_.open.front(),
               .local = agreed.hints.local,
-              .shared_staging = use == Use::request ? agreed.hints.shared_staging : 0} {}
+              .shared_staging = use == Use::request ? agreed.hints.shared_staging : 0,
+              .events = agreed.events} {}
 
   [[nodiscard]] Chosen choose() && {
     const bool measures = agreed_.hints.tuning == Tuning::measure;

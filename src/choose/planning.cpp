@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "carriers/node/localizer.hpp"
+#include "carriers/localizer.hpp"
 #include "choose/costs.hpp"
 #include "choose/paths.hpp"
 #include "choose/share_memory.hpp"
@@ -234,6 +234,7 @@ void let_node_carry(Communicator& communicator, const PrivateComm& comm, const A
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned) {
+  if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
   let_node_carry(communicator, comm, agreed, use, planned);
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
 }

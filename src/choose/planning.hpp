@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -63,11 +64,11 @@ struct NodeUse {
   MemoryPath path = MemoryPath::staged;
   LocalOptions local;
   std::int64_t shared_staging = 0;  ///< as in Hints
+  std::span<const PlanEvent> events = {};
 };
 
-/// Lets the plan use the memory of the node, if its ranks can share any, and memory that it shares with other plans;
-/// what messages carry after that is packed.
-/// Collective.
+/// Gives the plan its events, and lets it use the memory of the node, if its ranks can share any, and memory that it
+/// shares with other plans; what messages carry after that is packed. Collective.
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned);
 

@@ -223,14 +223,16 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
   const std::vector<std::size_t> order = most_promising(reasons.selection);
   for (const std::size_t c : std::span(order).subspan(1))
     plans.push_back(plan_of(rows[c], communicator, comm, agreed, candidate));
-  // Memory that the result shares with other requests may be in use.
+  // Memory that the result shares with other requests may be in use, and nobody fires events of trials.
   NodeUse alone = use;
   alone.shared_staging = 0;
+  alone.events = {};
   std::vector<Planned> trials;
   for (const Planned& planned : plans) trials.push_back(local(planned, alone));
   const auto [best, seconds] = try_plans(comm, agreed, trials, {send.data(), receive.data()});
   if (file) file->remember(key, {std::string(rows[order[best]]->name), seconds[best]});
-  Planned fastest = use.shared_staging > 0 ? local(std::move(plans[best]), use) : std::move(trials[best]);
+  const bool is_as_tried = use.shared_staging == 0 && use.events.empty();
+  Planned fastest = !is_as_tried ? local(std::move(plans[best]), use) : std::move(trials[best]);
   reasons.strategy = fastest.reasons.strategy;
   reasons.selection.chosen = order[best];
   for (std::size_t t = 0; t < order.size(); ++t)

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "carriers/carrier.hpp"
 #include "core/error.hpp"
 #include "exec/executor.hpp"
 #include "exec/remains.hpp"
@@ -192,21 +193,18 @@ Places in_turn(std::byte* here, std::byte* across, std::int64_t offset, const Ri
 
 }  // namespace
 
-/// What is lent has no address before the exchange.
 Executor::Places Executor::find(const Operand& operand, Rank peer, LastPlace& last) const {
   const Buffer buffer = operand.buffer;
   if (!operand.of_peer && buffer != Buffer::window) {
     last = 1;
     return {bases_[static_cast<std::size_t>(buffer)], buffer == Buffer::staging ? plan_->staging_alternate : 0};
   }
-  if (buffer == Buffer::send) return {};
-  const auto memory = [&](const NodeMemory::Part& part) {
-    return buffer == Buffer::window ? part.window : part.staging;
-  };
-  const NodeMemory::Part& other = memory_->peers.at(peer);
-  const NodeMemory::Part& own = memory_->own;
-  return in_turn<Places>(memory(operand.of_peer ? other : own), memory(operand.of_peer ? own : other), 0, operand.ring,
-                         last);
+  for (const Carrier& carrier : carriers()) {
+    if (carrier.bind == nullptr) continue;
+    if (const std::optional<Reached> reached = carrier.bind(*memory_, operand, peer))
+      return in_turn<Places>(reached->here, reached->across, 0, operand.ring, last);
+  }
+  LANEWAY_ASSERT(false);
 }
 
 Executor::Places Executor::find(const Word& word, Rank peer, LastPlace& last) const {

@@ -219,6 +219,9 @@ class Exchange {
   [[nodiscard]] bool done() { return activity_.done(&executor_); }
   void wait() { activity_.wait(&executor_); }
   [[nodiscard]] const Executor& executor() const { return executor_; }
+  /// See Executor: by any thread, at any time.
+  void fire(int event) { executor_.fire(event); }
+  [[nodiscard]] bool reached(int event) const { return executor_.reached(event); }
   /// Both must not be active; see Executor.
   void open_lent() { executor_.open_lent(); }
   void set_stream(std::optional<lnw_device_stream> stream) { executor_.set_stream(stream); }

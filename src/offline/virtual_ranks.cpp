@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "carriers/node/localizer.hpp"
+#include "carriers/localizer.hpp"
 #include "core/error.hpp"
 
 namespace laneway {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "carriers/node/local_options.hpp"
+#include "carriers/local_options.hpp"
 #include "lanes/strategy.hpp"
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"

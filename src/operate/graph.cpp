@@ -1,6 +1,7 @@
 #include "operate/graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <iterator>
@@ -105,37 +106,50 @@ void create_reordered(MPI_Comm comm_old, const GraphLists& lists, MPI_Info info,
 }
 
 /// What all ranks have found in `info` and agree on.
-struct AgreedGraph {
+struct AgreedHints {
   HintTexts texts;
   Hints hints;
-  Agreement nodes;       ///< as from agree_on_nodes
-  bool reorder = false;  ///< wanted on all ranks
-  bool single = false;   ///< all ranks are single-threaded
+  Agreement nodes;  ///< as from agree_on_nodes, with flags
+
+  /// All ranks are single-threaded.
+  [[nodiscard]] bool single() const { return nodes.flags[0]; }
 };
 
-AgreedGraph agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
-                           MPI_Info info, int reorder, bool wanted, const char* wanted_name) {
-  HintTexts texts;
-  Hints hints;
-  hints.strategy.row = &strategies().front();
+/// Collective over `comm`. `look` looks at the other arguments and returns what else this rank says, three flags; what
+/// it throws, all ranks throw.
+template <class Look>
+AgreedHints agree_on_hints(Communicator& communicator, const PrivateComm& comm, MPI_Info info,
+                           const std::string& adopter, Look&& look) {
+  AgreedHints agreed;
+  agreed.hints.strategy.row = &strategies().front();
+  Flags mine{single_threaded()};
   std::optional<Rank> region;
   std::exception_ptr failure;
   try {
-    require(wanted, ErrorKind::argument, std::string(wanted_name) + " is NULL");
-    check_side(arguments.sources, priv.size());
-    check_side(arguments.destinations, priv.size());
-    texts = hints_in(info);
-    hints = resolve_hints(texts, {});
-    communicator.read_descriptions(hints);
-    region = communicator.known_region(hints);
+    std::ranges::copy(look(), mine.begin() + 1);
+    agreed.texts = hints_in(info);
+    agreed.hints = resolve_hints(agreed.texts, {});
+    agreed.hints.adopter = adopter;
+    communicator.read_descriptions(agreed.hints);
+    region = communicator.known_region(agreed.hints);
   } catch (...) {
     failure = std::current_exception();
   }
-  Agreement agreement = agree(priv, failure, hints, {reorder != 0, single_threaded()}, region);
-  if (hints.check) check_edges(priv, edges_of(arguments));
-  const bool all_reorder = agreement.flags[0];
-  const bool single = agreement.flags[1];
-  return {std::move(texts), std::move(hints), std::move(agreement), all_reorder, single};
+  agreed.nodes = agree(comm, failure, agreed.hints, mine, region);
+  return agreed;
+}
+
+/// The second flag of the result: whether all ranks want to reorder.
+AgreedHints agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
+                           MPI_Info info, int reorder, bool wanted, const char* wanted_name) {
+  AgreedHints agreed = agree_on_hints(communicator, priv, info, {}, [&] {
+    require(wanted, ErrorKind::argument, std::string(wanted_name) + " is NULL");
+    check_side(arguments.sources, priv.size());
+    check_side(arguments.destinations, priv.size());
+    return std::array{reorder != 0};
+  });
+  if (agreed.hints.check) check_edges(priv, edges_of(arguments));
+  return agreed;
 }
 
 /// Whether the ranks of `comm` are one piece of the graph that has their edges. The first one looks at all of them.
@@ -262,10 +276,10 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
   const std::shared_ptr<PrivateComm> priv = old.private_comm();
   MPI_Comm made = MPI_COMM_NULL;
   const auto make = [&] {
-    AgreedGraph agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
+    AgreedHints agreed = agree_on_graph(old, *priv, arguments, info, reorder, comm_new != nullptr, "comm_dist_graph");
     std::optional<Role> role;
     GraphLists lists = lists_of(arguments);
-    if (agreed.reorder) {
+    if (agreed.nodes.flags[1]) {
       const Region& node = old.node(agreed.hints.machine);
       role = find_role(*priv, node, lists, agreed.hints);
       if (role->reordering.moved > 0) lists = take_over(*priv, *role, lists);
@@ -277,7 +291,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
     else
       create_reordered(comm_old, lists, info, role->vertex, &made);
     Communicator& fresh = same_order ? Communicator::derive(made, priv) : Communicator::of(made, priv.get());
-    if (same_order && !agreed.single) fresh.part_from_parent();
+    if (same_order && !agreed.single()) fresh.part_from_parent();
     // Otherwise a nonblocking call would have to wait for a duplicate that it has only begun, and nobody would go on.
     if (!agreed.nodes.have_helpers) (void)fresh.private_comm();
     if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
@@ -306,41 +320,27 @@ std::shared_ptr<PrivateComm> parent_of(MPI_Comm comm_old, MPI_Comm comm) {
 /// Collective over `all`. `derived`: whether `fresh` shares it with another.
 void adopt_on(Communicator& fresh, const PrivateComm& all, bool derived, MPI_Info info, const Adopter& adopter) {
   bool has_neighbors = false;
-  bool repeats = false;
-  HintTexts texts;
-  Hints hints;
-  hints.strategy.row = &strategies().front();
-  std::optional<Rank> region;
-  std::exception_ptr failure;
-  try {
+  AgreedHints agreed = agree_on_hints(fresh, all, info, adopter.settings, [&] {
     if (adopter.failure) std::rethrow_exception(adopter.failure);
     const Topology& topology = fresh.topology();
     has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
     if (has_neighbors) all.is_in_part();
-    repeats = has_repeated_edges(topology);
-    texts = hints_in(info);
-    hints = resolve_hints(texts, {});
-    hints.adopter = adopter.settings;
-    fresh.read_descriptions(hints);
-    region = fresh.known_region(hints);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const Flags mine{!repeats, has_neighbors, single_threaded(), adopter.progresses};
-  const Agreement nodes = agree(all, failure, hints, mine, region);
-  const auto [repeats_nothing, all_have_neighbors, single, progresses] = nodes.flags;
+    return std::array{!has_repeated_edges(topology), has_neighbors, adopter.progresses};
+  });
+  const Hints& hints = agreed.hints;
+  const auto [single, repeats_nothing, all_have_neighbors, progresses] = agreed.nodes.flags;
   Adopted& adopted = fresh.attachment<Adopted>();
   adopted.repeated_edges = !repeats_nothing;
   adopted.progresses = progresses;
-  fresh.hints = std::move(texts);
+  fresh.hints = std::move(agreed.texts);
   if (all_have_neighbors) {
     if (derived && !single) fresh.part_from_parent();
-    prepare_plans(fresh, hints, nodes);
+    prepare_plans(fresh, hints, agreed.nodes);
     relay_in_one_piece_only(fresh, hints);
     return;
   }
   const std::vector<Rank> members = find_ranks(all, has_neighbors);
-  const Region region_of_members = among(fresh.regions(hints, nodes.knows_nodes).front(), members);
+  const Region region_of_members = among(fresh.regions(hints, agreed.nodes.knows_nodes).front(), members);
   const bool routes = Routes::wanted(hints, region_of_members, static_cast<Rank>(members.size()));
   fresh.restrict_to(members, single);
   if (!fresh.idle && (routes || hints.fixed_counts)) prepare_members(fresh, hints);
@@ -381,10 +381,10 @@ std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArgument
   Communicator& communicator = Communicator::of(comm);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   return together(*priv, [&] {
-    AgreedGraph agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
+    AgreedHints agreed = agree_on_graph(communicator, *priv, arguments, info, 0, wanted, "topology");
     const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
     auto made = Communicator::with_topology(
-        comm, priv, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)), agreed.single);
+        comm, priv, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)), agreed.single());
     made->hints = std::move(agreed.texts);
     prepare_plans(*made, agreed.hints, agreed.nodes);
     return made;

@@ -147,13 +147,17 @@ void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
 
 }  // namespace
 
-std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Call& call) {
+std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Call& call,
+                                       std::span<const PlanEvent> events) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  return together(*priv, [&] { return make(communicator, *priv, info, call); });
+  return together(*priv, [&] { return make(communicator, *priv, info, call, events); });
 }
 
-std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call) {
-  const Agreed agreed = agree_on(communicator, priv, info, call);
+std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call,
+                                       std::span<const PlanEvent> events) {
+  require(events.empty() || !reduces(call.kind), ErrorKind::unsupported, "operations that reduce have no events");
+  Agreed agreed = agree_on(communicator, priv, info, call);
+  agreed.events.assign(events.begin(), events.end());
   Chosen chosen = agreed.reduction ? choose_reduction(communicator, priv, agreed)
                                    : choose(communicator, priv, agreed, Use::request);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
 #include "operate/nonblocking.hpp"
+#include "passes/events.hpp"
 #include "passes/through_host.hpp"
 #include "pattern/pattern.hpp"
 
@@ -38,8 +40,9 @@ struct Statistics {
 class Request {
  public:
   /// Collective: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must follow). If the
-  /// arguments of any rank are bad, all ranks throw.
-  static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call);
+  /// arguments of any rank are bad, all ranks throw. `events`: of this rank alone, which its peers need not know.
+  static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call,
+                                       std::span<const PlanEvent> events = {});
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
   Request(const Request&) = delete;
@@ -70,6 +73,9 @@ class Request {
     if (exchange_) return run([&] { exchange_->wait(); });
     if (nonblocking_) nonblocking_->wait();
   }
+  /// Of a persistent request that is bound: see Executor. By any thread, at any time.
+  void fire(int event) { exchange_->fire(event); }
+  [[nodiscard]] bool reached(int event) const { return exchange_->reached(event); }
   [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active(); }
   /// Bound, and neither active itself nor kept from that by a request with which it shares staging memory.
   [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active() && !is_blocked(); }
@@ -94,7 +100,8 @@ class Request {
   void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
 
  private:
-  static std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call);
+  static std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call,
+                                       std::span<const PlanEvent> events);
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
           std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
   static std::unique_ptr<Request> make_nonblocking_reduction(Communicator& communicator, const Call& call);

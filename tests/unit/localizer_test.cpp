@@ -1,4 +1,4 @@
-#include "carriers/node/localizer.hpp"
+#include "carriers/localizer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,8 @@ TEST(Localizer, ExchangesAgreeWithTheOracle) {
     const cases::Case c = cases::make_case(seed);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       cases::Random random(seed);
-      const cases::Localized localized = cases::localize(random, c, candidate);
+      const cases::Localized localized =
+          cases::localize(random, c, candidate, cases::NodeUse::own_staging, cases::carrier_for(seed));
       count(localized.plans, total);
       const cases::Exchanges data(random, c.pattern, 5);
       ASSERT_EQ(cases::run_exchanges(random, localized, data), "") << "seed " << seed << " " << candidate.name;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "carriers/carrier.hpp"
 #include "carriers/node/node_memory.hpp"
 #include "cases.hpp"
 #include "core/disjoint.hpp"
@@ -181,8 +182,15 @@ inline std::vector<PlanEvent> random_events(Random& random, const RankPattern& p
   return events;
 }
 
-inline Localized localize(Random& random, const Case& c, const Candidate& candidate,
-                          NodeUse use = NodeUse::own_staging) {
+/// For some seeds all carriers, for others one of the table alone.
+inline const Carrier* carrier_for(std::uint64_t seed) {
+  const std::size_t row = seed / 4 % (carriers().size() + 1);
+  return row < carriers().size() ? &carriers()[row] : nullptr;
+}
+
+/// `only`: as LocalOptions has it.
+inline Localized localize(Random& random, const Case& c, const Candidate& candidate, NodeUse use = NodeUse::own_staging,
+                          const Carrier* only = nullptr) {
   PlanOptions options = c.options;
   options.deduplicate = candidate.deduplicate;
   options.packs = false;
@@ -194,7 +202,8 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
   const bool on_devices = use == NodeUse::devices || (use == NodeUse::events && random.chance(30));
   const Machine memory = random.chance(70) ? c.machine : random_machine(random, ranks);
   for (Rank r = 0; r < ranks; ++r) result.nodes.push_back(memory.region(0, r));
-  const LocalOptions local{.mailbox_bytes = random.one_of<std::int64_t>({0, 16, 4096, 65536}),
+  const LocalOptions local{.only = only,
+                           .mailbox_bytes = random.one_of<std::int64_t>({0, 16, 4096, 65536}),
                            .all_mailboxes_bytes = random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23}),
                            .doubled_staging_bytes = random.one_of<std::int64_t>({0, 64, 65536}),
                            .shares_staging = use == NodeUse::shared_staging,

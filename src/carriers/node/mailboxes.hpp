@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "carriers/node/local_options.hpp"
-#include "carriers/node/side.hpp"
+#include "carriers/local_options.hpp"
+#include "carriers/side.hpp"
 
 namespace laneway::local {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/node/side.hpp"
+#include "carriers/side.hpp"
 #include "core/ranges.hpp"
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"

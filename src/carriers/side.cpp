@@ -1,8 +1,16 @@
-#include "carriers/node/side.hpp"
+#include "carriers/side.hpp"
 
 #include <algorithm>
 
 namespace laneway::local {
+
+RangeList at_positions(const RangeList& list, const RangeList& positions) {
+  if (positions == RangeList{{0, list.bytes()}}) return list;
+  const Slicer slicer(list);
+  RangeList bytes;
+  positions.for_each([&](Range wanted) { bytes.append(slicer.slice(wanted.offset, wanted.bytes)); });
+  return bytes;
+}
 
 bool is_in_one_buffer(const End& end) {
   return !end.is_scattered() || std::ranges::all_of(end.parts(), [&](const Segment& part) {
@@ -51,6 +59,7 @@ Offer Offer::get(Reader& letter) {
 
 void Answer::put(Writer& letter) const {
   letter.put(mode);
+  letter.put(carrier);
   letter.put(flag);
   letter.put(slot);
   if (mode == Mode::mailbox || mode == Mode::push) letter.put(ring);
@@ -62,6 +71,7 @@ void Answer::put(Writer& letter) const {
 Answer Answer::get(Reader& letter) {
   Answer answer;
   answer.mode = letter.get<Mode>();
+  answer.carrier = letter.get<std::uint8_t>();
   answer.flag = letter.get<std::int64_t>();
   answer.slot = letter.get<std::int64_t>();
   if (answer.mode == Mode::mailbox || answer.mode == Mode::push) answer.ring = letter.get<Ring>();

@@ -1,8 +1,10 @@
-#include "carriers/node/rewriting.hpp"
+#include "carriers/rewriting.hpp"
 
 #include <algorithm>
 
+#include "carriers/carrier.hpp"
 #include "core/disjoint.hpp"
+#include "core/error.hpp"
 #include "core/sort_unique.hpp"
 #include "plan/builder.hpp"
 #include "plan/bundles.hpp"
@@ -10,15 +12,6 @@
 namespace laneway::local {
 
 namespace {
-
-/// The bytes at `positions` of the sequence that `list` names.
-RangeList at_positions(const RangeList& list, const RangeList& positions) {
-  if (positions == RangeList{{0, list.bytes()}}) return list;
-  const Slicer slicer(list);
-  RangeList bytes;
-  positions.for_each([&](Range wanted) { bytes.append(slicer.slice(wanted.offset, wanted.bytes)); });
-  return bytes;
-}
 
 /// Whether they have a byte in common: fast where `few` has few ranges.
 bool meet(const RangeSet& few, const RangeSet& many) {
@@ -46,6 +39,11 @@ RangeList staged_by(const Step& step) {
     });
   if (step.kind == StepKind::move && step.to == Buffer::staging) written.append(written_by(step.runs));
   return written;
+}
+
+const Carrier& carrier_of(const Side& side) {
+  LANEWAY_ASSERT(side.carrier < carriers().size());
+  return carriers()[side.carrier];
 }
 
 /// The flag of a mailbox is beside its bytes; others have one place.
@@ -183,14 +181,10 @@ void Rewriting::put(Step& step, const Side& side) const {
   step.span = {Buffer::window, side.slot, side.bytes};
   step.raise = Word{Sign::flag, true, 0, side.flag, ring_of_flag(side)};
   step.from = side.buffer;
+  carrier_of(side).rewrite(step, side);
   if (side.mode == Mode::push) {
-    step.to = {Buffer::staging, true, side.ring};
-    step.runs = copy_runs(at_positions(side.place, side.peer_stream), side.peer_place);
     if (step.runs.empty()) step.from = Buffer::window;  // or it would lend
     step.after.push_back(may_push_.at(step.peer));
-  } else if (side.mode == Mode::mailbox) {
-    step.to = {Buffer::window, true, side.ring};
-    step.runs = copy_runs(side.place, {{side.slot, side.bytes}});
   }
   step.kind = step.runs.empty() ? StepKind::raise : StepKind::move;
   if (step.runs.empty()) step.to = Step().to;
@@ -200,15 +194,7 @@ void Rewriting::take(Step& step, const Side& side) const {
   step.span = {Buffer::window, side.slot, side.bytes};
   step.await = Word{Sign::flag, false, 0, side.flag, ring_of_flag(side)};
   if (shares_ && side.buffer == Buffer::staging) step.after.push_back(own_ready_);
-  if (side.mode == Mode::pull || side.mode == Mode::borrow) {
-    step.from = side.mode == Mode::pull ? Operand{Buffer::staging, true, side.ring} : Operand{Buffer::send, true};
-    step.runs = copy_runs(at_positions(side.peer_place, side.stream), side.place);
-  } else if (side.mode == Mode::mailbox) {
-    step.from = {Buffer::window, false, side.ring};
-    RangeList from;
-    from.append(side.stream, side.slot);
-    step.runs = copy_runs(from, side.place);
-  }
+  carrier_of(side).rewrite(step, side);
   step.kind = step.runs.empty() ? StepKind::await : StepKind::move;
   if (!step.runs.empty()) step.to = side.buffer;
 }

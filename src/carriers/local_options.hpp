@@ -6,8 +6,12 @@
 
 namespace laneway {
 
-/// Which messages inside a node go through its memory.
+struct Carrier;
+
+/// Which messages go by which carrier.
 struct LocalOptions {
+  /// If set, the only carrier besides messages.
+  const Carrier* only = nullptr;
   /// Of those that need a mailbox, and so two copies, the largest; half of it where no such message goes back.
   std::int64_t mailbox_bytes = default_mailbox_bytes;
   /// All mailboxes of a rank together; the largest messages go without.

@@ -1,9 +1,9 @@
-#include "carriers/node/localizer.hpp"
+#include "carriers/localizer.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "carriers/node/rewriting.hpp"
+#include "carriers/rewriting.hpp"
 #include "core/wire.hpp"
 #include "passes/pack.hpp"
 
@@ -20,17 +20,13 @@ Localizer::Localizer(Plan plan, const Region& node, const LocalOptions& options)
     alternate_ = (staging + cache_line - 1) / cache_line * cache_line;
   plan_ = pack(std::move(plan_), [this](const Step& step) { return is_packed_first(step); });
   for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
-    const Step& message = step(s);
+    const Step& message = plan_.steps[static_cast<std::size_t>(s)];
     if (!is_local(message.peer)) continue;
     if (message.kind == StepKind::send) out_[message.peer].push_back(local::side_of(message, s));
     if (message.kind == StepKind::receive) in_[message.peer].push_back(local::side_of(message, s));
   }
   for (local::Sides* sides : {&out_, &in_})
     for (auto& [peer, list] : *sides) std::ranges::stable_sort(list, {}, &Side::channel);
-}
-
-bool Localizer::is_local(Rank peer) const {
-  return std::binary_search(node_.members.begin(), node_.members.end(), peer);
 }
 
 /// One put or take reads or writes one buffer. Large messages are taken from where the host has what a device sends.
@@ -41,46 +37,30 @@ bool Localizer::is_packed_first(const Step& step) const {
          step.span.parts().front().buffer == Buffer::send;
 }
 
-/// Whether all that writes the bytes are steps of this rank, which can wait for those that take them.
-bool Localizer::can_be_pulled(const Side& side) const {
-  if (side.buffer != Buffer::staging) return false;
-  const auto comes_from_node = [&](int s) { return step(s).kind == StepKind::receive && is_local(step(s).peer); };
-  return std::ranges::none_of(step(side.step).after, [&](int writer) {
-    return comes_from_node(writer) ||
-           (is_copy(step(writer)) && std::ranges::any_of(step(writer).after, comes_from_node));
-  });
-}
-
-bool Localizer::is_lent(const Side& side) const {
-  return options_.lends != 0 && side.buffer == Buffer::send && side.bytes > options_.lend_bytes;
-}
-
-Localizer::Mode Localizer::choose(const Side& side, const Offer& offer, std::int64_t most_mailed) const {
-  if (side.place.empty()) return Mode::push;  // all of it is dropped: a word is enough
-  const bool reaches = side.buffer == Buffer::staging || options_.receive_on_device;
-  if (offer.lent != 0 && offer.lent == options_.borrows && reaches) return Mode::borrow;
-  if (side.buffer == Buffer::staging) return Mode::push;
-  if (offer.can_be_pulled) return Mode::pull;
-  return side.bytes <= most_mailed ? Mode::mailbox : Mode::message;
+void Localizer::choose(Side& side, const Offer& offer, std::int64_t most_mailed) const {
+  side.mode = Mode::message;
+  for (const Carrier& carrier : carriers()) {
+    if (!may_carry(carrier)) continue;
+    const std::optional<Mode> mode = carrier.answer(view(), side, offer, most_mailed);
+    if (!mode) continue;
+    side.mode = *mode;
+    side.carrier = static_cast<std::uint8_t>(&carrier - carriers().data());
+    return;
+  }
 }
 
 Round Localizer::begin() {
   plan_.window_bytes = window_header_bytes;
-  for (auto& [peer, sides] : out_)
-    for (Side& side : sides) {
-      if (!is_lent(side)) continue;
-      if (plan_.window_bytes == window_header_bytes) plan_.window_bytes += lent_record_bytes;
-      side.reply = plan_.window_bytes;
-      plan_.window_bytes += cache_line;
-    }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
-  for (const auto& [peer, sides] : out_) {
+  for (auto& [peer, sides] : out_) {
     Writer letter;
     letter.put(sides.size());
-    for (const Side& side : sides) {
-      Offer offer{side.channel, side.bytes, can_be_pulled(side), is_lent(side) ? options_.lends : 0,
-                  side.reply,   {},         own_ring()};
-      if (offer.can_be_pulled || offer.lent != 0) offer.place = side.place;
+    for (Side& side : sides) {
+      Offer offer;
+      offer.channel = side.channel;
+      offer.bytes = side.bytes;
+      for (const Carrier& carrier : carriers())
+        if (carrier.offer != nullptr && may_carry(carrier)) carrier.offer(view(), side, plan_.window_bytes, offer);
       offer.put(letter);
     }
     round.letters.push_back({peer, letter.take()});
@@ -104,7 +84,7 @@ void Localizer::read_offers(Rank peer, std::vector<Side>& sides, const Bytes& da
     if (m >= sides.size()) continue;
     Side& side = sides[m];
     agrees = agrees && side.channel == offer.channel && side.bytes == offer.bytes;
-    side.mode = choose(side, offer, mailboxes.most_mailed(peer, m));
+    choose(side, offer, mailboxes.most_mailed(peer, m));
     side.reply = offer.reply;
     if (side.mode == Mode::pull) side.ring = offer.ring;
     if (side.mode == Mode::pull || side.mode == Mode::borrow) side.peer_place = std::move(offer.place);
@@ -123,7 +103,7 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
   for (const auto& [peer, sides] : in_) {
     Writer letter;
     for (const Side& side : sides) {
-      Answer answer{side.mode, side.flag, side.slot, side.ring, {}, {}};
+      Answer answer{side.mode, side.carrier, side.flag, side.slot, side.ring, {}, {}};
       if (side.mode == Mode::push) {
         answer.ring = own_ring();
         answer.stream = side.stream;
@@ -145,6 +125,7 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       if (letter.done()) break;
       Answer answer = Answer::get(letter);
       side.mode = answer.mode;
+      side.carrier = answer.carrier;
       side.flag = answer.flag;
       side.slot = answer.slot;
       side.ring = answer.ring;

@@ -11,7 +11,7 @@
 
 namespace laneway::local {
 
-/// How a message inside a node goes; see Localizer.
+/// How a message goes, whoever carries it; see Localizer.
 enum class Mode : std::uint8_t { message, push, pull, mailbox, borrow };
 
 /// One side of a message inside the node, all of whose bytes are in one buffer.
@@ -23,6 +23,7 @@ struct Side {
   RangeList stream;  ///< positions in the message; all but for a receiver that drops some
   RangeList place;   ///< and in the buffer
   Mode mode = Mode::message;
+  std::uint8_t carrier = 0;  ///< its number in the table; of messages, none
   std::int64_t flag = 0;
   std::int64_t slot = 0;
   Ring ring;               ///< of the slots of a mailbox, or of the staging memory that is reached
@@ -34,6 +35,8 @@ struct Side {
 /// Of the messages to, or from, each peer: ascending (channel, place in the plan), which is the same on both sides.
 using Sides = std::map<Rank, std::vector<Side>>;
 
+/// The bytes at `positions` of the sequence that `list` names.
+[[nodiscard]] RangeList at_positions(const RangeList& list, const RangeList& positions);
 /// Whether all bytes of a message are, or go, in one buffer.
 [[nodiscard]] bool is_in_one_buffer(const End& end);
 /// The side that a send or receive is, which must be in one buffer.
@@ -56,6 +59,7 @@ struct Offer {
 /// What the receiver answers.
 struct Answer {
   Mode mode = Mode::message;
+  std::uint8_t carrier = 0;
   std::int64_t flag = 0;
   std::int64_t slot = 0;
   Ring ring;         ///< of mailboxes, or of its staging memory

@@ -5,18 +5,19 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/node/local_options.hpp"
+#include "carriers/carrier.hpp"
+#include "carriers/local_options.hpp"
 #include "carriers/node/mailboxes.hpp"
-#include "carriers/node/side.hpp"
+#include "carriers/side.hpp"
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
 
-/// Turns messages of a plan between ranks that share memory into puts, which are moves that raise a word when they are
-/// done, and takes, which await it first, by agreement of both sides. Where there is nothing to move, only the words
-/// are left.
+/// Shares the messages of a plan out among the carriers, by agreement of both sides. Those that memory carries become
+/// puts, which are moves that raise a word when they are done, and takes, which await it first. Where there is nothing
+/// to move, only the words are left.
 ///
 /// - **push**: what the receiver has in its staging memory, the sender copies there, straight from where it is;
 /// - **pull**: what the sender has in its staging memory, the receiver copies from there, straight to where it goes;
@@ -65,11 +66,12 @@ class Localizer {
   /// Of the own staging memory, as peers see it.
   [[nodiscard]] Ring own_ring() const { return alternate_ > 0 ? Ring{alternate_, 2, false} : Ring{}; }
   [[nodiscard]] bool is_packed_first(const Step& step) const;
-  [[nodiscard]] bool can_be_pulled(const Side& side) const;
-  [[nodiscard]] bool is_lent(const Side& side) const;
-  [[nodiscard]] Mode choose(const Side& side, const local::Offer& offer, std::int64_t most_mailed) const;
-  [[nodiscard]] bool is_local(Rank peer) const;
-  [[nodiscard]] const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] CarrierView view() const { return {plan_, node_, options_, own_ring()}; }
+  [[nodiscard]] bool may_carry(const Carrier& carrier) const {
+    return options_.only == nullptr || options_.only == &carrier;
+  }
+  void choose(Side& side, const local::Offer& offer, std::int64_t most_mailed) const;
+  [[nodiscard]] bool is_local(Rank peer) const { return view().is_local(peer); }
   void read_offers(Rank peer, std::vector<Side>& sides, const Bytes& data, const local::Mailboxes& mailboxes);
   Round answer(const std::vector<Bytes>& inbox);
   Round rewrite(const std::vector<Bytes>& inbox);
