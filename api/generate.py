@@ -64,6 +64,7 @@ class Operation:
     places: tuple[str, ...]
     counts: tuple[str, ...]
     interposed: bool
+    reduces: bool
     text: str
     fortran_text: str
 
@@ -128,6 +129,7 @@ def _operation(row: dict) -> Operation:
         places=_choices(row, "places", PLACES),
         counts=_choices(row, "counts", COUNTS),
         interposed=row["interposed"],
+        reduces=row.get("reduces", False),
         text=row.get("text", "").strip(),
         fortran_text=row.get("fortran_text", ""),
     )
@@ -178,7 +180,8 @@ def _c_types(counts: str, is_receive: bool) -> dict[str, str]:
 
 def _parameters(operation: Operation, counts: str) -> list[str]:
     sides = ((operation.send, False), (operation.receive, True))
-    return [_c_types(counts, r)[a.role].format(a.name) for side, r in sides for a in side.arguments]
+    parameters = [_c_types(counts, r)[a.role].format(a.name) for side, r in sides for a in side.arguments]
+    return parameters + (["MPI_Op op"] if operation.reduces else [])
 
 
 def _rest(way: str, place: str, request: str) -> list[str]:
@@ -235,7 +238,7 @@ def _call(operation: Operation) -> str:
         return "{" + ", ".join(f".{key} = {named[key]}" for key in order if key in named) + "}"
 
     return (f"{{Kind::{operation.name}, {operation.send.name_of('buffer')}, {operation.receive.name_of('buffer')}, "
-            f"{side(operation.send)}, {side(operation.receive)}}}")
+            f"{side(operation.send)}, {side(operation.receive)}{', op' if operation.reduces else ''}}}")
 
 
 def c_functions(operations: list[Operation], way: str) -> str:
@@ -285,7 +288,9 @@ def _wrapper(operation: Operation, way: str, prefix: str, counts: str) -> str:
 
 def kinds(operations: list[Operation]) -> str:
     """src/core/kind.hpp."""
-    varying = [o.name for o in operations if o.receive.blocks != "equal"]
+    varying = [o.name for o in operations if o.receive.blocks != "equal" or o.reduces]
+    later = [o.name for o in operations if o.receive.blocks == "indexed"]
+    reducing = [o.name for o in operations if o.reduces]
     same = [o.name for o in operations if o.send.blocks == "same"]
 
     def predicate(names: list[str]) -> str:
@@ -302,6 +307,10 @@ def kinds(operations: list[Operation]) -> str:
         f"[[nodiscard]] constexpr bool has_equal_edges(Kind kind) {{ return !({predicate(varying)}); }}\n\n"
         "/// Whether all edges of a source carry the same message.\n"
         f"[[nodiscard]] constexpr bool sends_same(Kind kind) {{ return {predicate(same)}; }}\n\n"
+        "/// Whether its buffers may be given after it has been made.\n"
+        f"[[nodiscard]] constexpr bool may_bind_later(Kind kind) {{ return {predicate(later)}; }}\n\n"
+        "/// Whether what arrives is combined with what is there.\n"
+        f"[[nodiscard]] constexpr bool reduces(Kind kind) {{ return {predicate(reducing)}; }}\n\n"
         "}  // namespace laneway\n"
     )
 
@@ -314,7 +323,8 @@ def kind_rows(operations: list[Operation]) -> str:
         names = [f'.{"displacements" if f == "bytes" else f} = "{side.name_of(f)}"' for f in fields if side.name_of(f)]
         return "{" + ", ".join([f".blocks = Blocks::{side.blocks}", *names]) + "}"
 
-    rows = ",\n".join(f"{{Kind::{o.name}, {side(o.send)}, {side(o.receive)}}}" for o in operations)
+    rows = ",\n".join(f"{{Kind::{o.name}, {side(o.send)}, {side(o.receive)}{', true' if o.reduces else ''}}}"
+                      for o in operations)
     return (f"// {BY}\n#pragma once\n\n#include \"arguments/call.hpp\"\n\nnamespace laneway {{\n\n"
             f"inline constexpr KindRow kind_rows[] = {{\n{rows},\n}};\n\n}}  // namespace laneway\n")
 
@@ -350,7 +360,7 @@ def _fortran_spec(role: str, is_receive: bool, uses: bool) -> str:
 def _interface(operation: Operation, way: str) -> str:
     name = operation.stem(way, "lnw").lower()
     rest = ["WHERE", *(["info"] if way == "persistent" else []), *(["request"] if way != "blocking" else []), "ierror"]
-    names = [a.name for a in operation.arguments] + rest
+    names = [a.name for a in operation.arguments] + (["op"] if operation.reduces else []) + rest
     declared: dict[str, list[str]] = {}
     for side, is_receive in ((operation.send, False), (operation.receive, True)):
         for argument in side.arguments:
@@ -359,6 +369,8 @@ def _interface(operation: Operation, way: str) -> str:
             spec = _fortran_spec(argument.role, is_receive, uses)
             array = "" if argument.role in (*SCALARS, "buffer") else "(*)"
             declared.setdefault(spec, []).append(argument.name + array)
+    if operation.reduces:
+        declared["type(MPI_Op), intent(in)"] = ["op"]
     declared["type(WHERE_TYPE), intent(in)"] = ["WHERE"]
     if way == "persistent":
         declared["type(MPI_Info), intent(in)"] = ["info"]
@@ -411,14 +423,14 @@ def _shim(operation: Operation, way: str) -> str:
              "type": "const MPI_Fint* {}", "types": "const MPI_Fint {}[]", "buffer": "const CFI_cdesc_t* {}"}
     passed = {"count": "*{}", "size": "*{}", "type": "MPI_Type_f2c(*{})", "buffer": "buffer({})"}
     parameters = [types[a.role].format(a.name) for a in operation.arguments]
-    parameters += ["const WHERE* where", *(["const MPI_Fint* info"] if way == "persistent" else []),
+    parameters += [*(["const MPI_Fint* op"] if operation.reduces else []), "const WHERE* where", *(["const MPI_Fint* info"] if way == "persistent" else []),
                    *(["LNW_Request* request"] if way != "blocking" else []), "MPI_Fint* ierror"]
     lists = [side.name_of("types") for side in (operation.send, operation.receive)]
     arguments = []
     for side, name in ((operation.send, "types.send"), (operation.receive, "types.recv")):
         for a in side.arguments:
             arguments.append(name if a.role == "types" else passed.get(a.role, "{}").format(a.name))
-    arguments += ["TO_C(*where)", *(["MPI_Info_f2c(*info)"] if way == "persistent" else []),
+    arguments += [*(["MPI_Op_f2c(*op)"] if operation.reduces else []), "TO_C(*where)", *(["MPI_Info_f2c(*info)"] if way == "persistent" else []),
                   *(["request"] if way != "blocking" else [])]
     call = f"FORM({operation.stem(way, 'LNW')})({', '.join(arguments)})"
     name = operation.stem(way, "lnwf").lower()

@@ -1,7 +1,7 @@
 !> Laneway for Fortran: the calls of laneway.h with the argument lists of mpi_f08; see docs/reference/fortran.md.
 module laneway
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, c_null_ptr, c_ptr, c_size_t
-  use mpi_f08, only: MPI_ADDRESS_KIND, MPI_BOTTOM, MPI_Comm, MPI_COUNT_KIND, MPI_Datatype, MPI_IN_PLACE, MPI_Info, &
+  use mpi_f08, only: MPI_ADDRESS_KIND, MPI_BOTTOM, MPI_Comm, MPI_COUNT_KIND, MPI_Datatype, MPI_IN_PLACE, MPI_Info, MPI_Op, &
                      MPI_Status, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, MPI_SUCCESS, &
                      MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY
   implicit none

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -216,6 +217,31 @@ class Hints {
  private:
   MPI_Info info_ = MPI_INFO_NULL;
 };
+
+namespace detail {
+
+/// Hints for later: a copy.
+class KeptHints {
+ public:
+  explicit KeptHints(const Hints& hints) {
+    if (hints.get() != MPI_INFO_NULL) check(MPI_Info_dup(hints.get(), &info_));
+  }
+  ~KeptHints() {
+    if (info_ != MPI_INFO_NULL && !is_finalized()) MPI_Info_free(&info_);
+  }
+  KeptHints(KeptHints&& other) noexcept : info_(std::exchange(other.info_, MPI_INFO_NULL)) {}
+  KeptHints& operator=(KeptHints&& other) noexcept {
+    std::swap(info_, other.info_);
+    return *this;
+  }
+
+  [[nodiscard]] MPI_Info get() const { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+}  // namespace detail
 
 /// Neighbours on one side of a rank, with a weight for the edge to or from each.
 struct WeightedNeighbors {
@@ -460,7 +486,11 @@ class Halo {
   /// Collective over `comm`. `size` is the number of elements in the local array; exchange() takes arrays of that size.
   /// Throws std::invalid_argument on all ranks if a side of some rank contradicts itself.
   Halo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, std::size_t size, const Hints& hints = {})
-      : graph_(checked(comm, send, receive), receive.ranks, send.ranks), size_(size) {
+      : graph_(checked(comm, send, receive), receive.ranks, send.ranks),
+        owned_(send),
+        ghosts_(receive),
+        hints_(hints),
+        size_(size) {
     const Datatype<T> type;
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size);
@@ -489,9 +519,42 @@ class Halo {
   [[nodiscard]] bool test() { return exchange_.test(); }
   void wait() { exchange_.wait(); }
 
+  /// The exchange backwards: combines what the ghost elements of `x` hold into the elements of which they are copies,
+  /// by default their sum. Ghost elements stay as they are. T must be a type to which `op` applies. Collective, the
+  /// first time with each operator.
+  void accumulate(std::span<T> x, MPI_Op op = MPI_SUM) {
+    if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
+    Backwards& backwards = backwards_by(op);
+    if (x.data() != backwards.bound) {
+      backwards.operation.set_buffers(x.data(), x.data());
+      backwards.bound = x.data();
+    }
+    backwards.operation.start();
+    backwards.operation.wait();
+  }
+
   [[nodiscard]] const Persistent& operation() const { return exchange_; }
 
  private:
+  struct Backwards {
+    MPI_Op op = MPI_OP_NULL;
+    Persistent operation;
+    T* bound = nullptr;
+  };
+
+  Backwards& backwards_by(MPI_Op op) {
+    for (Backwards& known : backwards_)
+      if (known.op == op) return known;
+    if (!reverse_) reverse_.emplace(graph_.get(), owned_.ranks, ghosts_.ranks);
+    const Datatype<T> type;
+    LNW_Request request = LNW_REQUEST_NULL;
+    const auto elements = static_cast<MPI_Count>(size_);
+    check(LNW_Neighbor_reducev_init_indexed(nullptr, elements, ghosts_.counts.data(), ghosts_.indices.data(),
+                                            type.get(), nullptr, elements, owned_.counts.data(), owned_.indices.data(),
+                                            type.get(), op, reverse_->get(), hints_.get(), &request));
+    return backwards_.emplace_back(Backwards{op, Persistent(request), nullptr});
+  }
+
   /// The communicator, once all ranks have found nothing wrong.
   static MPI_Comm checked(MPI_Comm comm, const HaloSide& send, const HaloSide& receive) {
     if (comm == MPI_COMM_NULL || !detail::is_running()) return comm;  // the constructor's first call says so
@@ -511,9 +574,14 @@ class Halo {
   }
 
   Graph graph_;
+  std::optional<Graph> reverse_;  // once something is accumulated
+  HaloSide owned_;
+  HaloSide ghosts_;
+  detail::KeptHints hints_;
   std::size_t size_;
   Persistent exchange_;
   T* bound_ = nullptr;
+  std::vector<Backwards> backwards_;
 };
 
 }  // namespace cxx

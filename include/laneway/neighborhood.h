@@ -24,6 +24,23 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[
 LNW_PUBLIC int LNW_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
                                       const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+
+/** Reductions over neighbors: the operations of the same arguments, with an operator. What arrives is combined with
+ *  what is in `recvbuf`, recvbuf[place] = recvbuf[place] op arrived, so `recvbuf` must hold values before. A place may
+ *  be named any number of times. All datatypes must be made of one predefined type to which `op` applies; with an
+ *  operator of MPI_Op_create, all must be one datatype without gaps. The operator must live as long as the request. The
+ *  result is the same in every run; operators that do not commute combine by rank, by edge and by position in the edge.
+ *  Buffers are in the host's memory. MPI_ERR_OP for an operator that does not apply, MPI_ERR_TYPE for datatypes that
+ *  cannot be combined.
+ */
+LNW_PUBLIC int LNW_Neighbor_reduce(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                   int recvcount, MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm);
+LNW_PUBLIC int LNW_Neighbor_reducev(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                    MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                    MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm);
+LNW_PUBLIC int LNW_Neighbor_reducew(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op, MPI_Comm comm);
 /** @} */
 
 /** @name Nonblocking operations
@@ -48,6 +65,16 @@ LNW_PUBLIC int LNW_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts
                                        const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                        const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
                                        LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reduce(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                    int recvcount, MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm,
+                                    LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducev(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                     MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm, LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducew(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op, MPI_Comm comm,
+                                     LNW_Request* request);
 /** @} */
 
 /** @name Persistent operations
@@ -87,6 +114,27 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed(const void* sendbuf, MPI_Coun
                                                    MPI_Count recvsize, const int recvcounts[],
                                                    const MPI_Count recvindices[], MPI_Datatype recvtype, MPI_Comm comm,
                                                    MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reduce_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                        int recvcount, MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                        LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducev_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                         MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                         const int rdispls[], MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm,
+                                         MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducew_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                         const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                         MPI_Comm comm, MPI_Info info, LNW_Request* request);
+
+/** Neighbor_reducev with index lists, as those of Neighbor_alltoallv_init_indexed: with its two sides exchanged, the
+ *  lists of an exchange of values with neighbors give their sums back to who owns them. A repeated place combines all
+ *  values.
+ */
+LNW_PUBLIC int LNW_Neighbor_reducev_init_indexed(const void* sendbuf, MPI_Count sendsize, const int sendcounts[],
+                                                 const MPI_Count sendindices[], MPI_Datatype sendtype, void* recvbuf,
+                                                 MPI_Count recvsize, const int recvcounts[],
+                                                 const MPI_Count recvindices[], MPI_Datatype recvtype, MPI_Op op,
+                                                 MPI_Comm comm, MPI_Info info, LNW_Request* request);
 /** @} */
 
 /** @name Large counts
@@ -106,6 +154,15 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sen
 LNW_PUBLIC int LNW_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                                         const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
                                         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+LNW_PUBLIC int LNW_Neighbor_reduce_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm);
+LNW_PUBLIC int LNW_Neighbor_reducev_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                      MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                      const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm);
+LNW_PUBLIC int LNW_Neighbor_reducew_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                      const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                      MPI_Comm comm);
 LNW_PUBLIC int LNW_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                                          MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                                          LNW_Request* request);
@@ -123,6 +180,17 @@ LNW_PUBLIC int LNW_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count se
                                          const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
                                          const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
                                          LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reduce_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm,
+                                      LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducev_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                       MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                       const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm,
+                                       LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducew_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                       const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                       MPI_Comm comm, LNW_Request* request);
 LNW_PUBLIC int LNW_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                                              MPI_Info info, LNW_Request* request);
@@ -148,6 +216,23 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_c(const void* sendbuf, MPI_Co
                                                      const MPI_Count recvcounts[], const MPI_Count recvindices[],
                                                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                                                      LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reduce_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                          void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Op op,
+                                          MPI_Comm comm, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducev_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                           MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                           const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm,
+                                           MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducew_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                           const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                           const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                           MPI_Comm comm, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducev_init_indexed_c(const void* sendbuf, MPI_Count sendsize,
+                                                   const MPI_Count sendcounts[], const MPI_Count sendindices[],
+                                                   MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                   const MPI_Count recvcounts[], const MPI_Count recvindices[],
+                                                   MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                                   LNW_Request* request);
 /** @} */
 
 /** @name Operations on topology objects
@@ -167,6 +252,16 @@ LNW_PUBLIC int LNW_Neighbor_alltoallw_topology(const void* sendbuf, const int se
                                                const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                                const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                                                LNW_Topology topology);
+LNW_PUBLIC int LNW_Neighbor_reduce_topology(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                            int recvcount, MPI_Datatype recvtype, MPI_Op op, LNW_Topology topology);
+LNW_PUBLIC int LNW_Neighbor_reducev_topology(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                             MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                             const int rdispls[], MPI_Datatype recvtype, MPI_Op op,
+                                             LNW_Topology topology);
+LNW_PUBLIC int LNW_Neighbor_reducew_topology(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                             const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                             LNW_Topology topology);
 LNW_PUBLIC int LNW_Ineighbor_allgather_topology(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                                 void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                                 LNW_Topology topology, LNW_Request* request);
@@ -184,6 +279,17 @@ LNW_PUBLIC int LNW_Ineighbor_alltoallw_topology(const void* sendbuf, const int s
                                                 const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                                 const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                                                 LNW_Topology topology, LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reduce_topology(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                             int recvcount, MPI_Datatype recvtype, MPI_Op op, LNW_Topology topology,
+                                             LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducev_topology(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                              MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                              const int rdispls[], MPI_Datatype recvtype, MPI_Op op,
+                                              LNW_Topology topology, LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducew_topology(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                              const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                              const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                              LNW_Topology topology, LNW_Request* request);
 LNW_PUBLIC int LNW_Neighbor_allgather_init_topology(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                                     void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                                     LNW_Topology topology, MPI_Info info, LNW_Request* request);
@@ -209,6 +315,23 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_topology(const void* sendbuf,
                                                             const int recvcounts[], const MPI_Count recvindices[],
                                                             MPI_Datatype recvtype, LNW_Topology topology, MPI_Info info,
                                                             LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reduce_init_topology(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Op op,
+                                                 LNW_Topology topology, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducev_init_topology(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                  const int rdispls[], MPI_Datatype recvtype, MPI_Op op,
+                                                  LNW_Topology topology, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducew_init_topology(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                                  const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                                  LNW_Topology topology, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducev_init_indexed_topology(const void* sendbuf, MPI_Count sendsize,
+                                                          const int sendcounts[], const MPI_Count sendindices[],
+                                                          MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                          const int recvcounts[], const MPI_Count recvindices[],
+                                                          MPI_Datatype recvtype, MPI_Op op, LNW_Topology topology,
+                                                          MPI_Info info, LNW_Request* request);
 LNW_PUBLIC int LNW_Neighbor_allgather_topology_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                                  void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                                  LNW_Topology topology);
@@ -226,6 +349,17 @@ LNW_PUBLIC int LNW_Neighbor_alltoallw_topology_c(const void* sendbuf, const MPI_
                                                  const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
                                                  void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                                                  const MPI_Datatype recvtypes[], LNW_Topology topology);
+LNW_PUBLIC int LNW_Neighbor_reduce_topology_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Op op,
+                                              LNW_Topology topology);
+LNW_PUBLIC int LNW_Neighbor_reducev_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                               const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                               const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                               MPI_Datatype recvtype, MPI_Op op, LNW_Topology topology);
+LNW_PUBLIC int LNW_Neighbor_reducew_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                               const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                                               const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                               const MPI_Datatype recvtypes[], MPI_Op op, LNW_Topology topology);
 LNW_PUBLIC int LNW_Ineighbor_allgather_topology_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                                   void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                                   LNW_Topology topology, LNW_Request* request);
@@ -244,6 +378,19 @@ LNW_PUBLIC int LNW_Ineighbor_alltoallw_topology_c(const void* sendbuf, const MPI
                                                   void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                                                   const MPI_Datatype recvtypes[], LNW_Topology topology,
                                                   LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reduce_topology_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Op op,
+                                               LNW_Topology topology, LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducev_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                MPI_Datatype recvtype, MPI_Op op, LNW_Topology topology,
+                                                LNW_Request* request);
+LNW_PUBLIC int LNW_Ineighbor_reducew_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                                                const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                const MPI_Datatype recvtypes[], MPI_Op op, LNW_Topology topology,
+                                                LNW_Request* request);
 LNW_PUBLIC int LNW_Neighbor_allgather_init_topology_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                                       void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                                       LNW_Topology topology, MPI_Info info, LNW_Request* request);
@@ -268,6 +415,25 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_topology_c(
     const void* sendbuf, MPI_Count sendsize, const MPI_Count sendcounts[], const MPI_Count sendindices[],
     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, const MPI_Count recvcounts[],
     const MPI_Count recvindices[], MPI_Datatype recvtype, LNW_Topology topology, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reduce_init_topology_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                   void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Op op,
+                                                   LNW_Topology topology, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducev_init_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                    const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                    const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                    MPI_Datatype recvtype, MPI_Op op, LNW_Topology topology,
+                                                    MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducew_init_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                    void* recvbuf, const MPI_Count recvcounts[],
+                                                    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
+                                                    LNW_Topology topology, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_reducev_init_indexed_topology_c(const void* sendbuf, MPI_Count sendsize,
+                                                            const MPI_Count sendcounts[], const MPI_Count sendindices[],
+                                                            MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                            const MPI_Count recvcounts[], const MPI_Count recvindices[],
+                                                            MPI_Datatype recvtype, MPI_Op op, LNW_Topology topology,
+                                                            MPI_Info info, LNW_Request* request);
 /** @} */
 
 #ifdef __cplusplus

@@ -17,7 +17,11 @@ typedef enum LNW_Kind {
   LNW_NEIGHBOR_ALLTOALL = 3,
   LNW_NEIGHBOR_ALLTOALLV = 4,
   LNW_NEIGHBOR_ALLTOALLW = 5,
-  LNW_NEIGHBOR_ALLTOALLV_INDEXED = 6
+  LNW_NEIGHBOR_ALLTOALLV_INDEXED = 6,
+  LNW_NEIGHBOR_REDUCE = 7,
+  LNW_NEIGHBOR_REDUCEV = 8,
+  LNW_NEIGHBOR_REDUCEW = 9,
+  LNW_NEIGHBOR_REDUCEV_INDEXED = 10
   /* end of what is generated */
 } LNW_Kind;
 
@@ -65,7 +69,8 @@ typedef struct LNW_Place {
 /** The persistent operation of `call`, as by its function: LNW_Neighbor_alltoallv_init with
  *  LNW_NEIGHBOR_ALLTOALLV, say. The structure and what its members point to, but for the buffers, may be freed after
  *  the call. Errors name the arguments as those of the function are called. MPI_ERR_ARG if `call` is NULL, has no kind
- * of LNW_Kind, or has a size that no version had or members that this library does not know. */
+ *  of LNW_Kind or one that reduces, for which LNW_Call has no operator, or has a size that no version had or members
+ * that this library does not know. */
 LNW_PUBLIC int LNW_Operation_init(const LNW_Call* call, LNW_Place place, MPI_Info info, LNW_Request* request);
 
 #ifdef __cplusplus

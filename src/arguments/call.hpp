@@ -58,6 +58,7 @@ struct KindRow {
   Kind kind;
   SideRow send;
   SideRow receive;
+  bool reduces = false;
 };
 /// That of LNW_Kind's `number`; null: there is none.
 [[nodiscard]] const KindRow* find_row(int number);
@@ -82,12 +83,11 @@ struct Call {
   void* recvbuf = nullptr;
   SideArguments send;
   SideArguments receive;
+  MPI_Op op = MPI_OP_NULL;      ///< of a kind that reduces
   const char* fault = nullptr;  ///< what is wrong with the call beside these; told where arguments are looked at
 
   /// False: the buffers of a persistent operation are given later.
-  [[nodiscard]] bool has_buffers() const {
-    return kind != Kind::alltoallv_indexed || sendbuf != nullptr || recvbuf != nullptr;
-  }
+  [[nodiscard]] bool has_buffers() const { return !may_bind_later(kind) || sendbuf != nullptr || recvbuf != nullptr; }
 };
 
 /// Throws Error(buffer) for MPI_IN_PLACE and LNW_NOT_CONTIGUOUS, which no neighborhood operation takes.

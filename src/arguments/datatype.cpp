@@ -260,7 +260,7 @@ RangeList struct_ranges(const Contents& c) {
 }
 
 /// What types of one inner type make of it.
-struct Combiner {
+struct CombinerRow {
   int combiner;
   RangeList (*ranges)(const Contents&, const TypeMap&);
 };
@@ -270,17 +270,17 @@ RangeList same_ranges(const Contents&, const TypeMap& element) {
 }
 
 constexpr std::array combiners = {
-    Combiner{MPI_COMBINER_DUP, same_ranges},
-    Combiner{MPI_COMBINER_RESIZED, same_ranges},
-    Combiner{MPI_COMBINER_CONTIGUOUS, contiguous_ranges},
-    Combiner{MPI_COMBINER_VECTOR, vector_ranges},
-    Combiner{MPI_COMBINER_HVECTOR, vector_ranges},
-    Combiner{MPI_COMBINER_INDEXED, indexed_ranges},
-    Combiner{MPI_COMBINER_HINDEXED, indexed_ranges},
-    Combiner{MPI_COMBINER_INDEXED_BLOCK, indexed_block_ranges},
-    Combiner{MPI_COMBINER_HINDEXED_BLOCK, indexed_block_ranges},
-    Combiner{MPI_COMBINER_SUBARRAY, subarray_ranges},
-    Combiner{MPI_COMBINER_DARRAY, darray_ranges},
+    CombinerRow{MPI_COMBINER_DUP, same_ranges},
+    CombinerRow{MPI_COMBINER_RESIZED, same_ranges},
+    CombinerRow{MPI_COMBINER_CONTIGUOUS, contiguous_ranges},
+    CombinerRow{MPI_COMBINER_VECTOR, vector_ranges},
+    CombinerRow{MPI_COMBINER_HVECTOR, vector_ranges},
+    CombinerRow{MPI_COMBINER_INDEXED, indexed_ranges},
+    CombinerRow{MPI_COMBINER_HINDEXED, indexed_ranges},
+    CombinerRow{MPI_COMBINER_INDEXED_BLOCK, indexed_block_ranges},
+    CombinerRow{MPI_COMBINER_HINDEXED_BLOCK, indexed_block_ranges},
+    CombinerRow{MPI_COMBINER_SUBARRAY, subarray_ranges},
+    CombinerRow{MPI_COMBINER_DARRAY, darray_ranges},
 };
 
 RangeList ranges_of(MPI_Datatype type) {
@@ -288,7 +288,7 @@ RangeList ranges_of(MPI_Datatype type) {
   if (envelope.is_predefined()) return named_ranges(type);
   const Contents contents(type, envelope);
   if (contents.combiner == MPI_COMBINER_STRUCT) return struct_ranges(contents);
-  const auto row = std::ranges::find(combiners, contents.combiner, &Combiner::combiner);
+  const auto row = std::ranges::find(combiners, contents.combiner, &CombinerRow::combiner);
   if (row == combiners.end())
     throw Error(ErrorKind::type, "a datatype with the unsupported combiner " + std::to_string(contents.combiner));
   return row->ranges(contents, read_type_map(contents.types[0]));
@@ -405,6 +405,19 @@ std::shared_ptr<const TypeMap> type_map(MPI_Datatype type) {
   require(type != MPI_DATATYPE_NULL, ErrorKind::type, "MPI_DATATYPE_NULL");
   if (simulated || is_predefined(type)) return std::make_shared<const TypeMap>(read_whole_type_map(type));
   return type_maps().find(type);
+}
+
+MPI_Datatype base_type(MPI_Datatype type) {
+  const Envelope envelope(type);
+  if (envelope.is_predefined()) return type;
+  const Contents contents(type, envelope);
+  MPI_Datatype base = MPI_DATATYPE_NULL;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(envelope.types); ++i) {
+    const MPI_Datatype inner = base_type(contents.types[i]);
+    if (inner == MPI_DATATYPE_NULL || (i > 0 && inner != base)) return MPI_DATATYPE_NULL;
+    base = inner;
+  }
+  return base;
 }
 
 }  // namespace laneway

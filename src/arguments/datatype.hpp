@@ -32,4 +32,7 @@ struct TypeMap {
 /// datatype is read once, and is the same object for as long as the datatype lives.
 [[nodiscard]] std::shared_ptr<const TypeMap> type_map(MPI_Datatype type);
 
+/// The one predefined type that a datatype is made of; MPI_DATATYPE_NULL if it is made of none, or of several.
+[[nodiscard]] MPI_Datatype base_type(MPI_Datatype type);
+
 }  // namespace laneway

@@ -37,6 +37,12 @@ enum class Tuning : std::uint8_t {
   measure  ///< by timing the few most promising
 };
 
+/// In which order operations that reduce combine.
+enum class ReductionOrder : std::uint8_t {
+  fixed,     ///< the plan says: the same in every run
+  canonical  ///< by rank, whatever the strategy and the placement
+};
+
 /// How exchanges progress while their ranks are in no call of this library.
 enum class ProgressHint : std::uint8_t {
   automatic,  ///< by the MPI library's progress engine, or by a thread; where there is neither, nothing is relayed
@@ -67,6 +73,7 @@ struct Hints {
   Sharing sharing = Sharing::all;
   LocalOptions local;
   Tuning tuning = Tuning::model;
+  ReductionOrder order = ReductionOrder::fixed;
   std::string parameters;  ///< empty: those for this kind of machine
   double exchanges =
       number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
@@ -193,6 +200,11 @@ inline constexpr HintRow hint_rows[] = {
      "a promise: persistent operations whose staging memory is no larger are never active together, and started in the "
      "same "
      "order on all ranks; they share it, see below; `0`: each has its own"},
+    {"lnw_order", "LANEWAY_ORDER", "fixed",
+     hint::choice<&Hints::order, ReductionOrder::fixed, ReductionOrder::canonical>("fixed, canonical"),
+     "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
+     "`canonical`: by rank, so that results depend on neither strategy nor placement; then each edge is a message of "
+     "its own. Blocking and nonblocking ones, and operators that do not commute, are canonical anyway"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

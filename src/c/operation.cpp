@@ -45,7 +45,9 @@ const char* fault_in(const LNW_Call* given) {
   if (given->size < first_call_bytes || given->size > most_call_bytes)
     return "call->size is that of no version of LNW_Call";
   if (!ends_in_zeros(*given)) return "call has members that this version of the library does not know";
-  return find_row(given->kind) == nullptr ? "call->kind is none of LNW_Kind" : nullptr;
+  const KindRow* const row = find_row(given->kind);
+  if (row == nullptr) return "call->kind is none of LNW_Kind";
+  return row->reduces ? "call->kind reduces, and LNW_Call has no operator: call its own function" : nullptr;
 }
 
 Integers integers(const void* values, bool is_wide) {

@@ -55,18 +55,46 @@ bool knows_all(Communicator& communicator, const PrivateComm& comm, const Hints&
          hints.parameters != measured_parameters && !hints.check && comm.size() <= few_ranks;
 }
 
+/// Messages carry all of it, from and to buffers in the host's memory. Ranks that relay must know what elements are:
+/// where datatypes are those of neighbours, a rank without any does not.
+void prepare_reduction(Agreed& own, Kind kind) {
+  require(!own.where.on_device().any(), ErrorKind::unsupported,
+          "a buffer is in memory of a device, where nothing is combined");
+  Hints& hints = own.hints;
+  hints.sharing = Sharing::none;
+  hints.shared_staging = 0;
+  hints.tuning = Tuning::model;
+  hints.path = MemoryPath::staged;
+  const auto relays_inside = [](const StrategyRow* row) { return row->traits.relays_inside; };
+  own.reduction->by_rank = own.reduction->what.how.in_order || hints.order == ReductionOrder::canonical;
+  bool is_direct = own.reduction->by_rank || row_of(kind).send.blocks == Blocks::typed ||
+                   (!hints.strategy.is_automatic() && relays_inside(hints.strategy.row));
+  for (const LevelChoice& inner : hints.inner)
+    is_direct = is_direct || (!inner.choice.is_automatic() && relays_inside(inner.choice.row));
+  if (is_direct) (void)relay_nothing(hints);
+  if (own.reduction->by_rank) return;
+  own.reduction->turned = turn_round(own.pattern, own.reduction->what.how.element_bytes);
+  own.pattern = own.reduction->turned.forward;
+}
+
 /// Local.
 Looked look(Communicator& communicator, const PrivateComm& comm, MPI_Info info, const Call& call, Phases phases) {
   Looked looked;
   Agreed& own = looked.agreed;
   own.hints.strategy.row = &strategies().front();
   try {
-    own.pattern = describe(call, communicator.topology());
+    if (reduces(call.kind)) {
+      own.reduction.emplace(AgreedReduction{.what = reduction_of(call, communicator.topology()), .turned = {}});
+      own.pattern = own.reduction->what.pattern;
+    } else {
+      own.pattern = describe(call, communicator.topology());
+    }
     check_self_edges(comm.rank(), own.pattern);
     looked.edges = edge_sum(comm.rank(), own.pattern);
     if (call.has_buffers()) own.where = look_at(buffers_of(call), extents_of(own.pattern));
     own.hints = resolve_hints(hints_in(info), communicator.hints);
     if (own.hints.stream) (void)user_stream(device_of(own.where), *own.hints.stream);
+    if (own.reduction) prepare_reduction(own, call.kind);
     communicator.read_descriptions(own.hints);
     looked.region = communicator.known_region(own.hints);
     looked.votes = look_at_paths(own, call);
@@ -85,8 +113,9 @@ Looked look(Communicator& communicator, const PrivateComm& comm, MPI_Info info, 
 /// What follows for this rank from what all ranks have said.
 Agreed settle(Communicator& communicator, PrivateComm& comm, Looked looked, Agreement agreement, Phases phases) {
   Agreed agreed = std::move(looked.agreed);
+  const RankPattern& edges = agreed.reduction ? agreed.reduction->what.pattern : agreed.pattern;
   if (!agreement.edges_match) {
-    check_edges(comm, agreed.pattern);
+    check_edges(comm, edges);
     throw Error(ErrorKind::topology, "the two sides of some edge differ in size");
   }
   const bool translate = agreement.knows_nodes;
@@ -106,7 +135,7 @@ Agreed settle(Communicator& communicator, PrivateComm& comm, Looked looked, Agre
   if (!all.no_devices && agreed.hints.machine.empty() && !communicator.node_devices)
     find_devices(communicator, comm, agreed.where, translate);
   agreed.tag = comm.take_tags(channels_with(agreed.hints.inner.size()));
-  if (agreed.hints.check) check_edges(comm, agreed.pattern);
+  if (agreed.hints.check) check_edges(comm, edges);
   agreed.regions = communicator.regions(agreed.hints, translate);
   agreed.sharing = find_sharing(communicator, agreed.hints, translate);
   if (!all.no_devices) agreed.rule = find_copy_rule(communicator, comm, agreed);

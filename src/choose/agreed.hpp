@@ -4,15 +4,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "arguments/call.hpp"
 #include "arguments/hints.hpp"
 #include "arguments/operations.hpp"
+#include "arguments/operators.hpp"
 #include "comm/communicator.hpp"
 #include "exec/device_copies.hpp"
 #include "passes/events.hpp"
+#include "passes/transpose.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/memory_path.hpp"
 
@@ -32,9 +35,17 @@ struct Paths {
   std::uint64_t borrows = 0;                            ///< see LocalOptions
 };
 
+/// An operation that reduces, and the exchange whose way back it is.
+struct AgreedReduction {
+  Reduction what;
+  TurnedRound turned;
+  bool by_rank = false;  ///< then nothing is turned round: each edge is a message
+};
+
 /// An operation on which all ranks have agreed.
 struct Agreed {
-  RankPattern pattern;
+  RankPattern pattern;  ///< what is planned: of an operation that reduces, the exchange, in elements
+  std::optional<AgreedReduction> reduction = {};
   Hints hints;
   std::vector<Region> regions;  ///< this rank's, outermost first
   Region sharing;               ///< the ranks that use the same memory as this one
@@ -46,6 +57,11 @@ struct Agreed {
   std::vector<PlanEvent> events;    ///< of this rank's plan
   std::shared_ptr<Planning> begun;  ///< a plan that the ranks have begun to make as they agreed; null if they did not
 };
+
+/// What a byte of the pattern stands for.
+[[nodiscard]] inline std::int64_t unit_bytes(const Agreed& agreed) {
+  return agreed.reduction && !agreed.reduction->by_rank ? agreed.reduction->what.how.element_bytes : 1;
+}
 
 /// Whether exchanges of an operation may be active while their ranks are in no call of this library.
 enum class Phases : std::uint8_t { one, split };

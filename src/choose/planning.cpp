@@ -66,6 +66,15 @@ Candidate candidate_on(MemoryPath path, Communicator& communicator, const Privat
   return {choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_fabric), path};
 }
 
+namespace {
+
+/// A limit; 0 stays none.
+std::int64_t in_units(std::int64_t bytes, std::int64_t unit_bytes) {
+  return bytes == 0 ? 0 : std::max<std::int64_t>(1, bytes / unit_bytes);
+}
+
+}  // namespace
+
 /// A plan in the making, with what it is made from.
 class Planning {
  public:
@@ -73,10 +82,11 @@ class Planning {
       : hints_(agreed.hints),
         regions_(agreed.regions),
         candidate_(candidate),
-        settings_(settings_of(communicator, agreed.hints)),
+        settings_(settings_of(communicator, agreed)),
+        unit_bytes_(unit_bytes(agreed)),
         candidates_(candidate.strategy, settings_),
         inner_(inner_levels()),
-        costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path),
+        costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path, unit_bytes_),
         planner_(comm.rank(), agreed.pattern, regions_.front(), candidates_.get(), options(communicator, agreed.where),
                  inner_),
         round_(planner_.begin(communicator.peer_regions(hints_))) {}
@@ -109,9 +119,10 @@ class Planning {
     carry_out(planner_, std::move(round_), communicator, comm, hints_);
   }
 
-  static StrategySettings settings_of(Communicator& communicator, const Hints& hints) {
-    StrategySettings settings = hints.settings;
-    settings.fabric = fabric_of(communicator, hints);
+  static StrategySettings settings_of(Communicator& communicator, const Agreed& agreed) {
+    StrategySettings settings = agreed.hints.settings;
+    settings.message_cap = in_units(settings.message_cap, unit_bytes(agreed));
+    settings.fabric = agreed.reduction ? nullptr : fabric_of(communicator, agreed.hints);
     return settings;
   }
 
@@ -128,6 +139,10 @@ class Planning {
   PlanOptions options(Communicator& communicator, const BufferMemory& where) const {
     PlanOptions options = costs_.options();
     options.packs = false;
+    LoweringOptions& lowering = options.lowering;
+    for (std::int64_t* bytes :
+         {&lowering.direct_message_bytes, &lowering.relay_message_bytes, &lowering.network_message_bytes})
+      *bytes = in_units(*bytes, unit_bytes_);
     const MemoryInfo* const device = device_memory(where);
     options.network_distance = communicator.network_distance(hints_, device ? *device : MemoryInfo{});
     return options;
@@ -137,6 +152,7 @@ class Planning {
   const std::vector<Region> regions_;
   const Candidate candidate_;
   const StrategySettings settings_;
+  const std::int64_t unit_bytes_;
   const OwnedCandidates candidates_;
   std::vector<OwnedCandidates> inner_candidates_;
   const std::vector<InnerLevel> inner_;

@@ -48,8 +48,9 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
     : Executor(plan, buffers, glance_at(buffers, *plan), transport, std::move(memory)) {}
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
-                   std::shared_ptr<NodeMemory> memory)
+                   std::shared_ptr<NodeMemory> memory, Combiners combiners)
     : plan_(std::move(plan)),
+      combiners_(std::move(combiners)),
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
       where_(where),
       device_aware_(is_device_aware(where)) {
@@ -57,14 +58,17 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
   LANEWAY_ASSERT(memory_ || plan_->window_bytes == 0);
   LANEWAY_ASSERT(!memory_ || !device_aware_);
   LANEWAY_ASSERT(goes_through_host(*plan_, where_.behind_host()));
+  LANEWAY_ASSERT(combiners_.size() == plan_->combinations.size());
   uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
+  LANEWAY_ASSERT(combiners_.empty() || !uses_device_);
   bind(buffers, transport);
 
   number_events();
   order();
   const std::vector<Step>& steps = plan_->steps;
   if (has_more_than_messages_)
-    for (const Step& step : steps) programs_.emplace_back(step.runs);
+    for (const Step& step : steps)
+      programs_.emplace_back(combines(step) ? std::span<const CopyRun>() : std::span(step.runs));
   places_.resize(programs_.size());
   for (std::size_t s = 0; s < places_.size(); ++s) {
     place(s);

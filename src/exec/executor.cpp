@@ -35,7 +35,12 @@ void Executor::move(int step) {
   const auto s = static_cast<std::size_t>(step);
   std::byte* const from = now(places_[s].from, places_[s].last_from);
   std::byte* const to = now(places_[s].to, places_[s].last_to);
-  if (!is_unmoved(from) && !is_unmoved(to)) programs_[s].run(from, to);
+  if (!is_unmoved(from) && !is_unmoved(to)) {
+    if (!combiners_.empty() && combines(plan_->steps[s])) [[unlikely]]
+      combine(*combiners_[static_cast<std::size_t>(plan_->steps[s].combination)], plan_->steps[s].runs, from, to);
+    else
+      programs_[s].run(from, to);
+  }
   if constexpr (simulated) {
     const SimulatedCosts& costs = simulated_costs();
     const Step& what = plan_->steps[s];

@@ -15,6 +15,7 @@
 #include "core/address.hpp"
 #include "core/block_memory.hpp"
 #include "core/simulated.hpp"
+#include "exec/combine.hpp"
 #include "exec/copy.hpp"
 #include "exec/device_copies.hpp"
 #include "plan/plan.hpp"
@@ -45,8 +46,9 @@ class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
            std::shared_ptr<NodeMemory> memory = nullptr);
+  /// `combiners`: of a plan that combines, whose buffers are in the host's memory.
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& places, Transport& transport,
-           std::shared_ptr<NodeMemory> memory);
+           std::shared_ptr<NodeMemory> memory, Combiners combiners = {});
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -213,6 +215,7 @@ class Executor final : public Progressive {
   unsigned fruitless_ = 0;
   SimulatedWait simulated_wait_;
   std::shared_ptr<const Plan> plan_;
+  Combiners combiners_;
   std::shared_ptr<NodeMemory> memory_;
   BufferMemory where_;
   BlockMemory staging_;

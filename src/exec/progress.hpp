@@ -201,8 +201,8 @@ class Exchange {
            Progress progress = Progress::in_calls, std::shared_ptr<NodeMemory> memory = nullptr)
       : Exchange(plan, buffers, glance_at(buffers, *plan), transport, progress, std::move(memory)) {}
   Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
-           Progress progress, std::shared_ptr<NodeMemory> memory)
-      : executor_(std::move(plan), buffers, where, transport, std::move(memory)) {
+           Progress progress, std::shared_ptr<NodeMemory> memory, Combiners combiners = {})
+      : executor_(std::move(plan), buffers, where, transport, std::move(memory), std::move(combiners)) {
     if (progress == Progress::by_thread || !executor_.independent())
       activity_.list(executor_, progress == Progress::helped_by_thread && executor_.starts_all_messages()
                                     ? Progress::in_calls

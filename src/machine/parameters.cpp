@@ -174,6 +174,24 @@ Parameters Parameters::between_devices() const {
   return result;
 }
 
+Parameters Parameters::of_units(std::int64_t bytes) const {
+  const auto factor = static_cast<double>(bytes);
+  Parameters units = *this;
+  for (auto* all : {&units.links, &units.device_links, &units.staged_device_links})
+    for (LinkCost& link : *all)
+      for (Protocol& protocol : link.protocols) {
+        if (protocol.up_to > 0) protocol.up_to /= bytes;
+        protocol.beta *= factor;
+      }
+  if (units.injection_beta) *units.injection_beta *= factor;
+  if (units.injection_short) units.injection_short->beta *= factor;
+  for (Overhead* overhead : {&units.network_overhead, &units.node_overhead, &units.shared_overhead})
+    overhead->byte *= factor;
+  units.pack *= factor;
+  for (CopyRate& rate : units.copies) rate.beta *= factor;
+  return units;
+}
+
 double Parameters::copy_beta(int active) const {
   if (copies.empty()) return 0;
   const auto above =

@@ -102,6 +102,8 @@ struct Parameters {
   /// Of messages where the MPI library is given addresses on devices: those of device_links, as far as they are known.
   /// Inside a node no processor moves their bytes.
   [[nodiscard]] Parameters between_devices() const;
+  /// The same where a byte stands for so many.
+  [[nodiscard]] Parameters of_units(std::int64_t bytes) const;
   /// Seconds per byte with `active` ranks copying: interpolated, constant outside of what is known, 0 if nothing is.
   [[nodiscard]] double copy_beta(int active) const;
 

@@ -98,7 +98,7 @@ std::string headline(const Step& step) {
   }
   if (step.raise) return "move to " + std::to_string(step.peer);
   if (step.await) return "move from " + std::to_string(step.peer);
-  return std::string("copy ") + name(step.from.buffer) + " → " + name(step.to.buffer);
+  return std::string(combines(step) ? "combine " : "copy ") + name(step.from.buffer) + " → " + name(step.to.buffer);
 }
 
 std::string detail(const Step& step) {

@@ -154,6 +154,7 @@ class Reference {
   }
 
   void begin_first(std::size_t rank) {
+    if (first_[rank].empty()) return;
     const std::size_t step = first_[rank].front();
     first_[rank].pop_front();
     if (!first_[rank].empty()) possible_.push_back({Event::begin_first, rank, 0});
@@ -168,11 +169,16 @@ class Reference {
         for (std::int64_t i = 0; i < run.count; ++i) {
           const auto from = readable(rank, step.from.buffer, run.from + i * run.from_stride, run.bytes);
           const auto to = writable(rank, step.to.buffer, run.to + i * run.to_stride, run.bytes);
-          std::copy(from.begin(), from.end(), to.begin());
+          if (combines(step))
+            options_.combine(plans_[rank].combinations.at(static_cast<std::size_t>(step.combination)), to, from);
+          else
+            std::copy(from.begin(), from.end(), to.begin());
         }
       complete(rank, s);
       return;
     }
+    if (!step.after.empty())
+      while (!first_[rank].empty()) begin_first(rank);
     const bool sends = step.kind == StepKind::send;
     const auto self = static_cast<Rank>(rank);
     Queue& queue = channels_[{sends ? self : step.peer, sends ? step.peer : self, step.channel}];

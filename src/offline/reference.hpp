@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct ReferenceOptions {
   std::uint64_t seed = 1;
   /// True: a send completes only after its receive has started. False: it may complete as soon as it has started.
   bool rendezvous = false;
+  /// to = to op from, for plans that combine.
+  std::function<void(const Combination& how, std::span<std::byte> to, std::span<const std::byte> from)> combine{};
 };
 
 /// Runs the plans of all ranks in this process, one event at a time, slowly and obviously. Any event that an executor

@@ -44,13 +44,14 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
                                          Buffers buffers, const BufferMemory& where,
-                                         std::shared_ptr<MessageElements> elements, Helper helper)
+                                         std::shared_ptr<MessageElements> elements, Helper helper, Combiners combiners)
     : order_(std::move(order)),
       ticket_(order_->take_ticket()),
       plan_(PlansByBuffers(std::move(plan)).on(where.behind_host())),
       elements_(std::move(elements)),
       buffers_(buffers),
-      where_(where) {
+      where_(where),
+      combiners_(std::move(combiners)) {
   begin(helper);
 }
 
@@ -78,8 +79,8 @@ void NonblockingExchange::begin(Helper helper) {
 void NonblockingExchange::start() {
   try {
     P2PTransport transport(order_->comm()->get(), order_->tag(), elements_.get());
-    executor_ =
-        bound_ ? &bound_->bind(buffers_, transport) : &own_.emplace(plan_, buffers_, where_, transport, nullptr);
+    executor_ = bound_ ? &bound_->bind(buffers_, transport)
+                       : &own_.emplace(plan_, buffers_, where_, transport, nullptr, combiners_);
     executor_->start();
   } catch (...) {
     if (bound_) bound_->forget();

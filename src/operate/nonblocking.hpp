@@ -77,7 +77,7 @@ class NonblockingExchange final : public Progressive {
   /// `elements`: of a plan of datatypes; otherwise null.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
                       const BufferMemory& where, std::shared_ptr<MessageElements> elements = nullptr,
-                      Helper helper = Helper::none);
+                      Helper helper = Helper::none, Combiners combiners = {});
   /// Exchanges of a bound plan come one after another.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
                       Helper helper = Helper::none);
@@ -102,6 +102,7 @@ class NonblockingExchange final : public Progressive {
   std::shared_ptr<BoundPlan> bound_;           // or null
   Buffers buffers_;
   BufferMemory where_;  // of a plan that is not bound
+  Combiners combiners_;
   std::optional<Executor> own_;
   Executor* executor_ = nullptr;  // once started
   bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use

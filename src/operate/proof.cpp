@@ -48,7 +48,7 @@ std::vector<Edge> get_edges(Reader& reader) {
 }
 
 /// The first fault; empty if all is proven, which rank 0 then says.
-std::string prove(const std::vector<Bytes>& letters, std::string_view what) {
+std::string prove(const std::vector<Bytes>& letters, std::string_view what, const Combination* how) {
   std::vector<Plan> plans;
   Pattern pattern;
   std::size_t steps = 0;
@@ -60,7 +60,7 @@ std::string prove(const std::vector<Bytes>& letters, std::string_view what) {
     pattern.push_back(std::move(own));
     steps += plans.back().steps.size();
   }
-  const Report report = verify(plans, pattern);
+  const Report report = verify(plans, pattern, how);
   if (!report.ok) return report.problems.front();
   tell("proven: delivery, matching, races, deadlocks, reuse (" + std::string(what) + ", " +
        std::to_string(plans.size()) + " ranks, " + std::to_string(steps) + " steps)");
@@ -69,7 +69,8 @@ std::string prove(const std::vector<Bytes>& letters, std::string_view what) {
 
 }  // namespace
 
-void prove_plans(const PrivateComm& comm, const Plan& plan, const RankPattern& pattern, std::string_view what) {
+void prove_plans(const PrivateComm& comm, const Plan& plan, const RankPattern& pattern, std::string_view what,
+                 const Combination* how) {
   if (comm.size() > most_ranks_proven) {
     if (comm.rank() == 0)
       tell("not proven: lnw_check=plan proves plans of up to " + std::to_string(most_ranks_proven) + " ranks, not of " +
@@ -87,7 +88,7 @@ void prove_plans(const PrivateComm& comm, const Plan& plan, const RankPattern& p
     std::iota(others.begin(), others.end(), Rank{1});
     std::vector<Bytes> letters = mailbox.exchange({}, others, PrivateComm::gather_tag);
     letters.insert(letters.begin(), writer.take());
-    fault = prove(letters, what);
+    fault = prove(letters, what, how);
     std::vector<Letter> verdicts;
     for (Rank rank : others) verdicts.push_back({rank, bytes_of(fault)});
     (void)mailbox.exchange(std::move(verdicts), {}, PrivateComm::share_tag);

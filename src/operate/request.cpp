@@ -17,6 +17,7 @@
 #include "operate/proof.hpp"
 #include "operate/routes.hpp"
 #include "operate/typed_plan.hpp"
+#include "passes/transpose.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
@@ -91,6 +92,44 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
   return plan;
 }
 
+void require_host(const BufferMemory& where) {
+  require(!where.on_device().any(), ErrorKind::unsupported,
+          "a buffer is in memory of a device, where nothing is combined");
+}
+
+/// Of a call that agrees on nothing.
+struct DirectReduction {
+  std::shared_ptr<const Plan> plan;
+  Combiners combiners;
+  BufferMemory where;
+};
+
+DirectReduction reduce_directly(Communicator& communicator, const Call& call) {
+  const Reduction reduction = reduction_of(call, communicator.topology());
+  check_self_edges(communicator.rank(), reduction.pattern);
+  DirectReduction direct{
+      std::make_shared<const Plan>(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how)),
+      {reduction.combiner},
+      {}};
+  direct.where = laneway::glance_at(buffers_of(call), *direct.plan, device_use(communicator));
+  require_host(direct.where);
+  return direct;
+}
+
+/// Of the exchange whose way back it is, or the plan in order.
+Chosen choose_reduction(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
+  const auto& [what, turned, by_rank] = *agreed.reduction;
+  if (by_rank) {
+    Chosen chosen;
+    chosen.plan = std::make_shared<const Plan>(reduce_in_order(comm.rank(), what.pattern, what.how));
+    chosen.reasons.strategy = "direct";
+    return chosen;
+  }
+  Chosen chosen = choose(communicator, comm, agreed, Use::request);
+  chosen.plan = std::make_shared<const Plan>(transpose(*chosen.plan, turned, what.how));
+  return chosen;
+}
+
 /// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
 void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
   try {
@@ -116,13 +155,16 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
 
 std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events) {
+  require(events.empty() || !reduces(call.kind), ErrorKind::unsupported, "operations that reduce have no events");
   Agreed agreed = agree_on(communicator, priv, info, call);
   agreed.events.assign(events.begin(), events.end());
-  Chosen chosen = choose(communicator, priv, agreed, Use::request);
+  Chosen chosen = agreed.reduction ? choose_reduction(communicator, priv, agreed)
+                                   : choose(communicator, priv, agreed, Use::request);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
                                                std::move(chosen.plan), std::move(chosen.reasons),
                                                agreed.regions.front()));
   request->device_use_ = chosen.device_use;
+  if (agreed.reduction) request->combiners_ = {agreed.reduction->what.combiner};
   request->helper_ = find_helper(agreed.hints.progress);
   if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
   if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
@@ -146,12 +188,17 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
     if (request->exchange_) request->exchange_->open_lent();
   }
   if (failure) std::rethrow_exception(failure);
-  if (agreed.hints.check_plan) prove_plans(priv, request->plan(), agreed.pattern, request->reasons_.strategy);
+  if (agreed.hints.check_plan) {
+    const Reduction* const reduction = agreed.reduction ? &agreed.reduction->what : nullptr;
+    prove_plans(priv, request->plan(), reduction != nullptr ? reduction->pattern : agreed.pattern,
+                request->reasons_.strategy, reduction != nullptr ? &reduction->how : nullptr);
+  }
   return request;
 }
 
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
+  if (reduces(call.kind)) return make_nonblocking_reduction(communicator, call);
   const Helper helper = find_helper(communicator.call_hints().progress);
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::split)) {
     std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
@@ -170,6 +217,19 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
   return request;
 }
 
+/// Each edge is one message.
+std::unique_ptr<Request> Request::make_nonblocking_reduction(Communicator& communicator, const Call& call) {
+  const Buffers buffers = buffers_of(call);
+  const DirectReduction direct = reduce_directly(communicator, call);
+  const std::shared_ptr<StartOrder>& order = start_order(communicator);
+  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), direct.plan,
+                                               Reasons{.strategy = "direct"}, Region{}));
+  request->nonblocking_ =
+      std::make_unique<NonblockingExchange>(order, direct.plan, buffers, direct.where, nullptr,
+                                            find_helper(communicator.call_hints().progress), direct.combiners);
+  return request;
+}
+
 Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
                  std::shared_ptr<const Plan> plan, Reasons reasons, Region node)
     : comm_(std::move(comm)),
@@ -182,8 +242,9 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
   const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
+  if (!combiners_.empty()) require_host(where);
   auto exchange = std::make_unique<Exchange>(plans_.on(where.behind_host()), buffers, where, transport,
-                                             progress_by(helper_), memory_);
+                                             progress_by(helper_), memory_, combiners_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
   reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
@@ -283,6 +344,13 @@ Statistics Request::statistics() const {
 void run_blocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  if (reduces(call.kind)) {
+    const DirectReduction direct = reduce_directly(communicator, call);
+    P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
+    Exchange exchange(direct.plan, buffers, direct.where, transport, Progress::in_calls, nullptr, direct.combiners);
+    exchange.start();
+    return exchange.wait();
+  }
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
     return fixed->start(buffers, Helper::none)->wait();
   const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *priv, call, Phases::one);

@@ -104,6 +104,7 @@ class Request {
                                        std::span<const PlanEvent> events);
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
           std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
+  static std::unique_ptr<Request> make_nonblocking_reduction(Communicator& communicator, const Call& call);
   /// Calls `body`, which gives up the exchange where it throws.
   template <class Body>
   [[gnu::always_inline]] auto run(Body&& body) -> decltype(body()) {
@@ -127,6 +128,7 @@ class Request {
   DeviceUse device_use_;
   Helper helper_ = Helper::none;
   PlansByBuffers plans_;
+  Combiners combiners_;                                // of an operation that reduces
   std::shared_ptr<const TypedPattern> typed_;          // of what MPI gathers and scatters
   mutable std::unique_ptr<const Plan> plan_as_bytes_;  // of that, once asked for
   std::shared_ptr<NodeMemory> memory_;

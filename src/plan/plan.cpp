@@ -68,6 +68,8 @@ const char* name(Sign sign) {
 
 std::int64_t metadata_bytes(const Plan& plan) {
   std::size_t bytes = sizeof plan + plan.steps.capacity() * sizeof(Step);
+  for (const Combination& how : plan.combinations)
+    bytes += sizeof how + how.operation.capacity() + how.datatype.capacity();
   for (const Step& step : plan.steps)
     bytes += step.runs.capacity() * sizeof(CopyRun) + step.after.capacity() * sizeof(int) +
              static_cast<std::size_t>(step.span.metadata_bytes()) + (step.await ? sizeof(Word) : 0) +
@@ -121,7 +123,15 @@ std::uint64_t fingerprint(const Plan& plan) {
     for (const CopyRun& run : step.runs)
       for (std::int64_t v : {run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count}) mix(v);
     for (int before : step.after) mix(before);
-    mix(-1);
+    mix(-2 - step.combination);  // -1 where it overwrites
+  }
+  for (const Combination& how : plan.combinations) {
+    for (const std::string* text : {&how.operation, &how.datatype}) {
+      for (char c : *text) mix(c);
+      mix(-1);
+    }
+    mix(how.element_bytes);
+    mix(how.in_order);
   }
   return hash;
 }

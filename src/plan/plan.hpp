@@ -80,6 +80,8 @@ struct Step {
   Stage stage = Stage::direct;
   // event: its number, among those that come in or those that go out
   bool goes_out = false;
+  /// move: how it combines what it brings with what is there, an index into the plan's list; -1: it overwrites.
+  std::int8_t combination = -1;
   int event = 0;
   // of all but moves of this rank alone, and events
   Rank peer = -1;
@@ -119,6 +121,12 @@ static_assert(sizeof(Operand) == 16 && sizeof(Word) == 32 && sizeof(Step) == 152
 /// A move that is no message.
 [[nodiscard]] inline bool is_copy(const Step& step) {
   return step.kind == StepKind::move && !signals(step);
+}
+
+/// A move that combines. What it writes it has read before; it may write a place several times, in the order of its
+/// runs.
+[[nodiscard]] inline bool combines(const Step& step) {
+  return step.combination >= 0;
 }
 
 /// Channels of a plan are numbered [0, plan_channels): messages between regions and those of a plan that has no levels
@@ -180,6 +188,19 @@ inline constexpr std::int64_t arena_header_bytes = 3 * cache_line;
   return step.kind == StepKind::move && step.from == Operand(Buffer::send, true);
 }
 
+/// An operator and the type of what it combines: to = to op from, element by element. No message combines, because MPI
+/// cannot combine what it receives: it is received into staging memory, and a move combines it.
+struct Combination {
+  std::string operation;
+  std::string datatype;
+  std::int64_t element_bytes = 1;
+  /// Operands may not be exchanged, and there are no partial results: each is combined in the order of ranks. Then what
+  /// is moved may be written, too, and is the plan's own memory.
+  bool in_order = false;
+
+  friend bool operator==(const Combination&, const Combination&) = default;
+};
+
 /// One rank's program for one exchange. A plain value: no pointers, communicators or requests.
 struct Plan {
   Rank rank = 0;
@@ -192,6 +213,8 @@ struct Plan {
   std::int64_t lent_bytes = 0;
   /// What is added to places in the own staging memory in every second exchange; 0 where there is only one place.
   std::int64_t staging_alternate = 0;
+  /// Of moves that combine.
+  std::vector<Combination> combinations{};
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

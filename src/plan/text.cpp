@@ -1,6 +1,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -185,6 +186,7 @@ json step_to_json(const Step& step) {
     j["to"] = operand_to_json(step.to);
     json& runs = j["runs"] = json::array();
     for (const CopyRun& r : step.runs) runs.push_back({r.from, r.to, r.bytes, r.from_stride, r.to_stride, r.count});
+    if (combines(step)) j["combines"] = step.combination;
   }
   if (step.kind == StepKind::event) j[step.goes_out ? "out" : "in"] = step.event;
   if (step.peer != Step().peer || has_peer(step)) {
@@ -211,6 +213,7 @@ Step step_from_json(const json& j) {
     for (const json& r : j.at("runs"))
       step.runs.push_back(
           {number(r.at(0)), number(r.at(1)), number(r.at(2)), number(r.at(3)), number(r.at(4)), number(r.at(5))});
+    if (j.contains("combines")) step.combination = whole<std::int8_t>(j.at("combines"));
   }
   if (step.kind == StepKind::await || (moves && j.contains("await"))) step.await = word_from_json(j.at("await"));
   if (step.kind == StepKind::raise || (moves && j.contains("raise"))) step.raise = word_from_json(j.at("raise"));
@@ -234,6 +237,21 @@ Step step_from_json(const json& j) {
   return step;
 }
 
+std::string to_text(std::span<const Combination> combinations) {
+  if (combinations.empty()) return "";
+  json all = json::array();
+  for (const Combination& how : combinations) {
+    all.push_back({{"operation", how.operation}, {"datatype", how.datatype}, {"bytes", how.element_bytes}});
+    if (how.in_order) all.back()["in_order"] = true;
+  }
+  return ", \"combinations\": " + all.dump();
+}
+
+Combination combination_from_json(const json& j) {
+  return {j.at("operation").get<std::string>(), j.at("datatype").get<std::string>(), number(j.at("bytes")),
+          j.value("in_order", false)};
+}
+
 }  // namespace
 
 std::string to_json(const Plan& plan) {
@@ -245,7 +263,7 @@ std::string to_json(const Plan& plan) {
       (plan.lent_bytes > 0
            ? ", \"lent\": [" + std::to_string(plan.lent_offset) + ", " + std::to_string(plan.lent_bytes) + "]"
            : "") +
-      ", \"steps\": [";
+      to_text(plan.combinations) + ", \"steps\": [";
   const char* separator = "\n  ";
   for (const Step& step : plan.steps) {
     text += separator + step_to_json(step).dump();
@@ -265,7 +283,10 @@ Plan plan_from_json(const std::string& text) {
               number_or(j, "shadow_bytes", 0),
               number(lent.at(0)),
               number(lent.at(1)),
-              number_or(j, "staging_alternate", 0)};
+              number_or(j, "staging_alternate", 0),
+              {}};
+    if (j.contains("combinations"))
+      for (const json& how : j.at("combinations")) plan.combinations.push_back(combination_from_json(how));
     for (const json& step : j.at("steps")) plan.steps.push_back(step_from_json(step));
     return plan;
   } catch (const json::exception& error) {

@@ -18,17 +18,17 @@ struct Access {
   int exchange = 0;  // modulo the period of the memory
 };
 
-/// Calls f(begin, end, write) for what one side of a run of copies touches.
+/// Calls f(begin, end, write) for what one side of a run of copies touches. `repeats`: it may touch a byte twice.
 template <class F>
-void for_each_block(const CopyRun& run, std::int64_t offset, std::int64_t stride, bool write, F&& f) {
+void for_each_block(const CopyRun& run, std::int64_t offset, std::int64_t stride, bool write, bool repeats, F&& f) {
   const std::int64_t length = (run.count - 1) * stride;
-  if (!write && -run.bytes <= stride && stride <= run.bytes) {
+  if (repeats && -run.bytes <= stride && stride <= run.bytes) {
     const std::int64_t begin = std::min(offset, offset + length);
-    f(begin, begin + std::max(length, -length) + run.bytes, false);
+    f(begin, begin + std::max(length, -length) + run.bytes, write);
     return;
   }
   // Two blocks that overlap show that a run overlaps itself as well as all do.
-  const bool overlaps = write && stride > -run.bytes && stride < run.bytes;
+  const bool overlaps = !repeats && stride > -run.bytes && stride < run.bytes;
   const std::int64_t count = overlaps ? std::min<std::int64_t>(run.count, 2) : run.count;
   for (std::int64_t i = 0; i < count; ++i) f(offset + i * stride, offset + i * stride + run.bytes, write);
 }
@@ -36,11 +36,11 @@ void for_each_block(const CopyRun& run, std::int64_t offset, std::int64_t stride
 /// Calls f(begin, end, write) for what a step touches of a buffer that is its operand.
 template <class F>
 void for_each_read(const Step& step, F&& f) {
-  for (const CopyRun& run : step.runs) for_each_block(run, run.from, run.from_stride, false, f);
+  for (const CopyRun& run : step.runs) for_each_block(run, run.from, run.from_stride, false, true, f);
 }
 template <class F>
 void for_each_write(const Step& step, F&& f) {
-  for (const CopyRun& run : step.runs) for_each_block(run, run.to, run.to_stride, true, f);
+  for (const CopyRun& run : step.runs) for_each_block(run, run.to, run.to_stride, true, combines(step), f);
 }
 
 /// Calls meet(a, b) for the pairs of accesses that share a byte and do not both read.

@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
 #include <queue>
 #include <utility>
 #include <vector>
 
 #include "verify/contents.hpp"
+#include "verify/sums.hpp"
 #include "verify/timeline.hpp"
 
 namespace laneway {
@@ -11,11 +15,6 @@ namespace laneway {
 namespace verification {
 
 namespace {
-
-std::string byte_of(const Origin& origin, std::int64_t at) {
-  return "byte " + std::to_string(origin.from + at - origin.begin) + " of rank " + std::to_string(origin.rank) +
-         (origin.exchange > 1 ? " in exchange " + std::to_string(origin.exchange) : "");
-}
 
 /// Indices of edges, by peer and then as they are listed.
 std::vector<std::pair<Rank, std::size_t>> by_peer(std::span<const Edge> edges) {
@@ -34,8 +33,9 @@ class Expectation {
     for (const RankPattern& p : pattern) out_.push_back(by_peer(p.out));
   }
 
-  /// The contents of a rank's receive buffer. Where edges name a byte more than once, the last one wins.
-  std::vector<Origin> receive_buffer(Rank rank, Report& report) {
+  /// The contents of a rank's receive buffer. Where edges name a byte more than once, the last one wins; with `how`,
+  /// all are combined with what is there.
+  std::vector<Origin> receive_buffer(Rank rank, const Combination* how, Sums& sums, Report& report) {
     writes_.clear();
     const std::vector<Edge>& in = pattern_[static_cast<std::size_t>(rank)].in;
     source_of_.assign(in.size(), nullptr);
@@ -50,11 +50,14 @@ class Expectation {
                            std::to_string(i) + " into rank " + std::to_string(rank));
       return {};
     }
-    for (std::size_t i = 0; i < in.size(); ++i)
+    std::vector<std::size_t> order(in.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (how != nullptr) std::ranges::stable_sort(order, {}, [&](std::size_t i) { return in[i].peer; });
+    for (const std::size_t i : order)
       for_each_pair(source_of_[i]->ranges, in[i].ranges, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
         writes_.push_back({to, to + bytes, in[i].peer, from});
       });
-    return last_writes();
+    return how != nullptr ? sums_of_writes(rank, *how, sums) : last_writes();
   }
 
  private:
@@ -65,6 +68,28 @@ class Expectation {
     if (static_cast<std::size_t>(edges.end() - it) <= n || (it + static_cast<std::ptrdiff_t>(n))->first != destination)
       return nullptr;
     return &pattern_[static_cast<std::size_t>(source)].out[(it + static_cast<std::ptrdiff_t>(n))->second];
+  }
+
+  /// Cut where one of them begins or ends.
+  std::vector<Origin> sums_of_writes(Rank rank, const Combination& how, Sums& sums) const {
+    std::map<std::int64_t, std::vector<std::size_t>> writes;  // by where a stretch begins
+    for (const Origin& write : writes_) {
+      if (write.begin == write.end) continue;
+      writes[write.begin];
+      writes[write.end];
+    }
+    for (std::size_t i = 0; i < writes_.size(); ++i)
+      for (auto it = writes.lower_bound(writes_[i].begin); it != writes.end() && it->first < writes_[i].end; ++it)
+        it->second.push_back(i);
+    std::vector<Origin> result;
+    for (auto it = writes.begin(); it != writes.end(); ++it) {
+      if (it->second.empty()) continue;
+      const std::int64_t end = std::next(it)->first;
+      Origin all = sums.initial(rank, it->first, end, 1);
+      for (const std::size_t i : it->second) all = sums.combine(all, writes_[i].part(it->first, end), how);
+      append_joined(result, all);
+    }
+    return result;
   }
 
   /// Sweeps over the receive buffer; at each byte the write with the highest index among those that cover it is kept.
@@ -101,8 +126,9 @@ class Expectation {
 template <class Sent, class Completed>
 class SymbolicRun {
  public:
-  SymbolicRun(const Program& program, Report& undefined, Sent sent, Completed completed)
+  SymbolicRun(const Program& program, Sums& sums, Report& undefined, Sent sent, Completed completed)
       : program_(program),
+        sums_(sums),
         undefined_(undefined),
         sent_(std::move(sent)),
         completed_(std::move(completed)),
@@ -114,6 +140,7 @@ class SymbolicRun {
     const Plan& plan = program_.plan(program_.rank(id));
     const Place from = place(source(plan, step), exchange);
     const Place to = place(target(plan, step), exchange);
+    if (combines(step)) return combine(id, from, to, exchange);
     parts_.clear();
     for (const CopyRun& run : step.runs)
       for (std::int64_t i = 0; i < run.count; ++i)
@@ -161,6 +188,56 @@ class SymbolicRun {
     return {operand.places.rank(exchange), operand.buffer, operand.places.shift(exchange)};
   }
 
+  /// Block by block, since a place may come again.
+  void combine(int id, const Place& from, const Place& to, int exchange) {
+    const Step& step = program_.step(id);
+    const Combination& how = program_.plan(program_.rank(id)).combinations[static_cast<std::size_t>(step.combination)];
+    for (const CopyRun& run : step.runs)
+      for (std::int64_t i = 0; i < run.count; ++i) {
+        const std::int64_t begin = run.to + i * run.to_stride + to.shift;
+        parts_.clear();
+        read(id, from, run.from + i * run.from_stride, run.bytes, begin, exchange);
+        const std::vector<Origin> brought = std::exchange(parts_, {});
+        std::vector<Origin> there = known_or_initial(id, to, begin, begin + run.bytes, exchange);
+        for_each_common(there, brought,
+                        [&](const Origin& a, const Origin& b) { parts_.push_back(sums_.combine(a, b, how)); });
+        contents(to).write(parts_);
+      }
+  }
+
+  /// What a receive buffer has before the exchange is known, too.
+  std::vector<Origin> known_or_initial(int id, const Place& where, std::int64_t begin, std::int64_t end, int exchange) {
+    std::vector<Origin> all;
+    std::int64_t at = begin;
+    const bool is_initial = where.buffer == Buffer::receive;
+    const auto fill = [&](std::int64_t until) {
+      if (at < until && is_initial) all.push_back(sums_.initial(where.rank, at, until, exchange));
+    };
+    const bool whole = contents(where).read(begin, end, [&](const Origin& part) {
+      fill(part.begin);
+      all.push_back(part);
+      at = part.end;
+    });
+    fill(end);
+    if (!whole && !is_initial)
+      complain(undefined_, program_.describe(id) + " combines with " + name(where.buffer) + " bytes [" +
+                               std::to_string(begin) + ", " + std::to_string(end) +
+                               "), not all of which have been written");
+    return all;
+  }
+
+  /// Calls f for the stretches that both lists, which are ascending, have in common.
+  template <class F>
+  static void for_each_common(const std::vector<Origin>& a, const std::vector<Origin>& b, F&& f) {
+    for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
+      const std::int64_t begin = std::max(x->begin, y->begin);
+      const std::int64_t end = std::min(x->end, y->end);
+      if (begin < end) f(x->part(begin, end), y->part(begin, end));
+      if (x->end == end) ++x;
+      if (y->end == end) ++y;
+    }
+  }
+
   Contents& contents(const Place& place) {
     return contents_[static_cast<std::size_t>(place.rank) * buffer_kinds + static_cast<std::size_t>(place.buffer)];
   }
@@ -197,6 +274,7 @@ class SymbolicRun {
   }
 
   const Program& program_;
+  Sums& sums_;
   Report& undefined_;
   Sent sent_;
   Completed completed_;
@@ -204,7 +282,9 @@ class SymbolicRun {
   std::vector<Origin> parts_;
 };
 
-void compare(Rank rank, const std::vector<Origin>& actual, const std::vector<Origin>& expected, Report& report) {
+void compare(Rank rank, const std::vector<Origin>& actual, const std::vector<Origin>& expected, const Sums& sums,
+             Report& report) {
+  const auto byte_of = [&](const Origin& origin, std::int64_t at) { return sums.describe(origin, at); };
   auto a = actual.begin();
   auto e = expected.begin();
   while (a != actual.end() && e != expected.end() && *a == *e) {
@@ -238,8 +318,9 @@ void compare(Rank rank, const std::vector<Origin>& actual, const std::vector<Ori
 
 }  // namespace
 
-Report prove_delivery(const Program& program, std::span<const RankPattern> pattern) {
+Report prove_delivery(const Program& program, std::span<const RankPattern> pattern, const Combination* how) {
   Report report;
+  Sums sums(program.ranks());
   if (pattern.size() != static_cast<std::size_t>(program.ranks())) {
     complain(report, "there are " + std::to_string(program.ranks()) + " plans for " + std::to_string(pattern.size()) +
                          " ranks");
@@ -250,7 +331,7 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
   std::vector<bool> known(pattern.size(), true);
   for (Rank r = 0; r < program.ranks(); ++r) {
     Report mismatch;
-    expected.push_back(expectation.receive_buffer(r, mismatch));
+    expected.push_back(expectation.receive_buffer(r, how, sums, mismatch));
     if (mismatch.ok) continue;
     known[static_cast<std::size_t>(r)] = false;
     complain(report, mismatch.problems.front());
@@ -260,12 +341,12 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
     const auto r = static_cast<std::size_t>(rank);
     if (!known[r]) return;
     for (Origin& origin : expected[r]) origin.exchange = exchange;
-    compare(rank, received, expected[r], contents);
+    compare(rank, received, expected[r], sums, contents);
   };
   const int exchanges = program.shares_memory() ? program.period() + 1 : 1;
   const Nodes nodes(program, exchanges);
   SymbolicRun symbolic(
-      program, report, [](Rank, Rank, const std::vector<Origin>&) {}, check);
+      program, sums, report, [](Rank, Rank, const std::vector<Origin>&) {}, check);
   const std::vector<State> state = run(program, exchanges, symbolic).state;
   for (int e = 1; e <= exchanges; ++e)
     for (int s = 0; s < program.steps(); ++s)
@@ -358,7 +439,8 @@ Crossing crosses_once(std::span<const Plan> plans, std::span<const RankPattern> 
                                            ", which is in another region");
     }
   };
-  verification::SymbolicRun symbolic(program, undefined, sent, [](Rank, int, const std::vector<Origin>&) {});
+  verification::Sums sums(program.ranks());
+  verification::SymbolicRun symbolic(program, sums, undefined, sent, [](Rank, int, const std::vector<Origin>&) {});
   const std::vector<verification::State> state = verification::run(program, 1, symbolic).state;
   for (const std::string& problem : undefined.problems) verification::complain(report, problem);
   if (std::find_if(state.begin(), state.end(), [](verification::State s) { return s != verification::State::done; }) !=

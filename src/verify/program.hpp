@@ -130,6 +130,6 @@ Report prove_matching(const Program& program);
 Report prove_race_free(const Program& program, const SharedMemory* shared);
 Report prove_deadlock_free(const Program& program);
 Report prove_reuse(const Program& program, const SharedMemory& shared);
-Report prove_delivery(const Program& program, std::span<const RankPattern> pattern);
+Report prove_delivery(const Program& program, std::span<const RankPattern> pattern, const Combination* how);
 
 }  // namespace laneway::verification

@@ -33,6 +33,9 @@ class Races {
       for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s)
         collect(plan.steps[static_cast<std::size_t>(s)], s, buffer);
       for_each_conflict(accesses_, [&](const Access& a, const Access& b) {
+        const bool in_order_of_runs =
+            a.step == b.step && a.write && b.write && combines(plan.steps[static_cast<std::size_t>(a.step)]);
+        if (in_order_of_runs) return;
         const Conflict conflict{std::max(a.step, b.step), std::min(a.step, b.step), std::max(a.begin, b.begin)};
         const bool known = !conflicts_.empty() && conflicts_.back().later == conflict.later &&
                            conflicts_.back().earlier == conflict.earlier;

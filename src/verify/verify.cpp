@@ -64,12 +64,12 @@ Report reuses_safely(std::span<const Plan> plans) {
   return unrolled.shared() != nullptr ? verification::prove_reuse(program, *unrolled.shared()) : report;
 }
 
-Report delivers(std::span<const Plan> plans, std::span<const RankPattern> pattern) {
+Report delivers(std::span<const Plan> plans, std::span<const RankPattern> pattern, const Combination* how) {
   Report report = well_formed(plans);
-  return report.ok ? verification::prove_delivery(verification::Program(plans), pattern) : report;
+  return report.ok ? verification::prove_delivery(verification::Program(plans), pattern, how) : report;
 }
 
-Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern) {
+Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern, const Combination* how) {
   Report report = well_formed(plans);
   if (!report.ok) return report;
   const verification::Program program(plans);
@@ -79,7 +79,7 @@ Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern)
   if (report = verification::prove_deadlock_free(program); !report.ok) return report;
   if (unrolled.shared() != nullptr)
     if (report = verification::prove_reuse(program, *unrolled.shared()); !report.ok) return report;
-  return verification::prove_delivery(program, pattern);
+  return verification::prove_delivery(program, pattern, how);
 }
 
 }  // namespace laneway

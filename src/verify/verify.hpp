@@ -52,10 +52,13 @@ Report reuses_safely(std::span<const Plan> plans);
 /// After each exchange every receive place of the pattern holds the byte that the pattern says, of this exchange, no
 /// other byte of a receive buffer was written, and no step has read a byte that nothing wrote. Shown for one order of
 /// the steps; with `race_free` and `reuses_safely` it holds for all.
-Report delivers(std::span<const Plan> plans, std::span<const RankPattern> pattern);
+///
+/// `how`: what arrives is combined with what the receive buffer holds before, all that is named for a place exactly
+/// once. Where it is in order, what a place holds comes first, and then by rank, by edge and by position in the edge.
+Report delivers(std::span<const Plan> plans, std::span<const RankPattern> pattern, const Combination* how = nullptr);
 
 /// All of the above, in that order; stops after the first that fails.
-Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern);
+Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern, const Combination* how = nullptr);
 
 struct [[nodiscard]] Crossing {
   Report report;
@@ -64,7 +67,7 @@ struct [[nodiscard]] Crossing {
 };
 
 /// Between every two regions each byte of a source that the pattern asks for crosses exactly once, and nothing else
-/// does. Only strategies that deduplicate promise this.
+/// does. Only strategies that deduplicate promise this. For plans that combine nothing.
 Crossing crosses_once(std::span<const Plan> plans, std::span<const RankPattern> pattern,
                       std::span<const Rank> region_of_rank);
 

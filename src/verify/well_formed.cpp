@@ -49,6 +49,7 @@ class Check {
       else if (step.peer >= 0 || !is_copy(step))
         message(step);
       if (step.kind == StepKind::move) move(step);
+      if (step.combination != -1) combination(step);
       if ((step.kind == StepKind::await && !step.await) || (step.kind == StepKind::raise && !step.raise))
         problem("has no word");
       if (step.await) word(step, *step.await);
@@ -113,6 +114,19 @@ class Check {
     const bool is_alone = !step.from.of_peer && !step.to.of_peer && !step.from.ring.crosses && !step.to.ring.crosses;
     if (!is_alone && !has_peer(step)) return problem("reaches memory of nobody");
     if (ring(step.from.ring) && ring(step.to.ring)) runs(step);
+  }
+
+  /// Only moves of this rank's own memory combine, whole elements each.
+  void combination(const Step& step) {
+    if (!is_copy(step) || step.from.of_peer || step.to.of_peer || step.from.ring.crosses || step.to.ring.crosses)
+      return problem("combines, but not as a move in the memory of its rank");
+    if (step.combination < 0 || static_cast<std::size_t>(step.combination) >= plan_.combinations.size())
+      return problem("combines in a way that the plan does not list");
+    const Combination& how = plan_.combinations[static_cast<std::size_t>(step.combination)];
+    if (how.element_bytes < 1 || !is_near(how.element_bytes)) return problem("combines elements of no size");
+    for (const CopyRun& run : step.runs)
+      if (run.bytes % how.element_bytes != 0) return problem("combines a part of an element");
+    if (how.in_order && step.from == Buffer::send) problem("combines in order what it may not write");
   }
 
   bool ring(const Ring& ring) {

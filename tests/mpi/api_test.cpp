@@ -1,4 +1,5 @@
 // The C++ interface: halos, ownership, exceptions.
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <numeric>
@@ -64,6 +65,32 @@ TEST_F(ApiTest, HaloWithChangingArrays) {
     EXPECT_EQ(larger.back(), 77);
     std::vector<double> small(3);
     EXPECT_THROW(halo.exchange(small), std::invalid_argument);
+  }
+}
+
+TEST_F(ApiTest, HaloBackwards) {
+  const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+  const Line line(4);
+  for (const char* strategy : {"auto", "direct", "three_step"}) {
+    Halo<double> halo(MPI_COMM_WORLD, line.send, line.receive,
+                      laneway::Hints{{"lnw_strategy", strategy}, {"lnw_machine", "node:* rank:2"}});
+    for (int turn = 0; turn < 2; ++turn) {
+      std::vector<double> x = line.values(turn);
+      x.front() = 1000 + rank();
+      x.back() = 2000 + rank();
+      std::vector<double> expected = x;
+      expected[1] += 2000 + left;
+      expected[4] += 1000 + right;
+      halo.accumulate(x);
+      EXPECT_EQ(x, expected);
+      expected[1] = std::max(expected[1], 2000.0 + left);
+      expected[4] = std::max(expected[4], 1000.0 + right);
+      halo.accumulate(x, MPI_MAX);
+      EXPECT_EQ(x, expected);
+      halo.exchange(x);
+    }
+    std::vector<double> small(3);
+    EXPECT_THROW(halo.accumulate(small), std::invalid_argument);
   }
 }
 

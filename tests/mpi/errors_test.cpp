@@ -514,10 +514,12 @@ TEST_F(ErrorsTest, GenericCallsThatAreNone) {
       expect(&bad, mine, "call->size is that of no version of LNW_Call");
     }
     bad = good;
-    for (const int kind : {0, LNW_NEIGHBOR_ALLTOALLV_INDEXED + 1, -1, 257}) {
+    for (const int kind : {0, LNW_NEIGHBOR_REDUCEV_INDEXED + 1, -1, 257}) {
       bad.kind = mine ? kind : good.kind;
       expect(&bad, mine, "call->kind is none of LNW_Kind");
     }
+    bad.kind = mine ? int{LNW_NEIGHBOR_REDUCEV} : good.kind;
+    expect(&bad, mine, "call->kind reduces, and LNW_Call has no operator: call its own function");
     Longer longer = {good, {}};
     longer.call.size = sizeof longer;
     longer.more.back() = mine;

@@ -381,4 +381,10 @@ inline std::vector<Memory> buffers(Random& random, const Pattern& pattern, std::
   return result;
 }
 
+/// The address that offset 0 of a virtual rank's buffer has.
+inline void* base_of(const Memory& memory) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.bytes.data()) -
+                                 static_cast<std::uintptr_t>(memory.first));
+}
+
 }  // namespace laneway::cases

@@ -13,12 +13,6 @@
 namespace laneway {
 namespace {
 
-/// The address that offset 0 of a virtual rank's buffer has.
-void* base_of(const Memory& memory) {
-  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.bytes.data()) -
-                                 static_cast<std::uintptr_t>(memory.first));
-}
-
 /// The executor that runs over MPI, here over virtual ranks that take turns, agrees with the oracle, again and again.
 TEST(Executor, AgreesWithTheOracle) {
   for (std::uint64_t seed = 1; seed <= cases::effort(300); ++seed) {
@@ -39,7 +33,8 @@ TEST(Executor, AgreesWithTheOracle) {
       for (std::size_t r = 0; r < plans.size(); ++r) {
         const std::unique_ptr<Transport> transport = network.transport(static_cast<Rank>(r));
         executors.push_back(std::make_unique<Executor>(std::make_shared<const Plan>(plans[r]),
-                                                       Buffers{base_of(send[r]), base_of(received[r])}, *transport));
+                                                       Buffers{cases::base_of(send[r]), cases::base_of(received[r])},
+                                                       *transport));
       }
       for (int iteration = 0; iteration < 2; ++iteration) {
         for (std::size_t r = 0; r < received.size(); ++r) received[r].bytes = before[r].bytes;

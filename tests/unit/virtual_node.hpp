@@ -60,12 +60,6 @@ void change_ring(Step& step, Change change) {
   change(ring(step));
 }
 
-/// The address that offsets are relative to.
-inline void* base_of(const Memory& memory) {
-  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.bytes.data()) -
-                                 static_cast<std::uintptr_t>(memory.first));
-}
-
 /// Windows and staging memory of all ranks, which each of them sees.
 class SharedByAll {
  public:

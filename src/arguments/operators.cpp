@@ -1,0 +1,241 @@
+#include "arguments/operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arguments/datatype.hpp"
+#include "arguments/operations.hpp"
+#include "carriers/messages/p2p.hpp"
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// What predefined operators apply to (MPI 4.0, section 6.9.2).
+enum Class : unsigned {
+  of_integers = 1,
+  of_reals = 2,
+  of_complexes = 4,
+  of_logicals = 8,
+  of_bytes = 16,
+  of_pairs = 32
+};
+
+struct OperatorRow {
+  MPI_Op op;
+  const char* name;
+  unsigned classes;
+};
+
+const OperatorRow* find_predefined(MPI_Op op) {
+  static const std::array rows = {
+      OperatorRow{MPI_MAX, "MPI_MAX", of_integers | of_reals},
+      OperatorRow{MPI_MIN, "MPI_MIN", of_integers | of_reals},
+      OperatorRow{MPI_SUM, "MPI_SUM", of_integers | of_reals | of_complexes},
+      OperatorRow{MPI_PROD, "MPI_PROD", of_integers | of_reals | of_complexes},
+      OperatorRow{MPI_LAND, "MPI_LAND", of_integers | of_logicals},
+      OperatorRow{MPI_LOR, "MPI_LOR", of_integers | of_logicals},
+      OperatorRow{MPI_LXOR, "MPI_LXOR", of_integers | of_logicals},
+      OperatorRow{MPI_BAND, "MPI_BAND", of_integers | of_bytes},
+      OperatorRow{MPI_BOR, "MPI_BOR", of_integers | of_bytes},
+      OperatorRow{MPI_BXOR, "MPI_BXOR", of_integers | of_bytes},
+      OperatorRow{MPI_MAXLOC, "MPI_MAXLOC", of_pairs},
+      OperatorRow{MPI_MINLOC, "MPI_MINLOC", of_pairs},
+      OperatorRow{MPI_REPLACE, "MPI_REPLACE", 0},
+      OperatorRow{MPI_NO_OP, "MPI_NO_OP", 0},
+  };
+  const auto* const row = std::ranges::find(rows, op, &OperatorRow::op);
+  return row != rows.end() ? row : nullptr;
+}
+
+/// 0: of no class that the tables of operators name.
+unsigned class_of(MPI_Datatype type) {
+  const auto is_one_of = [&](std::initializer_list<MPI_Datatype> types) {
+    return type != MPI_DATATYPE_NULL && std::ranges::find(types, type) != types.end();
+  };
+  if (is_one_of({MPI_INT,         MPI_LONG,          MPI_SHORT,         MPI_UNSIGNED_SHORT,
+                 MPI_UNSIGNED,    MPI_UNSIGNED_LONG, MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG,
+                 MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_INT8_T,        MPI_INT16_T,
+                 MPI_INT32_T,     MPI_INT64_T,       MPI_UINT8_T,       MPI_UINT16_T,
+                 MPI_UINT32_T,    MPI_UINT64_T,      MPI_AINT,          MPI_OFFSET,
+                 MPI_COUNT,       MPI_INTEGER1,      MPI_INTEGER2,      MPI_INTEGER4,
+                 MPI_INTEGER8,    MPI_INTEGER}))
+    return of_integers;
+  if (is_one_of(
+          {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8, MPI_REAL16}))
+    return of_reals;
+  if (is_one_of({MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
+                 MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32}))
+    return of_complexes;
+  if (is_one_of({MPI_LOGICAL, MPI_C_BOOL})) return of_logicals;
+  if (is_one_of({MPI_BYTE})) return of_bytes;
+  if (is_one_of({MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT, MPI_2REAL,
+                 MPI_2DOUBLE_PRECISION, MPI_2INTEGER}))
+    return of_pairs;
+  return 0;
+}
+
+std::string name_of(MPI_Datatype type) {
+  std::array<char, MPI_MAX_OBJECT_NAME> text{};
+  int length = 0;
+  check_mpi(MPI_Type_get_name(type, text.data(), &length), "MPI_Type_get_name");
+  return length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : "a datatype without a name";
+}
+
+[[noreturn]] void refuse_operator(const std::string& why) {
+  throw Error(ErrorKind::mpi, why, MPI_ERR_OP);
+}
+
+/// An argument that is a datatype.
+struct Named {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::string argument;
+};
+
+/// Those of all neighbours, each handle once.
+std::vector<Named> types_of(const Call& call, const Topology& topology) {
+  const KindRow& row = row_of(call.kind);
+  std::vector<Named> types;
+  const auto add = [&](MPI_Datatype type, const std::string& argument) {
+    require(type != MPI_DATATYPE_NULL, ErrorKind::type, argument + " is MPI_DATATYPE_NULL");
+    if (std::ranges::find(types, type, &Named::type) == types.end()) types.push_back({type, argument});
+  };
+  const auto add_side = [&](const SideArguments& side, const SideRow& names, const std::vector<Neighbor>& neighbors) {
+    if (names.blocks != Blocks::typed) return add(side.type, names.type);
+    require(side.types != nullptr || neighbors.empty(), ErrorKind::argument, std::string(names.types) + " is NULL");
+    for (const Neighbor& neighbor : neighbors)
+      add(side.types[neighbor.slot], std::string(names.types) + "[" + std::to_string(neighbor.slot) + "]");
+  };
+  add_side(call.send, row.send, topology.destinations);
+  add_side(call.receive, row.receive, topology.sources);
+  return types;
+}
+
+class LocalReduction final : public Combiner {
+ public:
+  LocalReduction(MPI_Op op, MPI_Datatype type, std::int64_t element_bytes, bool in_order)
+      : op_(op), type_(type), element_bytes_(element_bytes), in_order_(in_order) {
+    owns_type_ = !is_predefined(type);
+    if (owns_type_) check_mpi(MPI_Type_dup(type, &type_), "MPI_Type_dup");
+  }
+  ~LocalReduction() override {
+    if (owns_type_) MPI_Type_free(&type_);
+  }
+  LocalReduction(const LocalReduction&) = delete;
+  LocalReduction& operator=(const LocalReduction&) = delete;
+
+  void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    for (std::int64_t left = bytes / element_bytes_; left > 0;) {
+      const std::int64_t n = std::min(left, most);
+      std::byte* const first = in_order_ ? to : from;
+      std::byte* const second = in_order_ ? from : to;
+      check_mpi(MPI_Reduce_local(first, second, static_cast<int>(n), type_, op_), "MPI_Reduce_local");
+      if (in_order_) std::memcpy(to, from, static_cast<std::size_t>(n * element_bytes_));
+      from += n * element_bytes_;
+      to += n * element_bytes_;
+      left -= n;
+    }
+  }
+
+ private:
+  MPI_Op op_;
+  MPI_Datatype type_;
+  std::int64_t element_bytes_;
+  bool in_order_;
+  bool owns_type_ = false;
+};
+
+MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
+  return extent;
+}
+
+/// A user's operator combines elements of the datatype itself, wherever its bytes lie together.
+MPI_Datatype type_of_users_operator(const std::vector<Named>& types) {
+  for (const Named& other : types)
+    require(other.type == types.front().type, ErrorKind::type, [&] {
+      return other.argument + " is another datatype than " + types.front().argument +
+             ", which a user's operator cannot combine";
+    });
+  const std::shared_ptr<const TypeMap> map = type_map(types.front().type);
+  const auto whole = map->ranges.contiguous();
+  require(class_of(types.front().type) == of_pairs || (whole && *whole == Range{0, map->extent}), ErrorKind::type,
+          [&] { return types.front().argument + " has gaps, which a user's operator cannot combine"; });
+  return types.front().type;
+}
+
+MPI_Datatype type_of_predefined(const OperatorRow& row, const std::vector<Named>& types) {
+  const MPI_Datatype base = base_type(types.front().type);
+  for (const Named& other : types) {
+    const MPI_Datatype its = base_type(other.type);
+    require(its != MPI_DATATYPE_NULL, ErrorKind::type, [&] {
+      return other.argument + " is made of several predefined types, which " + row.name + " cannot combine";
+    });
+    require(its == base, ErrorKind::type, [&] {
+      return other.argument + " is made of " + name_of(its) + ", but " + types.front().argument + " of " +
+             name_of(base);
+    });
+    require(class_of(its) != of_pairs || other.type == its, ErrorKind::type,
+            [&] { return other.argument + " is derived from " + name_of(its) + ", which cannot be combined"; });
+  }
+  if ((class_of(base) & row.classes) == 0)
+    refuse_operator("op is " + std::string(row.name) + ", which does not apply to " + name_of(base));
+  return base;
+}
+
+/// Pairs have gaps inside, which are moved along.
+class WithoutGaps {
+ public:
+  WithoutGaps(const Call& call, MPI_Datatype pair, const Topology& topology) : call_(call) {
+    check_mpi(MPI_Type_contiguous(static_cast<int>(extent_of(pair)), MPI_BYTE, &bytes_), "MPI_Type_contiguous");
+    types_.assign(static_cast<std::size_t>(std::max(topology.indegree, topology.outdegree)) + 1, bytes_);
+    for (SideArguments* side : {&call_.send, &call_.receive}) {
+      side->type = bytes_;
+      side->types = types_.data();
+    }
+  }
+  ~WithoutGaps() { MPI_Type_free(&bytes_); }
+  WithoutGaps(const WithoutGaps&) = delete;
+  WithoutGaps& operator=(const WithoutGaps&) = delete;
+
+  [[nodiscard]] const Call& call() const { return call_; }
+
+ private:
+  Call call_;
+  MPI_Datatype bytes_ = MPI_DATATYPE_NULL;
+  std::vector<MPI_Datatype> types_;
+};
+
+}  // namespace
+
+Reduction reduction_of(const Call& call, const Topology& topology) {
+  require(call.fault == nullptr, ErrorKind::argument, call.fault);
+  if (call.op == MPI_OP_NULL) refuse_operator("op is MPI_OP_NULL");
+  const OperatorRow* const row = find_predefined(call.op);
+  if (row != nullptr && row->classes == 0)
+    refuse_operator("op is " + std::string(row->name) + ", which reduces nothing");
+  const std::vector<Named> types = types_of(call, topology);
+  int commutes = 1;
+  check_mpi(MPI_Op_commutative(call.op, &commutes), "MPI_Op_commutative");
+  if (types.empty()) return {{row != nullptr ? row->name : "user", "", 1, commutes == 0}, nullptr, {}};
+  const MPI_Datatype type = row != nullptr ? type_of_predefined(*row, types) : type_of_users_operator(types);
+  Reduction reduction{
+      {row != nullptr ? row->name : "user", name_of(type), extent_of(type), commutes == 0}, nullptr, {}};
+  reduction.combiner =
+      std::make_shared<const LocalReduction>(call.op, type, reduction.how.element_bytes, commutes == 0);
+  reduction.pattern = class_of(type) == of_pairs ? describe(WithoutGaps(call, type, topology).call(), topology)
+                                                 : describe(call, topology);
+  return reduction;
+}
+
+}  // namespace laneway

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/ranges.hpp"
+#include "pattern/pattern.hpp"
+#include "plan/plan.hpp"
+
+namespace laneway {
+
+/// Where the elements of a buffer are that has another order, or gaps, in the operation's own buffer.
+struct ElementPlaces {
+  /// The bytes of the elements, one after the other; empty: they lie at `shift` plus their number times their size.
+  RangeList bytes;
+  std::int64_t shift = 0;
+};
+
+/// A reduction turned round: the exchange that brings each value from where it is to be received to all that contribute
+/// to it. A byte of this exchange stands for an element, so that nothing cuts one.
+struct TurnedRound {
+  RankPattern forward;
+  ElementPlaces send;     ///< of the reduction, by what the exchange receives: each edge has places of its own
+  ElementPlaces receive;  ///< of the reduction, by what the exchange sends
+};
+
+/// Of the edges of one rank, whose ranges have whole elements, and places any number of times. Throws Error(buffer)
+/// where two places share a part of an element.
+[[nodiscard]] TurnedRound turn_round(const RankPattern& reduction, std::int64_t element_bytes);
+
+/// Runs one rank's plan for `turned.forward` backwards: sends become receives, and copies to several places become sums
+/// of several. What arrives is combined into the receive buffer, what relays have for one place is combined before it
+/// goes on. In which order is said by the plan. A pass over plans that messages carry; the plans of all ranks must be
+/// transposed.
+///
+/// Throws Error(unsupported) if the plan is not of that kind, or takes bytes along that nobody needs who gets them:
+/// then there is nothing to put into them on the way back.
+[[nodiscard]] Plan transpose(const Plan& forward, const TurnedRound& turned, const Combination& how);
+
+/// The plan of a reduction in which each edge is one message, and what arrives is combined by rank, by edge and by
+/// position in the edge, whatever the order of the edges of different ranks. For operands that may not be exchanged,
+/// and for results that do not depend on the way.
+[[nodiscard]] Plan reduce_in_order(Rank rank, const RankPattern& reduction, const Combination& how);
+
+}  // namespace laneway

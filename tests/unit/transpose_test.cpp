@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/executor.hpp"
+#include "offline/in_process.hpp"
+#include "reductions.hpp"
+#include "verify/verify.hpp"
+
+namespace laneway {
+namespace {
+
+/// What is wrong with plans of a reduction; empty if nothing is.
+std::string check(std::uint64_t seed, const cases::Reduction& reduction, const std::vector<Plan>& plans) {
+  const Pattern& pattern = reduction.c.pattern;
+  if (const Report report = verify(plans, pattern, &reduction.how); !report.ok) return to_string(report);
+  for (const Plan& plan : plans)
+    if (seed % 8 == 0 && plan_from_json(to_json(plan)) != plan) return "the text of a plan is that of another one";
+  cases::Random random(seed ^ 0x5bd1e995);
+  const std::vector<Memory> send = cases::buffers(random, pattern, &RankPattern::out);
+  std::vector<Memory> expected = cases::buffers(random, pattern, &RankPattern::in);
+  std::vector<Memory> received = expected;
+  cases::reduce(pattern, reduction.how, send, expected);
+  run_reference(plans, send, received, {seed, random.chance(50), cases::combine});
+  return received == expected ? "" : "the reference executor and the oracle disagree";
+}
+
+std::string check_backwards(std::uint64_t seed, const cases::Reduction& reduction, const cases::Candidate& candidate) {
+  const cases::Backwards backwards = cases::run_backwards(reduction, candidate, seed % 2 == 0);
+  if (const std::string problem = check(seed, reduction, backwards.plans); !problem.empty()) return problem;
+  const std::int64_t forth = cases::bytes_between(backwards.forward_plans, reduction.c.region_of);
+  const std::int64_t back = cases::bytes_between(backwards.plans, reduction.c.region_of);
+  if (back == forth * reduction.how.element_bytes) return "";
+  return std::to_string(forth) + " elements cross between regions, and " + std::to_string(back) + " bytes back";
+}
+
+class Transpose : public testing::TestWithParam<int> {};
+
+/// Calls check(seed) for a part of the seeds; LANEWAY_TEST_SEED=n: only for that one.
+template <class F>
+void for_each_seed(std::uint64_t seeds, int part, F&& check) {
+  constexpr int parts = 4;
+  const char* one = std::getenv("LANEWAY_TEST_SEED");
+  std::uint64_t seed = one ? std::strtoull(one, nullptr, 10) : static_cast<std::uint64_t>(part) * seeds / parts;
+  const std::uint64_t end = one ? seed + 1 : seed + seeds / parts;
+  for (; seed < end && !testing::Test::HasFailure(); ++seed) check(seed);
+}
+
+TEST_P(Transpose, OfEveryStrategyIsProvenAndAgreesWithTheOracle) {
+  int cases = 0;
+  int refused = 0;
+  for_each_seed(cases::effort(200), GetParam(), [&](std::uint64_t seed) {
+    const cases::Reduction reduction = cases::make_reduction(seed, false);
+    for (const cases::Candidate& candidate : cases::candidates(seed)) {
+      ++cases;
+      std::string problem;
+      try {
+        problem = check_backwards(seed, reduction, candidate);
+      } catch (const Error& error) {
+        // Lanes inside a region may take bytes along for nobody; no others may.
+        const bool may_refuse = error.kind() == ErrorKind::unsupported && candidate.strategy->traits().relays_inside;
+        refused += may_refuse;
+        if (!may_refuse) problem = error.what();
+      }
+      EXPECT_EQ(problem, "") << "LANEWAY_TEST_SEED=" << seed << " " << candidate.name;
+    }
+  });
+  std::printf("%d cases (pattern, machine, strategy), %d refused\n", cases, refused);
+}
+
+TEST_P(Transpose, InOrderIsProvenAndAgreesWithTheOracle) {
+  for_each_seed(cases::effort(400), GetParam(), [&](std::uint64_t seed) {
+    const cases::Reduction reduction = cases::make_reduction(seed, true);
+    std::vector<Plan> plans;
+    for (std::size_t r = 0; r < reduction.c.pattern.size(); ++r)
+      plans.push_back(reduce_in_order(static_cast<Rank>(r), reduction.c.pattern[r], reduction.how));
+    EXPECT_EQ(check(seed, reduction, plans), "") << "LANEWAY_TEST_SEED=" << seed;
+  });
+}
+
+class TestCombiner final : public Combiner {
+ public:
+  explicit TestCombiner(Combination how) : how_(std::move(how)) {}
+  void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
+    const auto n = static_cast<std::size_t>(bytes);
+    cases::combine(how_, {to, n}, {from, n});
+    if (how_.in_order) std::memset(from, 0, n);
+  }
+
+ private:
+  Combination how_;
+};
+
+/// Runs plans on virtual ranks that take turns, twice.
+void run_executors(const std::vector<Plan>& plans, const Combination& how, const std::vector<Memory>& send,
+                   const std::vector<Memory>& before, const std::vector<Memory>& expected) {
+  std::vector<Memory> received = before;
+  InProcessNetwork network;
+  std::vector<std::unique_ptr<Executor>> executors;
+  for (std::size_t r = 0; r < plans.size(); ++r) {
+    const auto plan = std::make_shared<const Plan>(plans[r]);
+    const Buffers buffers{cases::base_of(send[r]), cases::base_of(received[r])};
+    const std::unique_ptr<Transport> transport = network.transport(static_cast<Rank>(r));
+    executors.push_back(std::make_unique<Executor>(plan, buffers, glance_at(buffers, *plan), *transport, nullptr,
+                                                   Combiners{std::make_shared<const TestCombiner>(how)}));
+  }
+  for (int iteration = 0; iteration < 2; ++iteration) {
+    for (std::size_t r = 0; r < received.size(); ++r) received[r].bytes = before[r].bytes;
+    for (const auto& executor : executors) executor->start();
+    bool complete = false;
+    for (int turn = 0; !complete && turn < 10000; ++turn) {
+      complete = true;
+      for (const auto& executor : executors) complete = executor->progress() && complete;
+    }
+    ASSERT_TRUE(complete);
+    ASSERT_TRUE(received == expected);
+  }
+}
+
+TEST(Combining, TheExecutorAgreesWithTheOracle) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(60); ++seed)
+    for (const bool in_order : {false, true}) {
+      const cases::Reduction reduction = cases::make_reduction(seed, in_order);
+      const Pattern& pattern = reduction.c.pattern;
+      cases::Random random(seed);
+      const std::vector<Memory> send = cases::buffers(random, pattern, &RankPattern::out);
+      const std::vector<Memory> before = cases::buffers(random, pattern, &RankPattern::in);
+      std::vector<Memory> expected = before;
+      cases::reduce(pattern, reduction.how, send, expected);
+      std::vector<Plan> plans;
+      for (std::size_t r = 0; r < pattern.size(); ++r)
+        plans.push_back(reduce_in_order(static_cast<Rank>(r), pattern[r], reduction.how));
+      run_executors(plans, reduction.how, send, before, expected);
+      if (in_order) continue;
+      for (const cases::Candidate& candidate : cases::candidates(seed)) {
+        if (candidate.strategy->traits().relays_inside) continue;
+        SCOPED_TRACE("seed " + std::to_string(seed) + " " + candidate.name);
+        run_executors(cases::run_backwards(reduction, candidate, true).plans, reduction.how, send, before, expected);
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, Transpose, testing::Range(0, 4));
+
+}  // namespace
+}  // namespace laneway
