@@ -31,6 +31,8 @@ _SUMMARIES = {
     "LNW_Ineighbor_allgather": "nonblocking neighborhood operations",
     "LNW_Neighbor_allgather_init": "persistent neighborhood operations",
     "LNW_Neighbor_alltoallv_init_indexed": "persistent neighborhood operation with lists of elements",
+    "LNW_Neighbor_reduce": "combine what neighbours send into the receive buffer",
+    "LNW_Neighbor_reducev_init_indexed": "persistent neighborhood reduction with lists of elements",
     "LNW_Neighbor_allgather_c": "neighborhood operations with large counts",
     "LNW_Neighbor_allgather_topology": "neighborhood operations on topology objects",
     "LNW_Start": "start persistent requests",
