@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/markup.hpp"
 #include "core/readable.hpp"
 
 namespace laneway::interpose {
@@ -114,29 +115,6 @@ std::string plan_of(const SummaryRow& row) {
 
 std::string with_unit(std::int64_t calls) {
   return std::to_string(calls) + (calls == 1 ? " call" : " calls");
-}
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
 }
 
 nlohmann::json json_of(const std::optional<Estimate>& saved) {

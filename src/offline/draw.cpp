@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/markup.hpp"
 #include "core/readable.hpp"
 
 namespace laneway {
@@ -47,29 +48,6 @@ struct Place {
   std::size_t column = 0;
   std::size_t row = 0;
 };
-
-std::string escape(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 std::int64_t copied_bytes(const Step& step) {
   std::int64_t bytes = 0;
@@ -179,7 +157,7 @@ class Picture {
  private:
   void text(int x, int y, int size, const char* colour, const std::string& words, const char* more = "") {
     out_ << "<text x=\"" << x << "\" y=\"" << y << "\" font-size=\"" << size << "\" fill=\"" << colour << "\" " << more
-         << '>' << escape(words) << "</text>\n";
+         << '>' << escaped(words) << "</text>\n";
   }
 
   void headers() {
@@ -326,7 +304,7 @@ class Messages {
 
   void text(int x, int y, int size, const char* colour, const std::string& words, const char* more = "") {
     out_ << "<text x=\"" << x << "\" y=\"" << y << "\" font-size=\"" << size << "\" fill=\"" << colour << "\" " << more
-         << '>' << escape(words) << "</text>\n";
+         << '>' << escaped(words) << "</text>\n";
   }
 
   /// Direct messages go from the first column to the last, whatever is between.
