@@ -20,8 +20,9 @@ from laneway.tools.draw.calibration import draw_calibration
 from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.draw.predictions import draw_predictions
-from laneway.tools.measure import calibrate
+from laneway.tools.measure import calibrate, validate
 from laneway.tools.measure.validate import Case
+from laneway.tools.papers import reproduce
 from laneway.tools.places.paths import root
 
 _NAMES = [name for name in style.STYLES if name != "p2p"]
@@ -117,6 +118,23 @@ def test_no_text_is_printed_over_another(draw: Callable[[Path], None], tmp_path:
     assert len(figures) == 1
     assert overlaps(figures[0]) == []
     assert sum(axes.get_visible() and axes.axison and axes.get_label() != "<colorbar>" for axes in figures[0].axes) <= 4
+
+
+@pytest.mark.parametrize("figure", ["hypre", "lassen", "rocm", "scale", "validate"])
+def test_pictures_of_committed_tables_can_be_read(figure: str, tmp_path: Path, figures: list[Figure]) -> None:
+    tables = root() / "bench/results"
+    if figure == "validate":
+        draw_predictions(validate.cases_of_table(tables / "validate-cluster-4x4.csv"), tmp_path / "validate-cluster-4x4.svg")
+    else:
+        reproduce.run(figure, tmp_path, table=tables / f"{figure}.csv")
+    assert figures
+    for drawn in figures:
+        assert overlaps(drawn) == []
+        assert sum(axes.get_visible() and axes.axison for axes in drawn.axes) <= 4
+        assert drawn.get_figwidth() <= 8.5  # at 1,000 pixels, letters of 8 points are 13 pixels high
+    for path in tmp_path.iterdir():
+        assert path.stat().st_size < 200_000, path
+        assert (root() / "docs/pictures" / path.name).is_file(), path
 
 
 def test_svg_has_its_text_as_text_and_the_same_bytes_each_time(tmp_path: Path) -> None:
