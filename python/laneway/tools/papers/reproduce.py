@@ -398,11 +398,10 @@ def _draw_rocm(table: Path, output: Path) -> list[Path]:
             if int(row["gcds"]) in shown
         ]
 
-    moore = [
-        Value(f"Figure {row['figure']}, cluster {row['cluster']}", f"{row['gcds']} GCDs, {row['pattern'].replace(',', ', ')}", float(row["bytes"]), float(row["speedup"]))
-        for row in rows
-        if row["figure"] in ("9", "10")
-    ]
+    moore = []
+    for row in (row for row in rows if row["figure"] in ("9", "10")):
+        panel, line = f"Figure {row['figure']}, cluster {row['cluster']}", f"{row['gcds']} GCDs, {row['pattern'].replace(',', ', ')}"
+        moore.append(Value(panel, line, float(row["bytes"]), float(row["speedup"])))
     drawn = (("rocm-figure-7", panels("7")), ("rocm-figure-8", panels("8")), ("rocm-moore", moore))
     return [
         draw_lines(values, "bytes of a block", "times as fast as direct", output / f"{name}.svg", reference=1)
