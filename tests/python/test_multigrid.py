@@ -7,7 +7,7 @@ from rich.console import Console
 
 from laneway.tools.measure import validate
 from laneway.tools.measure.results import Record
-from laneway.tools.papers import multigrid, points
+from laneway.tools.papers import multigrid, points, reproduce
 from laneway.tools.papers.multigrid import LevelOf, Problem
 
 
@@ -63,9 +63,24 @@ def test_setup_pays_back_where_exchanges_gain() -> None:
     assert multigrid.payback(levels, "three_step", "simulated") == pytest.approx(1)
     assert multigrid._least(levels, "auto", "predicted") == "0.50"
     assert multigrid._least(levels, "auto", "max-rate") == "0.67"
-    assert ("strong, 64 ranks: init and exchanges", "auto", 8.0, pytest.approx(0.056)) in multigrid._setup_lines(
-        {levels[0].problem: levels}
-    )
+
+
+def test_pictures_come_from_the_table_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _level(0).problem
+    monkeypatch.setattr(multigrid, "problems", lambda ranks: [problem])
+    monkeypatch.setattr(multigrid, "find", lambda wanted, console: [_level(0), _level(1)])
+    (tmp_path / "measured").mkdir()
+    multigrid.hypre(tmp_path / "measured", Console(file=io.StringIO()))
+    monkeypatch.delattr(multigrid, "find")
+    table = tmp_path / "measured" / "hypre.csv"
+    values, x = multigrid._setup_values(multigrid._sums(table))
+    panel = "strong scaling, 64 ranks: init and exchanges"
+    assert [value.y for value in values if (value.panel, value.line, value.x) == (panel, "auto", 8)] == [pytest.approx(56e-6)]
+    assert x[panel] == "exchanges"
+    reproduce.run("hypre", tmp_path / "drawn", table=table)
+    for name in ("hypre.svg", "hypre-setup.svg"):
+        assert (tmp_path / "drawn" / name).read_bytes() == (tmp_path / "measured" / name).read_bytes()
+    assert not (tmp_path / "drawn" / "hypre.csv").exists()
 
 
 def test_runs_of_a_level_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:

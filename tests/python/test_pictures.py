@@ -20,8 +20,11 @@ from laneway.tools.draw.calibration import draw_calibration
 from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.draw.predictions import draw_predictions
-from laneway.tools.measure import calibrate
+from laneway.tools.measure import calibrate, validate
 from laneway.tools.measure.validate import Case
+from laneway.tools.papers import reproduce
+from laneway.tools.papers.closed_forms import draw_closed_forms
+from laneway.tools.papers.model import Scenario
 from laneway.tools.places.paths import root
 
 _NAMES = [name for name in style.STYLES if name != "p2p"]
@@ -111,12 +114,38 @@ def _calibration(folder: Path) -> None:
     draw_calibration(calibrate.fit_all(records), "cluster:4x4@200mbit, Open MPI v4.1.4", folder / "c.png")
 
 
-@pytest.mark.parametrize("draw", [_times, _matrices, _lines, _predictions, _calibration])
+def _closed_forms(folder: Path) -> None:
+    sizes = [2**k for k in range(21)]
+    ways = ("standard", "3-step", "2-step all", "2-step 1")
+    names = [f"{way}, {memory}" for way in ways for memory in ("staged", "device-aware")] + ["split + MD", "split + DD"]
+    seconds = {name: [1e-5 * (k + 1) * (1 + size / 2**10) for size in sizes] for k, name in enumerate(names)}
+    draw_closed_forms([Scenario(nodes, messages, sizes, seconds) for nodes in (4, 16) for messages in (32, 256)], folder / "m.svg")
+
+
+@pytest.mark.parametrize("draw", [_times, _matrices, _lines, _predictions, _calibration, _closed_forms])
 def test_no_text_is_printed_over_another(draw: Callable[[Path], None], tmp_path: Path, figures: list[Figure]) -> None:
     draw(tmp_path)
     assert len(figures) == 1
     assert overlaps(figures[0]) == []
     assert sum(axes.get_visible() and axes.axison and axes.get_label() != "<colorbar>" for axes in figures[0].axes) <= 4
+
+
+@pytest.mark.parametrize("figure", ["hypre", "lassen", "rocm", "scale", "validate"])
+def test_pictures_of_committed_tables_can_be_read(figure: str, tmp_path: Path, figures: list[Figure]) -> None:
+    tables = root() / "bench/results"
+    if figure == "validate":
+        draw_predictions(validate.cases_of_table(tables / "validate-cluster-4x4.csv"), tmp_path / "validate-cluster-4x4.svg")
+    else:
+        reproduce.run(figure, tmp_path, table=tables / f"{figure}.csv")
+    assert figures
+    for drawn in figures:
+        assert overlaps(drawn) == []
+        assert sum(axes.get_visible() and axes.axison for axes in drawn.axes) <= 4
+        assert drawn.get_figwidth() <= 8.5  # at 1,000 pixels, letters of 8 points are 13 pixels high
+    for path in tmp_path.iterdir():
+        assert path.stat().st_size < 200_000, path
+        assert "<text" in path.read_text(encoding="utf-8"), path
+        assert (root() / "docs/pictures" / path.name).is_file(), path
 
 
 def test_svg_has_its_text_as_text_and_the_same_bytes_each_time(tmp_path: Path) -> None:
@@ -140,4 +169,6 @@ def test_every_strategy_has_a_colour_and_a_marker_of_its_own() -> None:
     assert min(_distance(a.colour, b.colour) for a, b in itertools.combinations(own, 2)) > 0.15
     assert style.style_of("split_nodedup", []).colour == style.STYLES["split"].colour
     assert style.style_of("auto: direct", []) == style.STYLES["auto"]
+    assert style.style_of("2-step all, staged", []) == style.STYLES["two_step"]
+    assert style.style_of("full", []) == style.STYLES["three_step"] != style.style_of("partial", [])
     assert style.style_of("b", ["mpi", "a", "b"]) != style.style_of("a", ["mpi", "a", "b"])

@@ -18,6 +18,23 @@ def test_unknown_figures_are_refused(tmp_path: Path) -> None:
         reproduce.run("tables", tmp_path)
 
 
+def test_only_figures_with_pictures_are_drawn(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="it has no pictures; expected one of rocm, hypre, lassen, scale"):
+        reproduce.run("simulator", tmp_path, table=tmp_path / "simulator.csv")
+    with pytest.raises(UserError, match=r"rocm\.csv: No such file"):
+        reproduce.run("rocm", tmp_path, table=tmp_path / "rocm.csv")
+
+
+def test_a_table_that_lacks_a_column_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "rocm.csv"
+    table.write_text("figure,cluster,gcds,pattern,bytes\n7,A,8,p,8\n", encoding="utf-8")
+    with pytest.raises(UserError, match="missing: speedup"):
+        reproduce.run("rocm", tmp_path, table=table)
+    table.write_text("figure,cluster,gcds,pattern,bytes,speedup\n", encoding="utf-8")
+    with pytest.raises(UserError, match="no rows"):
+        reproduce.run("rocm", tmp_path, table=table)
+
+
 def test_pairs_are_what_was_measured_and_simulated() -> None:
     records: list[Record] = [
         {"op": "allgather", "pattern": "p", "bytes": 8, "candidate": "direct", "median_s": 2.0},

@@ -33,8 +33,8 @@ def test_rows_have_predicted_and_simulated_times() -> None:
     planned: Record = {"candidate": "auto", "chosen": "split", "predicted_s": 2e-6, "rank_planning_s": 1e-4, **dict.fromkeys(keys, 3)}
     planned |= {"staging_bytes_max": 1024, "metadata_bytes_max": 512}
     found = Found(Case("lassen", PATTERNS[1], 64, 2), planned, 3e-6)
-    assert found.needs() == {"letters": 3, "KiB gathered": 3 / 1024, "KiB of the request": 1.5}
     row = found.row()
+    assert scale._needs({key: str(value) for key, value in row.items()}) == {"setup messages": 3, "memory of a request": 1536}
     assert (row["ranks"], row["chosen"], row["predicted_s"], row["simulated_s"]) == (128, "split", "2e-06", "3e-06")
     assert Found(found.case, planned).row()["simulated_s"] == ""
 

@@ -88,6 +88,11 @@ def test_report_writes_numbers_and_a_picture_shows_them(tmp_path):
     assert lines[0].startswith("exchange,strategy,measured_s,predicted_s,chosen")
     assert len(lines) == 3
     assert "regret: median 1.000" in text.getvalue()
+    (again,) = validate.cases_of_table(tmp_path / "v.csv")
+    (case,) = cases
+    assert (again.name, again.chosen, sorted(again.strategies)) == (case.name, case.chosen, sorted(case.strategies))
+    assert again.measured == {name: pytest.approx(case.measured[name], rel=1e-4) for name in case.strategies}
+    assert again.predicted == {name: pytest.approx(case.predicted[name], rel=1e-4) for name in case.strategies}
 
 
 def test_wrong_results_are_refused():

@@ -319,6 +319,9 @@ def validate(
     records: Annotated[
         Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")
     ] = None,
+    table: Annotated[
+        Optional[Path], typer.Option("--from", metavar="FILE.csv", help="numbers of an earlier call: draw them, measure nothing")
+    ] = None,
     keep: Annotated[Optional[Path], typer.Option("--keep-records", metavar="FILE", help="keep what is measured")] = None,
     launcher: Launcher = "",
     launcher_arguments: LauncherArguments = "",
@@ -329,6 +332,10 @@ def validate(
     from laneway.tools.measure import results
     from laneway.tools.measure import validate as validating
 
+    if table:
+        draw_predictions(validating.cases_of_table(table), output)
+        print(output)
+        return
     measured = (
         results.read(records)
         if records
@@ -336,10 +343,9 @@ def validate(
             validating.Settings(_place(on, launcher, launcher_arguments, hostfile), ranks, mpi, _variables(variables), parameters, seed, launches), keep
         )
     )
-    cases = validating.cases_of(measured)
     numbers = output.with_suffix(".csv")
-    validating.report(cases, numbers)
-    draw_predictions(cases, output)
+    validating.report(validating.cases_of(measured), numbers)
+    draw_predictions(validating.cases_of_table(numbers), output)
     print(f"{output}, {numbers}")
 
 
@@ -383,11 +389,14 @@ def reproduce(
         Optional[Path], typer.Option("-o", "--output", metavar="FOLDER", help="tables and pictures; default: reproduced/")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="leave out the largest clusters")] = False,
+    table: Annotated[
+        Optional[Path], typer.Option("--from", metavar="FILE.csv", help="a table of this figure: draw it, simulate nothing")
+    ] = None,
 ) -> None:
     """Published figures on simulated clusters, beside what the papers say: laneway reproduce rocm"""
     from laneway.tools.papers import reproduce as reproducing
 
-    reproducing.run(figure, output or root() / "reproduced", quick=quick)
+    reproducing.run(figure, output or root() / "reproduced", quick=quick, table=table)
 
 
 @cluster_app.command("check")

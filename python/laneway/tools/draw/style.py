@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MultipleLocator, NullFormatter, NullLocator
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,17 @@ STYLES = {
     "cartesian_combining": Style("#999933", "*"),
     "multi_path": Style("#882255", "d"),
 }
+# What papers call strategies, and variants that share a picture with theirs.
+_PAPERS = {
+    "standard": STYLES["mpi"],
+    "partial": Style(STYLES["three_step"].colour, "x"),
+    "full": STYLES["three_step"],
+    "3-step": STYLES["three_step"],
+    "2-step all": STYLES["two_step"],
+    "2-step 1": Style(STYLES["grouped"].colour, "s"),
+    "split + MD": STYLES["split"],
+    "split + DD": Style(STYLES["spread"].colour, "X"),
+}
 _OTHERS = (
     Style("#0072b2", "o"),
     Style("#d55e00", "^"),
@@ -61,10 +74,12 @@ _RC = {
 
 
 def style_of(name: str, names: Sequence[str]) -> Style:
-    """The style of one of the names of a picture: a strategy has its own, a variant (``split_nodedup``, ``auto: direct``) its
-    strategy's, and others have one by their place among the others."""
+    """The style of one of the names of a picture: a strategy has its own, also by the name that a paper gives it, a variant
+    (``split_nodedup``, ``auto: direct``) its strategy's, and others have one by their place among the others."""
     if name in STYLES:
         return STYLES[name]
+    if (short := name.split(",")[0]) in _PAPERS:
+        return _PAPERS[short]
     base = name.split(":")[0].removesuffix("_nodedup").removesuffix("-again")
     if base in STYLES:
         return Style(STYLES[base].colour, "$\\circ$" if name.endswith("_nodedup") else STYLES[base].marker)
@@ -100,6 +115,8 @@ def bytes_text(count: float) -> str:
 
 def seconds_text(seconds: float) -> str:
     """``1.5 ms``."""
+    if seconds == 0:
+        return "0 s"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size * 0.9999:
             return f"{seconds / size:.3g} {unit}"
@@ -113,11 +130,50 @@ def scale(axis: object, text: object = None) -> None:
     axis.set_minor_formatter(NullFormatter())  # type: ignore[attr-defined]
 
 
-def legend_below(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
-    """One legend for all panels, below them: each label once."""
+_MOST_TICKS = 8
+
+
+def count_text(count: float) -> str:
+    """``16,384``."""
+    return f"{count:,.0f}"
+
+
+def ticks_at(axis: Axis, values: Sequence[float]) -> None:
+    """A tick of a logarithmic axis at each of the values where they are few; otherwise some."""
+    if len(values) <= _MOST_TICKS:
+        axis.set_major_locator(FixedLocator(sorted(values)))
+        axis.set_minor_locator(NullLocator())
+    else:
+        axis.set_major_locator(LogLocator(base=2, numticks=5))
+
+
+def some_decades(axis: Axis) -> None:
+    """Ticks of a logarithmic axis: at 1, 2 and 5 where it has less than three decades."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)))
+
+
+def byte_ticks(axis: Axis) -> None:
+    """Ticks of a linear axis from 0 on at multiples of a power of two."""
+    _, high = axis.get_view_interval()
+    axis.set_major_locator(MultipleLocator(2.0 ** math.floor(math.log2(high / 4))))
+
+
+# Of a legend's line and the space beside it, and of a letter of its labels.
+_LINE_INCHES = 0.6
+_LETTER_INCHES = 0.07
+
+
+def legend_below(figure: Figure, axes: Sequence[Axes], columns: int = 4, free: Axes | None = None) -> None:
+    """One legend for all panels, below them or in a free place of the grid: each label once."""
     handles: dict[str, object] = {}
     for one in axes:
         for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(columns, len(handles)), fontsize=8)
+    if free is not None:
+        free.set_axis_off()
+        free.legend(handles.values(), handles.keys(), loc="center", ncols=1 if len(handles) <= 8 else 2, fontsize=9)
+    elif handles:
+        fitting = int(figure.get_figwidth() / (_LINE_INCHES + _LETTER_INCHES * max(map(len, handles))))
+        rows = -(-len(handles) // max(1, min(columns, fitting)))
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=-(-len(handles) // rows), fontsize=8)

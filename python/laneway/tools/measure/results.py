@@ -44,6 +44,21 @@ def rounded(value: float) -> str:
     return f"{value:.5g}"
 
 
+def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a table that ``write_csv`` has written. A UserError where it has none, or lacks one of these columns."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            rows = list(reader)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
+        raise UserError(f"{path}: the picture needs the columns {', '.join(columns)}; missing: {', '.join(missing)}")
+    if not rows:
+        raise UserError(f"{path}: no rows")
+    return rows
+
+
 def write_csv(path: Path, rows: Sequence[dict[str, object]]) -> None:
     """Write rows that all have the same keys."""
     path.parent.mkdir(parents=True, exist_ok=True)

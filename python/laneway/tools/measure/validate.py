@@ -311,6 +311,23 @@ def _rows(cases: Sequence[Case]) -> list[dict[str, object]]:
     ]
 
 
+def cases_of_table(path: Path) -> list[Case]:
+    """What ``report`` has written, as far as the picture shows it: times of all strategies, and what was chosen."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in results.read_csv(path, ("exchange", "strategy", "measured_s", "predicted_s", "chosen")):
+        groups.setdefault(row["exchange"], []).append(row)
+    return [
+        Case(
+            name,
+            {row["strategy"]: float(row["measured_s"]) for row in rows},
+            {row["strategy"]: float(row["predicted_s"]) for row in rows},
+            next((row["strategy"] for row in rows if row["chosen"] == "1"), ""),
+            {},
+        )
+        for name, rows in groups.items()
+    ]
+
+
 @dataclass(frozen=True)
 class Settings:
     """Where and with what the exchanges run; those of seeds up to 5 served to tune the models."""

@@ -8,61 +8,50 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
+from laneway.tools.draw import style
 from laneway.tools.papers.model import Scenario, compare, modelled, print_verdicts
 from laneway.tools.places import talk
 
-_RULE_COLOURS = {
-    "standard": "#9a9a9a",
-    "3-step": "#d9772b",
-    "2-step all": "#4878a8",
-    "2-step 1": "#6a9f58",
-    "split + MD": "#c44e52",
-    "split + DD": "#8b6bb1",
-}
+_MARKED = 4  # every so many sizes
 
 
-def _draw_strategies(axes: Axes, scenario: Scenario, names: Sequence[str]) -> None:
-    """Some strategies, and circles at the smallest time of all but the best case."""
-    for name in names:
-        style = "--" if name.endswith("device-aware") else "-"
-        axes.plot(scenario.sizes, scenario.seconds[name], style, color=_RULE_COLOURS[name.split(",")[0]], label=name)
+def _draw_strategies(axes: Axes, scenario: Scenario) -> None:
+    """All strategies, those of device-aware messages dashed, and circles at the smallest time of all but the best case."""
+    names = list(scenario.seconds)
+    for number, name in enumerate(names):
+        own = style.style_of(name, names)
+        line = "--" if name.endswith("device-aware") else "-"
+        marked = (number % _MARKED, _MARKED)
+        axes.plot(scenario.sizes, scenario.seconds[name], line, color=own.colour, marker=own.marker, ms=4, lw=1.2, markevery=marked, label=name)
     least = [scenario.seconds[name][i] for i, name in enumerate(scenario.winners())]
-    axes.plot(scenario.sizes, least, "o", markersize=5, markerfacecolor="none", color="black", label="smallest")
+    axes.plot(scenario.sizes, least, "o", ms=8, markerfacecolor="none", color="black", label="smallest, without 2-step 1")
 
 
 def draw_closed_forms(scenarios: Sequence[Scenario], path: Path) -> None:
-    """Modelled times, laid out as Figure 4.3 of Lockhart et al.
-
-    For each number of nodes all strategies above, the smallest times beside 2-Step 1 below; a column for each number of
-    messages.
-    """
+    """Modelled times of the scenarios of Figure 4.3 of Lockhart et al.: a row for each number of nodes, a column for each number
+    of messages."""
     nodes = sorted({scenario.nodes for scenario in scenarios})
     messages = sorted({scenario.messages for scenario in scenarios})
-    heights = [2.2, 1.2] * len(nodes)
-    figure, grid = plt.subplots(
-        len(heights), len(messages), figsize=(5.2 * len(messages), 1.9 * sum(heights)), sharex=True, squeeze=False,
-        height_ratios=heights, layout="constrained",
-    )  # fmt: skip
-    for scenario in scenarios:
-        row, column = 2 * nodes.index(scenario.nodes), messages.index(scenario.messages)
-        usual = scenario.strategies(best_case=False)
-        _draw_strategies(grid[row][column], scenario, usual)
-        _draw_strategies(grid[row + 1][column], scenario, [name for name in scenario.seconds if name not in usual])
-        grid[row][column].set_title(str(scenario), fontsize=10)
-    for axes in grid.flat:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.minorticks_off()
-        axes.spines[["top", "right"]].set_visible(False)
-    for axes in grid[-1]:
-        axes.set_xlabel("bytes of a message")
-    for axes in grid[:, 0]:
-        axes.set_ylabel("seconds")
-    for axes in grid[:2, -1]:
-        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    # The same input gives the same file.
-    with plt.rc_context({"svg.hashsalt": "laneway", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    with style.pictures():
+        size = (4.2 * len(messages), 3.4 * len(nodes) + 0.8)
+        figure, grid = plt.subplots(len(nodes), len(messages), figsize=size, squeeze=False, layout="constrained")
+        for scenario in scenarios:
+            axes = grid[nodes.index(scenario.nodes)][messages.index(scenario.messages)]
+            _draw_strategies(axes, scenario)
+            axes.set_title(str(scenario), fontsize=9)
+        for axes in grid.flat:
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            style.ticks_at(axes.xaxis, scenarios[0].sizes)
+            style.scale(axes.xaxis, style.bytes_text)
+            style.some_decades(axes.yaxis)
+            style.scale(axes.yaxis, style.seconds_text)
+        for axes in grid[-1]:
+            axes.set_xlabel("bytes of a message")
+        for axes in grid[:, 0]:
+            axes.set_ylabel("modelled time")
+        style.legend_below(figure, list(grid.flat))
+        style.save(figure, path)
 
 
 def run(paper: str, duplicates: float, output: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from laneway.tools.draw import style
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record, number, rounded
@@ -24,6 +25,8 @@ from laneway.tools.places import machines
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_local_tool
 from laneway.tools.places.places import Simulated
+
+Row = Mapping[str, str]  #: of the table
 
 MACHINE = "lassen"
 GPUS = 4  # of a node
@@ -361,15 +364,35 @@ def _print_validation(console: Console, cases: Sequence[Case]) -> None:
     console.print(table)
 
 
-def _values(panel: str, cases: Iterable[Case], x: str, line: str = "way", *, modelled: bool = True) -> list[Value]:
+def _values(panel: str, rows: Iterable[Row], x: str, line: str = "strategy", *, modelled: bool = False) -> list[Value]:
+    """Simulated times; of what was simulated also the modelled ones, where wanted."""
     drawn = []
-    for case in cases:
-        at, name = float(getattr(case, x)), str(getattr(case, line))
-        if case.simulated is not None:
-            drawn.append(Value(panel, name, at, 1e6 * case.simulated))
-        if modelled and case.modelled is not None:
-            drawn.append(Value(panel, name, at, 1e6 * case.modelled, dotted=True))
+    for row in rows:
+        if row["simulated_s"]:
+            drawn.append(Value(panel, row[line], float(row[x]), float(row["simulated_s"])))
+            if modelled and row["modelled_s"]:
+                drawn.append(Value(panel, row[line], float(row[x]), float(row["modelled_s"]), dotted=True))
     return drawn
+
+
+def draw(table: Path, output: Path) -> list[Path]:
+    """The pictures of what ``lassen`` has written, into a folder: one for each figure of the paper."""
+    rows = results.read_csv(table, ("figure", "what", "gpus", "nodes", "messages", "bytes", "strategy", "simulated_s", "modelled_s"))
+    of: dict[str, list[Row]] = {figure: [row for row in rows if row["figure"] == figure] for figure in ("2.6", "4.3", "5.1")}
+    shapes = dict.fromkeys((row["messages"], row["nodes"]) for row in of["4.3"])
+    scenarios = {f"{m} messages to {n} nodes": [r for r in of["4.3"] if (r["messages"], r["nodes"]) == (m, n)] for m, n in shapes}
+    matrices = {what: [row for row in of["5.1"] if row["what"] == what] for what in dict.fromkeys(row["what"] for row in of["5.1"])}
+    drawn = (
+        ("lassen", "bytes of a message", [v for panel, own in scenarios.items() for v in _values(panel, own, "bytes")]),
+        ("lassen-two-nodes", "bytes from node to node", _values("from one node to another", of["2.6"], "bytes", "what")),
+        ("lassen-matrices", "GPUs", [v for panel, own in matrices.items() for v in _values(panel, own, "gpus")]),
+        ("lassen-closed-forms", "GPUs", _values(VALIDATED, matrices.get(VALIDATED, ()), "gpus", modelled=True)),
+    )
+    return [
+        draw_lines(values, x, "time", output / f"{name}.svg", y_text=style.seconds_text, logarithmic=True)
+        for name, x, values in drawn
+        if values
+    ]
 
 
 def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
@@ -385,15 +408,6 @@ def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
     spmv = products(MATRICES, counts)
     _print_products(console, spmv)
     _print_validation(console, spmv)
-    results.write_csv(output / "lassen.csv", [case.row() for case in (*split, *modelled, *spmv)])
-    values = _values("Figure 2.6: two nodes", split, "size", "what", modelled=False)
-    for (what,), own in _by(spmv, "what").items():
-        if what == VALIDATED:
-            values += _values(f"Figure 4.2: {what}, over GPUs", [case for case in own if case.simulated], "gpus")
-    for (nodes, messages), own in _by(modelled, "nodes", "messages").items():
-        values += _values(f"Figure 4.3: {messages} messages to {nodes} nodes", own, "size", modelled=False)
-    for (what,), own in _by(spmv, "what").items():
-        staged = [case for case in own if case.simulated]
-        values += _values(f"Figure 5.1: {what}, over GPUs", staged, "gpus", modelled=False)
-    draw_lines(values, "bytes, or GPUs", "µs", output / "lassen.svg", logarithmic=True)
-    console.print(f"{output / 'lassen.csv'}, {output / 'lassen.svg'}")
+    table = output / "lassen.csv"
+    results.write_csv(table, [case.row() for case in (*split, *modelled, *spmv)])
+    console.print(", ".join(map(str, [table, *draw(table, output)])))

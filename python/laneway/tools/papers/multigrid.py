@@ -6,13 +6,14 @@ Figures 8 to 13.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from laneway.tools.draw import style
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record, number, rounded
@@ -266,21 +267,59 @@ def _print_setups(console: Console, by_problem: dict[Problem, list[LevelOf]]) ->
     console.print(table)
 
 
-def _setup_lines(by_problem: dict[Problem, list[LevelOf]]) -> list[tuple[str, str, float, float]]:
-    """Panels, lines, x and ms: creation by ranks, and what so many exchanges take on the most ranks, init included."""
-    lines = []
-    for problem, own in by_problem.items():
-        panel = f"{problem.scaling}: init of all levels"
-        lines += [(panel, NAMES[s], float(problem.ranks), 1e3 * _setup_total(own, s)[1]) for s in STRATEGIES]
-        lines.append((panel, "creation", float(problem.ranks), 1e3 * _setup_total(own, "direct")[0]))
-    largest = max(problem.ranks for problem in by_problem)
-    for problem, own in by_problem.items():
-        if problem.ranks == largest:
-            panel = f"{problem.scaling}, {largest} ranks: init and exchanges"
+@dataclass(frozen=True)
+class _Sums:
+    """Seconds of all levels of a problem by strategy, as its rows of the table have them."""
+
+    scaling: str
+    ranks: int
+    rows: Sequence[Mapping[str, str]]
+
+    def total(self, strategy: str, key: str) -> float:
+        return sum(float(row[key]) for row in self.rows if row["strategy"] == strategy)
+
+
+def _sums(table: Path) -> list[_Sums]:
+    rows = results.read_csv(table, ("scaling", "ranks", "strategy", "predicted_s", "simulated_s", "creation_s", "init_s"))
+    groups: dict[tuple[str, int], list[Mapping[str, str]]] = {}
+    for row in rows:
+        groups.setdefault((row["scaling"], int(row["ranks"])), []).append(row)
+    return [_Sums(*key, own) for key, own in groups.items()]
+
+
+def _setup_values(sums: Sequence[_Sums]) -> tuple[list[Value], dict[str, str]]:
+    """Seconds, and what x is in each panel: creation and init by ranks; on the most ranks init and so many exchanges."""
+    values, x = [], {}
+    for own in sums:
+        panel = f"{own.scaling} scaling: init of all levels"
+        x[panel] = "ranks"
+        values += [Value(panel, NAMES[s], own.ranks, own.total(s, "init_s")) for s in STRATEGIES]
+        values.append(Value(panel, "creation", own.ranks, own.total("direct", "creation_s")))
+    largest = max(own.ranks for own in sums)
+    for own in sums:
+        if own.ranks == largest:
+            panel = f"{own.scaling} scaling, {largest:,} ranks: init and exchanges"
+            x[panel] = "exchanges"
             for s in STRATEGIES:
-                init, seconds = _setup_total(own, s)[1], _total(own, s, "simulated")
-                lines += [(panel, NAMES[s], float(n), 1e3 * (init + n * seconds)) for n in (1, 2, 4, 8, 16, 32, 64, 128)]
-    return lines
+                init, seconds = own.total(s, "init_s"), own.total(s, "simulated_s")
+                values += [Value(panel, NAMES[s], n, init + n * seconds) for n in (1, 2, 4, 8, 16, 32, 64, 128)]
+    return values, x
+
+
+def draw(table: Path, output: Path) -> list[Path]:
+    """The pictures of what ``hypre`` has written, into a folder."""
+    sums = _sums(table)
+    times = [
+        Value(f"{own.scaling} scaling, {kind}", NAMES[s], own.ranks, own.total(s, f"{kind}_s"))
+        for kind in ("predicted", "simulated")
+        for own in sums
+        for s in STRATEGIES
+    ]
+    setups, x = _setup_values(sums)
+    return [
+        draw_lines(times, "ranks", "sum of all levels", output / "hypre.svg", y_text=style.seconds_text),
+        draw_lines(setups, x, "virtual time", output / "hypre-setup.svg", y_text=style.seconds_text, logarithmic=True),
+    ]
 
 
 def _print_levels(console: Console, some: Sequence[LevelOf]) -> None:
@@ -319,21 +358,9 @@ def hypre(output: Path, console: Console, *, quick: bool = False) -> None:
     _print_setups(console, by_problem)
     for (scaling, strategy), published in _PUBLISHED.items():
         console.print(f"published on 2,048 ranks: {scaling}, {NAMES[strategy]}: {published}")
-    results.write_csv(output / "hypre.csv", [row for level in found for row in level.rows()])
-    draw_lines(
-        [
-            Value(f"{problem.scaling} scaling, {kind}", NAMES[strategy], problem.ranks, 1e3 * _total(own, strategy, kind))
-            for kind in ("predicted", "simulated")
-            for problem, own in by_problem.items()
-            for strategy in STRATEGIES
-        ],
-        "ranks",
-        "ms, sum of all levels",
-        output / "hypre.svg",
-    )
-    setups = [Value(*line) for line in _setup_lines(by_problem)]
-    draw_lines(setups, "ranks; exchanges", "ms", output / "hypre-setup.svg", logarithmic=True, columns=2)
-    console.print(f"{output / 'hypre.csv'}, {output / 'hypre.svg'}, {output / 'hypre-setup.svg'}")
+    table_path = output / "hypre.csv"
+    results.write_csv(table_path, [row for level in found for row in level.rows()])
+    console.print(", ".join(map(str, [table_path, *draw(table_path, output)])))
 
 
 def fixed(output: Path, console: Console, *, quick: bool = False) -> None:

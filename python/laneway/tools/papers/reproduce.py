@@ -161,6 +161,7 @@ _STRATEGIES = ("three_step", "two_step", "split", "load_aware", "leader_scatter"
 _FEW_STRATEGIES = ("two_step", "load_aware", "leader_scatter")
 _ONE_NODE_STRATEGIES = ("direct", "leader_scatter", "multi_path", "auto")
 _MANY_GCDS = 64
+_PANELS = 4  # of a picture
 # Bytes of a block by GCDs: those of the paper, and between them as many as time allows.
 _SIZES = {
     8: (2**18, 2**20, 2**22, 2**24, 2**26, 2**30),
@@ -383,6 +384,32 @@ def _print_setups(console: Console, cases: Sequence[Case]) -> None:
     console.print(table)
 
 
+def _draw_rocm(table: Path, output: Path) -> list[Path]:
+    """The pictures of what ``rocm`` has written, into a folder: random sparse graphs on each cluster, and Moore neighborhoods."""
+    rows = results.read_csv(table, ("figure", "cluster", "gcds", "pattern", "bytes", "speedup"))
+
+    def panels(figure: str) -> list[Value]:
+        own = [row for row in rows if row["figure"] == figure]
+        counts = sorted({int(row["gcds"]) for row in own})
+        shown = {*counts[: _PANELS - 1], *counts[-1:]}
+        return [
+            Value(f"Figure {figure}, cluster {row['cluster']}, {row['gcds']} GCDs", row["pattern"], float(row["bytes"]), float(row["speedup"]))
+            for row in own
+            if int(row["gcds"]) in shown
+        ]
+
+    moore = []
+    for row in (row for row in rows if row["figure"] in ("9", "10")):
+        panel, line = f"Figure {row['figure']}, cluster {row['cluster']}", f"{row['gcds']} GCDs, {row['pattern'].replace(',', ', ')}"
+        moore.append(Value(panel, line, float(row["bytes"]), float(row["speedup"])))
+    drawn = (("rocm-figure-7", panels("7")), ("rocm-figure-8", panels("8")), ("rocm-moore", moore))
+    return [
+        draw_lines(values, "bytes of a block", "times as fast as direct", output / f"{name}.svg", reference=1)
+        for name, values in drawn
+        if values
+    ]
+
+
 def rocm(output: Path, console: Console, *, quick: bool = False) -> None:
     """Random sparse graphs, Moore neighborhoods and SpMM on the two clusters of the paper."""
     cases = _rocm_cases(quick)
@@ -409,19 +436,9 @@ def rocm(output: Path, console: Console, *, quick: bool = False) -> None:
         )
     console.print(table)
     _print_setups(console, cases)
-    results.write_csv(output / "rocm.csv", [case.row() for case in cases])
-    draw_lines(
-        [
-            Value(f"Figure {c.figure}, cluster {c.cluster}, {c.nodes * _GCDS} GCDs", c.pattern, c.bytes / 1024, c.best[1])
-            for c in cases
-            if c.figure in ("7", "8", "9", "10")
-        ],
-        "KiB",
-        "speedup over direct",
-        output / "rocm.svg",
-        reference=1,
-    )
-    console.print(f"{output / 'rocm.csv'}, {output / 'rocm.svg'}")
+    path = output / "rocm.csv"
+    results.write_csv(path, [case.row() for case in cases])
+    console.print(", ".join(map(str, [path, *_draw_rocm(path, output)])))
 
 
 _FIGURES: dict[str, Callable[..., None]] = {
@@ -433,11 +450,23 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "scale": scale.scale,
 }
 FIGURES = tuple(_FIGURES)
+#: From a table of the figure to pictures in a folder.
+_DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
+    "rocm": _draw_rocm,
+    "hypre": multigrid.draw,
+    "lassen": heterogeneous.draw,
+    "scale": scale.draw,
+}
 
 
-def run(figure: str, output: Path, *, quick: bool = False) -> None:
-    """Reproduce one of FIGURES; tables and pictures go to the folder ``output``."""
+def run(figure: str, output: Path, *, quick: bool = False, table: Path | None = None) -> None:
+    """Reproduce one of FIGURES; tables and pictures go to the folder ``output``. Of a table of the figure, only pictures."""
     if figure not in _FIGURES:
         raise UserError(f"reproduce {figure}: expected one of {', '.join(FIGURES)}")
+    if table is not None and figure not in _DRAWN:
+        raise UserError(f"reproduce {figure} --from: it has no pictures; expected one of {', '.join(_DRAWN)}")
     output.mkdir(parents=True, exist_ok=True)
-    _FIGURES[figure](output, talk.console(), quick=quick)
+    if table is None:
+        _FIGURES[figure](output, talk.console(), quick=quick)
+    else:
+        talk.console().print(", ".join(map(str, _DRAWN[figure](table, output))))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from laneway.tools.draw import style
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record, number, rounded
@@ -115,14 +116,6 @@ class Found:
     def count(self, key: str) -> int:
         return int(number(self.planned, key) or 0)
 
-    def needs(self) -> dict[str, float]:
-        """What setup and request take of the rank where it is most; the request is staging memory and the plan itself."""
-        return {
-            "letters": self.count("setup_letters_max"),
-            "KiB gathered": self.count("setup_gather_bytes_max") / 1024,
-            "KiB of the request": (self.count("staging_bytes_max") + self.count("metadata_bytes_max")) / 1024,
-        }
-
     def row(self) -> dict[str, object]:
         keys = ("net_messages_max", "net_bytes_max", "node_messages_max", "setup_letters_max", "setup_letter_bytes_max")
         keys += ("setup_gather_bytes_max", "staging_bytes_max", "metadata_bytes_max")
@@ -213,6 +206,40 @@ def _print_simulated(console: Console, found: Sequence[Found]) -> None:
     console.print(table)
 
 
+def _needs(row: Mapping[str, str]) -> dict[str, float]:
+    """What setup and request take of the rank where it is most; the request is staging memory and the plan itself."""
+    return {
+        "setup messages": float(row["setup_letters_max"]),
+        "memory of a request": float(row["staging_bytes_max"]) + float(row["metadata_bytes_max"]),
+    }
+
+
+def draw(table: Path, output: Path) -> list[Path]:
+    """The pictures of what ``scale`` has written, into a folder: predicted times on each machine, and needs of two patterns."""
+    columns = ("machine", "pattern", "nodes", "ranks", "strategy", "predicted_s")
+    rows = results.read_csv(table, (*columns, "setup_letters_max", "staging_bytes_max", "metadata_bytes_max"))
+    rows = [row for row in rows if int(row["ranks"]) == int(row["nodes"]) * MACHINES[row["machine"]]]  # not the simulated ones
+    names = {pattern.spec: pattern.name for pattern in PATTERNS}
+    made = []
+    for machine in dict.fromkeys(row["machine"] for row in rows):
+        values = [
+            Value(names[row["pattern"]], row["strategy"], float(row["ranks"]), float(row["predicted_s"]))
+            for row in rows
+            if row["machine"] == machine
+        ]
+        path = output / ("scale.svg" if machine == _FIRST else f"scale-{machine}.svg")
+        made.append(draw_lines(values, "ranks", f"predicted, {machine}", path, y_text=style.seconds_text, logarithmic=True))
+    for what, text in (("setup messages", style.count_text), ("memory of a request", style.bytes_text)):
+        values = [
+            Value(names[row["pattern"]], row["strategy"], float(row["ranks"]), _needs(row)[what])
+            for row in rows
+            if row["machine"] == _FIRST
+        ]
+        path = output / f"scale-{what.split()[0]}.svg"
+        made.append(draw_lines(values, "ranks", f"{what}, the most of any rank", path, y_text=text))
+    return made
+
+
 def scale(output: Path, console: Console, *, quick: bool = False) -> None:
     """Predicted times, setup and memory of strategies by the number of ranks."""
     found = find(cases([count for count in RANKS if not quick or count <= _QUICK_RANKS]))
@@ -225,26 +252,6 @@ def scale(output: Path, console: Console, *, quick: bool = False) -> None:
     )
     simulated = simulate(_SIMULATED[:1] if quick else _SIMULATED)
     _print_simulated(console, simulated)
-    results.write_csv(output / "scale.csv", [one.row() for one in [*found, *simulated]])
-    draw_lines(
-        [
-            Value(f"{one.case.machine}: {one.case.pattern.name}", one.strategy, one.case.ranks, 1e6 * one.predicted)
-            for one in found
-        ],
-        "ranks",
-        "predicted µs",
-        output / "scale.svg",
-    )
-    draw_lines(
-        [
-            Value(f"{one.case.pattern.name}: {what}", one.strategy, one.case.ranks, amount)
-            for one in found
-            if one.case.machine == _FIRST
-            for what, amount in one.needs().items()
-        ],
-        "ranks",
-        "of the rank where it is most",
-        output / "scale-setup.svg",
-        columns=3,
-    )
-    console.print(f"{output / 'scale.csv'}, {output / 'scale.svg'}, {output / 'scale-setup.svg'}")
+    table = output / "scale.csv"
+    results.write_csv(table, [one.row() for one in [*found, *simulated]])
+    console.print(", ".join(map(str, [table, *draw(table, output)])))
