@@ -115,7 +115,8 @@ TEST_P(Property, PlansAsTheyRunAreProven) {
   for (const auto& [carrier, n] : cases_of)
     std::printf("%s: %d cases, %d in which not all are messages\n", std::string(carrier).c_str(), n,
                 carried_by[carrier]);
-  if (one != nullptr) return;
+  // Under sanitizers there are too few seeds for all pairs of carriers and uses.
+  if (one != nullptr || cases::sanitized) return;
   for (const Carrier& carrier : carriers())
     EXPECT_EQ(carried_by[carrier.name] > 0, carrier.bind != nullptr) << carrier.name << " was not tried";
 }
