@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "choose/device_support.hpp"
 #include "choose/paths.hpp"
 #include "choose/planning.hpp"
 #include "comm/agreement.hpp"
@@ -58,8 +59,7 @@ bool knows_all(Communicator& communicator, const PrivateComm& comm, const Hints&
 /// Messages carry all of it, from and to buffers in the host's memory. Ranks that relay must know what elements are:
 /// where datatypes are those of neighbours, a rank without any does not.
 void prepare_reduction(Agreed& own, Kind kind) {
-  require(!own.where.on_device().any(), ErrorKind::unsupported,
-          "a buffer is in memory of a device, where nothing is combined");
+  require_host(own.where);
   Hints& hints = own.hints;
   hints.sharing = Sharing::none;
   hints.shared_staging = 0;

@@ -67,7 +67,7 @@ Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& h
   if (between_devices) parameters_ = std::make_shared<const Parameters>(parameters_->between_devices());
   if (unit_bytes > 1) parameters_ = std::make_shared<const Parameters>(parameters_->of_units(unit_bytes));
   CostOptions options = cost_options(hints, between_devices ? Region{} : sharing);
-  options.network_message_bytes /= unit_bytes;
+  options.network_message_bytes = in_units(options.network_message_bytes, unit_bytes);
   if (outermost.by_fabric) options.fabric = fabric_of(communicator, hints);
   model_.emplace(*parameters_, std::move(options));
 }

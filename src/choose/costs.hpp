@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -29,6 +31,11 @@ namespace laneway {
 
 /// Whether some level leaves its strategy to the costs; otherwise plans do not depend on them.
 [[nodiscard]] bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost);
+
+/// A limit, where a byte of the pattern stands for so many; 0 stays none.
+[[nodiscard]] constexpr std::int64_t in_units(std::int64_t bytes, std::int64_t unit_bytes) {
+  return bytes == 0 ? 0 : std::max<std::int64_t>(1, bytes / unit_bytes);
+}
 
 /// What planners need to choose between strategies, if the hints leave anything to choose.
 class Costs {

@@ -66,15 +66,6 @@ Candidate candidate_on(MemoryPath path, Communicator& communicator, const Privat
   return {choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_fabric), path};
 }
 
-namespace {
-
-/// A limit; 0 stays none.
-std::int64_t in_units(std::int64_t bytes, std::int64_t unit_bytes) {
-  return bytes == 0 ? 0 : std::max<std::int64_t>(1, bytes / unit_bytes);
-}
-
-}  // namespace
-
 /// A plan in the making, with what it is made from.
 class Planning {
  public:

@@ -92,11 +92,6 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
   return plan;
 }
 
-void require_host(const BufferMemory& where) {
-  require(!where.on_device().any(), ErrorKind::unsupported,
-          "a buffer is in memory of a device, where nothing is combined");
-}
-
 /// Of a call that agrees on nothing.
 struct DirectReduction {
   std::shared_ptr<const Plan> plan;

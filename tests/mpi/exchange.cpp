@@ -405,4 +405,16 @@ testing::AssertionResult Exchange::arrived() {
                                      << ", expected " << int{wanted[static_cast<std::size_t>(at)]};
 }
 
+void Exchange::expect_calls(const std::string& what, const Form& form) {
+  clear();
+  EXPECT_MPI(blocking(form));
+  EXPECT_TRUE(arrived()) << "blocking, " << what;
+  clear();
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(nonblocking(&request, form));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_EQ(request, LNW_REQUEST_NULL);
+  EXPECT_TRUE(arrived()) << "nonblocking, " << what;
+}
+
 }  // namespace laneway::test

@@ -76,6 +76,8 @@ class Exchange {
 
   /// Whether what arrived by the last exchange is, byte for byte, gaps and all, what the reference has.
   [[nodiscard]] testing::AssertionResult arrived();
+  /// Runs the operation blocking and nonblocking. `what`: for what fails.
+  void expect_calls(const std::string& what, const Form& form = {});
 
  private:
   struct Side {

@@ -47,17 +47,7 @@ void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::st
                   << " of this MPI library does not match an edge that occurs twice in the "
                   << "standard's order; compared with the rule only\n";
       EXPECT_FALSE(any && !twice) << "MPI_Neighbor_" << name(op);
-      for (const Form& form : forms) {
-        exchange.clear();
-        EXPECT_MPI(exchange.blocking(form));
-        EXPECT_TRUE(exchange.arrived()) << "blocking, " << form.text();
-        exchange.clear();
-        LNW_Request request = LNW_REQUEST_NULL;
-        EXPECT_MPI(exchange.nonblocking(&request, form));
-        EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-        EXPECT_EQ(request, LNW_REQUEST_NULL);
-        EXPECT_TRUE(exchange.arrived()) << "nonblocking, " << form.text();
-      }
+      for (const Form& form : forms) exchange.expect_calls(form.text(), form);
       for (const Choice& choice : choices(on[turn++ % on.size()])) {
         const Info info(choice.hints(comm));
         LNW_Request request = LNW_REQUEST_NULL;

@@ -34,14 +34,7 @@ TEST_F(RoutesTest, EveryStrategyAndOperation) {
         for (int iteration = 0; iteration < 3; ++iteration) {
           exchange.fill(iteration);
           exchange.reference();
-          exchange.clear();
-          EXPECT_MPI(exchange.blocking());
-          EXPECT_TRUE(exchange.arrived()) << "blocking, " << choice.text();
-          exchange.clear();
-          LNW_Request request = LNW_REQUEST_NULL;
-          EXPECT_MPI(exchange.nonblocking(&request));
-          EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-          EXPECT_TRUE(exchange.arrived()) << "nonblocking, " << choice.text();
+          exchange.expect_calls(choice.text());
         }
       }
     }

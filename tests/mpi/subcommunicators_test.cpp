@@ -63,14 +63,7 @@ void exchange_in(const Part& part, std::uint64_t seed, std::size_t wanted) {
         for (int iteration = 0; iteration < 2; ++iteration) {
           exchange.fill(iteration);
           exchange.reference();
-          exchange.clear();
-          EXPECT_MPI(exchange.blocking());
-          EXPECT_TRUE(exchange.arrived()) << "blocking, " << choice.text();
-          exchange.clear();
-          LNW_Request request = LNW_REQUEST_NULL;
-          EXPECT_MPI(exchange.nonblocking(&request));
-          EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-          EXPECT_TRUE(exchange.arrived()) << "nonblocking, " << choice.text();
+          exchange.expect_calls(choice.text());
           exchange.clear();
           EXPECT_MPI(LNW_Start(&persistent));
           EXPECT_MPI(LNW_Wait(&persistent, MPI_STATUS_IGNORE));

@@ -82,7 +82,7 @@ class LinkedMpi:
 
     mpi: str
     name: str
-    library: str
+    file: str
 
 
 def linked_mpi(libraries: str) -> LinkedMpi | None:
@@ -96,14 +96,11 @@ def linked_mpi(libraries: str) -> LinkedMpi | None:
 def require_own_mpi(program: str, mpi: str) -> None:
     """Refuse a program that is linked with the other MPI library: each of its processes would be a rank 0 of its own."""
     libraries = linked_libraries(program)
-    if _LIBRARIES[mpi].search(libraries):
-        return
-    for other, pattern in _LIBRARIES.items():
-        if other != mpi and (found := pattern.search(libraries)):
-            raise UserError(
-                f"{program} is linked with {_NAMES[other]} ({found[1] if pattern.groups else found[0]}), not {_NAMES[mpi]}: "
-                f"start it with --mpi {other}"
-            )
+    other = None if _LIBRARIES[mpi].search(libraries) else linked_mpi(libraries)
+    if other:
+        raise UserError(
+            f"{program} is linked with {other.name} ({other.file}), not {_NAMES[mpi]}: start it with --mpi {other.mpi}"
+        )
 
 
 def _uses_hypre(program: str) -> bool:

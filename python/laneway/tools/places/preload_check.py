@@ -77,7 +77,7 @@ def look_at(name: str, mpi: str) -> Found:
     libraries = linked_libraries(found.path)
     linked = linked_mpi(libraries)
     if linked:
-        found.notes.append(f"it is linked with {linked.name} ({linked.library})")
+        found.notes.append(f"it is linked with {linked.name} ({linked.file})")
         if linked.mpi != mpi:
             found.obstacles.append(f"it is linked with {linked.name}, not what --mpi {mpi} is: give --mpi {linked.mpi}")
     if shutil.which("nm") is None:
