@@ -159,6 +159,10 @@ std::optional<Summary> gather(Summary own, Wish wish, double seconds,
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   own.world = size;
+  if (!whole_world_has_library()) {
+    const bool is_wanted = wish == Wish::always || (wish == Wish::if_any && !own.rows.empty());
+    return rank == 0 && is_wanted ? std::optional(std::move(own)) : std::nullopt;
+  }
   const std::optional<std::array<int, 2>> all =
       largest({static_cast<int>(wish), own.rows.empty() ? 0 : 1}, Deadline(seconds), [&] {
         if (rank == 0 && wish != Wish::never) meanwhile(own);

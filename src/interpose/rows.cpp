@@ -18,6 +18,8 @@ namespace laneway::interpose {
 namespace {
 
 constexpr std::array<int, 2> no_communicator = {-1, -1};
+/// Set together by all ranks of MPI_COMM_WORLD, or by none.
+std::atomic<bool> whole_world{false};
 /// Further ones of communicators that are freed are added up.
 constexpr std::size_t most_rows = 1024;
 
@@ -144,6 +146,12 @@ void number_communicator(Communicator& adopted, MPI_Comm comm) {
     number[1] = numbered.fetch_add(1);
   }
   if (PMPI_Bcast(number.data(), 2, MPI_INT, 0, comm) == MPI_SUCCESS) rows.number = number;
+  int same = MPI_UNEQUAL;
+  if (PMPI_Comm_compare(comm, MPI_COMM_WORLD, &same) == MPI_SUCCESS && same != MPI_UNEQUAL) whole_world = true;
+}
+
+bool whole_world_has_library() {
+  return whole_world || only_counts();
 }
 
 std::shared_ptr<Row> shared_row(Communicator* adopted, MPI_Comm comm, const char* call, const Call& arguments,

@@ -114,6 +114,10 @@ struct ReportWanted {
 
 /// The ranks of a graph that was just taken over give it a number. Collective.
 void number_communicator(Communicator& adopted, MPI_Comm comm);
+/// Whether all ranks of MPI_COMM_WORLD have been in a communicator that this library has adopted: the same on all of
+/// them. Who only counts has started all ranks so. Otherwise some may run without the library, and nothing may be asked
+/// of them.
+[[nodiscard]] bool whole_world_has_library();
 
 /// That of a call on `comm`; `adopted` is null where nothing is known of it. `by_size`: of its class of sizes.
 [[nodiscard]] std::shared_ptr<Row> shared_row(Communicator* adopted, MPI_Comm comm, const char* call,
