@@ -187,7 +187,8 @@ DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSet
   const Shape s(facts, layout);
   const double near = rounds(s.members);
   const double far = rounds(s.ranks) - near;
-  return add(inside(near, near, (s.members - 1) * s.bytes), across(far, far, s.outside * s.bytes, 1, s.ranks * s.bytes));
+  return add(inside(near, near, (s.members - 1) * s.bytes),
+             across(far, far, s.outside * s.bytes, 1, s.ranks * s.bytes));
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
