@@ -136,7 +136,7 @@ TEST_P(DenseMutations, AreNoticed) {
       cases::Random random(seed);
       if (!mutator.apply(random, plans)) continue;
       ++broken;
-      EXPECT_FALSE(verify(plans, expected_outcomes(c.calls), c.how()).ok)
+      EXPECT_FALSE(verify_outcomes(plans, expected_outcomes(c.calls), c.how()).ok)
           << mutator.name << " in " << name(rule.kind) << " " << rule.name << ", seed " << seed;
     }
   EXPECT_GT(broken, 4);

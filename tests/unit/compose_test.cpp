@@ -65,7 +65,7 @@ TEST(Compose, ReduceScatterAndAllgatherAreAllreduce) {
         if (first.kind != Dense::reduce_scatter || then.kind != Dense::allgather) continue;
         const Allreduce allreduce(cases::layout_of(sizes), first, then);
         const Report report =
-            verify(allreduce.plans, expected_outcomes(allreduce.calls), &allreduce.calls.front().combination);
+            verify_outcomes(allreduce.plans, expected_outcomes(allreduce.calls), &allreduce.calls.front().combination);
         EXPECT_TRUE(report.ok) << first.name << " " << then.name << ": " << to_string(report);
       }
 }
@@ -132,7 +132,7 @@ TEST(Compose, RedirectsTheSendBuffer) {
       for (Rank from = 0; from < layout.ranks(); ++from) of_rank.push_back({{from * 4, 4}, {{from, 0}}});
     of_rank.push_back({{100, 4}, {{rank, 0}}});
   }
-  const Report report = verify(plans, outcomes);
+  const Report report = verify_outcomes(plans, outcomes);
   EXPECT_TRUE(report.ok) << to_string(report);
 }
 
