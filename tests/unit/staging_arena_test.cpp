@@ -184,7 +184,7 @@ struct SharingCase {
 TEST(StagingArena, SharersAgreeWithTheOracle) {
   std::int64_t pushed = 0;
   std::int64_t pulled = 0;
-  for (std::uint64_t seed = 1; seed <= cases::effort(750); ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(1500); ++seed) {
     SharingCase c(seed);
     for (const Sharer& sharer : c.sharers)
       for (const Plan& plan : sharer.plans)
@@ -204,7 +204,7 @@ TEST(StagingArena, SharersNeedTheReadyWord) {
   const auto open = [](Step& gate) { gate.await->lag = 1 << 30; };
   const auto failures = [&](const std::function<void(Rank, Step&)>& change) {
     int wrong = 0;
-    for (std::uint64_t seed = 1; seed <= cases::effort(300); ++seed) {
+    for (std::uint64_t seed = 1; seed <= cases::effort(600); ++seed) {
       SharingCase c(seed);
       for (Sharer& sharer : c.sharers)
         for (Plan& plan : sharer.plans)
