@@ -186,6 +186,12 @@ PlannedRoute plan_route(Communicator& communicator, const PrivateComm& comm, con
 
 namespace {
 
+/// The plan that reduces, out of that of the exchange.
+Plan reducing(const Plan& exchange, const AgreedReduction& reduction) {
+  const auto& [what, turned, by_rank] = reduction;
+  return by_rank ? combine_arrivals(exchange, what.pattern, what.how) : transpose(exchange, turned, what.how);
+}
+
 /// Leaves to the MPI library what the memory of the node cannot carry.
 void let_node_carry(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
                     Planned& planned) {
@@ -225,6 +231,7 @@ void let_node_carry(Communicator& communicator, const PrivateComm& comm, const A
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned) {
+  if (agreed.reduction) planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
   if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
   let_node_carry(communicator, comm, agreed, use, planned);
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
