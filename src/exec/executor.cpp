@@ -53,13 +53,11 @@ void Executor::move(int step) {
 void Executor::begin_on_device(int step) {
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
-  Borrowed* const borrowed = borrows(what) ? &borrowed_from(what.peer) : nullptr;
+  Borrowed* const borrowed = borrows(what) ? &borrowed_.of(what.peer, *memory_, worker_) : nullptr;
   std::byte* const from = borrowed != nullptr ? borrowed->base : now(bound.from, bound.last_from);
-  // What comes later in the stream comes after the event, too.
-  const bool is_first = borrowed != nullptr && std::exchange(borrowed->ordered_in[device_->stream_of(step)],
-                                                             memory_->exchange) != memory_->exchange;
-  device_->begin(step, from, now(bound.to, bound.last_to), is_first ? borrowed->ready : nullptr,
-                 [this](int each) { end(each); });
+  lnw_device_event const after =
+      borrowed != nullptr ? borrowed->ready_in(device_->stream_of(step), memory_->exchange) : nullptr;
+  device_->begin(step, from, now(bound.to, bound.last_to), after, [this](int each) { end(each); });
 }
 
 void Executor::complete_on_device(int step) {
@@ -275,13 +273,8 @@ void Executor::give_up() {
   deferred_ = false;
   waiting_.clear();
   if (!endpoints_[0]) return;
-  Remains remains{std::move(endpoints_),
-                  std::move(staging_),
-                  std::move(device_staging_),
-                  std::move(shadow_),
-                  std::move(mirror_),
-                  std::move(lent_ready_),
-                  memory_};
+  Remains remains{std::move(endpoints_), std::move(staging_), std::move(device_staging_),
+                  std::move(shadow_),    std::move(lent_),    memory_};
   endpoint_ = nullptr;
   const auto abandon = [&] {
     Left left = Left::nothing;

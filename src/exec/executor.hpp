@@ -4,12 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "carriers/device/ipc.hpp"
+#include "carriers/device/lending.hpp"
 #include "carriers/node/node_memory.hpp"
 #include "carriers/transport.hpp"
 #include "core/address.hpp"
@@ -144,16 +143,6 @@ class Executor final : public Progressive {
   };
   static_assert(sizeof(BoundStep) == 88);
 
-  /// The send buffers of peers that this rank takes from, opened when a record is new.
-  struct Borrowed {
-    std::uint64_t generation = 0;
-    IpcMapping mapping;
-    std::byte* base = nullptr;
-    Event opened;
-    lnw_device_event ready = nullptr;           ///< comes before what is borrowed; null: its flag says so
-    std::array<std::uint64_t, 2> ordered_in{};  ///< by stream: the last exchange in which it has waited for that
-  };
-
   [[nodiscard]] bool has_events() const { return !come_in_.empty() || !gone_out_.empty(); }
   void bind(Buffers buffers, Transport& transport);
   void order();
@@ -162,7 +151,6 @@ class Executor final : public Progressive {
   [[nodiscard]] Places find(const Word& word, Rank peer, LastPlace& last) const;
   void allocate(Buffers buffers);
   void lend();
-  [[nodiscard]] Borrowed& borrowed_from(Rank peer);
   void add_device_copies();
   void bind_step(std::size_t step);
   void begin_exchange();
@@ -225,9 +213,8 @@ class Executor final : public Progressive {
   bool device_aware_ = false;  // messages begin and end on devices
   bool deferred_ = false;      // nothing begins before what is in the user's stream is done
   Device worker_;              // copies what is borrowed, and pins
-  DeviceMemory mirror_;        // what is lent, if that is not on a device
-  Event lent_ready_;           // what is lent may be read after it; none where devices share no events
-  std::map<Rank, Borrowed> borrowed_;
+  Lent lent_;
+  BorrowedBuffers borrowed_;
   std::array<std::byte*, buffer_kinds> bases_{};
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
   std::vector<EventCount> come_in_;       // by event

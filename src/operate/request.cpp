@@ -9,8 +9,8 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/chooser.hpp"
-#include "choose/share_memory.hpp"
 #include "comm/background.hpp"
+#include "comm/talking.hpp"
 #include "core/error.hpp"
 #include "operate/fixed_operation.hpp"
 #include "operate/kept_plans.hpp"
@@ -179,7 +179,8 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
     failure = std::current_exception();
   }
   if (request->reasons_.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
-    (void)largest(priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    Talking talk(priv);
+    (void)largest(talk, agreed.sharing, 0);  // all ranks of the node have bound their buffers
     if (request->exchange_) request->exchange_->open_lent();
   }
   if (failure) std::rethrow_exception(failure);
