@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "exec/executor.hpp"
 #include "exec/remains.hpp"
+#include "plan/stream_event.hpp"
 
 // How an executor finds out where everything is.
 
@@ -214,8 +215,22 @@ void Executor::bind_step(std::size_t s) {
     bound.waits_for = step.await->sign == Sign::ready && !step.await->of_peer ? WaitsFor::readers : WaitsFor::word;
   }
   if (step.kind != StepKind::event) return;
-  bound.event = step.event;
-  if (!step.goes_out) bound.waits_for = WaitsFor::event;
+  bound.event = is_of_stream(step) ? of_stream : step.event;
+  if (!step.goes_out) bound.waits_for = is_of_stream(step) ? WaitsFor::stream : WaitsFor::event;
+}
+
+/// Of the plan: that the user's stream has come so far; -1: there is none.
+int Executor::stream_step() const {
+  const auto found =
+      std::ranges::find_if(plan_->steps, [](const Step& step) { return is_of_stream(step) && !step.goes_out; });
+  return found != plan_->steps.end() ? static_cast<int>(found - plan_->steps.begin()) : -1;
+}
+
+/// Whether a copy is waited for by the user's stream alone.
+bool Executor::trails(int step) const {
+  const auto s = static_cast<std::size_t>(step);
+  return next_begin_[s] + 1 == next_begin_[s + 1] &&
+         is_of_stream(plan_->steps[static_cast<std::size_t>(next_[static_cast<std::size_t>(next_begin_[s])])]);
 }
 
 /// Those of a few bytes that can all begin at once share a kernel.
@@ -233,6 +248,11 @@ void Executor::add_device_copies() {
     return (on_device.send && step.from == Buffer::send) || (on_device.receive && step.to == Buffer::receive) ||
            staged_there || borrows(step);
   };
+  const int stream = stream_step();
+  if (stream >= 0) device_->has_event_of_stream();
+  const auto begins_at_once = [&](const Step& step) {
+    return std::ranges::all_of(step.after, [&](int before) { return before == stream; });
+  };
   const auto flush = [&](std::size_t writes) {
     if (!together[writes].empty()) device_->add(*plan_, std::exchange(together[writes], {}), false);
     bytes[writes] = 0;
@@ -241,13 +261,8 @@ void Executor::add_device_copies() {
     const Step& step = plan_->steps[static_cast<std::size_t>(s)];
     if (!touches_device(step)) continue;
     const auto at = static_cast<std::size_t>(s);
-    const bool is_last = next_begin_[at] == next_begin_[at + 1];
-    const bool from_own =
-        step.from == Buffer::send || step.from == Buffer::shadow || (step.from == Buffer::staging && !memory_);
-    const bool to_own = step.to == Buffer::receive && on_device.receive;
-    const bool may_trail = is_copy(step) && to_own && is_last && from_own;
-    if (!is_copy(step) || !step.after.empty() || may_trail) {
-      device_->add(*plan_, {s}, may_trail);
+    if (!is_copy(step) || !begins_at_once(step) || trails(s)) {
+      device_->add(*plan_, {s}, trails(s));
       continue;
     }
     const std::size_t writes = step.to == Buffer::receive ? 1 : 0;

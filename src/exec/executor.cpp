@@ -70,9 +70,16 @@ void Executor::end(int step) {
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
   if (bound.raise.first != nullptr)
     raise(now(bound.raise, bound.last_raise), memory_->exchange);
-  else if (bound.event >= 0 && bound.waits_for == WaitsFor::nothing)
-    gone_out_[static_cast<std::size_t>(bound.event)].count.fetch_add(1, std::memory_order_release);
+  else if (bound.event != none)
+    announce(bound);
   complete(step);
+}
+
+/// Unless it has come in.
+void Executor::announce(const BoundStep& bound) {
+  if (bound.waits_for != WaitsFor::nothing) return;
+  if (bound.event == of_stream) return device_->hand_over();
+  gone_out_[static_cast<std::size_t>(bound.event)].count.fetch_add(1, std::memory_order_release);
 }
 
 bool Executor::passes(int step) const {
@@ -87,6 +94,8 @@ bool Executor::passes(int step) const {
       if (!memory_->arena->ready(memory_->exchange, bound.lag)) return false;
       raise(now(bound.await, bound.last_await), memory_->exchange);
       return true;
+    case WaitsFor::stream:
+      return device_->user_is_done();
     case WaitsFor::nothing:
       break;
   }
@@ -126,17 +135,10 @@ void Executor::drain() {
   }
 }
 
-/// Messages touch buffers that what is in the user's stream may still touch. Whoever advances the exchange sees when
-/// that is done.
 void Executor::start_otherwise() {
   if (has_events()) exchanges_.fetch_add(1, std::memory_order_relaxed);
-  if (!device_) return start_steps();
-  device_->begin_exchange(staging());
-  deferred_ = device_aware_ && !device_->user_is_done();
-  if (deferred_)
-    remaining_ = 1;
-  else
-    start_steps();
+  if (device_) device_->begin_exchange(staging());
+  start_steps();
 }
 
 void Executor::begin_exchange() {
@@ -171,6 +173,7 @@ void Executor::poll_words() {
     fruitless_ = 0;
     if (device_ && device_->has(step)) {
       begin_on_device(step);
+      drain();
       continue;
     }
     move(step);
@@ -208,12 +211,7 @@ bool Executor::progress() {
 }
 
 bool Executor::progress_steps() {
-  if (deferred_ && device_->user_is_done()) {
-    deferred_ = false;
-    start_steps();
-  }
   if (remaining_ == 0) return true;
-  if (deferred_) return false;
   if (!waiting_.empty()) poll_words();
   if (device_) device_->poll([this](int step) { complete_on_device(step); });
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.
@@ -228,7 +226,6 @@ bool Executor::progress_steps() {
 }
 
 void Executor::finish() {
-  if (device_) device_->end_exchange();
   if (memory_) raise(memory_->own.words + completed_word, memory_->exchange);
 }
 
@@ -270,7 +267,6 @@ void Executor::explain(const MessageError& error) const {
 /// receive ends soon once it has been cancelled. A send ends when its peer receives it, which may be never.
 void Executor::give_up() {
   remaining_ = 0;
-  deferred_ = false;
   waiting_.clear();
   if (!endpoints_[0]) return;
   Remains remains{std::move(endpoints_), std::move(staging_), std::move(device_staging_),
