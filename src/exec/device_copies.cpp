@@ -196,12 +196,10 @@ void DeviceCopies::prepare() {
 void DeviceCopies::set_stream(std::optional<lnw_device_stream> stream) {
   finish_trailing();
   user_ = Stream();
-  for (Unit& unit : units_) unit.waited_for = true;
   if (!stream) return;
   user_ = user_stream(device_, *stream);
   started_ = Event(user_.device());
   if (queues_[writing].device) ended_ = Event(queues_[writing].device);
-  for (Unit& unit : units_) unit.waited_for = !unit.trailing;
 }
 
 /// The last copies of the exchange before may still read staging memory.
@@ -212,23 +210,24 @@ void DeviceCopies::finish_trailing() {
 void DeviceCopies::begin_exchange(std::byte* staging) {
   bases_[static_cast<std::size_t>(Buffer::staging)] = staging;
   // Otherwise nothing begins before the user's stream has got here, which comes after them.
-  if (!device_aware_) finish_trailing();
+  if (!stream_is_event_) finish_trailing();
   trails_ = false;
   for (Queue& queue : queues_) queue.first = queue.last = 0;
   for (Unit& unit : units_) unit.ready = 0;
   if (user_) {
     started_.record(user_);
     for (const Queue& queue : queues_)
-      if (queue.stream && !device_aware_) queue.stream.wait(started_);
-    if (host_waits_ && !device_aware_) started_.synchronize();
+      if (queue.stream && !stream_is_event_) queue.stream.wait(started_);
+    if (host_waits_ && !stream_is_event_) started_.synchronize();
   }
   if (mirror_.bytes > 0)
     queues_[reading].stream.copy(mirror_.to, mirror_.from, static_cast<std::size_t>(mirror_.bytes));
 }
 
 /// Only what writes a device may still be under way.
-void DeviceCopies::end_exchange() {
-  if (!trails_) return;
+void DeviceCopies::hand_over() {
+  LANEWAY_ASSERT(user_);
+  trails_ = true;
   ended_.record(queues_[writing].stream);
   user_.wait(ended_);
 }
@@ -239,10 +238,7 @@ void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
     queue.stream.copy(at(static_cast<std::byte*>(bases[row.to_base]), row.to),
                       at(static_cast<std::byte*>(bases[row.from_base]), row.from), static_cast<std::size_t>(row.bytes));
   if (unit.moves) unit.moves.launch(queue.stream, bases);
-  if (!unit.waited_for) {
-    trails_ = true;
-    return;
-  }
+  if (unit.trailing) return;
   unit.event.record(queue.stream);
   queue.units[queue.last++ % queue.units.size()] = static_cast<std::size_t>(&unit - units_.data());
 }

@@ -9,8 +9,8 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/chooser.hpp"
-#include "choose/share_memory.hpp"
 #include "comm/background.hpp"
+#include "comm/talking.hpp"
 #include "core/error.hpp"
 #include "operate/fixed_operation.hpp"
 #include "operate/kept_plans.hpp"
@@ -178,7 +178,8 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
     failure = std::current_exception();
   }
   if (request->reasons_.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
-    (void)largest(priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    Talking talk(priv);
+    (void)largest(talk, agreed.sharing, 0);  // all ranks of the node have bound their buffers
     if (request->exchange_) request->exchange_->open_lent();
   }
   if (failure) std::rethrow_exception(failure);
@@ -220,19 +221,38 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
       node_(std::move(node)) {}
 
 void Request::set_buffers(Buffers buffers) {
-  P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
-  auto exchange = std::make_unique<Exchange>(plans_.on(where.behind_host()), buffers, where, transport,
-                                             progress_by(helper_), memory_, combiners_);
+  std::unique_ptr<Exchange> exchange = bind(buffers, stream_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
   reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
-  if (stream_) exchange->set_stream(stream_);
+  buffers_ = buffers;
   exchange_ = std::move(exchange);
 }
 
+std::unique_ptr<Exchange> Request::bind(Buffers buffers, std::optional<lnw_device_stream> stream) {
+  P2PTransport transport(comm_->get(), tag_);
+  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
+  auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
+                                             progress_by(helper_), memory_, combiners_);
+  if (stream) exchange->set_stream(stream);
+  return exchange;
+}
+
+const std::shared_ptr<const Plan>& Request::plan_on(const BufferMemory& where, bool in_stream) {
+  if (!in_stream) return plans_.on(where.behind_host());
+  return plans_.on(InStream{where.on_device(), where.device_aware, memory_ != nullptr});
+}
+
 void Request::set_stream(std::optional<lnw_device_stream> stream) {
-  if (exchange_) exchange_->set_stream(stream);
+  if (exchange_) {
+    const Executor& executor = exchange_->executor();
+    const bool is_for_it = plan_on(executor.where(), stream.has_value()).get() == &executor.plan();
+    exchange_->set_stream(stream);
+    if (!is_for_it) {
+      exchange_->set_stream(stream_);  // a bad stream has thrown: what is bound stays as it is
+      exchange_ = bind(buffers_, stream);
+    }
+  }
   stream_ = stream;
 }
 

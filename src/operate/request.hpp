@@ -115,6 +115,8 @@ class Request {
     }
   }
   void fail() noexcept;
+  [[nodiscard]] std::unique_ptr<Exchange> bind(Buffers buffers, std::optional<lnw_device_stream> stream);
+  [[nodiscard]] const std::shared_ptr<const Plan>& plan_on(const BufferMemory& where, bool in_stream);
   void start_sharing();
   [[nodiscard]] bool test_sharing();
   void wait_sharing();
@@ -137,6 +139,7 @@ class Request {
   Reasons reasons_;
   Region node_;
   std::optional<lnw_device_stream> stream_;
+  Buffers buffers_;  // if bound
 };
 
 /// Runs the operation once.
