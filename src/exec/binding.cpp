@@ -239,6 +239,7 @@ void Executor::add_device_copies() {
   std::array<std::vector<int>, 2> together;  // by whether they write to a device
   std::array<std::int64_t, 2> bytes{};
   if (device_aware_ || lends_or_borrows(*plan_)) device_->use(worker_);
+  if (on_device.combines) device_->set_combining(combiners_.front()->on_device().value());
   lend();
   const auto touches_device = [&](const Step& step) {
     if (step.kind != StepKind::move) return false;
@@ -260,7 +261,7 @@ void Executor::add_device_copies() {
         step.from == Buffer::send || step.from == Buffer::shadow || (step.from == Buffer::staging && !memory_);
     const bool to_own = step.to == Buffer::receive && on_device.receive;
     const bool may_trail = is_copy(step) && to_own && is_last && from_own;
-    if (!is_copy(step) || !step.after.empty() || may_trail) {
+    if (!is_copy(step) || combines(step) || !step.after.empty() || may_trail) {
       device_->add(*plan_, {s}, may_trail);
       continue;
     }

@@ -261,6 +261,7 @@ class SymbolicRun {
       if (bytes > 0) parts_.push_back({to, to + bytes, from.rank, offset, exchange});
       return;
     }
+    offset += from.shift;
     if (from.buffer == Buffer::receive) {
       for (Origin part : known_or_initial(step, from, offset, offset + bytes, exchange)) {
         part.begin += to - offset;
@@ -269,7 +270,6 @@ class SymbolicRun {
       }
       return;
     }
-    offset += from.shift;
     const bool whole = contents(from).read(offset, offset + bytes, [&](Origin part) {
       part.begin += to - offset;
       part.end += to - offset;
