@@ -157,7 +157,7 @@ void print_link_classes(const std::vector<Plan>& plans, const Machine& machine) 
 
 void print_choice(const VirtualSetup& setup, const Parameters& parameters) {
   const Selection& selection = setup.selection;
-  const std::vector<const StrategyRow*>& rows = setup.candidates;
+  const std::vector<const StrategyRow*>& rows = setup.strategies;
   if (selection.predictions.empty()) return;
   std::cout << "chosen by the parameters '" << parameters.name << "', which predict for an exchange:\n";
   std::vector<std::string> heading = {"", "strategy", "time"};
@@ -362,7 +362,7 @@ int explain(const ExplainOptions& options) {
     const bool chosen = !setup.selection.predictions.empty();
     setup.plans = plans_back(
         pattern, planned_for,
-        chosen ? choose_levels(std::string(setup.candidates[setup.selection.chosen]->name), options.grid) : levels,
+        chosen ? choose_levels(std::string(setup.strategies[setup.selection.chosen]->name), options.grid) : levels,
         settings);
   }
   const Combination how = sums();
