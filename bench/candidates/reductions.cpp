@@ -53,12 +53,10 @@ class ByHand final : public EdgeCandidate {
   void start() override {
     pack();
     MPI_Request* request = requests_.data();
-    post(task_.exchange.send, arrived_, [&](double* begin, int count, Rank peer) {
-      MPI_Irecv(begin, count, MPI_DOUBLE, peer, 0, comm_, request++);
-    });
-    post(task_.exchange.receive, sent_, [&](double* begin, int count, Rank peer) {
-      MPI_Isend(begin, count, MPI_DOUBLE, peer, 0, comm_, request++);
-    });
+    post(task_.exchange.send, arrived_,
+         [&](double* begin, int count, Rank peer) { MPI_Irecv(begin, count, MPI_DOUBLE, peer, 0, comm_, request++); });
+    post(task_.exchange.receive, sent_,
+         [&](double* begin, int count, Rank peer) { MPI_Isend(begin, count, MPI_DOUBLE, peer, 0, comm_, request++); });
   }
   bool test() override {
     int flag = 0;

@@ -368,8 +368,8 @@ int explain(const ExplainOptions& options) {
   const Combination how = sums();
   Plan plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
-  const std::string what = options.strategy + (options.back ? " backwards, " : ", ") + workload.description() + ", " + std::to_string(options.ranks) +
-                           " ranks, " + nodes.description;
+  const std::string what = options.strategy + (options.back ? " backwards, " : ", ") + workload.description() + ", " +
+                           std::to_string(options.ranks) + " ranks, " + nodes.description;
   std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling(), 2) << "\n\n";
   print_choice(setup, parameters);
   print_lanes(setup, nodes);

@@ -52,7 +52,8 @@ __device__ void move_rows(const Tile& tile, const char* __restrict__ from, char*
   const auto row_units = static_cast<unsigned>(tile.row_bytes / sizeof(T));
   const Place<T> read{tile.from_stride / size, tile.from_index == not_indexed ? nullptr : index + tile.from_index,
                       row_units};
-  const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index, row_units};
+  const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index,
+                       row_units};
   const unsigned units = row_units * tile.rows;
   unsigned unit = lane;
   for (; unit + 3 * lanes < units; unit += 4 * lanes) {
@@ -92,7 +93,8 @@ __device__ void combine_tile(const Tile& tile, const char* from, char* to, const
   const auto row_units = static_cast<unsigned>(tile.row_bytes / sizeof(T));
   const Place<T> read{tile.from_stride / size, tile.from_index == not_indexed ? nullptr : index + tile.from_index,
                       row_units};
-  const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index, row_units};
+  const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index,
+                       row_units};
   const unsigned units = row_units * tile.rows;
   for (unsigned unit = lane; unit < units; unit += lanes) {
     T& there = target[write(unit)];
@@ -116,7 +118,8 @@ using namespace laneway::gpu;
 
 /// One tile a warp, by the widest accesses that addresses, strides and sizes of the tile allow.
 extern "C" __global__ void __launch_bounds__(block_threads)
-    laneway_moves(const Tile* __restrict__ tiles, const uint32_t* __restrict__ index, unsigned tile_count, Bases bases) {
+    laneway_moves(const Tile* __restrict__ tiles, const uint32_t* __restrict__ index, unsigned tile_count,
+                  Bases bases) {
   const unsigned lanes = warpSize;
   const unsigned lane = threadIdx.x % lanes;
   const unsigned number = (blockIdx.x * block_threads + threadIdx.x) / lanes;
@@ -140,8 +143,8 @@ extern "C" __global__ void __launch_bounds__(block_threads)
 
 /// One tile a warp, of whole numbers that are aligned. Sums and products of whole numbers wrap around.
 extern "C" __global__ void __launch_bounds__(block_threads)
-    laneway_combine(const Tile* __restrict__ tiles, const uint32_t* __restrict__ index, unsigned tile_count, Bases bases,
-                    int operation, int number) {
+    laneway_combine(const Tile* __restrict__ tiles, const uint32_t* __restrict__ index, unsigned tile_count,
+                    Bases bases, int operation, int number) {
   const unsigned lanes = warpSize;
   const unsigned lane = threadIdx.x % lanes;
   const unsigned own = (blockIdx.x * block_threads + threadIdx.x) / lanes;

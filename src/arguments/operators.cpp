@@ -127,7 +127,8 @@ std::optional<DeviceOperation> device_operation(MPI_Op op, MPI_Datatype type) {
   const unsigned kind = class_of(type);
   int bytes = 0;
   check_mpi(MPI_Type_size(type, &bytes), "MPI_Type_size");
-  if (found == ops.end() || (kind != of_integers && kind != of_reals) || (bytes != 4 && bytes != 8)) return std::nullopt;
+  if (found == ops.end() || (kind != of_integers && kind != of_reals) || (bytes != 4 && bytes != 8))
+    return std::nullopt;
   const std::array unsigned_types = {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT32_T,
                                      MPI_UINT64_T};
   const bool is_unsigned = std::ranges::find(unsigned_types, type) != unsigned_types.end();
@@ -260,8 +261,8 @@ Reduction reduction_of(const Call& call, const Topology& topology) {
   reduction.combiner =
       std::make_shared<const LocalReduction>(call.op, type, reduction.how.element_bytes, commutes == 0);
   reduction.has_gaps = class_of(type) == of_pairs;
-  reduction.pattern = reduction.has_gaps ? describe(WithoutGaps(call, type, topology).call(), topology)
-                                                 : describe(call, topology);
+  reduction.pattern =
+      reduction.has_gaps ? describe(WithoutGaps(call, type, topology).call(), topology) : describe(call, topology);
   return reduction;
 }
 

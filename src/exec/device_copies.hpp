@@ -29,9 +29,9 @@ struct BufferMemory {
   MemoryInfo send;
   MemoryInfo receive;
 
-  bool host_touches = false;  ///< some of what the operation touches is in memory that the host may touch
-  bool device_aware = false;  ///< the transport takes addresses on these devices
-  CopyRule rule = {};         ///< of copies from and to these devices
+  bool host_touches = false;     ///< some of what the operation touches is in memory that the host may touch
+  bool device_aware = false;     ///< the transport takes addresses on these devices
+  CopyRule rule = {};            ///< of copies from and to these devices
   bool device_combines = false;  ///< that of the receive buffer has kernels for what the plan combines
 
   [[nodiscard]] OnDevice on_device() const {

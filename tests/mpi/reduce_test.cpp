@@ -116,20 +116,19 @@ class Case {
                                 some(rdispls_), kind_.type, kind_.op, comm());
   }
   int blocking_equal(std::byte* receive) const {
-    return LNW_Neighbor_reduce(sent_, equal_count(), kind_.type, receive, equal_count(), kind_.type, kind_.op,
-                               comm());
+    return LNW_Neighbor_reduce(sent_, equal_count(), kind_.type, receive, equal_count(), kind_.type, kind_.op, comm());
   }
   int nonblocking_equal(std::byte* receive, LNW_Request* request) const {
     return LNW_Ineighbor_reduce(sent_, equal_count(), kind_.type, receive, equal_count(), kind_.type, kind_.op, comm(),
                                 request);
   }
   int nonblocking(std::byte* receive, LNW_Request* request) const {
-    return LNW_Ineighbor_reducev(sent_, some(sendcounts_), some(sdispls_), kind_.type, receive,
-                                 some(recvcounts_), some(rdispls_), kind_.type, kind_.op, comm(), request);
+    return LNW_Ineighbor_reducev(sent_, some(sendcounts_), some(sdispls_), kind_.type, receive, some(recvcounts_),
+                                 some(rdispls_), kind_.type, kind_.op, comm(), request);
   }
   int persistent(std::byte* receive, MPI_Info info, LNW_Request* request) const {
-    return LNW_Neighbor_reducev_init(sent_, some(sendcounts_), some(sdispls_), kind_.type, receive,
-                                     some(recvcounts_), some(rdispls_), kind_.type, kind_.op, comm(), info, request);
+    return LNW_Neighbor_reducev_init(sent_, some(sendcounts_), some(sdispls_), kind_.type, receive, some(recvcounts_),
+                                     some(rdispls_), kind_.type, kind_.op, comm(), info, request);
   }
   int persistent_indexed(std::byte* receive, MPI_Info info, LNW_Request* request) const {
     const auto indices = [](const std::vector<int>& counts, const std::vector<int>& displacements) {
@@ -442,9 +441,8 @@ TEST_F(ReduceTest, OperatorsAndTypesThatDifferAreNamed) {
   const MPI_Aint first = 0;
   std::array<int, 2> buffer{};
   LNW_Request request = LNW_REQUEST_NULL;
-  int code =
-      LNW_Neighbor_reducev_init(buffer.data(), &one, &none, MPI_INT, &buffer[1], &one, &none, MPI_INT,
-                                rank() == last ? MPI_MAX : MPI_SUM, graph.get(), info.get(), &request);
+  int code = LNW_Neighbor_reducev_init(buffer.data(), &one, &none, MPI_INT, &buffer[1], &one, &none, MPI_INT,
+                                       rank() == last ? MPI_MAX : MPI_SUM, graph.get(), info.get(), &request);
   expect_error_class(code, MPI_ERR_OP);
   EXPECT_NE(error_text(code).find("op is MPI_SUM on rank 0, but MPI_MAX on rank " + std::to_string(last)),
             std::string::npos)
@@ -453,9 +451,9 @@ TEST_F(ReduceTest, OperatorsAndTypesThatDifferAreNamed) {
   code = LNW_Neighbor_reducew_init(buffer.data(), &one, &first, &type, &buffer[1], &one, &first, &type, MPI_SUM,
                                    graph.get(), info.get(), &request);
   expect_error_class(code, MPI_ERR_TYPE);
-  EXPECT_NE(error_text(code).find("datatypes are made of MPI_INT on rank 0, but MPI_FLOAT on rank " +
-                                  std::to_string(last)),
-            std::string::npos)
+  EXPECT_NE(
+      error_text(code).find("datatypes are made of MPI_INT on rank 0, but MPI_FLOAT on rank " + std::to_string(last)),
+      std::string::npos)
       << error_text(code);
   MPI_Op user = MPI_OP_NULL;
   MPI_Op_create(keep_first, rank() == last ? 0 : 1, &user);
@@ -560,6 +558,45 @@ TEST_F(ReduceTest, DerivedTypesOfOnePredefinedType) {
             MPI_SUCCESS);
   EXPECT_EQ(received, (std::array<double, 5>{10 + left + 1.0, 20, 30 + left + 2.0, 40, 50 + left + 3.0}));
   MPI_Type_free(&every_second);
+}
+
+/// Datatypes of neighbours, of which rank 0 has none: what is relayed is not taken together, and rank 0 may relay.
+TEST_F(ReduceTest, DatatypesOfNeighborsAreRelayedAndProven) {
+  std::vector<int> others;
+  for (int peer = 1; rank() > 0 && peer < size(); ++peer) others.push_back(peer);
+  const Comm graph = make_graph(MPI_COMM_WORLD, {others, others});
+  const auto n = others.size();
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+  MPI_Type_commit(&pair);
+  std::vector<int> counts(n + 1, 2), one(n + 1, 1);
+  std::vector<MPI_Aint> places(n + 1, 0);
+  std::vector<MPI_Datatype> sent_types(n + 1, MPI_DOUBLE), received_types(n + 1, pair);
+  const std::array<double, 2> sent = {rank() + 1.0, rank() * 10.0};
+  std::array<double, 2> received{};
+  const Info info(Hints{{"lnw_strategy", "three_step"},
+                        {"lnw_machine", "node:* rank:2"},
+                        {"lnw_progress", "wait"},
+                        {"lnw_check", "plan"}});
+  LNW_Request request = LNW_REQUEST_NULL;
+  ASSERT_EQ(LNW_Neighbor_reducew_init(sent.data(), counts.data(), places.data(), sent_types.data(), received.data(),
+                                      one.data(), places.data(), received_types.data(), MPI_SUM, graph.get(),
+                                      info.get(), &request),
+            MPI_SUCCESS);
+  EXPECT_EQ(strategy_of(request), "three_step");
+  std::array<double, 2> expected{0.5, 0.25};
+  for (const int peer : others) {
+    expected[0] += peer + 1.0;
+    expected[1] += peer * 10.0;
+  }
+  for (int iteration = 0; iteration < 3; ++iteration) {
+    received = {0.5, 0.25};
+    ASSERT_EQ(LNW_Start(&request), MPI_SUCCESS);
+    ASSERT_EQ(LNW_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(received, expected);
+  }
+  ASSERT_EQ(LNW_Request_free(&request), MPI_SUCCESS);
+  MPI_Type_free(&pair);
 }
 
 TEST_F(ReduceTest, BadOperatorsAreNamed) {
