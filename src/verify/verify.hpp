@@ -26,7 +26,7 @@ struct [[nodiscard]] Report {
 // another at its own pace.
 
 /// Steps depend on earlier steps only, stay inside the staging memory and the windows, never write the send buffer nor
-/// read the receive buffer (plans that combine, and those of operations among all ranks, may), and name peers and
+/// read the receive buffer (those that combine, and those of operations among all ranks, may), and name peers and
 /// channels that exist.
 Report well_formed(std::span<const Plan> plans);
 
