@@ -28,6 +28,7 @@ void add_model(CLI::App& app, Action& action);
 void add_neighbor(CLI::App& app, Action& action);
 void add_overlap(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
+void add_reduce(CLI::App& app, Action& action);
 void add_spmm(CLI::App& app, Action& action);
 void add_spmv(CLI::App& app, Action& action);
 void add_strategies(CLI::App& app, Action& action);

@@ -70,6 +70,7 @@ int run(int argc, char** argv) {
   add_link(app, action);
   add_neighbor(app, action);
   add_overlap(app, action);
+  add_reduce(app, action);
   add_spmm(app, action);
   add_spmv(app, action);
 #else

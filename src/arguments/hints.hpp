@@ -203,8 +203,9 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_order", "LANEWAY_ORDER", "fixed",
      hint::choice<&Hints::order, ReductionOrder::fixed, ReductionOrder::canonical>("fixed, canonical"),
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
-     "`canonical`: by rank, so that results depend on neither strategy nor placement; then each edge is a message of "
-     "its own. Blocking and nonblocking ones, and operators that do not commute, are canonical anyway"},
+     "`canonical`: by rank, so that results depend on neither strategy nor placement; then relays take every "
+     "contribution along by itself. `reducew`, blocking and nonblocking ones without `lnw_fixed_counts`, and operators "
+     "that do not commute, are canonical anyway"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

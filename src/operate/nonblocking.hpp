@@ -42,6 +42,12 @@ class StartOrder {
 /// That of a communicator's nonblocking operations.
 [[nodiscard]] const std::shared_ptr<StartOrder>& start_order(Communicator& communicator);
 
+/// What kernels call what is combined, if anything is and they know it.
+[[nodiscard]] inline std::optional<DeviceOperation> kernels_of(const Combiners& combiners) {
+  if (combiners.empty() || !combiners.front()) return std::nullopt;
+  return combiners.front()->on_device();
+}
+
 /// A plan that is bound to many buffers, one after another. Bindings are kept, since programs come back to the same
 /// buffers; they are addresses only, so it does not matter what becomes of these. One exchange at a time.
 class BoundPlan {

@@ -101,9 +101,10 @@ constexpr const char* relays_nothing =
     "for "
     "a thread; lnw_progress=wait lets relays progress in calls of this library";
 
-/// For calls that agree on nothing. Nothing is combined in messages' memory on devices.
-DeviceUse device_use(Communicator& communicator, const Call& call) {
-  return DeviceUse{!reduces(call.kind) && communicator.call_hints().path == MemoryPath::device_aware};
+/// For calls that agree on nothing. `combiners`: of an operation that reduces.
+DeviceUse device_use(Communicator& communicator, const Combiners& combiners) {
+  if (combiners.empty()) return {.gives_addresses = communicator.call_hints().path == MemoryPath::device_aware};
+  return {.combining = kernels_of(combiners)};
 }
 
 /// That of an earlier call with the same arguments, or a new one, which is kept.
@@ -117,9 +118,9 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     return known;
   }
   CallPlan chosen = choose_plan(communicator, call, phases);
-  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator, call),
-                                         std::move(chosen.elements), std::move(chosen.typed),
-                                         std::move(chosen.combiners));
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy),
+                                         device_use(communicator, chosen.combiners), std::move(chosen.elements),
+                                         std::move(chosen.typed), std::move(chosen.combiners));
   // Plans of datatypes are for buffers in the host's memory.
   if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
   return plan;
@@ -159,6 +160,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
                                                agreed.regions.front()));
   request->device_use_ = chosen.device_use;
   if (agreed.reduction) request->combiners_ = {agreed.reduction->what.combiner};
+  request->device_use_.combining = kernels_of(request->combiners_);
   request->helper_ = find_helper(agreed.hints.progress);
   if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
   if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
@@ -206,8 +208,9 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call)),
-      kept->elements(), helper, kept->combiners());
+      order, kept->plan(), buffers,
+      laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners())), kept->elements(), helper,
+      kept->combiners());
   return request;
 }
 
@@ -231,7 +234,7 @@ void Request::set_buffers(Buffers buffers) {
 
 std::unique_ptr<Exchange> Request::bind(Buffers buffers, std::optional<lnw_device_stream> stream) {
   P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
+  const BufferMemory where = laneway::look_at(buffers, *plans_.plan(), device_use_);
   auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
                                              progress_by(helper_), memory_, combiners_);
   if (stream) exchange->set_stream(stream);
@@ -349,7 +352,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
-  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call));
+  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners()));
   Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
                     nullptr, kept->combiners());
   exchange.start();
