@@ -25,14 +25,17 @@ struct DenseTraits {
   bool relays = false;      ///< ranks pass on what is not theirs
 };
 
-/// What a rule costs, from facts that all ranks share: of the rank, or node, that has most to do.
+/// What a rule costs, from facts that all ranks share: of the rank, or node, that has most to do. Rounds are messages
+/// that wait for the one before.
 struct DenseCost {
-  double node_messages = 0;     ///< one after another, inside a node
-  double node_bytes = 0;        ///< that they carry
-  double network_messages = 0;  ///< one after another, between nodes
-  double network_bytes = 0;     ///< that they carry
-  double injected_bytes = 0;    ///< that leave the busiest node, of all its ranks
-  double combined_bytes = 0;    ///< that a rank combines, or copies
+  double node_rounds = 0;  ///< inside a node
+  double node_messages = 0;
+  double node_bytes = 0;
+  double network_rounds = 0;  ///< between nodes
+  double network_messages = 0;
+  double network_bytes = 0;
+  double injected_bytes = 0;  ///< that leave the busiest node, of all its ranks
+  double combined_bytes = 0;  ///< that a rank combines or copies
 };
 
 /// What all ranks know of a call. `bytes`: of a block (alltoall, allgather, gather, scatter: the mean, agreed, if they

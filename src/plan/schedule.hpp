@@ -21,6 +21,14 @@ using Parts = std::vector<Segment>;
   return bytes;
 }
 
+/// Joins what is in the buffer of the last part with that, so that regular places stay one list.
+inline void append(Parts& parts, const Segment& next) {
+  if (!parts.empty() && parts.back().buffer == next.buffer)
+    parts.back().ranges.append(next.ranges);
+  else
+    parts.push_back(next);
+}
+
 /// Where the buffers of a plan are in the schedule that takes it in.
 struct Redirect {
   struct To {
