@@ -77,6 +77,12 @@ class Calls {
 
   int run();
 
+  /// Of what a rank gets of a reduction.
+  [[nodiscard]] std::size_t own_bytes() const {
+    const int own = d.operation == "reduce_scatter" ? block(0, rank_) : d.count;
+    return static_cast<std::size_t>(own) * d.received.extent;
+  }
+
  private:
   [[nodiscard]] bool gathers() const { return d.operation == "allgatherv" || d.operation == "gatherv"; }
   [[nodiscard]] std::size_t gap() const { return d.operation == "reduce_scatter" ? 0 : 1; }
@@ -257,6 +263,8 @@ int Calls::run() {
 std::vector<std::byte> Dense::run(Way way) {
   Calls calls(*this, way);
   if (const int returned = calls.run(); returned != MPI_SUCCESS) code = returned;
+  // Nobody says what becomes of the rest of a vector of which a rank gets its part, in place.
+  if (in_place && operation.starts_with("reduce_scatter")) calls.receive.resize(calls.own_bytes());
   // Nobody says what is in the bytes that such numbers do not use.
   if (received.type == MPI_LONG_DOUBLE)
     for (std::size_t i = 0; i < calls.receive.size(); ++i)
