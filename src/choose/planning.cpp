@@ -75,10 +75,10 @@ class Planning {
         candidate_(candidate),
         settings_(settings_of(communicator, agreed)),
         unit_bytes_(unit_bytes(agreed)),
-        candidates_(candidate.strategy, settings_),
+        strategies_(candidate.strategy, settings_),
         inner_(inner_levels()),
         costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path, unit_bytes_),
-        planner_(comm.rank(), agreed.pattern, regions_.front(), candidates_.get(), options(communicator, agreed.where),
+        planner_(comm.rank(), agreed.pattern, regions_.front(), strategies_.get(), options(communicator, agreed.where),
                  inner_),
         round_(planner_.begin(communicator.peer_regions(hints_))) {}
 
@@ -121,8 +121,8 @@ class Planning {
     std::vector<InnerLevel> inner;
     for (std::size_t i = 0; i < hints_.inner.size(); ++i) {
       const StrategyChoice& choice = hints_.inner[i].choice;
-      inner_candidates_.emplace_back(choice, settings_);
-      inner.push_back({regions_[i + 1], inner_candidates_.back().get(), choice.deduplicate});
+      inner_strategies_.emplace_back(choice, settings_);
+      inner.push_back({regions_[i + 1], inner_strategies_.back().get(), choice.deduplicate});
     }
     return inner;
   }
@@ -144,8 +144,8 @@ class Planning {
   const Candidate candidate_;
   const StrategySettings settings_;
   const std::int64_t unit_bytes_;
-  const OwnedCandidates candidates_;
-  std::vector<OwnedCandidates> inner_candidates_;
+  const OwnedStrategies strategies_;
+  std::vector<OwnedStrategies> inner_strategies_;
   const std::vector<InnerLevel> inner_;
   const Costs costs_;
   Planner planner_;
@@ -186,6 +186,12 @@ PlannedRoute plan_route(Communicator& communicator, const PrivateComm& comm, con
 
 namespace {
 
+/// The plan that reduces, out of that of the exchange.
+Plan reducing(const Plan& exchange, const AgreedReduction& reduction) {
+  const auto& [what, turned, by_rank] = reduction;
+  return by_rank ? combine_arrivals(exchange, what.pattern, what.how) : transpose(exchange, turned, what.how);
+}
+
 /// Leaves to the MPI library what the memory of the node cannot carry.
 void let_node_carry(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
                     Planned& planned) {
@@ -225,6 +231,7 @@ void let_node_carry(Communicator& communicator, const PrivateComm& comm, const A
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned) {
+  if (agreed.reduction) planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
   if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
   let_node_carry(communicator, comm, agreed, use, planned);
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));

@@ -110,8 +110,8 @@ Sizes Sizes::answered(const std::vector<Want>& wants, const std::vector<std::int
   for (const Want& want : wants)
     for (const Rank other : want.others) {
       require(next < bytes.size(), ErrorKind::argument, "dense: fewer sizes than were asked for");
-      sizes.known_.emplace_back(
-          want.sent ? pair_of_ranks(want.member, other) : pair_of_ranks(other, want.member), bytes[next++]);
+      sizes.known_.emplace_back(want.sent ? pair_of_ranks(want.member, other) : pair_of_ranks(other, want.member),
+                                bytes[next++]);
     }
   require(next == bytes.size(), ErrorKind::argument, "dense: more sizes than were asked for");
   std::ranges::sort(sizes.known_);
@@ -121,8 +121,8 @@ Sizes Sizes::answered(const std::vector<Want>& wants, const std::vector<std::int
 
 std::int64_t Sizes::bytes(Rank from, Rank to) const {
   if (equal_ >= 0) return equal_;
-  const auto it = std::ranges::lower_bound(known_, pair_of_ranks(from, to), {},
-                                           &std::pair<std::uint64_t, std::int64_t>::first);
+  const auto it =
+      std::ranges::lower_bound(known_, pair_of_ranks(from, to), {}, &std::pair<std::uint64_t, std::int64_t>::first);
   require(it != known_.end() && it->first == pair_of_ranks(from, to), ErrorKind::internal, [&] {
     return "dense: nobody was asked how many bytes rank " + std::to_string(from) + " sends to rank " +
            std::to_string(to);

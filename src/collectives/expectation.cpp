@@ -9,8 +9,8 @@ namespace laneway {
 
 namespace {
 
-/// What one rank gets, written down from the operations' definitions. Places are cut wherever the block of a contributor
-/// does.
+/// What one rank gets, written down from the operations' definitions. Places are cut wherever the block of a
+/// contributor does.
 class Outcomes {
  public:
   Outcomes(std::span<const DenseCall> calls, Rank rank)
@@ -69,7 +69,8 @@ class Outcomes {
   [[nodiscard]] Contributed contributed(Rank from, Rank block) const {
     const DenseCall& other = calls_[static_cast<std::size_t>(from)];
     if (other.kind == Dense::bcast) return {other.receive.of(0), true};
-    if (!other.in_place || other.kind == Dense::scatter) return {other.send.of(block), false};
+    const bool one = other.kind == Dense::allgather || other.kind == Dense::gather;
+    if (!other.in_place || other.kind == Dense::scatter) return {other.send.of(one ? 0 : block), false};
     if (other.kind == Dense::reduce_scatter) return {other.send.of(block), true};
     return {other.receive.of(reduces(other.kind) ? 0 : block), true};
   }

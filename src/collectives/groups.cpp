@@ -107,8 +107,7 @@ Cuts cut_evenly(std::int64_t bytes, std::int64_t element_bytes, std::int64_t par
   const std::int64_t elements = bytes / element_bytes;
   const std::int64_t each = elements / parts;
   const std::int64_t more = elements % parts;  // parts have one more
-  for (std::int64_t i = 0; i <= parts; ++i)
-    cuts.at.push_back((each * i + std::min(i, more)) * element_bytes);
+  for (std::int64_t i = 0; i <= parts; ++i) cuts.at.push_back((each * i + std::min(i, more)) * element_bytes);
   return cuts;
 }
 
@@ -121,7 +120,8 @@ Cuts cut_to_segments(std::int64_t bytes, std::int64_t element_bytes, std::int64_
 
 Segment input(const DenseCall& call, Rank i) {
   if (call.kind == Dense::bcast) return {Buffer::receive, call.receive.of(0)};
-  if (!call.in_place || call.kind == Dense::scatter) return {Buffer::send, call.send.of(i)};
+  const bool one = call.kind == Dense::allgather || call.kind == Dense::gather;
+  if (!call.in_place || call.kind == Dense::scatter) return {Buffer::send, call.send.of(one ? 0 : i)};
   if (call.kind == Dense::reduce_scatter) return {Buffer::receive, call.send.of(i)};
   return {Buffer::receive, call.receive.of(reduces(call.kind) ? 0 : i)};
 }

@@ -14,7 +14,7 @@ namespace laneway {
 
 /// What all ranks agree on beside the call.
 struct DenseSettings {
-  Rank leaders = 4;                     ///< a node, of multi_leader, locality_aware, multi_leader_locality (lnw_leaders)
+  Rank leaders = 4;                    ///< a node, of multi_leader, locality_aware, multi_leader_locality (lnw_leaders)
   std::int64_t segment_bytes = 65536;  ///< what is pipelined is cut into pieces of this size
 };
 

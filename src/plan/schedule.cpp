@@ -120,8 +120,7 @@ void Schedule::append(const Plan& plan, const Redirect& redirect) {
     for (const int before : step.after) after.push_back(here[static_cast<std::size_t>(before)]);
     if (step.kind != StepKind::move) {
       Parts parts;
-      step.span.for_each_part(
-          [&](Buffer buffer, const RangeList& ranges) { parts.push_back(moved(buffer, ranges)); });
+      step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) { parts.push_back(moved(buffer, ranges)); });
       End end(std::move(parts), step.span.is_scattered() ? step.span.stream() : RangeList{{0, step.span.bytes}},
               step.span.bytes);
       here.push_back(message(step.kind, step.peer, std::move(end), std::move(after)));
@@ -137,8 +136,7 @@ void Schedule::append(const Plan& plan, const Redirect& redirect) {
       run.from += from.shift;
       run.to += to.shift;
     }
-    if (combines(step))
-      own.combination = combination(plan.combinations[static_cast<std::size_t>(step.combination)]);
+    if (combines(step)) own.combination = combination(plan.combinations[static_cast<std::size_t>(step.combination)]);
     here.push_back(add(std::move(own)));
   }
 }

@@ -151,9 +151,12 @@ void Calls::fill(std::vector<std::byte>& buffer, std::size_t bytes, std::uint64_
   buffer.assign(bytes + 64, std::byte{0});
   MPI_Datatype type = side == 1 ? d.sent.type : d.received.type;
   Random random(static_cast<Random::result_type>(mix({d.seed, side, static_cast<std::uint64_t>(rank_)})));
+  const bool is_complex = type == MPI_C_FLOAT_COMPLEX || type == MPI_C_DOUBLE_COMPLEX;
   const auto number = [&](auto value) {
     for (std::size_t at = 0; at + sizeof value <= bytes; at += sizeof value) {
-      value = static_cast<decltype(value)>(pick(random, 0, 2));
+      // Of products of complex numbers, zeros have signs that depend on the order.
+      const bool is_imaginary = is_complex && at / sizeof value % 2 == 1;
+      value = static_cast<decltype(value)>(is_imaginary ? 0 : pick(random, 0, 2));
       std::memcpy(buffer.data() + at, &value, sizeof value);
     }
   };

@@ -146,8 +146,13 @@ TEST_F(DenseTest, AllDatatypesAndOperators) {
                            Row{MPI_C_FLOAT_COMPLEX, 8, false, false},
                            Row{MPI_C_DOUBLE_COMPLEX, 16, false, false}};
   const Comm comm = copy_of(MPI_COMM_WORLD);
+  int at = 0;
   const auto try_one = [&](MPI_Datatype type, std::size_t bytes, MPI_Op op) {
     const Elements elements{type, bytes, op};
+    std::array<char, MPI_MAX_OBJECT_NAME> text{};
+    int length = 0;
+    MPI_Type_get_name(type, text.data(), &length);
+    SCOPED_TRACE(std::string(text.data()) + ", operator " + std::to_string(at++));
     for (const char* const operation : {"allreduce", "reduce", "scan"})
       compare({.operation = operation, .comm = comm.get(), .sent = elements, .received = elements, .count = 3, .seed = 5},
               {Way::blocking, Way::persistent});

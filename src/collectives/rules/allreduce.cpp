@@ -47,8 +47,8 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
   broadcast(schedule, tree, sum, settings.segment_bytes);
 }
 
-/// J. L. Traeff, S. Hunold, CLUSTER 2020: reduce_scatter on the node, allreduce along lanes, allgather on the node. Where
-/// nodes differ in size, the smaller ones' ranks have several lanes.
+/// J. L. Traeff, S. Hunold, CLUSTER 2020: reduce_scatter on the node, allreduce along lanes, allgather on the node.
+/// Where nodes differ in size, the smaller ones' ranks have several lanes.
 void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Segment sum = output(call, 0);
   const Cuts cuts = cut_evenly(sum.ranges.bytes(), call.combination.element_bytes, layout.largest());

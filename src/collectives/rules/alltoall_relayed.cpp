@@ -159,8 +159,7 @@ class Relay {
     };
     if (!ways_.collects()) {
       const Rank collector = ways_.collector();
-      through([&](Parts parts) { schedule_.send(collector, std::move(parts)); },
-              [&](Rank d) { return inputs_.of(d); });
+      through([&](Parts parts) { schedule_.send(collector, std::move(parts)); }, [&](Rank d) { return inputs_.of(d); });
       return;
     }
     std::vector<Rank> outside;

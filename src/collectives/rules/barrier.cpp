@@ -40,8 +40,7 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
     return;
   }
   std::vector<int> heard;
-  for (Rank i = 1; i < region.size(); ++i)
-    heard.push_back(schedule.receive(region.rank(i), {staged(schedule, 1)}));
+  for (Rank i = 1; i < region.size(); ++i) heard.push_back(schedule.receive(region.rank(i), {staged(schedule, 1)}));
   heard = disseminate(schedule, leaders_of(layout, leader, call.rank), std::move(heard));
   for (Rank i = 1; i < region.size(); ++i) schedule.send(region.rank(i), {anything()}, heard);
 }

@@ -11,8 +11,7 @@ namespace {
 /// A leaf sends its input as it is; others combine into a copy of theirs, the root into its result.
 void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes) {
   const Segment own = input(call, 0);
-  if (tree.parent >= 0 && tree.children.empty())
-    return reduce(schedule, tree, own, call.combination, segment_bytes);
+  if (tree.parent >= 0 && tree.children.empty()) return reduce(schedule, tree, own, call.combination, segment_bytes);
   const Segment sum = tree.parent < 0 ? output(call, 0) : staged(schedule, own.ranges.bytes());
   schedule.move(own, sum);
   reduce(schedule, tree, sum, call.combination, segment_bytes);
@@ -43,8 +42,7 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Group group = lane_of(layout, lane, call.rank);
     if (group.me >= 0)
-      reduce(schedule, dense::binomial(group, target), part(sum, cuts, lane), call.combination,
-             settings.segment_bytes);
+      reduce(schedule, dense::binomial(group, target), part(sum, cuts, lane), call.combination, settings.segment_bytes);
   }
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Rank last = owner(layout, target, lane);
@@ -61,9 +59,7 @@ void ordered(Schedule& schedule, const DenseCall& call, const Layout& layout, co
   const Segment copy = call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
   schedule.move(own, copy);
   const bool ends_here = call.rank == last && call.rank == call.root;
-  const Segment sum = ends_here      ? output(call, 0)
-                      : call.rank > 0 ? staged(schedule, own.ranges.bytes())
-                                      : own;
+  const Segment sum = ends_here ? output(call, 0) : call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
   if (last == 0) {
     schedule.move(own, output(call, 0));
     return;

@@ -64,8 +64,8 @@ void recursive_halving(Schedule& schedule, const DenseCall& call, const Layout& 
   schedule.move(part(copy.data, copy.cuts, call.rank), output(call, 0));
 }
 
-/// The transpose of allgather's multi_lane: the members of a node combine what they have for a rank elsewhere at the one
-/// that has its lane, which sends the sum.
+/// The transpose of allgather's multi_lane: the members of a node combine what they have for a rank elsewhere at the
+/// one that has its lane, which sends the sum.
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Group region = region_of(layout, call.rank);
   const Rank home = layout.region(call.rank);
@@ -109,8 +109,11 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
     }
     receive_mine(owner(layout, (home - i + n) % n, region.me));
   }
-  schedule.move(mine, output(call, 0));
-  for (const Segment& operand : arrived) schedule.combine(operand, output(call, 0), how);
+  // In place the result may overlap what this rank has for it.
+  const Segment result = call.in_place ? staged(schedule, mine.ranges.bytes()) : output(call, 0);
+  schedule.move(mine, result);
+  for (const Segment& operand : arrived) schedule.combine(operand, result, how);
+  schedule.move(result, output(call, 0));
 }
 
 }  // namespace reduce_scatter
