@@ -8,8 +8,10 @@
 #define LANEWAY_H
 
 #include <laneway/base.h>
+#include <laneway/channel.h>
 #include <laneway/neighborhood.h>
 #include <laneway/operation.h>
+#include <laneway/partitioned.h>
 #include <laneway/requests.h>
 #include <laneway/topology.h>
 

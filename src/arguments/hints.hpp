@@ -81,6 +81,7 @@ struct Hints {
   std::optional<void*> stream;      ///< of this rank alone
   std::uint64_t files = 0;          ///< a hash of the files that `machine` and `parameters` name; 0: they name none
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
+  std::int64_t partition_message = 0;  ///< bytes of messages of partitioned requests; 0: as costs say
   std::string adopter;              ///< what else must be the same on all ranks, as who adopts a communicator says
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
@@ -205,6 +206,9 @@ inline constexpr HintRow hint_rows[] = {
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
      "`canonical`: by rank, so that results depend on neither strategy nor placement; then each edge is a message of "
      "its own. Blocking and nonblocking ones, and operators that do not commute, are canonical anyway"},
+    {"lnw_partition_message", "LANEWAY_PARTITION_MESSAGE", "0", hint::bytes<&Hints::partition_message>,
+     "partitioned messages between two ranks: the sender lets neighbouring partitions share messages up to this size "
+     "([partitioned](../use/partitioned.md)); `0`: as predicted costs say"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

@@ -191,6 +191,14 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   return request;
 }
 
+std::unique_ptr<Request> Request::make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work) {
+  std::unique_ptr<Request> request(
+      new Request(std::move(comm), std::move(handler), 0, nullptr, Reasons{.strategy = "direct"}, Region{}));
+  request->work_ = std::move(work);
+  return request;
+}
+
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
   if (reduces(call.kind)) return make_nonblocking_reduction(communicator, call);
@@ -235,6 +243,7 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
       node_(std::move(node)) {}
 
 void Request::set_buffers(Buffers buffers) {
+  require(!work_, ErrorKind::request, "request is partitioned between two ranks, which keeps its buffers");
   P2PTransport transport(comm_->get(), tag_);
   const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
   if (!combiners_.empty()) require_host(where);
@@ -248,6 +257,7 @@ void Request::set_buffers(Buffers buffers) {
 }
 
 void Request::set_stream(std::optional<lnw_device_stream> stream) {
+  require(!work_, ErrorKind::unsupported, "request is partitioned between two ranks, which follows no stream");
   if (exchange_) exchange_->set_stream(stream);
   stream_ = stream;
 }
@@ -285,7 +295,7 @@ void Request::start_sharing() {
 }
 
 bool Request::claim() {
-  if (claimed_ || !exchange_ || exchange_->active()) return false;
+  if (claimed_ || !bound() || active()) return false;
   if (arena_ != nullptr && !arena_->claim(this)) return false;
   claimed_ = true;
   return true;
@@ -298,6 +308,7 @@ void Request::unclaim() {
 
 void Request::start_claimed() {
   claimed_ = false;
+  if (work_) return work_->start();
   if (arena_ == nullptr) return run([&] { exchange_->start(); });
   const Release release(*this, *arena_);
   run([&] { exchange_->start(); });
@@ -361,6 +372,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
 
 const Plan& Request::plan() const {
   if (exchange_) return exchange_->executor().plan();
+  if (work_) return work_->plan();
   if (!typed_) return *plans_.plan();
   if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
   return *plan_as_bytes_;

@@ -16,7 +16,9 @@
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
+#include "operate/edge_partitions.hpp"
 #include "operate/nonblocking.hpp"
+#include "operate/work.hpp"
 #include "passes/events.hpp"
 #include "passes/through_host.hpp"
 #include "pattern/pattern.hpp"
@@ -43,6 +45,9 @@ class Request {
   /// arguments of any rank are bad, all ranks throw. `events`: of this rank alone, which its peers need not know.
   static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events = {});
+  /// Persistent, of work between two ranks. Local.
+  static std::unique_ptr<Request> make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work);
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
   Request(const Request&) = delete;
@@ -52,6 +57,8 @@ class Request {
   /// Must be startable. Of no use as a call of its own: it costs as much as what it does for a short message.
   [[gnu::always_inline]] void start() {
     if (arena_ != nullptr) return start_sharing();
+    if (!exchange_) [[unlikely]]
+      return work_->start();
     run([&] { exchange_->start(); });
   }
   /// Makes the request, if it is startable, the caller's: nobody else claims it, or memory that it shares, until it has
@@ -62,26 +69,34 @@ class Request {
   /// True, and inactive, when complete.
   [[nodiscard]] bool test() {
     if (arena_ != nullptr) return test_sharing();
-    return exchange_ ? run([&] { return exchange_->test(); }) : !nonblocking_ || nonblocking_->test();
+    return exchange_ ? run([&] { return exchange_->test(); }) : test_other();
   }
   /// As test, but a complete request stays active.
   [[nodiscard]] bool done() {
-    return exchange_ ? run([&] { return exchange_->done(); }) : !nonblocking_ || nonblocking_->done();
+    return exchange_ ? run([&] { return exchange_->done(); }) : other_is_done();
   }
   [[gnu::always_inline]] void wait() {
     if (arena_ != nullptr) return wait_sharing();
     if (exchange_) return run([&] { exchange_->wait(); });
     if (nonblocking_) nonblocking_->wait();
+    if (work_) work_->wait();
   }
   /// Of a persistent request that is bound: see Executor. By any thread, at any time.
   void fire(int event) { exchange_->fire(event); }
   [[nodiscard]] bool reached(int event) const { return exchange_->reached(event); }
-  [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active(); }
+  /// Only if it has not come in for this exchange yet; false otherwise.
+  [[nodiscard]] bool fire_once(int event) { return exchange_->fire_once(event); }
+  [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : other_is_active(); }
+  /// Null unless the request is of two ranks.
+  [[nodiscard]] Work* work() const { return work_.get(); }
+  /// Null unless its edges have partitions.
+  [[nodiscard]] const EdgePartitions* partitions() const { return partitions_.get(); }
+  void set_partitions(std::unique_ptr<const EdgePartitions> partitions) { partitions_ = std::move(partitions); }
   /// Bound, and neither active itself nor kept from that by a request with which it shares staging memory.
   [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active() && !is_blocked(); }
   [[nodiscard]] bool is_blocked() const { return arena_ != nullptr && arena_->claimed(); }
   [[nodiscard]] bool shares_staging_with(const Request& other) const { return arena_ && arena_ == other.arena_; }
-  [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
+  [[nodiscard]] bool bound() const { return exchange_ != nullptr || work_ != nullptr; }
   /// An exchange has failed. It is no longer bound, and never will be: messages of that exchange may be under way.
   [[nodiscard]] bool failed() const { return failed_; }
   void set_buffers(Buffers buffers);
@@ -116,6 +131,11 @@ class Request {
     }
   }
   void fail() noexcept;
+  [[nodiscard]] bool other_is_active() const {
+    return (nonblocking_ && nonblocking_->active()) || (work_ && work_->active());
+  }
+  [[nodiscard]] bool test_other() { return work_ ? work_->test() : !nonblocking_ || nonblocking_->test(); }
+  [[nodiscard]] bool other_is_done() { return work_ ? work_->done() : !nonblocking_ || nonblocking_->done(); }
   void start_sharing();
   [[nodiscard]] bool test_sharing();
   void wait_sharing();
@@ -123,6 +143,8 @@ class Request {
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
   std::unique_ptr<NonblockingExchange> nonblocking_;
+  std::unique_ptr<Work> work_;
+  std::unique_ptr<const EdgePartitions> partitions_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   DeviceUse device_use_;
