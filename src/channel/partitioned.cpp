@@ -51,8 +51,7 @@ Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArgum
     cut_.together = hints.partition_message > 0
                         ? together_up_to(hints.partition_message, bytes_, cut_.partitions)
                         : together_by_cost(link_of(hints), bytes_, cut_.partitions);
-    ready_ = std::vector<std::atomic<std::uint32_t>>(static_cast<std::size_t>(arguments_.partitions));
-    gathering_ = std::vector<Gathering>(static_cast<std::size_t>(cut_.messages()));
+    readiness_.emplace(cut_);
   }
   if (goes_nowhere()) {
     state_.store(State::met, std::memory_order_relaxed);
@@ -160,11 +159,7 @@ Plan Partitioned::make_plan() const {
 
 void Partitioned::start() {
   if (state_.load(std::memory_order_acquire) == State::failed) std::rethrow_exception(failure_);
-  ++turn_;
-  for (std::size_t m = 0; m < gathering_.size(); ++m) {
-    gathering_[m].missing.store(cut_.partitions_in(static_cast<std::int64_t>(m)), std::memory_order_relaxed);
-    gathering_[m].fired.store(false, std::memory_order_relaxed);
-  }
+  if (readiness_) readiness_->reset();
   active_.store(true, std::memory_order_release);
   if (goes_nowhere()) return;
   run_.store(Run::wanted);
@@ -181,14 +176,7 @@ void Partitioned::start_if_met() {
     fail();
   }
   run_.store(Run::running);
-  for (std::size_t m = 0; m < gathering_.size(); ++m)
-    if (gathering_[m].missing.load() == 0) fire_if_gathered(gathering_[m], static_cast<std::int64_t>(m));
-}
-
-/// Of all partitions of a message the last one to be ready comes here; before the exchange runs, who starts it does.
-void Partitioned::fire_if_gathered(Gathering& gathering, std::int64_t message) {
-  if (cut_.partitions > 0 && run_.load() == Run::running && !gathering.fired.exchange(true)) 
-    exchange_->fire(static_cast<int>(message));
+  if (readiness_) readiness_->run([this](std::int64_t message) { exchange_->fire(static_cast<int>(message)); });
 }
 
 void Partitioned::fail() {
@@ -210,11 +198,9 @@ void Partitioned::ready(int partition) {
   require(active(), ErrorKind::request, [&] {
     return "partition " + std::to_string(partition) + " of a request that is not active: call LNW_Start before";
   });
-  require(ready_[static_cast<std::size_t>(partition)].exchange(turn_, std::memory_order_relaxed) != turn_,
-          ErrorKind::argument, [&] { return "partition " + std::to_string(partition) + " is ready already"; });
-  const std::int64_t message = cut_.message_of(partition);
-  Gathering& gathering = gathering_[static_cast<std::size_t>(message)];
-  if (gathering.missing.fetch_sub(1) == 1 && !goes_nowhere()) fire_if_gathered(gathering, message);
+  const auto fire = [this](std::int64_t message) { exchange_->fire(static_cast<int>(message)); };
+  require(readiness_->ready(partition, fire), ErrorKind::argument,
+          [&] { return "partition " + std::to_string(partition) + " is ready already"; });
 }
 
 bool Partitioned::arrived(int partition) {
@@ -232,17 +218,11 @@ bool Partitioned::arrived(int partition) {
   return true;
 }
 
-bool Partitioned::is_all_ready() const {
-  for (const Gathering& gathering : gathering_)
-    if (gathering.missing.load(std::memory_order_acquire) > 0) return false;
-  return true;
-}
-
 bool Partitioned::complete(bool ends) {
   if (!active()) return true;
   bool is_complete = false;
   if (goes_nowhere()) {
-    is_complete = is_all_ready();
+    is_complete = !readiness_ || readiness_->is_all_ready();
   } else if (run_.load(std::memory_order_acquire) == Run::running) {
     try {
       is_complete = ends ? exchange_->test() : exchange_->done();
@@ -269,7 +249,7 @@ void Partitioned::wait() {
   if (!active()) return;
   if (run_.load(std::memory_order_acquire) != Run::running) {
     progress_until([&] {
-      return goes_nowhere() ? is_all_ready()
+      return goes_nowhere() ? !readiness_ || readiness_->is_all_ready()
                             : run_.load(std::memory_order_acquire) == Run::running ||
                                   state_.load(std::memory_order_acquire) == State::failed;
     });

@@ -7,12 +7,12 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "arguments/datatype.hpp"
 #include "arguments/hints.hpp"
 #include "channel/pair_comm.hpp"
-#include "channel/partition_cut.hpp"
+#include "model/partition_cut.hpp"
+#include "channel/readiness.hpp"
 #include "comm/background.hpp"
 #include "exec/progress.hpp"
 #include "operate/work.hpp"
@@ -54,20 +54,12 @@ class Partitioned final : public Work, private Progressive {
   /// Of the exchange. `wanted` before the two have met: whoever finds that they have makes it `starting`.
   enum class Run : std::uint8_t { idle, wanted, starting, running };
 
-  /// Partitions of one message that are not ready yet, and whether somebody has fired its event.
-  struct alignas(64) Gathering {
-    std::atomic<std::int64_t> missing{0};
-    std::atomic<bool> fired{false};
-  };
-
   bool progress() override;
   void meet(const Hello& other);
   [[nodiscard]] Plan make_plan() const;
   [[nodiscard]] End end_of(std::int64_t message) const;
   [[nodiscard]] bool goes_nowhere() const { return arguments_.peer == MPI_PROC_NULL; }
   void start_if_met();
-  void fire_if_gathered(Gathering& gathering, std::int64_t message);
-  [[nodiscard]] bool is_all_ready() const;
   [[nodiscard]] bool complete(bool ends);
   void check_partition(int partition) const;
   [[noreturn]] void fail();
@@ -84,11 +76,9 @@ class Partitioned final : public Work, private Progressive {
   std::atomic<Run> run_{Run::idle};
   std::atomic<bool> active_{false};
   std::atomic<bool> closing_{false};
-  std::uint32_t turn_ = 0;                         // exchanges
-  std::vector<std::atomic<std::uint32_t>> ready_;  // by partition, in which exchange it has become ready last
-  std::vector<Gathering> gathering_;               // by message
-  std::optional<Exchange> exchange_;               // once the two have met
-  Activity activity_;                              // of their meeting; last, as in Channel
+  std::optional<Readiness> readiness_;  // of a sender
+  std::optional<Exchange> exchange_;    // once the two have met
+  Activity activity_;                   // of their meeting; last, as in Channel
 };
 
 }  // namespace laneway

@@ -277,7 +277,7 @@ TEST_F(PartitionedTest, FreedBeforeTheyMeet) {
 /// Eight threads say at once what is ready; one waits, and looks at what has arrived.
 TEST_F(PartitionedTest, ThreadsSayWhatIsReady) {
   constexpr int threads = 8, each = 4, partitions = threads * each;
-  const int exchanges = long_tests() ? 20000 : effort(150);
+  const int exchanges = long_tests() ? 20000 : effort(60);
   for (const Hints& hints : {Hints{{"lnw_partition_message", "1"}}, Hints{}, Hints{{"lnw_progress", "thread"}}}) {
     Ring ring(partitions * 8, partitions, 8, 4, hints);
     std::atomic<int> go{0};
@@ -356,6 +356,43 @@ TEST_F(PartitionedTest, SizesThatDifferAreErrorsOnBothSides) {
     EXPECT_NE(error_text(code).find("32 bytes in 2 partitions"), std::string::npos) << error_text(code);
     EXPECT_NE(error_text(code).find("28 bytes in 7 partitions"), std::string::npos) << error_text(code);
     EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
+/// A ring of cells, with ready called by range, by several threads.
+TEST_F(PartitionedTest, HalosByRangesOfTheArray) {
+  constexpr int cells = 60, width = 17;
+  HaloSide send{.ranks = {previous(), next()}, .counts = {width, width}, .indices = {}};
+  HaloSide receive{.ranks = {next(), previous()}, .counts = {width, width}, .indices = {}};
+  for (int i = 0; i < width; ++i) send.indices.push_back(width + i);
+  for (int i = 0; i < width; ++i) send.indices.push_back(cells - 2 * width + i);
+  for (int i = 0; i < width; ++i) receive.indices.push_back(cells - width + i);
+  for (int i = 0; i < width; ++i) receive.indices.push_back(i);
+  Halo<int> halo(MPI_COMM_WORLD, send, receive, cells);
+  for (const int partitions : {1, 4, 100}) {
+    halo.partition(partitions);
+    for (int exchange = 0; exchange < 4; ++exchange) {
+      std::vector<int> x(cells, -1);
+      halo.start(x);
+      {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t)
+          threads.emplace_back([&, t] {
+            const int first = t * cells / 4, last = (t + 1) * cells / 4;
+            for (int i = first; i < last; ++i)
+              if (i >= width && i < cells - width) x[static_cast<std::size_t>(i)] = value(rank(), exchange, i);
+            halo.ready(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
+          });
+      }
+      halo.wait();
+      for (int i = 0; i < width; ++i) {
+        EXPECT_EQ(x[static_cast<std::size_t>(i)], value(previous(), exchange, cells - 2 * width + i));
+        EXPECT_EQ(x[static_cast<std::size_t>(cells - width + i)], value(next(), exchange, width + i));
+      }
+      for (int i = width; i < cells - width; ++i) x[static_cast<std::size_t>(i)] = value(rank(), exchange + 50, i);
+      halo.exchange(x);
+      EXPECT_EQ(x[0], value(previous(), exchange + 50, cells - 2 * width));
+    }
   }
 }
 

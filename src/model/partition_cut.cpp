@@ -1,4 +1,4 @@
-#include "channel/partition_cut.hpp"
+#include "model/partition_cut.hpp"
 
 #include <algorithm>
 
