@@ -83,6 +83,7 @@ struct Hints {
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
   std::string collective;           ///< `auto`, `mpi` or a rule; or one for each operation
   std::int32_t leaders = 4;         ///< a node, of dense rules that have several
+  std::int64_t partition_message = 0;  ///< bytes of messages of partitioned requests; 0: as costs say
   std::string adopter;              ///< what else must be the same on all ranks, as who adopts a communicator says
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
@@ -216,6 +217,9 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_leaders", "LANEWAY_LEADERS", "4", hint::count<&Hints::leaders>,
      "dense operations: the rules `multi_leader`, `locality_aware` and `multi_leader_locality` have so many leaders on "
      "each node"},
+    {"lnw_partition_message", "LANEWAY_PARTITION_MESSAGE", "0", hint::bytes<&Hints::partition_message>,
+     "partitioned messages between two ranks: the sender lets neighbouring partitions share messages up to this size "
+     "([partitioned](../use/partitioned.md)); `0`: as predicted costs say"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

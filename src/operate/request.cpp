@@ -194,6 +194,15 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   return request;
 }
 
+std::unique_ptr<Request> Request::make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work) {
+  std::unique_ptr<Request> request(
+      new Request(std::move(comm), std::move(handler), 0, nullptr, Reasons{.strategy = "direct"}, Region{}));
+  request->work_ = std::move(work);
+  request->is_special_ = true;
+  return request;
+}
+
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
   const Helper helper = find_helper(communicator.call_hints().progress);
@@ -269,6 +278,7 @@ void Request::call_error_handler(int code) const {
 }
 
 void Request::set_buffers(Buffers buffers) {
+  require(!work_, ErrorKind::request, "request is partitioned between two ranks, which keeps its buffers");
   std::unique_ptr<Exchange> exchange = bind(buffers, stream_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
@@ -292,6 +302,7 @@ const std::shared_ptr<const Plan>& Request::plan_on(const BufferMemory& where, b
 }
 
 void Request::set_stream(std::optional<lnw_device_stream> stream) {
+  require(!work_, ErrorKind::unsupported, "request is partitioned between two ranks, which follows no stream");
   if (exchange_) {
     const Executor& executor = exchange_->executor();
     const bool is_for_it = plan_on(executor.where(), stream.has_value()).get() == &executor.plan();
@@ -330,6 +341,7 @@ void Request::fail() noexcept {
 }
 
 void Request::start_specially() {
+  if (work_) return work_->start();
   if (mpi_) return mpi_->start();
   require(arena_->claim(this), ErrorKind::request,
           "request shares its staging memory (lnw_shared_staging) with one that is active");
@@ -352,18 +364,21 @@ void Request::unclaim() {
 void Request::start_claimed() {
   claimed_ = false;
   if (mpi_) return mpi_->start();
+  if (work_) return work_->start();
   if (arena_ == nullptr) return run([&] { exchange_->start(); });
   const Release release(*this, *arena_);
   run([&] { exchange_->start(); });
 }
 
 bool Request::test_specially() {
+  if (work_) return work_->test();
   if (mpi_) return mpi_->test();
   const Release release(*this, *arena_);
   return !exchange_ || run([&] { return exchange_->test(); });
 }
 
 void Request::wait_specially() {
+  if (work_) return work_->wait();
   if (mpi_) return mpi_->wait();
   const Release release(*this, *arena_);
   if (exchange_) run([&] { exchange_->wait(); });
@@ -410,6 +425,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
 
 const Plan& Request::plan() const {
   if (exchange_) return exchange_->executor().plan();
+  if (work_) return work_->plan();
   if (!typed_) return *plans_.plan();
   if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
   return *plan_as_bytes_;
