@@ -11,6 +11,7 @@
 #include <laneway/neighborhood.h>
 #include <laneway/operation.h>
 #include <laneway/requests.h>
+#include <laneway/sparse.h>
 #include <laneway/topology.h>
 
 #endif

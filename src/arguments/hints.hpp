@@ -12,6 +12,7 @@
 #include "arguments/hint_values.hpp"
 #include "carriers/local_options.hpp"
 #include "core/expected_exchanges.hpp"
+#include "discovery/find.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"
 #include "plan/memory_path.hpp"
@@ -74,6 +75,7 @@ struct Hints {
   LocalOptions local;
   Tuning tuning = Tuning::model;
   ReductionOrder order = ReductionOrder::fixed;
+  Find find = Find::automatic;
   std::string parameters;  ///< empty: those for this kind of machine
   double exchanges =
       number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
@@ -205,6 +207,10 @@ inline constexpr HintRow hint_rows[] = {
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
      "`canonical`: by rank, so that results depend on neither strategy nor placement; then each edge is a message of "
      "its own. Blocking and nonblocking ones, and operators that do not commute, are canonical anyway"},
+    {"lnw_find", "LANEWAY_FIND", "auto",
+     hint::choice<&Hints::find, Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node,
+                  Find::nbx_node>("auto, personalized, nbx, rma, personalized_node, nbx_node"),
+     "how [partners are found](../use/discovery.md) that only one side knows; `auto`: by predicted costs"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

@@ -45,6 +45,9 @@ class Request {
                                        std::span<const PlanEvent> events = {});
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
+  /// Of work that has no plan, and has been started.
+  static std::unique_ptr<Request> of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
+                                          std::unique_ptr<NonblockingWork> work, std::string strategy);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -122,7 +125,7 @@ class Request {
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
-  std::unique_ptr<NonblockingExchange> nonblocking_;
+  std::unique_ptr<NonblockingWork> nonblocking_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   DeviceUse device_use_;
