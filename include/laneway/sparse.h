@@ -19,11 +19,12 @@ typedef struct LNW_Arrivals_s* LNW_Arrivals;
  *  destination gets an entry. Ranks need not send or get anything. Buffers are in the memory of the host. Datatypes
  *  must have the same size on all ranks.
  *
- *  No rank waits for more than that it has heard all that is said to it. Rounds do not mix, also where several are under
- *  way at once; they use no tags of the program. The first call on a communicator lets all ranks meet. The hint `lnw_find`
- *  says how partners are found (docs/use/discovery.md).
+ *  No rank waits for more than that it has heard all that is said to it. Rounds do not mix, also where several are
+ * under way at once; they use no tags of the program. The first call on a communicator lets all ranks meet. The hint
+ * `lnw_find` says how partners are found (docs/use/discovery.md).
  *
- *  Where the arguments of one rank are bad, all ranks get an error: that rank's names the argument, the others' the rank.
+ *  Where the arguments of one rank are bad, all ranks get an error: that rank's names the argument, the others' the
+ * rank.
  *  @{ */
 /** `sendcount` elements to each destination, block i from element i * sendcount of `sendbuf`. Of equal count on all
  *  ranks. */
@@ -75,9 +76,10 @@ LNW_PUBLIC int LNW_Isparse_alltoallv_c(int ndestinations, const int destinations
  *  @{ */
 /** Where a target puts its answer. */
 typedef struct LNW_Answer_s* LNW_Answer;
-/** Called on a target for each request, in the thread that is in LNW_Sparse_query. It may call LNW_Answer_append, and no
- *  other function of this library. */
-typedef void LNW_Answer_function(int source, const void* request, MPI_Count bytes, void* extra_state,
+/** Called on a target for each request, which need not be aligned, in the thread that is in LNW_Sparse_query. It may call
+ *  LNW_Answer_append, and no other function of this library. Returns MPI_SUCCESS; otherwise LNW_Sparse_query is an
+ *  error here and on the rank that asks. */
+typedef int LNW_Answer_function(int source, const void* request, MPI_Count bytes, void* extra_state,
                                  LNW_Answer answer);
 /** Appends to the answer; without it, the answer is empty. Local. */
 LNW_PUBLIC int LNW_Answer_append(LNW_Answer answer, const void* data, MPI_Count bytes);
@@ -90,8 +92,8 @@ LNW_PUBLIC int LNW_Sparse_query(int ndestinations, const int destinations[], con
 /** @} */
 
 /** @name What has arrived
- *  Local. Pointers are valid until the handle is freed. Entries are in ascending order of sources; those of one source in
- *  the order in which it gave them.
+ *  Local. Pointers are valid until the handle is freed. Entries are in ascending order of sources; those of one source
+ * in the order in which it gave them.
  *  @{ */
 LNW_PUBLIC int LNW_Arrivals_get_count(LNW_Arrivals arrivals, int* nsources);
 /** For each entry its source, how many elements came, and where they begin, in elements from the beginning of the data.
@@ -101,14 +103,14 @@ LNW_PUBLIC int LNW_Arrivals_get_sources(LNW_Arrivals arrivals, const int** sourc
 /** All elements in one piece, without gaps, in the order of the entries. `*bytes` is their length. The data may be
  *  changed. */
 LNW_PUBLIC int LNW_Arrivals_get_data(LNW_Arrivals arrivals, void** data, MPI_Count* bytes);
-/** Copies into the caller's memory: up to `maxsources` entries, and all elements to `recvbuf`, which holds `recvcount` of
- *  `recvtype`, a datatype of the size that the senders' has. MPI_ERR_TRUNCATE or MPI_ERR_TYPE where they do not fit;
+/** Copies into the caller's memory: up to `maxsources` entries, and all elements to `recvbuf`, which holds `recvcount`
+ * of `recvtype`, a datatype of the size that the senders' has. MPI_ERR_TRUNCATE or MPI_ERR_TYPE where they do not fit;
  *  nothing is written or lost then. Each array may be NULL. */
 LNW_PUBLIC int LNW_Arrivals_copy(LNW_Arrivals arrivals, int maxsources, int sources[], MPI_Count recvcounts[],
                                  MPI_Count rdispls[], void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype);
-/** How partners were found, in a new info object that the caller frees: `lnw_find`, the finder; `lnw_messages`, messages
- *  that this rank has sent; where the finder was chosen, `lnw_parameters` and for each candidate `lnw_find_cost_NAME`,
- *  predicted seconds. */
+/** How partners were found, in a new info object that the caller frees: `lnw_find`, the finder; `lnw_messages`,
+ * messages that this rank has sent; where the finder was chosen, `lnw_parameters` and for each candidate
+ * `lnw_find_cost_NAME`, predicted seconds. */
 LNW_PUBLIC int LNW_Arrivals_get_info(LNW_Arrivals arrivals, MPI_Info* info);
 /** Sets the handle to LNW_ARRIVALS_NULL. */
 LNW_PUBLIC int LNW_Arrivals_free(LNW_Arrivals* arrivals);
@@ -119,8 +121,12 @@ LNW_PUBLIC int LNW_Arrivals_free(LNW_Arrivals* arrivals);
  *  were given.
  *  @{ */
 /** Local; all ranks call it, in the same order. From each source that is in `arrivals` and to each destination of that
- *  exchange, as often as it was named. Operations on it plan in their own calls; hints in `info` hold for all of them. */
+ *  exchange, as often as it was named. Operations on it plan in their own calls; hints in `info` hold for all of them.
+ */
 LNW_PUBLIC int LNW_Topology_from_arrivals(LNW_Arrivals arrivals, MPI_Info info, LNW_Topology* topology);
+/** The same with all edges turned around: from the destinations of the exchange to its sources, as where ranks have
+ * asked others for what they now get again and again. */
+LNW_PUBLIC int LNW_Topology_from_arrivals_reversed(LNW_Arrivals arrivals, MPI_Info info, LNW_Topology* topology);
 /** Collective. `destweights`, or MPI_UNWEIGHTED on all ranks, arrive at the other side: with `arrivals` not NULL there
  *  is a handle of an int for each source. */
 LNW_PUBLIC int LNW_Topology_create_from_destinations(MPI_Comm comm, int outdegree, const int destinations[],

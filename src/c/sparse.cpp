@@ -82,9 +82,8 @@ void run(MPI_Comm comm, SparseCall call, LNW_Arrivals* arrivals) {
 void start(MPI_Comm comm, SparseCall call, LNW_Arrivals* arrivals, LNW_Request* request) {
   if (!call.failure) call.failure = failure_of([&] { require_pointer(request, "request"); });
   auto started = start_sparse_exchange(
-      Communicator::of(comm), std::move(call), [arrivals](std::vector<std::unique_ptr<Arrivals>> found) {
-        *arrivals = handle_of(std::move(found.front()));
-      });
+      Communicator::of(comm), std::move(call),
+      [arrivals](std::vector<std::unique_ptr<Arrivals>> found) { *arrivals = handle_of(std::move(found.front())); });
   if (request != nullptr) *request = handle_of(std::move(started));
   // Without a place for the request, nobody could wait for the error that all ranks get.
   if (request == nullptr) started->wait();
@@ -217,8 +216,10 @@ int LNW_Sparse_query(int ndestinations, const int destinations[], const void* se
       call.failure =
           failure_of([&] { require_pointer(reinterpret_cast<const void*>(answer_function), "answer_function"); });
     call.answerer = [&](Rank source, std::span<const std::byte> request, Bytes& answer) {
-      answer_function(source, request.data(), static_cast<MPI_Count>(request.size()), extra_state,
-                      reinterpret_cast<LNW_Answer>(&answer));
+      const int code = answer_function(source, request.data(), static_cast<MPI_Count>(request.size()), extra_state,
+                                       reinterpret_cast<LNW_Answer>(&answer));
+      require(code == MPI_SUCCESS, ErrorKind::argument,
+              "answer_function returned " + std::to_string(code) + " for a request of rank " + std::to_string(source));
     };
     run(comm, std::move(call), answers);
   });
@@ -317,7 +318,14 @@ int LNW_Arrivals_free(LNW_Arrivals* arrivals) {
 int LNW_Topology_from_arrivals(LNW_Arrivals arrivals, MPI_Info info, LNW_Topology* topology) {
   return guarded_of(__func__, arrivals, [&] {
     require_pointer(topology, "topology");
-    *topology = laneway::handle_of(topology_of(arrivals_at(arrivals), info));
+    *topology = laneway::handle_of(topology_of(arrivals_at(arrivals), info, false));
+  });
+}
+
+int LNW_Topology_from_arrivals_reversed(LNW_Arrivals arrivals, MPI_Info info, LNW_Topology* topology) {
+  return guarded_of(__func__, arrivals, [&] {
+    require_pointer(topology, "topology");
+    *topology = laneway::handle_of(topology_of(arrivals_at(arrivals), info, true));
   });
 }
 

@@ -45,8 +45,8 @@ class Finder {
 struct FinderRow {
   Find find;
   const char* name;
-  bool by_nodes;    ///< what is said goes by way of the first rank of a node
-  bool chooses;     ///< may be chosen where the hint names none
+  bool by_nodes;  ///< what is said goes by way of the first rank of a node
+  bool chooses;   ///< may be chosen where the hint names none
   std::unique_ptr<Finder> (*make)(Post& post, const NodeMap& nodes);
 };
 
@@ -64,9 +64,9 @@ struct FinderRow {
 struct RoundFacts {
   Rank ranks = 1;
   Rank nodes = 1;
-  Rank largest_node = 1;    ///< its ranks
-  double degree = 8;        ///< destinations of a rank
-  double bytes = 8 * 64;    ///< that a rank sends
+  Rank largest_node = 1;  ///< its ranks
+  double degree = 8;      ///< destinations of a rank
+  double bytes = 8 * 64;  ///< that a rank sends
 };
 
 /// What was chosen, and what each that may be chosen was predicted to take.

@@ -77,7 +77,8 @@ double predict_by_node(Find find, const RoundFacts& facts, const MessageCosts& c
   const double own = facts.degree * relayed;
   const double lanes = std::min(facts.nodes - 1.0, facts.degree * members * (1.0 - 1.0 / facts.nodes));
   const double leaving = members * own * (1.0 - 1.0 / facts.nodes);
-  double seconds = 2 * (costs.inside(own) + (members - 1) * (costs.inside(own) - costs.inside(0) + costs.node_overhead));
+  double seconds =
+      2 * (costs.inside(own) + (members - 1) * (costs.inside(own) - costs.inside(0) + costs.node_overhead));
   if (note > relayed) seconds += costs.across(note) + facts.degree * members * note * costs.byte_on_wire;
   if (lanes == 0) return seconds;
   seconds += std::max(costs.across(leaving / lanes) + (lanes - 1) * costs.network_overhead,

@@ -15,8 +15,8 @@ Places all_ranks(const Post& post) {
   return {post.rank(), post.size()};
 }
 
-/// Nonblocking consensus (Hoefer, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data exchange,
-/// 2010). Who knows that all it has said has been taken joins a consensus; at its end nothing is under way.
+/// Nonblocking consensus (Hoefer, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data
+/// exchange, 2010). Who knows that all it has said has been taken joins a consensus; at its end nothing is under way.
 class Nbx final : public Finder {
  public:
   explicit Nbx(Post& post) : post_(post), consensus_(post, all_ranks(post)) {}

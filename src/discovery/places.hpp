@@ -45,8 +45,8 @@ class Consensus {
   std::map<int, RoundVotes> early_;  // by step
 };
 
-/// How many messages each place gets: MPI_Reduce_scatter_block of vectors that are zero almost everywhere, of which only
-/// the rest is there. Recursive halving (Thakur, Rabenseifner, Gropp: Optimization of collective communication
+/// How many messages each place gets: MPI_Reduce_scatter_block of vectors that are zero almost everywhere, of which
+/// only the rest is there. Recursive halving (Thakur, Rabenseifner, Gropp: Optimization of collective communication
 /// operations in MPICH, 2005); halves may differ by one. Every place hears what all have voted.
 class Counting {
  public:

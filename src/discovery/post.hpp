@@ -57,10 +57,10 @@ class Post {
 struct RoundVotes {
   static constexpr Rank nobody = INT_MAX;
 
-  Rank failed = nobody;               ///< the first rank that cannot take part
-  std::int32_t degree = 0;            ///< the largest number of destinations
-  std::int64_t bytes = 0;             ///< the largest number of bytes that a rank sends
-  std::uint64_t least = ~0ULL;        ///< of what must be the same on all ranks
+  Rank failed = nobody;         ///< the first rank that cannot take part
+  std::int32_t degree = 0;      ///< the largest number of destinations
+  std::int64_t bytes = 0;       ///< the largest number of bytes that a rank sends
+  std::uint64_t least = ~0ULL;  ///< of what must be the same on all ranks
   std::uint64_t most = 0;
 
   void merge(const RoundVotes& other);

@@ -50,8 +50,8 @@ void MpiPost::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged
   auto& messages = acknowledged ? acknowledged_ : sending_;
   messages.push_back(std::make_unique<UnderWay>(UnderWay{std::move(data), MPI_REQUEST_NULL, to}));
   UnderWay& message = *messages.back();
-  check_mpi((acknowledged ? MPI_Issend : MPI_Isend)(message.data.data(), static_cast<int>(message.data.size()), MPI_BYTE,
-                                                    to, tag_, comm_->get(), &message.request),
+  check_mpi((acknowledged ? MPI_Issend : MPI_Isend)(message.data.data(), static_cast<int>(message.data.size()),
+                                                    MPI_BYTE, to, tag_, comm_->get(), &message.request),
             acknowledged ? "MPI_Issend" : "MPI_Isend");
   ++messages_;
 }

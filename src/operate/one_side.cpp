@@ -54,11 +54,14 @@ std::exception_ptr failure_of(Body&& body) {
 
 }  // namespace
 
-std::unique_ptr<Communicator> topology_of(const Arrivals& arrivals, MPI_Info info) {
+std::unique_ptr<Communicator> topology_of(const Arrivals& arrivals, MPI_Info info, bool reversed) {
   HintTexts texts = hints_in(info);
   (void)resolve_hints(texts, {});
-  auto made = Communicator::with_known_topology(arrivals.comm, graph_topology(arrivals.sources, arrivals.destinations),
-                                                arrivals.error_handler, arrivals.single);
+  auto made = Communicator::with_known_topology(
+      arrivals.comm,
+      reversed ? graph_topology(arrivals.destinations, arrivals.sources)
+               : graph_topology(arrivals.sources, arrivals.destinations),
+      arrivals.error_handler, arrivals.single);
   made->hints = std::move(texts);
   plans_of_calls(*made).split_phases_relay = may_relay(made->call_hints().progress, arrivals.have_helpers);
   return made;
@@ -79,9 +82,12 @@ std::unique_ptr<Communicator> create_topology_from(MPI_Comm comm, const KnownSid
                        .type = type_of_edge(unweighted),
                        .buffer = unweighted ? static_cast<const void*>(nothing.data()) : side.weights});
   std::unique_ptr<Arrivals> found = std::move(exchange_sparsely(communicator, std::move(call)).front());
-  const GraphSide other{static_cast<int>(found->sources.size()), found->sources.data(), MPI_UNWEIGHTED,
+  const GraphSide other{static_cast<int>(found->sources.size()),
+                        found->sources.data(),
+                        MPI_UNWEIGHTED,
                         known.are_destinations ? "indegree" : "outdegree",
-                        known.are_destinations ? "sources" : "destinations", ""};
+                        known.are_destinations ? "sources" : "destinations",
+                        ""};
   GraphSide given = side;
   given.weights = MPI_UNWEIGHTED;
   auto made = known.are_destinations ? create_topology(comm, {other, given}, info, true)

@@ -10,8 +10,9 @@
 
 namespace laneway {
 
-/// From the sources of `arrivals` and the destinations of that exchange. Local. Throws Error(info).
-[[nodiscard]] std::unique_ptr<Communicator> topology_of(const Arrivals& arrivals, MPI_Info info);
+/// From the sources of `arrivals` and to the destinations of that exchange, or the other way round. Local. Throws
+/// Error(info).
+[[nodiscard]] std::unique_ptr<Communicator> topology_of(const Arrivals& arrivals, MPI_Info info, bool reversed);
 
 /// The neighbours on one side, which this rank knows.
 struct KnownSide {

@@ -12,6 +12,7 @@
 #include "comm/agreement.hpp"
 #include "comm/background.hpp"
 #include "comm/mailbox.hpp"
+#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "device/memory.hpp"
 #include "exec/progress.hpp"
@@ -119,6 +120,18 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
   return made;
 }
 
+/// Open MPI 4.1 gives windows of communicators without common ranks the same name on a node, since their context ids
+/// may be the same.
+bool has_windows([[maybe_unused]] const PrivateComm& comm) {
+#ifdef OPEN_MPI
+  int all = 0;
+  if (has_world()) check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size");
+  return comm.size() == all;
+#else
+  return true;
+#endif
+}
+
 void require_host_memory(const void* buffer) {
   if (buffer == nullptr) return;
   require(memory_at(buffer).host_may_touch(), ErrorKind::unsupported,
@@ -207,7 +220,7 @@ void SparseRound::prepare() {
 }
 
 void SparseRound::begin() {
-  reasons_.find = find_;
+  reasons_.find = find_ == Find::rma && !has_windows(*rounds_->comm) ? Find::nbx : find_;
   if (find_ == Find::automatic) {
     const FinderChoice choice = choose_finder(rounds_->facts(number_), *rounds_->parameters);
     reasons_ = {choice.find, true, choice.seconds, rounds_->parameters->name};

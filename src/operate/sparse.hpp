@@ -78,8 +78,7 @@ struct SparseCall {
 
 /// The same without waiting. `take` gets what has arrived, in the call that completes the request.
 [[nodiscard]] std::unique_ptr<Request> start_sparse_exchange(
-    Communicator& communicator, SparseCall call,
-    std::function<void(std::vector<std::unique_ptr<Arrivals>>)> take);
+    Communicator& communicator, SparseCall call, std::function<void(std::vector<std::unique_ptr<Arrivals>>)> take);
 
 /// The number of destinations must not be negative, and ranks are those of the communicator or MPI_PROC_NULL. Throws
 /// Error.

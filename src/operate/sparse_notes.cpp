@@ -150,7 +150,8 @@ std::vector<std::unique_ptr<Arrivals>> arrivals_of(const std::vector<Note>& note
   for (std::size_t set = 0; set < sets; ++set) arrivals.push_back(std::make_unique<Arrivals>());
   std::vector<std::size_t> bytes(sets);
   for (const Note& note : notes)
-    for_each_parcel(note.data, [&](const Parcel& parcel) { bytes[static_cast<std::size_t>(parcel.set)] += parcel.data.size(); });
+    for_each_parcel(note.data,
+                    [&](const Parcel& parcel) { bytes[static_cast<std::size_t>(parcel.set)] += parcel.data.size(); });
   for (std::size_t set = 0; set < sets; ++set) arrivals[set]->data.reserve(bytes[set]);
   std::vector<MPI_Count> next(sets);
   for (const Note& note : notes)
@@ -188,7 +189,13 @@ std::unique_ptr<Arrivals> answers_of(const std::vector<Note>& notes, const Spars
   for (int i = 0; i < requests.degree; ++i) {
     const Rank target = requests.destinations[i];
     std::span<const std::byte> answer;
-    if (target != MPI_PROC_NULL) answer = said[target].at(next[target]++);
+    if (target != MPI_PROC_NULL) {
+      const std::vector<std::span<const std::byte>>& of_target = said[target];
+      std::size_t& at = next[target];
+      require(at < of_target.size(), ErrorKind::argument,
+              "rank " + std::to_string(target) + " has reported an error in its answer");
+      answer = of_target[at++];
+    }
     answers->sources.push_back(target);
     answers->counts.push_back(static_cast<MPI_Count>(answer.size()));
     answers->offsets.push_back(static_cast<MPI_Count>(answers->data.size()));

@@ -9,8 +9,8 @@
 
 namespace laneway {
 
-/// What a rank says to each of its destinations, with all that the sets have for it, ascending by rank. Throws Error for
-/// arguments that are bad.
+/// What a rank says to each of its destinations, with all that the sets have for it, ascending by rank. Throws Error
+/// for arguments that are bad.
 [[nodiscard]] std::vector<Note> notes_of(const std::vector<SparseSet>& sets, Rank ranks, bool fixed_count);
 
 /// What must be the same on all ranks. Throws Error(type).

@@ -97,7 +97,8 @@ void expect_weights(LNW_Arrivals& arrivals, const Others& others) {
   EXPECT_MPI(LNW_Arrivals_get_count(arrivals, &entries));
   ASSERT_EQ(entries, static_cast<int>(others.ranks.size()));
   std::vector<int> ranks(others.ranks.size() + 1), weights(others.ranks.size() + 1);
-  EXPECT_MPI(LNW_Arrivals_copy(arrivals, entries + 1, ranks.data(), nullptr, nullptr, weights.data(), entries + 1, MPI_INT));
+  EXPECT_MPI(
+      LNW_Arrivals_copy(arrivals, entries + 1, ranks.data(), nullptr, nullptr, weights.data(), entries + 1, MPI_INT));
   ranks.pop_back();
   weights.pop_back();
   EXPECT_EQ(ranks, others.ranks);
@@ -212,10 +213,11 @@ TEST_F(OneSideTest, TheGeneralCallMakesTheGraphThatMpiMakes) {
                           weights, MPI_INFO_NULL, 0, &reference);
     EXPECT_MPI(LNW_Dist_graph_create(MPI_COMM_WORLD, n, named.sources.data(), named.degrees.data(),
                                      named.destinations.data(), weights, MPI_INFO_NULL, 0, &made));
-    EXPECT_EQ(graph_of(made).in, graph_of(reference).in);
-    EXPECT_EQ(graph_of(made).out, graph_of(reference).out);
-    EXPECT_TRUE(std::is_sorted(graph_of(made).sources.begin(), graph_of(made).sources.end()));
-    EXPECT_TRUE(std::is_sorted(graph_of(made).destinations.begin(), graph_of(made).destinations.end()));
+    const GraphOf graph = graph_of(made);
+    EXPECT_EQ(graph.in, graph_of(reference).in);
+    EXPECT_EQ(graph.out, graph_of(reference).out);
+    EXPECT_TRUE(std::is_sorted(graph.sources.begin(), graph.sources.end()));
+    EXPECT_TRUE(std::is_sorted(graph.destinations.begin(), graph.destinations.end()));
     LNW_Topology topology = LNW_TOPOLOGY_NULL;
     EXPECT_MPI(LNW_Topology_from_comm(made, &topology));
     expect_exchanges(topology, "three_step");

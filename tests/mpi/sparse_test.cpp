@@ -196,12 +196,12 @@ TEST_F(SparseTest, EqualCountsAndWideCounts) {
   const std::array<int, 3> destinations = {right, MPI_PROC_NULL, right};
   const std::array<int, 6> data = {rank(), 1, -1, -1, rank(), 2};
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
-  EXPECT_MPI(LNW_Sparse_alltoall(3, destinations.data(), data.data(), 2, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
-                                 &arrivals));
+  EXPECT_MPI(
+      LNW_Sparse_alltoall(3, destinations.data(), data.data(), 2, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &arrivals));
   const Expected expected{{left, left}, {2, 2}, {0, 2}, {left, 1, left, 2}};
   expect_arrived(arrivals, expected, "equal");
-  EXPECT_MPI(LNW_Sparse_alltoall_c(3, destinations.data(), data.data(), 2, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
-                                   &arrivals));
+  EXPECT_MPI(
+      LNW_Sparse_alltoall_c(3, destinations.data(), data.data(), 2, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &arrivals));
   expect_arrived(arrivals, expected, "equal, wide");
   const std::array<MPI_Count, 3> counts = {2, 5, 2};
   const std::array<MPI_Aint, 3> displacements = {0, 1000, 4};
@@ -262,13 +262,19 @@ TEST_F(SparseTest, DerivedTypesAndCallersBuffers) {
 }
 
 TEST_F(SparseTest, SeveralSetsInOneRound) {
-  const auto part = [&](std::uint64_t set) { return [set](int source) { return random_part(300 + set, source, size()); }; };
+  const auto part = [&](std::uint64_t set) {
+    return [set](int source) { return random_part(300 + set, source, size()); };
+  };
   std::array<Part, 3> parts;
   std::array<LNW_Sparse_set, 3> sets{};
   for (std::size_t i = 0; i < 3; ++i) {
     parts[i] = part(i)(rank());
-    sets[i] = {static_cast<int>(parts[i].destinations.size()), parts[i].destinations.data(), parts[i].data.data(),
-               parts[i].counts.data(), parts[i].displacements.data(), MPI_INT};
+    sets[i] = {static_cast<int>(parts[i].destinations.size()),
+               parts[i].destinations.data(),
+               parts[i].data.data(),
+               parts[i].counts.data(),
+               parts[i].displacements.data(),
+               MPI_INT};
   }
   std::array<LNW_Arrivals, 3> arrivals{};
   EXPECT_MPI(LNW_Sparse_alltoallv_sets(3, sets.data(), MPI_COMM_WORLD, MPI_INFO_NULL, arrivals.data()));
@@ -336,8 +342,9 @@ TEST_F(SparseTest, BadArgumentsOfOneRankAreAnErrorOnAll) {
       return LNW_Sparse_alltoallv(is_bad ? n : 1, &to, is_bad ? buffer : &one, &how_many, &zero, MPI_INT, comm.get(),
                                   info.get(), &arrivals);
     };
-    expect(call(wrong_rank, 1, &one), MPI_ERR_RANK,
-           "LNW_Sparse_alltoallv on rank " + std::to_string(bad) + ": destinations[0] is " + std::to_string(wrong_rank));
+    expect(
+        call(wrong_rank, 1, &one), MPI_ERR_RANK,
+        "LNW_Sparse_alltoallv on rank " + std::to_string(bad) + ": destinations[0] is " + std::to_string(wrong_rank));
     expect(call(0, negative, &one), MPI_ERR_COUNT, "sendcounts[0] is -3");
     expect(call(0, 1, nullptr), MPI_ERR_BUFFER, "sendbuf is NULL");
     expect(call(0, 1, &one, -1), MPI_ERR_ARG, "ndestinations is -1");
@@ -357,20 +364,21 @@ TEST_F(SparseTest, CallsThatDifferAreAnErrorOnAll) {
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
   const int to = 0;
   const double value = 1;
-  const int code = LNW_Sparse_alltoall(1, &to, &value, 1, rank() == 0 ? MPI_DOUBLE : MPI_INT, comm.get(), MPI_INFO_NULL,
-                                       &arrivals);
+  const int code =
+      LNW_Sparse_alltoall(1, &to, &value, 1, rank() == 0 ? MPI_DOUBLE : MPI_INT, comm.get(), MPI_INFO_NULL, &arrivals);
   expect_error_class(code, MPI_ERR_ARG);
   EXPECT_NE(error_text(code).find("the ranks' calls differ"), std::string::npos) << error_text(code);
 }
 
 /// Answers with the request's numbers, each times the own rank, as often as the first of them says.
-void answer_times_rank(int source, const void* request, MPI_Count bytes, void* extra, LNW_Answer answer) {
+int answer_times_rank(int source, const void* request, MPI_Count bytes, void* extra, LNW_Answer answer) {
   ++*static_cast<int*>(extra);
   EXPECT_GE(source, 0);
   std::vector<int> numbers(static_cast<std::size_t>(bytes) / sizeof(int));
   if (bytes > 0) std::memcpy(numbers.data(), request, static_cast<std::size_t>(bytes));
   for (int& number : numbers) number = number * rank() + source;
   EXPECT_MPI(LNW_Answer_append(answer, numbers.data(), bytes));
+  return MPI_SUCCESS;
 }
 
 TEST_F(SparseTest, AnswersComeInTheOrderOfRequests) {
@@ -390,7 +398,8 @@ TEST_F(SparseTest, AnswersComeInTheOrderOfRequests) {
         expected.offsets.push_back(static_cast<MPI_Count>(expected.data.size() * sizeof(int)));
         for (int k = 0; k < part.counts[i]; ++k) {
           const int number = part.data[static_cast<std::size_t>(part.displacements[i] + k)];
-          expected.data.push_back(static_cast<int>(static_cast<unsigned>(number) * static_cast<unsigned>(part.destinations[i])) + rank());
+          expected.data.push_back(
+              static_cast<int>(static_cast<unsigned>(number) * static_cast<unsigned>(part.destinations[i])) + rank());
         }
       }
       expect_arrived(answers, expected, finder);
@@ -398,6 +407,24 @@ TEST_F(SparseTest, AnswersComeInTheOrderOfRequests) {
       EXPECT_EQ(asked, static_cast<int>(expected_at(rank(), size(), all).sources.size()));
     }
   }
+}
+
+int refuse(int, const void*, MPI_Count, void*, LNW_Answer) {
+  return MPI_ERR_OTHER;
+}
+
+TEST_F(SparseTest, ARefusedAnswerIsAnErrorForBoth) {
+  const Comm comm = duplicate();
+  const Handler returns(comm.get(), MPI_ERRORS_RETURN);
+  const int target = 0, count = 1, none = 0;
+  LNW_Arrivals answers = LNW_ARRIVALS_NULL;
+  const int code = LNW_Sparse_query(1, &target, &count, &count, &none, MPI_INT, refuse, nullptr, comm.get(),
+                                    MPI_INFO_NULL, &answers);
+  expect_error_class(code, MPI_ERR_ARG);
+  const std::string said = error_text(code);
+  const char* const text = rank() == 0 ? "answer_function returned " : "rank 0 has reported an error in its answer";
+  EXPECT_NE(said.find(text), std::string::npos) << said;
+  EXPECT_EQ(answers, LNW_ARRIVALS_NULL);
 }
 
 }  // namespace

@@ -138,8 +138,7 @@ NodeMap map_of(const std::string& machine, Rank ranks) {
 
 Bytes text_of(Rank from, Rank to, std::size_t bytes) {
   Bytes data(bytes);
-  for (std::size_t i = 0; i < bytes; ++i)
-    data[i] = static_cast<std::byte>(from * 31 + to * 7 + static_cast<Rank>(i));
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(from * 31 + to * 7 + static_cast<Rank>(i));
   return data;
 }
 
@@ -159,14 +158,15 @@ std::vector<std::vector<Note>> random_notes(Rank ranks, std::uint32_t seed) {
 std::vector<Heard> expected_of(const std::vector<std::vector<Note>>& notes) {
   std::vector<Heard> expected(notes.size());
   for (std::size_t from = 0; from < notes.size(); ++from)
-    for (const Note& note : notes[from]) expected[static_cast<std::size_t>(note.peer)][static_cast<Rank>(from)] = note.data;
+    for (const Note& note : notes[from])
+      expected[static_cast<std::size_t>(note.peer)][static_cast<Rank>(from)] = note.data;
   return expected;
 }
 
 TEST(Finders, HearWhatIsSaidWhateverTheOrder) {
-  const std::vector<std::pair<Rank, std::string>> machines = {{1, "node:1"},        {2, "rank:2"},     {3, "ranks:1,2"},
-                                                              {5, "node:* rank:2"}, {16, "ranks:5,3,8"}, {13, "node:* rank:1"},
-                                                              {12, "node:3 rank:4"}};
+  const std::vector<std::pair<Rank, std::string>> machines = {
+      {1, "node:1"},       {2, "rank:2"},         {3, "ranks:1,2"},     {5, "node:* rank:2"},
+      {16, "ranks:5,3,8"}, {13, "node:* rank:1"}, {12, "node:3 rank:4"}};
   for (const FinderRow& row : finders())
     for (const auto& [ranks, machine] : machines) {
       const NodeMap nodes = map_of(machine, ranks);
