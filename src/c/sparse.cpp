@@ -259,6 +259,7 @@ int LNW_Arrivals_copy(LNW_Arrivals arrivals, int maxsources, int sources[], MPI_
     const bool wants_entries = sources != nullptr || recvcounts != nullptr || rdispls != nullptr;
     if (wants_entries && maxsources < entries)
       truncates("maxsources is " + std::to_string(maxsources) + " for " + std::to_string(entries) + " entries");
+    check_buffers(nullptr, recvbuf);
     if (recvbuf != nullptr) {
       require(recvtype != MPI_DATATYPE_NULL, ErrorKind::type, "recvtype is MPI_DATATYPE_NULL");
       const auto map = type_map(recvtype);
