@@ -15,6 +15,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "data/statistics.hpp"
 #include "discovery/finder.hpp"
 #include "laneway/sparse.h"
@@ -253,8 +254,9 @@ int report_discover(const Run& run, const DiscoverOptions& options) {
   candidates.push_back({"nbx", [comm](const Part& part, Heard& heard) { run_nbx(part, comm, heard); }});
   candidates.push_back(
       {"reduce_scatter", [comm](const Part& part, Heard& heard) { run_reduce_scatter(part, comm, heard); }});
-  candidates.push_back(
-      {"MPI_Dist_graph_create", [comm](const Part& part, Heard& heard) { run_dist_graph(part, comm, heard); }});
+  if constexpr (!simulated)  // SMPI has no graphs
+    candidates.push_back(
+        {"MPI_Dist_graph_create", [comm](const Part& part, Heard& heard) { run_dist_graph(part, comm, heard); }});
   if (run.is_root()) {
     std::cout << run.ranks << " ranks on " << run.nodes.description << "\n";
     std::printf("%-8s %-8s %-28s %12s %8s\n", "degree", "bytes", "candidate", "median", "to auto");

@@ -76,11 +76,10 @@ LNW_PUBLIC int LNW_Isparse_alltoallv_c(int ndestinations, const int destinations
  *  @{ */
 /** Where a target puts its answer. */
 typedef struct LNW_Answer_s* LNW_Answer;
-/** Called on a target for each request, which need not be aligned, in the thread that is in LNW_Sparse_query. It may call
- *  LNW_Answer_append, and no other function of this library. Returns MPI_SUCCESS; otherwise LNW_Sparse_query is an
+/** Called on a target for each request, which need not be aligned, in the thread that is in LNW_Sparse_query. It may
+ * call LNW_Answer_append, and no other function of this library. Returns MPI_SUCCESS; otherwise LNW_Sparse_query is an
  *  error here and on the rank that asks. */
-typedef int LNW_Answer_function(int source, const void* request, MPI_Count bytes, void* extra_state,
-                                 LNW_Answer answer);
+typedef int LNW_Answer_function(int source, const void* request, MPI_Count bytes, void* extra_state, LNW_Answer answer);
 /** Appends to the answer; without it, the answer is empty. Local. */
 LNW_PUBLIC int LNW_Answer_append(LNW_Answer answer, const void* data, MPI_Count bytes);
 /** As LNW_Sparse_alltoallv; each target answers as soon as a request arrives. `answers` has an entry of bytes for each

@@ -57,11 +57,10 @@ std::exception_ptr failure_of(Body&& body) {
 std::unique_ptr<Communicator> topology_of(const Arrivals& arrivals, MPI_Info info, bool reversed) {
   HintTexts texts = hints_in(info);
   (void)resolve_hints(texts, {});
-  auto made = Communicator::with_known_topology(
-      arrivals.comm,
-      reversed ? graph_topology(arrivals.destinations, arrivals.sources)
-               : graph_topology(arrivals.sources, arrivals.destinations),
-      arrivals.error_handler, arrivals.single);
+  auto made = Communicator::with_known_topology(arrivals.comm,
+                                                reversed ? graph_topology(arrivals.destinations, arrivals.sources)
+                                                         : graph_topology(arrivals.sources, arrivals.destinations),
+                                                arrivals.error_handler, arrivals.single);
   made->hints = std::move(texts);
   plans_of_calls(*made).split_phases_relay = may_relay(made->call_hints().progress, arrivals.have_helpers);
   return made;
