@@ -29,6 +29,7 @@ class VirtualNetwork {
     std::vector<UnderWay> under_way;
     int unacknowledged = 0;
     int counter = 0;
+    std::size_t bytes = 0;  // of all that has been here: sent and taken
   };
 
   VirtualNetwork(Rank ranks, std::uint32_t seed) : boxes(static_cast<std::size_t>(ranks)), random(seed) {}
@@ -39,7 +40,6 @@ class VirtualNetwork {
   Random random;
   Rank counted = 0;
   std::int64_t messages = 0;
-  std::int64_t bytes = 0;
 };
 
 class VirtualPost final : public Post {
@@ -54,7 +54,8 @@ class VirtualPost final : public Post {
     ASSERT_LT(to, size());
     ASSERT_NE(to, rank_);
     ++network_.messages;
-    network_.bytes += static_cast<std::int64_t>(data.size());
+    network_.box(rank_).bytes += data.size();
+    network_.box(to).bytes += data.size();
     if (acknowledged) ++network_.box(rank_).unacknowledged;
     network_.box(to).under_way.push_back({{rank_, topic, step, std::move(data)}, acknowledged});
   }
@@ -88,6 +89,7 @@ struct Outcome {
   std::vector<Heard> heard;
   std::vector<RoundVotes> votes;
   std::int64_t messages = 0;
+  std::size_t most_bytes = 0;  // that any rank has had in its hands
 };
 
 /// Runs a round of all ranks, in random turns.
@@ -126,6 +128,7 @@ Outcome run(const FinderRow& row, const NodeMap& nodes, const std::vector<std::v
   }
   for (const VirtualNetwork::Box& box : network.boxes) EXPECT_TRUE(box.under_way.empty()) << row.name << ": left over";
   outcome.messages = network.messages;
+  for (const VirtualNetwork::Box& box : network.boxes) outcome.most_bytes = std::max(outcome.most_bytes, box.bytes);
   return outcome;
 }
 
@@ -193,21 +196,26 @@ TEST(Finders, AllRanksLearnThatOneHasFailed) {
     }
 }
 
-TEST(Finders, MessagesDoNotGrowWithTheRanks) {
-  // Of a fixed degree: log2(ranks) messages more, at most, for each rank.
+TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
+  // Of a fixed degree: a message more for each doubling of the ranks, and what it says.
+  constexpr Rank few = 1024, many = 16384, degree = 8, on_a_node = 16;
   for (const FinderRow& row : finders()) {
-    std::map<Rank, double> each;
-    for (const Rank ranks : {64, 256}) {
+    std::map<Rank, Outcome> outcomes;
+    for (const Rank ranks : {few, many}) {
       std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
       for (Rank rank = 0; rank < ranks; ++rank)
-        for (Rank edge = 1; edge <= 8; ++edge)
-          notes[static_cast<std::size_t>(rank)].push_back({(rank + edge * 7) % ranks, text_of(rank, edge, 8)});
-      const Outcome outcome =
-          run(row, map_of("node:* rank:8", ranks), notes, std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1);
-      each[ranks] = static_cast<double>(outcome.messages) / ranks;
+        for (Rank edge = 1; edge <= degree; ++edge)
+          notes[static_cast<std::size_t>(rank)].push_back({(rank + edge * 37) % ranks, text_of(rank, edge, 8)});
+      outcomes[ranks] =
+          run(row, map_of("node:* rank:16", ranks), notes, std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1);
     }
-    EXPECT_LE(each[256] - each[64], 2.01) << row.name;
-    EXPECT_LE(each[256], 8 + 8) << row.name;
+    const auto each = [&](Rank ranks) { return static_cast<double>(outcomes[ranks].messages) / ranks; };
+    EXPECT_LE(each(many) - each(few), 4.01) << row.name;
+    EXPECT_LE(each(many), degree + 14.01) << row.name;
+    // A step says what all ranks have voted, and of personalized exchanges some counts.
+    constexpr std::size_t step_bytes = 2 * (sizeof(RoundVotes) + 8 * degree * on_a_node);
+    EXPECT_LE(outcomes[many].most_bytes, outcomes[few].most_bytes + 4 * step_bytes) << row.name;
+    EXPECT_LT(outcomes[many].most_bytes, static_cast<std::size_t>(many)) << row.name;  // not one byte a rank
   }
 }
 
