@@ -132,6 +132,7 @@ TEST_F(SparseTest, EachFinderOnEachMachine) {
     setenv("LANEWAY_MACHINE", machine.c_str(), 1);
     const Comm comm = duplicate();
     for (const std::string& finder : finder_names()) {
+      if (finder == "rma" && machine != machines().front()) continue;  // knows no nodes, and makes a window each time
       const Info info(Hints{{"lnw_find", finder}});
       for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(effort(5)); ++seed) {
         LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
