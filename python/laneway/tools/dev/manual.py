@@ -11,7 +11,7 @@ from pathlib import Path
 
 from laneway.tools.dev import reference
 
-HEADERS = ("base.h", "topology.h", "neighborhood.h", "requests.h", "operation.h")
+HEADERS = ("base.h", "topology.h", "sparse.h", "neighborhood.h", "requests.h", "operation.h")
 _ERRORS = (
     "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
     "the rank, the call and the argument."
@@ -28,6 +28,8 @@ _SUMMARIES = {
     "LNW_Topology_get_neighbors": "neighbours of a topology object",
     "LNW_Topology_free": "free a topology object",
     "LNW_Sparse_alltoall": "exchange with partners that only one side knows",
+    "LNW_Sparse_alltoallv": "exchange of counted blocks with partners that only one side knows",
+    "LNW_Isparse_alltoallv": "nonblocking sparse exchanges of counted blocks",
     "LNW_Sparse_alltoallv_sets": "several sparse exchanges in one round",
     "LNW_Isparse_alltoall": "nonblocking sparse exchanges",
     "LNW_Answer_append": "put an answer to a request together",
