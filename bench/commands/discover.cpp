@@ -272,13 +272,17 @@ int report_discover(const Run& run, const DiscoverOptions& options) {
 void add_discover(CLI::App& app, Action& action) {
   auto options = std::make_shared<DiscoverOptions>();
   CLI::App* command = app.add_subcommand("discover", "Finding partners that only one side knows");
-  command->add_option("--degree", options->degrees, "Destinations of each rank; several are separated by commas")
+  command->add_option("--degree", options->degrees, "Destinations of each rank")
       ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--bytes", options->sizes, "Bytes of each message; several are separated by commas")
+      ->check(CLI::Range(0, 1'000'000))
+      ->default_str("2,8,15");
+  command->add_option("--bytes", options->sizes, "Bytes of each message")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  command->add_option("--iterations", options->iterations, "Samples of each candidate")->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 30))
+      ->default_str("8,64,1024,16384");
+  command->add_option("--iterations", options->iterations, "Samples of each candidate")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   command->add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
   command->add_option("--json", options->json, "Append one object a line to this file");
   command->callback([options, &action] {
