@@ -90,5 +90,31 @@ TEST_F(SparseThreadsTest, ThreadsUseCommunicatorsOfTheirOwn) {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
+TEST_F(SparseThreadsTest, TopologiesFromArrivalsHaveDuplicatesOfTheirOwn) {
+  const int right = (rank() + 1) % size(), left = (rank() + size() - 1) % size();
+  LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
+  EXPECT_MPI(LNW_Sparse_alltoall(1, &right, nullptr, 0, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &arrivals));
+  std::array<LNW_Topology, 2> topologies{};
+  EXPECT_MPI(LNW_Topology_from_arrivals(arrivals, MPI_INFO_NULL, &topologies[0]));
+  EXPECT_MPI(LNW_Topology_from_arrivals_reversed(arrivals, MPI_INFO_NULL, &topologies[1]));
+  EXPECT_MPI(LNW_Arrivals_free(&arrivals));
+  const int mine = rank();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const int expected = i == 0 ? left : right;
+    int arrived = -1;
+    EXPECT_MPI(LNW_Neighbor_alltoall_topology(&mine, 1, MPI_INT, &arrived, 1, MPI_INT, topologies[i]));
+    EXPECT_EQ(arrived, expected);
+    arrived = -1;
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Neighbor_alltoall_init_topology(&mine, 1, MPI_INT, &arrived, 1, MPI_INT, topologies[i],
+                                                   MPI_INFO_NULL, &request));
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_EQ(arrived, expected);
+    EXPECT_MPI(LNW_Request_free(&request));
+    EXPECT_MPI(LNW_Topology_free(&topologies[i]));
+  }
+}
+
 }  // namespace
 }  // namespace laneway::test
