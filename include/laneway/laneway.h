@@ -14,6 +14,7 @@
 #include <laneway/operation.h>
 #include <laneway/partitioned.h>
 #include <laneway/requests.h>
+#include <laneway/sparse.h>
 #include <laneway/topology.h>
 
 #endif

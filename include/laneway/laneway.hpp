@@ -505,11 +505,32 @@ class Halo {
   Halo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, const Hints& hints = {})
       : Halo(comm, send, receive, size_for(send, receive), hints) {}
 
+  /// Of arrays with `owned_count` own elements, whose global numbers begin at `owned_begin`, followed by the ghosts,
+  /// whose numbers are `ghost_ids`; who owns them is found out. Collective. Throws std::invalid_argument on all ranks
+  /// where nobody owns a ghost.
+  static Halo from_ghosts(MPI_Comm comm, MPI_Count owned_begin, MPI_Count owned_count,
+                          std::span<const MPI_Count> ghost_ids, const Hints& hints = {});
+  /// The same with any numbers of the own elements.
+  static Halo from_ghosts(MPI_Comm comm, std::span<const MPI_Count> owned_ids, std::span<const MPI_Count> ghost_ids,
+                          const Hints& hints = {});
+
   /// Sends owned elements of `x` and fills its ghost elements. Binding another array than the last time costs a little.
   void exchange(std::span<T> x) {
     start(x);
     if (!parts_.empty()) ready(0, size_);
     wait();
+  }
+  /// Several arrays in one exchange: what a neighbour gets of all of them is one message. Collective the first time
+  /// with so many.
+  template <class... More>
+  void exchange(std::span<T> x, std::span<T> y, More... more) {
+    const std::array<std::span<T>, 2 + sizeof...(More)> fields{x, y, std::span<T>(more)...};
+    for (const std::span<T>& field : fields)
+      if (field.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
+    Fields& together = fields_of(fields.size());
+    together.pack(owned_, fields);
+    together.operation.run();
+    together.unpack(ghosts_, fields);
   }
   void start(std::span<T> x) {
     if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
@@ -606,6 +627,60 @@ class Halo {
     missing_ = std::make_unique<std::atomic<int>[]>(parts_.size());
   }
 
+  /// Several arrays at a time: for each neighbour its elements of the first, then of the second, and so on.
+  struct Fields {
+    std::size_t number = 0;
+    std::vector<T> sent, arrived;
+    Persistent operation;
+
+    template <class F>
+    static void for_each(const HaloSide& side, std::size_t number, F&& f) {
+      std::size_t first = 0, at = 0;
+      for (const int count : side.counts) {
+        for (std::size_t field = 0; field < number; ++field)
+          for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
+            f(field, static_cast<std::size_t>(side.indices[first + k]), at++);
+        first += static_cast<std::size_t>(count);
+      }
+    }
+    void pack(const HaloSide& side, std::span<const std::span<T>> fields) {
+      for_each(side, number,
+               [&](std::size_t field, std::size_t index, std::size_t at) { sent[at] = fields[field][index]; });
+    }
+    void unpack(const HaloSide& side, std::span<const std::span<T>> fields) const {
+      for_each(side, number,
+               [&](std::size_t field, std::size_t index, std::size_t at) { fields[field][index] = arrived[at]; });
+    }
+  };
+
+  Fields& fields_of(std::size_t number) {
+    for (const std::unique_ptr<Fields>& known : fields_)
+      if (known->number == number) return *known;
+    auto made = std::make_unique<Fields>();
+    made->number = number;
+    made->sent.resize(number * owned_.indices.size());
+    made->arrived.resize(number * ghosts_.indices.size());
+    const auto scaled = [&](const std::vector<int>& counts) {
+      std::pair<std::vector<MPI_Count>, std::vector<MPI_Aint>> blocks;
+      MPI_Aint next = 0;
+      for (const int count : counts) {
+        blocks.first.push_back(static_cast<MPI_Count>(number) * count);
+        blocks.second.push_back(next);
+        next += static_cast<MPI_Aint>(number) * count;
+      }
+      return blocks;
+    };
+    const auto out = scaled(owned_.counts), in = scaled(ghosts_.counts);
+    const Datatype<T> type;
+    LNW_Request request = LNW_REQUEST_NULL;
+    check(LNW_Neighbor_alltoallv_init_c(made->sent.data(), out.first.data(), out.second.data(), type.get(),
+                                        made->arrived.data(), in.first.data(), in.second.data(), type.get(),
+                                        graph_.get(), hints_.get(), &request));
+    made->operation = Persistent(request);
+    fields_.push_back(std::move(made));
+    return *fields_.back();
+  }
+
   Backwards& backwards_by(MPI_Op op) {
     for (Backwards& known : backwards_)
       if (known.op == op) return known;
@@ -649,8 +724,11 @@ class Halo {
   std::vector<Part> parts_;  // none: all is sent at `start`
   std::vector<Sent> sent_;   // ascending by index
   std::unique_ptr<std::atomic<int>[]> missing_;  // by part, elements that are not ready
+  std::vector<std::unique_ptr<Fields>> fields_;
 };
 
 }  // namespace cxx
 
 }  // namespace laneway
+
+#include "laneway/sparse.hpp"  // needs what is above

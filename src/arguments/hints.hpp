@@ -12,6 +12,7 @@
 #include "arguments/hint_values.hpp"
 #include "carriers/local_options.hpp"
 #include "core/expected_exchanges.hpp"
+#include "discovery/find.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"
 #include "plan/memory_path.hpp"
@@ -74,6 +75,7 @@ struct Hints {
   LocalOptions local;
   Tuning tuning = Tuning::model;
   ReductionOrder order = ReductionOrder::fixed;
+  Find find = Find::automatic;
   std::string parameters;  ///< empty: those for this kind of machine
   double exchanges =
       number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
@@ -220,6 +222,10 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_partition_message", "LANEWAY_PARTITION_MESSAGE", "0", hint::bytes<&Hints::partition_message>,
      "partitioned messages between two ranks: the sender lets neighbouring partitions share messages up to this size "
      "([partitioned](../use/partitioned.md)); `0`: as predicted costs say"},
+    {"lnw_find", "LANEWAY_FIND", "auto",
+     hint::choice<&Hints::find, Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node,
+                  Find::nbx_node>("auto, personalized, nbx, rma, personalized_node, nbx_node"),
+     "how [partners are found](../use/discovery.md) that only one side knows; `auto`: by predicted costs"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

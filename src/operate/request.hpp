@@ -71,6 +71,9 @@ class Request {
   /// Of MPI's own operation; one that is nonblocking has been started. `communicator`: null for an intercommunicator.
   static std::unique_ptr<Request> of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
                                          Reasons reasons, bool nonblocking);
+  /// Of work that has no plan, and has been started.
+  static std::unique_ptr<Request> of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
+                                          std::unique_ptr<NonblockingWork> work, std::string strategy);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -164,7 +167,7 @@ class Request {
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
-  std::unique_ptr<NonblockingExchange> nonblocking_;
+  std::unique_ptr<NonblockingWork> nonblocking_;
   std::unique_ptr<MpiExchange> mpi_;  // instead of both
   bool mpi_once_ = false;
   bool is_special_ = false;  // shares staging memory, or is no plan of a collective operation

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from laneway.tools.dev import reference
 
-HEADERS = ("base.h", "topology.h", "neighborhood.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
+HEADERS = ("base.h", "topology.h", "sparse.h", "neighborhood.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
 _ERRORS = (
     "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
     "the rank, the call and the argument."
@@ -27,6 +27,24 @@ _SUMMARIES = {
     "LNW_Topology_get_neighbors_count": "numbers of neighbours of a topology object",
     "LNW_Topology_get_neighbors": "neighbours of a topology object",
     "LNW_Topology_free": "free a topology object",
+    "LNW_Sparse_alltoall": "exchange with partners that only one side knows",
+    "LNW_Sparse_alltoallv": "exchange of counted blocks with partners that only one side knows",
+    "LNW_Isparse_alltoallv": "nonblocking sparse exchanges of counted blocks",
+    "LNW_Sparse_alltoallv_sets": "several sparse exchanges in one round",
+    "LNW_Isparse_alltoall": "nonblocking sparse exchanges",
+    "LNW_Answer_append": "put an answer to a request together",
+    "LNW_Sparse_query": "send requests to ranks that answer at once",
+    "LNW_Arrivals_get_count": "how many entries have arrived",
+    "LNW_Arrivals_get_sources": "sources, counts and offsets of what has arrived",
+    "LNW_Arrivals_get_data": "what has arrived",
+    "LNW_Arrivals_copy": "copy what has arrived into own buffers",
+    "LNW_Arrivals_get_info": "how partners were found",
+    "LNW_Arrivals_free": "free what has arrived",
+    "LNW_Topology_from_arrivals": "make a topology from what has arrived",
+    "LNW_Topology_from_arrivals_reversed": "make a topology of answers to what has arrived",
+    "LNW_Topology_create_from_destinations": "make a topology from destinations alone",
+    "LNW_Topology_create_from_sources": "make a topology from sources alone",
+    "LNW_Dist_graph_create": "make a communicator with neighbours from any edges",
     "LNW_Neighbor_allgather": "blocking neighborhood operations",
     "LNW_Ineighbor_allgather": "nonblocking neighborhood operations",
     "LNW_Neighbor_allgather_init": "persistent neighborhood operations",
