@@ -298,11 +298,17 @@ def calibrate(
 def compare(
     first: Annotated[Path, typer.Argument(help="written by laneway-bench … --json, or the folder of an evaluation")],
     second: Annotated[Path, typer.Argument(help="the same cases, after a change or with another MPI library")],
+    output: Annotated[Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="also a page of both, .html")] = None,
 ) -> None:
     """Compare two files of results, case by case: ratios of the medians, 95% intervals, verdicts."""
     from laneway.tools.measure import compare as comparing
 
     print(comparing.run(first, second))
+    if output:
+        from laneway.tools.evaluate import report
+
+        _require_page(output)
+        print(*report.write(report.read_files([first, second]), f"{first} and {second}", output), sep="\n")
 
 
 @app.command(rich_help_panel=MEASURE)
@@ -355,6 +361,11 @@ def evaluate(
     print("\n".join(str(path) for path in [*pages, results]))
 
 
+def _require_page(path: Path) -> None:
+    if path.suffix != ".html":
+        raise UserError(f"-o {path}: expected a name that ends in .html")
+
+
 @app.command("report", rich_help_panel=MEASURE)
 def make_report(
     files: Annotated[list[Path], typer.Argument(help="of laneway evaluate, or of laneway-bench … --json; folders of reports, too")],
@@ -364,8 +375,7 @@ def make_report(
     """One HTML page of results that are there: laneway report results.jsonl -o page.html"""
     from laneway.tools.evaluate import report
 
-    if output.suffix != ".html":
-        raise UserError(f"-o {output}: expected a name that ends in .html")
+    _require_page(output)
     print("\n".join(str(path) for path in report.write(report.read_files(files), title, output)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -58,12 +59,21 @@ def _layout(title: str, x: str, y: str, is_by_size: bool, sizes: Sequence[int]) 
     return {
         "title": {"text": title, "font": {"size": 14}, "x": 0, "xref": "paper"},
         "xaxis": axis,
-        "yaxis": {"title": {"text": y}, "type": "log", "automargin": True, "exponentformat": "power"},
+        "yaxis": {"title": {"text": y}, "type": "log", "automargin": True},
+        "showlegend": True,
         "legend": {"orientation": "h", "yanchor": "top", "y": -0.28, "x": 0, "font": {"size": 11}},
         "margin": {"l": 10, "r": 10, "t": 40, "b": 10},
         "height": 430,
         "font": {"family": "system-ui, sans-serif", "size": 12},
     }
+
+
+def _decades(layout: Figure, values: Sequence[float]) -> None:
+    """Labels at powers of ten and, where there are few of those, at 2 and 5 times them."""
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    steps = (1,) if high - low > 3 else (1, 2, 5)
+    ticks = [step * 10.0**power for power in range(low, high + 1) for step in steps]
+    layout["yaxis"] |= {"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}  # type: ignore[operator]
 
 
 def _bars(study: Study, case: Case, title: str) -> Figure:
@@ -125,6 +135,7 @@ def values(study: Study, cases: Sequence[Case], title: str) -> Figure:
         )
     limit = _limit(study, cases, quantity, contestants[0])
     layout = _layout(title, "data of a rank" if cases[0].group == "application" else "bytes", quantity.axis, True, [case.bytes for case in cases])
+    _decades(layout, [value for trace in traces for value in trace["y"]])  # type: ignore[attr-defined]
     return {"data": [*traces, *([limit] if limit else [])], "layout": layout}
 
 

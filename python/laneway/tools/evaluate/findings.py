@@ -70,6 +70,11 @@ def ranking(study: Study, cases: Sequence[Case], contestants: Sequence[Contestan
     return [(c, study.ratio(cases, c, order[0]) if c != order[0] else None) for c in order]
 
 
+def leads(study: Study, ranked: Sequence[tuple[Contestant, Ratio | None]]) -> bool:
+    """Whether the first is shown to be faster than each of the others."""
+    return len(ranked) > 1 and all(ratio is not None and ratio.low > 1 and ratio.shows(study.noise) for _, ratio in ranked[1:])
+
+
 def _row(study: Study, key: tuple[str, str, str, str], size: str, cases: Sequence[Case]) -> Row | None:
     group, benchmark, pattern, where = key
     ranked = ranking(study, cases, study.contestants(cases))
@@ -78,9 +83,7 @@ def _row(study: Study, key: tuple[str, str, str, str], size: str, cases: Sequenc
     name = f"{benchmark}, {pattern}" if pattern and group != "application" else benchmark
     if len(ranked) == 1:
         return Row(group, name, where, size, ranked[0][0], None, None, False)
-    runner_up, ratio = ranked[1]
-    assert ratio is not None
-    return Row(group, name, where, size, ranked[0][0], runner_up, ratio, ratio.shows(study.noise) and ratio.low > 1)
+    return Row(group, name, where, size, ranked[0][0], *ranked[1], leads(study, ranked))
 
 
 def winners(study: Study) -> list[Row]:
@@ -100,43 +103,55 @@ def _sizes(cases: Sequence[Case]) -> str:
     return f"at {humanised_bytes(sizes[0])}" if sizes[0] == sizes[-1] else f"from {humanised_bytes(sizes[0])} to {humanised_bytes(sizes[-1])}"
 
 
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _of_classes(found: Sequence[tuple[str, Ratio]]) -> str:
+    """Ratios of several classes of sizes, as one sentence has them."""
+    return _listed([f"{ratio}{f' for {size} sizes' if size else ''}" for size, ratio in found])
+
+
 def _libraries_apart(study: Study) -> list[str]:
-    """By group, place and class: which library's own leads the others' own."""
+    """By group and place: which library's own leads the others' own, in which classes of sizes."""
     found: dict[tuple[str, str, str], list[Case]] = {}
     for case in study.cases:
-        size = "" if case.group == "application" else size_class(case.bytes)
-        found.setdefault((case.group, case.where, size), []).append(case)
-    said = []
+        if case.group in _GROUPS:
+            size = "" if case.group == "application" else size_class(case.bytes)
+            found.setdefault((case.group, case.where, size), []).append(case)
+    shown: dict[tuple[str, str, Contestant, Contestant], list[tuple[str, Ratio]]] = {}
     for (group, where, size), cases in found.items():
         own = [c for c in study.contestants(cases) if c.candidate == OWN]
         common = [case for case in cases if all(c in study.cases[case] for c in own)]
-        if len(own) < 2 or not common or group not in _GROUPS:
+        # Of operations without a size there is one, which has a row of its own in the table.
+        if len(own) < 2 or not common or (not size and group != "application"):
             continue
         ranked = ranking(study, common, own)
-        ratio = ranked[1][1]
-        if ratio is None or not ratio.shows(study.noise) or ratio.low <= 1:
-            continue
-        what = f"{_GROUPS[group]}, {place_in_words(where)}" + (f", {size} sizes" if size else "")
-        said.append(f"{what[0].upper()}{what[1:]}: {study.name(ranked[0][0])} leads; {study.name(ranked[1][0])} takes {ratio} times as long, over {len(common)} cases.")
+        (leader, _), (second, ratio), *_ = ranked
+        if ratio is not None and leads(study, ranked):
+            shown.setdefault((group, where, leader, second), []).append((size, ratio))
+    said = []
+    for (group, where, leader, second), classes in shown.items():
+        what = f"{_GROUPS[group]}, {place_in_words(where)}"
+        said.append(f"{what[0].upper()}{what[1:]}: {study.name(leader)} leads. {study.name(second)}'s time as a multiple: {_of_classes(classes)}.")
     return said
 
 
 def _ours(study: Study) -> list[str]:
-    """By benchmark: ours against the same library's own."""
-    said = []
+    """By benchmark: ours as a multiple of the same library's own."""
+    shown: dict[tuple[Contestant, str, str], list[tuple[str, Ratio]]] = {}
     for (group, benchmark, pattern, where), cases in study.series().items():
+        name = f"{benchmark} ({pattern})" if pattern and group != "application" else benchmark
         for size, some in _by_class(cases).items():
             for contestant in study.contestants(some):
-                if not contestant.is_laneway or not contestant.library:
-                    continue
-                ratio = study.ratio(some, contestant, Contestant(contestant.library, OWN))
-                if ratio is None or not ratio.shows(study.noise):
-                    continue
-                name = f"{benchmark} ({pattern})" if pattern and group != "application" else benchmark
-                verb = "takes less time than" if ratio.value < 1 else "takes more time than"
-                at = f", {size} sizes" if size else f", {_sizes(some)}" if _sizes(some) else ""
-                said.append(f"{study.name(contestant)} {verb} the library's own in {name}{at}, {place_in_words(where)}: {ratio} of it.")
-    return said
+                own = Contestant(contestant.library, OWN)
+                ratio = study.ratio(some, contestant, own) if contestant.is_laneway and contestant.library else None
+                if ratio is not None and ratio.shows(study.noise):
+                    shown.setdefault((contestant, name, where), []).append((size, ratio))
+    return [
+        f"{study.name(contestant)}, {name}, {place_in_words(where)}. Its time as a multiple of the library's own: {_of_classes(classes)}."
+        for (contestant, name, where), classes in shown.items()
+    ]
 
 
 def falls(study: Study) -> list[str]:
@@ -212,19 +227,18 @@ def advice(study: Study) -> list[str]:
     common = [case for case in study.cases if all(c in study.cases[case] for c in own)]
     if len(own) > 1 and common:
         ranked = ranking(study, common, own)
-        ratio = ranked[1][1]
-        if ratio is not None and ratio.shows(study.noise) and ratio.low > 1:
-            said.append(f"Use {study.name(ranked[0][0])}: over all {len(common)} cases {study.name(ranked[1][0])} takes {ratio} times as long.")
+        if leads(study, ranked):
+            said.append(f"Use {study.name(ranked[0][0])}: over {len(common)} cases {study.name(ranked[1][0])} takes {ranked[1][1]} times as long.")
         else:
             said.append(f"No library leads over all {len(common)} cases; choose by the table.")
+    calls: dict[tuple[str, str, str, Contestant], list[str]] = {}
     for row in winners(study):
-        if row.is_shown and row.leader.is_laneway and row.leader.library:
-            call = "LNW_" + row.benchmark.split(",")[0].capitalize()
-            if row.leader.candidate == "laneway_persistent" and row.group == "neighborhood":
-                call += "_init"
-            if row.group in ("neighborhood", "collective", "discovery"):
-                sizes = f", {row.size} sizes" if row.size else ""
-                said.append(f"Call {call} instead of MPI's for {row.benchmark}{sizes}, {place_in_words(row.where)}: the next one takes {row.ratio} times as long.")
+        if row.is_shown and row.leader.is_laneway and row.leader.library and row.group in ("neighborhood", "collective", "discovery"):
+            call = "LNW_" + row.benchmark.split(",")[0].capitalize() + ("_init" if row.leader.candidate == "laneway_persistent" else "")
+            calls.setdefault((call, row.benchmark, row.where, row.leader), []).append(row.size)
+    for (call, benchmark, where, leader), sizes in calls.items():
+        at = f" for {_listed([size for size in sizes if size])} sizes" if any(sizes) else ""
+        said.append(f"Call {call} over {study.names.get(leader.library, leader.library)} for {benchmark}, {place_in_words(where)}{at}: it leads all others.")
     return said
 
 

@@ -39,7 +39,7 @@ _STYLE = """
 body{margin:0 auto;max-width:1200px;padding:0 16px 48px;font:16px/1.5 system-ui,sans-serif;color:var(--text);background:var(--back)}
 h1{font-size:1.7rem;margin:1.2rem 0 .3rem}h2{font-size:1.3rem;margin:2.2rem 0 .5rem;border-bottom:1px solid var(--line)}h3{font-size:1.05rem;margin:1.4rem 0 .4rem}
 p,li{max-width:75ch;overflow-wrap:anywhere}.soft{color:var(--soft);font-size:.9rem}
-nav{font-size:.9rem;line-height:2}nav a{margin-right:.9em;white-space:nowrap}a{color:var(--accent)}
+nav{font-size:.9rem;display:flex;flex-wrap:wrap;gap:.2rem .9rem}a{color:var(--accent)}
 .wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.88rem;min-width:100%}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{background:var(--shade)}
 td.number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}.system td{overflow-wrap:anywhere}.system td:first-child{white-space:nowrap}
@@ -58,16 +58,24 @@ for (const plot of document.querySelectorAll('.plot')) {
 
 def read_files(paths: Sequence[Path]) -> Study:
     """The study of result files, or of folders that hold one. A UserError where there is nothing to report."""
-    records: list[results.Record] = []
+    read: list[list[results.Record]] = []
     for path in paths:
         file = path / "results.jsonl" if path.is_dir() else path
         if not file.is_file():
             raise UserError(f"{file}: there is no such file")
-        records += results.read(file)
-    found = study.read(records)
+        read.append(results.read(file))
+    if len(read) > 1:
+        read = [study.labelled(records, label) for records, label in zip(read, _labels(paths), strict=True)]
+    found = study.read([record for records in read for record in records])
     if not found.cases and not found.failures:
         raise UserError(f"{', '.join(map(str, paths))}: no results with samples")
     return found
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    """Short names of files that differ."""
+    short = [path.name if path.is_dir() else path.stem for path in paths]
+    return [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
 
 
 def plotly_script() -> str:

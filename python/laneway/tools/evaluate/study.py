@@ -239,10 +239,18 @@ def _set_names(study: Study, records: Sequence[Record]) -> None:
         run = record.get("run")
         if record.get("library") and isinstance(run, Mapping) and run.get("mpi"):
             versions.setdefault(str(record["library"]), str(run["mpi"]))
-    names = {library: _short_name(version, library) for library, version in versions.items()}
+    names = {library: _short_name(version, library.partition("@")[0]) for library, version in versions.items()}
     for library, name in names.items():
         same = [other for other, its in names.items() if its == name]
-        study.names[library] = f"{name} ({library})" if len(same) > 1 else name
+        own, _, label = library.partition("@")
+        parts = [own] if any(other.partition("@")[2] == label and other != library for other in same) else []
+        parts += [label] if label else []
+        study.names[library] = f"{name} ({', '.join(parts)})" if parts else name
+
+
+def labelled(records: Sequence[Record], label: str) -> list[Record]:
+    """Records of one of several evaluations: their libraries carry its name, so that both are kept apart."""
+    return [{**record, "library": f"{record['library']}@{label}"} if record.get("library") else record for record in records]
 
 
 def read(records: Sequence[Record]) -> Study:
