@@ -1,4 +1,4 @@
-#define _GNU_SOURCE // processors of a rank
+#define _GNU_SOURCE  // processors of a rank
 
 #include "evaluate/evaluate.h"
 
