@@ -58,6 +58,11 @@ const char* load_laneway(const char* file) {
   FIND(ours.wait, LNW_Wait);
   FIND(ours.request_free, LNW_Request_free);
   FIND(ours.request_get_strategy, LNW_Request_get_strategy);
+  FIND(ours.sparse_alltoallv, LNW_Sparse_alltoallv);
+  FIND(ours.arrivals_get_count, LNW_Arrivals_get_count);
+  FIND(ours.arrivals_get_sources, LNW_Arrivals_get_sources);
+  FIND(ours.arrivals_get_data, LNW_Arrivals_get_data);
+  FIND(ours.arrivals_free, LNW_Arrivals_free);
   FIND(ours.get_version, LNW_Get_version);
   return ours.get_version ? NULL : "it has no LNW_Get_version";
 }

@@ -36,9 +36,12 @@ typedef struct OurCalls {
   int (*wait)(OurRequest*, MPI_Status*);
   int (*request_free)(OurRequest*);
   int (*request_get_strategy)(OurRequest, const char**);
-  int (*sparse_alltoallv)(const void*, int, const int*, const int*, const int*, MPI_Datatype, int*, int**, int**, int**,
-                          void**, MPI_Datatype, MPI_Comm, MPI_Info);
-  int (*free_mem)(void*);
+  int (*sparse_alltoallv)(int, const int*, const void*, const int*, const int*, MPI_Datatype, MPI_Comm, MPI_Info,
+                          void**);
+  int (*arrivals_get_sources)(void*, const int**, const MPI_Count**, const MPI_Count**);
+  int (*arrivals_get_count)(void*, int*);
+  int (*arrivals_get_data)(void*, void**, MPI_Count*);
+  int (*arrivals_free)(void**);
   int (*get_version)(int*, int*, int*);
 } OurCalls;
 

@@ -284,6 +284,34 @@ static void find_by_consensus(Search* search) {
   }
 }
 
+static int has_sparse(void) {
+  return ours.sparse_alltoallv && ours.arrivals_get_count && ours.arrivals_get_sources && ours.arrivals_get_data &&
+         ours.arrivals_free;
+}
+
+static void find_by_laneway(Search* search) {
+  Exchange* e = search->e;
+  int counts[most_neighbors], displs[most_neighbors] = {0};
+  void *arrivals = NULL, *data;
+  const int* sources;
+  const MPI_Count *received, *offsets;
+  MPI_Count bytes;
+  for (int k = 0; k < e->destinations; k++) {
+    counts[k] = e->count;
+  }
+  if (ours.sparse_alltoallv(e->destinations, e->to, e->send, counts, displs, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                            &arrivals) != MPI_SUCCESS) {
+    return;
+  }
+  ours.arrivals_get_count(arrivals, &search->received);
+  ours.arrivals_get_sources(arrivals, &sources, &received, &offsets);
+  ours.arrivals_get_data(arrivals, &data, &bytes);
+  for (int k = 0; k < search->received; k++) {
+    search->is_right = search->is_right && received[k] == e->count && ((const int*)data)[offsets[k]] == sources[k];
+  }
+  ours.arrivals_free(&arrivals);
+}
+
 static double repeat_search(Search* search, int repeats, void (*find)(Search*)) {
   const double begin = MPI_Wtime();
   for (int i = 0; i < repeats; i++) {
@@ -297,6 +325,10 @@ static double run_counts(void* context, int repeats) {
 }
 static double run_consensus(void* context, int repeats) {
   return repeat_search(context, repeats, find_by_consensus);
+}
+
+static double run_laneway(void* context, int repeats) {
+  return repeat_search(context, repeats, find_by_laneway);
 }
 
 static int verify_search(Search* search, void (*find)(Search*)) {
@@ -313,6 +345,10 @@ static int verify_counts(void* context) {
 }
 static int verify_consensus(void* context) {
   return verify_search(context, find_by_consensus);
+}
+
+static int verify_laneway(void* context) {
+  return verify_search(context, find_by_laneway);
 }
 
 void run_discovery(void) {
@@ -332,22 +368,20 @@ void run_discovery(void) {
   for (long long bytes = options.least_bytes; bytes; bytes = next_size(bytes)) {
     e.count = bytes < 4 ? 1 : (int)(bytes / 4);
     what.bytes = bytes;
-    Candidate candidates[3] = {{.name = "mpi",
-                                .run = run_counts,
-                                .context = &search,
-                                .verify = verify_counts,
-                                .note = "MPI_Alltoall of counts"},
-                               {.name = "consensus",
-                                .run = run_consensus,
-                                .context = &search,
-                                .verify = verify_consensus,
-                                .note = "MPI_Issend, MPI_Ibarrier"},
-                               {.name = "control",
-                                .run = run_counts,
-                                .context = &search,
-                                .verify = verify_counts,
-                                .note = "MPI_Alltoall of counts"}};
-    measure(&what, candidates, options.control ? 3 : 2, MPI_COMM_WORLD);
+    Candidate candidates[4];
+    int count = 0;
+    candidates[count++] = (Candidate){.name = "mpi", .run = run_counts, .context = &search, .verify = verify_counts};
+    if (options.control) {
+      candidates[count] = candidates[0];
+      candidates[count++].name = "control";
+    }
+    candidates[count++] =
+        (Candidate){.name = "consensus", .run = run_consensus, .context = &search, .verify = verify_consensus};
+    if (has_sparse()) {
+      candidates[count++] =
+          (Candidate){.name = "laneway", .run = run_laneway, .context = &search, .verify = verify_laneway};
+    }
+    measure(&what, candidates, count, MPI_COMM_WORLD);
   }
   free(e.send);
 }
