@@ -12,7 +12,7 @@
 #include "data/specs.hpp"
 #include "output/provenance.hpp"
 #ifdef LANEWAY_BENCH_MPI
-#include "comm/network_place.hpp"
+#include "comm/network_distance.hpp"
 #include "measure/library.hpp"
 #endif
 

@@ -155,7 +155,7 @@ void print_link_classes(const std::vector<Plan>& plans, const Machine& machine) 
 
 void print_choice(const VirtualSetup& setup, const Parameters& parameters) {
   const Selection& selection = setup.selection;
-  const std::vector<const StrategyRow*>& rows = setup.candidates;
+  const std::vector<const StrategyRow*>& rows = setup.strategies;
   if (selection.predictions.empty()) return;
   std::cout << "chosen by the parameters '" << parameters.name << "', which predict for an exchange:\n";
   std::vector<std::string> heading = {"", "strategy", "time"};

@@ -10,8 +10,8 @@
 namespace laneway {
 
 using local::Answer;
-using local::MemoryUse;
 using local::Offer;
+using local::PeerUse;
 
 Localizer::Localizer(Plan plan, const Region& node, const LocalOptions& options)
     : plan_(std::move(plan)), node_(node), options_(options) {
@@ -87,7 +87,7 @@ void Localizer::read_offers(Rank peer, std::vector<Side>& sides, const Bytes& da
     choose(side, offer, mailboxes.most_mailed(peer, m));
     side.reply = offer.reply;
     if (side.mode == Mode::pull) side.ring = offer.ring;
-    if (side.mode == Mode::pull || side.mode == Mode::borrow) side.peer_place = std::move(offer.place);
+    if (side.mode == Mode::pull || side.mode == Mode::borrow) side.peer_ranges = std::move(offer.ranges);
   }
   if (agrees) return;
   for (Side& side : sides) side.mode = Mode::message;
@@ -106,8 +106,8 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
       Answer answer{side.mode, side.carrier, side.flag, side.slot, side.ring, {}, {}};
       if (side.mode == Mode::push) {
         answer.ring = own_ring();
-        answer.stream = side.stream;
-        answer.place = side.place;
+        answer.positions = side.positions;
+        answer.ranges = side.ranges;
       }
       answer.put(letter);
     }
@@ -129,12 +129,12 @@ Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
       side.flag = answer.flag;
       side.slot = answer.slot;
       side.ring = answer.ring;
-      side.peer_stream = std::move(answer.stream);
-      side.peer_place = std::move(answer.place);
+      side.peer_positions = std::move(answer.positions);
+      side.peer_ranges = std::move(answer.ranges);
     }
   }
   local::cross_over(out_, in_);
-  const MemoryUse use(out_, in_);
+  const PeerUse use(out_, in_);
   if (use.is_none()) plan_.window_bytes = 0;
   plan_.lent_offset = use.lent.offset;
   plan_.lent_bytes = use.lent.bytes;

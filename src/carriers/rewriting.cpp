@@ -53,7 +53,7 @@ Ring ring_of_flag(const Side& side) {
 
 }  // namespace
 
-MemoryUse::MemoryUse(const Sides& out, const Sides& in) {
+PeerUse::PeerUse(const Sides& out, const Sides& in) {
   for (const auto& [peer, sides] : in)
     for (const Side& side : sides) {
       if (side.mode == Mode::message) continue;
@@ -66,14 +66,14 @@ MemoryUse::MemoryUse(const Sides& out, const Sides& in) {
     for (const Side& side : sides) {
       if (side.mode == Mode::borrow) {
         taken_from.insert(peer);  // its reply
-        hulls.push_back(hull(side.place));
+        hulls.push_back(hull(side.ranges));
       }
       if (side.mode == Mode::push) pushed_to[peer] = side.ring.distance;
       if (side.mode == Mode::mailbox) {
         int& slots = mailed_to.try_emplace(peer, side.ring.places).first->second;
         slots = std::min(slots, int{side.ring.places});
       }
-      if (side.mode == Mode::pull) side.place.for_each([&](Range range) { ranges.push_back(range); });
+      if (side.mode == Mode::pull) side.ranges.for_each([&](Range range) { ranges.push_back(range); });
     }
     if (!ranges.empty()) pulled.emplace(peer, RangeSet(std::move(ranges)));
   }
@@ -81,7 +81,7 @@ MemoryUse::MemoryUse(const Sides& out, const Sides& in) {
     lent = {all.ranges().front().offset, all.ranges().back().end() - all.ranges().front().offset};
 }
 
-Rewriting::Rewriting(Plan& plan, const Sides& out, const Sides& in, const MemoryUse& use, bool shares_staging,
+Rewriting::Rewriting(Plan& plan, const Sides& out, const Sides& in, const PeerUse& use, bool shares_staging,
                      std::int64_t alternate)
     : plan_(plan), use_(use), shares_(shares_staging), alternate_(alternate), side_of_(plan.steps.size(), nullptr) {
   for (const Sides* all : {&out, &in})

@@ -15,8 +15,8 @@
 namespace laneway::local {
 
 /// What the ranks of the node do with each other's memory, as one of them knows it.
-struct MemoryUse {
-  MemoryUse(const Sides& out, const Sides& in);
+struct PeerUse {
+  PeerUse(const Sides& out, const Sides& in);
 
   [[nodiscard]] bool is_none() const {
     return mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty();
@@ -34,7 +34,7 @@ struct MemoryUse {
 /// be reused; see Localizer. The references must outlive the object.
 class Rewriting {
  public:
-  Rewriting(Plan& plan, const Sides& out, const Sides& in, const MemoryUse& use, bool shares_staging,
+  Rewriting(Plan& plan, const Sides& out, const Sides& in, const PeerUse& use, bool shares_staging,
             std::int64_t alternate);
 
   void run(const Region& node);
@@ -50,7 +50,7 @@ class Rewriting {
   int reply(const Side& side);
 
   Plan& plan_;
-  const MemoryUse& use_;
+  const PeerUse& use_;
   const bool shares_;
   const std::int64_t alternate_;
   std::vector<const Side*> side_of_;                        // by step; null: it stays as it is

@@ -25,12 +25,12 @@ Side side_of(const Step& step, int index) {
   side.bytes = step.span.bytes;
   side.buffer = step.span.buffer;
   if (step.span.is_scattered())
-    side.stream = step.span.stream();
+    side.positions = step.span.stream();
   else
-    side.stream = {{0, side.bytes}};
+    side.positions = {{0, side.bytes}};
   step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
     side.buffer = buffer;
-    side.place.append(ranges);
+    side.ranges.append(ranges);
   });
   return side;
 }
@@ -41,7 +41,7 @@ void Offer::put(Writer& letter) const {
   letter.put(can_be_pulled);
   letter.put(lent);
   letter.put(reply);
-  if (can_be_pulled || lent != 0) letter.put(place);
+  if (can_be_pulled || lent != 0) letter.put(ranges);
   if (can_be_pulled) letter.put(ring);
 }
 
@@ -52,7 +52,7 @@ Offer Offer::get(Reader& letter) {
   offer.can_be_pulled = letter.get<bool>();
   offer.lent = letter.get<std::uint64_t>();
   offer.reply = letter.get<std::int64_t>();
-  if (offer.can_be_pulled || offer.lent != 0) offer.place = letter.get_ranges();
+  if (offer.can_be_pulled || offer.lent != 0) offer.ranges = letter.get_ranges();
   if (offer.can_be_pulled) offer.ring = letter.get<Ring>();
   return offer;
 }
@@ -64,8 +64,8 @@ void Answer::put(Writer& letter) const {
   letter.put(slot);
   if (mode == Mode::mailbox || mode == Mode::push) letter.put(ring);
   if (mode != Mode::push) return;
-  letter.put(stream);
-  letter.put(place);
+  letter.put(positions);
+  letter.put(ranges);
 }
 
 Answer Answer::get(Reader& letter) {
@@ -76,8 +76,8 @@ Answer Answer::get(Reader& letter) {
   answer.slot = letter.get<std::int64_t>();
   if (answer.mode == Mode::mailbox || answer.mode == Mode::push) answer.ring = letter.get<Ring>();
   if (answer.mode != Mode::push) return answer;
-  answer.stream = letter.get_ranges();
-  answer.place = letter.get_ranges();
+  answer.positions = letter.get_ranges();
+  answer.ranges = letter.get_ranges();
   return answer;
 }
 

@@ -75,10 +75,10 @@ class Planning {
         candidate_(candidate),
         settings_(settings_of(communicator, agreed)),
         unit_bytes_(unit_bytes(agreed)),
-        candidates_(candidate.strategy, settings_),
+        strategies_(candidate.strategy, settings_),
         inner_(inner_levels()),
         costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path, unit_bytes_),
-        planner_(comm.rank(), agreed.pattern, regions_.front(), candidates_.get(), options(communicator, agreed.where),
+        planner_(comm.rank(), agreed.pattern, regions_.front(), strategies_.get(), options(communicator, agreed.where),
                  inner_),
         round_(planner_.begin(communicator.peer_regions(hints_))) {}
 
@@ -121,8 +121,8 @@ class Planning {
     std::vector<InnerLevel> inner;
     for (std::size_t i = 0; i < hints_.inner.size(); ++i) {
       const StrategyChoice& choice = hints_.inner[i].choice;
-      inner_candidates_.emplace_back(choice, settings_);
-      inner.push_back({regions_[i + 1], inner_candidates_.back().get(), choice.deduplicate});
+      inner_strategies_.emplace_back(choice, settings_);
+      inner.push_back({regions_[i + 1], inner_strategies_.back().get(), choice.deduplicate});
     }
     return inner;
   }
@@ -144,8 +144,8 @@ class Planning {
   const Candidate candidate_;
   const StrategySettings settings_;
   const std::int64_t unit_bytes_;
-  const OwnedCandidates candidates_;
-  std::vector<OwnedCandidates> inner_candidates_;
+  const OwnedStrategies strategies_;
+  std::vector<OwnedStrategies> inner_strategies_;
   const std::vector<InnerLevel> inner_;
   const Costs costs_;
   Planner planner_;

@@ -69,9 +69,9 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
   if (has_more_than_messages_)
     for (const Step& step : steps)
       programs_.emplace_back(combines(step) ? std::span<const CopyRun>() : std::span(step.runs));
-  places_.resize(programs_.size());
-  for (std::size_t s = 0; s < places_.size(); ++s) {
-    place(s);
+  bound_.resize(programs_.size());
+  for (std::size_t s = 0; s < bound_.size(); ++s) {
+    bind_step(s);
     if (step_message_[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
   }
   if (uses_device_) add_device_copies();
@@ -214,22 +214,22 @@ Executor::Places Executor::find(const Word& word, Rank peer, LastPlace& last) co
   return in_turn<Places>(here.window, word.of_peer ? memory_->own.window : other.window, word.offset, word.ring, last);
 }
 
-void Executor::place(std::size_t s) {
+void Executor::bind_step(std::size_t s) {
   const Step& step = plan_->steps[s];
-  Place& place = places_[s];
+  BoundStep& bound = bound_[s];
   if (step.kind == StepKind::move) {
-    place.from = find(step.from, step.peer, place.last_from);
-    place.to = find(step.to, step.peer, place.last_to);
+    bound.from = find(step.from, step.peer, bound.last_from);
+    bound.to = find(step.to, step.peer, bound.last_to);
   }
-  if (step.raise) place.raise = find(*step.raise, step.peer, place.last_raise);
+  if (step.raise) bound.raise = find(*step.raise, step.peer, bound.last_raise);
   if (step.await) {
-    place.await = find(*step.await, step.peer, place.last_await);
-    place.lag = static_cast<std::uint64_t>(step.await->lag);
-    place.waits_for = step.await->sign == Sign::ready && !step.await->of_peer ? WaitsFor::readers : WaitsFor::word;
+    bound.await = find(*step.await, step.peer, bound.last_await);
+    bound.lag = static_cast<std::uint64_t>(step.await->lag);
+    bound.waits_for = step.await->sign == Sign::ready && !step.await->of_peer ? WaitsFor::readers : WaitsFor::word;
   }
   if (step.kind != StepKind::event) return;
-  place.event = step.event;
-  if (!step.goes_out) place.waits_for = WaitsFor::event;
+  bound.event = step.event;
+  if (!step.goes_out) bound.waits_for = WaitsFor::event;
 }
 
 /// Those of a few bytes that can all begin at once share a kernel.

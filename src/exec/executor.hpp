@@ -129,7 +129,7 @@ class Executor final : public Progressive {
   enum class WaitsFor : std::uint8_t { nothing, word, readers, event };
 
   /// Where a step moves from and to, and what it waits for and raises.
-  struct Place {
+  struct BoundStep {
     Places from;
     Places to;
     Places await;
@@ -142,7 +142,7 @@ class Executor final : public Progressive {
     LastPlace last_await = 0;
     LastPlace last_raise = 0;
   };
-  static_assert(sizeof(Place) == 88);
+  static_assert(sizeof(BoundStep) == 88);
 
   /// The send buffers of peers that this rank takes from, opened when a record is new.
   struct Borrowed {
@@ -164,7 +164,7 @@ class Executor final : public Progressive {
   void lend();
   [[nodiscard]] Borrowed& borrowed_from(Rank peer);
   void add_device_copies();
-  void place(std::size_t step);
+  void bind_step(std::size_t step);
   void begin_exchange();
   [[nodiscard]] bool in_second_place() const { return (turn_ & 1) != 0; }
   /// The place of staging memory that this exchange uses.
@@ -233,7 +233,7 @@ class Executor final : public Progressive {
   std::vector<EventCount> come_in_;       // by event
   std::vector<EventCount> gone_out_;
   std::atomic<std::uint64_t> exchanges_{0};  // started, of a plan with events
-  std::vector<Place> places_;                // by step, if any is no message
+  std::vector<BoundStep> bound_;             // by step, if any is no message
   std::vector<CopyProgram> programs_;        // the same
   std::vector<int> message_step_;            // message index -> step; messages that can start at once come first
   std::vector<int> step_message_;            // step -> message index, or -1

@@ -56,7 +56,7 @@ void for_each_seed(std::uint64_t seeds, int part, F&& check) {
 TEST_P(Transpose, OfEveryStrategyIsProvenAndAgreesWithTheOracle) {
   int cases = 0;
   int refused = 0;
-  for_each_seed(cases::effort(200), GetParam(), [&](std::uint64_t seed) {
+  for_each_seed(cases::effort(100), GetParam(), [&](std::uint64_t seed) {
     const cases::Reduction reduction = cases::make_reduction(seed, false);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       ++cases;
@@ -76,7 +76,7 @@ TEST_P(Transpose, OfEveryStrategyIsProvenAndAgreesWithTheOracle) {
 }
 
 TEST_P(Transpose, InOrderIsProvenAndAgreesWithTheOracle) {
-  for_each_seed(cases::effort(400), GetParam(), [&](std::uint64_t seed) {
+  for_each_seed(cases::effort(200), GetParam(), [&](std::uint64_t seed) {
     const cases::Reduction reduction = cases::make_reduction(seed, true);
     std::vector<Plan> plans;
     for (std::size_t r = 0; r < reduction.c.pattern.size(); ++r)

@@ -20,13 +20,13 @@ void offer_to_lend(const CarrierView& view, Side& side, std::int64_t& window_byt
   window_bytes += cache_line;
   offer.lent = options.lends;
   offer.reply = side.reply;
-  offer.place = side.place;
+  offer.ranges = side.ranges;
 }
 
 std::optional<Mode> borrow(const CarrierView& view, const Side& side, const Offer& offer, std::int64_t) {
   const LocalOptions& options = view.options;
   const bool reaches = side.buffer == Buffer::staging || options.receive_on_device;
-  if (side.place.empty() || offer.lent == 0 || offer.lent != options.borrows || !reaches) return std::nullopt;
+  if (side.ranges.empty() || offer.lent == 0 || offer.lent != options.borrows || !reaches) return std::nullopt;
   return Mode::borrow;
 }
 
@@ -34,7 +34,7 @@ std::optional<Mode> borrow(const CarrierView& view, const Side& side, const Offe
 void rewrite_borrowed(Step& step, const Side& side) {
   if (step.kind == StepKind::send) return;
   step.from = {Buffer::send, true};
-  step.runs = copy_runs(local::at_positions(side.peer_place, side.stream), side.place);
+  step.runs = copy_runs(local::at_positions(side.peer_ranges, side.positions), side.ranges);
 }
 
 /// What is lent has no address before the exchange.

@@ -28,12 +28,12 @@ bool can_be_pulled(const CarrierView& view, const Side& side) {
 void offer_pull(const CarrierView& view, Side& side, std::int64_t&, Offer& offer) {
   if (!can_be_pulled(view, side)) return;
   offer.can_be_pulled = true;
-  offer.place = side.place;
+  offer.ranges = side.ranges;
   offer.ring = view.staging_ring;
 }
 
 std::optional<Mode> answer(const CarrierView&, const Side& side, const Offer& offer, std::int64_t most_mailed) {
-  if (side.place.empty()) return Mode::push;  // all of it is dropped: a word is enough
+  if (side.ranges.empty()) return Mode::push;  // all of it is dropped: a word is enough
   if (side.buffer == Buffer::staging) return Mode::push;
   if (offer.can_be_pulled) return Mode::pull;
   if (side.bytes <= most_mailed) return Mode::mailbox;
@@ -43,22 +43,22 @@ std::optional<Mode> answer(const CarrierView&, const Side& side, const Offer& of
 void rewrite_put(Step& step, const Side& side) {
   if (side.mode == Mode::push) {
     step.to = {Buffer::staging, true, side.ring};
-    step.runs = copy_runs(local::at_positions(side.place, side.peer_stream), side.peer_place);
+    step.runs = copy_runs(local::at_positions(side.ranges, side.peer_positions), side.peer_ranges);
   } else if (side.mode == Mode::mailbox) {
     step.to = {Buffer::window, true, side.ring};
-    step.runs = copy_runs(side.place, {{side.slot, side.bytes}});
+    step.runs = copy_runs(side.ranges, {{side.slot, side.bytes}});
   }
 }
 
 void rewrite_take(Step& step, const Side& side) {
   if (side.mode == Mode::pull) {
     step.from = {Buffer::staging, true, side.ring};
-    step.runs = copy_runs(local::at_positions(side.peer_place, side.stream), side.place);
+    step.runs = copy_runs(local::at_positions(side.peer_ranges, side.positions), side.ranges);
   } else if (side.mode == Mode::mailbox) {
     step.from = {Buffer::window, false, side.ring};
     RangeList from;
-    from.append(side.stream, side.slot);
-    step.runs = copy_runs(from, side.place);
+    from.append(side.positions, side.slot);
+    step.runs = copy_runs(from, side.ranges);
   }
 }
 
