@@ -53,7 +53,11 @@ const char* load_laneway(const char* file) {
   FIND(our_calls.alltoallv, LNW_Alltoallv);
   FIND(our_calls.neighbor_allgather, LNW_Neighbor_allgather);
   FIND(our_calls.neighbor_alltoallv, LNW_Neighbor_alltoallv);
-  FIND(ours.neighbor_alltoallv_init, LNW_Neighbor_alltoallv_init);
+  FIND(ours.topology_create, LNW_Topology_create);
+  FIND(ours.topology_free, LNW_Topology_free);
+  FIND(ours.neighbor_allgather_topology, LNW_Neighbor_allgather_topology);
+  FIND(ours.neighbor_alltoallv_topology, LNW_Neighbor_alltoallv_topology);
+  FIND(ours.neighbor_alltoallv_init_topology, LNW_Neighbor_alltoallv_init_topology);
   FIND(ours.start, LNW_Start);
   FIND(ours.wait, LNW_Wait);
   FIND(ours.request_free, LNW_Request_free);

@@ -30,8 +30,13 @@ typedef void* OurRequest;
 
 /** Calls that only Laneway has; null where the library that is loaded has none. */
 typedef struct OurCalls {
-  int (*neighbor_alltoallv_init)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*,
-                                 MPI_Datatype, MPI_Comm, MPI_Info, OurRequest*);
+  int (*topology_create)(MPI_Comm, int, const int*, const int*, int, const int*, const int*, MPI_Info, void**);
+  int (*topology_free)(void**);
+  int (*neighbor_allgather_topology)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, void*);
+  int (*neighbor_alltoallv_topology)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*,
+                                     MPI_Datatype, void*);
+  int (*neighbor_alltoallv_init_topology)(const void*, const int*, const int*, MPI_Datatype, void*, const int*,
+                                          const int*, MPI_Datatype, void*, MPI_Info, OurRequest*);
   int (*start)(OurRequest*);
   int (*wait)(OurRequest*, MPI_Status*);
   int (*request_free)(OurRequest*);
@@ -45,6 +50,13 @@ typedef struct OurCalls {
   int (*get_version)(int*, int*, int*);
 } OurCalls;
 
+/** Whether MPI has neighborhood collectives: SimGrid's has no MPI_Dist_graph_create_adjacent. */
+#ifdef LANEWAY_EVALUATE_LINKED
+enum { has_graphs = 0 };
+#else
+enum { has_graphs = 1 };
+#endif
+
 extern const Calls mpi_calls;
 extern Calls our_calls;
 extern OurCalls ours;
@@ -56,13 +68,14 @@ typedef struct Options {
   double seconds;  /**< for one case: all candidates together */
   double interval; /**< a candidate is known well enough once its 95% interval is so wide, as a share of its median */
   int least_rounds, most_rounds;
+  int most_batch;    /**< repetitions of a sample at most */
+  int ranks_of_node; /**< 0: as MPI says */
   long long least_bytes, most_bytes;
   int factor;            /**< from one size to the next */
   long long most_buffer; /**< bytes of a rank; cases that need more are left out, and say so */
   unsigned long long seed;
-  int control;              /**< measure the MPI library's own twice, as if it were two */
-  int grid;                 /**< points along one side of the applications' grids */
-  const char* only_library; /**< empty, or "mpi" */
+  int control; /**< measure the MPI library's own twice, as if it were two */
+  int grid;    /**< points along one side of the applications' grids */
 } Options;
 
 extern Options options;

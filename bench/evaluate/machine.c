@@ -49,6 +49,9 @@ void find_machine(void) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, machine.rank, MPI_INFO_NULL, &node);
   int first = machine.rank;
   MPI_Bcast(&first, 1, MPI_INT, 0, node);
+  if (options.ranks_of_node) {
+    first = machine.rank / options.ranks_of_node * options.ranks_of_node;
+  }
   MPI_Comm_free(&node);
   machine.node_of = allocate((size_t)machine.ranks * sizeof(int));
   machine.socket_of = allocate((size_t)machine.ranks * sizeof(int));

@@ -10,6 +10,7 @@ Options options = {.seconds = 1,
                    .interval = 0.05,
                    .least_rounds = 9,
                    .most_rounds = 200,
+                   .most_batch = 1024,
                    .least_bytes = 4,
                    .most_bytes = 1 << 20,
                    .factor = 4,
@@ -64,6 +65,8 @@ static const char usage[] =
     "  --seconds S         for one case at most, of all candidates together\n"
     "  --interval SHARE    enough once all 95% intervals are so narrow, of their medians\n"
     "  --rounds LEAST:MOST samples of a candidate\n"
+    "  --batch MOST        repetitions of a sample\n"
+    "  --ranks-of-node N   which ranks share a node, where MPI does not know\n"
     "  --most-buffer BYTES of a rank\n"
     "  --seed N            of the order of candidates\n"
     "  --no-control        do not measure the MPI library's own twice\n";
@@ -99,6 +102,12 @@ static int read_option(const char* name, const char* value) {
   }
   if (!strcmp(name, "--grid")) {
     return sscanf(value, "%d", &options.grid) == 1 && options.grid >= 8 && options.grid <= 1024;
+  }
+  if (!strcmp(name, "--batch")) {
+    return sscanf(value, "%d", &options.most_batch) == 1 && options.most_batch > 0;
+  }
+  if (!strcmp(name, "--ranks-of-node")) {
+    return sscanf(value, "%d", &options.ranks_of_node) == 1 && options.ranks_of_node > 0;
   }
   if (!strcmp(name, "--seconds")) {
     return sscanf(value, "%lf", &options.seconds) == 1 && options.seconds > 0;

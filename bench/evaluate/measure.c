@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { most_candidates = 8, most_batch = 1024 };
+enum { most_candidates = 8 };
 static const double batch_seconds = 1e-3;
 
 typedef struct Samples {
@@ -176,7 +176,7 @@ static int prepare(const Case* what, Candidate* candidate, Samples* samples, MPI
   samples->batch = 1;
   for (;;) {
     const double seconds = run_once(candidate, samples->batch, comm) * samples->batch;
-    if (!agree(seconds < batch_seconds && samples->batch < most_batch && seconds > 0, comm)) {
+    if (!agree(seconds < batch_seconds && samples->batch < options.most_batch && seconds > 0, comm)) {
       break;
     }
     samples->batch *= 2;

@@ -14,6 +14,7 @@ typedef struct Exchange {
   int from[most_neighbors], to[most_neighbors];
   int sendcounts[most_neighbors], sdispls[most_neighbors], recvcounts[most_neighbors], rdispls[most_neighbors];
   int *send, *recv;
+  void* topology;  ///< of Laneway's calls, where MPI has no communicator with neighbors
   OurRequest request;
   char strategy[64];
 } Exchange;
@@ -22,7 +23,12 @@ static double run_call(void* context, int repeats) {
   Exchange* e = context;
   const double begin = MPI_Wtime();
   for (int i = 0; i < repeats; i++) {
-    if (e->is_allgather) {
+    if (e->topology && e->is_allgather) {
+      ours.neighbor_allgather_topology(e->send, e->count, MPI_INT, e->recv, e->count, MPI_INT, e->topology);
+    } else if (e->topology) {
+      ours.neighbor_alltoallv_topology(e->send, e->sendcounts, e->sdispls, MPI_INT, e->recv, e->recvcounts, e->rdispls,
+                                       MPI_INT, e->topology);
+    } else if (e->is_allgather) {
       e->calls->neighbor_allgather(e->send, e->count, MPI_INT, e->recv, e->count, MPI_INT, e->comm);
     } else {
       e->calls->neighbor_alltoallv(e->send, e->sendcounts, e->sdispls, MPI_INT, e->recv, e->recvcounts, e->rdispls,
@@ -142,13 +148,18 @@ static void set_counts(Exchange* e, int count) {
   }
 }
 
-static int begin_request(Exchange* e) {
+static int has_topologies(void) {
+  return ours.topology_create && ours.topology_free && ours.neighbor_allgather_topology &&
+         ours.neighbor_alltoallv_topology && ours.neighbor_alltoallv_init_topology && ours.start && ours.wait &&
+         ours.request_free;
+}
+
+/** A persistent request on a topology; whether there is one. */
+static int begin_request(Exchange* e, void* topology) {
   const char* strategy = "";
-  if (e->is_allgather || !ours.neighbor_alltoallv_init || !ours.start || !ours.wait || !ours.request_free) {
-    return 0;
-  }
-  if (ours.neighbor_alltoallv_init(e->send, e->sendcounts, e->sdispls, MPI_INT, e->recv, e->recvcounts, e->rdispls,
-                                   MPI_INT, e->comm, MPI_INFO_NULL, &e->request) != MPI_SUCCESS) {
+  if (e->is_allgather ||
+      ours.neighbor_alltoallv_init_topology(e->send, e->sendcounts, e->sdispls, MPI_INT, e->recv, e->recvcounts,
+                                            e->rdispls, MPI_INT, topology, MPI_INFO_NULL, &e->request) != MPI_SUCCESS) {
     return 0;
   }
   if (ours.request_get_strategy && ours.request_get_strategy(e->request, &strategy) == MPI_SUCCESS) {
@@ -157,20 +168,24 @@ static int begin_request(Exchange* e) {
   return 1;
 }
 
-static void measure_exchange(const Case* what, Exchange* mpi) {
+static void measure_exchange(const Case* what, Exchange* mpi, void* topology) {
   Exchange laneway = *mpi;
   laneway.calls = &our_calls;
+  laneway.topology = has_graphs ? NULL : topology;
   Candidate candidates[5];
-  int count = 0;
-  candidates[count++] = (Candidate){.name = "mpi", .run = run_call, .context = mpi, .verify = verify_call};
-  if (options.control) {
-    candidates[count++] = (Candidate){.name = "control", .run = run_call, .context = mpi, .verify = verify_call};
+  int count = 0, has_request = 0;
+  if (has_graphs) {
+    candidates[count++] = (Candidate){.name = "mpi", .run = run_call, .context = mpi, .verify = verify_call};
+  }
+  if (has_graphs && options.control) {
+    candidates[count] = candidates[0];
+    candidates[count++].name = "control";
   }
   candidates[count++] = (Candidate){.name = "loop", .run = run_loop, .context = mpi, .verify = verify_loop};
-  if (mpi->is_allgather ? our_calls.neighbor_allgather != NULL : our_calls.neighbor_alltoallv != NULL) {
+  if (topology) {
     candidates[count++] = (Candidate){.name = "laneway", .run = run_call, .context = &laneway, .verify = verify_call};
+    has_request = begin_request(&laneway, topology);
   }
-  const int has_request = begin_request(&laneway);
   if (has_request) {
     Candidate* persistent = &candidates[count++];
     *persistent = (Candidate){
@@ -197,8 +212,15 @@ void run_neighborhood(const char* benchmark) {
       skip(&what, "one rank has no neighbor");
       return;
     }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, e.sources, e.from, MPI_UNWEIGHTED, e.destinations, e.to,
-                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &e.comm);
+    void* topology = NULL;
+    if (has_graphs) {
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, e.sources, e.from, MPI_UNWEIGHTED, e.destinations, e.to,
+                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &e.comm);
+    }
+    if (has_topologies()) {
+      ours.topology_create(MPI_COMM_WORLD, e.sources, e.from, MPI_UNWEIGHTED, e.destinations, e.to, MPI_UNWEIGHTED,
+                           MPI_INFO_NULL, &topology);
+    }
     const size_t most = (size_t)options.most_bytes * 2 * (size_t)e.sources + 64;
     e.send = allocate(most);
     e.recv = allocate(most);
@@ -206,11 +228,16 @@ void run_neighborhood(const char* benchmark) {
          bytes = next_size(bytes)) {
       set_counts(&e, bytes < 4 ? 1 : (int)(bytes / 4));
       what.bytes = bytes;
-      measure_exchange(&what, &e);
+      measure_exchange(&what, &e, topology);
     }
     free(e.send);
     free(e.recv);
-    MPI_Comm_free(&e.comm);
+    if (topology) {
+      ours.topology_free(&topology);
+    }
+    if (has_graphs) {
+      MPI_Comm_free(&e.comm);
+    }
   }
 }
 
@@ -365,7 +392,9 @@ void run_discovery(void) {
   set_neighbors(&e, "mesh");
   e.send = allocate((size_t)options.most_bytes + 64);
   Search search = {.e = &e};
-  for (long long bytes = options.least_bytes; bytes; bytes = next_size(bytes)) {
+  // What is looked for is who sends; large messages would measure the messages.
+  for (long long bytes = options.least_bytes; bytes && (bytes <= 4096 || bytes == options.least_bytes);
+       bytes = next_size(bytes)) {
     e.count = bytes < 4 ? 1 : (int)(bytes / 4);
     what.bytes = bytes;
     Candidate candidates[4];

@@ -16,6 +16,7 @@ typedef struct Halo {
   int sent, received;
   double *send, *recv;
   MPI_Request* requests;
+  void* topology;
   OurRequest request;
 } Halo;
 
@@ -67,26 +68,34 @@ static void end_lists(Halo* h) {
   h->send = allocate((size_t)h->sent * sizeof(double));
   h->recv = allocate((size_t)h->received * sizeof(double));
   h->requests = allocate(2 * (size_t)h->neighbors * sizeof(MPI_Request));
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, h->neighbors, h->ranks, MPI_UNWEIGHTED, h->neighbors, h->ranks,
-                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &h->comm);
+  if (has_graphs) {
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, h->neighbors, h->ranks, MPI_UNWEIGHTED, h->neighbors, h->ranks,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &h->comm);
+  }
 }
 
 static int has_requests(void) {
-  return ours.neighbor_alltoallv_init && ours.start && ours.wait && ours.request_free;
+  return ours.topology_create && ours.topology_free && ours.neighbor_alltoallv_init_topology && ours.start &&
+         ours.wait && ours.request_free;
 }
 
 static void begin_request(Halo* h) {
   if (has_requests()) {
-    ours.neighbor_alltoallv_init(h->send, h->sendcounts, h->sdispls, MPI_DOUBLE, h->recv, h->recvcounts, h->rdispls,
-                                 MPI_DOUBLE, h->comm, MPI_INFO_NULL, &h->request);
+    ours.topology_create(MPI_COMM_WORLD, h->neighbors, h->ranks, MPI_UNWEIGHTED, h->neighbors, h->ranks, MPI_UNWEIGHTED,
+                         MPI_INFO_NULL, &h->topology);
+    ours.neighbor_alltoallv_init_topology(h->send, h->sendcounts, h->sdispls, MPI_DOUBLE, h->recv, h->recvcounts,
+                                          h->rdispls, MPI_DOUBLE, h->topology, MPI_INFO_NULL, &h->request);
   }
 }
 
 static void end_halo(Halo* h) {
   if (has_requests()) {
     ours.request_free(&h->request);
+    ours.topology_free(&h->topology);
   }
-  MPI_Comm_free(&h->comm);
+  if (has_graphs) {
+    MPI_Comm_free(&h->comm);
+  }
   free(h->ranks);
   free(h->send_index);
   free(h->recv_index);
@@ -336,11 +345,13 @@ static double work_of(const Solver* s, const char* phase) {
 static int list_candidates(Candidate* candidates, Candidate like, void* mpi, void* loop, void* laneway,
                            double* shares[3]) {
   int count = 0;
-  candidates[count] = like;
-  candidates[count].name = "mpi";
-  candidates[count].context = mpi;
-  candidates[count++].shares = shares[0];
-  if (options.control) {
+  if (has_graphs) {
+    candidates[count] = like;
+    candidates[count].name = "mpi";
+    candidates[count].context = mpi;
+    candidates[count++].shares = shares[0];
+  }
+  if (has_graphs && options.control) {
     candidates[count] = candidates[0];
     candidates[count++].name = "control";
   }

@@ -47,7 +47,7 @@ class Effort:
 QUICK = Effort(("--sizes", "4:262144:16", "--grid", "16", "--seconds", "0.3", "--interval", "0.1", "--rounds", "7:60"), 2, 60)
 FULL = Effort(("--sizes", "4:4194304:4", "--grid", "64", "--seconds", "2", "--interval", "0.03", "--rounds", "15:400"), 3, 300)
 # Virtual times repeat exactly.
-SIMULATED = Effort(("--sizes", "4:1048576:16", "--grid", "16", "--rounds", "1:1", "--no-control"), 1, 600)
+SIMULATED = Effort(("--sizes", "4:1048576:16", "--grid", "16", "--rounds", "1:1", "--batch", "1", "--no-control"), 1, 600)
 
 
 @dataclass(frozen=True)
@@ -237,6 +237,9 @@ class _Evaluation:
 
     def _command(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool) -> list[str]:
         ours = ["--laneway", ready.laneway] if ready.laneway and with_laneway else []
+        if isinstance(self._wanted.place, Simulated):
+            # Each simulated rank is a host of its own.
+            ours += ["--ranks-of-node", str(self._wanted.place.ranks_of_node)]
         return [ready.program, *ours, *self._effort.arguments, "--seed", str(self._wanted.seed * 1000 + launch), *names]
 
     def _run_group(self, launch: int, ready: _Ready, group: str, progress: _Progress) -> None:

@@ -139,18 +139,21 @@ def _libraries_apart(study: Study) -> list[str]:
 
 def _ours(study: Study) -> list[str]:
     """By benchmark: ours as a multiple of the same library's own."""
-    shown: dict[tuple[Contestant, str, str], list[tuple[str, Ratio]]] = {}
+    shown: dict[tuple[Contestant, str, str, Contestant], list[tuple[str, Ratio]]] = {}
     for (group, benchmark, pattern, where), cases in study.series().items():
         name = f"{benchmark} ({pattern})" if pattern and group != "application" else benchmark
         for size, some in _by_class(cases).items():
             for contestant in study.contestants(some):
-                own = Contestant(contestant.library, OWN)
-                ratio = study.ratio(some, contestant, own) if contestant.is_laneway and contestant.library else None
+                own, loop = Contestant(contestant.library, OWN), Contestant(contestant.library, "loop")
+                # Where the library has no such operation, a plain loop is what programs have.
+                base = own if any(own in study.cases[case] for case in some) else loop
+                ratio = study.ratio(some, contestant, base) if contestant.is_laneway and contestant.library else None
                 if ratio is not None and ratio.shows(study.noise):
-                    shown.setdefault((contestant, name, where), []).append((size, ratio))
+                    shown.setdefault((contestant, name, where, base), []).append((size, ratio))
+    whose = {OWN: "the library's own", "loop": "a plain loop's"}
     return [
-        f"{study.name(contestant)}, {name}, {place_in_words(where)}. Its time as a multiple of the library's own: {_of_classes(classes)}."
-        for (contestant, name, where), classes in shown.items()
+        f"{study.name(contestant)}, {name}, {place_in_words(where)}. Its time as a multiple of {whose[base.candidate]}: {_of_classes(classes)}."
+        for (contestant, name, where, base), classes in shown.items()
     ]
 
 
