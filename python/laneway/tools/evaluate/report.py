@@ -31,7 +31,7 @@ _TITLES = {
 }
 _HOW = (
     "Times are geometric means of the launches' medians, of the slowest rank. Intervals are 95%, resampled over launches and over samples within them. "
-    "A difference counts as shown if its interval leaves out 1 and it is larger than what the same thing measured twice differs by."
+    "A difference counts as shown if its interval leaves out 1, and it is larger than 1% and than what the same thing measured twice differs by."
 )
 _STYLE = """
 :root{--text:#1a1a1a;--soft:#5a5a5a;--line:#d5d5d5;--back:#fff;--shade:#f5f6f8;--accent:#0072b2}
@@ -171,6 +171,8 @@ def _section(data: Study, number: int, cases: Sequence[Case], plots: list[figure
 
 
 def _facts(data: Study) -> list[str]:
+    if str(data.settings.get("on", "")).startswith("sim:"):
+        return [_HOW, "These times are virtual: they repeat exactly, so that intervals have no width."]
     control = f"The same thing measured twice differs here by up to {data.noise:.1%} (19 of 20 cases)." if data.noise else "There is no control: how much equals differ is not known."
     launches = "One launch: differences between launches are in no interval." if data.launches == 1 else f"{data.launches} launches of each." if data.launches else ""
     return [fact for fact in (_HOW, control, launches) if fact]

@@ -14,6 +14,8 @@ import numpy as np
 from laneway.tools.measure.results import Record, number
 
 _RESAMPLES = 400
+LEAST_DIFFERENCE = 0.01
+"""What differs by less is not worth a sentence, however narrow its interval: virtual times have none."""
 CONTROL = "control"
 OWN = "mpi"
 _NAMES = (
@@ -22,7 +24,7 @@ _NAMES = (
     (re.compile(r"CRAY MPICH version (\d[\w.]*)"), "Cray MPICH {}"),
     (re.compile(r"Intel\(R\) MPI Library (\d[\w.]*)"), "Intel MPI {}"),
     (re.compile(r"MPICH Version:\s*(\d[\w.]*)"), "MPICH {}"),
-    (re.compile(r"SMPI Version (\d[\w.]*)"), "SMPI {}"),
+    (re.compile(r"SMPI Version (\d+(?:\.\d+)*)"), "SMPI {}"),
 )
 _CANDIDATES = {
     OWN: "{}",
@@ -110,7 +112,7 @@ class Ratio:
 
     def shows(self, noise: float = 0.0) -> bool:
         """Whether it differs from 1 by more than its interval, and by more than equals differ here."""
-        return (self.low > 1 or self.high < 1) and abs(math.log(self.value)) > math.log1p(noise)
+        return (self.low > 1 or self.high < 1) and abs(math.log(self.value)) > math.log1p(max(noise, LEAST_DIFFERENCE))
 
     def __str__(self) -> str:
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
