@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conftest import Command
 from laneway.tools.evaluate import evaluation, libraries, running
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
 from laneway.tools.places import cluster
 from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import root
 from laneway.tools.places.places import Local, parse_place
 
 # In place of the program that measures: records at once. In "allreduce" it does what the variable FAKE says.
@@ -149,9 +153,7 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
     before = _sleepers()
 
     def interrupted(job: object, output: object) -> int:
-        import subprocess
-
-        subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
+            subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
         time.sleep(0.3)
         raise KeyboardInterrupt
 
@@ -161,6 +163,22 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
         evaluation.run(_wanted(tmp_path, made, launches=1))
     assert _sleepers() <= before
     assert [r["benchmark"] for r in _records(tmp_path / "report/results.jsonl", "result")] == ["barrier"]
+
+
+def test_a_signal_ends_the_command_and_all_that_it_started(command: Command, tmp_path: Path, made: Path) -> None:
+    output = tmp_path / "report"
+    fixed = ["--mpi", str(made), "--on", "local", "-n", "2", "--no-laneway", "--benchmarks", "allreduce", "-o", str(output), "-x", "FAKE=hang"]
+    before = _sleepers()
+    process = command.start("evaluate", *fixed)
+    until = time.monotonic() + 60
+    while not _sleepers() - before and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.1)
+    process.terminate()
+    said, _ = process.communicate(timeout=60)
+    for folder in (root() / "build/evaluate").glob(f"*{tmp_path.name.replace('_', '-')}*"):
+        shutil.rmtree(folder)
+    assert process.returncode == 143 and "stopped; what is measured is in" in said, said
+    assert _sleepers() <= before
 
 
 @pytest.mark.parametrize(
@@ -235,8 +253,6 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
     except UserError as error:
         pytest.skip(str(error))
     program = libraries.compile_program(library)
-    import subprocess
-
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
     assert dict(zip(listed[1::2], listed[::2], strict=True)) == {name: group for group, names in evaluation.GROUPS.items() for name in names}
     try:
@@ -260,8 +276,6 @@ def test_a_wrong_option_is_named() -> None:
         program = libraries.compile_program(libraries.find("openmpi"))
     except UserError as error:
         pytest.skip(str(error))
-    import subprocess
-
     for arguments, said in ((["--sizes", "8:4:2", "latency"], "--sizes"), (["latenzy"], "latenzy"), ([], "no benchmark"), (["--laneway", "/none.so", "latency"], "cannot load /none.so")):
         done = subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, timeout=60)
         assert done.returncode == 2 and said in done.stderr, done.stderr

@@ -355,7 +355,11 @@ def evaluate(
         afresh,
     )
     report.plotly_script()
-    results = evaluation.run(wanted)
+    try:
+        results = evaluation.run(wanted)
+    except (KeyboardInterrupt, Terminated):
+        print(f"laneway: stopped; what is measured is in {output}, and the same command goes on from there", file=sys.stderr)
+        raise
     found = report.read_files([results])
     pages = report.write(found, f"MPI libraries on {wanted.place}", output / "report.html")
     print("\n".join(str(path) for path in [*pages, results]))

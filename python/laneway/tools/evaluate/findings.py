@@ -223,6 +223,14 @@ def limits(study: Study) -> list[str]:
     return said
 
 
+def _strategies(study: Study, benchmark: str, where: str, leader: Contestant) -> str:
+    """Which strategies it chose, as the hint that names them."""
+    name, _, pattern = benchmark.partition(", ")
+    found = [measured[leader].note for case, measured in study.cases.items() if (case.benchmark, case.pattern, case.where) == (name, pattern, where) and leader in measured]
+    chosen = [note for note in dict.fromkeys(found) if note]
+    return f", by lnw_strategy={' and '.join(chosen)}" if chosen else ""
+
+
 def advice(study: Study) -> list[str]:
     """What to set on this machine: the library, and where ours helps."""
     said = []
@@ -241,7 +249,8 @@ def advice(study: Study) -> list[str]:
             calls.setdefault((call, row.benchmark, row.where, row.leader), []).append(row.size)
     for (call, benchmark, where, leader), sizes in calls.items():
         at = f" for {_listed([size for size in sizes if size])} sizes" if any(sizes) else ""
-        said.append(f"Call {call} over {study.names.get(leader.library, leader.library)} for {benchmark}, {place_in_words(where)}{at}: it leads all others.")
+        used = _strategies(study, benchmark, where, leader)
+        said.append(f"Call {call} over {study.names.get(leader.library, leader.library)} for {benchmark}, {place_in_words(where)}{at}: it leads all others{used}.")
     return said
 
 
