@@ -153,7 +153,7 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
     before = _sleepers()
 
     def interrupted(job: object, output: object) -> int:
-            subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
+        subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
         time.sleep(0.3)
         raise KeyboardInterrupt
 
