@@ -18,6 +18,7 @@ using NetworkDistanceOf = std::function<std::optional<int>(const lnw_device_info
 void add_amg(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_copy(CLI::App& app, Action& action);
+void add_dense(CLI::App& app, Action& action);
 void add_device(CLI::App& app, Action& action, NetworkDistanceOf network_distance = {});
 void add_explain(CLI::App& app, Action& action);
 void add_halos(CLI::App& app, Action& action);

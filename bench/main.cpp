@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
 #ifdef LANEWAY_BENCH_MPI
   add_device(app, action, network_distance);
   add_calibrate(app, action);
+  add_dense(app, action);
   add_hints(app, action);
   add_info(app, action);
   add_link(app, action);
