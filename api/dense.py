@@ -165,12 +165,12 @@ def kinds(operations: list[Dense]) -> str:
 
 
 def rows(operations: list[Dense]) -> str:
-    """src/arguments/dense_rows.hpp."""
+    """src/arguments/collective_rows.hpp."""
 
     def side(operation: Dense, which: str) -> str:
         named = [(role, operation.name_of(role, which)) for role in ("count", "counts", "displacements", "type", "types")]
         blocks = "typed" if operation.name_of("types", which) else "counted" if operation.name_of("counts", which) else "equal"
-        return "{" + ", ".join([f".blocks = Blocks::{blocks}", *(f'.{role} = "{name}"' for role, name in named if name)]) + "}"
+        return "{" + ", ".join([f".blocks = BlockForm::{blocks}", *(f'.{role} = "{name}"' for role, name in named if name)]) + "}"
 
     def place(operation: Dense) -> str:
         if not operation.in_place:
@@ -180,11 +180,11 @@ def rows(operations: list[Dense]) -> str:
         return f"InPlace::{'send' if argument == operation.name_of('buffer', 'send') else 'receive'}_{at}"
 
     body = ",\n".join(f"{{DenseKind::{o.name}, {side(o, 'send')}, {side(o, 'receive')}, {place(o)}}}" for o in operations)
-    return (f"// {BY}\n#pragma once\n\n#include \"arguments/dense.hpp\"\n\nnamespace laneway {{\n\n"
+    return (f"// {BY}\n#pragma once\n\n#include \"arguments/collective.hpp\"\n\nnamespace laneway {{\n\n"
             f"inline constexpr DenseRow dense_rows[] = {{\n{body},\n}};\n\n}}  // namespace laneway\n")
 
 
-def _call(operation: Dense) -> str:
+def _call(operation: Dense, counts: str) -> str:
     def side(which: str) -> str:
         named = {a.role: a.name for a in operation.arguments if a.side in ("", which)}
         order = ("count", "counts", "displacements", "type", "types")
@@ -192,7 +192,8 @@ def _call(operation: Dense) -> str:
 
     buffers = [operation.name_of("buffer", which) or "nullptr" for which in SIDES]
     more = "".join(f", .{role} = {role}" for role in ("op", "root") if operation.name_of(role))
-    return (f"DenseCall{{.kind = DenseKind::{operation.name}, .sendbuf = {buffers[0]}, .recvbuf = {buffers[1]}, "
+    more += ", .is_large = true" if counts == "large" else ""
+    return (f"CollectiveCall{{.kind = DenseKind::{operation.name}, .sendbuf = {buffers[0]}, .recvbuf = {buffers[1]}, "
             f".send = {side('send')}, .receive = {side('receive')}{more}}}")
 
 
@@ -206,7 +207,7 @@ def c_functions(operations: list[Dense]) -> str:
                 names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in rest)
                 parameters = ", ".join(_parameters(operation, counts) + rest)
                 out.append(f"\nint {operation.function(way, counts)}({parameters}) {{\n"
-                           f"  return dense_{way}(__func__, {names}, {_call(operation)});\n}}\n")
+                           f"  return dense_{way}(__func__, {names}, {_call(operation, counts)});\n}}\n")
     return "".join(out)
 
 

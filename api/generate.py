@@ -322,7 +322,7 @@ def kind_rows(operations: list[Operation]) -> str:
 
     def side(side: Side) -> str:
         names = [f'.{"displacements" if f == "bytes" else f} = "{side.name_of(f)}"' for f in fields if side.name_of(f)]
-        return "{" + ", ".join([f".blocks = Blocks::{side.blocks}", *names]) + "}"
+        return "{" + ", ".join([f".blocks = BlockForm::{side.blocks}", *names]) + "}"
 
     rows = ",\n".join(f"{{Kind::{o.name}, {side(o.send)}, {side(o.receive)}{', true' if o.reduces else ''}}}"
                       for o in operations)
@@ -514,7 +514,7 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         "fortran/operations.h": fortran_shim(operations),
         "include/laneway/collectives.h": dense.header(dense_operations, dense_sections),
         "src/core/dense_kind.hpp": dense.kinds(dense_operations),
-        "src/arguments/dense_rows.hpp": dense.rows(dense_operations),
+        "src/arguments/collective_rows.hpp": dense.rows(dense_operations),
         "src/c/generated/dense.cpp": dense.c_functions(dense_operations),
         "src/operate/generated/dense_mpi.cpp": dense.mpi_calls(dense_operations),
         "fortran/collectives.h": dense.fortran_shim(dense_operations),

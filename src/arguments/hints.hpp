@@ -81,6 +81,8 @@ struct Hints {
   std::optional<void*> stream;      ///< of this rank alone
   std::uint64_t files = 0;          ///< a hash of the files that `machine` and `parameters` name; 0: they name none
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
+  std::string collective;           ///< `auto`, `mpi` or a rule; or one for each operation
+  std::int32_t leaders = 4;         ///< a node, of dense rules that have several
   std::string adopter;              ///< what else must be the same on all ranks, as who adopts a communicator says
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
@@ -205,6 +207,14 @@ inline constexpr HintRow hint_rows[] = {
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
      "`canonical`: by rank, so that results depend on neither strategy nor placement; then each edge is a message of "
      "its own. Blocking and nonblocking ones, and operators that do not commute, are canonical anyway"},
+    {"lnw_collective", "LANEWAY_COLLECTIVE", "auto",
+     hint::text<&Hints::collective>("`auto`, `mpi`, a rule of [collectives](../use/collectives.md), or one for each "
+                                    "operation as in `alltoall:bruck,allreduce:ring`"),
+     "how dense operations move data; `auto`: by predicted costs, MPI's own operation among what there is to choose "
+     "from; `mpi`: MPI's own. A rule is for the operations that have it, the others are left to `auto`"},
+    {"lnw_leaders", "LANEWAY_LEADERS", "4", hint::count<&Hints::leaders>,
+     "dense operations: the rules `multi_leader`, `locality_aware` and `multi_leader_locality` have so many leaders on "
+     "each node"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

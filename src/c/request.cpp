@@ -308,6 +308,7 @@ int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recv
   return guarded(__func__, request, [&] {
     (void)persistent(request);
     Request& idle = inactive(request);
+    require(!idle.is_dense(), ErrorKind::request, "request is of a dense operation, which keeps its buffers");
     require(!idle.failed(), ErrorKind::request, "request has failed before and can only be freed");
     check_buffers(sendbuf, recvbuf);
     idle.set_buffers({sendbuf, recvbuf});
@@ -317,7 +318,8 @@ int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recv
 int LNW_Request_set_stream(LNW_Request request, void* stream) {
   return guarded(__func__, request, [&] {
     (void)persistent(request);
-    inactive(request).set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
+    require(!inactive(request).is_dense(), ErrorKind::request, "request is of a dense operation, which takes no stream");
+    request_of(request).set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
   });
 }
 

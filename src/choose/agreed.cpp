@@ -23,20 +23,6 @@ void find_devices(Communicator& communicator, const PrivateComm& comm, const Buf
   communicator.node_devices = find_node_devices(comm, find_node(comm.get(), "", translate, &comm), own);
 }
 
-Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
-  if (hints.sharing == Sharing::none) return {};
-  if constexpr (simulated)
-    return simulated_costs().flag > 0 && !hints.machine.empty() ? communicator.node(hints.machine) : Region{};
-  Region sharing = communicator.regions({}, translate).front();
-  if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
-  const Region& described = communicator.node(hints.machine);
-  std::erase_if(sharing.members, [&](Rank rank) {
-    return !std::binary_search(described.members.begin(), described.members.end(), rank);
-  });
-  sharing.id = sharing.members.front();
-  return sharing;
-}
-
 /// What this rank knows before it has heard from others.
 struct Looked {
   Agreed agreed;
@@ -67,7 +53,7 @@ void prepare_reduction(Agreed& own, Kind kind) {
   hints.path = MemoryPath::staged;
   const auto relays_inside = [](const StrategyRow* row) { return row->traits.relays_inside; };
   own.reduction->by_rank = own.reduction->what.how.in_order || hints.order == ReductionOrder::canonical;
-  bool is_direct = own.reduction->by_rank || row_of(kind).send.blocks == Blocks::typed ||
+  bool is_direct = own.reduction->by_rank || row_of(kind).send.blocks == BlockForm::typed ||
                    (!hints.strategy.is_automatic() && relays_inside(hints.strategy.row));
   for (const LevelChoice& inner : hints.inner)
     is_direct = is_direct || (!inner.choice.is_automatic() && relays_inside(inner.choice.row));
@@ -143,6 +129,20 @@ Agreed settle(Communicator& communicator, PrivateComm& comm, Looked looked, Agre
 }
 
 }  // namespace
+
+Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
+  if (hints.sharing == Sharing::none) return {};
+  if constexpr (simulated)
+    return simulated_costs().flag > 0 && !hints.machine.empty() ? communicator.node(hints.machine) : Region{};
+  Region sharing = communicator.regions({}, translate).front();
+  if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
+  const Region& described = communicator.node(hints.machine);
+  std::erase_if(sharing.members, [&](Rank rank) {
+    return !std::binary_search(described.members.begin(), described.members.end(), rank);
+  });
+  sharing.id = sharing.members.front();
+  return sharing;
+}
 
 Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call, Phases phases) {
   Looked looked = look(communicator, comm, info, call, phases);

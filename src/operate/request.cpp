@@ -167,6 +167,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   tell_reasons(request->reasons_, priv.rank());
   request->memory_ = std::move(chosen.memory);
   if (request->memory_) request->arena_ = request->memory_->arena.get();
+  request->is_special_ = request->arena_ != nullptr;
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -225,6 +226,45 @@ std::unique_ptr<Request> Request::make_nonblocking_reduction(Communicator& commu
   return request;
 }
 
+std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<PrivateComm>& comm,
+                                           DenseParts parts) {
+  std::unique_ptr<Request> request(new Request(comm, communicator.error_handler(), parts.tag, std::move(parts.plan),
+                                               std::move(parts.reasons), std::move(parts.node)));
+  request->is_dense_ = true;
+  request->combiners_ = std::move(parts.combiners);
+  request->memory_ = std::move(parts.memory);
+  request->helper_ = find_helper(parts.progress);
+  request->set_buffers(parts.buffers);
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
+                                           DenseParts parts) {
+  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, device_use(communicator));
+  require_host(where);
+  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), parts.plan,
+                                               std::move(parts.reasons), std::move(parts.node)));
+  request->is_dense_ = true;
+  request->nonblocking_ =
+      std::make_unique<NonblockingExchange>(order, std::move(parts.plan), parts.buffers, where, nullptr,
+                                            find_helper(parts.progress), std::move(parts.combiners));
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
+                                         Reasons reasons, bool nonblocking) {
+  auto plan = std::make_shared<Plan>();
+  plan->rank = rank;
+  std::unique_ptr<Request> request(new Request(communicator != nullptr ? communicator->private_comm() : nullptr,
+                                               communicator != nullptr ? communicator->error_handler() : nullptr, 0,
+                                               std::move(plan), std::move(reasons), Region{}));
+  request->mpi_ = std::move(exchange);
+  request->mpi_once_ = nonblocking;
+  request->mpi_rank_ = rank;
+  request->is_special_ = request->is_dense_ = true;
+  return request;
+}
+
 Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
                  std::shared_ptr<const Plan> plan, Reasons reasons, Region node)
     : comm_(std::move(comm)),
@@ -233,6 +273,11 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
       plans_(std::move(plan)),
       reasons_(std::move(reasons)),
       node_(std::move(node)) {}
+
+void Request::call_error_handler(int code) const {
+  if (error_handler_) return error_handler_->call(*comm_, code);
+  laneway::call_error_handler(MPI_COMM_WORLD, code);
+}
 
 void Request::set_buffers(Buffers buffers) {
   P2PTransport transport(comm_->get(), tag_);
@@ -277,7 +322,8 @@ void Request::fail() noexcept {
   failed_ = true;
 }
 
-void Request::start_sharing() {
+void Request::start_specially() {
+  if (mpi_) return mpi_->start();
   require(arena_->claim(this), ErrorKind::request,
           "request shares its staging memory (lnw_shared_staging) with one that is active");
   const Release release(*this, *arena_);
@@ -285,7 +331,7 @@ void Request::start_sharing() {
 }
 
 bool Request::claim() {
-  if (claimed_ || !exchange_ || exchange_->active()) return false;
+  if (claimed_ || !bound() || active()) return false;
   if (arena_ != nullptr && !arena_->claim(this)) return false;
   claimed_ = true;
   return true;
@@ -298,17 +344,20 @@ void Request::unclaim() {
 
 void Request::start_claimed() {
   claimed_ = false;
+  if (mpi_) return mpi_->start();
   if (arena_ == nullptr) return run([&] { exchange_->start(); });
   const Release release(*this, *arena_);
   run([&] { exchange_->start(); });
 }
 
-bool Request::test_sharing() {
+bool Request::test_specially() {
+  if (mpi_) return mpi_->test();
   const Release release(*this, *arena_);
   return !exchange_ || run([&] { return exchange_->test(); });
 }
 
-void Request::wait_sharing() {
+void Request::wait_specially() {
+  if (mpi_) return mpi_->wait();
   const Release release(*this, *arena_);
   if (exchange_) run([&] { exchange_->wait(); });
 }
