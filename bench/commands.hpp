@@ -19,6 +19,7 @@ void add_amg(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_channel(CLI::App& app, Action& action);
 void add_copy(CLI::App& app, Action& action);
+void add_dense(CLI::App& app, Action& action);
 void add_device(CLI::App& app, Action& action, NetworkDistanceOf network_distance = {});
 void add_discover(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);

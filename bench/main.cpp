@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   add_device(app, action, network_distance);
   add_calibrate(app, action);
   add_channel(app, action);
+  add_dense(app, action);
   add_discover(app, action);
   add_hints(app, action);
   add_info(app, action);
