@@ -125,7 +125,7 @@ TEST(Compose, RedirectsTheSendBuffer) {
                             make_dense_plan(find_dense_rule(Dense::scatter, "node_aware"), scatter, layout),
                             from_received));
   }
-  std::vector<std::vector<Outcome>> outcomes;
+  std::vector<std::vector<DenseOutcome>> outcomes;
   for (Rank rank = 0; rank < layout.ranks(); ++rank) {
     auto& of_rank = outcomes.emplace_back();
     if (rank == 0)
