@@ -13,7 +13,7 @@
 // Plans of operations among all ranks write places of their staging memory several times. What of them goes through the
 // memory of nodes is proven as it runs, over several exchanges.
 
-namespace laneway {
+namespace laneway::dense_node {
 namespace {
 
 class DenseInNodeMemory : public testing::TestWithParam<std::size_t> {};
@@ -51,4 +51,4 @@ INSTANTIATE_TEST_SUITE_P(All, DenseInNodeMemory, testing::Range<std::size_t>(0, 
                          });
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::dense_node

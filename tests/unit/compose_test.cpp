@@ -11,7 +11,7 @@
 #include "dense_calls.hpp"
 #include "verify/verify.hpp"
 
-namespace laneway {
+namespace laneway::compose_cases {
 namespace {
 
 constexpr std::int64_t element = 4;
@@ -137,4 +137,4 @@ TEST(Compose, RedirectsTheSendBuffer) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::compose_cases
