@@ -13,7 +13,7 @@
 
 // Breaks plans of operations among all ranks: the provers notice.
 
-namespace laneway {
+namespace laneway::dense_mutation {
 namespace {
 
 using cases::At;
@@ -170,4 +170,4 @@ TEST(Barrier, ThatDoesNotWaitForAllIsNoticed) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::dense_mutation

@@ -16,7 +16,7 @@
 // Breaks plans of reductions in the ways that only those can be broken: a contribution lost, or counted twice, or
 // combined by another operator or in another order.
 
-namespace laneway {
+namespace laneway::reduction_mutation {
 namespace {
 
 using cases::At;
@@ -206,4 +206,4 @@ TEST(ReductionMutation, OperandsThatAreExchangedAreCaughtWhereOrderMatters) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::reduction_mutation

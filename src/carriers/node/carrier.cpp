@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "carriers/carrier.hpp"
 #include "carriers/node/mailboxes.hpp"
 #include "carriers/node/sharing.hpp"
 #include "passes/through_host.hpp"
+#include "core/ranges.hpp"
 #include "plan/builder.hpp"
+#include "plan/bundles.hpp"
 
 // Ranks of a node write and read each other's windows and staging memory.
 
@@ -22,16 +26,52 @@ std::optional<Plan> prepare(const Plan& plan, const LocalOptions& options) {
   return fetch_sent(plan, {true, options.receive_on_device}, Buffer::staging);
 }
 
-/// Whether all that writes the bytes are steps of this rank, which can wait for those that take them.
+/// Whether a step reads or writes some of the bytes of the own staging memory.
+bool touches_staging(const Step& step, const RangeSet& bytes) {
+  RangeList touched;
+  if (step.kind == StepKind::send || step.kind == StepKind::receive)
+    step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
+      if (buffer == Buffer::staging) touched.append(ranges);
+    });
+  if (step.kind == StepKind::move && step.from == Buffer::staging) touched.append(read_by(step.runs));
+  if (step.kind == StepKind::move && step.to == Buffer::staging) touched.append(written_by(step.runs));
+  return !intersect(RangeSet(touched), bytes).empty();
+}
+
+/// A sender does not know what of this exchange has to be over before a place may be written again.
+bool can_be_pushed(const CarrierView& view, const Side& side) {
+  if (side.buffer != Buffer::staging) return false;
+  const std::vector<int>& after = view.step(side.step).after;
+  if (after.empty()) return true;
+  const RangeSet bytes(side.ranges);
+  return std::ranges::none_of(after, [&](int before) { return touches_staging(view.step(before), bytes); });
+}
+
+/// Nor does this rank, when it writes a place again in this exchange, know when it has been taken from there.
+bool is_written_again(const CarrierView& view, const Side& side) {
+  const auto first = view.plan.steps.begin() + side.step + 1;
+  return std::any_of(first, view.plan.steps.end(), [&](const Step& step) {
+    return step.kind != StepKind::send && std::ranges::find(step.after, side.step) != step.after.end() &&
+           touches_staging(step, RangeSet(side.ranges));
+  });
+}
+
+/// Whether all that writes the bytes are steps of this rank, which can wait for those that take them, and none is
+/// later. A place that is combined into several times was first written by one of the steps that its last copy comes
+/// after.
 bool can_be_pulled(const CarrierView& view, const Side& side) {
   if (side.buffer != Buffer::staging) return false;
-  const auto comes_from_node = [&](int s) {
-    return view.step(s).kind == StepKind::receive && view.is_local(view.step(s).peer);
-  };
-  return std::ranges::none_of(view.step(side.step).after, [&](int writer) {
-    return comes_from_node(writer) ||
-           (is_copy(view.step(writer)) && std::ranges::any_of(view.step(writer).after, comes_from_node));
-  });
+  std::vector<int> open = view.step(side.step).after;
+  std::set<int> seen;
+  while (!open.empty()) {
+    const int writer = open.back();
+    open.pop_back();
+    if (!seen.insert(writer).second) continue;
+    const Step& step = view.step(writer);
+    if (step.kind == StepKind::receive && view.is_local(step.peer)) return false;
+    if (is_copy(step)) open.insert(open.end(), step.after.begin(), step.after.end());
+  }
+  return !is_written_again(view, side);
 }
 
 bool offer_pull(const CarrierView& view, Side& side, std::int64_t&, Offer& offer) {
@@ -43,7 +83,7 @@ bool offer_pull(const CarrierView& view, Side& side, std::int64_t&, Offer& offer
 
 std::optional<Mode> answer(const CarrierView& view, const Side& side, const Offer&, bool can_be_pulled) {
   if (side.ranges.empty()) return Mode::push;  // all of it is dropped: a word is enough
-  if (side.buffer == Buffer::staging) return Mode::push;
+  if (can_be_pushed(view, side)) return Mode::push;
   if (can_be_pulled) return Mode::pull;
   if (side.bytes <= local::Mailboxes(view.out, view.options).most_mailed(side)) return Mode::mailbox;
   return std::nullopt;
