@@ -61,7 +61,6 @@ int reduce(const Run& run, const ReduceOptions& options) {
   const std::optional<double> goodput = find_goodput(run, options.compare);
   CompareOptions compared = options.compare;
   compared.strategies.clear();
-  compared.baselines.clear();
   const bool good = for_each_workload(run, options.workloads, [&](const Workload& workload, Task task) {
     require(task.exchange.element_bytes % static_cast<std::int64_t>(sizeof(double)) == 0, ErrorKind::argument,
             "--bytes: what is added are numbers of 8 bytes");
@@ -78,6 +77,7 @@ int reduce(const Run& run, const ReduceOptions& options) {
 void add_reduce(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReduceOptions>();
   options->compare.strategies = {"direct", "three_step", "auto"};
+  options->compare.baselines = {"mpi"};  // the way there
   CLI::App* command = app.add_subcommand(
       "reduce", "Exchanges backwards: sums into what was sent, against messages and a loop, beside the way there");
   add_options(*command, options->workloads);
