@@ -91,7 +91,10 @@ struct Looked {
   [[nodiscard]] DenseCall blocks(const CollectiveCall& call, Rank rank, Rank ranks) const {
     return blocks_of(call, checked, rank, ranks, reduction ? reduction->how : Combination{});
   }
-  [[nodiscard]] Combiners combiners() const { return reduction ? Combiners{reduction->combiner} : Combiners{}; }
+  /// Of a rank that combines.
+  [[nodiscard]] Combiners combiners(const Plan& plan) const {
+    return plan.combinations.empty() ? Combiners{} : Combiners{reduction->combiner};
+  }
 };
 
 Looked look_at(const CollectiveCall& call, Rank rank, Rank ranks, bool by_rank) {
@@ -118,7 +121,7 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const Dense
   const DenseRule& rule = *made->decision.rule;
   made->plan = packed(plan_dense(known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks),
                                  settings_of(known.hints)));
-  made->combiners = looked.combiners();
+  made->combiners = looked.combiners(*made->plan);
   return made;
 }
 
@@ -199,7 +202,7 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   DenseParts parts;
   parts.plan = packed(make_dense_plan(*decision.rule, looked.blocks(call, place.rank, place.ranks), known->layout,
                                       settings_of(known->hints)));
-  parts.combiners = looked.combiners();
+  parts.combiners = looked.combiners(*parts.plan);
   parts.reasons = std::move(decision.reasons);
   parts.buffers = buffers_of(call);
   parts.node = known->node;
@@ -276,7 +279,7 @@ class Making {
     DenseParts parts;
     parts.plan = std::move(planned.plan);
     parts.memory = std::move(planned.memory);
-    parts.combiners = looked_.combiners();
+    parts.combiners = looked_.combiners(*parts.plan);
     parts.reasons = decision.reasons;
     parts.buffers = buffers_of(call_);
     parts.node = known_->node;

@@ -5,6 +5,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/device_support.hpp"
+#include "core/error.hpp"
 
 namespace laneway {
 
@@ -60,6 +61,11 @@ bool KnownCollective::equal(const CollectiveCall& call) const {
          (op_ == MPI_OP_NULL || commutes(op_) == commutes_);
 }
 
+void require_host_buffers(const BufferMemory& where) {
+  require(!where.on_device().any(), ErrorKind::unsupported,
+          "a buffer is on a device, where lnw_collective=mpi alone takes dense operations");
+}
+
 Exchange& KeptDense::bind(Buffers buffers, const PrivateComm& priv) {
   const auto known = std::find_if(bindings.begin(), bindings.end(), [&](const Binding& binding) {
     return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
@@ -69,7 +75,7 @@ Exchange& KeptDense::bind(Buffers buffers, const PrivateComm& priv) {
     return *bindings.front().exchange;
   }
   const BufferMemory where = glance_at(buffers, *plan, DeviceUse{});
-  require_host(where);
+  require_host_buffers(where);
   if (bindings.size() == most_bindings) bindings.pop_back();
   P2PTransport transport(priv.get(), PrivateComm::blocking_tag);
   bindings.insert(bindings.begin(),

@@ -47,6 +47,9 @@ class KnownCollective {
   Side receive_;
 };
 
+/// Dense plans read and write the buffers themselves. Throws Error(unsupported) where one is on a device.
+void require_host_buffers(const BufferMemory& where);
+
 /// What a blocking call comes to, and what it is bound to.
 struct KeptDense {
   KnownCollective arguments;

@@ -64,9 +64,10 @@ bool is_called(std::string_view operation, DenseKind kind) {
   return operation == name(kind) || operation == name(family_of(kind));
 }
 
-void require_operation(const std::string& text, std::string_view operation) {
+/// Of the operations that are called so.
+Dense family_called(const std::string& text, std::string_view operation) {
   for (int number = 1; number <= static_cast<int>(DenseKind::barrier); ++number)
-    if (is_called(operation, static_cast<DenseKind>(number))) return;
+    if (is_called(operation, static_cast<DenseKind>(number))) return family_of(static_cast<DenseKind>(number));
   throw Error(ErrorKind::info, "lnw_collective=" + text + ": " + std::string(operation) + " is no dense operation");
 }
 
@@ -111,22 +112,19 @@ std::shared_ptr<const DenseKnowledge> know_dense(Communicator& communicator) {
 
 CollectiveHint read_collective(const std::string& text, DenseKind kind) {
   CollectiveHint hint;
-  const Dense family = family_of(kind);
   for (const std::string_view part : split(text, ',')) {
     const std::size_t colon = part.find(':');
     const bool is_for_one = colon != std::string_view::npos;
     const std::string_view name = is_for_one ? part.substr(colon + 1) : part;
-    if (is_for_one) require_operation(text, part.substr(0, colon));
-    const bool is_for_this = !is_for_one || is_called(part.substr(0, colon), kind);
+    const Dense family = is_for_one ? family_called(text, part.substr(0, colon)) : family_of(kind);
     const bool is_word = name == "auto" || name == "mpi";
     require(is_word || is_some_rule(name), ErrorKind::info,
             [&] { return "lnw_collective=" + text + ": valid are " + valid_names(nullptr); });
-    if (!is_for_this) continue;
     const DenseRule* const rule = is_word ? nullptr : find_rule(family, name);
     require(is_word || rule != nullptr || !is_for_one, ErrorKind::info, [&] {
       return "lnw_collective=" + text + ": of " + laneway::name(family) + " valid are " + valid_names(&family);
     });
-    hint = {name == "mpi", rule};
+    if (!is_for_one || is_called(part.substr(0, colon), kind)) hint = {name == "mpi", rule};
   }
   return hint;
 }

@@ -12,6 +12,7 @@
 #include "comm/background.hpp"
 #include "comm/talking.hpp"
 #include "core/error.hpp"
+#include "operate/dense_kept.hpp"
 #include "operate/fixed_operation.hpp"
 #include "operate/kept_plans.hpp"
 #include "operate/proof.hpp"
@@ -232,14 +233,15 @@ std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std
   request->combiners_ = std::move(parts.combiners);
   request->memory_ = std::move(parts.memory);
   request->helper_ = find_helper(parts.progress);
+  require_host_buffers(laneway::glance_at(parts.buffers, *request->plans_.plan(), DeviceUse{}));
   request->set_buffers(parts.buffers);
   return request;
 }
 
 std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
                                            DenseParts parts) {
-  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, device_use(communicator, parts.combiners));
-  require_host(where);
+  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, DeviceUse{});
+  require_host_buffers(where);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), parts.plan,
                                                std::move(parts.reasons), std::move(parts.node)));
   request->is_dense_ = true;

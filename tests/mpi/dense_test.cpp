@@ -1,9 +1,12 @@
 // Dense operations against MPI's own, bit for bit.
 
 #include <array>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "collectives/rules.hpp"
 #include "dense_operations.hpp"
 
 namespace laneway::test {
@@ -63,7 +66,7 @@ class DenseTest : public MpiTest {
   }
 
   /// In the given ways, with and without MPI_IN_PLACE.
-  void compare(Dense dense, std::initializer_list<Way> in = {Way::blocking, Way::nonblocking, Way::persistent}) {
+  void compare(test::Dense dense, std::initializer_list<Way> in = {Way::blocking, Way::nonblocking, Way::persistent}) {
     for (const bool in_place : {false, true}) {
       if (in_place && !takes_in_place(dense.operation)) continue;
       dense.in_place = in_place;
@@ -98,6 +101,84 @@ TEST_F(DenseTest, EveryOperationInEveryWayAgreesWithMpi) {
                  Way::large_nonblocking, Way::large_persistent});
 }
 
+std::vector<std::string> operations_of(laneway::Dense family) {
+  const std::string name = laneway::name(family);
+  std::vector<std::string> all;
+  for (const std::vector<std::string>* list : {&movements(), &reductions()})
+    for (const std::string& operation : *list)
+      if (operation == name || operation == name + "v" || operation == name + "w" || operation == name + "_block")
+        all.push_back(operation);
+  return all;
+}
+
+TEST_F(DenseTest, EveryRuleAgreesWithMpi) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const std::vector<std::string> all = machines();
+  std::size_t turn = 0;
+  for (const laneway::DenseRule& rule : laneway::dense_rules())
+    for (std::size_t m = 0; m < (long_tests() ? all.size() : 2); ++m) {
+      const std::string& described = all[turn++ % all.size()];
+      const Setting machine("LANEWAY_MACHINE", described);
+      const Setting collective("LANEWAY_COLLECTIVE", std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
+      const Comm comm = copy_of(MPI_COMM_WORLD);
+      for (const std::string& operation : operations_of(rule.kind))
+        for (const int count : {0, 3, 150}) {
+          SCOPED_TRACE(std::string(rule.name) + " on " + described);
+          compare({.operation = operation, .comm = comm.get(), .count = count, .root = size() - 1, .seed = turn});
+          if (HasFatalFailure()) return;
+        }
+    }
+}
+
+TEST_F(DenseTest, OrderedOperatorsByEveryRule) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", uneven_machine());
+  const Elements affine{two_ints_, sizeof(Affine), affine_};
+  for (const laneway::DenseRule& rule : laneway::dense_rules()) {
+    if (!laneway::reduces(rule.kind)) continue;
+    const Setting collective("LANEWAY_COLLECTIVE", std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
+    const Comm comm = copy_of(MPI_COMM_WORLD);
+    for (const std::string& operation : operations_of(rule.kind)) {
+      SCOPED_TRACE(rule.name);
+      compare({.operation = operation, .comm = comm.get(), .sent = affine, .received = affine, .count = 5,
+               .root = size() - 1, .seed = 17});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(DenseTest, DisagreementIsNamedUnderCheck) {
+  if (size() < 2) GTEST_SKIP() << "SKIP: to disagree takes two ranks";
+  const Setting check("LANEWAY_CHECK", "1");
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+  const bool is_last = rank() == size() - 1;
+  const std::string who = "rank " + std::to_string(size() - 1) + " disagrees: ";
+  const auto expect = [&](int code, const std::string& part) {
+    EXPECT_NE(error_text(code).find(who + part), std::string::npos) << error_text(code);
+  };
+  std::array<int, 2> a{};
+  std::array<int, 2> b{};
+  expect(LNW_Bcast(a.data(), 1, MPI_INT, is_last ? 1 : 0, comm.get()), "root is 1, but 0 on rank 0");
+  expect(LNW_Allreduce(a.data(), b.data(), 1, MPI_INT, is_last ? MPI_MAX : MPI_SUM, comm.get()),
+         "op is MPI_MAX, but MPI_SUM on rank 0");
+  LNW_Request request = LNW_REQUEST_NULL;
+  expect(LNW_Scan_init(a.data(), b.data(), is_last ? 2 : 1, MPI_INT, MPI_SUM, comm.get(), MPI_INFO_NULL, &request),
+         "the size of count elements in bytes is 8, but 4 on rank 0");
+}
+
+TEST_F(DenseTest, UnknownRulesAreNamed) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+  LNW_Request request = LNW_REQUEST_NULL;
+  for (const auto& [text, part] : {std::pair{"bruk", "valid are auto, mpi"}, std::pair{"allreduce:bruck", "of allreduce valid are"},
+                                   std::pair{"dance:bruck", "dance is no dense operation"}}) {
+    const Info info(Hints{{"lnw_collective", text}});
+    const int code = LNW_Barrier_init(comm.get(), info.get(), &request);
+    EXPECT_NE(error_text(code).find(part), std::string::npos) << error_text(code);
+  }
+}
+
 TEST_F(DenseTest, DerivedDatatypesWithGaps) {
   const Comm comm = copy_of(MPI_COMM_WORLD);
   const Elements plain{two_ints_, 2 * sizeof(int)};
@@ -105,7 +186,7 @@ TEST_F(DenseTest, DerivedDatatypesWithGaps) {
   for (const std::string& operation : movements()) {
     const bool is_in_place = takes_in_place(operation);
     for (const bool sends_gaps : {false, true}) {
-      Dense dense{.operation = operation,
+      test::Dense dense{.operation = operation,
                   .comm = comm.get(),
                   .sent = sends_gaps ? gaps : plain,
                   .received = gaps,
