@@ -147,7 +147,7 @@ class PutWindow {
 };
 
 /// There and back, half of it.
-std::function<void()> ping_pong(const Ends& ends, std::function<void()> send, std::function<void()> receive) {
+std::function<void()> there_and_back(const Ends& ends, std::function<void()> send, std::function<void()> receive) {
   return [first = ends.is_first, send = std::move(send), receive = std::move(receive)] {
     if (first) {
       send();
@@ -165,11 +165,11 @@ void time_channel(const Ends& ends, std::int64_t bytes, const ChannelOptions& op
   PersistentMessages messages(ends, send, receive);
   PutWindow window(ends, send);
   const std::vector<std::function<void()>> actions = {
-      ping_pong(
+      there_and_back(
           ends, [&] { channels.put(0, send.data(), bytes); }, [&] { channels.take(0); }),
-      ping_pong(
+      there_and_back(
           ends, [&] { messages.send(); }, [&] { messages.receive(); }),
-      ping_pong(
+      there_and_back(
           ends, [&] { window.send(); }, [&] { window.receive(); })};
   const Samples samples = bench::measure(ends.comm, actions, {.warmup = 5, .timed = options.iterations});
   std::array<double, 3> seconds{};
