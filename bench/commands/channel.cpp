@@ -12,7 +12,7 @@
 
 #include "commands.hpp"
 #include "data/statistics.hpp"
-#include "laneway/laneway.hpp"
+#include "laneway/laneway.h"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"
 #include "output/format.hpp"
@@ -43,12 +43,15 @@ struct Ends {
 class Channels {
  public:
   Channels(const Ends& ends, std::int64_t bytes, int segments, const std::string& transport) {
-    const Hints hints{{"lnw_transport", transport.c_str()}};
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "lnw_transport", transport.c_str());
     const auto create = [&](int role, LNW_Channel& channel) {
-      check(LNW_Channel_create(ends.comm, ends.peer, role, bytes, segments, hints.get(), &channel));
+      LNW_Channel_create(ends.comm, ends.peer, role, bytes, segments, info, &channel);
     };
     create(LNW_CHANNEL_SEND, to_);
     create(LNW_CHANNEL_RECEIVE, from_);
+    MPI_Info_free(&info);
   }
   ~Channels() {
     LNW_Channel_free(&to_);
@@ -58,18 +61,18 @@ class Channels {
   Channels& operator=(const Channels&) = delete;
 
   void put(int segment, const void* data, std::int64_t bytes) const {
-    for (int flag = 0; !flag;) check(LNW_Channel_test_free(to_, segment, &flag));
-    check(LNW_Channel_put(to_, segment, data, bytes));
+    for (int flag = 0; !flag;) LNW_Channel_test_free(to_, segment, &flag);
+    LNW_Channel_put(to_, segment, data, bytes);
   }
   void take(int segment) const {
     void* data = nullptr;
     MPI_Count bytes = 0;
-    check(LNW_Channel_wait(from_, segment, &data, &bytes));
-    check(LNW_Channel_release(from_, segment));
+    LNW_Channel_wait(from_, segment, &data, &bytes);
+    LNW_Channel_release(from_, segment);
   }
   [[nodiscard]] std::string carrier() const {
     MPI_Info info = MPI_INFO_NULL;
-    check(LNW_Channel_get_info(to_, &info));
+    LNW_Channel_get_info(to_, &info);
     std::array<char, MPI_MAX_INFO_VAL + 1> text{};
     int found = 0;
     MPI_Info_get(info, "lnw_carrier", MPI_MAX_INFO_VAL, text.data(), &found);
@@ -83,19 +86,19 @@ class Channels {
 };
 
 /// The library's persistent messages.
-class Messages {
+class PersistentMessages {
  public:
-  Messages(const Ends& ends, std::vector<std::byte>& send, std::vector<std::byte>& receive) {
+  PersistentMessages(const Ends& ends, std::vector<std::byte>& send, std::vector<std::byte>& receive) {
     const int bytes = static_cast<int>(send.size());
     MPI_Send_init(send.data(), bytes, MPI_BYTE, ends.peer, 0, ends.comm, &send_);
     MPI_Recv_init(receive.data(), bytes, MPI_BYTE, ends.peer, 0, ends.comm, &receive_);
   }
-  ~Messages() {
+  ~PersistentMessages() {
     MPI_Request_free(&send_);
     MPI_Request_free(&receive_);
   }
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
+  PersistentMessages(const PersistentMessages&) = delete;
+  PersistentMessages& operator=(const PersistentMessages&) = delete;
 
   void send() {
     MPI_Start(&send_);
@@ -112,18 +115,18 @@ class Messages {
 };
 
 /// MPI_Put, a flush, and an empty message that says so.
-class Window {
+class PutWindow {
  public:
-  Window(const Ends& ends, const std::vector<std::byte>& send) : ends_(ends), send_(send) {
+  PutWindow(const Ends& ends, const std::vector<std::byte>& send) : ends_(ends), send_(send) {
     MPI_Win_allocate(static_cast<MPI_Aint>(send.size()), 1, MPI_INFO_NULL, ends.comm, &memory_, &window_);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
   }
-  ~Window() {
+  ~PutWindow() {
     MPI_Win_unlock_all(window_);
     MPI_Win_free(&window_);
   }
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
+  PutWindow(const PutWindow&) = delete;
+  PutWindow& operator=(const PutWindow&) = delete;
 
   void send() {
     const int bytes = static_cast<int>(send_.size());
@@ -144,7 +147,7 @@ class Window {
 };
 
 /// There and back, half of it.
-std::function<void()> ping_pong(const Ends& ends, std::function<void()> send, std::function<void()> receive) {
+std::function<void()> there_and_back(const Ends& ends, std::function<void()> send, std::function<void()> receive) {
   return [first = ends.is_first, send = std::move(send), receive = std::move(receive)] {
     if (first) {
       send();
@@ -156,16 +159,19 @@ std::function<void()> ping_pong(const Ends& ends, std::function<void()> send, st
   };
 }
 
-void report_size(const Ends& ends, std::int64_t bytes, const ChannelOptions& options, nlohmann::ordered_json& rows) {
+void time_channel(const Ends& ends, std::int64_t bytes, const ChannelOptions& options, nlohmann::ordered_json& rows) {
   std::vector<std::byte> send(static_cast<std::size_t>(bytes)), receive(send.size());
   const Channels channels(ends, bytes, 1, options.transport);
-  Messages messages(ends, send, receive);
-  Window window(ends, send);
+  PersistentMessages messages(ends, send, receive);
+  PutWindow window(ends, send);
   const std::vector<std::function<void()>> actions = {
-      ping_pong(ends, [&] { channels.put(0, send.data(), bytes); }, [&] { channels.take(0); }),
-      ping_pong(ends, [&] { messages.send(); }, [&] { messages.receive(); }),
-      ping_pong(ends, [&] { window.send(); }, [&] { window.receive(); })};
-  const Samples samples = measure(ends.comm, actions, {.warmup = 5, .timed = options.iterations});
+      there_and_back(
+          ends, [&] { channels.put(0, send.data(), bytes); }, [&] { channels.take(0); }),
+      there_and_back(
+          ends, [&] { messages.send(); }, [&] { messages.receive(); }),
+      there_and_back(
+          ends, [&] { window.send(); }, [&] { window.receive(); })};
+  const Samples samples = bench::measure(ends.comm, actions, {.warmup = 5, .timed = options.iterations});
   std::array<double, 3> seconds{};
   for (std::size_t a = 0; a < actions.size(); ++a) seconds[a] = median(samples.seconds[a]) / 2;
   rows.push_back({{"bytes", bytes},
@@ -206,32 +212,29 @@ void report_threads(const Ends& ends, int threads, const ChannelOptions& options
     std::cout << threads << " threads: " << format_number(median(rates) * 1e-6, 2) << " million puts of 8 B a second\n";
 }
 
-int report(const Run& run, const ChannelOptions& options) {
+int report_channel(const Run& run, const ChannelOptions& options) {
   if (run.ranks < 2) {
     std::cout << "laneway-bench channel needs 2 ranks\n";
     return EXIT_FAILURE;
   }
-  check(LNW_Comm_prepare(run.comm));
+  LNW_Comm_prepare(run.comm);
   MPI_Comm pair = MPI_COMM_NULL;
   const bool is_end = run.rank == 0 || run.rank == run.ranks - 1;
   MPI_Comm_split(run.comm, is_end ? 0 : MPI_UNDEFINED, run.rank, &pair);
   nlohmann::ordered_json sizes = nlohmann::ordered_json::array(), threads = nlohmann::ordered_json::array();
   if (is_end) {
-    check(LNW_Comm_prepare(pair));
+    LNW_Comm_prepare(pair);
     const Ends ends{pair, run.rank == 0, run.rank == 0 ? 1 : 0};
     for (const int count : options.threads) report_threads(ends, count, options, threads);
     for (const std::int64_t bytes : options.bytes)
-      if (options.threads.empty()) report_size(ends, bytes, options, sizes);
+      if (options.threads.empty()) time_channel(ends, bytes, options, sizes);
     MPI_Comm_free(&pair);
   }
   quiet_barrier(run.comm);
   if (!run.is_root()) return EXIT_SUCCESS;
-  const nlohmann::ordered_json json = {{"benchmark", "channel"},
-                                       {"ranks", run.ranks},
-                                       {"nodes", run.nodes.count},
-                                       {"transport", options.transport},
-                                       {"sizes", sizes},
-                                       {"threads", threads}};
+  const nlohmann::ordered_json json = {{"benchmark", "channel"},   {"ranks", run.ranks},
+                                       {"nodes", run.nodes.count}, {"transport", options.transport},
+                                       {"sizes", sizes},           {"threads", threads}};
   if (!options.json.empty()) append_record(options.json, json);
   return EXIT_SUCCESS;
 }
@@ -240,7 +243,8 @@ int report(const Run& run, const ChannelOptions& options) {
 
 void add_channel(CLI::App& app, Action& action) {
   auto options = std::make_shared<ChannelOptions>();
-  CLI::App* command = app.add_subcommand("channel", "Channels beside persistent messages and MPI_Put, between two ranks");
+  CLI::App* command =
+      app.add_subcommand("channel", "Channels beside persistent messages and MPI_Put, between two ranks");
   command->add_option("--bytes", options->bytes, "Sizes of messages")->delimiter(',')->capture_default_str();
   command->add_option("--threads", options->threads, "Only the rate of short puts, by so many threads")->delimiter(',');
   command->add_option("--iterations", options->iterations, "Samples of each")->capture_default_str();
@@ -249,7 +253,7 @@ void add_channel(CLI::App& app, Action& action) {
   command->callback([options, &action] {
     action = [options] {
       return with_mpi(
-          "", [&](const Run& run) { return report(run, *options); },
+          "", [&](const Run& run) { return report_channel(run, *options); },
           options->threads.empty() ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE);
     };
   });

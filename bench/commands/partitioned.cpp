@@ -11,7 +11,7 @@
 
 #include "commands.hpp"
 #include "data/statistics.hpp"
-#include "laneway/laneway.hpp"
+#include "laneway/laneway.h"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"
 #include "output/format.hpp"
@@ -30,16 +30,17 @@ struct PartitionedOptions {
   std::string json;
 };
 
-struct Pair {
+struct TimedPair {
   MPI_Comm comm = MPI_COMM_NULL;
   bool sends = false;
   int peer = 0;
 };
 
 /// A message one way, and an empty one back when it has come.
-class Message {
+class PartedMessage {
  public:
-  Message(const Pair& pair, std::vector<std::byte>& data, int partitions) : pair_(pair), partitions_(partitions) {
+  PartedMessage(const TimedPair& pair, std::vector<std::byte>& data, int partitions)
+      : pair_(pair), partitions_(partitions) {
     const auto bytes = static_cast<int>(data.size());
     if (partitions == 0) {
       if (pair.sends)
@@ -49,34 +50,34 @@ class Message {
       return;
     }
     const MPI_Count each = bytes / partitions;
-    check(pair.sends ? LNW_Psend_init(data.data(), partitions, each, MPI_BYTE, pair.peer, 0, pair.comm, MPI_INFO_NULL,
-                                      &parts_)
-                     : LNW_Precv_init(data.data(), partitions, each, MPI_BYTE, pair.peer, 0, pair.comm, MPI_INFO_NULL,
-                                      &parts_));
+    if (pair.sends)
+      LNW_Psend_init(data.data(), partitions, each, MPI_BYTE, pair.peer, 0, pair.comm, MPI_INFO_NULL, &parts_);
+    else
+      LNW_Precv_init(data.data(), partitions, each, MPI_BYTE, pair.peer, 0, pair.comm, MPI_INFO_NULL, &parts_);
   }
-  ~Message() {
+  ~PartedMessage() {
     if (whole_ != MPI_REQUEST_NULL) MPI_Request_free(&whole_);
     if (parts_ != LNW_REQUEST_NULL) LNW_Request_free(&parts_);
   }
-  Message(const Message&) = delete;
-  Message& operator=(const Message&) = delete;
+  PartedMessage(const PartedMessage&) = delete;
+  PartedMessage& operator=(const PartedMessage&) = delete;
 
   /// Each partition is ready after another `pause`. Returns seconds from the last one to the answer.
   double run(std::chrono::duration<double> pause = {}) {
     if (partitions_ == 0)
       MPI_Start(&whole_);
     else
-      check(LNW_Start(&parts_));
+      LNW_Start(&parts_);
     double begin = MPI_Wtime();
     for (int p = 0; pair_.sends && p < partitions_; ++p) {
       if (pause.count() > 0) std::this_thread::sleep_for(pause);
       begin = MPI_Wtime();
-      check(LNW_Pready(p, parts_));
+      LNW_Pready(p, parts_);
     }
     if (partitions_ == 0)
       MPI_Wait(&whole_, MPI_STATUS_IGNORE);
     else
-      check(LNW_Wait(&parts_, MPI_STATUS_IGNORE));
+      LNW_Wait(&parts_, MPI_STATUS_IGNORE);
     if (pair_.sends)
       MPI_Recv(nullptr, 0, MPI_BYTE, pair_.peer, 1, pair_.comm, MPI_STATUS_IGNORE);
     else
@@ -85,15 +86,15 @@ class Message {
   }
 
  private:
-  Pair pair_;
+  TimedPair pair_;
   int partitions_;
   MPI_Request whole_ = MPI_REQUEST_NULL;
   LNW_Request parts_ = LNW_REQUEST_NULL;
 };
 
-nlohmann::ordered_json report_size(const Pair& pair, std::int64_t bytes, const PartitionedOptions& options) {
+nlohmann::ordered_json time_partitions(const TimedPair& pair, std::int64_t bytes, const PartitionedOptions& options) {
   std::vector<std::byte> data(static_cast<std::size_t>(bytes));
-  Message whole(pair, data, 0), one(pair, data, 1), several(pair, data, options.partitions);
+  PartedMessage whole(pair, data, 0), one(pair, data, 1), several(pair, data, options.partitions);
   const std::vector<std::function<void()>> actions = {[&] { whole.run(); }, [&] { one.run(); }};
   const Samples samples = bench::measure(pair.comm, actions, {.warmup = 5, .timed = options.iterations});
   const double whole_seconds = median(samples.seconds[0]), one_seconds = median(samples.seconds[1]);
@@ -105,13 +106,16 @@ nlohmann::ordered_json report_size(const Pair& pair, std::int64_t bytes, const P
   }
   if (pair.sends)
     std::cout << bytes << " B: persistent message " << format_seconds(whole_seconds) << ", one partition "
-              << format_seconds(one_seconds) << " (" << format_number(one_seconds / whole_seconds, 2) << "), after the last of "
-              << options.partitions << " partitions " << format_seconds(median(left)) << " ("
+              << format_seconds(one_seconds) << " (" << format_number(one_seconds / whole_seconds, 2)
+              << "), after the last of " << options.partitions << " partitions " << format_seconds(median(left)) << " ("
               << format_number(median(left) / whole_seconds, 2) << ")\n";
-  return {{"bytes", bytes}, {"persistent_s", whole_seconds}, {"one_partition_s", one_seconds}, {"after_last_s", median(left)}};
+  return {{"bytes", bytes},
+          {"persistent_s", whole_seconds},
+          {"one_partition_s", one_seconds},
+          {"after_last_s", median(left)}};
 }
 
-int report(const Run& run, const PartitionedOptions& options) {
+int report_partitioned(const Run& run, const PartitionedOptions& options) {
   if (run.ranks < 2) {
     std::cout << "laneway-bench partitioned needs 2 ranks\n";
     return EXIT_FAILURE;
@@ -121,9 +125,9 @@ int report(const Run& run, const PartitionedOptions& options) {
   MPI_Comm_split(run.comm, is_end ? 0 : MPI_UNDEFINED, run.rank, &comm);
   nlohmann::ordered_json sizes = nlohmann::ordered_json::array();
   if (is_end) {
-    check(LNW_Comm_prepare(comm));
-    const Pair pair{comm, run.rank == 0, run.rank == 0 ? 1 : 0};
-    for (const std::int64_t bytes : options.bytes) sizes.push_back(report_size(pair, bytes, options));
+    LNW_Comm_prepare(comm);
+    const TimedPair pair{comm, run.rank == 0, run.rank == 0 ? 1 : 0};
+    for (const std::int64_t bytes : options.bytes) sizes.push_back(time_partitions(pair, bytes, options));
     MPI_Comm_free(&comm);
   }
   quiet_barrier(run.comm);
@@ -141,16 +145,15 @@ int report(const Run& run, const PartitionedOptions& options) {
 
 void add_partitioned(CLI::App& app, Action& action) {
   auto options = std::make_shared<PartitionedOptions>();
-  CLI::App* command = app.add_subcommand("partitioned", "Partitioned messages beside persistent ones, between two ranks");
+  CLI::App* command =
+      app.add_subcommand("partitioned", "Partitioned messages beside persistent ones, between two ranks");
   command->add_option("--bytes", options->bytes, "Sizes of messages")->delimiter(',')->capture_default_str();
   command->add_option("--partitions", options->partitions, "That become ready over the time of one transfer")
       ->capture_default_str();
   command->add_option("--iterations", options->iterations, "Samples of each")->capture_default_str();
   command->add_option("--json", options->json, "Append one object to this file");
   command->callback([options, &action] {
-    action = [options] {
-      return with_mpi("", [&](const Run& run) { return report(run, *options); });
-    };
+    action = [options] { return with_mpi("", [&](const Run& run) { return report_partitioned(run, *options); }); };
   });
 }
 

@@ -62,8 +62,8 @@ LNW_PUBLIC int LNW_Channel_release(LNW_Channel channel, int segment);
  *  `lnw_carrier_reason` says why. Waits until `peer` has made its end. */
 LNW_PUBLIC int LNW_Channel_get_info(LNW_Channel channel, MPI_Info* info);
 
-/** Frees an end and sets it to LNW_CHANNEL_NULL. Local; a sender that uses messages waits until they have left. What has
- *  been put before stays with the receiver. Calls on the other end that need this one fail from then on. */
+/** Frees an end and sets it to LNW_CHANNEL_NULL. Local; a sender that uses messages waits until they have left. What
+ * has been put before stays with the receiver. Calls on the other end that need this one fail from then on. */
 LNW_PUBLIC int LNW_Channel_free(LNW_Channel* channel);
 /** @} */
 

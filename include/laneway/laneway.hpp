@@ -565,8 +565,8 @@ class Halo {
     bound_ = nullptr;
     list_parts(sent);
   }
-  /// Elements [first, last) of the array that was given to `start` may be sent. Each element once in an exchange; by any
-  /// thread, as LNW_Pready_edge. Needs `partition`.
+  /// Elements [first, last) of the array that was given to `start` may be sent. Each element once in an exchange; by
+  /// any thread, as LNW_Pready_edge. Needs `partition`.
   void ready(std::size_t first, std::size_t last) {
     const auto before = [](const Sent& one, std::size_t index) { return one.index < index; };
     for (auto one = std::lower_bound(sent_.begin(), sent_.end(), first, before);
@@ -721,8 +721,8 @@ class Halo {
   Persistent exchange_;
   T* bound_ = nullptr;
   std::vector<Backwards> backwards_;
-  std::vector<Part> parts_;  // none: all is sent at `start`
-  std::vector<Sent> sent_;   // ascending by index
+  std::vector<Part> parts_;                      // none: all is sent at `start`
+  std::vector<Sent> sent_;                       // ascending by index
   std::unique_ptr<std::atomic<int>[]> missing_;  // by part, elements that are not ready
   std::vector<std::unique_ptr<Fields>> fields_;
 };

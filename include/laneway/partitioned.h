@@ -50,22 +50,23 @@ LNW_PUBLIC int LNW_Parrived(LNW_Request request, int partition, int* flag);
  *  @{ */
 /** As LNW_Neighbor_alltoallv_init; `sendpartitions` has a number for each destination, `recvpartitions` for each
  *  source. Collective. */
-LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned(const void* sendbuf, const int sendcounts[],
-                                                       const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-                                                       const int recvcounts[], const int rdispls[],
-                                                       MPI_Datatype recvtype, const int sendpartitions[],
-                                                       const int recvpartitions[], MPI_Comm comm, MPI_Info info,
-                                                       LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                       MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                       const int rdispls[], MPI_Datatype recvtype,
+                                                       const int sendpartitions[], const int recvpartitions[],
+                                                       MPI_Comm comm, MPI_Info info, LNW_Request* request);
 LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned_topology(
     const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
     const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, const int sendpartitions[],
     const int recvpartitions[], LNW_Topology topology, MPI_Info info, LNW_Request* request);
 /** As LNW_Neighbor_alltoallv_init_indexed. */
-LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned(
-    const void* sendbuf, MPI_Count sendsize, const int sendcounts[], const MPI_Count sendindices[],
-    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, const int recvcounts[], const MPI_Count recvindices[],
-    MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[], MPI_Comm comm, MPI_Info info,
-    LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize,
+                                                               const int sendcounts[], const MPI_Count sendindices[],
+                                                               MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                               const int recvcounts[], const MPI_Count recvindices[],
+                                                               MPI_Datatype recvtype, const int sendpartitions[],
+                                                               const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                                               LNW_Request* request);
 
 /** As LNW_Pready and LNW_Parrived: `partition` of the block for the destination, or from the source, at position
  *  `edge` of the arguments. */

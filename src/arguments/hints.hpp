@@ -86,7 +86,7 @@ struct Hints {
   std::string collective;           ///< `auto`, `mpi` or a rule; or one for each operation
   std::int32_t leaders = 4;         ///< a node, of dense rules that have several
   std::int64_t partition_message = 0;  ///< bytes of messages of partitioned requests; 0: as costs say
-  std::string adopter;              ///< what else must be the same on all ranks, as who adopts a communicator says
+  std::string adopter;                 ///< what else must be the same on all ranks, as who adopts a communicator says
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
   [[nodiscard]] std::uint64_t fingerprint() const;

@@ -57,9 +57,8 @@ int LNW_Channel_create(MPI_Comm comm, int peer, int role, MPI_Count bytes, int s
     const std::shared_ptr<PairComm> pairs = PairComm::of(comm);
     require_pointer(channel, "channel");
     pairs->check_rank(peer, "peer");
-    require(role == LNW_CHANNEL_SEND || role == LNW_CHANNEL_RECEIVE, ErrorKind::argument, [&] {
-      return "role is " + std::to_string(role) + ", neither LNW_CHANNEL_SEND nor LNW_CHANNEL_RECEIVE";
-    });
+    require(role == LNW_CHANNEL_SEND || role == LNW_CHANNEL_RECEIVE, ErrorKind::argument,
+            [&] { return "role is " + std::to_string(role) + ", neither LNW_CHANNEL_SEND nor LNW_CHANNEL_RECEIVE"; });
     require(bytes >= 0, ErrorKind::count, [&] { return "bytes is " + std::to_string(bytes); });
     require(segments >= 1, ErrorKind::count, [&] { return "segments is " + std::to_string(segments); });
     Channel::Options options;

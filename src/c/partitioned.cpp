@@ -160,8 +160,8 @@ int LNW_Neighbor_alltoallv_init_partitioned_topology(const void* sendbuf, const 
 }
 
 int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize, const int sendcounts[],
-                                                    const MPI_Count sendindices[], MPI_Datatype sendtype,
-                                                    void* recvbuf, MPI_Count recvsize, const int recvcounts[],
+                                                    const MPI_Count sendindices[], MPI_Datatype sendtype, void* recvbuf,
+                                                    MPI_Count recvsize, const int recvcounts[],
                                                     const MPI_Count recvindices[], MPI_Datatype recvtype,
                                                     const int sendpartitions[], const int recvpartitions[],
                                                     MPI_Comm comm, MPI_Info info, LNW_Request* request) {
@@ -177,9 +177,7 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Cou
 int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
   return guarded(__func__, request, [&] {
     const int event = partitions_of(request).event_of_sent(edge, partition);
-    const auto which = [&] {
-      return "partition " + std::to_string(partition) + " of edge " + std::to_string(edge);
-    };
+    const auto which = [&] { return "partition " + std::to_string(partition) + " of edge " + std::to_string(edge); };
     Request& found = request_of(request);
     require(found.active(), ErrorKind::request,
             [&] { return which() + " of a request that is not active: call LNW_Start before"; });

@@ -101,11 +101,12 @@ bool Channel::progress() {
 
 /// The receiver's hello says where its memory is; the sender finds out whether it can map it, and says what it uses.
 bool Channel::meet() {
-  if (!other_) other_ = pairs_->hear(options_.peer, mine_);
+  // In this order: what was said first is heard where what was said last is.
   if (!reply_) reply_ = pairs_->hear_answer(options_.peer, mine_);
+  if (!other_) other_ = pairs_->hear(options_.peer, mine_);
+  if (other_) check_sizes(*other_);
   if (reply_ == Reply::closed) throw_closed();
   if (!other_) return false;
-  check_sizes(*other_);
   if (options_.is_sender) {
     meet_as_sender(*other_);
     return true;
@@ -199,9 +200,8 @@ void Channel::check(std::int64_t segment, bool of_sender) const {
 
 void Channel::put(std::int64_t segment, const void* data, std::int64_t bytes) {
   check(segment, true);
-  require(bytes >= 0 && bytes <= options_.bytes, ErrorKind::count, [&] {
-    return "bytes is " + std::to_string(bytes) + "; a segment has " + std::to_string(options_.bytes);
-  });
+  require(bytes >= 0 && bytes <= options_.bytes, ErrorKind::count,
+          [&] { return "bytes is " + std::to_string(bytes) + "; a segment has " + std::to_string(options_.bytes); });
   require(data != nullptr || bytes == 0, ErrorKind::argument, "data is NULL");
   open();
   if (memory_ ? memory_->put(segment, data, bytes) : messages_->put(segment, data, bytes)) {

@@ -84,8 +84,8 @@ class ChannelMemory {
 
  private:
   static constexpr std::int64_t line = 64;
-  static constexpr std::int64_t header_bytes = 16;        // number and size of what was put
-  static constexpr std::int64_t ends_bytes = 2 * line;    // a word of each end
+  static constexpr std::int64_t header_bytes = 16;      // number and size of what was put
+  static constexpr std::int64_t ends_bytes = 2 * line;  // a word of each end
   static constexpr std::int64_t most_bytes = INT64_MAX / 4;
   using Word = std::atomic_ref<std::uint64_t>;
 

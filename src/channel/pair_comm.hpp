@@ -102,8 +102,9 @@ class PairComm : public std::enable_shared_from_this<PairComm> {
     bool is_answer = false;
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  /// Who has it may change what follows it. Calls of MPI that are made meanwhile may come back here, in the same thread,
-  /// by the progress engine: whoever comes so late that somebody has it does nothing, or waits for another thread.
+  /// Who has it may change what follows it. Calls of MPI that are made meanwhile may come back here, in the same
+  /// thread, by the progress engine: whoever comes so late that somebody has it does nothing, or waits for another
+  /// thread.
   class Turn {
    public:
     explicit Turn(std::atomic<bool>& taken) : taken_(taken) {}

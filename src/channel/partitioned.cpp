@@ -48,9 +48,8 @@ Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArgum
   (void)checked_bytes(arguments_, map_->extent);
   if (arguments_.is_send) {
     cut_ = {bytes_, arguments_.partitions, 1};
-    cut_.together = hints.partition_message > 0
-                        ? together_up_to(hints.partition_message, bytes_, cut_.partitions)
-                        : together_by_cost(link_of(hints), bytes_, cut_.partitions);
+    cut_.together = hints.partition_message > 0 ? together_up_to(hints.partition_message, bytes_, cut_.partitions)
+                                                : together_by_cost(link_of(hints), bytes_, cut_.partitions);
     readiness_.emplace(cut_);
   }
   if (goes_nowhere()) {

@@ -11,10 +11,10 @@
 #include "arguments/datatype.hpp"
 #include "arguments/hints.hpp"
 #include "channel/pair_comm.hpp"
-#include "model/partition_cut.hpp"
 #include "channel/readiness.hpp"
 #include "comm/background.hpp"
 #include "exec/progress.hpp"
+#include "model/partition_cut.hpp"
 #include "operate/work.hpp"
 
 namespace laneway {

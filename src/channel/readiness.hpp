@@ -66,7 +66,7 @@ class Readiness {
   }
 
   PartitionCut cut_;
-  std::uint32_t turn_ = 0;                         // exchanges
+  std::uint32_t turn_ = 0;  // exchanges
   std::atomic<bool> runs_{false};
   std::vector<std::atomic<std::uint32_t>> ready_;  // by partition, in which exchange it has become ready last
   std::vector<Message> messages_;

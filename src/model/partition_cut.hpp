@@ -14,9 +14,7 @@ struct PartitionCut {
   std::int64_t together = 1;    ///< at least 1
 
   /// Without partitions one empty message says that the exchange has begun.
-  [[nodiscard]] std::int64_t messages() const {
-    return partitions == 0 ? 1 : (partitions + together - 1) / together;
-  }
+  [[nodiscard]] std::int64_t messages() const { return partitions == 0 ? 1 : (partitions + together - 1) / together; }
   [[nodiscard]] std::int64_t partition_bytes() const { return partitions == 0 ? 0 : bytes / partitions; }
   /// Which message has a partition of the sender's.
   [[nodiscard]] std::int64_t message_of(std::int64_t partition) const { return partition / together; }

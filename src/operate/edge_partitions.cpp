@@ -42,9 +42,7 @@ void EdgePartitions::add(std::vector<PlanEvent>& events, const Firsts& first, co
     const std::int64_t each = edges[i].ranges.bytes() / count;
     const Slicer slicer(edges[i].ranges);
     // Products of counts may have more than 64 bits.
-    const auto bound = [&](int p) {
-      return count / partitions * p + count % partitions * p / partitions;
-    };
+    const auto bound = [&](int p) { return count / partitions * p + count % partitions * p / partitions; };
     for (int p = 0; p < partitions; ++p) {
       const std::int64_t bytes = (bound(p + 1) - bound(p)) * each;
       if (bytes == 0) continue;
@@ -63,7 +61,8 @@ std::vector<PlanEvent> EdgePartitions::events(const RankPattern& pattern, const 
 }
 
 std::string fault_in_partitions(const char* name, const int partitions[], int degree) {
-  if (degree > 0 && partitions == nullptr) return std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors";
+  if (degree > 0 && partitions == nullptr)
+    return std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors";
   std::int64_t total = 0;
   for (int i = 0; i < degree; ++i) {
     if (partitions[i] < 0) return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(partitions[i]);

@@ -77,7 +77,8 @@ class ChannelTest : public MpiTest {
   [[nodiscard]] int previous() const { return (rank() + size() - 1) % size(); }
 };
 
-const std::vector<Hints> ways = {{}, {{"lnw_transport", "p2p"}}, {{"lnw_transport", "p2p"}, {"lnw_progress", "thread"}}};
+const std::vector<Hints> ways = {
+    {}, {{"lnw_transport", "p2p"}}, {{"lnw_transport", "p2p"}, {"lnw_progress", "thread"}}};
 
 /// All create the end that sends first: who waits for the other's end would wait for ever.
 TEST_F(ChannelTest, RingInBothDirections) {
@@ -90,7 +91,9 @@ TEST_F(ChannelTest, RingInBothDirections) {
       for (int round = 0; round < 3; ++round)
         for (int segment = 0; segment < segments; ++segment) {
           std::array<std::vector<unsigned char>, 2> sent;
-          const auto length = [&](int r) { return static_cast<std::size_t>(bytes - (bytes > 1 ? (r + round) % 2 : 0)); };
+          const auto length = [&](int r) {
+            return static_cast<std::size_t>(bytes - (bytes > 1 ? (r + round) % 2 : 0));
+          };
           for (std::size_t way = 0; way < 2; ++way) {
             sent[way] = message(mix({0, static_cast<std::uint64_t>(rank()), way, static_cast<std::uint64_t>(round)}),
                                 length(rank()));

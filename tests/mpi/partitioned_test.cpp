@@ -1,5 +1,5 @@
-// Partitioned messages between two ranks, and partitioned neighborhoods, against what was written into the buffers: what
-// MPI 4 says of MPI_Psend_init and its relatives, with numbers of partitions that differ.
+// Partitioned messages between two ranks, and partitioned neighborhoods, against what was written into the buffers:
+// what MPI 4 says of MPI_Psend_init and its relatives, with numbers of partitions that differ.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -60,8 +60,7 @@ class Ring {
   }
   void expect(int exchange, int first, int last) const {
     const int from = (rank() + size() - 1) % size();
-    for (int i = first; i < last; ++i)
-      ASSERT_EQ(receive_[static_cast<std::size_t>(i)], value(from, exchange, i)) << i;
+    for (int i = first; i < last; ++i) ASSERT_EQ(receive_[static_cast<std::size_t>(i)], value(from, exchange, i)) << i;
   }
   [[nodiscard]] std::array<LNW_Request, 2>& requests() { return requests_; }
   [[nodiscard]] const std::vector<int>& received() const { return receive_; }
@@ -84,12 +83,11 @@ std::vector<int> shuffled(int n, Random& random) {
 /// In any order; what has arrived is right, and nothing arrives before it is ready.
 TEST_F(PartitionedTest, DifferentNumbersOnBothSides) {
   Random random(static_cast<unsigned>(3 + rank()));
-  const std::vector<Hints> cuts = {{},
-                                   {{"lnw_partition_message", "1"}},
-                                   {{"lnw_partition_message", "100"}},
-                                   {{"lnw_partition_message", "1000000"}}};
+  const std::vector<Hints> cuts = {
+      {}, {{"lnw_partition_message", "1"}}, {{"lnw_partition_message", "100"}}, {{"lnw_partition_message", "1000000"}}};
   for (const Hints& hints : cuts)
-    for (const auto& [sent, received] : std::vector<std::pair<int, int>>{{1, 1}, {8, 8}, {1, 12}, {12, 1}, {6, 9}, {9, 6}}) {
+    for (const auto& [sent, received] :
+         std::vector<std::pair<int, int>>{{1, 1}, {8, 8}, {1, 12}, {12, 1}, {6, 9}, {9, 6}}) {
       constexpr int elements = 720;
       Ring ring(elements, sent, received, 5, hints);
       for (int exchange = 0; exchange < 4; ++exchange) {
@@ -228,8 +226,10 @@ TEST_F(PartitionedTest, DerivedDatatypes) {
   std::vector<int> send(2 * total), receive(total);
   std::array<LNW_Request, 2> requests{};
   const Info info(Hints{{"lnw_partition_message", "1"}});
-  EXPECT_MPI(LNW_Psend_init(send.data(), partitions, elements, strided, next(), 0, MPI_COMM_WORLD, info.get(), &requests[0]));
-  EXPECT_MPI(LNW_Precv_init(receive.data(), 3, total / 12, pair, previous(), 0, MPI_COMM_WORLD, info.get(), &requests[1]));
+  EXPECT_MPI(
+      LNW_Psend_init(send.data(), partitions, elements, strided, next(), 0, MPI_COMM_WORLD, info.get(), &requests[0]));
+  EXPECT_MPI(
+      LNW_Precv_init(receive.data(), 3, total / 12, pair, previous(), 0, MPI_COMM_WORLD, info.get(), &requests[1]));
   MPI_Type_free(&strided);
   MPI_Type_free(&pair);
   for (int exchange = 0; exchange < 3; ++exchange) {
@@ -243,8 +243,7 @@ TEST_F(PartitionedTest, DerivedDatatypes) {
       EXPECT_MPI(LNW_Pready(p, requests[0]));
     }
     EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
-    for (int i = 0; i < total; ++i)
-      EXPECT_EQ(receive[static_cast<std::size_t>(i)], value(previous(), exchange, i));
+    for (int i = 0; i < total; ++i) EXPECT_EQ(receive[static_cast<std::size_t>(i)], value(previous(), exchange, i));
   }
   for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
 }
@@ -412,10 +411,10 @@ class EdgesTest : public PartitionedTest {
     receive_.assign(static_cast<std::size_t>(in_.total), -1);
     const Info info(choice.hints());
     if (!indexed)
-      EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(
-          send_.data(), out_.counts.data(), out_.displacements.data(), MPI_INT, receive_.data(), in_.counts.data(),
-          in_.displacements.data(), MPI_INT, out_.partitions.data(), in_.partitions.data(), graph_.get(), info.get(),
-          &request_));
+      EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(send_.data(), out_.counts.data(), out_.displacements.data(),
+                                                         MPI_INT, receive_.data(), in_.counts.data(),
+                                                         in_.displacements.data(), MPI_INT, out_.partitions.data(),
+                                                         in_.partitions.data(), graph_.get(), info.get(), &request_));
     else
       EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed_partitioned(
           send_.data(), out_.total, out_.counts.data(), out_.indices.data(), MPI_INT, receive_.data(), in_.total,
@@ -435,15 +434,14 @@ class EdgesTest : public PartitionedTest {
       const int n = sends ? elements(rank(), peers[i]) : elements(peers[i], rank());
       side.counts.push_back(n);
       side.displacements.push_back(side.total);
-      side.partitions.push_back(sends ? sent_partitions(static_cast<int>(i)) : received_partitions(static_cast<int>(i)));
+      side.partitions.push_back(sends ? sent_partitions(static_cast<int>(i))
+                                      : received_partitions(static_cast<int>(i)));
       side.total += n;
     }
     // In the order of the arguments, from the other end of the buffer.
     for (int i = 0; i < side.total; ++i) side.indices.push_back(side.total - 1 - i);
   }
-  static int value_of(int from, int to, int exchange, int i) {
-    return ((from * 20 + to) * 50 + exchange) * 50 + i;
-  }
+  static int value_of(int from, int to, int exchange, int i) { return ((from * 20 + to) * 50 + exchange) * 50 + i; }
   [[nodiscard]] static int& at(std::vector<int>& buffer, const Side& side, std::size_t edge, int i, bool indexed) {
     const int place = side.displacements[edge] + i;
     return buffer[static_cast<std::size_t>(indexed ? side.total - 1 - place : place)];

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "channel/channel_memory.hpp"
-#include "model/partition_cut.hpp"
 #include "channel/readiness.hpp"
+#include "model/partition_cut.hpp"
 
 namespace laneway {
 namespace {
@@ -48,8 +48,7 @@ TEST(ChannelMemory, SegmentsAreApart) {
       for (std::int64_t s = segments - 1; s >= 0; --s) {
         ASSERT_TRUE(from.has_come(s));
         EXPECT_EQ(from.bytes(s), bytes);
-        for (std::int64_t i = 0; i < bytes; ++i)
-          ASSERT_EQ(from.data(s)[i], static_cast<std::byte>(10 * round + s));
+        for (std::int64_t i = 0; i < bytes; ++i) ASSERT_EQ(from.data(s)[i], static_cast<std::byte>(10 * round + s));
         EXPECT_TRUE(from.release(s));
         EXPECT_FALSE(from.release(s));
         EXPECT_TRUE(to.is_free(s));
@@ -95,7 +94,8 @@ TEST(ChannelMemory, ThreadsAtBothEnds) {
   EXPECT_EQ(wrong, 0);
 }
 
-/// Every message goes once, after its last partition and not before the exchange runs, with what the threads have written.
+/// Every message goes once, after its last partition and not before the exchange runs, with what the threads have
+/// written.
 TEST(Readiness, EightThreadsAndOneThatStarts) {
   constexpr int threads = 8;
   std::mt19937 random(3);
