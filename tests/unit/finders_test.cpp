@@ -16,8 +16,6 @@
 namespace laneway {
 namespace {
 
-using Twister = std::mt19937;
-
 /// Messages between virtual ranks. Any that is under way may arrive next; even those of one rank to another overtake.
 class VirtualNetwork {
  public:
@@ -37,7 +35,7 @@ class VirtualNetwork {
   Box& box(Rank rank) { return boxes[static_cast<std::size_t>(rank)]; }
 
   std::vector<Box> boxes;
-  Twister random;
+  std::mt19937 random;
   Rank counted = 0;
   std::int64_t messages = 0;
 };
@@ -85,7 +83,7 @@ class VirtualPost final : public Post {
 
 using Heard = std::map<Rank, Bytes>;  // by source
 
-struct Outcome {
+struct FinderOutcome {
   std::vector<Heard> heard;
   std::vector<RoundVotes> votes;
   std::int64_t messages = 0;
@@ -93,14 +91,14 @@ struct Outcome {
 };
 
 /// Runs a round of all ranks, in random turns.
-Outcome run(const FinderRow& row, const NodeMap& nodes, const std::vector<std::vector<Note>>& notes,
-            const std::vector<RoundVotes>& votes, std::uint32_t seed) {
+FinderOutcome run_round(const FinderRow& row, const NodeMap& nodes, const std::vector<std::vector<Note>>& notes,
+                        const std::vector<RoundVotes>& votes, std::uint32_t seed) {
   const std::size_t ranks = notes.size();
   VirtualNetwork network(static_cast<Rank>(ranks), seed);
   std::vector<std::unique_ptr<VirtualPost>> posts;
   std::vector<std::unique_ptr<Finder>> found;
   std::vector<int> state(ranks, 0);  // 1: started, 2: done
-  Outcome outcome{std::vector<Heard>(ranks), std::vector<RoundVotes>(ranks)};
+  FinderOutcome outcome{std::vector<Heard>(ranks), std::vector<RoundVotes>(ranks)};
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     posts.push_back(std::make_unique<VirtualPost>(network, static_cast<Rank>(rank)));
     found.push_back(row.make(*posts.back(), nodes));
@@ -146,7 +144,7 @@ Bytes text_of(Rank from, Rank to, std::size_t bytes) {
 }
 
 std::vector<std::vector<Note>> random_notes(Rank ranks, std::uint32_t seed) {
-  Twister random(seed);
+  std::mt19937 random(seed);
   std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
   const std::array<std::size_t, 6> sizes = {0, 0, 1, 8, 300, most_relayed_note + 1};
   for (Rank from = 0; from < ranks; ++from) {
@@ -177,7 +175,7 @@ TEST(Finders, HearWhatIsSaidWhateverTheOrder) {
         const auto notes = random_notes(ranks, seed);
         std::vector<RoundVotes> votes(notes.size());
         for (std::size_t rank = 0; rank < votes.size(); ++rank) votes[rank].bytes = static_cast<std::int64_t>(rank);
-        const Outcome outcome = run(row, nodes, notes, votes, seed * 77);
+        const FinderOutcome outcome = run_round(row, nodes, notes, votes, seed * 77);
         EXPECT_EQ(outcome.heard, expected_of(notes)) << row.name << " on " << machine << ", seed " << seed;
         for (const RoundVotes& all : outcome.votes) EXPECT_EQ(all.bytes, ranks - 1) << row.name;
       }
@@ -192,7 +190,8 @@ TEST(Finders, AllRanksLearnThatOneHasFailed) {
       notes[static_cast<std::size_t>(failed)].clear();
       std::vector<RoundVotes> votes(11);
       votes[static_cast<std::size_t>(failed)].failed = failed;
-      for (const RoundVotes& all : run(row, nodes, notes, votes, 3).votes) EXPECT_EQ(all.failed, failed) << row.name;
+      for (const RoundVotes& all : run_round(row, nodes, notes, votes, 3).votes)
+        EXPECT_EQ(all.failed, failed) << row.name;
     }
 }
 
@@ -200,14 +199,14 @@ TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
   // Of a fixed degree: a message more for each doubling of the ranks, and what it says.
   constexpr Rank few = 1024, many = 16384, degree = 8, on_a_node = 16;
   for (const FinderRow& row : finders()) {
-    std::map<Rank, Outcome> outcomes;
+    std::map<Rank, FinderOutcome> outcomes;
     for (const Rank ranks : {few, many}) {
       std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
       for (Rank rank = 0; rank < ranks; ++rank)
         for (Rank edge = 1; edge <= degree; ++edge)
           notes[static_cast<std::size_t>(rank)].push_back({(rank + edge * 37) % ranks, text_of(rank, edge, 8)});
-      outcomes[ranks] =
-          run(row, map_of("node:* rank:16", ranks), notes, std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1);
+      outcomes[ranks] = run_round(row, map_of("node:* rank:16", ranks), notes,
+                                  std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1);
     }
     const auto each = [&](Rank ranks) { return static_cast<double>(outcomes[ranks].messages) / ranks; };
     EXPECT_LE(each(many) - each(few), 4.01) << row.name;
