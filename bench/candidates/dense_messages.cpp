@@ -27,8 +27,8 @@ class Messages final : public DenseCandidate {
       const auto at = static_cast<std::size_t>(to);
       const bool is_same = dense.kind == DenseKind::allgather;
       if (dense.block(rank, to) > 0)
-        MPI_Isend(task_.send.data() + (is_same ? 0 : task_.blocks.send_displacements[at]),
-                  task_.blocks.send_counts[at], MPI_BYTE, to, 0, comm_, &requests_.emplace_back());
+        MPI_Isend(task_.send.data() + (is_same ? 0 : task_.blocks.send_displacements[at]), task_.blocks.send_counts[at],
+                  MPI_BYTE, to, 0, comm_, &requests_.emplace_back());
     }
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }

@@ -13,9 +13,9 @@ namespace laneway::bench {
 
 namespace {
 
-constexpr std::array measured = {DenseKind::alltoall, DenseKind::alltoallv, DenseKind::allgather, DenseKind::allreduce,
-                                 DenseKind::bcast,    DenseKind::reduce,    DenseKind::reduce_scatter,
-                                 DenseKind::gather,   DenseKind::scatter,   DenseKind::barrier};
+constexpr std::array measured = {
+    DenseKind::alltoall, DenseKind::alltoallv,      DenseKind::allgather, DenseKind::allreduce, DenseKind::bcast,
+    DenseKind::reduce,   DenseKind::reduce_scatter, DenseKind::gather,    DenseKind::scatter,   DenseKind::barrier};
 constexpr Rank everybody = -1;
 
 std::uint64_t draw(std::uint64_t salt, Rank from, Rank to, std::int64_t word) {
