@@ -112,7 +112,7 @@ Forecast forecast(const std::string& strategy, const Planned& planned, const Mac
   Forecast result;
   result.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.strategy = strategy;
-  if (!setup.selection.predictions.empty()) result.chosen = setup.candidates[setup.selection.chosen]->name;
+  if (!setup.selection.predictions.empty()) result.chosen = setup.strategies[setup.selection.chosen]->name;
   result.prediction = predict(setup.plans, machine, parameters, ModelKind::overlap);
   result.max_rate = predict(setup.plans, machine, parameters, ModelKind::max_rate).seconds;
   for (const Plan& plan : setup.plans) result.traffic.add(traffic(messages(plan), plan.rank, nodes));

@@ -95,7 +95,8 @@ class Checker {
       require(!is_given || !at_root || call_.root == rank_, ErrorKind::buffer,
               [&] { return std::string(name) + " is MPI_IN_PLACE, which only the root may give"; });
     };
-    check("sendbuf", call_.sendbuf == MPI_IN_PLACE,
+    const char* const sent = call_.kind == DenseKind::bcast ? "buffer" : "sendbuf";
+    check(sent, call_.sendbuf == MPI_IN_PLACE,
           row_.in_place == InPlace::send_everywhere || row_.in_place == InPlace::send_at_root,
           row_.in_place == InPlace::send_at_root);
     check(receive_name(), call_.recvbuf == MPI_IN_PLACE, row_.in_place == InPlace::receive_at_root, true);

@@ -14,12 +14,12 @@
 
 namespace laneway::local {
 
-/// What the ranks of the node do with each other's memory, as one of them knows it.
-struct MemoryUse {
-  MemoryUse(const Sides& out, const Sides& in);
+/// What the ranks of the node do with each other's memory, as one of them knows it: what has gates.
+struct PeerUse {
+  PeerUse(const Sides& out, const Sides& in);
 
   [[nodiscard]] bool is_none() const {
-    return mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty();
+    return !brings && mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty();
   }
 
   std::map<Rank, RangeSet> pulled;         ///< from this rank's staging memory, by reader
@@ -27,14 +27,14 @@ struct MemoryUse {
   bool pushed_here = false;
   std::map<Rank, int> mailed_to;  ///< and the least number of slots there
   std::set<Rank> taken_from;
-  Range lent;  ///< of the send buffer; empty: nothing
+  bool brings = false;  ///< some message goes by a carrier without gates
 };
 
 /// Turns messages of one plan into the moves and words that both sides have agreed on, with the gates that let memory
 /// be reused; see Localizer. The references must outlive the object.
 class Rewriting {
  public:
-  Rewriting(Plan& plan, const Sides& out, const Sides& in, const MemoryUse& use, bool shares_staging,
+  Rewriting(Plan& plan, const Sides& out, const Sides& in, const PeerUse& use, bool shares_staging,
             std::int64_t alternate);
 
   void run(const Region& node);
@@ -47,10 +47,10 @@ class Rewriting {
   [[nodiscard]] std::vector<int> gates_before(const Step& step);
   void put(Step& step, const Side& side) const;
   void take(Step& step, const Side& side) const;
-  int reply(const Side& side);
+  int follow(const Side& side);
 
   Plan& plan_;
-  const MemoryUse& use_;
+  const PeerUse& use_;
   const bool shares_;
   const std::int64_t alternate_;
   std::vector<const Side*> side_of_;                        // by step; null: it stays as it is

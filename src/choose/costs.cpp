@@ -87,9 +87,9 @@ Reasons Costs::reasons(const Selection& selection) const {
   Reasons reasons{.strategy = hints_.strategy_name, .selection = selection};
   if (!hints_.strategy.is_automatic()) return reasons;
   if (parameters_) reasons.parameters = parameters_->name;
-  for (const StrategyRow* row : outermost_.rows()) reasons.candidates.emplace_back(row->name);
+  for (const StrategyRow* row : outermost_.rows()) reasons.strategies.emplace_back(row->name);
   const std::size_t name = reasons.strategy.find(hints_.strategy.name(), hints_.level.size());
-  reasons.strategy.replace(name, hints_.strategy.name().size(), reasons.candidates[selection.chosen]);
+  reasons.strategy.replace(name, hints_.strategy.name().size(), reasons.strategies[selection.chosen]);
   return reasons;
 }
 

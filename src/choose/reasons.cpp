@@ -41,7 +41,7 @@ MPI_Info info_of(const Reasons& reasons) {
     std::ostringstream numbers;
     numbers << prediction.seconds;
     for (const Bound& bound : bounds) numbers << ' ' << prediction.*bound.seconds;
-    set("lnw_cost_" + reasons.candidates[c], numbers.str());
+    set("lnw_cost_" + reasons.strategies[c], numbers.str());
   }
   for (const Reasons::Measured& measured : reasons.measured) {
     std::ostringstream seconds;
@@ -87,7 +87,7 @@ void tell_reasons(const Reasons& reasons, Rank rank) {
   tell_path(reasons);
   if (!reasons.progress_reason.empty()) tell("strategy " + reasons.strategy + ": " + reasons.progress_reason);
   if (!reasons.rule_reason.empty()) tell("rule " + reasons.strategy + ": " + reasons.rule_reason);
-  if (reasons.candidates.empty()) return;
+  if (reasons.strategies.empty()) return;
   std::ostringstream text;
   text << "strategy " << reasons.strategy;
   if (!reasons.remembered.empty())
@@ -102,7 +102,7 @@ void tell_reasons(const Reasons& reasons, Rank rank) {
          << " with the parameters '" << reasons.parameters << "'";
   for (std::size_t c = 0; c < reasons.selection.predictions.size(); ++c) {
     const Prediction& prediction = reasons.selection.predictions[c];
-    text << "\n  " << reasons.candidates[c] << ": " << readable_seconds(prediction.seconds);
+    text << "\n  " << reasons.strategies[c] << ": " << readable_seconds(prediction.seconds);
     const char* separator = " (";
     for (const Bound& bound : bounds) {
       text << separator << bound.name << ' ' << readable_seconds(prediction.*bound.seconds);
@@ -110,7 +110,7 @@ void tell_reasons(const Reasons& reasons, Rank rank) {
     }
     text << ')';
     for (const Reasons::Measured& measured : reasons.measured)
-      if (measured.strategy == reasons.candidates[c]) text << ", measured " << readable_seconds(measured.seconds);
+      if (measured.strategy == reasons.strategies[c]) text << ", measured " << readable_seconds(measured.seconds);
   }
   tell(text.str());
 }

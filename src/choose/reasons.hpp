@@ -16,8 +16,8 @@ namespace laneway {
 struct Reasons {
   std::string strategy = {};                 ///< that is used, with its level where levels were named
   std::string parameters = {};               ///< name of those that gave the costs; empty if nothing was predicted
-  std::vector<std::string> candidates = {};  ///< of the outermost level
-  Selection selection = {};                  ///< predictions by candidate
+  std::vector<std::string> strategies = {};  ///< of the outermost level
+  Selection selection = {};                  ///< predictions by strategy
   bool one_region = false;                   ///< of all ranks, so that nothing can be relayed
   bool is_trial = false;  ///< the strategy is not the one with the least cost, but is tried against the others' calls
 

@@ -12,7 +12,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "comm/mailbox.hpp"
-#include "comm/network_place.hpp"
+#include "comm/network_distance.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"

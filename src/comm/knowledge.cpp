@@ -3,7 +3,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/discovery.hpp"
-#include "comm/network_place.hpp"
+#include "comm/network_distance.hpp"
 
 namespace laneway {
 

@@ -112,11 +112,11 @@ std::string_view StrategyChoice::name() const {
 std::vector<const StrategyRow*> StrategyChoice::rows() const {
   if (!is_automatic()) return {row};
   std::vector<const StrategyRow*> all;
-  for (const StrategyRow& candidate : strategies()) {
-    const Traits& traits = candidate.traits;
+  for (const StrategyRow& known : strategies()) {
+    const Traits& traits = known.traits;
     if (traits.levels > 1 || traits.needs == Traits::Needs::grid || traits.spreads) continue;
     const bool needs_fabric = traits.needs == Traits::Needs::fabric;
-    if (by_fabric ? needs_fabric || !traits.relays : !needs_fabric) all.push_back(&candidate);
+    if (by_fabric ? needs_fabric || !traits.relays : !needs_fabric) all.push_back(&known);
   }
   return all;
 }

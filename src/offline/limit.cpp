@@ -44,7 +44,7 @@ std::int64_t sum(const std::map<Rank, std::int64_t>& bytes) {
 }
 
 /// One direction of what a node exchanges with others.
-struct Side {
+struct Direction {
   std::vector<double> messages;  ///< of each rank, if it does all by itself; 0 if it has nothing to do
   double least_messages = 0;     ///< of all of them, however they help each other
   double bytes = 0;              ///< of all of them
@@ -182,10 +182,10 @@ class Limit {
   }
 
   /// `relayed`: some rank lets another do it; `by_node`: a message is for all of another node, or from it.
-  [[nodiscard]] Side side(const Region& node, std::map<Rank, std::int64_t> RankNeeds::*nodes,
-                          std::map<Rank, std::int64_t> RankNeeds::*peers, bool relayed, bool by_node,
-                          double least_messages, double bytes) const {
-    Side result;
+  [[nodiscard]] Direction direction(const Region& node, std::map<Rank, std::int64_t> RankNeeds::*nodes,
+                                    std::map<Rank, std::int64_t> RankNeeds::*peers, bool relayed, bool by_node,
+                                    double least_messages, double bytes) const {
+    Direction result;
     double busiest = 0;
     for (Rank rank : node.members) {
       const RankNeeds& own = of(rank);
@@ -216,10 +216,11 @@ class Limit {
     const Region node = machine_.region(0, id);
     const auto leaving = static_cast<double>(sum(needs.out));
     const auto arriving = static_cast<double>(sum(needs.in));
-    const Side out = side(node, &RankNeeds::out, &RankNeeds::out_peers, ways.gathers, ways.others_scatter,
-                          static_cast<double>(ways.others_scatter ? needs.out.size() : needs.receivers), leaving);
-    const Side in = side(node, &RankNeeds::in, &RankNeeds::in_peers, ways.scatters, ways.others_gather,
-                         static_cast<double>(ways.others_gather ? needs.in.size() : needs.senders), arriving);
+    const Direction out =
+        direction(node, &RankNeeds::out, &RankNeeds::out_peers, ways.gathers, ways.others_scatter,
+                  static_cast<double>(ways.others_scatter ? needs.out.size() : needs.receivers), leaving);
+    const Direction in = direction(node, &RankNeeds::in, &RankNeeds::in_peers, ways.scatters, ways.others_gather,
+                                   static_cast<double>(ways.others_gather ? needs.in.size() : needs.senders), arriving);
     const double hops = (ways.gathers ? 1 : 0) + (ways.scatters ? 1 : 0);
     const double injection = std::max(leaving, arriving) * parameters_.injection_beta.value_or(0);
     const double link = std::max(out.link_bytes, in.link_bytes) * least_.beta;
@@ -236,13 +237,13 @@ class Limit {
     return overlapped(prediction);
   }
 
-  [[nodiscard]] static double busiest_messages(const Side& side, bool relayed) {
-    if (relayed) return std::ceil(side.least_messages / static_cast<double>(side.messages.size()));
-    return *std::max_element(side.messages.begin(), side.messages.end());
+  [[nodiscard]] static double busiest_messages(const Direction& direction, bool relayed) {
+    if (relayed) return std::ceil(direction.least_messages / static_cast<double>(direction.messages.size()));
+    return *std::max_element(direction.messages.begin(), direction.messages.end());
   }
 
   /// Of the busiest rank: no less than the mean, than anybody's own, and than that of one who relays.
-  [[nodiscard]] double work(const Region& node, const Side& out, const Side& in, const Ways& ways) const {
+  [[nodiscard]] double work(const Region& node, const Direction& out, const Direction& in, const Ways& ways) const {
     const Overhead& network = parameters_.network_overhead;
     const double message = network.message / 2;
     const double hand = handing_ / 2;

@@ -124,14 +124,14 @@ class Reference {
     std::size_t rank;
     std::size_t step;
   };
-  struct Side {
+  struct Half {
     std::size_t rank;
     std::size_t step;
-    auto operator<=>(const Side&) const = default;
+    auto operator<=>(const Half&) const = default;
   };
   struct Queue {
-    std::deque<Side> sends;  // started, not yet matched
-    std::deque<Side> receives;
+    std::deque<Half> sends;  // started, not yet matched
+    std::deque<Half> receives;
   };
 
   [[nodiscard]] const Step& step_of(std::size_t rank, std::size_t step) const { return plans_[rank].steps[step]; }
@@ -142,8 +142,8 @@ class Reference {
 
   [[nodiscard]] std::span<const std::byte> readable(std::size_t rank, Buffer buffer, std::int64_t offset,
                                                     std::int64_t n) const {
-    require(buffer != Buffer::receive || options_.reads_receive, ErrorKind::internal,
-            "a step reads the receive buffer");
+    const bool may_read = options_.reads_receive || !plans_[rank].combinations.empty();
+    require(buffer != Buffer::receive || may_read, ErrorKind::internal, "a step reads the receive buffer");
     if (buffer == Buffer::receive) return std::as_const(receive_[rank]).at(offset, n);
     if (buffer == Buffer::send) return send_[rank].at(offset, n);
     return std::as_const(buffer == Buffer::shadow ? shadow_ : staging_)[rank].at(offset, n);
@@ -187,8 +187,8 @@ class Reference {
     (sends ? queue.sends : queue.receives).push_back({rank, s});
     if (sends && !options_.rendezvous) possible_.push_back({Event::complete_send, rank, s});
     if (queue.sends.empty() || queue.receives.empty()) return;
-    const Side from = queue.sends.front();
-    const Side to = queue.receives.front();
+    const Half from = queue.sends.front();
+    const Half to = queue.receives.front();
     queue.sends.pop_front();
     queue.receives.pop_front();
     require(step_of(from.rank, from.step).span.bytes == step_of(to.rank, to.step).span.bytes, ErrorKind::internal,
@@ -199,7 +199,7 @@ class Reference {
   }
 
   /// The message leaves the sender's memory: when the send completes, or earlier if the receiver was faster.
-  const std::vector<std::byte>& take(const Side& from) {
+  const std::vector<std::byte>& take(const Half& from) {
     const auto [it, fresh] = in_flight_.try_emplace(from);
     if (fresh) {
       const End& end = step_of(from.rank, from.step).span;
@@ -243,8 +243,8 @@ class Reference {
   std::vector<std::deque<std::size_t>> first_;  // messages without dependencies that have not started
   std::vector<Possible> possible_;
   std::map<std::tuple<Rank, Rank, int>, Queue> channels_;
-  std::map<Side, Side> source_;
-  std::map<Side, std::vector<std::byte>> in_flight_;
+  std::map<Half, Half> source_;
+  std::map<Half, std::vector<std::byte>> in_flight_;
 };
 
 }  // namespace

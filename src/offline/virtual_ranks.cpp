@@ -20,7 +20,7 @@ namespace {
 
 struct LevelOf {
   int level;
-  Candidates candidates;
+  Strategies strategies;
   bool deduplicate;
 };
 
@@ -209,7 +209,7 @@ class Setup {
   void make(VirtualRank& virtual_rank, Rank rank, const RankPattern& pattern) const {
     virtual_rank.region = machine_.region(levels_.front().level, rank);
     for (const LevelOf& level : levels_.subspan(1))
-      virtual_rank.inner.push_back({machine_.region(level.level, rank), level.candidates, level.deduplicate});
+      virtual_rank.inner.push_back({machine_.region(level.level, rank), level.strategies, level.deduplicate});
     PlanOptions options{
         .deduplicate = levels_.front().deduplicate, .lowering = lowering_, .ranks = few_, .packs = packs_};
     if (levels_.front().level == 0) options.network_distance = network_distance(machine_, rank);
@@ -224,7 +224,7 @@ class Setup {
       virtual_rank.costs = std::make_unique<CostModel>(*parameters_, std::move(cost));
       options.costs = virtual_rank.costs.get();
     }
-    virtual_rank.planner = std::make_unique<Planner>(rank, pattern, virtual_rank.region, levels_.front().candidates,
+    virtual_rank.planner = std::make_unique<Planner>(rank, pattern, virtual_rank.region, levels_.front().strategies,
                                                      options, virtual_rank.inner);
   }
 
@@ -346,21 +346,21 @@ VirtualSetup plan_levels(const PatternOf& pattern, const Machine& machine, const
       machine.region(positions.front(), 0).members.size() == static_cast<std::size_t>(machine.ranks());
   const bool by_fabric = on_devices && one_region && known.fabric && parameters != nullptr && positions.size() == 1 &&
                          levels.choices.front().choice.is_automatic();
-  std::vector<OwnedCandidates> candidates;
+  std::vector<OwnedStrategies> strategies;
   std::vector<LevelOf> all;
   std::vector<const StrategyRow*> rows;
   for (std::size_t i = 0; i < positions.size(); ++i) {
     StrategyChoice choice = levels.choices[i].choice;
     choice.by_fabric = by_fabric;
-    candidates.emplace_back(choice, known);
-    all.push_back({positions[i], candidates.back().get(), choice.deduplicate});
+    strategies.emplace_back(choice, known);
+    all.push_back({positions[i], strategies.back().get(), choice.deduplicate});
     if (i == 0) rows = choice.rows();
   }
   const std::optional<Parameters> of_devices = by_fabric ? std::optional(parameters->between_devices()) : std::nullopt;
   VirtualSetup setup = Setup(pattern, machine, all, lowering, of_devices ? &*of_devices : parameters, model, few,
                              by_fabric ? known.fabric : nullptr)
                            .plan(planned);
-  setup.candidates = std::move(rows);
+  setup.strategies = std::move(rows);
   return setup;
 }
 

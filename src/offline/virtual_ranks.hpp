@@ -30,7 +30,7 @@ struct VirtualSetup {
   std::vector<RegionView> views;  ///< of each rank's region
   std::vector<Itinerary> itineraries;
   Selection selection;                         ///< the same on all ranks
-  std::vector<const StrategyRow*> candidates;  ///< of the outermost level, if they are those of a choice
+  std::vector<const StrategyRow*> strategies;  ///< of the outermost level, if they are those of a choice
 };
 
 /// Runs the setup of all ranks of `pattern` in this process, with regions from level 0 of `machine`, and `inner`

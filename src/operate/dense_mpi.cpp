@@ -1,7 +1,6 @@
 #include "operate/dense_mpi.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <string>
 
@@ -86,19 +85,6 @@ MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root,
   if (uses_send(call, is_root)) fill(call.send, row.send, entries, borrows, true);
   // Only the root of a reduction receives, but all say how much.
   if (uses_receive(call, is_root) || reduces(call.kind)) fill(call.receive, row.receive, entries, borrows, false);
-  const bool scatters = call.kind == DenseKind::reduce_scatter || call.kind == DenseKind::reduce_scatter_block;
-  if (arrays_return_errors && scatters && call.sendbuf == MPI_IN_PLACE && borrows != Borrows::all) prepare_copy(ranks);
-}
-
-/// Open MPI 4.1's nonblocking reduce_scatter gives wrong results in place.
-void MpiCall::prepare_copy(int ranks) {
-  MPI_Aint lower = 0;
-  MPI_Aint extent = 0;
-  check_mpi(MPI_Type_get_extent(small_.receive.type, &lower, &extent), "MPI_Type_get_extent");
-  std::int64_t elements = 0;
-  for (int i = 0; i < ranks; ++i)
-    elements += small_.receive.counts != nullptr ? small_.receive.counts[i] : small_.receive.count;
-  copy_.resize(static_cast<std::size_t>(elements * extent));
 }
 
 MpiCall::~MpiCall() {
@@ -174,11 +160,7 @@ int MpiCall::run(MPI_Comm comm) const {
   return call_mpi(kind_, small_, comm);
 }
 
-int MpiCall::start(MPI_Comm comm, MPI_Request* request) {
-  if (!copy_.empty()) {
-    std::memcpy(copy_.data(), small_.recvbuf, copy_.size());
-    small_.sendbuf = copy_.data();
-  }
+int MpiCall::start(MPI_Comm comm, MPI_Request* request) const {
 #ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
   if (is_large_) return start_mpi(kind_, large_, comm, request);
 #endif

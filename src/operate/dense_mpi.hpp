@@ -54,7 +54,7 @@ class MpiCall {
   MpiCall& operator=(const MpiCall&) = delete;
 
   int run(MPI_Comm comm) const;
-  int start(MPI_Comm comm, MPI_Request* request);
+  int start(MPI_Comm comm, MPI_Request* request) const;
 
  private:
   struct Owned {
@@ -68,14 +68,12 @@ class MpiCall {
   void fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
   void fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
   void fill_large(const SideArguments& given, const SideRow& names, int entries, bool is_send);
-  void prepare_copy(int ranks);
   void own_types(const SideArguments& given, int entries, bool is_send);
   [[nodiscard]] int run_in_parts(MPI_Comm comm) const;
 
   DenseKind kind_;
   bool is_large_ = false;
   std::int64_t parts_count_ = 0;  // elements of a reduction that are too many for one call; 0: they are not
-  std::vector<std::byte> copy_;   // of what is given in place, where MPI is wrong about it
   MpiArguments small_;
   LargeMpiArguments large_;
   Owned send_;

@@ -124,12 +124,12 @@ RankPlacement place_ranks(const std::vector<Rank>& node, const std::vector<Weigh
   fill_exactly(graph, sizes, *parts);
   // The order as it is, first: where it is good, few ranks need to move.
   Parts best = home;
-  for (Parts candidate : {home, std::move(*parts), grow(graph, sizes)}) {
-    refine(graph, candidate);
-    const std::int64_t cut = cut_of(graph, candidate);
+  for (Parts tried : {home, std::move(*parts), grow(graph, sizes)}) {
+    refine(graph, tried);
+    const std::int64_t cut = cut_of(graph, tried);
     if (cut >= placement.cut_after) continue;
     placement.cut_after = cut;
-    best = std::move(candidate);
+    best = std::move(tried);
   }
   if (placement.cut_after == placement.cut_before) return placement;
 

@@ -13,15 +13,15 @@ namespace laneway {
 
 namespace {
 
-struct Graph {
+struct ScotchGraph {
   SCOTCH_Graph handle;
   bool made = SCOTCH_graphInit(&handle) == 0;
-  Graph() = default;
-  ~Graph() {
+  ScotchGraph() = default;
+  ~ScotchGraph() {
     if (made) SCOTCH_graphExit(&handle);
   }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
+  ScotchGraph(const ScotchGraph&) = delete;
+  ScotchGraph& operator=(const ScotchGraph&) = delete;
 };
 
 struct Context {
@@ -95,8 +95,8 @@ std::optional<Parts> partition(const Adjacency& graph, const std::vector<Rank>& 
   // Scotch's functions are not promised to be safe for several threads.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  Graph whole;
-  Graph bound;
+  ScotchGraph whole;
+  ScotchGraph bound;
   Context context;
   Architecture nodes;
   MappingStrategy strategy;

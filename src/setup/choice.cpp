@@ -36,21 +36,21 @@ std::size_t edges_of(const RegionView& view) {
 
 }  // namespace
 
-double seconds_of_choice(std::size_t candidates, std::size_t edges, std::size_t ranks) {
+double seconds_of_choice(std::size_t strategies, std::size_t edges, std::size_t ranks) {
   if constexpr (simulated) return 0;
-  return static_cast<double>(candidates) *
+  return static_cast<double>(strategies) *
          (seconds_of_edge * static_cast<double>(edges) + seconds_of_rank * static_cast<double>(ranks));
 }
 
-std::size_t best_of(const Selection& selection, const Candidates& candidates, const PlanOptions& options) {
+std::size_t best_of(const Selection& selection, const Strategies& strategies, const PlanOptions& options) {
   const double setup_share = selection.setup_seconds / options.exchanges;
   const double gain = least_gain(options.costs->parameters());
   const auto cost = [&](std::size_t c) {
     const double seconds = selection.predictions[c].seconds;
-    return candidates[c]->relays() ? (1 + gain) * seconds + setup_share : seconds;
+    return strategies[c]->relays() ? (1 + gain) * seconds + setup_share : seconds;
   };
   std::size_t best = 0;
-  for (std::size_t c = 1; c < candidates.size(); ++c)
+  for (std::size_t c = 1; c < strategies.size(); ++c)
     if (cost(c) < cost(best)) best = c;
   return best;
 }
@@ -83,12 +83,12 @@ Round Planner::counted(Round round) {
 /// largest numbers are found by one reduction; the ranks of a region choose for the levels inside it.
 Round Planner::agree_on_costs() {
   std::vector<Prediction>& predictions = selection_.predictions;
-  for (std::size_t c = 0; c < candidates_.size(); ++c) {
-    const Strategy& candidate = *candidates_[c];
-    const NodeLoad load = options_.costs->load(candidate, seen_by(candidate), in_lanes_[c], out_lanes_[c]);
+  for (std::size_t c = 0; c < strategies_.size(); ++c) {
+    const Strategy& strategy = *strategies_[c];
+    const NodeLoad load = options_.costs->load(strategy, seen_by(strategy), in_lanes_[c], out_lanes_[c]);
     predictions.push_back(options_.costs->predict({&load, 1}));
   }
-  const double choice = seconds_of_choice(candidates_.size(), edges_of(view_), region_.members.size());
+  const double choice = seconds_of_choice(strategies_.size(), edges_of(view_), region_.members.size());
   std::vector<double> numbers{options_.counts_setup ? setup_seconds_ + choice : 0};
   for (const Prediction& prediction : predictions)
     for_each_number([&](double number) { numbers.push_back(number); }, prediction);
@@ -109,10 +109,10 @@ Round Planner::choose(const std::vector<Bytes>& inbox) {
       prediction.merge(other);
     }
   }
-  selection_.chosen = best_of(selection_, candidates_, options_);
+  selection_.chosen = best_of(selection_, strategies_, options_);
   itinerary_.in_lanes = std::move(in_lanes_[selection_.chosen]);
   itinerary_.out_lanes = std::move(out_lanes_[selection_.chosen]);
-  if (!candidates_[selection_.chosen]->deduplicates()) view_ = std::move(unmerged_);
+  if (!strategies_[selection_.chosen]->deduplicates()) view_ = std::move(unmerged_);
   return go_on();
 }
 

@@ -48,18 +48,18 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
   const Overview overview(std::move(ranks), merges_all());
   std::vector<std::map<Rank, LanesOfRegion>> lanes;
-  for (const Strategy* candidate : candidates_) lanes.push_back(overview.assign(*candidate));
+  for (const Strategy* strategy : strategies_) lanes.push_back(overview.assign(*strategy));
   Selection selection;
-  if (candidates_.size() > 1) {
-    for (std::size_t c = 0; c < candidates_.size(); ++c)
-      selection.predictions.push_back(overview.predict(*options_.costs, *candidates_[c], lanes[c]));
+  if (strategies_.size() > 1) {
+    for (std::size_t c = 0; c < strategies_.size(); ++c)
+      selection.predictions.push_back(overview.predict(*options_.costs, *strategies_[c], lanes[c]));
     // Letters came with an agreement that no plan goes without.
     if (options_.counts_setup)
       selection.setup_seconds =
-          seconds_of_choice(candidates_.size(), overview.edges(), static_cast<std::size_t>(options_.ranks));
-    selection.chosen = best_of(selection, candidates_, options_);
+          seconds_of_choice(strategies_.size(), overview.edges(), static_cast<std::size_t>(options_.ranks));
+    selection.chosen = best_of(selection, strategies_, options_);
   }
-  const Strategy& chosen = *candidates_[selection.chosen];
+  const Strategy& chosen = *strategies_[selection.chosen];
   std::map<Rank, Bytes> letters;  // by region
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (Rank rank = 0; rank < options_.ranks; ++rank) {
@@ -94,7 +94,7 @@ Round Planner::await_choice(const std::vector<Bytes>&) {
 Round Planner::follow_choice(const std::vector<Bytes>& inbox) {
   Reader reader(rank_ == 0 ? own_letter_ : inbox.front());
   selection_ = get_selection(reader);
-  if (candidates_[selection_.chosen]->relays()) {
+  if (strategies_[selection_.chosen]->relays()) {
     view_.region = region_;
     view_.in = get_traffic(reader);
     get_lanes(reader, itinerary_.in_lanes);

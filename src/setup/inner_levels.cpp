@@ -30,9 +30,9 @@ Round Planner::plan_inside() {
   child_options_.network_distance = 0;  // nothing leaves the region
   child_options_.lowering.direct_message_bytes = options_.lowering.relay_message_bytes;
   ++child_options_.lowering.level;
-  const Candidates& chosen = inner_.front().candidates;
-  const Candidates inside = strategy_->inside() != nullptr ? Candidates{strategy_->inside()} : chosen;
-  const Candidates scatter = strategy_->scatter() != nullptr ? Candidates{strategy_->scatter()} : chosen;
+  const Strategies& chosen = inner_.front().strategies;
+  const Strategies inside = strategy_->inside() != nullptr ? Strategies{strategy_->inside()} : chosen;
+  const Strategies scatter = strategy_->scatter() != nullptr ? Strategies{strategy_->scatter()} : chosen;
   children_.push_back({chosen, lowering_->gather()});
   if (inside == scatter) {
     children_.push_back({inside, lowering_->inside(true, true)});
@@ -52,7 +52,7 @@ Round Planner::next_child() {
   while (child_plans_.size() < children_.size()) {
     Child& child = children_[child_plans_.size()];
     child_ = std::make_unique<Planner>(rank_, std::move(child.demand), inner_.front().region,
-                                       std::move(child.candidates), child_options_, inner_.subspan(1));
+                                       std::move(child.strategies), child_options_, inner_.subspan(1));
     child_->scope_ = &region_;
     Round round = child_->begin();
     if (round.kind != Round::Kind::done) {

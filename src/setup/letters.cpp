@@ -151,11 +151,11 @@ std::optional<EdgeRanges> get_edge_ranges(Reader& reader) {
   return places;
 }
 
-std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::size_t candidates) {
-  std::vector<std::vector<Lane>> lanes(candidates);
+std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::size_t strategies) {
+  std::vector<std::vector<Lane>> lanes(strategies);
   for (const Bytes& bytes : inbox) {
     Reader reader(bytes);
-    for (std::vector<Lane>& of_candidate : lanes) get_lanes(reader, of_candidate);
+    for (std::vector<Lane>& of_strategy : lanes) get_lanes(reader, of_strategy);
   }
   return lanes;
 }

@@ -25,22 +25,22 @@ Plan plan_direct(Rank rank, const Demand& demand, const LoweringOptions& options
   return pack(lower_direct(rank, demand, options));
 }
 
-Planner::Planner(Rank rank, Demand demand, const Region& region, Candidates candidates, const PlanOptions& options,
+Planner::Planner(Rank rank, Demand demand, const Region& region, Strategies strategies, const PlanOptions& options,
                  std::span<const InnerLevel> inner)
     : rank_(rank),
       demand_(std::move(demand)),
       pattern_(demand_.pattern),
       region_(region),
-      candidates_(std::move(candidates)),
-      strategy_(candidates_.front()),
-      relays_inside_(std::ranges::any_of(candidates_, [](const Strategy* s) { return s->traits().relays_inside; })),
+      strategies_(std::move(strategies)),
+      strategy_(strategies_.front()),
+      relays_inside_(std::ranges::any_of(strategies_, [](const Strategy* s) { return s->traits().relays_inside; })),
       options_(options),
       inner_(inner),
-      in_lanes_(candidates_.size()),
-      out_lanes_(candidates_.size()) {
-  LANEWAY_ASSERT(candidates_.size() == 1 || options_.costs != nullptr);
-  LANEWAY_ASSERT(std::ranges::none_of(candidates_, [&](const Strategy* candidate) {
-    return candidate->relays() && candidate->traits().relays_inside != relays_inside_;
+      in_lanes_(strategies_.size()),
+      out_lanes_(strategies_.size()) {
+  LANEWAY_ASSERT(strategies_.size() == 1 || options_.costs != nullptr);
+  LANEWAY_ASSERT(std::ranges::none_of(strategies_, [&](const Strategy* strategy) {
+    return strategy->relays() && strategy->traits().relays_inside != relays_inside_;
   }));
   source_order_.resize(pattern_.out.size());
   std::iota(source_order_.begin(), source_order_.end(), std::size_t{0});
@@ -60,13 +60,13 @@ LoweringOptions Planner::lowering() const {
   return options;
 }
 
-/// Whether some candidate does.
+/// Whether some strategy does.
 bool Planner::relays() const {
-  return std::any_of(candidates_.begin(), candidates_.end(), [](const Strategy* s) { return s->relays(); });
+  return std::any_of(strategies_.begin(), strategies_.end(), [](const Strategy* s) { return s->relays(); });
 }
 
 bool Planner::merges_all() const {
-  return std::ranges::all_of(candidates_, &Strategy::deduplicates);
+  return std::ranges::all_of(strategies_, &Strategy::deduplicates);
 }
 
 bool Planner::crosses(const Edge& edge) const {
@@ -143,7 +143,7 @@ Round Planner::tell_sizes() {
   if (!relays()) return plan_inside();
   find_blocks();
   const bool views_are_all =
-      std::ranges::none_of(candidates_, [](const Strategy* s) { return s->traits().needs == Traits::Needs::fabric; });
+      std::ranges::none_of(strategies_, [](const Strategy* s) { return s->traits().needs == Traits::Needs::fabric; });
   return views_are_all && options_.ranks > 1 && options_.ranks <= few_ranks ? tell_first() : tell_blocks();
 }
 
@@ -226,7 +226,7 @@ ViewPart Planner::own_part() const {
   for (const Edge& edge : pattern_.out)
     if (crosses(edge)) part.leaving.push_back({region_of(edge.peer), edge.peer, edge.ranges.bytes()});
   for (const auto& [region, block] : blocks_) part.out_blocks.push_back({region, rank_, block.bytes()});
-  if (candidates_.size() > 1) part.inside = inside_edges();
+  if (strategies_.size() > 1) part.inside = inside_edges();
   return part;
 }
 
@@ -241,7 +241,7 @@ Round Planner::share_sizes(const std::vector<Bytes>& inbox) {
   return {Round::Kind::region_gather, {}, {}, part.to_bytes(), &region_};
 }
 
-/// Every member now chooses the incoming lanes, for every candidate; the destination of the representative edge of each
+/// Every member now chooses the incoming lanes, for every strategy; the destination of the representative edge of each
 /// region's traffic tells its source.
 Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   std::vector<ViewPart> parts;
@@ -249,9 +249,9 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
   for (const Bytes& bytes : inbox) parts.push_back(ViewPart::from_bytes(bytes));
   view_ = make_view(region_, parts);
   if (!merges_all()) unmerged_ = without_merging(view_);
-  for (std::size_t c = 0; c < candidates_.size(); ++c) {
-    if (!candidates_[c]->relays()) continue;
-    in_lanes_[c] = candidates_[c]->assign_receivers(seen_by(*candidates_[c]));
+  for (std::size_t c = 0; c < strategies_.size(); ++c) {
+    if (!strategies_[c]->relays()) continue;
+    in_lanes_[c] = strategies_[c]->assign_receivers(seen_by(*strategies_[c]));
     std::stable_sort(in_lanes_[c].begin(), in_lanes_[c].end(),
                      [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
   }
@@ -272,19 +272,19 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
 
 Round Planner::share_lanes(const std::vector<Bytes>& inbox) {
   Writer writer;
-  for (const std::vector<Lane>& lanes : lanes_in(inbox, candidates_.size())) put_lanes(writer, lanes);
+  for (const std::vector<Lane>& lanes : lanes_in(inbox, strategies_.size())) put_lanes(writer, lanes);
   next_ = &Planner::choose_senders;
   return {Round::Kind::region_gather, {}, {}, writer.take(), &region_};
 }
 
 Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
-  out_lanes_ = lanes_in(inbox, candidates_.size());
-  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+  out_lanes_ = lanes_in(inbox, strategies_.size());
+  for (std::size_t c = 0; c < strategies_.size(); ++c) {
     std::stable_sort(out_lanes_[c].begin(), out_lanes_[c].end(),
                      [](const Lane& a, const Lane& b) { return a.to_region < b.to_region; });
-    if (candidates_[c]->relays()) candidates_[c]->assign_senders(seen_by(*candidates_[c]), in_lanes_[c], out_lanes_[c]);
+    if (strategies_[c]->relays()) strategies_[c]->assign_senders(seen_by(*strategies_[c]), in_lanes_[c], out_lanes_[c]);
   }
-  if (candidates_.size() > 1) return agree_on_costs();
+  if (strategies_.size() > 1) return agree_on_costs();
   itinerary_.in_lanes = std::move(in_lanes_.front());
   itinerary_.out_lanes = std::move(out_lanes_.front());
   return tell_receivers();
@@ -293,7 +293,7 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
 /// Blocks are those of the strategy that was chosen.
 Round Planner::go_on() {
   const bool merges = deduplicates();
-  strategy_ = candidates_[selection_.chosen];
+  strategy_ = strategies_[selection_.chosen];
   relays_inside_ = strategy_->traits().relays_inside;
   if (!strategy_->relays()) return plan_inside();
   if (merges != deduplicates()) {

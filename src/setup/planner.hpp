@@ -65,19 +65,19 @@ struct PlanOptions {
 };
 
 /// The strategies from which a planner may choose; with one there is nothing to choose.
-using Candidates = std::vector<const Strategy*>;
+using Strategies = std::vector<const Strategy*>;
 
 /// The strategies that a choice stands for.
-class OwnedCandidates {
+class OwnedStrategies {
  public:
-  OwnedCandidates(const StrategyChoice& choice, const StrategySettings& settings) {
+  OwnedStrategies(const StrategyChoice& choice, const StrategySettings& settings) {
     for (const StrategyRow* row : choice.rows()) strategies_.push_back(row->make(settings));
   }
 
-  [[nodiscard]] Candidates get() const {
-    Candidates candidates;
-    for (const auto& strategy : strategies_) candidates.push_back(strategy.get());
-    return candidates;
+  [[nodiscard]] Strategies get() const {
+    Strategies strategies;
+    for (const auto& strategy : strategies_) strategies.push_back(strategy.get());
+    return strategies;
   }
 
  private:
@@ -86,15 +86,15 @@ class OwnedCandidates {
 
 /// What a planner has chosen, and why. The same on all ranks.
 struct Selection {
-  std::size_t chosen = 0;               ///< index among the candidates
-  std::vector<Prediction> predictions;  ///< of each candidate; none if there was nothing to choose
+  std::size_t chosen = 0;               ///< index among the strategies
+  std::vector<Prediction> predictions;  ///< of each strategy; none if there was nothing to choose
   double setup_seconds = 0;             ///< that learning the costs takes, by what was done for it
 };
 
 /// A level of the machine inside the region of a planner.
 struct InnerLevel {
   Region region;  ///< the calling rank's
-  Candidates candidates;
+  Strategies strategies;
   bool deduplicate = true;
 };
 
@@ -115,14 +115,14 @@ struct InnerLevel {
 class Planner {
  public:
   /// `region` must outlive the planner. `inner`: the levels inside `region`, outermost first.
-  Planner(Rank rank, Demand demand, const Region& region, Candidates candidates, const PlanOptions& options,
+  Planner(Rank rank, Demand demand, const Region& region, Strategies strategies, const PlanOptions& options,
           std::span<const InnerLevel> inner = {});
-  Planner(Rank rank, const RankPattern& pattern, const Region& region, Candidates candidates,
+  Planner(Rank rank, const RankPattern& pattern, const Region& region, Strategies strategies,
           const PlanOptions& options, std::span<const InnerLevel> inner = {})
-      : Planner(rank, Demand(pattern), region, std::move(candidates), options, inner) {}
+      : Planner(rank, Demand(pattern), region, std::move(strategies), options, inner) {}
   Planner(Rank rank, const RankPattern& pattern, const Region& region, const Strategy& strategy,
           const PlanOptions& options, std::span<const InnerLevel> inner = {})
-      : Planner(rank, Demand(pattern), region, Candidates{&strategy}, options, inner) {}
+      : Planner(rank, Demand(pattern), region, Strategies{&strategy}, options, inner) {}
 
   /// `peer_regions`, if given, is what an earlier planner on the same topology and machine found.
   Round begin(const std::map<Rank, Rank>* peer_regions = nullptr);
@@ -195,7 +195,7 @@ class Planner {
   void for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const;
 
   struct Child {
-    Candidates candidates;
+    Strategies strategies;
     Demand demand;
   };
 
@@ -203,9 +203,9 @@ class Planner {
   const Demand demand_;
   const RankPattern& pattern_;
   const Region& region_;
-  const Candidates candidates_;
+  const Strategies strategies_;
   const Strategy* strategy_;  ///< the one chosen; until then the first
-  bool relays_inside_;        ///< whether it does; until it is chosen, whether some candidate does
+  bool relays_inside_;        ///< whether it does; until it is chosen, whether some strategy does
   const PlanOptions options_;
   std::span<const InnerLevel> inner_;
   const Region* scope_ = nullptr;  ///< whose ranks choose together; null: all
@@ -220,8 +220,8 @@ class Planner {
   Bytes own_letter_;          ///< of the rank that chooses for all, to itself
   std::optional<EdgeRanges> edge_ranges_;
   RegionView view_;
-  RegionView unmerged_;                      ///< if some candidate merges nothing
-  std::vector<std::vector<Lane>> in_lanes_;  ///< by candidate
+  RegionView unmerged_;                      ///< if some strategy merges nothing
+  std::vector<std::vector<Lane>> in_lanes_;  ///< by strategy
   std::vector<std::vector<Lane>> out_lanes_;
   Selection selection_;
   std::map<Rank, std::vector<std::size_t>> lanes_of_receiver_;  // indices of Itinerary::in_lanes

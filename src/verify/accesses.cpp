@@ -8,12 +8,12 @@ namespace laneway::verification {
 
 namespace {
 
-enum class Side : std::uint8_t { source, target, sent, received, word };
+enum class Role : std::uint8_t { source, target, sent, received, word };
 
 /// A step that touches the memory of a rank, by one of its sides.
 struct Touch {
   int step = 0;
-  Side side = Side::source;
+  Role role = Role::source;
   Places places;
 };
 
@@ -38,9 +38,9 @@ class Clashes {
   void collect(int s, const std::vector<bool>& shared) {
     const Step& step = program_.step(s);
     const Plan& plan = program_.plan(program_.rank(s));
-    const auto add = [&](const Located& operand, Side side) {
+    const auto add = [&](const Located& operand, Role role) {
       if (operand.buffer != Buffer::window && operand.buffer != Buffer::staging) return;
-      const Touch touch{s, side, operand.places};
+      const Touch touch{s, role, operand.places};
       auto& all = operand.buffer == Buffer::window ? windows_ : staging_;
       const auto home = static_cast<std::size_t>(operand.places.home);
       if (operand.buffer == Buffer::staging && !shared[home]) return;
@@ -53,14 +53,14 @@ class Clashes {
       step.span.for_each_part([&](Buffer buffer, const RangeList&) { buffers.push_back(buffer); });
       sort_unique(buffers);
       for (const Buffer buffer : buffers)
-        add(message_place(plan, buffer), step.kind == StepKind::send ? Side::sent : Side::received);
+        add(message_place(plan, buffer), step.kind == StepKind::send ? Role::sent : Role::received);
       return;
     }
     if (step.kind == StepKind::move && !step.runs.empty()) {
-      add(source(plan, step), Side::source);
-      add(target(plan, step), Side::target);
+      add(source(plan, step), Role::source);
+      add(target(plan, step), Role::target);
     }
-    if (step.raise) add({Buffer::window, places_of(plan, step, *step.raise)}, Side::word);
+    if (step.raise) add({Buffer::window, places_of(plan, step, *step.raise)}, Role::word);
   }
 
   void search(Rank rank, Buffer buffer, const std::vector<Touch>& touches) {
@@ -73,18 +73,18 @@ class Clashes {
         const std::int64_t shift = touch.places.shift(e);
         const auto add = [&](std::int64_t begin, std::int64_t end, bool write) {
           if (begin < end)
-            accesses_.push_back({begin + shift, end + shift, touch.step, write, touch.side == Side::word, e});
+            accesses_.push_back({begin + shift, end + shift, touch.step, write, touch.role == Role::word, e});
         };
         const Step& step = program_.step(touch.step);
-        if (touch.side == Side::word)
+        if (touch.role == Role::word)
           add(step.raise->offset, step.raise->offset + 8, true);
-        else if (touch.side == Side::target)
+        else if (touch.role == Role::target)
           for_each_write(step, add);
-        else if (touch.side == Side::source)
+        else if (touch.role == Role::source)
           for_each_read(step, add);
         else
           step.span.for_each([&](Buffer touched, Range place, std::int64_t) {
-            if (touched == buffer) add(place.offset, place.end(), touch.side == Side::received);
+            if (touched == buffer) add(place.offset, place.end(), touch.role == Role::received);
           });
       }
     const std::size_t begin = clashes_.size();
@@ -92,7 +92,8 @@ class Clashes {
       const Access& first = a.step <= b.step ? a : b;
       const Access& second = a.step <= b.step ? b : a;
       const int later = (second.exchange - first.exchange + period) % period;
-      if (first.step == second.step && later > 0) return;  // in the order of its rank's exchanges
+      const bool in_order_of_runs = a.write && b.write && combines(program_.step(first.step));
+      if (first.step == second.step && (later > 0 || in_order_of_runs)) return;  // in that of its rank's exchanges
       const Clash clash{first.step,      second.step, later, period, rank, buffer, std::max(a.begin, b.begin),
                         a.word != b.word};
       if (clashes_.size() > begin && key(clashes_.back()) == key(clash)) return;

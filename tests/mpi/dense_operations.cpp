@@ -77,6 +77,12 @@ class Calls {
 
   int run();
 
+  /// Of what a rank gets of a reduction.
+  [[nodiscard]] std::size_t own_bytes() const {
+    const int own = d.operation == "reduce_scatter" ? block(0, rank_) : d.count;
+    return static_cast<std::size_t>(own) * d.received.extent;
+  }
+
  private:
   [[nodiscard]] bool gathers() const { return d.operation == "allgatherv" || d.operation == "gatherv"; }
   [[nodiscard]] std::size_t gap() const { return d.operation == "reduce_scatter" ? 0 : 1; }
@@ -145,9 +151,12 @@ void Calls::fill(std::vector<std::byte>& buffer, std::size_t bytes, std::uint64_
   buffer.assign(bytes + 64, std::byte{0});
   MPI_Datatype type = side == 1 ? d.sent.type : d.received.type;
   Random random(static_cast<Random::result_type>(mix({d.seed, side, static_cast<std::uint64_t>(rank_)})));
+  const bool is_complex = type == MPI_C_FLOAT_COMPLEX || type == MPI_C_DOUBLE_COMPLEX;
   const auto number = [&](auto value) {
     for (std::size_t at = 0; at + sizeof value <= bytes; at += sizeof value) {
-      value = static_cast<decltype(value)>(pick(random, 0, 2));
+      // Of products of complex numbers, zeros have signs that depend on the order.
+      const bool is_imaginary = is_complex && at / sizeof value % 2 == 1;
+      value = static_cast<decltype(value)>(is_imaginary ? 0 : pick(random, 0, 2));
       std::memcpy(buffer.data() + at, &value, sizeof value);
     }
   };
@@ -257,6 +266,8 @@ int Calls::run() {
 std::vector<std::byte> Dense::run(Way way) {
   Calls calls(*this, way);
   if (const int returned = calls.run(); returned != MPI_SUCCESS) code = returned;
+  // Nobody says what becomes of the rest of a vector of which a rank gets its part, in place.
+  if (in_place && operation.starts_with("reduce_scatter")) calls.receive.resize(calls.own_bytes());
   // Nobody says what is in the bytes that such numbers do not use.
   if (received.type == MPI_LONG_DOUBLE)
     for (std::size_t i = 0; i < calls.receive.size(); ++i)

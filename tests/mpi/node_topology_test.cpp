@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "comm/network_place.hpp"
+#include "comm/network_distance.hpp"
 #include "device/device.hpp"
 #include "device_memory.hpp"
 #include "laneway/sim_device.h"

@@ -112,7 +112,7 @@ VirtualSetup chosen_on_devices(const Pattern& pattern, bool on_devices = true) {
 }
 
 std::string chosen_name(const VirtualSetup& setup) {
-  return std::string(setup.candidates[setup.selection.chosen]->name);
+  return std::string(setup.strategies[setup.selection.chosen]->name);
 }
 
 TEST(MultiPath, IsChosenInANodeOfDevicesWhereLinksAreWhatTakesLong) {
@@ -146,10 +146,10 @@ TEST(MultiPath, LoadsOfLinksArePredictedAsPlansHaveThem) {
       const VirtualSetup setup = chosen_on_devices(pattern);
       const Report report = verify(setup.plans, pattern);
       EXPECT_TRUE(report.ok) << to_string(report);
-      ASSERT_EQ(setup.candidates.size(), 2U);
-      for (std::size_t c = 0; c < setup.candidates.size(); ++c)
+      ASSERT_EQ(setup.strategies.size(), 2U);
+      for (std::size_t c = 0; c < setup.strategies.size(); ++c)
         EXPECT_NEAR(setup.selection.predictions[c].link,
-                    beta * busiest_link(std::string(setup.candidates[c]->name), pattern, machine), 1e-9);
+                    beta * busiest_link(std::string(setup.strategies[c]->name), pattern, machine), 1e-9);
     }
 }
 

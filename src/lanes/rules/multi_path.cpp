@@ -54,36 +54,35 @@ class HubSearch {
     shares_bytes_ = needed > 1.001 * static_cast<double>(chunk.piece.bytes());
     for (Rank member : region.members) {
       if (member == chunk.piece.source) continue;
-      Candidate& candidate = candidates_.emplace_back();
-      candidate.rank = member;
-      candidate.cost = growth(loads, chunk.piece.source, member, static_cast<double>(chunk.piece.bytes()));
+      Middle& middle = middles_.emplace_back();
+      middle.rank = member;
+      middle.cost = growth(loads, chunk.piece.source, member, static_cast<double>(chunk.piece.bytes()));
       for (const Need& need : needs_)
-        candidate.handing.push_back(need.destination == member ? 0
-                                                               : growth(loads, member, need.destination, need.bytes));
+        middle.handing.push_back(need.destination == member ? 0 : growth(loads, member, need.destination, need.bytes));
     }
   }
 
   /// From every destination as a hub of its own, and from the one hub that is best alone. Returns the hub of each need.
   [[nodiscard]] std::vector<Rank> best() const {
     std::vector<bool> destinations;
-    for (const Candidate& candidate : candidates_)
-      destinations.push_back(std::ranges::count(needs_, candidate.rank, &Need::destination) > 0);
-    const auto alone = std::ranges::min_element(candidates_, {}, [](const Candidate& candidate) {
-      return std::accumulate(candidate.handing.begin(), candidate.handing.end(), candidate.cost);
+    for (const Middle& middle : middles_)
+      destinations.push_back(std::ranges::count(needs_, middle.rank, &Need::destination) > 0);
+    const auto alone = std::ranges::min_element(middles_, {}, [](const Middle& middle) {
+      return std::accumulate(middle.handing.begin(), middle.handing.end(), middle.cost);
     });
     std::vector<Rank> result(needs_.size(), alone->rank);
     if (!shares_bytes_) return result;
-    std::vector<bool> one(candidates_.size(), false);
-    one[static_cast<std::size_t>(alone - candidates_.begin())] = true;
+    std::vector<bool> one(middles_.size(), false);
+    one[static_cast<std::size_t>(alone - middles_.begin())] = true;
     const Found straight = improve(std::move(destinations));
     const Found by_one = improve(std::move(one));
     const std::vector<Nearest>& nearest = (by_one.cost < straight.cost ? by_one : straight).nearest;
-    std::ranges::transform(nearest, result.begin(), [&](const Nearest& n) { return candidates_[n.hub].rank; });
+    std::ranges::transform(nearest, result.begin(), [&](const Nearest& n) { return middles_[n.hub].rank; });
     return result;
   }
 
  private:
-  struct Candidate {
+  struct Middle {
     Rank rank = 0;
     double cost = 0;
     std::vector<double> handing;  ///< by need
@@ -104,7 +103,7 @@ class HubSearch {
       Found found = evaluate(is_hub);
       double most = 1e-9 * found.cost;
       std::optional<std::size_t> toggled;
-      for (std::size_t c = 0; c < candidates_.size(); ++c) {
+      for (std::size_t c = 0; c < middles_.size(); ++c) {
         const double gain = is_hub[c] ? gain_without(c, found) : gain_with(c, found);
         if (gain <= most) continue;
         most = gain;
@@ -118,13 +117,13 @@ class HubSearch {
   [[nodiscard]] Found evaluate(const std::vector<bool>& is_hub) const {
     Found found;
     found.nearest.resize(needs_.size());
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    for (std::size_t c = 0; c < middles_.size(); ++c) {
       if (!is_hub[c]) continue;
-      found.cost += candidates_[c].cost;
+      found.cost += middles_[c].cost;
       for (std::size_t n = 0; n < needs_.size(); ++n) {
         Nearest& nearest = found.nearest[n];
-        const double cost = candidates_[c].handing[n];
-        if (cost < nearest.cost || (cost == nearest.cost && candidates_[c].rank == needs_[n].destination))
+        const double cost = middles_[c].handing[n];
+        if (cost < nearest.cost || (cost == nearest.cost && middles_[c].rank == needs_[n].destination))
           nearest = {c, cost, nearest.cost};
         else
           nearest.second = std::min(nearest.second, cost);
@@ -135,15 +134,15 @@ class HubSearch {
   }
 
   [[nodiscard]] double gain_with(std::size_t c, const Found& found) const {
-    double gain = -candidates_[c].cost;
+    double gain = -middles_[c].cost;
     for (std::size_t n = 0; n < needs_.size(); ++n)
-      gain += std::max(0.0, found.nearest[n].cost - candidates_[c].handing[n]);
+      gain += std::max(0.0, found.nearest[n].cost - middles_[c].handing[n]);
     return gain;
   }
 
   /// Infinitely bad without the last one.
   [[nodiscard]] double gain_without(std::size_t c, const Found& found) const {
-    double gain = candidates_[c].cost;
+    double gain = middles_[c].cost;
     for (const Nearest& nearest : found.nearest)
       if (nearest.hub == c) gain -= nearest.second - nearest.cost;
     return gain;
@@ -151,7 +150,7 @@ class HubSearch {
 
   const std::vector<Need>& needs_;
   bool shares_bytes_;
-  std::vector<Candidate> candidates_;
+  std::vector<Middle> middles_;
 };
 
 /// Several ways at a time between the devices of a node, after Sojoodi, Temuçin, Barati Sedeh, Sharifian, Afsahi:

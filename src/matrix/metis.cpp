@@ -114,13 +114,13 @@ Header check_lines(const std::string& path, const std::string& text) {
   return header;
 }
 
-struct Graph {
+struct ScotchGraph {
   SCOTCH_Graph graph;
 
-  Graph() { require(SCOTCH_graphInit(&graph) == 0, ErrorKind::internal, "SCOTCH_graphInit failed"); }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  ~Graph() { SCOTCH_graphExit(&graph); }
+  ScotchGraph() { require(SCOTCH_graphInit(&graph) == 0, ErrorKind::internal, "SCOTCH_graphInit failed"); }
+  ScotchGraph(const ScotchGraph&) = delete;
+  ScotchGraph& operator=(const ScotchGraph&) = delete;
+  ~ScotchGraph() { SCOTCH_graphExit(&graph); }
 };
 
 }  // namespace
@@ -134,7 +134,7 @@ Csr graph_from_text(std::string text, const std::string& path) {
 
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fmemopen(text.data(), text.size(), "r"), &std::fclose);
   if (!file) fail(path, 0, "cannot be read from memory");
-  Graph graph;
+  ScotchGraph graph;
   if (SCOTCH_graphGeomLoadChac(&graph.graph, nullptr, file.get(), nullptr, nullptr) != 0)
     fail(path, 0, "Scotch does not read it as a graph");
 

@@ -1,4 +1,4 @@
-#include "comm/network_place.hpp"
+#include "comm/network_distance.hpp"
 
 #include <algorithm>
 #include <filesystem>
