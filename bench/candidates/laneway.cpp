@@ -15,16 +15,16 @@ namespace laneway::bench {
 namespace {
 
 /// An MPI_Info with the entries that are not empty.
-class Hints {
+class InfoHints {
  public:
-  Hints(std::initializer_list<std::pair<const char*, const std::string&>> entries) {
+  InfoHints(std::initializer_list<std::pair<const char*, const std::string&>> entries) {
     MPI_Info_create(&info_);
     for (const auto& [key, value] : entries)
       if (!value.empty()) MPI_Info_set(info_, key, value.c_str());
   }
-  ~Hints() { MPI_Info_free(&info_); }
-  Hints(const Hints&) = delete;
-  Hints& operator=(const Hints&) = delete;
+  ~InfoHints() { MPI_Info_free(&info_); }
+  InfoHints(const InfoHints&) = delete;
+  InfoHints& operator=(const InfoHints&) = delete;
 
   [[nodiscard]] MPI_Info get() const { return info_; }
 
@@ -39,7 +39,7 @@ class Laneway final : public Candidate {
     const Exchange& exchange = task.exchange;
     const std::vector<Rank>& sources = (backwards ? exchange.send : exchange.receive).peers;
     const std::vector<Rank>& destinations = (backwards ? exchange.receive : exchange.send).peers;
-    const Hints machine{{"lnw_machine", task.run.machine}};
+    const InfoHints machine{{"lnw_machine", task.run.machine}};
     LNW_Dist_graph_create_adjacent(task.run.comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
                                    static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
                                    machine.get(), 0, &comm_);
@@ -59,7 +59,7 @@ class Laneway final : public Candidate {
 
   void init(const std::string& strategy, const Task& task) {
     const Exchange& exchange = task.exchange;
-    const Hints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}, {"lnw_memory_path", task.path}};
+    const InfoHints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}, {"lnw_memory_path", task.path}};
     std::byte* send = task.buffers.send.data();
     std::byte* receive = task.buffers.receive.data();
     if (exchange.indexed) {
@@ -94,7 +94,7 @@ class Laneway final : public Candidate {
 
   void init_backwards(const std::string& strategy, const Task& task) {
     const Exchange& exchange = task.exchange;
-    const Hints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}};
+    const InfoHints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}};
     MPI_Datatype element = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(static_cast<int>(exchange.element_bytes / static_cast<std::int64_t>(sizeof(double))),
                         MPI_DOUBLE, &element);

@@ -95,7 +95,7 @@ nlohmann::ordered_json report_size(const Pair& pair, std::int64_t bytes, const P
   std::vector<std::byte> data(static_cast<std::size_t>(bytes));
   Message whole(pair, data, 0), one(pair, data, 1), several(pair, data, options.partitions);
   const std::vector<std::function<void()>> actions = {[&] { whole.run(); }, [&] { one.run(); }};
-  const Samples samples = measure(pair.comm, actions, {.warmup = 5, .timed = options.iterations});
+  const Samples samples = bench::measure(pair.comm, actions, {.warmup = 5, .timed = options.iterations});
   const double whole_seconds = median(samples.seconds[0]), one_seconds = median(samples.seconds[1]);
   const std::chrono::duration<double> pause(whole_seconds / options.partitions);
   std::vector<double> left;

@@ -35,4 +35,7 @@ struct DeviceUse {
 /// As glance_at of an executor's buffers.
 [[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use);
 
+/// Of an operation whose buffers must be in the host's memory. Throws Error(unsupported).
+void require_host(const BufferMemory& where);
+
 }  // namespace laneway

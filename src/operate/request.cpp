@@ -238,7 +238,7 @@ std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std
 
 std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
                                            DenseParts parts) {
-  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, device_use(communicator));
+  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, device_use(communicator, parts.combiners));
   require_host(where);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), parts.plan,
                                                std::move(parts.reasons), std::move(parts.node)));

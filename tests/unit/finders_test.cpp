@@ -16,7 +16,7 @@
 namespace laneway {
 namespace {
 
-using Random = std::mt19937;
+using Twister = std::mt19937;
 
 /// Messages between virtual ranks. Any that is under way may arrive next; even those of one rank to another overtake.
 class VirtualNetwork {
@@ -37,7 +37,7 @@ class VirtualNetwork {
   Box& box(Rank rank) { return boxes[static_cast<std::size_t>(rank)]; }
 
   std::vector<Box> boxes;
-  Random random;
+  Twister random;
   Rank counted = 0;
   std::int64_t messages = 0;
 };
@@ -146,7 +146,7 @@ Bytes text_of(Rank from, Rank to, std::size_t bytes) {
 }
 
 std::vector<std::vector<Note>> random_notes(Rank ranks, std::uint32_t seed) {
-  Random random(seed);
+  Twister random(seed);
   std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
   const std::array<std::size_t, 6> sizes = {0, 0, 1, 8, 300, most_relayed_note + 1};
   for (Rank from = 0; from < ranks; ++from) {
