@@ -32,20 +32,20 @@ class DenseHints {
 };
 
 /// An environment variable, until this goes.
-class Environment {
+class EnvironmentVariable {
  public:
-  Environment(const char* name, const std::string& value) : name_(name) {
+  EnvironmentVariable(const char* name, const std::string& value) : name_(name) {
     if (const char* const found = std::getenv(name)) before_ = found;
     if (!value.empty()) setenv(name, value.c_str(), 1);
   }
-  ~Environment() {
+  ~EnvironmentVariable() {
     if (before_)
       setenv(name_, before_->c_str(), 1);
     else
       unsetenv(name_);
   }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
 
  private:
   const char* name_;
@@ -55,8 +55,8 @@ class Environment {
 /// A communicator on which blocking calls go by a rule. They take no hints: these are read from the environment in the
 /// first one.
 MPI_Comm with_rule(const std::string& rule, const DenseTask& task) {
-  const Environment collective("LANEWAY_COLLECTIVE", rule);
-  const Environment machine("LANEWAY_MACHINE", task.run.machine);
+  const EnvironmentVariable collective("LANEWAY_COLLECTIVE", rule);
+  const EnvironmentVariable machine("LANEWAY_MACHINE", task.run.machine);
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(task.run.comm, &comm);
   LNW_Barrier(comm);
@@ -218,7 +218,7 @@ Dense family(DenseKind kind) {
   }
 }
 
-constexpr std::string_view persistent = ":persistent";
+constexpr std::string_view persistent_suffix = ":persistent";
 
 std::vector<std::string> rules_of(DenseKind kind) {
   std::vector<std::string> names{"auto"};
@@ -231,13 +231,13 @@ std::vector<std::string> rules_of(DenseKind kind) {
 
 std::vector<std::string> laneway_names(DenseKind kind) {
   std::vector<std::string> names = rules_of(kind);
-  for (const std::string& name : rules_of(kind)) names.push_back(name + std::string(persistent));
+  for (const std::string& name : rules_of(kind)) names.push_back(name + std::string(persistent_suffix));
   return names;
 }
 
 std::unique_ptr<DenseCandidate> make_laneway(const std::string& name, const DenseTask& task) {
-  const bool is_persistent = name.ends_with(persistent);
-  const std::string rule = is_persistent ? name.substr(0, name.size() - persistent.size()) : name;
+  const bool is_persistent = name.ends_with(persistent_suffix);
+  const std::string rule = is_persistent ? name.substr(0, name.size() - persistent_suffix.size()) : name;
   for (const std::string& known : rules_of(task.dense.kind)) {
     if (known != rule) continue;
     // Simulated ranks share their environment, and virtual times of both ways are alike.

@@ -7,9 +7,9 @@ namespace laneway::bench {
 namespace {
 
 /// A message for each block, all at once: what programs write by hand. Of operations that only move blocks.
-class Messages final : public DenseCandidate {
+class BlockMessages final : public DenseCandidate {
  public:
-  explicit Messages(const DenseTask& task) : task_(task), comm_(task.run.comm) {}
+  explicit BlockMessages(const DenseTask& task) : task_(task), comm_(task.run.comm) {}
 
   void run() override {
     const DenseCase& dense = task_.dense;
@@ -55,7 +55,7 @@ DenseMaker dense_messages() {
           },
           [](const std::string& name, const DenseTask& task) -> std::unique_ptr<DenseCandidate> {
             if (name != "messages" || !moves_blocks(task.dense.kind)) return nullptr;
-            return std::make_unique<Messages>(task);
+            return std::make_unique<BlockMessages>(task);
           }};
 }
 
