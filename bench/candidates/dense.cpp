@@ -16,7 +16,11 @@ struct Group {
 };
 
 std::vector<Group> groups() {
-  return {{"mpi", dense_of_mpi()}, {"mpi", dense_forced()}, {"messages", dense_messages()}, {"rma", dense_rma()}};
+  return {{"mpi", dense_of_mpi()},
+          {"mpi", dense_forced()},
+          {"messages", dense_messages()},
+          {"rma", dense_rma()},
+          {"laneway", dense_laneway()}};
 }
 
 void add_new(std::vector<std::string>& names, const std::string& name) {

@@ -77,6 +77,15 @@ struct DenseMaker {
 /// Before MPI_Init: what lets a communicator have an algorithm of its own where that is Open MPI's to decide.
 void allow_forced_algorithms();
 
+/// Between MPI_Init and MPI_Finalize: as long as this lives, there are candidates of that kind.
+class ForcedAlgorithms {
+ public:
+  ForcedAlgorithms();
+  ~ForcedAlgorithms();
+  ForcedAlgorithms(const ForcedAlgorithms&) = delete;
+  ForcedAlgorithms& operator=(const ForcedAlgorithms&) = delete;
+};
+
 [[nodiscard]] DenseMaker dense_of_mpi();
 [[nodiscard]] DenseMaker dense_forced();
 [[nodiscard]] DenseMaker dense_messages();

@@ -19,22 +19,15 @@ void allow_forced_algorithms() {
 }
 
 #ifdef LANEWAY_HAVE_MPI_T
+ForcedAlgorithms::ForcedAlgorithms() {
+  int provided = 0;
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+}
+ForcedAlgorithms::~ForcedAlgorithms() {
+  MPI_T_finalize();
+}
+
 namespace {
-
-/// Opening it takes long: once, until the program ends.
-class ToolInterface {
- public:
-  static void open() { static const ToolInterface opened; }
-  ToolInterface(const ToolInterface&) = delete;
-  ToolInterface& operator=(const ToolInterface&) = delete;
-
- private:
-  ToolInterface() {
-    int provided = 0;
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-  }
-  ~ToolInterface() { MPI_T_finalize(); }
-};
 
 /// A variable of the MPI library that has a number of an algorithm; not there in others.
 class AlgorithmVariable {
@@ -113,18 +106,17 @@ bool is_for_two(const std::string& algorithm) {
 }
 
 std::vector<std::string> forced_names(DenseKind kind) {
-  ToolInterface::open();
   const AlgorithmVariable variable(kind);
   std::vector<std::string> names;
   for (const auto& [number, algorithm] : variable.algorithms())
     if (!is_for_two(algorithm)) names.push_back("mpi:" + algorithm);
-  if (!names.empty() && kind != DenseKind::alltoall && kind != DenseKind::alltoallv && kind != DenseKind::reduce_scatter)
+  if (!names.empty() && kind != DenseKind::alltoall && kind != DenseKind::alltoallv &&
+      kind != DenseKind::reduce_scatter)
     names.emplace_back("mpi:han");
   return names;
 }
 
 std::unique_ptr<DenseCandidate> make_forced(const std::string& name, const DenseTask& task) {
-  ToolInterface::open();
   AlgorithmVariable variable(task.dense.kind);
   if (variable.algorithms().empty()) return nullptr;
   const std::string key = laneway::name(task.dense.kind) + name;
@@ -133,8 +125,8 @@ std::unique_ptr<DenseCandidate> make_forced(const std::string& name, const Dense
   for (const auto& [number, algorithm] : variable.algorithms()) {
     if (name != "mpi:" + algorithm) continue;
     const int value = number;
-    return std::make_unique<Forced>(
-        task, task.communicators.get(key, [&] { return with_algorithm(task, variable, value); }));
+    return std::make_unique<Forced>(task,
+                                    task.communicators.get(key, [&] { return with_algorithm(task, variable, value); }));
   }
   return nullptr;
 }
@@ -145,6 +137,9 @@ DenseMaker dense_forced() {
   return {forced_names, make_forced};
 }
 #else
+ForcedAlgorithms::ForcedAlgorithms() = default;
+ForcedAlgorithms::~ForcedAlgorithms() = default;
+
 DenseMaker dense_forced() {
   return {[](DenseKind) { return std::vector<std::string>(); },
           [](const std::string&, const DenseTask&) -> std::unique_ptr<DenseCandidate> { return nullptr; }};

@@ -7,9 +7,9 @@ namespace laneway::bench {
 namespace {
 
 /// A message for each block, all at once: what programs write by hand. Of operations that only move blocks.
-class Messages final : public DenseCandidate {
+class BlockMessages final : public DenseCandidate {
  public:
-  explicit Messages(const DenseTask& task) : task_(task), comm_(task.run.comm) {}
+  explicit BlockMessages(const DenseTask& task) : task_(task), comm_(task.run.comm) {}
 
   void run() override {
     const DenseCase& dense = task_.dense;
@@ -27,8 +27,8 @@ class Messages final : public DenseCandidate {
       const auto at = static_cast<std::size_t>(to);
       const bool is_same = dense.kind == DenseKind::allgather;
       if (dense.block(rank, to) > 0)
-        MPI_Isend(task_.send.data() + (is_same ? 0 : task_.blocks.send_displacements[at]),
-                  task_.blocks.send_counts[at], MPI_BYTE, to, 0, comm_, &requests_.emplace_back());
+        MPI_Isend(task_.send.data() + (is_same ? 0 : task_.blocks.send_displacements[at]), task_.blocks.send_counts[at],
+                  MPI_BYTE, to, 0, comm_, &requests_.emplace_back());
     }
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
@@ -55,7 +55,7 @@ DenseMaker dense_messages() {
           },
           [](const std::string& name, const DenseTask& task) -> std::unique_ptr<DenseCandidate> {
             if (name != "messages" || !moves_blocks(task.dense.kind)) return nullptr;
-            return std::make_unique<Messages>(task);
+            return std::make_unique<BlockMessages>(task);
           }};
 }
 

@@ -77,10 +77,10 @@ struct RmaRow {
   Synchronization synchronization;
   bool keeps_window;
 };
-constexpr std::array rows = {RmaRow{"rma:fence", Synchronization::fence, false},
-                             RmaRow{"rma:lock", Synchronization::lock, false},
-                             RmaRow{"rma:fence:persistent", Synchronization::fence, true},
-                             RmaRow{"rma:lock:persistent", Synchronization::lock, true}};
+constexpr std::array rma_rows = {RmaRow{"rma:fence", Synchronization::fence, false},
+                                 RmaRow{"rma:lock", Synchronization::lock, false},
+                                 RmaRow{"rma:fence:persistent", Synchronization::fence, true},
+                                 RmaRow{"rma:lock:persistent", Synchronization::lock, true}};
 
 bool is_all_to_all(DenseKind kind) {
   return kind == DenseKind::alltoall || kind == DenseKind::alltoallv;
@@ -92,12 +92,12 @@ DenseMaker dense_rma() {
   return {[](DenseKind kind) {
             std::vector<std::string> names;
             if (is_all_to_all(kind))
-              for (const RmaRow& row : rows) names.emplace_back(row.name);
+              for (const RmaRow& row : rma_rows) names.emplace_back(row.name);
             return names;
           },
           [](const std::string& name, const DenseTask& task) -> std::unique_ptr<DenseCandidate> {
             if (!is_all_to_all(task.dense.kind)) return nullptr;
-            for (const RmaRow& row : rows)
+            for (const RmaRow& row : rma_rows)
               if (name == row.name) return std::make_unique<Rma>(task, row.synchronization, row.keeps_window);
             return nullptr;
           }};

@@ -24,6 +24,7 @@ struct DenseOptions {
   std::vector<std::string> candidates{"mpi", "mpi-again", "mpi:*", "auto"};
   Rank root = 0;
   Iterations iterations;
+  bool only_checked = false;
   std::string json;
   std::string machine;
   std::string goodput{"auto"};
@@ -56,12 +57,13 @@ void prepare(DenseEntrant& entrant, const DenseTask& task) {
   entrant.candidate->run();
   entrant.result.setup_seconds = longest_of_ranks(MPI_Wtime() - begin, task.run.comm);
   entrant.result.is_of_mpi = is_of_mpi(entrant.result.candidate);
-  entrant.result.verified = is_right(*entrant.candidate, task, 1) && (simulated || is_right(*entrant.candidate, task, 2));
+  entrant.result.verified =
+      is_right(*entrant.candidate, task, 1) && (simulated || is_right(*entrant.candidate, task, 2));
   entrant.result.choice = entrant.candidate->choice();
 }
 
-/// Where one rank is the root, others could be many runs behind it: a barrier follows each run, as OSU's benchmarks have
-/// it, and its time does not count.
+/// Where one rank is the root, others could be many runs behind it: a barrier follows each run, as OSU's benchmarks
+/// have it, and its time does not count.
 double seconds_in_barriers = 0;
 double seconds_without_barriers() {
   return wall_seconds() - seconds_in_barriers;
@@ -105,10 +107,12 @@ DenseReport compare_dense(const Run& run, DenseCommunicators& communicators, con
   std::vector<DenseEntrant*> timed;
   for (DenseEntrant& entrant : entrants)
     if (entrant.result.verified) timed.push_back(&entrant);
-  Samples samples = measure_dense(task, timed, options.iterations);
-  report.batch = samples.batch;
-  for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->result.samples = std::move(samples.seconds[i]);
-  for (DenseEntrant* entrant : timed) entrant->result.verified = simulated || is_right(*entrant->candidate, task, 3);
+  if (!options.only_checked) {
+    Samples samples = measure_dense(task, timed, options.iterations);
+    report.batch = samples.batch;
+    for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->result.samples = std::move(samples.seconds[i]);
+    for (DenseEntrant* entrant : timed) entrant->result.verified = simulated || is_right(*entrant->candidate, task, 3);
+  }
   for (DenseEntrant& entrant : entrants) report.results.push_back(std::move(entrant.result));
   evaluate(report);
   return report;
@@ -144,6 +148,7 @@ int dense(const Run& run, const DenseOptions& options) {
   std::vector<DenseKind> kinds;
   for (const std::string& op : options.ops) kinds.push_back(parse_dense_kind(op));
   const std::optional<double> goodput = goodput_of(run, options.goodput);
+  const ForcedAlgorithms forced;
   DenseCommunicators communicators;
   bool good = true;
   for (const DenseKind kind : kinds) {
@@ -171,9 +176,10 @@ void add_dense(CLI::App& app, Action& action) {
   add_sizes(*command, "--bytes", options->bytes,
             "Sizes of a rank's block for another one, or of the vector; 8..1MiB doubles from 8 on");
   command
-      ->add_option("--candidate", options->candidates,
-                   "mpi, mpi-again, mpi-nonblocking, mpi:ALGORITHM, messages, rma:WAY, auto, or a rule; with :persistent; "
-                   "all by mpi:*, rma:*, laneway:*")
+      ->add_option(
+          "--candidate", options->candidates,
+          "mpi, mpi-again, mpi-nonblocking, mpi:ALGORITHM, messages, rma:WAY, auto, or a rule; with :persistent; "
+          "all by mpi:*, rma:*, laneway:*")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--root", options->root, "Of gather, scatter, bcast and reduce")->capture_default_str();
@@ -183,6 +189,7 @@ void add_dense(CLI::App& app, Action& action) {
   command->add_option("--warmup", options->iterations.warmup, "Runs before the first sample")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  command->add_flag("--check", options->only_checked, "Check what candidates move, and time nothing");
   command->add_option("--json", options->json, "Append one object a line for each candidate to this file");
   command->add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
   command->add_option("--goodput", options->goodput, "Bytes per second between nodes, or auto to measure them")

@@ -13,9 +13,9 @@ namespace laneway::bench {
 
 namespace {
 
-constexpr std::array measured = {DenseKind::alltoall, DenseKind::alltoallv, DenseKind::allgather, DenseKind::allreduce,
-                                 DenseKind::bcast,    DenseKind::reduce,    DenseKind::reduce_scatter,
-                                 DenseKind::gather,   DenseKind::scatter,   DenseKind::barrier};
+constexpr std::array measured_kinds = {
+    DenseKind::alltoall, DenseKind::alltoallv,      DenseKind::allgather, DenseKind::allreduce, DenseKind::bcast,
+    DenseKind::reduce,   DenseKind::reduce_scatter, DenseKind::gather,    DenseKind::scatter,   DenseKind::barrier};
 constexpr Rank everybody = -1;
 
 std::uint64_t draw(std::uint64_t salt, Rank from, Rank to, std::int64_t word) {
@@ -92,12 +92,12 @@ int as_int(std::int64_t value) {
 }  // namespace
 
 std::span<const DenseKind> dense_kinds() {
-  return measured;
+  return measured_kinds;
 }
 
 DenseKind parse_dense_kind(std::string_view text) {
   std::string names;
-  for (const DenseKind kind : measured) {
+  for (const DenseKind kind : measured_kinds) {
     if (text == name(kind)) return kind;
     names += (names.empty() ? "" : ", ") + std::string(name(kind));
   }

@@ -84,15 +84,14 @@ Table table_of(const DenseReport& report) {
     const std::string name = result.candidate + (result.choice.empty() ? "" : " (" + result.choice + ")");
     table.add({name + (&result == best ? " *" : ""), time(&Result::Times::median), time(&Result::Times::min),
                time(&Result::Times::p90), format_seconds(result.setup_seconds), ratio_text(result.ratio),
-               format_number(fraction_of_limit(report, result), 2),
-               result.verified || !moves_data() ? "-" : "WRONG"});
+               format_number(fraction_of_limit(report, result), 2), result.verified || !moves_data() ? "-" : "WRONG"});
   }
   return table;
 }
 
 void print_csv(const DenseReport& report) {
-  constexpr std::array columns = {"op",       "bytes", "ranks",   "machine", "candidate",   "chosen",
-                                  "median_s", "min_s", "p90_s",   "setup_s", "best_of_mpi", "ratio_vs_best_of_mpi",
+  constexpr std::array columns = {"op",       "bytes",   "ranks", "machine", "candidate",   "chosen",
+                                  "median_s", "min_s",   "p90_s", "setup_s", "best_of_mpi", "ratio_vs_best_of_mpi",
                                   "limit_s",  "verified"};
   static bool has_heading = false;
   std::string text;
@@ -182,7 +181,8 @@ void print_summary(std::span<const DenseReport> reports, Format format) {
     table.add({result.candidate, format_number(std::exp(logarithms / static_cast<double>(ratios.size())), 3),
                format_number(*std::ranges::max_element(ratios), 3)});
   }
-  std::cout << "\n" << name(reports.front().dense.kind) << ", all " << reports.size() << " sizes\n"
+  std::cout << "\n"
+            << name(reports.front().dense.kind) << ", all " << reports.size() << " sizes\n"
             << (format == Format::markdown ? "\n" + table.markdown() : table.text()) << std::flush;
 }
 
