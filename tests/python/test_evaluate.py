@@ -16,8 +16,9 @@ from conftest import Command
 from laneway.tools.evaluate import evaluation, libraries, running
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
-from laneway.tools.places import cluster
+from laneway.tools.places import cluster, launchers
 from laneway.tools.places.errors import UserError
+from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.paths import root
 from laneway.tools.places.places import Local, parse_place
 
@@ -279,6 +280,23 @@ def test_a_wrong_option_is_named() -> None:
     for arguments, said in ((["--sizes", "8:4:2", "latency"], "--sizes"), (["latenzy"], "latenzy"), ([], "no benchmark"), (["--laneway", "/none.so", "latency"], "cannot load /none.so")):
         done = subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, timeout=60)
         assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_launchers_of_allocations(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each library's own with a host file; the batch system's for all inside its allocation; the user's before both."""
+    for name in ("SLURM_JOB_ID", "FLUX_URI", "LSB_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+    library, hosts = libraries.find(str(made)), tmp_path / "hosts"
+    hosts.write_text("node1 slots=2\nnode2:2\n", encoding="utf-8")
+    place = running.place_of(library, Allocation(hostfile=str(hosts)))
+    assert isinstance(place, Allocation) and launchers.rank_count(place) == 4
+    assert launchers.command_line(place, 4, ["program"], {}) == [library.launcher, "-n", "4", "-hostfile", str(hosts), "program"]
+    assert running.place_of(library, Allocation("srun -n {ranks}")) == Allocation("srun -n {ranks}")
+    (tmp_path / "srun").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "srun").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    assert running.place_of(library, Allocation()) == Allocation()
 
 
 def test_logs_that_are_cut_off() -> None:

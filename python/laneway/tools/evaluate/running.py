@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import threading
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from laneway.tools.evaluate.libraries import Library
 from laneway.tools.measure.results import Record
-from laneway.tools.places import launch
+from laneway.tools.places import launch, launchers
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.places import Place, Simulated
@@ -133,10 +134,11 @@ def _message(others: Sequence[str], status: int, stood_still: bool, still_second
 
 
 def place_of(library: Library, place: Place) -> Place:
-    """A library's own launcher serves for a host file, unless the user has named one."""
-    if isinstance(place, Allocation) and place.hostfile and not place.launcher:
-        return Allocation(f"{library.launcher} -n {{ranks}}", place.arguments, place.hostfile)
-    return place
+    """In an allocation its batch system's launcher serves all libraries. Elsewhere each has its own, unless the user has named one."""
+    if not isinstance(place, Allocation) or place.launcher or launchers.batch_launcher():
+        return place
+    hosts = " -hostfile {hostfile}" if place.hostfile else ""
+    return Allocation(f"{shlex.quote(library.launcher)} -n {{ranks}}{hosts}", place.arguments, place.hostfile)
 
 
 def run(
