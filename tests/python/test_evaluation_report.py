@@ -140,6 +140,14 @@ def test_the_page_holds_everything(tmp_path: Path) -> None:
     assert "| bcast | between nodes | large | Open MPI 4.1.4 | MPICH 4.0.2 |" in text and "40% communication" in text
 
 
+def test_a_crowd_is_named() -> None:
+    """Times of ranks that wait for each other's processors are not taken for the library's alone."""
+    for on, processors, is_said in (("cluster:2x2@200mbit", 2, True), ("cluster:2x2@200mbit", 8, False), ("job", 2, False)):
+        made = _all()
+        made.records += [{"record": "settings", "on": on}, {"record": "launch", "launch": 1, "ranks": 4, "run": {"processors": processors}}]
+        assert ("4 ranks share 2 processors" in report.as_markdown(made.study(), "x")) == is_said
+
+
 def test_two_evaluations_on_one_page(tmp_path: Path) -> None:
     for name, factor in (("before", 1.0), ("after", 0.5)):
         made = _Made()

@@ -146,6 +146,8 @@ class Study:
     nodes_of_ranks: list[int] = field(default_factory=list)
     settings: Record = field(default_factory=dict)
     launches: int = 0
+    ranks: int = 0
+    processors: int = 0
 
     def name(self, contestant: Contestant) -> str:
         """In words, with the library's version."""
@@ -275,6 +277,9 @@ def read(records: Sequence[Record]) -> Study:
         elif kind == "skip":
             study.skips.append(record)
         elif kind == "launch":
+            study.ranks = max(study.ranks, int(number(record, "ranks") or 0))
+            run = record.get("run")
+            study.processors = int(run.get("processors") or 0) if isinstance(run, Mapping) else 0
             study.launches = max(study.launches, int(number(record, "launch") or 0))
             if isinstance(record.get("node_of_rank"), list):
                 study.nodes_of_ranks = [int(node) for node in record["node_of_rank"]]  # type: ignore[attr-defined]
