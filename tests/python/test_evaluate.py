@@ -155,6 +155,9 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
 
     def interrupted(job: object, output: object) -> int:
         subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
+        what = {"benchmark": "bcast", "group": "collective", "where": "inside"}
+        records = [{"record": "result", **what, "candidate": "mpi", "samples_s": [1e-6]}, {"record": "done", **what}, {"record": "at", "benchmark": "reduce"}]
+        output.write("".join(json.dumps(record) + "\n" for record in records).encode())  # type: ignore[attr-defined]
         time.sleep(0.3)
         raise KeyboardInterrupt
 
@@ -163,7 +166,7 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
     with pytest.raises(KeyboardInterrupt):
         evaluation.run(_wanted(tmp_path, made, launches=1))
     assert _sleepers() <= before
-    assert [r["benchmark"] for r in _records(tmp_path / "report/results.jsonl", "result")] == ["barrier"]
+    assert [r["benchmark"] for r in _records(tmp_path / "report/results.jsonl", "result")] == ["barrier", "bcast"]
 
 
 def test_a_signal_ends_the_command_and_all_that_it_started(command: Command, tmp_path: Path, made: Path) -> None:

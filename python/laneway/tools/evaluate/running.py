@@ -133,6 +133,17 @@ def _message(others: Sequence[str], status: int, stood_still: bool, still_second
     return f"{what}: {said}"[:_MESSAGE_LENGTH] if said else what
 
 
+def outcome_of(log: Path, status: int = 130, stood_still: bool = False, still_seconds: float = 0) -> Outcome:
+    """What a log has of a launch that has ended, or was stopped."""
+    records, others = read_log(log.read_text(encoding="utf-8", errors="replace"))
+    outcome = Outcome(records, status, stood_still)
+    outcome.is_complete = any(record.get("record") == "end" for record in records)
+    if not outcome.is_complete:
+        outcome.at = next((record for record in reversed(records) if record.get("record") == "at"), {})
+        outcome.message = _message(others, status, stood_still, still_seconds)
+    return outcome
+
+
 def place_of(library: Library, place: Place) -> Place:
     """In an allocation its batch system's launcher serves all libraries. Elsewhere each has its own, unless the user has named one."""
     if not isinstance(place, Allocation) or place.launcher or launchers.batch_launcher():
@@ -160,12 +171,8 @@ def run(
     finally:
         watch.end()
         sweep(mark)
-    records, others = read_log(log.read_text(encoding="utf-8", errors="replace"))
-    outcome = Outcome(records, status, watch.stood_still, seconds=time.monotonic() - begin)
-    outcome.is_complete = any(record.get("record") == "end" for record in records)
-    if not outcome.is_complete:
-        outcome.at = next((record for record in reversed(records) if record.get("record") == "at"), {})
-        outcome.message = _message(others, status, watch.stood_still, still_seconds)
-        if status == 127 and not records:
-            raise UserError(f"{library.name}: {outcome.message}", 127)
+    outcome = outcome_of(log, status, watch.stood_still, still_seconds)
+    outcome.seconds = time.monotonic() - begin
+    if status == 127 and not outcome.records:
+        raise UserError(f"{library.name}: {outcome.message}", 127)
     return outcome
