@@ -211,6 +211,15 @@ def test_a_broken_library_is_one_line(tmp_path: Path, made: Path) -> None:
         evaluation.run(_wanted(tmp_path, made))
 
 
+def test_a_wheel_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> Path:
+        raise UserError("pip install mpich ended with status 1:\nretrying\nERROR: No matching distribution found", 1)
+
+    monkeypatch.setattr(libraries.wheels, "prepare", refuse)
+    with pytest.raises(UserError, match="^--mpi pypi:mpich: pip install mpich ended with status 1: ERROR: No matching distribution found$"):
+        evaluation.run(_wanted(tmp_path, "pypi:mpich"))
+
+
 def test_other_bad_input(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"--benchmarks nothing: expected groups \(point-to-point"):
         evaluation.benchmarks_of("latency,nothing")

@@ -115,7 +115,8 @@ class Ratio:
         return (self.low > 1 or self.high < 1) and abs(math.log(self.value)) > math.log1p(max(noise, LEAST_DIFFERENCE))
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        value, low, high = (f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:.0f}" for x in (self.value, self.low, self.high))
+        return f"{value} ({low} to {high})"
 
 
 def _pooled(pairs: Sequence[tuple[Measured, Measured]]) -> Ratio:
