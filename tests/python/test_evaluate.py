@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,8 +63,6 @@ _LAUNCHER = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift 2; done
 "$@"
 """
-
-Make = Callable[..., Path]
 
 
 @pytest.fixture
@@ -156,7 +153,11 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
     def interrupted(job: object, output: object) -> int:
         subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
         what = {"benchmark": "bcast", "group": "collective", "where": "inside"}
-        records = [{"record": "result", **what, "candidate": "mpi", "samples_s": [1e-6]}, {"record": "done", **what}, {"record": "at", "benchmark": "reduce"}]
+        records = [
+            {"record": "result", **what, "candidate": "mpi", "samples_s": [1e-6]},
+            {"record": "done", **what},
+            {"record": "at", "benchmark": "reduce"},
+        ]
         output.write("".join(json.dumps(record) + "\n" for record in records).encode())  # type: ignore[attr-defined]
         time.sleep(0.3)
         raise KeyboardInterrupt
@@ -237,7 +238,7 @@ def test_other_bad_input(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyP
 
 def test_folders_of_something_else(tmp_path: Path, made: Path) -> None:
     evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",)))
-    with pytest.raises(UserError, match=r'with seed 1, not 2: .*--afresh'):
+    with pytest.raises(UserError, match=r"with seed 1, not 2: .*--afresh"):
         evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",), seed=2))
     evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",), seed=2, afresh=True))
     (tmp_path / "report/results.jsonl").write_text('{"benchmark": "neighbor"}\n', encoding="utf-8")
@@ -281,7 +282,11 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
     unverified = {"hpcg_ddot", "hpcg_waxpby"}
     assert all(record["verified"] or record["benchmark"] in unverified for record in found)
     if ours:
-        assert {record["benchmark"] for record in found if str(record["candidate"]).startswith("laneway")} >= {"neighbor_alltoallv", "hpcg", "sparse_product"}
+        assert {record["benchmark"] for record in found if str(record["candidate"]).startswith("laneway")} >= {
+            "neighbor_alltoallv",
+            "hpcg",
+            "sparse_product",
+        }
 
 
 def test_a_wrong_option_is_named() -> None:
@@ -289,8 +294,19 @@ def test_a_wrong_option_is_named() -> None:
         program = libraries.compile_program(libraries.find("openmpi"))
     except UserError as error:
         pytest.skip(str(error))
-    for arguments, said in ((["--sizes", "8:4:2", "latency"], "--sizes"), (["latenzy"], "latenzy"), ([], "no benchmark"), (["--laneway", "/none.so", "latency"], "cannot load /none.so")):
-        done = subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, timeout=60)
+    for arguments, said in (
+        (["--sizes", "8:4:2", "latency"], "--sizes"),
+        (["latenzy"], "latenzy"),
+        ([], "no benchmark"),
+        (["--laneway", "/none.so", "latency"], "cannot load /none.so"),
+    ):
+        done = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+            timeout=60,
+        )
         assert done.returncode == 2 and said in done.stderr, done.stderr
 
 

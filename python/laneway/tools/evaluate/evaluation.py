@@ -226,11 +226,7 @@ class _Evaluation:
 
     def _left(self, launch: int, ready: _Ready, group: str) -> list[str]:
         done = self._store.done()
-        return [
-            name
-            for name in GROUPS[group]
-            if name in self._wanted.benchmarks and (ready.library.name, launch, name) not in done
-        ]
+        return [name for name in GROUPS[group] if name in self._wanted.benchmarks and (ready.library.name, launch, name) not in done]
 
     def run(self) -> None:
         """All that is not there yet."""

@@ -35,7 +35,14 @@ def _text(argv: Sequence[str], around: Mapping[str, str], text: str = "") -> tup
     """The exit status of a program, and all that it says."""
     try:
         done = subprocess.run(
-            argv, input=text, env={**os.environ, **around}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=_COMPILE_SECONDS
+            argv,
+            input=text,
+            env={**os.environ, **around},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_COMPILE_SECONDS,
         )
     except subprocess.TimeoutExpired:
         return 124, f"no end after {_COMPILE_SECONDS} s"

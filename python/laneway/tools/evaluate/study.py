@@ -196,7 +196,9 @@ class Study:
                     continue
                 for launch, seconds in measured.launches.items():
                     others = [other for other in control.launches if other != launch] or [launch]
-                    logs += [abs(math.log(float(np.median(seconds)) / float(np.median(control.launches[o])))) for o in others if o in control.launches]
+                    logs += [
+                        abs(math.log(float(np.median(seconds)) / float(np.median(control.launches[o])))) for o in others if o in control.launches
+                    ]
         return float(np.expm1(np.percentile(logs, 95))) if logs else 0.0
 
 

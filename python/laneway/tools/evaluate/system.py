@@ -104,7 +104,9 @@ def rows_of_machine(place: Place, top: Path) -> Rows:
     if isinstance(place, Cluster):
         rows.insert(1, ("Links", f"emulated: {place.nodes} nodes, {place.bits_per_second / 1e6:g} Mbit/s each, {os.cpu_count()} processors for all"))
     if isinstance(place, Simulated):
-        rows.insert(1, ("Links", f"simulated: {machines.read(place.machine).name}, {place.nodes} nodes of {place.ranks_of_node} ranks; times are virtual"))
+        rows.insert(
+            1, ("Links", f"simulated: {machines.read(place.machine).name}, {place.nodes} nodes of {place.ranks_of_node} ranks; times are virtual")
+        )
     return [(name, value) for name, value in rows if value]
 
 
