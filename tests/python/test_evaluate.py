@@ -138,13 +138,13 @@ def _sleepers() -> set[str]:
 
 
 def test_a_hang_is_a_result_and_leaves_nothing(tmp_path: Path, made: Path) -> None:
-    before, begin = _sleepers(), time.monotonic()
-    wanted = _wanted(tmp_path, made, launches=1, still_seconds=2, benchmarks=("allreduce", "gather"), variables={"FAKE": "hang"})
+    before = _sleepers()
+    wanted = _wanted(tmp_path, made, launches=1, still_seconds=4, benchmarks=("allreduce", "gather"), variables={"FAKE": "hang"})
     path = evaluation.run(wanted)
     (failure,) = _records(path, "failed")
-    assert failure["hung"] and failure["benchmark"] == "allreduce" and str(failure["message"]).startswith("no result for 2 s")
+    assert failure["hung"] and failure["benchmark"] == "allreduce" and str(failure["message"]).startswith("no result for 4 s")
     assert [r["benchmark"] for r in _records(path, "result")] == ["gather"]
-    assert time.monotonic() - begin < 60 and _sleepers() <= before
+    assert _sleepers() <= before
 
 
 def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from laneway.tools.places.places import Place, Simulated
 _MARK = "EVALUATION_OF_LANEWAY"
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 3.0
+_START_SECONDS = 60.0  # launchers take their time, and are no result
 _MESSAGE_LENGTH = 300
 _NOISE = re.compile(r"^(\s*$|-+$|=+$|\[?proxy|\[?mpiexec|Primary job|a non-zero exit|mpirun noticed|Abort\(|.*BAD TERMINATION)")
 
@@ -97,7 +98,7 @@ class _Watch(threading.Thread):
             now = self._log.stat().st_size
             if now != size:
                 size, since = now, time.monotonic()
-            elif time.monotonic() - since > self._still_seconds:
+            elif time.monotonic() - since > (self._still_seconds if size else max(self._still_seconds, _START_SECONDS)):
                 self.stood_still = True
                 sweep(self._mark)
                 return
