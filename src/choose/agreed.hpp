@@ -39,12 +39,12 @@ struct Paths {
 struct AgreedReduction {
   Reduction what;
   TurnedRound turned;
-  bool by_rank = false;  ///< then nothing is turned round: each edge is a message
+  bool by_rank = false;  ///< then nothing is turned round: an exchange brings every contribution, see arrivals_of
 };
 
 /// An operation on which all ranks have agreed.
 struct Agreed {
-  RankPattern pattern;  ///< what is planned: of an operation that reduces, the exchange, in elements
+  RankPattern pattern;  ///< what is planned: of an operation that reduces, the exchange, unit_bytes each
   std::optional<AgreedReduction> reduction = {};
   Hints hints;
   std::vector<Region> regions;  ///< this rank's, outermost first
@@ -65,6 +65,9 @@ struct Agreed {
 
 /// Whether exchanges of an operation may be active while their ranks are in no call of this library.
 enum class Phases : std::uint8_t { one, split };
+
+/// The ranks that use the same memory as this one; none where messages carry everything. `translate` as for regions.
+[[nodiscard]] Region find_sharing(Communicator& communicator, const Hints& hints, bool translate);
 
 /// Collective: agrees on hints and arguments, buffers among them if they are known. If the arguments of any rank are
 /// bad, all ranks throw.

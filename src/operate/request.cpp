@@ -9,8 +9,8 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/chooser.hpp"
-#include "choose/share_memory.hpp"
 #include "comm/background.hpp"
+#include "comm/talking.hpp"
 #include "core/error.hpp"
 #include "operate/fixed_operation.hpp"
 #include "operate/kept_plans.hpp"
@@ -30,11 +30,18 @@ struct CallPlan {
   std::string strategy = "direct";
   std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters
   std::shared_ptr<const TypedPattern> typed = {};  ///< then
+  Combiners combiners = {};                        ///< of an operation that reduces
 };
+
+/// Ranks that relay partial results know what elements are. A user's operator may have the handle of one before it on
+/// some ranks only.
+bool may_be_fixed(const Call& call) {
+  return !reduces(call.kind) || (call.kind == Kind::reducev && is_predefined(call.op));
+}
 
 /// Null if the operation is not under the promise of fixed counts.
 FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases phases) {
-  if (!plans_of_calls(communicator).fixed_counts) return nullptr;
+  if (!plans_of_calls(communicator).fixed_counts || !may_be_fixed(call)) return nullptr;
   const FixedKey key = key_of(call);
   if (has_equal_edges(call.kind)) return nullptr;
   FixedOperation& found = fixed_operation(communicator, key, call, Use::calls, phases);
@@ -43,17 +50,42 @@ FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases 
   return &found;
 }
 
+/// The plan that relays edges of one size, if there is one.
+Routes::Routed find_route(Communicator& communicator, Kind kind, const RankPattern& pattern, std::int64_t sent,
+                          Phases phases) {
+  const PlansOfCalls& has = plans_of_calls(communicator);
+  if (!has.routes || (phases == Phases::split && !has.split_phases_relay)) return {};
+  const std::vector<Edge>& edges = pattern.out.empty() ? pattern.in : pattern.out;
+  const std::int64_t bytes = edges.empty() ? sent : edges.front().ranges.bytes();
+  if (phases == Phases::one) has.routes->prepare(communicator, kind, pattern, bytes);
+  return has.routes->plan(kind, pattern, bytes);
+}
+
+/// Of a call that reduces. Blocks of one size are relayed as those of an alltoall are, by the same routes; none of them
+/// could be taken together, since each has a place of its own.
+CallPlan choose_reduction(Communicator& communicator, const Call& call, Phases phases) {
+  const Reduction reduction = reduction_of(call, communicator.topology());
+  check_self_edges(communicator.rank(), reduction.pattern);
+  CallPlan chosen{.plan = nullptr, .combiners = {reduction.combiner}};
+  if (call.kind == Kind::reduce && !reduction.has_gaps) {
+    const Routes::Routed routed =
+        find_route(communicator, Kind::alltoall, arrivals_of(reduction.pattern), sent_bytes(call), phases);
+    if (routed.plan) {
+      chosen.plan = std::make_shared<const Plan>(combine_arrivals(*routed.plan, reduction.pattern, reduction.how));
+      chosen.strategy = routed.strategy;
+      return chosen;
+    }
+  }
+  chosen.plan = std::make_shared<const Plan>(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how));
+  return chosen;
+}
+
 /// What a call that has agreed on nothing may use.
 CallPlan choose_plan(Communicator& communicator, const Call& call, Phases phases) {
+  if (reduces(call.kind)) return choose_reduction(communicator, call, phases);
   TypedPattern typed = typed_pattern(call, communicator.topology());
-  const PlansOfCalls& has = plans_of_calls(communicator);
-  if (has_equal_edges(call.kind) && has.routes && (phases == Phases::one || has.split_phases_relay)) {
-    const std::int64_t sent = sent_bytes(call);
-    const std::vector<TypedEdge>& edges = typed.out.empty() ? typed.in : typed.out;
-    const std::int64_t bytes = edges.empty() ? sent : edges.front().bytes();
-    const RankPattern pattern = describe(typed);
-    if (phases == Phases::one) has.routes->prepare(communicator, call.kind, pattern, bytes);
-    const Routes::Routed routed = has.routes->plan(call.kind, pattern, bytes);
+  if (has_equal_edges(call.kind) && plans_of_calls(communicator).routes) {
+    const Routes::Routed routed = find_route(communicator, call.kind, describe(typed), sent_bytes(call), phases);
     if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
   }
   if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers_of(call))) {
@@ -69,9 +101,10 @@ constexpr const char* relays_nothing =
     "for "
     "a thread; lnw_progress=wait lets relays progress in calls of this library";
 
-/// For calls that agree on nothing.
-DeviceUse device_use(Communicator& communicator) {
-  return DeviceUse{communicator.call_hints().path == MemoryPath::device_aware};
+/// For calls that agree on nothing. `combiners`: of an operation that reduces.
+DeviceUse device_use(Communicator& communicator, const Combiners& combiners) {
+  if (combiners.empty()) return {.gives_addresses = communicator.call_hints().path == MemoryPath::device_aware};
+  return {.combining = kernels_of(combiners)};
 }
 
 /// That of an earlier call with the same arguments, or a new one, which is kept.
@@ -85,44 +118,12 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     return known;
   }
   CallPlan chosen = choose_plan(communicator, call, phases);
-  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator),
-                                         std::move(chosen.elements), std::move(chosen.typed));
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy),
+                                         device_use(communicator, chosen.combiners), std::move(chosen.elements),
+                                         std::move(chosen.typed), std::move(chosen.combiners));
   // Plans of datatypes are for buffers in the host's memory.
   if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
   return plan;
-}
-
-/// Of a call that agrees on nothing.
-struct DirectReduction {
-  std::shared_ptr<const Plan> plan;
-  Combiners combiners;
-  BufferMemory where;
-};
-
-DirectReduction reduce_directly(Communicator& communicator, const Call& call) {
-  const Reduction reduction = reduction_of(call, communicator.topology());
-  check_self_edges(communicator.rank(), reduction.pattern);
-  DirectReduction direct{
-      std::make_shared<const Plan>(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how)),
-      {reduction.combiner},
-      {}};
-  direct.where = laneway::glance_at(buffers_of(call), *direct.plan, device_use(communicator));
-  require_host(direct.where);
-  return direct;
-}
-
-/// Of the exchange whose way back it is, or the plan in order.
-Chosen choose_reduction(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
-  const auto& [what, turned, by_rank] = *agreed.reduction;
-  if (by_rank) {
-    Chosen chosen;
-    chosen.plan = std::make_shared<const Plan>(reduce_in_order(comm.rank(), what.pattern, what.how));
-    chosen.reasons.strategy = "direct";
-    return chosen;
-  }
-  Chosen chosen = choose(communicator, comm, agreed, Use::request);
-  chosen.plan = std::make_shared<const Plan>(transpose(*chosen.plan, turned, what.how));
-  return chosen;
 }
 
 /// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
@@ -153,13 +154,13 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   require(events.empty() || !reduces(call.kind), ErrorKind::unsupported, "operations that reduce have no events");
   Agreed agreed = agree_on(communicator, priv, info, call);
   agreed.events.assign(events.begin(), events.end());
-  Chosen chosen = agreed.reduction ? choose_reduction(communicator, priv, agreed)
-                                   : choose(communicator, priv, agreed, Use::request);
+  Chosen chosen = choose(communicator, priv, agreed, Use::request);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
                                                std::move(chosen.plan), std::move(chosen.reasons),
                                                agreed.regions.front()));
   request->device_use_ = chosen.device_use;
   if (agreed.reduction) request->combiners_ = {agreed.reduction->what.combiner};
+  request->device_use_.combining = kernels_of(request->combiners_);
   request->helper_ = find_helper(agreed.hints.progress);
   if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
   if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
@@ -167,6 +168,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   tell_reasons(request->reasons_, priv.rank());
   request->memory_ = std::move(chosen.memory);
   if (request->memory_) request->arena_ = request->memory_->arena.get();
+  request->is_special_ = request->arena_ != nullptr;
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -179,7 +181,8 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
     failure = std::current_exception();
   }
   if (request->reasons_.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
-    (void)largest(priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    Talking talk(priv);
+    (void)largest(talk, agreed.sharing, 0);  // all ranks of the node have bound their buffers
     if (request->exchange_) request->exchange_->open_lent();
   }
   if (failure) std::rethrow_exception(failure);
@@ -191,9 +194,17 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   return request;
 }
 
+std::unique_ptr<Request> Request::make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work) {
+  std::unique_ptr<Request> request(
+      new Request(std::move(comm), std::move(handler), 0, nullptr, Reasons{.strategy = "direct"}, Region{}));
+  request->work_ = std::move(work);
+  request->is_special_ = true;
+  return request;
+}
+
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
-  if (reduces(call.kind)) return make_nonblocking_reduction(communicator, call);
   const Helper helper = find_helper(communicator.call_hints().progress);
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::split)) {
     std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
@@ -207,21 +218,57 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator)),
-      kept->elements(), helper);
+      order, kept->plan(), buffers,
+      laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners())), kept->elements(), helper,
+      kept->combiners());
   return request;
 }
 
-/// Each edge is one message.
-std::unique_ptr<Request> Request::make_nonblocking_reduction(Communicator& communicator, const Call& call) {
-  const Buffers buffers = buffers_of(call);
-  const DirectReduction direct = reduce_directly(communicator, call);
-  const std::shared_ptr<StartOrder>& order = start_order(communicator);
-  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), direct.plan,
-                                               Reasons{.strategy = "direct"}, Region{}));
+std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<PrivateComm>& comm,
+                                           DenseParts parts) {
+  std::unique_ptr<Request> request(new Request(comm, communicator.error_handler(), parts.tag, std::move(parts.plan),
+                                               std::move(parts.reasons), std::move(parts.node)));
+  request->is_dense_ = true;
+  request->combiners_ = std::move(parts.combiners);
+  request->memory_ = std::move(parts.memory);
+  request->helper_ = find_helper(parts.progress);
+  request->set_buffers(parts.buffers);
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
+                                           DenseParts parts) {
+  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, device_use(communicator, parts.combiners));
+  require_host(where);
+  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), parts.plan,
+                                               std::move(parts.reasons), std::move(parts.node)));
+  request->is_dense_ = true;
   request->nonblocking_ =
-      std::make_unique<NonblockingExchange>(order, direct.plan, buffers, direct.where, nullptr,
-                                            find_helper(communicator.call_hints().progress), direct.combiners);
+      std::make_unique<NonblockingExchange>(order, std::move(parts.plan), parts.buffers, where, nullptr,
+                                            find_helper(parts.progress), std::move(parts.combiners));
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
+                                         Reasons reasons, bool nonblocking) {
+  auto plan = std::make_shared<Plan>();
+  plan->rank = rank;
+  std::unique_ptr<Request> request(new Request(communicator != nullptr ? communicator->private_comm() : nullptr,
+                                               communicator != nullptr ? communicator->error_handler() : nullptr, 0,
+                                               std::move(plan), std::move(reasons), Region{}));
+  request->mpi_ = std::move(exchange);
+  request->mpi_once_ = nonblocking;
+  request->mpi_rank_ = rank;
+  request->is_special_ = request->is_dense_ = true;
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
+                                          std::unique_ptr<NonblockingWork> work, std::string strategy) {
+  std::unique_ptr<Request> request(new Request(std::move(comm), communicator.error_handler(), 0,
+                                               std::make_shared<const Plan>(), Reasons{.strategy = std::move(strategy)},
+                                               Region{}));
+  request->nonblocking_ = std::move(work);
   return request;
 }
 
@@ -234,21 +281,46 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
       reasons_(std::move(reasons)),
       node_(std::move(node)) {}
 
+void Request::call_error_handler(int code) const {
+  if (error_handler_) return error_handler_->call(*comm_, code);
+  laneway::call_error_handler(MPI_COMM_WORLD, code);
+}
+
 void Request::set_buffers(Buffers buffers) {
-  P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
-  if (!combiners_.empty()) require_host(where);
-  auto exchange = std::make_unique<Exchange>(plans_.on(where.behind_host()), buffers, where, transport,
-                                             progress_by(helper_), memory_, combiners_);
+  require(!work_, ErrorKind::request, "request is partitioned between two ranks, which keeps its buffers");
+  std::unique_ptr<Exchange> exchange = bind(buffers, stream_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
   reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
-  if (stream_) exchange->set_stream(stream_);
+  buffers_ = buffers;
   exchange_ = std::move(exchange);
 }
 
+std::unique_ptr<Exchange> Request::bind(Buffers buffers, std::optional<lnw_device_stream> stream) {
+  P2PTransport transport(comm_->get(), tag_);
+  const BufferMemory where = laneway::look_at(buffers, *plans_.plan(), device_use_);
+  auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
+                                             progress_by(helper_), memory_, combiners_);
+  if (stream) exchange->set_stream(stream);
+  return exchange;
+}
+
+const std::shared_ptr<const Plan>& Request::plan_on(const BufferMemory& where, bool in_stream) {
+  if (!in_stream) return plans_.on(where.behind_host());
+  return plans_.on(InStream{where.on_device(), where.device_aware, memory_ != nullptr});
+}
+
 void Request::set_stream(std::optional<lnw_device_stream> stream) {
-  if (exchange_) exchange_->set_stream(stream);
+  require(!work_, ErrorKind::unsupported, "request is partitioned between two ranks, which follows no stream");
+  if (exchange_) {
+    const Executor& executor = exchange_->executor();
+    const bool is_for_it = plan_on(executor.where(), stream.has_value()).get() == &executor.plan();
+    exchange_->set_stream(stream);
+    if (!is_for_it) {
+      exchange_->set_stream(stream_);  // a bad stream has thrown: what is bound stays as it is
+      exchange_ = bind(buffers_, stream);
+    }
+  }
   stream_ = stream;
 }
 
@@ -277,7 +349,9 @@ void Request::fail() noexcept {
   failed_ = true;
 }
 
-void Request::start_sharing() {
+void Request::start_specially() {
+  if (work_) return work_->start();
+  if (mpi_) return mpi_->start();
   require(arena_->claim(this), ErrorKind::request,
           "request shares its staging memory (lnw_shared_staging) with one that is active");
   const Release release(*this, *arena_);
@@ -285,7 +359,7 @@ void Request::start_sharing() {
 }
 
 bool Request::claim() {
-  if (claimed_ || !exchange_ || exchange_->active()) return false;
+  if (claimed_ || !bound() || active()) return false;
   if (arena_ != nullptr && !arena_->claim(this)) return false;
   claimed_ = true;
   return true;
@@ -298,17 +372,23 @@ void Request::unclaim() {
 
 void Request::start_claimed() {
   claimed_ = false;
+  if (mpi_) return mpi_->start();
+  if (work_) return work_->start();
   if (arena_ == nullptr) return run([&] { exchange_->start(); });
   const Release release(*this, *arena_);
   run([&] { exchange_->start(); });
 }
 
-bool Request::test_sharing() {
+bool Request::test_specially() {
+  if (work_) return work_->test();
+  if (mpi_) return mpi_->test();
   const Release release(*this, *arena_);
   return !exchange_ || run([&] { return exchange_->test(); });
 }
 
-void Request::wait_sharing() {
+void Request::wait_specially() {
+  if (work_) return work_->wait();
+  if (mpi_) return mpi_->wait();
   const Release release(*this, *arena_);
   if (exchange_) run([&] { exchange_->wait(); });
 }
@@ -339,28 +419,22 @@ Statistics Request::statistics() const {
 void run_blocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  if (reduces(call.kind)) {
-    const DirectReduction direct = reduce_directly(communicator, call);
-    P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-    Exchange exchange(direct.plan, buffers, direct.where, transport, Progress::in_calls, nullptr, direct.combiners);
-    exchange.start();
-    return exchange.wait();
-  }
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
     return fixed->start(buffers, Helper::none)->wait();
   const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *priv, call, Phases::one);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
-  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
+  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners()));
   Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
-                    nullptr);
+                    nullptr, kept->combiners());
   exchange.start();
   exchange.wait();
 }
 
 const Plan& Request::plan() const {
   if (exchange_) return exchange_->executor().plan();
+  if (work_) return work_->plan();
   if (!typed_) return *plans_.plan();
   if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
   return *plan_as_bytes_;

@@ -26,7 +26,8 @@ struct [[nodiscard]] Report {
 // another at its own pace.
 
 /// Steps depend on earlier steps only, stay inside the staging memory and the windows, never write the send buffer nor
-/// read the receive buffer (those of operations among all ranks may), and name peers and channels that exist.
+/// read the receive buffer (those that combine, and those of operations among all ranks, may), and name peers and
+/// channels that exist.
 Report well_formed(std::span<const Plan> plans);
 
 /// The k-th send of every (source, destination, channel) has a k-th receive of the same size, and the messages of one
@@ -76,8 +77,8 @@ struct Outcome {
 
 /// The same for plans of operations among all ranks, which may also read the receive buffer: what it held before where
 /// nothing has been written yet. `outcomes`: by rank, ascending and disjoint; no other byte may be written.
-Report verify(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes,
-              const Combination* how = nullptr);
+Report verify_outcomes(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes,
+                       const Combination* how = nullptr);
 
 /// No rank has completed its exchange before each has started: what a barrier promises.
 Report synchronizes(std::span<const Plan> plans);

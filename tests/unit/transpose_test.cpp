@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,8 +11,10 @@
 
 #include "exec/executor.hpp"
 #include "offline/in_process.hpp"
+#include "passes/through_host.hpp"
 #include "reductions.hpp"
 #include "verify/verify.hpp"
+#include "virtual_node.hpp"
 
 namespace laneway {
 namespace {
@@ -30,6 +32,31 @@ std::string check(std::uint64_t seed, const cases::Reduction& reduction, const s
   cases::reduce(pattern, reduction.how, send, expected);
   run_reference(plans, send, received, {seed, random.chance(50), cases::combine});
   return received == expected ? "" : "the reference executor and the oracle disagree";
+}
+
+/// Buffers on devices: combined by the host, or by the device.
+TEST(Combining, OnDevicesIsProvenAndAgreesWithTheOracle) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(40); ++seed) {
+    const bool in_order = seed % 2 == 0;
+    const cases::Reduction reduction = cases::make_reduction(seed, in_order);
+    for (const cases::Candidate& candidate : cases::candidates(seed)) {
+      if (!in_order && candidate.strategy->traits().relays_inside) continue;
+      SCOPED_TRACE("seed " + std::to_string(seed) + " " + candidate.name);
+      const std::vector<Plan> plans = in_order ? cases::run_in_order(reduction, candidate, true)
+                                               : cases::run_backwards(reduction, candidate, true).plans;
+      for (const OnDevice& where : {OnDevice{true, false}, OnDevice{false, true}, OnDevice{true, true},
+                                    OnDevice{false, true, true}, OnDevice{true, true, true}}) {
+        if (where.combines && in_order) continue;  // no kernel does that
+        std::vector<Plan> placed;
+        for (const Plan& plan : plans) {
+          placed.push_back(through_host(plan, where));
+          EXPECT_TRUE(goes_through_host(placed.back(), where));
+          EXPECT_EQ(through_host(placed.back(), where), placed.back());
+        }
+        ASSERT_EQ(check(seed, reduction, placed), "") << where.send << where.receive << where.combines;
+      }
+    }
+  }
 }
 
 std::string check_backwards(std::uint64_t seed, const cases::Reduction& reduction, const cases::Candidate& candidate) {
@@ -85,18 +112,57 @@ TEST_P(Transpose, InOrderIsProvenAndAgreesWithTheOracle) {
   });
 }
 
-class TestCombiner final : public Combiner {
- public:
-  explicit TestCombiner(Combination how) : how_(std::move(how)) {}
-  void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
-    const auto n = static_cast<std::size_t>(bytes);
-    cases::combine(how_, {to, n}, {from, n});
-    if (how_.in_order) std::memset(from, 0, n);
-  }
+/// Whatever the strategy, the result is that of each edge by itself.
+TEST_P(Transpose, RelayedInOrderIsProvenAndAgreesWithTheOracle) {
+  for_each_seed(cases::effort(60), GetParam(), [&](std::uint64_t seed) {
+    const cases::Reduction reduction = cases::make_reduction(seed, seed % 4 != 0);
+    for (const cases::Candidate& candidate : cases::candidates(seed)) {
+      const std::vector<Plan> plans = cases::run_in_order(reduction, candidate, true);
+      EXPECT_EQ(check(seed, reduction, plans), "") << "LANEWAY_TEST_SEED=" << seed << " " << candidate.name;
+    }
+  });
+}
 
- private:
-  Combination how_;
-};
+/// Contributions of a node's ranks go through its memory: no message stays inside a node, and the plans that run are
+/// proven and agree with the oracle exchange after exchange.
+TEST_P(Transpose, ThroughTheMemoryOfNodesIsProvenAndAgreesWithTheOracle) {
+  std::int64_t pushed = 0;
+  for_each_seed(cases::effort(24), GetParam(), [&](std::uint64_t seed) {
+    for (const bool in_order : {false, true}) {
+      const cases::Reduction reduction = cases::make_reduction(seed, in_order);
+      const Combiners combiners = {std::make_shared<const cases::TestCombiner>(reduction.how)};
+      for (const cases::Candidate& candidate : cases::candidates(seed)) {
+        if (!in_order && candidate.strategy->traits().relays_inside) continue;
+        SCOPED_TRACE("LANEWAY_TEST_SEED=" + std::to_string(seed) + " " + candidate.name);
+        cases::Random random(seed);
+        std::vector<Plan> plans = in_order ? cases::run_in_order(reduction, candidate, false)
+                                           : cases::run_backwards(reduction, candidate, false).plans;
+        const auto use = seed % 3 == 0   ? cases::NodeUse::shared_staging
+                         : seed % 3 == 1 ? cases::NodeUse::devices
+                                         : cases::NodeUse::own_staging;
+        const cases::Localized localized = cases::localize(random, reduction.c, std::move(plans), use);
+        const Report report = verify(localized.plans, reduction.c.pattern, &reduction.how);
+        ASSERT_TRUE(report.ok) << to_string(report);
+        if (use == cases::NodeUse::devices) continue;
+        for (const Plan& plan : localized.plans)
+          for (const Step& step : plan.steps) {
+            pushed += cases::is_push(step);
+            if (step.kind != StepKind::send) continue;
+            const auto& node = localized.nodes[static_cast<std::size_t>(plan.rank)].members;
+            ASSERT_FALSE(std::ranges::binary_search(node, step.peer)) << "a message inside a node";
+          }
+        if (use == cases::NodeUse::shared_staging) continue;
+        const cases::Exchanges data(random, reduction.c.pattern, 4, [&](const auto& sent, auto& received) {
+          cases::reduce(reduction.c.pattern, reduction.how, sent, received);
+        });
+        ASSERT_EQ(cases::run_exchanges(random, localized, data, combiners), "");
+      }
+    }
+  });
+  if (std::getenv("LANEWAY_TEST_SEED") == nullptr) {
+    EXPECT_GT(pushed, 0);
+  }
+}
 
 /// Runs plans on virtual ranks that take turns, twice.
 void run_executors(const std::vector<Plan>& plans, const Combination& how, const std::vector<Memory>& send,
@@ -109,7 +175,7 @@ void run_executors(const std::vector<Plan>& plans, const Combination& how, const
     const Buffers buffers{cases::base_of(send[r]), cases::base_of(received[r])};
     const std::unique_ptr<Transport> transport = network.transport(static_cast<Rank>(r));
     executors.push_back(std::make_unique<Executor>(plan, buffers, glance_at(buffers, *plan), *transport, nullptr,
-                                                   Combiners{std::make_shared<const TestCombiner>(how)}));
+                                                   Combiners{std::make_shared<const cases::TestCombiner>(how)}));
   }
   for (int iteration = 0; iteration < 2; ++iteration) {
     for (std::size_t r = 0; r < received.size(); ++r) received[r].bytes = before[r].bytes;

@@ -1,6 +1,9 @@
 #include <algorithm>
 
 #include "carriers/carrier.hpp"
+#include "carriers/node/mailboxes.hpp"
+#include "carriers/node/sharing.hpp"
+#include "passes/through_host.hpp"
 #include "plan/builder.hpp"
 
 // Ranks of a node write and read each other's windows and staging memory.
@@ -12,6 +15,12 @@ namespace {
 using local::Mode;
 using local::Offer;
 using local::Side;
+
+/// Lets what is sent from a device be in staging memory first, of which all, or peers, can take it.
+std::optional<Plan> prepare(const Plan& plan, const LocalOptions& options) {
+  if (!options.send_on_device) return std::nullopt;
+  return fetch_sent(plan, {true, options.receive_on_device}, Buffer::staging);
+}
 
 /// Whether all that writes the bytes are steps of this rank, which can wait for those that take them.
 bool can_be_pulled(const CarrierView& view, const Side& side) {
@@ -25,19 +34,31 @@ bool can_be_pulled(const CarrierView& view, const Side& side) {
   });
 }
 
-void offer_pull(const CarrierView& view, Side& side, std::int64_t&, Offer& offer) {
-  if (!can_be_pulled(view, side)) return;
-  offer.can_be_pulled = true;
+bool offer_pull(const CarrierView& view, Side& side, std::int64_t&, Offer& offer) {
+  if (!can_be_pulled(view, side)) return false;
   offer.ranges = side.ranges;
   offer.ring = view.staging_ring;
+  return true;
 }
 
-std::optional<Mode> answer(const CarrierView&, const Side& side, const Offer& offer, std::int64_t most_mailed) {
+std::optional<Mode> answer(const CarrierView& view, const Side& side, const Offer&, bool can_be_pulled) {
   if (side.ranges.empty()) return Mode::push;  // all of it is dropped: a word is enough
   if (side.buffer == Buffer::staging) return Mode::push;
-  if (offer.can_be_pulled) return Mode::pull;
-  if (side.bytes <= most_mailed) return Mode::mailbox;
+  if (can_be_pulled) return Mode::pull;
+  if (side.bytes <= local::Mailboxes(view.out, view.options).most_mailed(side)) return Mode::mailbox;
   return std::nullopt;
+}
+
+std::int64_t lay_out(const CarrierView& view, std::span<Side* const> brought, std::int64_t window_bytes) {
+  const local::Mailboxes mailboxes(view.out, view.options);
+  mailboxes.drop_largest(brought);
+  for (Side* const side : brought)
+    if (side->mode == Mode::push) side->ring = view.staging_ring;
+  return mailboxes.lay_out(brought, window_bytes);
+}
+
+void settle(Plan&, local::Sides& out, local::Sides& in) {
+  local::cross_over(out, in);
 }
 
 void rewrite_put(Step& step, const Side& side) {
@@ -68,10 +89,12 @@ void rewrite(Step& step, const Side& side) {
 
 std::optional<Reached> bind(const NodeMemory& memory, const Operand& operand, Rank peer) {
   if (operand.buffer != Buffer::window && operand.buffer != Buffer::staging) return std::nullopt;
+  const auto found = memory.peers.find(peer);
+  if (operand.of_peer && found == memory.peers.end()) return std::nullopt;
   const auto part = [&](const NodeMemory::Part& of) {
     return operand.buffer == Buffer::window ? of.window : of.staging;
   };
-  std::byte* const other = part(memory.peers.at(peer));
+  std::byte* const other = found != memory.peers.end() ? part(found->second) : nullptr;
   std::byte* const own = part(memory.own);
   return operand.of_peer ? Reached{other, own} : Reached{own, other};
 }
@@ -79,7 +102,17 @@ std::optional<Reached> bind(const NodeMemory& memory, const Operand& operand, Ra
 }  // namespace
 
 Carrier node_carrier() {
-  return {"node", offer_pull, answer, rewrite, bind};
+  return {.name = "node",
+          .reaches = is_in_node,
+          .prepare = prepare,
+          .offer = offer_pull,
+          .answer = answer,
+          .lay_out = lay_out,
+          .settle = settle,
+          .rewrite = rewrite,
+          .gated = true,
+          .share = share_with_node,
+          .bind = bind};
 }
 
 }  // namespace laneway
