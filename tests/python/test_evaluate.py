@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,9 @@ from conftest import Command
 from laneway.tools.evaluate import evaluation, libraries, running
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
-from laneway.tools.places import cluster
+from laneway.tools.places import cluster, launchers
 from laneway.tools.places.errors import UserError
+from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.paths import root
 from laneway.tools.places.places import Local, parse_place
 
@@ -63,8 +63,6 @@ _LAUNCHER = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift 2; done
 "$@"
 """
-
-Make = Callable[..., Path]
 
 
 @pytest.fixture
@@ -140,13 +138,13 @@ def _sleepers() -> set[str]:
 
 
 def test_a_hang_is_a_result_and_leaves_nothing(tmp_path: Path, made: Path) -> None:
-    before, begin = _sleepers(), time.monotonic()
-    wanted = _wanted(tmp_path, made, launches=1, still_seconds=2, benchmarks=("allreduce", "gather"), variables={"FAKE": "hang"})
+    before = _sleepers()
+    wanted = _wanted(tmp_path, made, launches=1, still_seconds=4, benchmarks=("allreduce", "gather"), variables={"FAKE": "hang"})
     path = evaluation.run(wanted)
     (failure,) = _records(path, "failed")
-    assert failure["hung"] and failure["benchmark"] == "allreduce" and str(failure["message"]).startswith("no result for 2 s")
+    assert failure["hung"] and failure["benchmark"] == "allreduce" and str(failure["message"]).startswith("no result for 4 s")
     assert [r["benchmark"] for r in _records(path, "result")] == ["gather"]
-    assert time.monotonic() - begin < 60 and _sleepers() <= before
+    assert _sleepers() <= before
 
 
 def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +152,13 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
 
     def interrupted(job: object, output: object) -> int:
         subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
+        what = {"benchmark": "bcast", "group": "collective", "where": "inside"}
+        records = [
+            {"record": "result", **what, "candidate": "mpi", "samples_s": [1e-6]},
+            {"record": "done", **what},
+            {"record": "at", "benchmark": "reduce"},
+        ]
+        output.write("".join(json.dumps(record) + "\n" for record in records).encode())  # type: ignore[attr-defined]
         time.sleep(0.3)
         raise KeyboardInterrupt
 
@@ -162,7 +167,7 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
     with pytest.raises(KeyboardInterrupt):
         evaluation.run(_wanted(tmp_path, made, launches=1))
     assert _sleepers() <= before
-    assert [r["benchmark"] for r in _records(tmp_path / "report/results.jsonl", "result")] == ["barrier"]
+    assert [r["benchmark"] for r in _records(tmp_path / "report/results.jsonl", "result")] == ["barrier", "bcast"]
 
 
 def test_a_signal_ends_the_command_and_all_that_it_started(command: Command, tmp_path: Path, made: Path) -> None:
@@ -207,6 +212,15 @@ def test_a_broken_library_is_one_line(tmp_path: Path, made: Path) -> None:
         evaluation.run(_wanted(tmp_path, made))
 
 
+def test_a_wheel_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> Path:
+        raise UserError("pip install mpich ended with status 1:\nretrying\nERROR: No matching distribution found", 1)
+
+    monkeypatch.setattr(libraries.wheels, "prepare", refuse)
+    with pytest.raises(UserError, match="^--mpi pypi:mpich: pip install mpich ended with status 1: ERROR: No matching distribution found$"):
+        evaluation.run(_wanted(tmp_path, "pypi:mpich"))
+
+
 def test_other_bad_input(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"--benchmarks nothing: expected groups \(point-to-point"):
         evaluation.benchmarks_of("latency,nothing")
@@ -224,7 +238,7 @@ def test_other_bad_input(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyP
 
 def test_folders_of_something_else(tmp_path: Path, made: Path) -> None:
     evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",)))
-    with pytest.raises(UserError, match=r'with seed 1, not 2: .*--afresh'):
+    with pytest.raises(UserError, match=r"with seed 1, not 2: .*--afresh"):
         evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",), seed=2))
     evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",), seed=2, afresh=True))
     (tmp_path / "report/results.jsonl").write_text('{"benchmark": "neighbor"}\n', encoding="utf-8")
@@ -268,7 +282,11 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
     unverified = {"hpcg_ddot", "hpcg_waxpby"}
     assert all(record["verified"] or record["benchmark"] in unverified for record in found)
     if ours:
-        assert {record["benchmark"] for record in found if str(record["candidate"]).startswith("laneway")} >= {"neighbor_alltoallv", "hpcg", "sparse_product"}
+        assert {record["benchmark"] for record in found if str(record["candidate"]).startswith("laneway")} >= {
+            "neighbor_alltoallv",
+            "hpcg",
+            "sparse_product",
+        }
 
 
 def test_a_wrong_option_is_named() -> None:
@@ -276,9 +294,37 @@ def test_a_wrong_option_is_named() -> None:
         program = libraries.compile_program(libraries.find("openmpi"))
     except UserError as error:
         pytest.skip(str(error))
-    for arguments, said in ((["--sizes", "8:4:2", "latency"], "--sizes"), (["latenzy"], "latenzy"), ([], "no benchmark"), (["--laneway", "/none.so", "latency"], "cannot load /none.so")):
-        done = subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, timeout=60)
+    for arguments, said in (
+        (["--sizes", "8:4:2", "latency"], "--sizes"),
+        (["latenzy"], "latenzy"),
+        ([], "no benchmark"),
+        (["--laneway", "/none.so", "latency"], "cannot load /none.so"),
+    ):
+        done = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+            timeout=60,
+        )
         assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_launchers_of_allocations(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each library's own with a host file; the batch system's for all inside its allocation; the user's before both."""
+    for name in ("SLURM_JOB_ID", "FLUX_URI", "LSB_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+    library, hosts = libraries.find(str(made)), tmp_path / "hosts"
+    hosts.write_text("node1 slots=2\nnode2:2\n", encoding="utf-8")
+    place = running.place_of(library, Allocation(hostfile=str(hosts)))
+    assert isinstance(place, Allocation) and launchers.rank_count(place) == 4
+    assert launchers.command_line(place, 4, ["program"], {}) == [library.launcher, "-n", "4", "-hostfile", str(hosts), "program"]
+    assert running.place_of(library, Allocation("srun -n {ranks}")) == Allocation("srun -n {ranks}")
+    (tmp_path / "srun").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "srun").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    assert running.place_of(library, Allocation()) == Allocation()
 
 
 def test_logs_that_are_cut_off() -> None:

@@ -62,7 +62,17 @@ def _all() -> _Made:
         made.add("neighborhood", "neighbor_alltoallv", size, {"openmpi": 0.5 * time, "mpich": 0.5001 * time}, "laneway_persistent", pattern="mesh")
     made.with_control("collective", "barrier", None, {"openmpi": 1e-4, "mpich": 1e-4})
     made.with_control("application", "hpcg", 4096, {"openmpi": 1e-3, "mpich": 1.3e-3}, flops=1e6, communication_share=0.4)
-    made.records.append({"record": "failed", "library": "mpich", "benchmark": "discovery", "bytes": 64, "candidate": "mpi", "hung": True, "message": "no result for 60 s"})
+    made.records.append(
+        {
+            "record": "failed",
+            "library": "mpich",
+            "benchmark": "discovery",
+            "bytes": 64,
+            "candidate": "mpi",
+            "hung": True,
+            "message": "no result for 60 s",
+        }
+    )
     return made
 
 
@@ -71,8 +81,14 @@ def test_what_the_numbers_show_is_said() -> None:
     libraries = " ".join(found["Libraries compared"])
     assert re.search(r"Messages between two ranks, between nodes: Open MPI 4\.1\.4 leads\. MPICH 4\.0\.2's time as a multiple: 1\.\d\d \(", libraries)
     (fall,) = found["Who falls where"]
-    assert re.fullmatch(r"MPICH 4\.0\.2 falls behind in bcast between nodes from 16 KiB to 256 KiB: (2\.9|3\.0)( to 3\.[01])? times the time of Open MPI 4\.1\.4\.", fall), fall
-    assert any("Laneway, persistent, over MPICH 4.0.2, neighbor_alltoallv (mesh)" in said and "0.50" in said for said in found["Laneway beside the libraries"])
+    assert re.fullmatch(
+        r"MPICH 4\.0\.2 falls behind in bcast between nodes from 16 KiB to 256 KiB: (2\.9|3\.0)( to 3\.[01])? times the time of Open MPI 4\.1\.4\.",
+        fall,
+    ), fall
+    assert any(
+        "Laneway, persistent, over MPICH 4.0.2, neighbor_alltoallv (mesh)" in said and "0.50" in said
+        for said in found["Laneway beside the libraries"]
+    )
     assert found["What did not work"] == ["MPICH 4.0.2: discovery at 64 B hung: no result for 60 s."]
     (link,) = found["The links"]
     assert re.search(r"23\.\d+ MB/s of Open MPI 4\.1\.4, is 9[345]% of what the link carries", link)
@@ -140,6 +156,14 @@ def test_the_page_holds_everything(tmp_path: Path) -> None:
     assert "| bcast | between nodes | large | Open MPI 4.1.4 | MPICH 4.0.2 |" in text and "40% communication" in text
 
 
+def test_a_crowd_is_named() -> None:
+    """Times of ranks that wait for each other's processors are not taken for the library's alone."""
+    for on, processors, is_said in (("cluster:2x2@200mbit", 2, True), ("cluster:2x2@200mbit", 8, False), ("job", 2, False)):
+        made = _all()
+        made.records += [{"record": "settings", "on": on}, {"record": "launch", "launch": 1, "ranks": 4, "run": {"processors": processors}}]
+        assert ("4 ranks share 2 processors" in report.as_markdown(made.study(), "x")) == is_said
+
+
 def test_two_evaluations_on_one_page(tmp_path: Path) -> None:
     for name, factor in (("before", 1.0), ("after", 0.5)):
         made = _Made()
@@ -157,7 +181,15 @@ def test_two_evaluations_on_one_page(tmp_path: Path) -> None:
 
 def test_results_of_laneway_bench(tmp_path: Path) -> None:
     lines = [
-        {"benchmark": "neighbor", "op": "allgather", "pattern": "stencil", "bytes": size, "machine": "node:2 rank:2", "candidate": name, "samples_s": [time * size, time * size * 1.01]}
+        {
+            "benchmark": "neighbor",
+            "op": "allgather",
+            "pattern": "stencil",
+            "bytes": size,
+            "machine": "node:2 rank:2",
+            "candidate": name,
+            "samples_s": [time * size, time * size * 1.01],
+        }
         for size in (8, 64)
         for name, time in (("mpi", 1e-6), ("three_step", 5e-7))
     ]
@@ -192,7 +224,9 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
             page.on("request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
             page.goto(page_file.as_uri())
             page.wait_for_function("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))", timeout=120_000)
-            boxes = page.eval_on_selector_all(".plot", "ps => ps.map(p => [p.getBoundingClientRect().width, p.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length])")
+            boxes = page.eval_on_selector_all(
+                ".plot", "ps => ps.map(p => [p.getBoundingClientRect().width, p.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length])"
+            )
             assert said == [] and boxes and all(w >= min(width, 480) * 0.8 and traces >= 1 for w, traces in boxes)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             small = page.eval_on_selector_all("p, li, td", "es => Math.min(...es.map(e => parseFloat(getComputedStyle(e).fontSize)))")

@@ -22,6 +22,7 @@ from laneway.tools.places import cluster, processors, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 from laneway.tools.places.places import Cluster, Place, Simulated
+from laneway.tools.places.processes import Terminated
 
 RESULTS = "results.jsonl"
 SCHEMA = 1
@@ -182,6 +183,8 @@ class _Ready:
 
 
 def _prepare(library: Library, laneway: bool) -> _Ready:
+    if not talk.is_quiet():
+        print(f"{library.name}: the benchmarks are compiled" + (", and Laneway is built where it is not there yet" if laneway else ""), flush=True)
     program = libraries.compile_program(library)
     if not laneway:
         return _Ready(library, program, "", "")
@@ -207,6 +210,7 @@ class _Evaluation:
         self._wanted, self._store, self._ready = wanted, store, ready
         self._effort = wanted.effort()
         self._place = str(wanted.place)
+        self._commit = system.commit(root())
         self._number = sum(record.get("record") == "launch" for record in store.records)
 
     def _launches(self) -> list[tuple[int, _Ready, str]]:
@@ -222,11 +226,7 @@ class _Evaluation:
 
     def _left(self, launch: int, ready: _Ready, group: str) -> list[str]:
         done = self._store.done()
-        return [
-            name
-            for name in GROUPS[group]
-            if name in self._wanted.benchmarks and (ready.library.name, launch, name) not in done
-        ]
+        return [name for name in GROUPS[group] if name in self._wanted.benchmarks and (ready.library.name, launch, name) not in done]
 
     def run(self) -> None:
         """All that is not there yet."""
@@ -266,10 +266,18 @@ class _Evaluation:
         wanted = self._wanted
         try:
             outcome = running.run(ready.library, wanted.place, wanted.ranks, command, log, self._effort.still_seconds, wanted.variables)
+        except (KeyboardInterrupt, Terminated):
+            self._keep(ready, launch, command, log, running.outcome_of(log))
+            raise
         except OSError as error:
             raise UserError(f"{log}: {error.strerror}; the results so far are kept, and the same command goes on from there", 1) from error
+        self._keep(ready, launch, command, log, outcome)
+        return outcome
+
+    def _keep(self, ready: _Ready, launch: int, command: Sequence[str], log: Path, outcome: running.Outcome) -> None:
+        """What a launch has given, also one that was stopped."""
         machine = next((record for record in outcome.records if record.get("record") == "machine"), {})
-        run = {**_provenance(), "mpi": machine.get("mpi", ""), "laneway": machine.get("laneway", ""), "commit": self._commit()}
+        run = {**_provenance(), "mpi": machine.get("mpi", ""), "laneway": machine.get("laneway", ""), "commit": self._commit}
         common: Record = {"library": ready.library.name, "launch": launch, "machine": self._place}
         kept = [
             {**record, **common, "run": run, "command": shlex.join(command)}
@@ -278,11 +286,8 @@ class _Evaluation:
         ]
         finished = [{"record": "done", "benchmark": name, **common} for name in outcome.done]
         begun = {"record": "launch", "log": log.name, "command": shlex.join(command), "status": outcome.status, "seconds": round(outcome.seconds, 2)}
-        self._store.add({**begun, **common, "run": run, "nodes": machine.get("nodes"), "ranks": machine.get("ranks"), "node_of_rank": machine.get("node_of_rank")}, *kept, *finished)
-        return outcome
-
-    def _commit(self) -> str:
-        return dict(system.rows_of_machine(self._wanted.place, root())).get("Laneway", "") if self._number == 1 else ""
+        begun |= {name: machine.get(name) for name in ("nodes", "ranks", "node_of_rank")}
+        self._store.add({**begun, **common, "run": run}, *kept, *finished)
 
     def _keep_failure(self, ready: _Ready, launch: int, name: str, outcome: running.Outcome, has_ours: bool) -> None:
         at = outcome.at if outcome.at.get("benchmark") == name else {}

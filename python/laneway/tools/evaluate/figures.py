@@ -87,14 +87,18 @@ def _bars(study: Study, case: Case, title: str) -> Figure:
         "x": [study.name(c) for c in contestants],
         "y": values,
         "marker": {"color": [_style(study, c)["line"]["color"] for c in contestants]},  # type: ignore[index]
-        "error_y": {"type": "data", "array": [e[1] - v for e, v in zip(ends, values, strict=True)], "arrayminus": [v - e[0] for e, v in zip(ends, values, strict=True)]},
+        "error_y": {
+            "type": "data",
+            "array": [e[1] - v for e, v in zip(ends, values, strict=True)],
+            "arrayminus": [v - e[0] for e, v in zip(ends, values, strict=True)],
+        },
     }
     layout = _layout(title, "", quantity.axis, False, [])
     layout["yaxis"] = {"title": {"text": quantity.axis}, "rangemode": "tozero", "automargin": True}
     return {"data": [bars], "layout": layout}
 
 
-def _limit(study: Study, cases: Sequence[Case], quantity: Quantity, contestant: Contestant) -> Figure | None:
+def _limit(study: Study, cases: Sequence[Case], quantity: Quantity) -> Figure | None:
     """The physical limit, where it is known."""
     if quantity is _BANDWIDTH and study.link and cases[0].where == "between":
         value = study.link * (2 if cases[0].benchmark == "bidirectional" else 1) / 1e6
@@ -106,7 +110,15 @@ def _limit(study: Study, cases: Sequence[Case], quantity: Quantity, contestant: 
     if len(points) < 2:
         return None
     x, y = zip(*points, strict=True)
-    return {"type": "scatter", "mode": "lines", "name": "what the links allow", "x": x, "y": y, "line": {"color": _LIMIT, "width": 1.5, "dash": "dashdot"}, "hoverinfo": "skip"}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "what the links allow",
+        "x": x,
+        "y": y,
+        "line": {"color": _LIMIT, "width": 1.5, "dash": "dashdot"},
+        "hoverinfo": "skip",
+    }
 
 
 def values(study: Study, cases: Sequence[Case], title: str) -> Figure:
@@ -129,11 +141,17 @@ def values(study: Study, cases: Sequence[Case], title: str) -> Figure:
                 "y": y,
                 "text": [humanised_bytes(case.bytes) for case, _ in found],
                 "hovertemplate": "%{text}: %{y:.4g}<extra>%{fullData.name}</extra>",
-                "error_y": {"type": "data", "thickness": 1, "width": 3, "array": [e[1] - v for e, v in zip(ends, y, strict=True)], "arrayminus": [v - e[0] for e, v in zip(ends, y, strict=True)]},
+                "error_y": {
+                    "type": "data",
+                    "thickness": 1,
+                    "width": 3,
+                    "array": [e[1] - v for e, v in zip(ends, y, strict=True)],
+                    "arrayminus": [v - e[0] for e, v in zip(ends, y, strict=True)],
+                },
                 **_style(study, contestant),
             }
         )
-    limit = _limit(study, cases, quantity, contestants[0])
+    limit = _limit(study, cases, quantity)
     layout = _layout(title, "data of a rank" if cases[0].group == "application" else "bytes", quantity.axis, True, [case.bytes for case in cases])
     _decades(layout, [value for trace in traces for value in trace["y"]])  # type: ignore[attr-defined]
     return {"data": [*traces, *([limit] if limit else [])], "layout": layout}
@@ -157,14 +175,36 @@ def ratios(study: Study, cases: Sequence[Case]) -> Figure | None:
                     "y": [ratio.value for _, ratio in found],
                     "text": [humanised_bytes(case.bytes) for case, _ in found],
                     "hovertemplate": "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>",
-                    "error_y": {"type": "data", "thickness": 1, "width": 3, "array": [r.high - r.value for _, r in found], "arrayminus": [r.value - r.low for _, r in found]},
+                    "error_y": {
+                        "type": "data",
+                        "thickness": 1,
+                        "width": 3,
+                        "array": [r.high - r.value for _, r in found],
+                        "arrayminus": [r.value - r.low for _, r in found],
+                    },
                     **_style(study, contestant),
                 }
             )
     if not traces:
         return None
-    layout = _layout(f"Time as a multiple of {study.name(base)}'s", "data of a rank" if cases[0].group == "application" else "bytes", "ratio of times", True, [case.bytes for case in cases])
+    layout = _layout(
+        f"Time as a multiple of {study.name(base)}'s",
+        "data of a rank" if cases[0].group == "application" else "bytes",
+        "ratio of times",
+        True,
+        [case.bytes for case in cases],
+    )
     line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": {"color": _LIMIT, "width": 1}}
-    band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": 1 / (1 + study.noise), "y1": 1 + study.noise, "fillcolor": "#888888", "opacity": 0.15, "line": {"width": 0}}
+    band = {
+        "type": "rect",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": 1 / (1 + study.noise),
+        "y1": 1 + study.noise,
+        "fillcolor": "#888888",
+        "opacity": 0.15,
+        "line": {"width": 0},
+    }
     layout["shapes"] = [band, line]
     return {"data": traces, "layout": layout}

@@ -219,14 +219,20 @@ def limits(study: Study) -> list[str]:
             continue
         limit = study.link * (2 if benchmark == "bidirectional" else 1)
         best, contestant = max((m.moved / m.median, c) for case in cases for c, m in study.cases[case].items() if c.candidate == OWN)
-        said.append(f"The largest {benchmark if benchmark == 'bandwidth' else 'bidirectional bandwidth'} between nodes, {best / 1e6:.4g} MB/s of {study.name(contestant)}, is {best / limit:.0%} of what the link carries.")
+        said.append(
+            f"The largest {benchmark if benchmark == 'bandwidth' else 'bidirectional bandwidth'} between nodes, {best / 1e6:.4g} MB/s of {study.name(contestant)}, is {best / limit:.0%} of what the link carries."
+        )
     return said
 
 
 def _strategies(study: Study, benchmark: str, where: str, leader: Contestant) -> str:
     """Which strategies it chose, as the hint that names them."""
     name, _, pattern = benchmark.partition(", ")
-    found = [measured[leader].note for case, measured in study.cases.items() if (case.benchmark, case.pattern, case.where) == (name, pattern, where) and leader in measured]
+    found = [
+        measured[leader].note
+        for case, measured in study.cases.items()
+        if (case.benchmark, case.pattern, case.where) == (name, pattern, where) and leader in measured
+    ]
     chosen = [note for note in dict.fromkeys(found) if note]
     return f", by lnw_strategy={' and '.join(chosen)}" if chosen else ""
 
@@ -250,7 +256,9 @@ def advice(study: Study) -> list[str]:
     for (call, benchmark, where, leader), sizes in calls.items():
         at = f" for {_listed([size for size in sizes if size])} sizes" if any(sizes) else ""
         used = _strategies(study, benchmark, where, leader)
-        said.append(f"Call {call} over {study.names.get(leader.library, leader.library)} for {benchmark}, {place_in_words(where)}{at}: it leads all others{used}.")
+        said.append(
+            f"Call {call} over {study.names.get(leader.library, leader.library)} for {benchmark}, {place_in_words(where)}{at}: it leads all others{used}."
+        )
     return said
 
 

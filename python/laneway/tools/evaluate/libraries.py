@@ -35,7 +35,14 @@ def _text(argv: Sequence[str], around: Mapping[str, str], text: str = "") -> tup
     """The exit status of a program, and all that it says."""
     try:
         done = subprocess.run(
-            argv, input=text, env={**os.environ, **around}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=_COMPILE_SECONDS
+            argv,
+            input=text,
+            env={**os.environ, **around},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_COMPILE_SECONDS,
         )
     except subprocess.TimeoutExpired:
         return 124, f"no end after {_COMPILE_SECONDS} s"
@@ -89,7 +96,11 @@ def find(name: str) -> Library:
         return _of_system(name)
     if name.startswith(wheels.PREFIX):
         wheel = wheels.find(name)
-        tools, around = wheels.prepare(name) / "bin", wheels.environment(name)
+        try:
+            tools, around = wheels.prepare(name) / "bin", wheels.environment(name)
+        except UserError as error:
+            first, *rest = str(error).splitlines()
+            raise UserError(f"--mpi {name}: {first} {rest[-1].strip() if rest else ''}".rstrip(), error.exit_code) from error
         changed = {key: value for key, value in around.items() if os.environ.get(key) != value}
         compiler = str(tools / wheel.compilers[0])
         return Library(name, _kind(name, compiler, changed), compiler, str(tools / wheel.launcher), changed)

@@ -173,9 +173,26 @@ def _section(data: Study, number: int, cases: Sequence[Case], plots: list[figure
 def _facts(data: Study) -> list[str]:
     if str(data.settings.get("on", "")).startswith("sim:"):
         return [_HOW, "These times are virtual: they repeat exactly, so that intervals have no width."]
-    control = f"The same thing measured twice differs here by up to {data.noise:.1%} (19 of 20 cases)." if data.noise else "There is no control: how much equals differ is not known."
-    launches = "One launch: differences between launches are in no interval." if data.launches == 1 else f"{data.launches} launches of each." if data.launches else ""
-    return [fact for fact in (_HOW, control, launches) if fact]
+    control = (
+        f"The same thing measured twice differs here by up to {data.noise:.1%} (19 of 20 cases)."
+        if data.noise
+        else "There is no control: how much equals differ is not known."
+    )
+    launches = (
+        "One launch: differences between launches are in no interval."
+        if data.launches == 1
+        else f"{data.launches} launches of each."
+        if data.launches
+        else ""
+    )
+    on = str(data.settings.get("on", ""))
+    is_full = on.startswith(("local", "cluster:")) and 0 < data.processors < data.ranks
+    crowd = (
+        f"{data.ranks} ranks share {data.processors} processors: those of a library that polls keep each other waiting, which is in its times."
+        if is_full
+        else ""
+    )
+    return [fact for fact in (_HOW, control, launches, crowd) if fact]
 
 
 def as_html(data: Study, title: str) -> str:

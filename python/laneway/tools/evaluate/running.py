@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import threading
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from laneway.tools.evaluate.libraries import Library
 from laneway.tools.measure.results import Record
-from laneway.tools.places import launch
+from laneway.tools.places import launch, launchers
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launchers import Allocation
 from laneway.tools.places.places import Place, Simulated
@@ -23,6 +24,7 @@ from laneway.tools.places.places import Place, Simulated
 _MARK = "EVALUATION_OF_LANEWAY"
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 3.0
+_START_SECONDS = 60.0  # launchers take their time, and are no result
 _MESSAGE_LENGTH = 300
 _NOISE = re.compile(r"^(\s*$|-+$|=+$|\[?proxy|\[?mpiexec|Primary job|a non-zero exit|mpirun noticed|Abort\(|.*BAD TERMINATION)")
 
@@ -96,7 +98,7 @@ class _Watch(threading.Thread):
             now = self._log.stat().st_size
             if now != size:
                 size, since = now, time.monotonic()
-            elif time.monotonic() - since > self._still_seconds:
+            elif time.monotonic() - since > (self._still_seconds if size else max(self._still_seconds, _START_SECONDS)):
                 self.stood_still = True
                 sweep(self._mark)
                 return
@@ -132,11 +134,23 @@ def _message(others: Sequence[str], status: int, stood_still: bool, still_second
     return f"{what}: {said}"[:_MESSAGE_LENGTH] if said else what
 
 
+def outcome_of(log: Path, status: int = 130, stood_still: bool = False, still_seconds: float = 0) -> Outcome:
+    """What a log has of a launch that has ended, or was stopped."""
+    records, others = read_log(log.read_text(encoding="utf-8", errors="replace"))
+    outcome = Outcome(records, status, stood_still)
+    outcome.is_complete = any(record.get("record") == "end" for record in records)
+    if not outcome.is_complete:
+        outcome.at = next((record for record in reversed(records) if record.get("record") == "at"), {})
+        outcome.message = _message(others, status, stood_still, still_seconds)
+    return outcome
+
+
 def place_of(library: Library, place: Place) -> Place:
-    """A library's own launcher serves for a host file, unless the user has named one."""
-    if isinstance(place, Allocation) and place.hostfile and not place.launcher:
-        return Allocation(f"{library.launcher} -n {{ranks}}", place.arguments, place.hostfile)
-    return place
+    """In an allocation its batch system's launcher serves all libraries. Elsewhere each has its own, unless the user has named one."""
+    if not isinstance(place, Allocation) or place.launcher or launchers.batch_launcher():
+        return place
+    hosts = " -hostfile {hostfile}" if place.hostfile else ""
+    return Allocation(f"{shlex.quote(library.launcher)} -n {{ranks}}{hosts}", place.arguments, place.hostfile)
 
 
 def run(
@@ -158,12 +172,8 @@ def run(
     finally:
         watch.end()
         sweep(mark)
-    records, others = read_log(log.read_text(encoding="utf-8", errors="replace"))
-    outcome = Outcome(records, status, watch.stood_still, seconds=time.monotonic() - begin)
-    outcome.is_complete = any(record.get("record") == "end" for record in records)
-    if not outcome.is_complete:
-        outcome.at = next((record for record in reversed(records) if record.get("record") == "at"), {})
-        outcome.message = _message(others, status, watch.stood_still, still_seconds)
-        if status == 127 and not records:
-            raise UserError(f"{library.name}: {outcome.message}", 127)
+    outcome = outcome_of(log, status, watch.stood_still, still_seconds)
+    outcome.seconds = time.monotonic() - begin
+    if status == 127 and not outcome.records:
+        raise UserError(f"{library.name}: {outcome.message}", 127)
     return outcome

@@ -115,7 +115,8 @@ class Ratio:
         return (self.low > 1 or self.high < 1) and abs(math.log(self.value)) > math.log1p(max(noise, LEAST_DIFFERENCE))
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        value, low, high = (f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:.0f}" for x in (self.value, self.low, self.high))
+        return f"{value} ({low} to {high})"
 
 
 def _pooled(pairs: Sequence[tuple[Measured, Measured]]) -> Ratio:
@@ -146,6 +147,8 @@ class Study:
     nodes_of_ranks: list[int] = field(default_factory=list)
     settings: Record = field(default_factory=dict)
     launches: int = 0
+    ranks: int = 0
+    processors: int = 0
 
     def name(self, contestant: Contestant) -> str:
         """In words, with the library's version."""
@@ -193,7 +196,9 @@ class Study:
                     continue
                 for launch, seconds in measured.launches.items():
                     others = [other for other in control.launches if other != launch] or [launch]
-                    logs += [abs(math.log(float(np.median(seconds)) / float(np.median(control.launches[o])))) for o in others if o in control.launches]
+                    logs += [
+                        abs(math.log(float(np.median(seconds)) / float(np.median(control.launches[o])))) for o in others if o in control.launches
+                    ]
         return float(np.expm1(np.percentile(logs, 95))) if logs else 0.0
 
 
@@ -275,6 +280,9 @@ def read(records: Sequence[Record]) -> Study:
         elif kind == "skip":
             study.skips.append(record)
         elif kind == "launch":
+            study.ranks = max(study.ranks, int(number(record, "ranks") or 0))
+            run = record.get("run")
+            study.processors = int(run.get("processors") or 0) if isinstance(run, Mapping) else 0
             study.launches = max(study.launches, int(number(record, "launch") or 0))
             if isinstance(record.get("node_of_rank"), list):
                 study.nodes_of_ranks = [int(node) for node in record["node_of_rank"]]  # type: ignore[attr-defined]

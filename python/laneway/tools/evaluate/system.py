@@ -74,7 +74,8 @@ def _devices() -> str:
     return "; ".join(names) or "none found"
 
 
-def _commit(top: Path) -> str:
+def commit(top: Path) -> str:
+    """Of the working tree; empty where git does not know it."""
     return said(["git", "-C", str(top), "describe", "--always", "--dirty", "--match", "no-tag", "--abbrev=12"]).strip()
 
 
@@ -98,12 +99,14 @@ def rows_of_machine(place: Place, top: Path) -> Rows:
         ("UCX", _first_line(said(["ucx_info", "-v"]))),
         ("libfabric", _first_line(said(["fi_info", "--version"]))),
         ("FFTW", said(["pkg-config", "--modversion", "fftw3"]).strip()),
-        ("Laneway", f"{__version__}, {_commit(top)}"),
+        ("Laneway", f"{__version__}, {commit(top)}"),
     ]
     if isinstance(place, Cluster):
         rows.insert(1, ("Links", f"emulated: {place.nodes} nodes, {place.bits_per_second / 1e6:g} Mbit/s each, {os.cpu_count()} processors for all"))
     if isinstance(place, Simulated):
-        rows.insert(1, ("Links", f"simulated: {machines.read(place.machine).name}, {place.nodes} nodes of {place.ranks_of_node} ranks; times are virtual"))
+        rows.insert(
+            1, ("Links", f"simulated: {machines.read(place.machine).name}, {place.nodes} nodes of {place.ranks_of_node} ranks; times are virtual")
+        )
     return [(name, value) for name, value in rows if value]
 
 
