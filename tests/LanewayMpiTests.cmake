@@ -16,6 +16,9 @@ endif()
 # Nodes that are left over, odd and prime numbers of ranks: 3 and 5 have them; three uneven nodes: 16. So 13 adds little, and runs with
 # `./dev test --long`, `./dev test -k` and plain ctest.
 set(LANEWAY_LONG_RANKS 13)
+if(LANEWAY_SANITIZE)
+  list(APPEND LANEWAY_LONG_RANKS 8)  # memory errors that 3 ranks do not have, 8 rarely have
+endif()
 set(LANEWAY_LSAN_SUPPRESSIONS "${CMAKE_CURRENT_LIST_DIR}/mpi/lsan.supp")
 
 # laneway_mpi_ctest(NAME RANKS COMMAND...)

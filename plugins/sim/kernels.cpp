@@ -20,6 +20,9 @@ struct lnw_device_moves_s {
   std::vector<lnw_device_run> runs;
   std::array<Extent, LNW_DEVICE_BASES> read, written;
   std::size_t bytes = 0;
+  /// Of rows that are combined: to = to op from, of so many bytes. Null: they are copied.
+  void (*combine)(std::byte* to, const std::byte* from, std::size_t bytes) = nullptr;
+  std::size_t number_bytes = 1;
 };
 
 namespace laneway::sim {
@@ -90,6 +93,10 @@ void run_moves(Stream& stream, const lnw_device_moves_s& moves, const std::vecto
   }
   std::vector<std::size_t> order(moves.runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  for (const lnw_device_run& run : moves.runs)
+    for (const void* const first : {static_cast<void*>(to[run.to_base] + run.to), static_cast<void*>(from[run.from_base] + run.from)})
+      if (reinterpret_cast<std::uintptr_t>(first) % moves.number_bytes != 0)
+        throw Failure(LNW_DEVICE_FAILED, "a kernel combines numbers that are not aligned");
   const bool spoils = stream.reorders() && stream.random()() % 2 == 0;
   if (stream.reorders()) std::shuffle(order.begin(), order.end(), stream.random());
   const auto for_each = [&](auto&& body) {
@@ -100,6 +107,7 @@ void run_moves(Stream& stream, const lnw_device_moves_s& moves, const std::vecto
              static_cast<std::size_t>(run.bytes));
     }
   };
+  if (moves.combine != nullptr) return for_each(moves.combine);
   if (spoils && !reads_what_it_writes(moves, bases)) {
     for_each([](std::byte* target, const std::byte*, std::size_t bytes) { std::memset(target, 0xDB, bytes); });
     stream.hesitate();
@@ -176,23 +184,78 @@ int move_elements(int device, lnw_device_stream stream, std::uint64_t* to, const
 
 }  // namespace
 
-int moves_create(int device, const lnw_device_run* runs, std::size_t count, lnw_device_moves* moves) {
+namespace {
+
+std::unique_ptr<lnw_device_moves_s> make_moves(int device, const lnw_device_run* runs, std::size_t count) {
+  check_device(device);
+  auto made = std::make_unique<lnw_device_moves_s>();
+  made->device = device;
+  for (const lnw_device_run& run : std::vector<lnw_device_run>(runs, runs + count)) {
+    if (run.bytes < 0 || run.count < 0 || run.from_base >= LNW_DEVICE_BASES || run.to_base >= LNW_DEVICE_BASES)
+      throw Failure(LNW_DEVICE_INVALID, "a run with a negative size or without a base");
+    if (run.bytes == 0 || run.count == 0) continue;
+    made->runs.push_back(run);
+    made->bytes += static_cast<std::size_t>(run.bytes * run.count);
+    extend(made->read[run.from_base], run.from, run, run.from_stride);
+    extend(made->written[run.to_base], run.to, run, run.to_stride);
+  }
+  check_targets(made->runs);
+  return made;
+}
+
+/// Sums and products of whole numbers wrap around as those of unsigned ones do.
+template <class T, int operation>
+void combine_row(std::byte* to, const std::byte* from, std::size_t bytes) {
+  using Wrapping = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  for (std::size_t at = 0; at < bytes; at += sizeof(T)) {
+    T a;
+    T b;
+    std::memcpy(&a, to + at, sizeof a);
+    std::memcpy(&b, from + at, sizeof b);
+    if constexpr (operation == LNW_DEVICE_SUM) a = static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
+    if constexpr (operation == LNW_DEVICE_PROD) a = static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
+    if constexpr (operation == LNW_DEVICE_MIN) a = b < a ? b : a;
+    if constexpr (operation == LNW_DEVICE_MAX) a = b > a ? b : a;
+    std::memcpy(to + at, &a, sizeof a);
+  }
+}
+
+template <class T>
+auto combine_function(int operation) {
+  constexpr std::array rows = {combine_row<T, LNW_DEVICE_SUM>, combine_row<T, LNW_DEVICE_MIN>,
+                               combine_row<T, LNW_DEVICE_MAX>, combine_row<T, LNW_DEVICE_PROD>};
+  return operation >= 0 && static_cast<std::size_t>(operation) < rows.size() ? rows[static_cast<std::size_t>(operation)]
+                                                                             : nullptr;
+}
+
+template <class T>
+void set_number(lnw_device_moves_s& moves, int operation) {
+  moves.combine = combine_function<T>(operation);
+  moves.number_bytes = sizeof(T);
+}
+
+int combine_create(int device, int operation, int number, const lnw_device_run* runs, std::size_t count,
+                   lnw_device_moves* moves) {
   return attempt([&] {
-    check_device(device);
-    auto made = std::make_unique<lnw_device_moves_s>();
-    made->device = device;
-    for (const lnw_device_run& run : std::vector<lnw_device_run>(runs, runs + count)) {
-      if (run.bytes < 0 || run.count < 0 || run.from_base >= LNW_DEVICE_BASES || run.to_base >= LNW_DEVICE_BASES)
-        throw Failure(LNW_DEVICE_INVALID, "a run with a negative size or without a base");
-      if (run.bytes == 0 || run.count == 0) continue;
-      made->runs.push_back(run);
-      made->bytes += static_cast<std::size_t>(run.bytes * run.count);
-      extend(made->read[run.from_base], run.from, run, run.from_stride);
-      extend(made->written[run.to_base], run.to, run, run.to_stride);
-    }
-    check_targets(made->runs);
+    std::unique_ptr<lnw_device_moves_s> made = make_moves(device, runs, count);
+    if (number == LNW_DEVICE_INT32) set_number<std::int32_t>(*made, operation);
+    if (number == LNW_DEVICE_UINT32) set_number<std::uint32_t>(*made, operation);
+    if (number == LNW_DEVICE_INT64) set_number<std::int64_t>(*made, operation);
+    if (number == LNW_DEVICE_UINT64) set_number<std::uint64_t>(*made, operation);
+    if (number == LNW_DEVICE_FLOAT32) set_number<float>(*made, operation);
+    if (number == LNW_DEVICE_FLOAT64) set_number<double>(*made, operation);
+    if (made->combine == nullptr) throw Failure(LNW_DEVICE_UNSUPPORTED, "no kernel combines such numbers");
+    for (const lnw_device_run& run : made->runs)
+      if (run.bytes % static_cast<std::int64_t>(made->number_bytes) != 0)
+        throw Failure(LNW_DEVICE_INVALID, "a run has a part of a number");
     *moves = made.release();
   });
+}
+
+}  // namespace
+
+int moves_create(int device, const lnw_device_run* runs, std::size_t count, lnw_device_moves* moves) {
+  return attempt([&] { *moves = make_moves(device, runs, count).release(); });
 }
 
 int moves_launch(lnw_device_moves moves, lnw_device_stream stream, void* const* bases, std::size_t base_count) {
@@ -215,5 +278,6 @@ int moves_destroy(lnw_device_moves moves) {
 }
 
 const lnw_device_kernels program_kernels = {.multiply = multiply, .move_elements = move_elements};
+const lnw_device_combine combine_kernels = {.create = combine_create};
 
 }  // namespace laneway::sim

@@ -571,6 +571,7 @@ constexpr lnw_device_table table = {
     .wait_value = wait_value,
     .extension = [](const char* name) -> const void* {
       if (std::strcmp(name, LNW_DEVICE_KERNELS_EXTENSION) == 0) return &program_kernels;
+      if (std::strcmp(name, LNW_DEVICE_COMBINE_EXTENSION) == 0) return &combine_kernels;
       return std::strcmp(name, LNW_SIM_DEVICE_EXTENSION) == 0 ? &extension_table : nullptr;
     },
 };

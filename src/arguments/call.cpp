@@ -34,7 +34,7 @@ std::int64_t sent_bytes(const Call& call) {
           [&] { return std::string(names.type) + " is MPI_DATATYPE_NULL"; });
   MPI_Count size = 0;
   check_mpi(MPI_Type_size_x(call.send.type, &size), "MPI_Type_size_x");
-  if (!has_equal_edges(call.kind)) return size;
+  if (!has_equal_edges(call.kind) && call.kind != Kind::reduce) return size;
   std::int64_t bytes = 0;
   require(!__builtin_mul_overflow(call.send.count, size, &bytes), ErrorKind::count, [&] {
     return std::string(names.count) + " is " + std::to_string(call.send.count) + ": more than 2^63 bytes";

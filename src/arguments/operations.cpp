@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arguments/datatype.hpp"
+#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 
 namespace laneway {
@@ -171,6 +172,13 @@ void check(const Call& call) {
   check_buffers(call.sendbuf, call.recvbuf);
 }
 
+/// A handle may be of another operator since; what it computes, the handle says itself.
+bool commutes(MPI_Op op) {
+  int flag = 1;
+  if (op != MPI_OP_NULL) check_mpi(MPI_Op_commutative(op, &flag), "MPI_Op_commutative");
+  return flag != 0;
+}
+
 }  // namespace
 
 KnownArguments::Side KnownArguments::side_of(const SideArguments& given, const std::vector<Neighbor>& neighbors,
@@ -201,6 +209,8 @@ KnownArguments::KnownArguments(const Call& given, const Topology& topology) {
   send_ = side_of(given.send, topology.destinations, topology.outdegree, row.send);
   receive_ = side_of(given.receive, topology.sources, topology.indegree, row.receive);
   kind_ = given.kind;
+  op_ = given.op;
+  commutes_ = commutes(given.op);
 }
 
 bool KnownArguments::Side::equal(const SideArguments& given, bool typed) const {
@@ -223,7 +233,7 @@ bool KnownArguments::Side::equal(const SideArguments& given, bool typed) const {
 }
 
 bool KnownArguments::equal(const Call& given) const {
-  if (kind_ != given.kind || given.fault != nullptr) return false;
+  if (kind_ != given.kind || given.fault != nullptr || op_ != given.op || commutes_ != commutes(given.op)) return false;
   const KindRow& row = row_of(given.kind);
   return send_.equal(given.send, row.send.blocks == Blocks::typed) &&
          receive_.equal(given.receive, row.receive.blocks == Blocks::typed);

@@ -48,6 +48,8 @@ class KnownArguments {
                                     const SideRow& row);
 
   std::optional<Kind> kind_;
+  MPI_Op op_ = MPI_OP_NULL;
+  bool commutes_ = true;
   Side send_;
   Side receive_;
 };

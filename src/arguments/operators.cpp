@@ -218,6 +218,10 @@ class WithoutGaps {
 
 }  // namespace
 
+bool is_predefined(MPI_Op op) {
+  return find_predefined(op) != nullptr;
+}
+
 Reduction reduction_of(const Call& call, const Topology& topology) {
   require(call.fault == nullptr, ErrorKind::argument, call.fault);
   if (call.op == MPI_OP_NULL) refuse_operator("op is MPI_OP_NULL");
@@ -233,7 +237,8 @@ Reduction reduction_of(const Call& call, const Topology& topology) {
       {row != nullptr ? row->name : "user", name_of(type), extent_of(type), commutes == 0}, nullptr, {}};
   reduction.combiner =
       std::make_shared<const LocalReduction>(call.op, type, reduction.how.element_bytes, commutes == 0);
-  reduction.pattern = class_of(type) == of_pairs ? describe(WithoutGaps(call, type, topology).call(), topology)
+  reduction.has_gaps = class_of(type) == of_pairs;
+  reduction.pattern = reduction.has_gaps ? describe(WithoutGaps(call, type, topology).call(), topology)
                                                  : describe(call, topology);
   return reduction;
 }

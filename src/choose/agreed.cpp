@@ -56,23 +56,21 @@ bool knows_all(Communicator& communicator, const PrivateComm& comm, const Hints&
          hints.parameters != measured_parameters && !hints.check && comm.size() <= few_ranks;
 }
 
-/// Messages carry all of it, from and to buffers in the host's memory. Ranks that relay must know what elements are:
-/// where datatypes are those of neighbours, a rank without any does not.
+/// What is on devices goes through the host's memory. Ranks that relay partial results must know what elements are,
+/// which a rank without neighbours does not where datatypes are those of neighbours, and lanes must bring to nobody what
+/// he does not need. Otherwise contributions are relayed one by one, as they are in order.
 void prepare_reduction(Agreed& own, Kind kind) {
-  require_host(own.where);
   Hints& hints = own.hints;
-  hints.sharing = Sharing::none;
-  hints.shared_staging = 0;
   hints.tuning = Tuning::model;
   hints.path = MemoryPath::staged;
   const auto relays_inside = [](const StrategyRow* row) { return row->traits.relays_inside; };
-  own.reduction->by_rank = own.reduction->what.how.in_order || hints.order == ReductionOrder::canonical;
-  bool is_direct = own.reduction->by_rank || row_of(kind).send.blocks == Blocks::typed ||
-                   (!hints.strategy.is_automatic() && relays_inside(hints.strategy.row));
+  bool& by_rank = own.reduction->by_rank;
+  by_rank = own.reduction->what.how.in_order || hints.order == ReductionOrder::canonical ||
+            row_of(kind).send.blocks == Blocks::typed ||
+            (!hints.strategy.is_automatic() && relays_inside(hints.strategy.row));
   for (const LevelChoice& inner : hints.inner)
-    is_direct = is_direct || (!inner.choice.is_automatic() && relays_inside(inner.choice.row));
-  if (is_direct) (void)relay_nothing(hints);
-  if (own.reduction->by_rank) return;
+    by_rank = by_rank || (!inner.choice.is_automatic() && relays_inside(inner.choice.row));
+  if (by_rank) return void(own.pattern = arrivals_of(own.pattern));
   own.reduction->turned = turn_round(own.pattern, own.reduction->what.how.element_bytes);
   own.pattern = own.reduction->turned.forward;
 }
@@ -110,10 +108,27 @@ Looked look(Communicator& communicator, const PrivateComm& comm, MPI_Info info, 
   return looked;
 }
 
+/// That all ranks combine the same elements in the same way. A user's operators and their datatypes cannot be compared,
+/// apart from whether operands may be exchanged and from sizes.
+void check_reduction(const PrivateComm& comm, const Combination& how) {
+  const bool is_users = how.operation == "user";
+  check_same(comm, "op is",
+             !is_users      ? how.operation
+             : how.in_order ? "a user's operator that does not commute"
+                            : "a user's operator that commutes",
+             MPI_ERR_OP);
+  if (is_users)
+    check_same(comm, "what op combines are",
+               how.datatype.empty() ? "" : std::to_string(how.element_bytes) + " bytes each", MPI_ERR_TYPE);
+  else
+    check_same(comm, "datatypes are made of", how.datatype, MPI_ERR_TYPE);
+}
+
 /// What follows for this rank from what all ranks have said.
 Agreed settle(Communicator& communicator, PrivateComm& comm, Looked looked, Agreement agreement, Phases phases) {
   Agreed agreed = std::move(looked.agreed);
   const RankPattern& edges = agreed.reduction ? agreed.reduction->what.pattern : agreed.pattern;
+  if (agreed.hints.check && agreed.reduction) check_reduction(comm, agreed.reduction->what.how);
   if (!agreement.edges_match) {
     check_edges(comm, edges);
     throw Error(ErrorKind::topology, "the two sides of some edge differ in size");

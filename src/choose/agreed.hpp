@@ -39,12 +39,12 @@ struct Paths {
 struct AgreedReduction {
   Reduction what;
   TurnedRound turned;
-  bool by_rank = false;  ///< then nothing is turned round: each edge is a message
+  bool by_rank = false;  ///< then nothing is turned round: an exchange brings every contribution, see arrivals_of
 };
 
 /// An operation on which all ranks have agreed.
 struct Agreed {
-  RankPattern pattern;  ///< what is planned: of an operation that reduces, the exchange, in elements
+  RankPattern pattern;  ///< what is planned: of an operation that reduces, the exchange, unit_bytes each
   std::optional<AgreedReduction> reduction = {};
   Hints hints;
   std::vector<Region> regions;  ///< this rank's, outermost first

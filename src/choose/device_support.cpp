@@ -157,11 +157,6 @@ BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse
   return with_use(glance_at(buffers, plan), use);
 }
 
-void require_host(const BufferMemory& where) {
-  require(!where.on_device().any(), ErrorKind::unsupported,
-          "a buffer is in memory of a device, where nothing is combined");
-}
-
 DeviceSupport device_support(const BufferMemory& buffers) {
   DeviceSupport support{true, "no buffer is on a device"};
   for (const MemoryInfo* memory : {&buffers.send, &buffers.receive})

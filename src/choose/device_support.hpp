@@ -33,7 +33,4 @@ struct DeviceUse {
 /// As glance_at of an executor's buffers.
 [[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use);
 
-/// Of an operation that reduces. Throws Error(unsupported).
-void require_host(const BufferMemory& where);
-
 }  // namespace laneway

@@ -140,8 +140,19 @@ PlannedRoute plan_route(Communicator& communicator, const PrivateComm& comm, con
   return Planning(communicator, comm, agreed, {hints.strategy}).finish_route(communicator, comm, unit);
 }
 
+namespace {
+
+/// The plan that reduces, out of that of the exchange.
+Plan reducing(const Plan& exchange, const AgreedReduction& reduction) {
+  const auto& [what, turned, by_rank] = reduction;
+  return by_rank ? combine_arrivals(exchange, what.pattern, what.how) : transpose(exchange, turned, what.how);
+}
+
+}  // namespace
+
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned) {
+  if (agreed.reduction) planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
   if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
   if (use.path != MemoryPath::device_aware) {
     LocalOptions options = use.local;

@@ -132,7 +132,34 @@ Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, co
   return first;
 }
 
+/// The text of one rank, as all have it.
+std::string share_text(const PrivateComm& comm, Rank owner, const std::string& mine) {
+  std::vector<std::uint8_t> text(512);
+  if (owner == comm.rank()) std::copy_n(mine.begin(), std::min(mine.size(), text.size() - 1), text.begin());
+  text = reduce_progressing(text, MPI_UINT8_T, MPI_MAX, comm);
+  return reinterpret_cast<const char*>(text.data());
+}
+
+/// The first rank of which it is true; INT_MAX if there is none.
+Rank first_rank(const PrivateComm& comm, bool is_this) {
+  return reduce_progressing(std::vector<int>{is_this ? comm.rank() : INT_MAX}, MPI_INT, MPI_MIN, comm).front();
+}
+
 }  // namespace
+
+void check_same(const PrivateComm& comm, const std::string& what, const std::string& mine, int error_class) {
+  const Rank first = first_rank(comm, !mine.empty());
+  if (first == INT_MAX) return;
+  const std::string wanted = share_text(comm, first, mine);
+  const Rank other = first_rank(comm, !mine.empty() && mine != wanted);
+  if (other == INT_MAX) return;
+  const std::string found = share_text(comm, other, mine);
+  comm.all_throw();
+  throw Error(ErrorKind::mpi,
+              what + " " + wanted + " on rank " + std::to_string(first) + ", but " + found + " on rank " +
+                  std::to_string(other),
+              error_class);
+}
 
 std::uint64_t edge_sum(Rank rank, const RankPattern& pattern) {
   std::uint64_t sum = 0;
@@ -165,12 +192,9 @@ void check_edges(const PrivateComm& comm, const RankPattern& pattern) {
   std::int64_t first = key;
   reduce_progressing(&key, &first, 1, MPI_INT64_T, MPI_MIN, comm);
   if (first == LLONG_MAX) return;
-  std::vector<std::uint8_t> text(512);
-  const Rank owner = static_cast<Rank>(first % comm.size());
-  if (owner == comm.rank()) std::copy_n(mine.text.begin(), std::min(mine.text.size(), text.size() - 1), text.begin());
-  text = reduce_progressing(text, MPI_UINT8_T, MPI_MAX, comm);
+  const std::string text = share_text(comm, static_cast<Rank>(first % comm.size()), mine.text);
   comm.all_throw();
-  throw Error(ErrorKind::topology, reinterpret_cast<const char*>(text.data()));
+  throw Error(ErrorKind::topology, text);
 }
 
 }  // namespace laneway

@@ -73,6 +73,24 @@ Moves::Moves(Device device, std::span<const lnw_device_run> runs) : device_(devi
   device.check(device.table().moves_create(device.number(), runs.data(), runs.size(), &moves_), "prepare moves");
 }
 
+namespace {
+
+const lnw_device_combine* combining(const Device& device) {
+  return static_cast<const lnw_device_combine*>(device.table().extension(LNW_DEVICE_COMBINE_EXTENSION));
+}
+
+}  // namespace
+
+bool can_combine(const Device& device) {
+  return combining(device) != nullptr;
+}
+
+Moves::Moves(Device device, const DeviceOperation& operation, std::span<const lnw_device_run> runs) : device_(device) {
+  device.check(combining(device)->create(device.number(), operation.operation, operation.number, runs.data(),
+                                         runs.size(), &moves_),
+               "prepare moves that combine");
+}
+
 Moves::~Moves() {
   if (moves_ != nullptr) device_.table().moves_destroy(moves_);
 }

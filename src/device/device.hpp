@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <laneway/device_combine.h>
+
 #include "device/memory.hpp"
 #include "device/plugin.hpp"
 
@@ -90,11 +92,22 @@ class HostRegistration {
   void* pointer_ = nullptr;
 };
 
+/// An operator and the numbers that it combines, as kernels know them; see lnw_device_combine.
+struct DeviceOperation {
+  int operation = LNW_DEVICE_SUM;
+  int number = LNW_DEVICE_FLOAT64;
+  std::int64_t number_bytes = 8;
+};
+/// Whether the device's plugin has kernels that combine.
+[[nodiscard]] bool can_combine(const Device& device);
+
 /// Runs that one kernel moves; see lnw_device_run. The object must outlive its launches.
 class Moves {
  public:
   Moves() = default;
   Moves(Device device, std::span<const lnw_device_run> runs);
+  /// That combine; the device must be able to, see can_combine.
+  Moves(Device device, const DeviceOperation& operation, std::span<const lnw_device_run> runs);
   ~Moves();
   Moves(Moves&& other) noexcept : device_(other.device_), moves_(std::exchange(other.moves_, nullptr)) {}
   Moves& operator=(Moves&& other) noexcept {

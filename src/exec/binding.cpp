@@ -47,7 +47,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
   LANEWAY_ASSERT(goes_through_host(*plan_, where_.behind_host()));
   LANEWAY_ASSERT(combiners_.size() == plan_->combinations.size());
   uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
-  LANEWAY_ASSERT(combiners_.empty() || !uses_device_);
+  LANEWAY_ASSERT(combiners_.empty() || !device_aware_);
   bind(buffers, transport);
 
   number_events();
@@ -245,8 +245,9 @@ void Executor::add_device_copies() {
   const auto touches_device = [&](const Step& step) {
     if (step.kind != StepKind::move) return false;
     const bool staged_there = device_aware_ && (step.from == Buffer::staging || step.to == Buffer::staging);
-    return (on_device.send && step.from == Buffer::send) || (on_device.receive && step.to == Buffer::receive) ||
-           staged_there || borrows(step);
+    return (on_device.send && step.from == Buffer::send) ||
+           (on_device.receive && (step.to == Buffer::receive || step.from == Buffer::receive)) || staged_there ||
+           borrows(step);
   };
   const int stream = stream_step();
   if (stream >= 0) device_->has_event_of_stream();
@@ -265,7 +266,7 @@ void Executor::add_device_copies() {
       device_->add(*plan_, {s}, trails(s));
       continue;
     }
-    const std::size_t writes = step.to == Buffer::receive ? 1 : 0;
+    const std::size_t writes = uses_receive_buffer(step) ? 1 : 0;
     const std::int64_t moved = programs_[at].bytes();
     if (bytes[writes] + moved > device_copy_bytes) flush(writes);
     together[writes].push_back(s);

@@ -134,7 +134,9 @@ DeviceCopies::~DeviceCopies() {
 }
 
 const KernelRows& DeviceCopies::rows_of_kernel(const Step& step) const {
-  const bool reads = borrows(step) || (step.from == Buffer::send ? buffers_.send : device_aware_);
+  const bool reads = borrows(step) || (step.from == Buffer::send      ? buffers_.send
+                                       : step.from == Buffer::receive ? buffers_.receive
+                                                                      : device_aware_);
   const bool writes = step.to == Buffer::receive ? buffers_.receive : device_aware_;
   return rule_.of(reads, writes);
 }
@@ -143,7 +145,7 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
   Unit unit;
   const bool together = steps.size() > 1;
   const bool writes =
-      queues_[writing].device && plan.steps[static_cast<std::size_t>(steps.front())].to == Buffer::receive;
+      queues_[writing].device && uses_receive_buffer(plan.steps[static_cast<std::size_t>(steps.front())]);
   unit.queue = writes ? writing : reading;
   unit.by_buffer = together;
   unit.trailing = trailing;

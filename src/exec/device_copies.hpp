@@ -61,6 +61,11 @@ struct Extents {
 /// nothing wrong.
 [[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan);
 
+/// Whether a move is put into the stream of the device that has the receive buffer.
+[[nodiscard]] inline bool uses_receive_buffer(const Step& step) {
+  return step.to == Buffer::receive || step.from == Buffer::receive;
+}
+
 /// The steps of one plan that copy from or to memory of devices. They are put into streams of their own, one that reads
 /// the devices and one that writes them, and are complete when the streams say so. A user's stream can be given: what
 /// is in it at the start comes before all copies.

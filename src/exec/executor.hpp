@@ -45,7 +45,7 @@ class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
            std::shared_ptr<NodeMemory> memory = nullptr);
-  /// `combiners`: of a plan that combines, whose buffers are in the host's memory.
+  /// `combiners`: of a plan that combines.
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& places, Transport& transport,
            std::shared_ptr<NodeMemory> memory, Combiners combiners = {});
   ~Executor();

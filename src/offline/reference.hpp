@@ -34,6 +34,8 @@ struct ReferenceOptions {
   bool rendezvous = false;
   /// to = to op from, for plans that combine.
   std::function<void(const Combination& how, std::span<std::byte> to, std::span<const std::byte> from)> combine{};
+  /// Steps may read the receive buffer, as those of operations among all ranks do.
+  bool reads_receive = false;
 };
 
 /// Runs the plans of all ranks in this process, one event at a time, slowly and obviously. Any event that an executor

@@ -23,18 +23,26 @@ FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Use
   Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, call, phases);
   Chosen chosen = choose(communicator, *comm, agreed, use);
   tell_reasons(chosen.reasons, comm->rank());
-  if (agreed.hints.check_plan) prove_plans(*comm, *chosen.plan, agreed.pattern, chosen.reasons.strategy);
+  const Reduction* const reduction = agreed.reduction ? &agreed.reduction->what : nullptr;
+  pattern_ = reduction != nullptr ? reduction->pattern : std::move(agreed.pattern);
+  if (reduction != nullptr) combiners_ = {reduction->combiner};
+  if (agreed.hints.check_plan)
+    prove_plans(*comm, *chosen.plan, pattern_, chosen.reasons.strategy,
+                reduction != nullptr ? &reduction->how : nullptr);
   arguments_ = KnownArguments(call, communicator.topology());
-  pattern_ = std::move(agreed.pattern);
   plan_ = std::move(chosen.plan);
   reasons_ = std::move(chosen.reasons);
   device_use_ = chosen.device_use;
   order_ = std::make_shared<StartOrder>(comm, agreed.tag);
-  if (!is_direct() || chosen.memory) bound_ = std::make_shared<BoundPlan>(plan_, std::move(chosen.memory), device_use_);
+  if (!is_direct() || chosen.memory)
+    bound_ = std::make_shared<BoundPlan>(plan_, std::move(chosen.memory), device_use_, BoundPlan::most_bindings,
+                                         combiners_);
 }
 
 void FixedOperation::check(Communicator& communicator, const Call& call) const {
-  if (arguments_.equal(call) || describe(call, communicator.topology()) == pattern_) return;
+  const Topology& topology = communicator.topology();
+  if (arguments_.equal(call)) return;
+  if ((reduces(call.kind) ? reduction_of(call, topology).pattern : describe(call, topology)) == pattern_) return;
   tell("rank " + std::to_string(communicator.rank()) +
        ": lnw_fixed_counts=true promised that counts, displacements and layouts of datatypes on this communicator "
        "never change, but they differ from those of the first call of this operation");
@@ -45,7 +53,7 @@ void FixedOperation::check(Communicator& communicator, const Call& call) const {
 std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Helper helper) const {
   return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, helper)
                 : std::make_unique<NonblockingExchange>(order_, plan_, buffers, glance_at(buffers, *plan_, device_use_),
-                                                        nullptr, helper);
+                                                        nullptr, helper, combiners_);
 }
 
 FixedOperation& fixed_operation(Communicator& communicator, const FixedKey& key, const Call& call, Use use,

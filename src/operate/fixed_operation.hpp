@@ -1,20 +1,30 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
 
+#include "arguments/datatype.hpp"
 #include "arguments/operations.hpp"
 #include "choose/chooser.hpp"
 #include "operate/nonblocking.hpp"
 
 namespace laneway {
 
-/// Which operation, and the size of what it sends: all ranks of a call know it without talking.
-using FixedKey = std::pair<Kind, std::int64_t>;
+/// Which operation, and the size of what it sends; of one that reduces, also the operator and the predefined type of
+/// its elements. All ranks of a call know it without talking.
+struct FixedKey {
+  Kind kind;
+  std::int64_t bytes = 0;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+
+  friend auto operator<=>(const FixedKey&, const FixedKey&) = default;
+};
 [[nodiscard]] inline FixedKey key_of(const Call& call) {
-  return {call.kind, sent_bytes(call)};
+  const std::int64_t bytes = sent_bytes(call);
+  if (!reduces(call.kind)) return {call.kind, bytes};
+  return {call.kind, bytes, call.op, base_type(call.send.type)};
 }
 
 /// An operation whose edges differ in size, on a communicator with the hint lnw_fixed_counts: the plan of one call
@@ -43,6 +53,7 @@ class FixedOperation {
   std::shared_ptr<const Plan> plan_;
   Reasons reasons_;
   DeviceUse device_use_;
+  Combiners combiners_;  // of an operation that reduces
   std::shared_ptr<StartOrder> order_;
   std::shared_ptr<BoundPlan> bound_;  // null if each edge is a message that needs no help
 };

@@ -38,10 +38,15 @@ class Taken {
 }  // namespace
 
 KeptPlan::KeptPlan(std::shared_ptr<const Plan> plan, std::string strategy, const DeviceUse& device_use,
-                   std::shared_ptr<MessageElements> elements, std::shared_ptr<const TypedPattern> typed)
-    : plan_(std::move(plan)), strategy_(std::move(strategy)), elements_(std::move(elements)), typed_(std::move(typed)) {
+                   std::shared_ptr<MessageElements> elements, std::shared_ptr<const TypedPattern> typed,
+                   Combiners combiners)
+    : plan_(std::move(plan)),
+      strategy_(std::move(strategy)),
+      elements_(std::move(elements)),
+      typed_(std::move(typed)),
+      combiners_(std::move(combiners)) {
   if (const std::size_t bindings = bindings_of(*plan_); bindings > 0)
-    bound_.emplace(plan_, nullptr, device_use, bindings);
+    bound_.emplace(plan_, nullptr, device_use, bindings, combiners_);
 }
 
 KeptPlan::Claim::Claim(KeptPlan& plan)

@@ -26,14 +26,15 @@ struct CallKey {
 /// The plan of a call, and its bindings to the buffers of the last calls.
 class KeptPlan {
  public:
-  /// `elements` and `typed`: of a plan of datatypes; otherwise null.
+  /// `elements` and `typed`: of a plan of datatypes; otherwise null. `combiners`: of a plan that combines.
   KeptPlan(std::shared_ptr<const Plan> plan, std::string strategy, const DeviceUse& device_use,
-           std::shared_ptr<MessageElements> elements, std::shared_ptr<const TypedPattern> typed);
+           std::shared_ptr<MessageElements> elements, std::shared_ptr<const TypedPattern> typed, Combiners combiners);
 
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
   [[nodiscard]] const std::string& strategy() const { return strategy_; }
   [[nodiscard]] const std::shared_ptr<MessageElements>& elements() const { return elements_; }
   [[nodiscard]] const std::shared_ptr<const TypedPattern>& typed() const { return typed_; }
+  [[nodiscard]] const Combiners& combiners() const { return combiners_; }
 
   /// For one exchange, which is the only one that uses it. `bound` is null where somebody else does so, or where what
   /// it takes is too much to be kept.
@@ -55,6 +56,7 @@ class KeptPlan {
   std::string strategy_;
   std::shared_ptr<MessageElements> elements_;
   std::shared_ptr<const TypedPattern> typed_;
+  Combiners combiners_;
   std::optional<BoundPlan> bound_;
   std::atomic<bool> in_use_{false};
 };

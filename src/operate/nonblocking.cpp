@@ -36,7 +36,8 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
   Binding& binding = bindings_.front();
   if (!usable) {
     binding.executor.reset();
-    binding.executor = std::make_unique<Executor>(plans_.on(where.behind_host()), buffers, where, transport, memory_);
+    binding.executor =
+        std::make_unique<Executor>(plans_.on(where.behind_host()), buffers, where, transport, memory_, combiners_);
     binding.buffers = buffers;
   }
   return *binding.executor;

@@ -48,10 +48,14 @@ class BoundPlan {
  public:
   static constexpr std::size_t most_bindings = 8;
 
-  /// Keeps `bindings` of them, at least 1.
+  /// Keeps `bindings` of them, at least 1. `combiners`: of a plan that combines.
   BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, const DeviceUse& device_use,
-            std::size_t bindings = most_bindings)
-      : plans_(std::move(plan)), memory_(std::move(memory)), device_use_(device_use), most_(bindings) {}
+            std::size_t bindings = most_bindings, Combiners combiners = {})
+      : plans_(std::move(plan)),
+        memory_(std::move(memory)),
+        device_use_(device_use),
+        most_(bindings),
+        combiners_(std::move(combiners)) {}
 
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plans_.plan(); }
   /// Valid until the next call.
@@ -68,6 +72,7 @@ class BoundPlan {
   std::shared_ptr<NodeMemory> memory_;
   DeviceUse device_use_;
   std::size_t most_;
+  Combiners combiners_;
   std::vector<Binding> bindings_;  // the last used one first
 };
 

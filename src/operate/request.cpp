@@ -30,11 +30,18 @@ struct CallPlan {
   std::string strategy = "direct";
   std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters
   std::shared_ptr<const TypedPattern> typed = {};  ///< then
+  Combiners combiners = {};                        ///< of an operation that reduces
 };
+
+/// Ranks that relay partial results know what elements are. A user's operator may have the handle of one before it on
+/// some ranks only.
+bool may_be_fixed(const Call& call) {
+  return !reduces(call.kind) || (call.kind == Kind::reducev && is_predefined(call.op));
+}
 
 /// Null if the operation is not under the promise of fixed counts.
 FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases phases) {
-  if (!plans_of_calls(communicator).fixed_counts) return nullptr;
+  if (!plans_of_calls(communicator).fixed_counts || !may_be_fixed(call)) return nullptr;
   const FixedKey key = key_of(call);
   if (has_equal_edges(call.kind)) return nullptr;
   FixedOperation& found = fixed_operation(communicator, key, call, Use::calls, phases);
@@ -43,17 +50,42 @@ FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases 
   return &found;
 }
 
+/// The plan that relays edges of one size, if there is one.
+Routes::Routed find_route(Communicator& communicator, Kind kind, const RankPattern& pattern, std::int64_t sent,
+                          Phases phases) {
+  const PlansOfCalls& has = plans_of_calls(communicator);
+  if (!has.routes || (phases == Phases::split && !has.split_phases_relay)) return {};
+  const std::vector<Edge>& edges = pattern.out.empty() ? pattern.in : pattern.out;
+  const std::int64_t bytes = edges.empty() ? sent : edges.front().ranges.bytes();
+  if (phases == Phases::one) has.routes->prepare(communicator, kind, pattern, bytes);
+  return has.routes->plan(kind, pattern, bytes);
+}
+
+/// Of a call that reduces. Blocks of one size are relayed as those of an alltoall are, by the same routes; none of them
+/// could be taken together, since each has a place of its own.
+CallPlan choose_reduction(Communicator& communicator, const Call& call, Phases phases) {
+  const Reduction reduction = reduction_of(call, communicator.topology());
+  check_self_edges(communicator.rank(), reduction.pattern);
+  CallPlan chosen{.plan = nullptr, .combiners = {reduction.combiner}};
+  if (call.kind == Kind::reduce && !reduction.has_gaps) {
+    const Routes::Routed routed =
+        find_route(communicator, Kind::alltoall, arrivals_of(reduction.pattern), sent_bytes(call), phases);
+    if (routed.plan) {
+      chosen.plan = std::make_shared<const Plan>(combine_arrivals(*routed.plan, reduction.pattern, reduction.how));
+      chosen.strategy = routed.strategy;
+      return chosen;
+    }
+  }
+  chosen.plan = std::make_shared<const Plan>(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how));
+  return chosen;
+}
+
 /// What a call that has agreed on nothing may use.
 CallPlan choose_plan(Communicator& communicator, const Call& call, Phases phases) {
+  if (reduces(call.kind)) return choose_reduction(communicator, call, phases);
   TypedPattern typed = typed_pattern(call, communicator.topology());
-  const PlansOfCalls& has = plans_of_calls(communicator);
-  if (has_equal_edges(call.kind) && has.routes && (phases == Phases::one || has.split_phases_relay)) {
-    const std::int64_t sent = sent_bytes(call);
-    const std::vector<TypedEdge>& edges = typed.out.empty() ? typed.in : typed.out;
-    const std::int64_t bytes = edges.empty() ? sent : edges.front().bytes();
-    const RankPattern pattern = describe(typed);
-    if (phases == Phases::one) has.routes->prepare(communicator, call.kind, pattern, bytes);
-    const Routes::Routed routed = has.routes->plan(call.kind, pattern, bytes);
+  if (has_equal_edges(call.kind) && plans_of_calls(communicator).routes) {
+    const Routes::Routed routed = find_route(communicator, call.kind, describe(typed), sent_bytes(call), phases);
     if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
   }
   if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers_of(call))) {
@@ -69,9 +101,9 @@ constexpr const char* relays_nothing =
     "for "
     "a thread; lnw_progress=wait lets relays progress in calls of this library";
 
-/// For calls that agree on nothing.
-DeviceUse device_use(Communicator& communicator) {
-  return DeviceUse{communicator.call_hints().path == MemoryPath::device_aware};
+/// For calls that agree on nothing. Nothing is combined in messages' memory on devices.
+DeviceUse device_use(Communicator& communicator, const Call& call) {
+  return DeviceUse{!reduces(call.kind) && communicator.call_hints().path == MemoryPath::device_aware};
 }
 
 /// That of an earlier call with the same arguments, or a new one, which is kept.
@@ -85,44 +117,12 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     return known;
   }
   CallPlan chosen = choose_plan(communicator, call, phases);
-  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator),
-                                         std::move(chosen.elements), std::move(chosen.typed));
+  auto plan =
+      std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator, call),
+                                 std::move(chosen.elements), std::move(chosen.typed), std::move(chosen.combiners));
   // Plans of datatypes are for buffers in the host's memory.
   if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
   return plan;
-}
-
-/// Of a call that agrees on nothing.
-struct DirectReduction {
-  std::shared_ptr<const Plan> plan;
-  Combiners combiners;
-  BufferMemory where;
-};
-
-DirectReduction reduce_directly(Communicator& communicator, const Call& call) {
-  const Reduction reduction = reduction_of(call, communicator.topology());
-  check_self_edges(communicator.rank(), reduction.pattern);
-  DirectReduction direct{
-      std::make_shared<const Plan>(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how)),
-      {reduction.combiner},
-      {}};
-  direct.where = laneway::glance_at(buffers_of(call), *direct.plan, device_use(communicator));
-  require_host(direct.where);
-  return direct;
-}
-
-/// Of the exchange whose way back it is, or the plan in order.
-Chosen choose_reduction(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
-  const auto& [what, turned, by_rank] = *agreed.reduction;
-  if (by_rank) {
-    Chosen chosen;
-    chosen.plan = std::make_shared<const Plan>(reduce_in_order(comm.rank(), what.pattern, what.how));
-    chosen.reasons.strategy = "direct";
-    return chosen;
-  }
-  Chosen chosen = choose(communicator, comm, agreed, Use::request);
-  chosen.plan = std::make_shared<const Plan>(transpose(*chosen.plan, turned, what.how));
-  return chosen;
 }
 
 /// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
@@ -153,8 +153,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   require(events.empty() || !reduces(call.kind), ErrorKind::unsupported, "operations that reduce have no events");
   Agreed agreed = agree_on(communicator, priv, info, call);
   agreed.events.assign(events.begin(), events.end());
-  Chosen chosen = agreed.reduction ? choose_reduction(communicator, priv, agreed)
-                                   : choose(communicator, priv, agreed, Use::request);
+  Chosen chosen = choose(communicator, priv, agreed, Use::request);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
                                                std::move(chosen.plan), std::move(chosen.reasons),
                                                agreed.regions.front()));
@@ -194,7 +193,6 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
 
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
-  if (reduces(call.kind)) return make_nonblocking_reduction(communicator, call);
   const Helper helper = find_helper(communicator.call_hints().progress);
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::split)) {
     std::unique_ptr<Request> request(new Request(fixed->order()->comm(), communicator.error_handler(),
@@ -208,21 +206,8 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator)),
-      kept->elements(), helper);
-  return request;
-}
-
-/// Each edge is one message.
-std::unique_ptr<Request> Request::make_nonblocking_reduction(Communicator& communicator, const Call& call) {
-  const Buffers buffers = buffers_of(call);
-  const DirectReduction direct = reduce_directly(communicator, call);
-  const std::shared_ptr<StartOrder>& order = start_order(communicator);
-  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), direct.plan,
-                                               Reasons{.strategy = "direct"}, Region{}));
-  request->nonblocking_ =
-      std::make_unique<NonblockingExchange>(order, direct.plan, buffers, direct.where, nullptr,
-                                            find_helper(communicator.call_hints().progress), direct.combiners);
+      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call)),
+      kept->elements(), helper, kept->combiners());
   return request;
 }
 
@@ -247,7 +232,6 @@ void Request::set_buffers(Buffers buffers) {
 std::unique_ptr<Exchange> Request::bind(Buffers buffers, std::optional<lnw_device_stream> stream) {
   P2PTransport transport(comm_->get(), tag_);
   const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
-  if (!combiners_.empty()) require_host(where);
   auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
                                              progress_by(helper_), memory_, combiners_);
   if (stream) exchange->set_stream(stream);
@@ -359,22 +343,15 @@ Statistics Request::statistics() const {
 void run_blocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
-  if (reduces(call.kind)) {
-    const DirectReduction direct = reduce_directly(communicator, call);
-    P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-    Exchange exchange(direct.plan, buffers, direct.where, transport, Progress::in_calls, nullptr, direct.combiners);
-    exchange.start();
-    return exchange.wait();
-  }
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
     return fixed->start(buffers, Helper::none)->wait();
   const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *priv, call, Phases::one);
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
-  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator));
+  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call));
   Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
-                    nullptr);
+                    nullptr, kept->combiners());
   exchange.start();
   exchange.wait();
 }

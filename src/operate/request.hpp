@@ -104,7 +104,6 @@ class Request {
                                        std::span<const PlanEvent> events);
   Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
           std::shared_ptr<const Plan> plan, Reasons reasons, Region node);
-  static std::unique_ptr<Request> make_nonblocking_reduction(Communicator& communicator, const Call& call);
   /// Calls `body`, which gives up the exchange where it throws.
   template <class Body>
   [[gnu::always_inline]] auto run(Body&& body) -> decltype(body()) {

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/ranges.hpp"
 #include "core/sort_unique.hpp"
+#include "passes/combine_place.hpp"
 #include "passes/events.hpp"
 #include "plan/builder.hpp"
 #include "plan/stream_event.hpp"
@@ -126,21 +127,27 @@ class ThroughHost {
 
   static bool comes_in(const Step& step) { return step.kind == StepKind::event && !step.goes_out; }
 
-  /// Which steps read the image rather than the send buffer.
+  /// From a buffer on a device to another, by the device.
+  [[nodiscard]] bool stays_on_device(const Step& step) const {
+    return is_between_buffers(step) && buffers_.receive && (!combines(step) || buffers_.combines);
+  }
+
+  /// Which steps read the image rather than the send buffer. What the host combines is there.
   void find_fetched() {
     fetched_.assign(plan_.steps.size(), false);
     std::vector<Range> all;
     std::vector<Range> through;
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.steps[s];
-      if (is_between_buffers(step) && buffers_.receive) continue;
-      fetched_[s] = is_in_place(step, StepKind::send, Buffer::send) || is_between_buffers(step);
+      if (stays_on_device(step)) continue;
+      fetched_[s] = is_in_place(step, StepKind::send, Buffer::send) || is_between_buffers(step) ||
+                    (combines(step) && step.from == Buffer::send);
       read_by(step).for_each([&](Range range) { all.push_back(range); });
     }
     const RangeSet twice = named_twice(std::move(all));
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.steps[s];
-      if (is_between_buffers(step) && buffers_.receive) continue;
+      if (stays_on_device(step)) continue;
       fetched_[s] = fetched_[s] || !intersect(RangeSet(read_by(step)), twice).empty();
       if (fetched_[s]) read_by(step).for_each([&](Range range) { through.push_back(range); });
     }
@@ -263,7 +270,7 @@ class ThroughHost {
       step.span = {Buffer::shadow, reserve(Buffer::shadow, place.bytes), place.bytes};
       return {{step.span.offset, place.offset, place.bytes, 0, 0, 1}};
     }
-    if (buffers_.send || !is_between_buffers(step)) return {};
+    if (buffers_.send || !is_between_buffers(step) || combines(step)) return {};
     const RangeList places = written_by(step);
     const Range shadow{reserve(Buffer::shadow, places.bytes()), places.bytes()};
     step.runs = copy_runs(read_by(step), {shadow});
@@ -324,12 +331,14 @@ Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image) {
 }
 
 Plan through_host(Plan plan, const OnDevice& buffers) {
+  plan = place_combining(std::move(plan), buffers);
   return ThroughHost(std::move(plan), buffers, Buffer::shadow).fetch_sent().store_received().take();
 }
 
 bool goes_through_host(const Plan& plan, const OnDevice& buffers) {
   return std::ranges::none_of(plan.steps, [&](const Step& step) {
-    return (buffers.send && is_in_place(step, StepKind::send, Buffer::send)) ||
+    const bool host_combines = combines(step) && !buffers.combines && buffers.receive && step.to == Buffer::receive;
+    return host_combines || (buffers.send && is_in_place(step, StepKind::send, Buffer::send)) ||
            (buffers.receive && is_in_place(step, StepKind::receive, Buffer::receive));
   });
 }
@@ -352,20 +361,20 @@ std::vector<bool> last_copies(const Plan& plan, const InStream& where) {
 /// All bytes of the buffers that the plan touches, and of staging memory those that `copies` read.
 PlanEvent coming(const Plan& plan, const std::vector<bool>& copies) {
   std::map<Buffer, std::vector<Range>> touched;
-  const auto add = [&](Buffer buffer, Range range) {
-    if (buffer == Buffer::send || buffer == Buffer::receive) touched[buffer].push_back(range);
+  const auto add = [&](Buffer buffer, Range range, bool with_staging = false) {
+    if (buffer == Buffer::send || buffer == Buffer::receive || (with_staging && buffer == Buffer::staging))
+      touched[buffer].push_back(range);
   };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     if (step.kind == StepKind::send || step.kind == StepKind::receive)
       step.span.for_each([&](Buffer buffer, Range range, std::int64_t) { add(buffer, range); });
     if (step.kind != StepKind::move) continue;
-    read_by(step).for_each([&](Range range) { add(Buffer::send, range); });
-    if (step.to == Buffer::receive) written_by(step).for_each([&](Range range) { add(Buffer::receive, range); });
-    if (!copies[s] || step.from != Buffer::staging) continue;
     for (const CopyRun& run : step.runs)
-      for (std::int64_t i = 0; i < run.count; ++i)
-        touched[Buffer::staging].push_back({run.from + i * run.from_stride, run.bytes});
+      for (std::int64_t i = 0; i < run.count; ++i) {
+        if (!step.from.of_peer) add(step.from.buffer, {run.from + i * run.from_stride, run.bytes}, copies[s]);
+        if (!step.to.of_peer) add(step.to.buffer, {run.to + i * run.to_stride, run.bytes});
+      }
   }
   PlanEvent event;
   event.number = stream_event;
@@ -403,7 +412,9 @@ const std::shared_ptr<const Plan>& PlansByBuffers::on(const InStream& where) {
 }
 
 const std::shared_ptr<const Plan>& PlansByBuffers::on(const OnDevice& buffers) {
-  std::shared_ptr<const Plan>& plan = plans_[(buffers.send ? 1U : 0U) + (buffers.receive ? 2U : 0U)];
+  const bool device_combines = buffers.combines && !plans_[0]->combinations.empty();
+  std::shared_ptr<const Plan>& plan =
+      plans_[(buffers.send ? 1U : 0U) + (buffers.receive ? 2U : 0U) + (device_combines ? 4U : 0U)];
   if (!plan) plan = std::make_shared<const Plan>(through_host(*plans_[0], buffers));
   return plan;
 }

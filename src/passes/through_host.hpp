@@ -15,6 +15,7 @@ namespace laneway {
 struct OnDevice {
   bool send = false;
   bool receive = false;
+  bool combines = false;  ///< the receive buffer's device combines by itself, as the plan does
 
   [[nodiscard]] bool any() const { return send || receive; }
   friend bool operator==(const OnDevice&, const OnDevice&) = default;
@@ -26,7 +27,8 @@ inline constexpr std::int64_t device_copy_bytes = 262144;
 
 /// Lets messages, which only the host can send and receive, go through its memory. What they need of the send buffer
 /// is copied into the plan's shadow, each byte once and in chunks for which sends wait one by one; what they bring is
-/// copied from the shadow to the receive buffer. Copies, puts and takes between a device's buffer and memory of the
+/// copied from the shadow to the receive buffer. What the host combines, it combines in its memory: see
+/// place_combining. Copies, puts and takes between a device's buffer and memory of the
 /// plan, or between two buffers on the device, are left as they are, unless that would move a byte from the device
 /// twice.
 ///
@@ -46,7 +48,8 @@ struct InStream {
 
  private:
   [[nodiscard]] int key() const {
-    return (buffers.send ? 1 : 0) + (buffers.receive ? 2 : 0) + (device_aware ? 4 : 0) + (shares_memory ? 8 : 0);
+    return (buffers.send ? 1 : 0) + (buffers.receive ? 2 : 0) + (device_aware ? 4 : 0) + (shares_memory ? 8 : 0) +
+           (buffers.combines ? 16 : 0);
   }
 };
 
@@ -75,7 +78,7 @@ class PlansByBuffers {
   [[nodiscard]] const std::shared_ptr<const Plan>& on(const InStream& where);
 
  private:
-  std::array<std::shared_ptr<const Plan>, 4> plans_;
+  std::array<std::shared_ptr<const Plan>, 8> plans_;
   std::map<InStream, std::shared_ptr<const Plan>> in_stream_;
 };
 

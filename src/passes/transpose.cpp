@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/disjoint.hpp"
 #include "core/error.hpp"
 #include "core/sort_unique.hpp"
+#include "plan/append_run.hpp"
 #include "plan/builder.hpp"
 #include "plan/staging_writers.hpp"
 
@@ -85,27 +87,6 @@ struct Pair {
   CopyRun run;
 };
 
-/// The runs of pairs, in their order.
-void append(std::vector<CopyRun>& runs, const CopyRun& block) {
-  if (runs.empty()) return runs.push_back(block);
-  CopyRun& last = runs.back();
-  if (last.count == 1 && last.from + last.bytes == block.from && last.to + last.bytes == block.to) {
-    last.bytes += block.bytes;
-    return;
-  }
-  const std::int64_t from_step = block.from - last.from;
-  const std::int64_t to_step = block.to - last.to;
-  const bool second = last.count == 1 && last.bytes == block.bytes;
-  const bool next =
-      last.bytes == block.bytes && from_step == last.count * last.from_stride && to_step == last.count * last.to_stride;
-  if (!second && !next) return runs.push_back(block);
-  if (second) {
-    last.from_stride = from_step;
-    last.to_stride = to_step;
-  }
-  ++last.count;
-}
-
 /// Makes a plan that combines. A step comes after those that have written what it reads, or combines with: so the plan
 /// says in which order. The first that comes to a place in staging memory is written there.
 class Combining {
@@ -114,6 +95,21 @@ class Combining {
     plan_.rank = rank;
     plan_.staging_bytes = aligned_bytes(staging_bytes);
     plan_.combinations = {how};
+  }
+
+  /// Goes on after the steps of another plan.
+  Combining(const Plan& plan, const Combination& how) : plan_(plan) {
+    plan_.combinations = {how};
+    for (int s = 0; s < next(); ++s) {
+      const Step& step = plan_.steps[static_cast<std::size_t>(s)];
+      const auto wrote = [&](Buffer buffer, Range range) {
+        if (buffer == Buffer::staging) writers_[0].set(range, s);
+      };
+      if (step.kind == StepKind::receive)
+        step.span.for_each([&](Buffer buffer, Range place, std::int64_t) { wrote(buffer, place); });
+      if (step.kind == StepKind::move)
+        for_each_block(step, [&](Range, Range written) { wrote(step.to.buffer, written); });
+    }
   }
 
   [[nodiscard]] bool in_order() const { return plan_.combinations.front().in_order; }
@@ -168,7 +164,7 @@ class Combining {
       const Key key{pair.from, pair.to};
       const Range to{pair.run.to, pair.run.bytes};
       const auto add_part = [&](Range part, bool written) {
-        append((written ? more : first)[key],
+        append_run((written ? more : first)[key],
                {pair.run.from + part.offset - to.offset, part.offset, part.bytes, 0, 0, 1});
       };
       if (pair.to == Buffer::receive) {
@@ -436,15 +432,77 @@ Plan transpose(const Plan& forward, const TurnedRound& turned, const Combination
   return Transposing(forward, turned, how).run();
 }
 
+namespace {
+
+/// By rank, by edge and by position in the edge. Calls f(number of an edge that has bytes) in this order.
+template <class F>
+void for_each_in_order(std::span<const Edge> edges, F&& f) {
+  std::vector<std::size_t> order(edges.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return edges[i].peer; });
+  for (const std::size_t i : order)
+    if (!edges[i].ranges.empty()) f(i);
+}
+
+void move_ranges(Combining& plan, Buffer from, const RangeList& source, Buffer to, const RangeList& target) {
+  std::vector<Pair> pairs;
+  for_each_pair(source, target, [&](std::int64_t at, std::int64_t there, std::int64_t bytes) {
+    pairs.push_back({from, to, {at, there, bytes, 0, 0, 1}});
+  });
+  LANEWAY_ASSERT(plan.move(Stage::direct, pairs));
+}
+
+/// The same with the receive buffer's bytes in staging memory, from `base` on.
+End arriving(const End& end, std::int64_t base) {
+  if (!end.is_scattered())
+    return end.buffer == Buffer::receive ? End(Buffer::staging, end.offset + base, end.bytes) : end;
+  std::vector<Segment> parts;
+  for (const Segment& part : end.parts()) {
+    const bool arrives = part.buffer == Buffer::receive;
+    Segment& now = parts.emplace_back(Segment{arrives ? Buffer::staging : part.buffer, {}});
+    now.ranges.append(part.ranges, arrives ? base : 0);
+  }
+  return {std::move(parts), end.stream(), end.bytes};
+}
+
+}  // namespace
+
+RankPattern arrivals_of(const RankPattern& reduction) {
+  RankPattern arrivals{reduction.out, {}};
+  std::int64_t at = 0;
+  for (const Edge& edge : reduction.in) {
+    Edge& arrival = arrivals.in.emplace_back(Edge{edge.peer, {}});
+    if (edge.ranges.empty()) continue;
+    arrival.ranges.append(Range{at, edge.ranges.bytes()});
+    at += aligned_bytes(edge.ranges.bytes());
+  }
+  return arrivals;
+}
+
+Plan combine_arrivals(const Plan& exchange, const RankPattern& reduction, const Combination& how) {
+  const RankPattern arrivals = arrivals_of(reduction);
+  Plan plan = exchange;
+  const std::int64_t base = aligned_bytes(plan.staging_bytes);
+  plan.staging_bytes = base;
+  for (const Edge& edge : arrivals.in)
+    if (!edge.ranges.empty()) plan.staging_bytes = base + aligned_bytes(hull(edge.ranges).end());
+  for (Step& step : plan.steps) {
+    if (step.kind == StepKind::send || step.kind == StepKind::receive) step.span = arriving(step.span, base);
+    if (step.kind != StepKind::move || step.to != Buffer::receive) continue;
+    step.to = Buffer::staging;
+    for (CopyRun& run : step.runs) run.to += base;
+  }
+  Combining combining(plan, how);
+  for_each_in_order(reduction.in, [&](std::size_t i) {
+    RangeList from;
+    from.append(arrivals.in[i].ranges, base);
+    move_ranges(combining, Buffer::staging, from, Buffer::receive, reduction.in[i].ranges);
+  });
+  return combining.take();
+}
+
 Plan reduce_in_order(Rank rank, const RankPattern& reduction, const Combination& how) {
   Combining plan(rank, how, 0);
-  const auto move = [&](Buffer from, const RangeList& source, Buffer to, const RangeList& target) {
-    std::vector<Pair> pairs;
-    for_each_pair(source, target, [&](std::int64_t at, std::int64_t there, std::int64_t bytes) {
-      pairs.push_back({from, to, {at, there, bytes, 0, 0, 1}});
-    });
-    LANEWAY_ASSERT(plan.move(Stage::direct, pairs));
-  };
   std::vector<std::int64_t> arrives(reduction.in.size());
   std::map<Rank, int> received;
   for (std::size_t i = 0; i < reduction.in.size(); ++i) {
@@ -466,25 +524,19 @@ Plan reduce_in_order(Rank rank, const RankPattern& reduction, const Combination&
       span = {Buffer::send, whole->offset, whole->bytes};
     } else {
       span.offset = plan.stage(span.bytes);
-      move(Buffer::send, edge.ranges, Buffer::staging, {{span.offset, span.bytes}});
+      move_ranges(plan, Buffer::send, edge.ranges, Buffer::staging, {{span.offset, span.bytes}});
     }
     LANEWAY_ASSERT(plan.send(Stage::direct, edge.peer, direct_channel(sent[edge.peer]++), span));
   }
-  std::vector<std::size_t> order(reduction.in.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return reduction.in[i].peer; });
   std::size_t next_own = 0;
-  for (const std::size_t i : order) {
+  for_each_in_order(reduction.in, [&](std::size_t i) {
     const Edge& edge = reduction.in[i];
-    if (edge.ranges.empty()) continue;
-    if (edge.peer == rank) {
-      require(next_own < own.size() && own[next_own]->ranges.bytes() == edge.ranges.bytes(), ErrorKind::topology,
-              "an edge to this rank itself has no matching outgoing edge");
-      move(Buffer::send, own[next_own++]->ranges, Buffer::receive, edge.ranges);
-    } else {
-      move(Buffer::staging, {{arrives[i], edge.ranges.bytes()}}, Buffer::receive, edge.ranges);
-    }
-  }
+    if (edge.peer != rank)
+      return move_ranges(plan, Buffer::staging, {{arrives[i], edge.ranges.bytes()}}, Buffer::receive, edge.ranges);
+    require(next_own < own.size() && own[next_own]->ranges.bytes() == edge.ranges.bytes(), ErrorKind::topology,
+            "an edge to this rank itself has no matching outgoing edge");
+    move_ranges(plan, Buffer::send, own[next_own++]->ranges, Buffer::receive, edge.ranges);
+  });
   return plan.take();
 }
 

@@ -41,4 +41,13 @@ struct TurnedRound {
 /// and for results that do not depend on the way.
 [[nodiscard]] Plan reduce_in_order(Rank rank, const RankPattern& reduction, const Combination& how);
 
+/// The exchange that brings what each edge of a reduction carries to a place of its own, one after another by edge.
+[[nodiscard]] RankPattern arrivals_of(const RankPattern& reduction);
+
+/// Makes the plan of a reduction out of one for `arrivals_of(reduction)`: what that writes into the receive buffer
+/// arrives in staging memory instead, and is combined from there as `reduce_in_order` does. So whatever relays the
+/// exchange, the result is that of each edge by itself. Relays carry every contribution, since those of a node may not
+/// be taken together.
+[[nodiscard]] Plan combine_arrivals(const Plan& exchange, const RankPattern& reduction, const Combination& how);
+
 }  // namespace laneway

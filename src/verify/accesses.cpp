@@ -92,7 +92,8 @@ class Clashes {
       const Access& first = a.step <= b.step ? a : b;
       const Access& second = a.step <= b.step ? b : a;
       const int later = (second.exchange - first.exchange + period) % period;
-      if (first.step == second.step && later > 0) return;  // in the order of its rank's exchanges
+      const bool in_order_of_runs = a.write && b.write && combines(program_.step(first.step));
+      if (first.step == second.step && (later > 0 || in_order_of_runs)) return;  // in that of its rank's exchanges
       const Clash clash{first.step,      second.step, later, period, rank, buffer, std::max(a.begin, b.begin),
                         a.word != b.word};
       if (clashes_.size() > begin && key(clashes_.back()) == key(clash)) return;

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -261,7 +262,23 @@ class SymbolicRun {
       if (bytes > 0) parts_.push_back({to, to + bytes, from.rank, offset, exchange});
       return;
     }
+    if (from.buffer == Buffer::receive) {
+      for (Origin part : known_or_initial(step, from, offset, offset + bytes, exchange)) {
+        part.begin += to - offset;
+        part.end += to - offset;
+        parts_.push_back(part);
+      }
+      return;
+    }
     offset += from.shift;
+    if (from.buffer == Buffer::receive) {
+      for (Origin part : known_or_initial(step, from, offset, offset + bytes, exchange)) {
+        part.begin += to - offset;
+        part.end += to - offset;
+        parts_.push_back(part);
+      }
+      return;
+    }
     const bool whole = contents(from).read(offset, offset + bytes, [&](Origin part) {
       part.begin += to - offset;
       part.end += to - offset;
@@ -318,30 +335,28 @@ void compare(Rank rank, const std::vector<Origin>& actual, const std::vector<Ori
 
 }  // namespace
 
-Report prove_delivery(const Program& program, std::span<const RankPattern> pattern, const Combination* how) {
-  Report report;
-  Sums sums(program.ranks());
-  if (pattern.size() != static_cast<std::size_t>(program.ranks())) {
-    complain(report, "there are " + std::to_string(program.ranks()) + " plans for " + std::to_string(pattern.size()) +
-                         " ranks");
-    return report;
-  }
-  std::vector<std::vector<Origin>> expected;
-  Expectation expectation(pattern);
-  std::vector<bool> known(pattern.size(), true);
-  for (Rank r = 0; r < program.ranks(); ++r) {
-    Report mismatch;
-    expected.push_back(expectation.receive_buffer(r, how, sums, mismatch));
-    if (mismatch.ok) continue;
-    known[static_cast<std::size_t>(r)] = false;
-    complain(report, mismatch.problems.front());
-  }
+namespace {
+
+/// Each rank must have what is expected of it: null if that is not known. Where `initial_is_none`, bytes that hold what
+/// they held before need not be written, and may be.
+using Expected = std::vector<std::optional<std::vector<Origin>>>;
+
+bool is_initial(const Origin& origin, Rank rank, Rank ranks) {
+  return origin.rank == ranks + rank && origin.from == origin.begin;
+}
+
+Report prove_contents(const Program& program, Sums& sums, Expected expected, bool initial_is_none, Report report) {
   Report contents;  // named behind what does not complete, which is why
   const auto check = [&](Rank rank, int exchange, const std::vector<Origin>& received) {
     const auto r = static_cast<std::size_t>(rank);
-    if (!known[r]) return;
-    for (Origin& origin : expected[r]) origin.exchange = exchange;
-    compare(rank, received, expected[r], sums, contents);
+    if (!expected[r]) return;
+    for (Origin& origin : *expected[r]) origin.exchange = exchange;
+    if (!initial_is_none) return compare(rank, received, *expected[r], sums, contents);
+    const auto without = [&](std::vector<Origin> all) {
+      std::erase_if(all, [&](const Origin& origin) { return is_initial(origin, rank, program.ranks()); });
+      return all;
+    };
+    compare(rank, without(received), without(*expected[r]), sums, contents);
   };
   const int exchanges = program.shares_memory() ? program.period() + 1 : 1;
   const Nodes nodes(program, exchanges);
@@ -354,6 +369,49 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
         complain(report, program.describe(s) + " never completes");
   for (const std::string& problem : contents.problems) complain(report, problem);
   return report;
+}
+
+bool is_of_all(const Program& program, std::size_t ranks, Report& report) {
+  if (ranks == static_cast<std::size_t>(program.ranks())) return true;
+  complain(report, "there are " + std::to_string(program.ranks()) + " plans for " + std::to_string(ranks) + " ranks");
+  return false;
+}
+
+}  // namespace
+
+Report prove_delivery(const Program& program, std::span<const RankPattern> pattern, const Combination* how) {
+  Report report;
+  Sums sums(program.ranks());
+  if (!is_of_all(program, pattern.size(), report)) return report;
+  Expected expected;
+  Expectation expectation(pattern);
+  for (Rank r = 0; r < program.ranks(); ++r) {
+    Report mismatch;
+    expected.emplace_back(expectation.receive_buffer(r, how, sums, mismatch));
+    if (mismatch.ok) continue;
+    expected.back().reset();
+    complain(report, mismatch.problems.front());
+  }
+  return prove_contents(program, sums, std::move(expected), false, std::move(report));
+}
+
+Report prove_outcomes(const Program& program, std::span<const std::vector<Outcome>> outcomes, const Combination* how) {
+  Report report;
+  Sums sums(program.ranks());
+  if (!is_of_all(program, outcomes.size(), report)) return report;
+  Expected expected;
+  for (const std::vector<Outcome>& of_rank : outcomes) {
+    std::vector<Origin>& all = expected.emplace_back(std::vector<Origin>{}).value();
+    for (const auto& [place, contributions] : of_rank) {
+      std::optional<Origin> result;
+      for (const Contribution& from : contributions) {
+        const Origin operand{place.offset, place.end(), from.rank + (from.received ? program.ranks() : 0), from.offset};
+        result = result && how != nullptr ? sums.combine(*result, operand, *how) : operand;
+      }
+      if (result) append_joined(all, *result);
+    }
+  }
+  return prove_contents(program, sums, std::move(expected), true, std::move(report));
 }
 
 }  // namespace verification

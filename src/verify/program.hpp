@@ -125,11 +125,15 @@ struct SharedMemory {
   const std::vector<Clash>& clashes;
 };
 
+/// well_formed; `reads_receive`: steps may read the receive buffer, too.
+Report check_form(std::span<const Plan> plans, bool reads_receive);
+
 // The provers, for plans that are known to be well formed. `shared` is null where ranks share no memory.
 Report prove_matching(const Program& program);
 Report prove_race_free(const Program& program, const SharedMemory* shared);
 Report prove_deadlock_free(const Program& program);
 Report prove_reuse(const Program& program, const SharedMemory& shared);
 Report prove_delivery(const Program& program, std::span<const RankPattern> pattern, const Combination* how);
+Report prove_outcomes(const Program& program, std::span<const std::vector<Outcome>> outcomes, const Combination* how);
 
 }  // namespace laneway::verification

@@ -69,8 +69,12 @@ Report delivers(std::span<const Plan> plans, std::span<const RankPattern> patter
   return report.ok ? verification::prove_delivery(verification::Program(plans), pattern, how) : report;
 }
 
-Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern, const Combination* how) {
-  Report report = well_formed(plans);
+namespace {
+
+/// All provers but that of what arrives, which is `last`.
+template <class Last>
+Report prove_all(std::span<const Plan> plans, bool reads_receive, Last&& last) {
+  Report report = verification::check_form(plans, reads_receive);
   if (!report.ok) return report;
   const verification::Program program(plans);
   if (report = verification::prove_matching(program); !report.ok) return report;
@@ -79,7 +83,21 @@ Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern,
   if (report = verification::prove_deadlock_free(program); !report.ok) return report;
   if (unrolled.shared() != nullptr)
     if (report = verification::prove_reuse(program, *unrolled.shared()); !report.ok) return report;
-  return verification::prove_delivery(program, pattern, how);
+  return last(program);
+}
+
+}  // namespace
+
+Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern, const Combination* how) {
+  return prove_all(plans, false, [&](const verification::Program& program) {
+    return verification::prove_delivery(program, pattern, how);
+  });
+}
+
+Report verify(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes, const Combination* how) {
+  return prove_all(plans, true, [&](const verification::Program& program) {
+    return verification::prove_outcomes(program, outcomes, how);
+  });
 }
 
 }  // namespace laneway

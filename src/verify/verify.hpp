@@ -26,7 +26,8 @@ struct [[nodiscard]] Report {
 // another at its own pace.
 
 /// Steps depend on earlier steps only, stay inside the staging memory and the windows, never write the send buffer nor
-/// read the receive buffer, and name peers and channels that exist.
+/// read the receive buffer (those that combine, and those of operations among all ranks, may), and name peers and
+/// channels that exist.
 Report well_formed(std::span<const Plan> plans);
 
 /// The k-th send of every (source, destination, channel) has a k-th receive of the same size, and the messages of one
@@ -59,6 +60,28 @@ Report delivers(std::span<const Plan> plans, std::span<const RankPattern> patter
 
 /// All of the above, in that order; stops after the first that fails.
 Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern, const Combination* how = nullptr);
+
+/// A byte that is contributed to a place: of a rank's send buffer, or of what its receive buffer holds before.
+struct Contribution {
+  Rank rank = 0;
+  std::int64_t offset = 0;
+  bool received = false;
+};
+
+/// What bytes of a receive buffer are after an exchange: so many contributions combined, each of as many bytes. Where
+/// operands are in order, in this one.
+struct Outcome {
+  Range place;
+  std::vector<Contribution> contributions;
+};
+
+/// The same for plans of operations among all ranks, which may also read the receive buffer: what it held before where
+/// nothing has been written yet. `outcomes`: by rank, ascending and disjoint; no other byte may be written.
+Report verify(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes,
+              const Combination* how = nullptr);
+
+/// No rank has completed its exchange before each has started: what a barrier promises.
+Report synchronizes(std::span<const Plan> plans);
 
 struct [[nodiscard]] Crossing {
   Report report;

@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cases.hpp"
+#include "exec/combine.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "passes/transpose.hpp"
@@ -27,6 +30,19 @@ inline void combine(const Combination& how, std::span<std::byte> to, std::span<c
     }
   }
 }
+
+class TestCombiner final : public Combiner {
+ public:
+  explicit TestCombiner(Combination how) : how_(std::move(how)) {}
+  void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
+    const auto n = static_cast<std::size_t>(bytes);
+    cases::combine(how_, {to, n}, {from, n});
+    if (how_.in_order) std::memset(from, 0, n);
+  }
+
+ private:
+  Combination how_;
+};
 
 /// What a reduction means.
 inline void reduce(const Pattern& pattern, const Combination& how, std::span<const Memory> send,
@@ -95,6 +111,19 @@ inline Backwards run_backwards(const Reduction& reduction, const Candidate& cand
   for (std::size_t r = 0; r < result.forward_plans.size(); ++r)
     result.plans.push_back(transpose(result.forward_plans[r], result.turned[r], reduction.how));
   return result;
+}
+
+/// Whatever relays what arrives, it is combined in order.
+inline std::vector<Plan> run_in_order(const Reduction& reduction, const Candidate& candidate, bool packs) {
+  Pattern arrivals;
+  for (const RankPattern& p : reduction.c.pattern) arrivals.push_back(arrivals_of(p));
+  PlanOptions options = reduction.c.options;
+  options.deduplicate = candidate.deduplicate;
+  options.packs = packs;
+  std::vector<Plan> plans = plan_virtual_ranks(arrivals, reduction.c.machine, *candidate.strategy, options).plans;
+  for (std::size_t r = 0; r < plans.size(); ++r)
+    plans[r] = combine_arrivals(plans[r], reduction.c.pattern[r], reduction.how);
+  return plans;
 }
 
 /// Bytes of messages between regions.

@@ -97,11 +97,15 @@ class SharedByAll {
 /// Data of several exchanges, and what the oracle says about them.
 struct Exchanges {
   Exchanges(Random& random, const Pattern& pattern, std::size_t count)
+      : Exchanges(random, pattern, count, [&](const auto& sent, auto& received) { exchange(pattern, sent, received); }) {}
+  /// oracle(what is sent, what is received): does what the operation does.
+  template <class Oracle>
+  Exchanges(Random& random, const Pattern& pattern, std::size_t count, Oracle&& oracle)
       : before(buffers(random, pattern, &RankPattern::in)) {
     for (std::size_t k = 0; k < count; ++k) {
       send.push_back(buffers(random, pattern, &RankPattern::out));
       expected.push_back(before);
-      exchange(pattern, send.back(), expected.back());
+      oracle(send.back(), expected.back());
     }
   }
 
@@ -114,10 +118,11 @@ struct Exchanges {
 class VirtualRank {
  public:
   VirtualRank(std::size_t rank, const Plan& plan, std::shared_ptr<NodeMemory> memory, Transport& transport,
-              const Exchanges& data)
+              const Exchanges& data, Combiners combiners = {})
       : rank_(rank), data_(data), mine_(data.send[0][rank]), received_(data.before[rank]) {
-    executor_ = std::make_unique<Executor>(std::make_shared<const Plan>(plan),
-                                           Buffers{base_of(mine_), base_of(received_)}, transport, std::move(memory));
+    const Buffers own{base_of(mine_), base_of(received_)};
+    executor_ = std::make_unique<Executor>(std::make_shared<const Plan>(plan), own, glance_at(own, plan), transport,
+                                           std::move(memory), std::move(combiners));
   }
 
   [[nodiscard]] bool finished() const { return !active_ && exchange_ == data_.send.size(); }
@@ -189,12 +194,9 @@ inline const Carrier* carrier_for(std::uint64_t seed) {
 }
 
 /// `only`: as LocalOptions has it.
-inline Localized localize(Random& random, const Case& c, const Candidate& candidate, NodeUse use = NodeUse::own_staging,
+inline Localized localize(Random& random, const Case& c, std::vector<Plan> plans, NodeUse use = NodeUse::own_staging,
                           const Carrier* only = nullptr) {
-  PlanOptions options = c.options;
-  options.deduplicate = candidate.deduplicate;
-  options.packs = false;
-  Localized result{plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options).plans, {}};
+  Localized result{std::move(plans), {}};
   const auto ranks = static_cast<Rank>(result.plans.size());
   if (use == NodeUse::events)
     for (std::size_t r = 0; r < result.plans.size(); ++r)
@@ -226,9 +228,18 @@ inline Localized localize(Random& random, const Case& c, const Candidate& candid
   return result;
 }
 
+inline Localized localize(Random& random, const Case& c, const Candidate& candidate, NodeUse use = NodeUse::own_staging,
+                          const Carrier* only = nullptr) {
+  PlanOptions options = c.options;
+  options.deduplicate = candidate.deduplicate;
+  options.packs = false;
+  return localize(random, c, plan_virtual_ranks(c.pattern, c.machine, *candidate.strategy, options).plans, use, only);
+}
+
 /// Runs all exchanges, ranks at their own pace: often some of them run for a while without the others. Says what is
 /// wrong, if anything is.
-inline std::string run_exchanges(Random& random, const Localized& localized, const Exchanges& data) {
+inline std::string run_exchanges(Random& random, const Localized& localized, const Exchanges& data,
+                                 const Combiners& combiners = {}) {
   const std::size_t ranks = localized.plans.size();
   SharedByAll shared(localized.plans);
   InProcessNetwork network;
@@ -237,7 +248,7 @@ inline std::string run_exchanges(Random& random, const Localized& localized, con
   std::vector<std::size_t> busy;
   for (std::size_t r = 0; r < ranks; ++r) {
     all.emplace_back(r, localized.plans[r], shared.seen_by(r, localized.nodes[r]),
-                     *network.transport(static_cast<Rank>(r)), data);
+                     *network.transport(static_cast<Rank>(r)), data, combiners);
     busy.push_back(r);
   }
   std::vector<std::size_t> awake = busy;

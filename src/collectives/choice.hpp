@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectives/rules.hpp"
+#include "machine/parameters.hpp"
+
+namespace laneway {
+
+/// A rule and what the model says of it.
+struct DenseCandidate {
+  const DenseRule* rule = nullptr;
+  double seconds = 0;
+};
+
+struct DenseChoice {
+  const DenseRule* rule = nullptr;
+  double seconds = 0;
+  std::vector<DenseCandidate> candidates;  ///< the fastest first
+  std::string reason;                      ///< a sentence
+};
+
+/// Seconds by the max-rate model.
+[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters);
+
+/// The rule that is expected to be the fastest of those that apply. From facts that all ranks share alone, so that all
+/// choose the same.
+[[nodiscard]] DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
+                                            const DenseSettings& settings = {});
+
+}  // namespace laneway

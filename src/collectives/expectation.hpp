@@ -1,0 +1,15 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "collectives/call.hpp"
+#include "collectives/layout.hpp"
+#include "verify/verify.hpp"
+
+namespace laneway {
+
+/// What the calls of all ranks say about receive buffers, for verify: independent of any rule.
+[[nodiscard]] std::vector<std::vector<Outcome>> expected_outcomes(std::span<const DenseCall> calls);
+
+}  // namespace laneway

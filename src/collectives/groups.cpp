@@ -1,0 +1,390 @@
+#include "collectives/groups.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace laneway::dense {
+
+Group group_of(std::vector<Rank> ranks, Rank me) {
+  Group group{std::move(ranks), -1};
+  const auto it = std::ranges::find(group.ranks, me);
+  if (it != group.ranks.end()) group.me = static_cast<Rank>(it - group.ranks.begin());
+  return group;
+}
+
+Group everyone(const Layout& layout, Rank me) {
+  Group group{std::vector<Rank>(static_cast<std::size_t>(layout.ranks())), me};
+  std::iota(group.ranks.begin(), group.ranks.end(), 0);
+  return group;
+}
+
+Group region_of(const Layout& layout, Rank me) {
+  const auto members = layout.members(layout.region(me));
+  return {{members.begin(), members.end()}, layout.index(me)};
+}
+
+Group lane_of(const Layout& layout, Rank lane, Rank me) {
+  Group group;
+  group.ranks.reserve(static_cast<std::size_t>(layout.regions()));
+  for (Rank region = 0; region < layout.regions(); ++region) group.ranks.push_back(owner(layout, region, lane));
+  if (group.rank(layout.region(me)) == me) group.me = layout.region(me);
+  return group;
+}
+
+Group leaders_of(const Layout& layout, Rank root, Rank me) {
+  Group group;
+  for (Rank region = 0; region < layout.regions(); ++region) group.ranks.push_back(leader_of(layout, region, root));
+  if (group.rank(layout.region(me)) == me) group.me = layout.region(me);
+  return group;
+}
+
+Tree binomial(const Group& group, Rank root) {
+  Tree tree;
+  const Rank n = group.size();
+  const Rank mine = (group.me - root + n) % n;
+  Rank span = 1;  // of ranks from mine on that are below it, were there enough
+  while (mine == 0 ? span < n : (mine & span) == 0) span *= 2;
+  if (mine != 0) tree.parent = group.around(root + mine - span);
+  for (Rank half = span / 2; half > 0; half /= 2) {
+    const Rank child = mine + half;
+    if (child >= n) continue;
+    tree.children.push_back(group.around(root + child));
+    std::vector<Rank>& below = tree.below.emplace_back();
+    for (Rank i = child; i < std::min(child + half, n); ++i) below.push_back(group.around(root + i));
+  }
+  return tree;
+}
+
+Tree chain(const Group& group, Rank root) {
+  Tree tree;
+  const Rank n = group.size();
+  const Rank mine = (group.me - root + n) % n;
+  if (mine > 0) tree.parent = group.around(root + mine - 1);
+  if (mine + 1 == n) return tree;
+  tree.children.push_back(group.around(root + mine + 1));
+  std::vector<Rank>& below = tree.below.emplace_back();
+  for (Rank i = mine + 1; i < n; ++i) below.push_back(group.around(root + i));
+  return tree;
+}
+
+Tree flat(const Group& group, Rank root) {
+  Tree tree;
+  if (group.me != root) {
+    tree.parent = group.rank(root);
+    return tree;
+  }
+  for (Rank i = 1; i < group.size(); ++i) {
+    tree.children.push_back(group.around(root + i));
+    tree.below.push_back({tree.children.back()});
+  }
+  return tree;
+}
+
+Tree over_regions(const Layout& layout, Rank root, Rank me, MakeTree between, MakeTree inside) {
+  const Rank region = layout.region(me);
+  const Rank leader = leader_of(layout, region, root);
+  Tree tree = inside(region_of(layout, me), layout.index(leader));
+  if (me != leader) return tree;
+  Tree outer = between(leaders_of(layout, root, me), layout.region(root));
+  for (std::vector<Rank>& below : outer.below) {
+    std::vector<Rank> all;
+    for (const Rank first : below) {
+      all.push_back(first);
+      for (const Rank member : layout.members(layout.region(first)))
+        if (member != first) all.push_back(member);
+    }
+    below = std::move(all);
+  }
+  outer.children.insert(outer.children.end(), tree.children.begin(), tree.children.end());
+  outer.below.insert(outer.below.end(), tree.below.begin(), tree.below.end());
+  return outer;
+}
+
+Cuts cut_evenly(std::int64_t bytes, std::int64_t element_bytes, std::int64_t parts) {
+  Cuts cuts;
+  const std::int64_t elements = bytes / element_bytes;
+  const std::int64_t each = elements / parts;
+  const std::int64_t more = elements % parts;  // parts have one more
+  for (std::int64_t i = 0; i <= parts; ++i) cuts.at.push_back((each * i + std::min(i, more)) * element_bytes);
+  return cuts;
+}
+
+Cuts cut_to_segments(std::int64_t bytes, std::int64_t element_bytes, std::int64_t segment) {
+  const std::int64_t elements = bytes / element_bytes;
+  const std::int64_t most = std::max<std::int64_t>(segment / element_bytes, 1);
+  const std::int64_t parts = segment <= 0 ? 1 : std::max<std::int64_t>((elements + most - 1) / most, 1);
+  return cut_evenly(bytes, element_bytes, parts);
+}
+
+Segment input(const DenseCall& call, Rank i) {
+  if (call.kind == Dense::bcast) return {Buffer::receive, call.receive.of(0)};
+  const bool one = call.kind == Dense::allgather || call.kind == Dense::gather;
+  if (!call.in_place || call.kind == Dense::scatter) return {Buffer::send, call.send.of(one ? 0 : i)};
+  if (call.kind == Dense::reduce_scatter) return {Buffer::receive, call.send.of(i)};
+  return {Buffer::receive, call.receive.of(reduces(call.kind) ? 0 : i)};
+}
+
+Segment output(const DenseCall& call, Rank i) {
+  return {Buffer::receive, call.receive.of(i)};
+}
+
+void broadcast(Schedule& schedule, const Tree& tree, const Segment& data, std::int64_t segment_bytes) {
+  const Cuts cuts = cut_to_segments(data.ranges.bytes(), 1, segment_bytes);
+  for (Rank s = 0; s < cuts.parts(); ++s) {
+    const Segment piece = part(data, cuts, s);
+    if (tree.parent >= 0) schedule.receive(tree.parent, {piece});
+    for (const Rank child : tree.children) schedule.send(child, {piece});
+  }
+}
+
+namespace {
+
+/// Two places for what arrives, in turn, so that the next one may arrive while one is combined.
+class Arrivals {
+ public:
+  Arrivals(Schedule& schedule, std::int64_t most_bytes)
+      : slots_{schedule.stage(most_bytes), schedule.stage(most_bytes)} {}
+
+  [[nodiscard]] Segment next(std::int64_t bytes) {
+    const Span& slot = slots_[static_cast<std::size_t>(next_++ % 2)];
+    return {slot.buffer, {{slot.offset, bytes}}};
+  }
+
+ private:
+  std::array<Span, 2> slots_;
+  int next_ = 0;
+};
+
+std::int64_t largest_part(const Cuts& cuts) {
+  std::int64_t most = 0;
+  for (Rank i = 0; i < cuts.parts(); ++i) most = std::max(most, cuts.bytes(i));
+  return most;
+}
+
+/// Of ranks whose number is no power of two, each odd one of the first pairs leaves its part to the one before it.
+class Folded {
+ public:
+  explicit Folded(const Group& group) : group_(group) {
+    while (2 * numbers_ <= group.size()) numbers_ *= 2;
+    pairs_ = group.size() - numbers_;
+    const bool has_twin = group.me < 2 * pairs_;
+    if (has_twin) twin_ = group.rank(group.me ^ 1);
+    if (!has_twin || group.me % 2 == 0) number_ = has_twin ? group.me / 2 : group.me - pairs_;
+  }
+
+  [[nodiscard]] Rank numbers() const { return numbers_; }
+  /// -1: it takes no part.
+  [[nodiscard]] Rank number() const { return number_; }
+  [[nodiscard]] Rank twin() const { return twin_; }
+  /// Index in the group of the number, which is also that of its first part.
+  [[nodiscard]] Rank first(Rank number) const { return number < pairs_ ? 2 * number : number + pairs_; }
+  [[nodiscard]] Rank rank(Rank number) const { return group_.rank(first(number)); }
+  /// What `cuts` have for numbers [begin, begin + n).
+  [[nodiscard]] Segment parts(const Segment& data, const Cuts& cuts, Rank begin, Rank n) const {
+    return part(data, cuts, first(begin), first(begin + n) - first(begin));
+  }
+
+  void fold(Schedule& schedule, const Segment& data, std::int8_t how, Arrivals& arrivals) const {
+    if (twin_ < 0) return;
+    if (number_ < 0) {
+      schedule.send(twin_, {data});
+      return;
+    }
+    const Segment arrived = arrivals.next(data.ranges.bytes());
+    schedule.receive(twin_, {arrived});
+    schedule.combine(arrived, data, how);
+  }
+  /// From the one that takes part to its twin.
+  void unfold(Schedule& schedule, const Segment& data) const {
+    if (twin_ < 0) return;
+    if (number_ < 0)
+      schedule.receive(twin_, {data});
+    else
+      schedule.send(twin_, {data});
+  }
+
+ private:
+  const Group& group_;
+  Rank numbers_ = 1;
+  Rank pairs_ = 0;
+  Rank number_ = -1;
+  Rank twin_ = -1;
+};
+
+void halve(Schedule& schedule, const Folded& folded, const Segment& data, const Cuts& cuts, std::int8_t how,
+           Arrivals& arrivals) {
+  const Rank mine = folded.number();
+  if (mine < 0) return;
+  Rank begin = 0;
+  for (Rank half = folded.numbers() / 2; half > 0; half /= 2) {
+    const Rank partner = folded.rank(mine ^ half);
+    const Rank kept = (mine & half) != 0 ? begin + half : begin;
+    const Rank left = (mine & half) != 0 ? begin : begin + half;
+    const Segment here = folded.parts(data, cuts, kept, half);
+    schedule.send(partner, {folded.parts(data, cuts, left, half)});
+    const Segment arrived = arrivals.next(here.ranges.bytes());
+    schedule.receive(partner, {arrived});
+    schedule.combine(arrived, here, how);
+    begin = kept;
+  }
+}
+
+void double_parts(Schedule& schedule, const Folded& folded, const Segment& data, const Cuts& cuts) {
+  const Rank mine = folded.number();
+  if (mine < 0) return;
+  for (Rank n = 1; n < folded.numbers(); n *= 2) {
+    const Rank begin = mine / n * n;
+    const Rank partner = folded.rank(mine ^ n);
+    schedule.send(partner, {folded.parts(data, cuts, begin, n)});
+    schedule.receive(partner, {folded.parts(data, cuts, begin ^ n, n)});
+  }
+}
+
+}  // namespace
+
+void reduce(Schedule& schedule, const Tree& tree, const Segment& data, const Combination& how,
+            std::int64_t segment_bytes) {
+  const Cuts cuts = cut_to_segments(data.ranges.bytes(), how.element_bytes, segment_bytes);
+  const std::int8_t combination = schedule.combination(how);
+  std::vector<Arrivals> arrivals;
+  for (std::size_t c = 0; c < tree.children.size(); ++c) arrivals.emplace_back(schedule, largest_part(cuts));
+  for (Rank s = 0; s < cuts.parts(); ++s) {
+    const Segment piece = part(data, cuts, s);
+    for (std::size_t c = tree.children.size(); c-- > 0;) {  // backwards: the last one served is there first
+      const Segment arrived = arrivals[c].next(piece.ranges.bytes());
+      schedule.receive(tree.children[c], {arrived});
+      schedule.combine(arrived, piece, combination);
+    }
+    if (tree.parent >= 0) schedule.send(tree.parent, {piece});
+  }
+}
+
+void reduce_scatter_ring(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+                         const Combination& how) {
+  if (group.me < 0 || group.size() < 2) return;
+  const Rank n = group.size();
+  const std::int8_t combination = schedule.combination(how);
+  Arrivals arrivals(schedule, largest_part(cuts));
+  for (Rank k = 0; k + 1 < n; ++k) {
+    schedule.send(group.around(group.me + 1), {part(data, cuts, (group.me - k - 1 + n) % n)});
+    const Segment here = part(data, cuts, (group.me - k - 2 + 2 * n) % n);
+    const Segment arrived = arrivals.next(here.ranges.bytes());
+    schedule.receive(group.around(group.me - 1), {arrived});
+    schedule.combine(arrived, here, combination);
+  }
+}
+
+void allgather_ring(Schedule& schedule, const Group& group, const std::vector<Segment>& parts) {
+  if (group.me < 0) return;
+  const Rank n = group.size();
+  for (Rank k = 0; k + 1 < n; ++k) {
+    schedule.send(group.around(group.me + 1), {parts[static_cast<std::size_t>((group.me - k + n) % n)]});
+    schedule.receive(group.around(group.me - 1), {parts[static_cast<std::size_t>((group.me - k - 1 + n) % n)]});
+  }
+}
+
+void reduce_scatter_halving(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+                            const Combination& how) {
+  if (group.me < 0 || group.size() < 2) return;
+  const Folded folded(group);
+  Arrivals arrivals(schedule, data.ranges.bytes());
+  const std::int8_t combination = schedule.combination(how);
+  folded.fold(schedule, data, combination, arrivals);
+  halve(schedule, folded, data, cuts, combination, arrivals);
+  if (folded.twin() >= 0) folded.unfold(schedule, part(data, cuts, group.me | 1));
+}
+
+void allgather_doubling(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts) {
+  if (group.me < 0 || group.size() < 2) return;
+  const Folded folded(group);
+  if (folded.twin() >= 0) {
+    const Segment odd = part(data, cuts, group.me | 1);
+    if (folded.number() < 0)
+      schedule.send(folded.twin(), {odd});
+    else
+      schedule.receive(folded.twin(), {odd});
+  }
+  double_parts(schedule, folded, data, cuts);
+  folded.unfold(schedule, data);
+}
+
+void allreduce_doubling(Schedule& schedule, const Group& group, const Segment& data, const Combination& how) {
+  if (group.me < 0 || group.size() < 2) return;
+  const Folded folded(group);
+  Arrivals arrivals(schedule, data.ranges.bytes());
+  const std::int8_t combination = schedule.combination(how);
+  folded.fold(schedule, data, combination, arrivals);
+  for (Rank n = 1; folded.number() >= 0 && n < folded.numbers(); n *= 2) {
+    const Rank partner = folded.rank(folded.number() ^ n);
+    schedule.send(partner, {data});
+    const Segment arrived = arrivals.next(data.ranges.bytes());
+    schedule.receive(partner, {arrived});
+    schedule.combine(arrived, data, combination);
+  }
+  folded.unfold(schedule, data);
+}
+
+void allreduce_halves(Schedule& schedule, const Group& group, const Segment& data, const Combination& how) {
+  if (group.me < 0 || group.size() < 2) return;
+  const Folded folded(group);
+  const Cuts cuts = cut_evenly(data.ranges.bytes(), how.element_bytes, group.size());
+  Arrivals arrivals(schedule, data.ranges.bytes());
+  const std::int8_t combination = schedule.combination(how);
+  folded.fold(schedule, data, combination, arrivals);
+  halve(schedule, folded, data, cuts, combination, arrivals);
+  double_parts(schedule, folded, data, cuts);
+  folded.unfold(schedule, data);
+}
+
+void reduce_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& own, const Segment& sum,
+                    const Cuts& cuts, const Combination& how) {
+  const std::int8_t combination = schedule.combination(how);
+  const Rank home = layout.region(me);
+  for (Rank lane = 0; lane < cuts.parts(); ++lane) {
+    const Rank to = owner(layout, home, lane);
+    if (to != me) {
+      schedule.send(to, {part(own, cuts, lane)});
+      continue;
+    }
+    const Segment here = part(sum, cuts, lane);
+    schedule.move(part(own, cuts, lane), here);
+    for (const Rank member : layout.members(home)) {
+      if (member == me) continue;
+      const Segment arrived = staged(schedule, here.ranges.bytes());
+      schedule.receive(member, {arrived});
+      schedule.combine(arrived, here, combination);
+    }
+  }
+}
+
+void share_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& data, const Cuts& cuts) {
+  const Rank home = layout.region(me);
+  for (Rank lane = 0; lane < cuts.parts(); ++lane) {
+    const Rank from = owner(layout, home, lane);
+    if (from != me) {
+      schedule.receive(from, {part(data, cuts, lane)});
+      continue;
+    }
+    for (const Rank member : layout.members(home))
+      if (member != me) schedule.send(member, {part(data, cuts, lane)});
+  }
+}
+
+void allgather_bruck(Schedule& schedule, const Group& group, const std::vector<Segment>& blocks) {
+  if (group.me < 0) return;
+  const Rank n = group.size();
+  const auto from = [&](Rank first, Rank count) {
+    Parts parts;
+    for (Rank i = 0; i < count; ++i) append(parts, blocks[static_cast<std::size_t>((first + i) % n)]);
+    return parts;
+  };
+  for (Rank distance = 1; distance < n; distance *= 2) {
+    const Rank count = std::min(distance, n - distance);
+    schedule.send(group.around(group.me - distance), from(group.me, count));
+    schedule.receive(group.around(group.me + distance), from(group.me + distance, count));
+  }
+}
+
+}  // namespace laneway::dense

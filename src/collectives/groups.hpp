@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "collectives/call.hpp"
+#include "collectives/layout.hpp"
+#include "plan/schedule.hpp"
+
+namespace laneway::dense {
+
+/// Some ranks, in an order that all of them know.
+struct Group {
+  std::vector<Rank> ranks;
+  Rank me = -1;  ///< the number of this rank among them; -1: not one of them
+
+  [[nodiscard]] Rank size() const { return static_cast<Rank>(ranks.size()); }
+  [[nodiscard]] Rank rank(std::int64_t i) const { return ranks[static_cast<std::size_t>(i)]; }
+  /// Modulo their number.
+  [[nodiscard]] Rank around(std::int64_t i) const {
+    const std::int64_t n = size();
+    return rank(((i % n) + n) % n);
+  }
+};
+[[nodiscard]] Group group_of(std::vector<Rank> ranks, Rank me);
+[[nodiscard]] Group everyone(const Layout& layout, Rank me);
+[[nodiscard]] Group region_of(const Layout& layout, Rank me);
+/// One rank of each region: the one that has lane `lane`, which is member lane modulo the region's size.
+[[nodiscard]] Group lane_of(const Layout& layout, Rank lane, Rank me);
+[[nodiscard]] inline Rank owner(const Layout& layout, Rank region, Rank lane) {
+  return layout.members(region)[static_cast<std::size_t>(lane % layout.size(region))];
+}
+/// The first members of the regions; of the root's region the root.
+[[nodiscard]] Group leaders_of(const Layout& layout, Rank root, Rank me);
+[[nodiscard]] inline Rank leader_of(const Layout& layout, Rank region, Rank root) {
+  return layout.region(root) == region ? root : layout.leader(region);
+}
+
+/// The neighbours of a rank in a tree. Children in the order in which they are served; `below`: the ranks of each
+/// child's subtree, the child first.
+struct Tree {
+  Rank parent = -1;
+  std::vector<Rank> children;
+  std::vector<std::vector<Rank>> below;
+};
+/// Binomial; `root` is an index.
+[[nodiscard]] Tree binomial(const Group& group, Rank root);
+[[nodiscard]] Tree chain(const Group& group, Rank root);
+[[nodiscard]] Tree flat(const Group& group, Rank root);
+/// Between leaders, then inside of regions: both sorts of trees.
+using MakeTree = Tree (*)(const Group& group, Rank root);
+[[nodiscard]] Tree over_regions(const Layout& layout, Rank root, Rank me, MakeTree between, MakeTree inside);
+
+/// Parts of a vector of whole elements: part i is [at[i], at[i + 1]).
+struct Cuts {
+  std::vector<std::int64_t> at;
+
+  [[nodiscard]] Rank parts() const { return static_cast<Rank>(at.size()) - 1; }
+  [[nodiscard]] std::int64_t begin(std::int64_t i) const { return at[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] std::int64_t bytes(std::int64_t i, std::int64_t n = 1) const { return begin(i + n) - begin(i); }
+};
+[[nodiscard]] Cuts cut_evenly(std::int64_t bytes, std::int64_t element_bytes, std::int64_t parts);
+/// To pieces of no more than `segment` bytes, or one element; evenly.
+[[nodiscard]] Cuts cut_to_segments(std::int64_t bytes, std::int64_t element_bytes, std::int64_t segment);
+
+/// Bytes [begin, begin + bytes) of what a segment names.
+[[nodiscard]] inline Segment part(const Segment& whole, std::int64_t begin, std::int64_t bytes) {
+  return {whole.buffer, whole.ranges.slice(begin, bytes)};
+}
+[[nodiscard]] inline Segment part(const Segment& whole, const Cuts& cuts, std::int64_t i, std::int64_t n = 1) {
+  return part(whole, cuts.begin(i), cuts.bytes(i, n));
+}
+[[nodiscard]] inline Segment segment_of(const Span& span) {
+  return {span.buffer, {{span.offset, span.bytes}}};
+}
+[[nodiscard]] inline Segment staged(Schedule& schedule, std::int64_t bytes) {
+  return segment_of(schedule.stage(bytes));
+}
+
+/// What a call's rank contributes and gets: the block `i` of its arguments.
+[[nodiscard]] Segment input(const DenseCall& call, Rank i);
+[[nodiscard]] Segment output(const DenseCall& call, Rank i);
+
+/// Collects parts, and hands them on whenever they are `segment` bytes: both sides see the same sizes.
+class Cutter {
+ public:
+  Cutter(std::int64_t segment, std::function<void(Parts)> message) : segment_(segment), message_(std::move(message)) {}
+
+  void add(const Segment& part) {
+    append(parts_, part);
+    bytes_ += part.ranges.bytes();
+  }
+  /// Here a message may end.
+  void may_end() {
+    if (bytes_ >= segment_) end();
+  }
+  void end() {
+    if (bytes_ > 0) message_(std::move(parts_));
+    parts_.clear();
+    bytes_ = 0;
+  }
+
+ private:
+  std::int64_t segment_;
+  std::function<void(Parts)> message_;
+  Parts parts_;
+  std::int64_t bytes_ = 0;
+};
+
+// Down a tree, or up.
+/// From the root's `data` to all others'. Segments follow each other.
+void broadcast(Schedule& schedule, const Tree& tree, const Segment& data, std::int64_t segment_bytes);
+/// The transpose: what all have in `data` is combined into that of the root. Others' data becomes partial sums.
+void reduce(Schedule& schedule, const Tree& tree, const Segment& data, const Combination& how,
+            std::int64_t segment_bytes);
+
+// In a group, on vectors in `data`, each rank with its own. Others than members do nothing.
+/// Each part ends up combined at the rank of its number; what else is in `data` is lost.
+void reduce_scatter_ring(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+                         const Combination& how);
+/// Each rank's part, at its number, goes to all others. The transpose of reduce_scatter_ring.
+void allgather_ring(Schedule& schedule, const Group& group, const std::vector<Segment>& parts);
+/// The same in a number of rounds that is the logarithm of their number.
+void reduce_scatter_halving(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+                            const Combination& how);
+void allgather_doubling(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts);
+void allreduce_doubling(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
+/// By halving and doubling.
+void allreduce_halves(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
+/// Lane after lane, its owner combines what the members of its region have in `own` into its part of `sum`, where it
+/// first puts its own. Nothing else of `sum` is touched.
+void reduce_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& own, const Segment& sum,
+                    const Cuts& cuts, const Combination& how);
+/// Owners of lanes give their parts of `data` to the others of their region.
+void share_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& data, const Cuts& cuts);
+/// Blocks of any sizes; block i is that of rank i, which has it.
+void allgather_bruck(Schedule& schedule, const Group& group, const std::vector<Segment>& blocks);
+
+}  // namespace laneway::dense

@@ -1,0 +1,88 @@
+#include "collectives/rules/rules.hpp"
+
+#include <array>
+
+namespace laneway::dense {
+
+Inputs::Inputs(Schedule& schedule, const DenseCall& call, Rank ranks) : call_(call) {
+  if (!call.in_place) return;
+  RangeList all;
+  begin_.push_back(0);
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    all.append(call.receive.of(rank));
+    begin_.push_back(all.bytes());
+  }
+  const Segment copy = staged(schedule, all.bytes());
+  copy_ = copy.ranges.empty() ? 0 : copy.ranges.runs().front().offset;
+  schedule.move({Buffer::receive, all}, copy);
+}
+
+Segment Inputs::of(Rank destination) const {
+  if (!call_.in_place) return {Buffer::send, call_.send.of(destination)};
+  const auto d = static_cast<std::size_t>(destination);
+  return {Buffer::staging, {{copy_ + begin_[d], begin_[d + 1] - begin_[d]}}};
+}
+
+namespace alltoall {
+
+namespace {
+
+void keep_own(Schedule& schedule, const DenseCall& call) {
+  if (!call.in_place) schedule.move(input(call, call.rank), output(call, call.rank));
+}
+
+/// Step i goes to the rank i further and comes from the one i before; `one_at_a_time`: each step after the last one.
+void in_steps(Schedule& schedule, const DenseCall& call, const Layout& layout, bool one_at_a_time) {
+  const Inputs inputs(schedule, call, layout.ranks());
+  const Rank n = layout.ranks();
+  keep_own(schedule, call);
+  std::vector<int> before;
+  for (Rank i = 1; i < n; ++i) {
+    const Rank to = (call.rank + i) % n;
+    const Rank from = (call.rank - i + n) % n;
+    const int received = schedule.receive(from, {output(call, from)}, before);
+    const int sent = schedule.send(to, {inputs.of(to)}, before);
+    if (one_at_a_time && (received >= 0 || sent >= 0)) before = {received, sent};
+  }
+}
+
+}  // namespace
+
+void nonblocking(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  in_steps(schedule, call, layout, false);
+}
+
+void pairwise(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  in_steps(schedule, call, layout, true);
+}
+
+/// The block that has j ranks to go takes a hop of 2^k in round k for each bit k of j. Between hops it waits in place j
+/// of one of two arrays in turn, so that none is sent from where another arrives in the same round.
+void bruck(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  const Inputs inputs(schedule, call, layout.ranks());
+  const Rank n = layout.ranks();
+  const std::int64_t bytes = call.bytes(call.rank, call.rank);
+  keep_own(schedule, call);
+  const std::array<Span, 2> waiting{schedule.stage(n * bytes), schedule.stage(n * bytes)};
+  const auto hops = [](Rank j) { return __builtin_popcount(static_cast<unsigned>(j)); };
+  const auto place = [&](Rank j, int hop) {
+    const Span& array = waiting[static_cast<std::size_t>(hop % 2)];
+    return Segment{array.buffer, {{array.offset + j * bytes, bytes}}};
+  };
+  for (Rank bit = 1; bit < n; bit *= 2) {
+    Parts sent;
+    Parts received;
+    for (Rank j = bit; j < n; ++j) {
+      if ((j & bit) == 0) continue;
+      const int hop = hops(j & (bit - 1));  // that it has behind it
+      append(sent, hop == 0 ? inputs.of((call.rank + j) % n) : place(j, hop - 1));
+      append(received, (j & ~(2 * bit - 1)) == 0 ? output(call, (call.rank - j + n) % n) : place(j, hop));
+    }
+    schedule.receive((call.rank - bit + n) % n, received);
+    schedule.send((call.rank + bit) % n, sent);
+  }
+}
+
+}  // namespace alltoall
+
+}  // namespace laneway::dense

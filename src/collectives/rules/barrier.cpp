@@ -1,0 +1,48 @@
+#include <utility>
+#include <vector>
+
+#include "collectives/rules/rules.hpp"
+
+// D. Hensgen, R. Finkel, U. Manber: Two algorithms for barrier synchronization, 1988. Messages have one byte, whatever
+// it holds: in round k each rank tells the one 2^k further once it has heard of as many before it.
+
+namespace laneway::dense::barrier {
+
+namespace {
+
+Segment anything() {
+  return {Buffer::send, {{0, 1}}};
+}
+
+/// Returns the steps after which all of the group, and what `heard` stands for, have come.
+std::vector<int> disseminate(Schedule& schedule, const Group& group, std::vector<int> heard) {
+  for (Rank distance = 1; group.me >= 0 && distance < group.size(); distance *= 2) {
+    const int received = schedule.receive(group.around(group.me - distance), {staged(schedule, 1)});
+    schedule.send(group.around(group.me + distance), {anything()}, heard);
+    heard.push_back(received);
+  }
+  return heard;
+}
+
+}  // namespace
+
+void dissemination(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  disseminate(schedule, everyone(layout, call.rank), {});
+}
+
+/// Ranks tell their node's leader; leaders tell each other, and then their ranks.
+void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  const Group region = region_of(layout, call.rank);
+  const Rank leader = region.rank(0);
+  if (region.me != 0) {
+    schedule.send(leader, {anything()});
+    schedule.receive(leader, {staged(schedule, 1)});
+    return;
+  }
+  std::vector<int> heard;
+  for (Rank i = 1; i < region.size(); ++i) heard.push_back(schedule.receive(region.rank(i), {staged(schedule, 1)}));
+  heard = disseminate(schedule, leaders_of(layout, leader, call.rank), std::move(heard));
+  for (Rank i = 1; i < region.size(); ++i) schedule.send(region.rank(i), {anything()}, heard);
+}
+
+}  // namespace laneway::dense::barrier

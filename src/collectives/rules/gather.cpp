@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "collectives/rules/rules.hpp"
+
+// Up a tree to the root, or down from it. Messages have the blocks of a subtree in the order of ranks.
+
+namespace laneway::dense {
+
+namespace {
+
+std::vector<Rank> in_order(std::vector<Rank> ranks) {
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+std::vector<Rank> subtree(const Tree& tree, Rank me) {
+  std::vector<Rank> all{me};
+  for (const std::vector<Rank>& below : tree.below) all.insert(all.end(), below.begin(), below.end());
+  return in_order(std::move(all));
+}
+
+/// Where an inner rank keeps the blocks of those below it; at the root their places in the arguments.
+class Kept {
+ public:
+  Kept(Schedule& schedule, const DenseCall& call, const Tree& tree) : call_(call) {
+    if (tree.parent < 0) return;
+    for (const std::vector<Rank>& below : tree.below) {
+      std::int64_t bytes = 0;
+      std::vector<std::int64_t> begin;
+      const std::vector<Rank> ranks = in_order(below);
+      for (const Rank rank : ranks) {
+        begin.push_back(bytes);
+        bytes += block_bytes(rank);
+      }
+      const std::int64_t base = schedule.stage(bytes).offset;
+      for (std::size_t i = 0; i < ranks.size(); ++i) place_[ranks[i]] = {base + begin[i], block_bytes(ranks[i])};
+    }
+  }
+
+  [[nodiscard]] Segment of(Rank rank) const {
+    const bool gathers = call_.kind == Dense::gather;
+    if (call_.rank == call_.root) return gathers ? output(call_, rank) : input(call_, rank);
+    if (rank == call_.rank) return gathers ? input(call_, 0) : output(call_, 0);
+    return {Buffer::staging, {place_.at(rank)}};
+  }
+  [[nodiscard]] Parts of(const std::vector<Rank>& ranks) const {
+    Parts parts;
+    for (const Rank rank : ranks) append(parts, of(rank));
+    return parts;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t block_bytes(Rank rank) const {
+    return call_.kind == Dense::gather ? call_.bytes(rank, call_.root) : call_.bytes(call_.root, rank);
+  }
+
+  const DenseCall& call_;
+  std::map<Rank, Range> place_;
+};
+
+void gather_up(Schedule& schedule, const DenseCall& call, const Tree& tree) {
+  const Kept kept(schedule, call, tree);
+  if (tree.parent < 0 && !call.in_place) schedule.move(input(call, call.rank), output(call, call.rank));
+  for (std::size_t c = 0; c < tree.children.size(); ++c)
+    schedule.receive(tree.children[c], kept.of(in_order(tree.below[c])));
+  if (tree.parent >= 0) schedule.send(tree.parent, kept.of(subtree(tree, call.rank)));
+}
+
+/// The transpose.
+void scatter_down(Schedule& schedule, const DenseCall& call, const Tree& tree) {
+  const Kept kept(schedule, call, tree);
+  if (tree.parent >= 0) schedule.receive(tree.parent, kept.of(subtree(tree, call.rank)));
+  for (std::size_t c = 0; c < tree.children.size(); ++c)
+    schedule.send(tree.children[c], kept.of(in_order(tree.below[c])));
+  if (tree.parent < 0 && !call.in_place) schedule.move(input(call, call.rank), output(call, 0));
+}
+
+Tree tree_over_nodes(const DenseCall& call, const Layout& layout) {
+  return over_regions(layout, call.root, call.rank, flat, flat);
+}
+
+/// A leader needs the sizes of its members' blocks.
+std::vector<Want> members_sizes(Rank rank, Rank root, const Layout& layout, bool sent) {
+  std::vector<Want> wants;
+  const Rank region = layout.region(rank);
+  if (rank == root || rank != leader_of(layout, region, root)) return wants;
+  for (const Rank member : layout.members(region))
+    if (member != rank) wants.push_back({member, sent, {root}});
+  return wants;
+}
+
+}  // namespace
+
+namespace gather {
+
+void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  gather_up(schedule, call, flat(everyone(layout, call.rank), call.root));
+}
+void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  gather_up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root));
+}
+void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  gather_up(schedule, call, tree_over_nodes(call, layout));
+}
+std::vector<Want> want_node_aware(Rank rank, Rank root, const Layout& layout, const DenseSettings&) {
+  return members_sizes(rank, root, layout, true);
+}
+
+}  // namespace gather
+
+namespace scatter {
+
+void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  scatter_down(schedule, call, flat(everyone(layout, call.rank), call.root));
+}
+void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  scatter_down(schedule, call, dense::binomial(everyone(layout, call.rank), call.root));
+}
+void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  scatter_down(schedule, call, tree_over_nodes(call, layout));
+}
+std::vector<Want> want_node_aware(Rank rank, Rank root, const Layout& layout, const DenseSettings&) {
+  return members_sizes(rank, root, layout, false);
+}
+
+}  // namespace scatter
+
+}  // namespace laneway::dense

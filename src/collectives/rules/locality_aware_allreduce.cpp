@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "collectives/rules/rules.hpp"
+
+// A. Bienz, L. Olson, W. Gropp: Node-aware improvements to allreduce, ExaMPI 2019: each step multiplies the number of
+// nodes whose sum a node has by the ranks of a node and 1, because each rank exchanges with another node. Nodes beyond
+// the largest product of such steps leave their sum to one of the others first: no operand is ever made up.
+
+namespace laneway::dense::allreduce {
+
+namespace {
+
+class Radix {
+ public:
+  Radix(Schedule& schedule, const DenseCall& call, const Layout& layout)
+      : schedule_(schedule),
+        call_(call),
+        layout_(layout),
+        home_(layout.region(call.rank)),
+        index_(layout.index(call.rank)),
+        sum_(output(call, 0)) {
+    Rank least = layout.largest();
+    for (Rank region = 0; region < layout.regions(); ++region) least = std::min(least, layout.size(region));
+    for (const std::int64_t most = least + 1; core_ * most <= layout.regions();) add(most);
+    if (layout.regions() / core_ > 1) add(layout.regions() / core_);
+    how_ = schedule.combination(call.combination);
+  }
+
+  void write(std::int64_t segment_bytes) {
+    const Tree tree = dense::binomial(region_of(layout_, call_.rank), 0);
+    schedule_.move(input(call_, 0), sum_);
+    reduce(schedule_, tree, sum_, call_.combination, segment_bytes);
+    fold();
+    std::int64_t stride = 1;
+    for (const std::int64_t radix : radices_) {
+      if (home_ < core_) step(stride, radix);
+      stride *= radix;
+    }
+    unfold();
+    broadcast(schedule_, tree, sum_, segment_bytes);
+  }
+
+ private:
+  void add(std::int64_t radix) {
+    radices_.push_back(radix);
+    core_ *= radix;
+  }
+  [[nodiscard]] Rank leader(std::int64_t region) const { return layout_.leader(static_cast<Rank>(region)); }
+
+  void fold() {
+    if (index_ != 0) return;
+    if (home_ >= core_) {
+      schedule_.send(leader(home_ - core_), {sum_});
+    } else if (home_ + core_ < layout_.regions()) {
+      const Segment arrived = place(0);
+      schedule_.receive(leader(home_ + core_), {arrived});
+      schedule_.combine(arrived, sum_, how_);
+    }
+  }
+  void unfold() {
+    if (index_ != 0) return;
+    if (home_ >= core_)
+      schedule_.receive(leader(home_ - core_), {sum_});
+    else if (home_ + core_ < layout_.regions())
+      schedule_.send(leader(home_ + core_), {sum_});
+  }
+
+  /// Where what comes for member `index` arrives.
+  Segment place(std::size_t index) {
+    while (arrivals_.size() <= index) arrivals_.push_back(staged(schedule_, sum_.ranges.bytes()));
+    return arrivals_[index];
+  }
+
+  /// Member m exchanges with the node at the m-th other position. The leader combines all in the order of positions, so
+  /// that each node has the same bits.
+  void step(std::int64_t stride, std::int64_t radix) {
+    if (index_ > radix - 2) return;
+    const std::int64_t here = home_ / stride % radix;
+    const auto position = [&](std::int64_t member) { return member < here ? member : member + 1; };
+    const Rank lead = leader(home_);
+    if (index_ == 0)
+      for (std::int64_t m = 1; m < radix - 1; ++m)
+        schedule_.send(layout_.members(home_)[static_cast<std::size_t>(m)], {sum_});
+    else
+      schedule_.receive(lead, {sum_});
+    const std::int64_t there = position(index_);
+    const auto other = static_cast<Rank>(home_ + (there - here) * stride);
+    const Rank partner = layout_.members(other)[static_cast<std::size_t>(here < there ? here : here - 1)];
+    schedule_.send(partner, {sum_});
+    const Segment arrived = place(0);
+    schedule_.receive(partner, {arrived});
+    if (index_ != 0) {
+      schedule_.send(lead, {arrived});
+      return;
+    }
+    for (std::int64_t m = 1; m < radix - 1; ++m)
+      schedule_.receive(layout_.members(home_)[static_cast<std::size_t>(m)], {place(static_cast<std::size_t>(m))});
+    combine_all(here, radix);
+  }
+
+  void combine_all(std::int64_t here, std::int64_t radix) {
+    if (here > 0 && !total_) total_ = staged(schedule_, sum_.ranges.bytes());
+    const Segment total = here > 0 ? *total_ : sum_;
+    for (std::int64_t p = 0; p < radix; ++p) {
+      const Segment operand = p == here ? sum_ : place(static_cast<std::size_t>(p < here ? p : p - 1));
+      if (p > 0)
+        schedule_.combine(operand, total, how_);
+      else
+        schedule_.move(operand, total);
+    }
+    schedule_.move(total, sum_);
+  }
+
+  Schedule& schedule_;
+  const DenseCall& call_;
+  const Layout& layout_;
+  Rank home_;
+  Rank index_;
+  Segment sum_;
+  std::int8_t how_ = 0;
+  std::vector<std::int64_t> radices_;
+  std::int64_t core_ = 1;  // regions [0, core_) take part in all steps
+  std::vector<Segment> arrivals_;
+  std::optional<Segment> total_;
+};
+
+}  // namespace
+
+void locality_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  Radix(schedule, call, layout).write(settings.segment_bytes);
+}
+
+}  // namespace laneway::dense::allreduce

@@ -1,0 +1,83 @@
+#include <algorithm>
+
+#include "collectives/rules/rules.hpp"
+
+// The transposes of bcast's rules: the same trees upwards, with sums instead of copies.
+
+namespace laneway::dense::reduction {
+
+namespace {
+
+/// A leaf sends its input as it is; others combine into a copy of theirs, the root into its result.
+void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes) {
+  const Segment own = input(call, 0);
+  if (tree.parent >= 0 && tree.children.empty()) return reduce(schedule, tree, own, call.combination, segment_bytes);
+  const Segment sum = tree.parent < 0 ? output(call, 0) : staged(schedule, own.ranges.bytes());
+  schedule.move(own, sum);
+  reduce(schedule, tree, sum, call.combination, segment_bytes);
+}
+
+}  // namespace
+
+void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root), 0);
+}
+
+void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  up(schedule, call, over_regions(layout, call.root, call.rank, dense::binomial, dense::binomial),
+     settings.segment_bytes);
+}
+
+void chain(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  up(schedule, call, over_regions(layout, call.root, call.rank, dense::chain, dense::chain), settings.segment_bytes);
+}
+
+void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const Segment own = input(call, 0);
+  const bool is_root = call.rank == call.root;
+  const Segment sum = is_root ? output(call, 0) : staged(schedule, own.ranges.bytes());
+  const Cuts cuts = cut_evenly(own.ranges.bytes(), call.combination.element_bytes, layout.largest());
+  reduce_on_node(schedule, layout, call.rank, own, sum, cuts, call.combination);
+  const Rank target = layout.region(call.root);
+  for (Rank lane = 0; lane < cuts.parts(); ++lane) {
+    const Group group = lane_of(layout, lane, call.rank);
+    if (group.me >= 0)
+      reduce(schedule, dense::binomial(group, target), part(sum, cuts, lane), call.combination, settings.segment_bytes);
+  }
+  for (Rank lane = 0; lane < cuts.parts(); ++lane) {
+    const Rank last = owner(layout, target, lane);
+    if (last == call.root) continue;
+    if (is_root) schedule.receive(last, {part(sum, cuts, lane)});
+    if (call.rank == last) schedule.send(call.root, {part(sum, cuts, lane)});
+  }
+}
+
+/// From rank to rank, each combining its own operand to the right of what has come: the results are canonical.
+void ordered(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const Segment own = input(call, 0);
+  const Rank last = layout.ranks() - 1;
+  const Segment copy = call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
+  schedule.move(own, copy);
+  const bool ends_here = call.rank == last && call.rank == call.root;
+  const Segment sum = ends_here ? output(call, 0) : call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
+  if (last == 0) {
+    schedule.move(own, output(call, 0));
+    return;
+  }
+  const std::int8_t how = schedule.combination(call.combination);
+  const Cuts cuts = cut_to_segments(own.ranges.bytes(), call.combination.element_bytes, settings.segment_bytes);
+  for (Rank s = 0; s < cuts.parts(); ++s) {
+    const Segment piece = part(sum, cuts, s);
+    if (call.rank > 0) {
+      schedule.receive(call.rank - 1, {piece});
+      schedule.combine(part(copy, cuts, s), piece, how);
+    }
+    if (call.rank < last)
+      schedule.send(call.rank + 1, {piece});
+    else if (!ends_here)
+      schedule.send(call.root, {piece});
+    if (call.rank == call.root && call.root != last) schedule.receive(last, {part(output(call, 0), cuts, s)});
+  }
+}
+
+}  // namespace laneway::dense::reduction

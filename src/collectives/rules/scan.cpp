@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <optional>
+
+#include "collectives/rules/rules.hpp"
+
+namespace laneway::dense::scan {
+
+namespace {
+
+/// W. D. Hillis, G. L. Steele: Data parallel algorithms, 1986. `inclusive` has each rank's operand first and the
+/// combination of all up to it in the end; `exclusive`, if there is one, that of all before it. The first has none.
+void scan_group(Schedule& schedule, const Group& group, const Segment& inclusive, const Segment* exclusive,
+                const Combination& how) {
+  if (group.me < 0) return;
+  const std::int8_t combination = schedule.combination(how);
+  bool has_some = false;
+  for (Rank distance = 1; distance < group.size(); distance *= 2) {
+    if (group.me + distance < group.size()) schedule.send(group.rank(group.me + distance), {inclusive});
+    if (group.me - distance < 0) continue;
+    const Segment arrived = staged(schedule, inclusive.ranges.bytes());
+    schedule.receive(group.rank(group.me - distance), {arrived});
+    schedule.combine(arrived, inclusive, combination);
+    if (exclusive == nullptr) continue;
+    if (has_some)
+      schedule.combine(arrived, *exclusive, combination);
+    else
+      schedule.move(arrived, *exclusive);
+    has_some = true;
+  }
+}
+
+/// A scan of a group, by kind: where the inclusive sums are.
+Segment scan_members(Schedule& schedule, const DenseCall& call, const Group& group) {
+  const Segment result = output(call, 0);
+  const bool excludes = call.kind == Dense::exscan;
+  const Segment inclusive = excludes ? staged(schedule, result.ranges.bytes()) : result;
+  schedule.move(input(call, 0), inclusive);
+  scan_group(schedule, group, inclusive, excludes ? &result : nullptr, call.combination);
+  return inclusive;
+}
+
+bool is_consecutive(const Layout& layout) {
+  for (Rank region = 0; region < layout.regions(); ++region)
+    if (layout.members(region).back() - layout.leader(region) + 1 != layout.size(region)) return false;
+  return true;
+}
+
+}  // namespace
+
+void recursive_doubling(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  scan_members(schedule, call, everyone(layout, call.rank));
+}
+
+/// From rank to rank, in canonical order.
+void linear(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const Segment own = input(call, 0);
+  const Segment result = output(call, 0);
+  const bool excludes = call.kind == Dense::exscan;
+  const Rank last = layout.ranks() - 1;
+  const std::int8_t how = schedule.combination(call.combination);
+  if (call.rank == 0) {
+    if (!excludes) schedule.move(own, result);
+  }
+  const Segment copy = call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
+  schedule.move(own, copy);
+  const Segment sum = call.rank == 0 ? own : excludes ? staged(schedule, own.ranges.bytes()) : result;
+  const Cuts cuts = cut_to_segments(own.ranges.bytes(), call.combination.element_bytes, settings.segment_bytes);
+  for (Rank s = 0; s < cuts.parts(); ++s) {
+    const Segment piece = part(sum, cuts, s);
+    if (call.rank > 0) {
+      schedule.receive(call.rank - 1, {part(result, cuts, s)});
+      if (excludes && call.rank < last) schedule.move(part(result, cuts, s), piece);
+      if (!excludes || call.rank < last) schedule.combine(part(copy, cuts, s), piece, how);
+    }
+    if (call.rank < last) schedule.send(call.rank + 1, {piece});
+  }
+}
+
+/// Inside of nodes; between their last ranks, which have the sums of their nodes; and what is before a node goes to all
+/// of it. Where a node's ranks do not follow each other there is no such sum: then as recursive_doubling.
+void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  if (!is_consecutive(layout)) return recursive_doubling(schedule, call, layout, settings);
+  const Group region = region_of(layout, call.rank);
+  const Segment result = output(call, 0);
+  const std::int64_t bytes = result.ranges.bytes();
+  const Segment inclusive = scan_members(schedule, call, region);
+  const Rank home = layout.region(call.rank);
+  Group lasts;
+  for (Rank r = 0; r < layout.regions(); ++r) lasts.ranks.push_back(layout.members(r).back());
+  const Segment before = staged(schedule, bytes);
+  if (region.me + 1 == region.size()) {
+    lasts.me = home;
+    const Segment total = staged(schedule, bytes);
+    schedule.move(inclusive, total);
+    scan_group(schedule, lasts, total, &before, call.combination);
+  }
+  if (home == 0) return;
+  broadcast(schedule, dense::binomial(region, region.size() - 1), before, 0);
+  if (call.kind == Dense::exscan && region.me == 0)
+    schedule.move(before, result);
+  else
+    schedule.combine(before, result, schedule.combination(call.combination));
+}
+
+}  // namespace laneway::dense::scan
