@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import dense
+
 TOP = Path(__file__).resolve().parent.parent
 BY = "Written by api/generate.py from api/operations.toml."
 WAYS = ("blocking", "nonblocking", "persistent")
@@ -25,8 +27,7 @@ ROLES = ("buffer", "count", "counts", "displacements", "bytes", "size", "indices
 SCALARS = ("count", "size", "type")
 
 
-class TableError(Exception):
-    """A row of operations.toml that makes no sense."""
+TableError = dense.TableError
 
 
 @dataclass(frozen=True)
@@ -321,7 +322,7 @@ def kind_rows(operations: list[Operation]) -> str:
 
     def side(side: Side) -> str:
         names = [f'.{"displacements" if f == "bytes" else f} = "{side.name_of(f)}"' for f in fields if side.name_of(f)]
-        return "{" + ", ".join([f".blocks = Blocks::{side.blocks}", *names]) + "}"
+        return "{" + ", ".join([f".blocks = BlockForm::{side.blocks}", *names]) + "}"
 
     rows = ",\n".join(f"{{Kind::{o.name}, {side(o.send)}, {side(o.receive)}{', true' if o.reduces else ''}}}"
                       for o in operations)
@@ -489,10 +490,10 @@ def _formatted(text: str, path: Path) -> str:
     return subprocess.run(argv, input=text, cwd=TOP, capture_output=True, text=True, check=True).stdout
 
 
-def _region(path: Path, text: str) -> str:
-    """The file with `text` between the lines that say so."""
-    now = path.read_text(encoding="utf-8")
-    first, last = r"([^\n]*generated: api/generate\.py[^\n]*\n)", r"([^\n]*end of what is generated[^\n]*\n)"
+def _region(path: Path, text: str, by: str = "generate", now: str = "") -> str:
+    """The file, or `now` in its place, with `text` between the lines that say so."""
+    now = now or path.read_text(encoding="utf-8")
+    first, last = rf"([^\n]*generated: api/{by}\.py[^\n]*\n)", r"([^\n]*end of what is generated[^\n]*\n)"
     marked = re.compile(f"(?<=\n){first}.*?{last}", re.DOTALL)
     changed, times = marked.subn(lambda found: found[1] + text + found[2], now)
     if times != 1:
@@ -503,6 +504,7 @@ def _region(path: Path, text: str) -> str:
 def outputs(top: Path = TOP) -> dict[Path, str]:
     """Each file that is generated, or has a part that is: what it should contain."""
     operations, sections = read_table(top / "api" / "operations.toml")
+    dense_operations, dense_sections = dense.read_table(top / "api" / "operations.toml")
     whole = {
         "include/laneway/neighborhood.h": header(operations, sections),
         "src/core/kind.hpp": kinds(operations),
@@ -510,15 +512,26 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         **{f"src/c/generated/{way}.cpp": c_functions(operations, way) for way in WAYS},
         "src/interpose/generated.cpp": wrappers(operations),
         "fortran/operations.h": fortran_shim(operations),
+        "include/laneway/collectives.h": dense.header(dense_operations, dense_sections),
+        "src/core/dense_kind.hpp": dense.kinds(dense_operations),
+        "src/arguments/collective_rows.hpp": dense.rows(dense_operations),
+        "src/c/generated/dense.cpp": dense.c_functions(dense_operations),
+        "src/operate/generated/dense_mpi.cpp": dense.mpi_calls(dense_operations),
+        "fortran/collectives.h": dense.fortran_shim(dense_operations),
     }
     files = {top / name: _formatted(text, top / name) for name, text in whole.items()}
     files[top / "fortran" / "operations.inc"] = fortran_interfaces(operations)
     files[top / "fortran" / "names.inc"] = fortran_names(operations)
+    files[top / "fortran" / "collectives.inc"] = dense.fortran_interfaces(dense_operations)
+    files[top / "fortran" / "collective_names.inc"] = dense.fortran_names(dense_operations)
     regions = (("include/laneway/operation.h", constants(operations)),
                ("docs/reference/c.md", "\n" + c_table(operations) + "\n"),
                ("docs/reference/fortran.md", "\n" + fortran_table(operations) + "\n"))
     for name, text in regions:
         files[top / name] = _region(top / name, text)
+    for name, text in (("docs/reference/c.md", dense.c_table(dense_operations)),
+                       ("docs/reference/fortran.md", dense.fortran_table(dense_operations))):
+        files[top / name] = _region(top / name, "\n" + text + "\n", "dense", files[top / name])
     return files
 
 
@@ -531,7 +544,7 @@ def differing(top: Path = TOP) -> dict[Path, str]:
 def main(arguments: list[str]) -> int:
     """The command."""
     if arguments == ["--names"]:
-        print("\n".join(functions(read_table()[0])))
+        print("\n".join(functions(read_table()[0]) + dense.functions(dense.read_table(TOP / "api" / "operations.toml")[0])))
         return 0
     if arguments not in ([], ["--check"]):
         print(textwrap.dedent(__doc__ or ""), file=sys.stderr)

@@ -21,6 +21,9 @@ class Integers {
   }
 
   [[nodiscard]] bool null() const { return values_ == nullptr; }
+  /// As they were given, and whether they are MPI_Count or MPI_Aint rather than int.
+  [[nodiscard]] const void* data() const { return values_; }
+  [[nodiscard]] bool wide() const { return wide_; }
   [[nodiscard]] std::int64_t operator[](std::int64_t i) const {
     if (!wide_) return static_cast<const int*>(values_)[i];
     std::int64_t value = 0;
@@ -34,7 +37,7 @@ class Integers {
 };
 
 /// What the arguments of one side say of its blocks.
-enum class Blocks : std::uint8_t {
+enum class BlockForm : std::uint8_t {
   same,     ///< one block goes to everybody
   equal,    ///< blocks of one size, one after another
   counted,  ///< a count and a displacement each, of one datatype
@@ -44,7 +47,7 @@ enum class Blocks : std::uint8_t {
 
 /// What the arguments of one side are called, for errors; null: there is none.
 struct SideRow {
-  Blocks blocks = Blocks::same;
+  BlockForm blocks = BlockForm::same;
   const char* count = nullptr;
   const char* size = nullptr;
   const char* counts = nullptr;

@@ -85,7 +85,10 @@ inline constexpr HintValue bytes = bytes_from<0, Path...>;
 template <auto... Path>
 inline constexpr HintValue count = {
     "a number",
-    [](Hints& hints, const HintRow& row, const std::string& given) { at<Path...>(hints) = read_count(row.key, given); },
+    [](Hints& hints, const HintRow& row, const std::string& given) {
+      auto& setting = at<Path...>(hints);
+      setting = static_cast<std::remove_reference_t<decltype(setting)>>(read_count(row.key, given));
+    },
     show<Path...>};
 
 template <auto... Path>

@@ -58,7 +58,7 @@ std::vector<TypedEdge> equal_edges(const std::vector<Neighbor>& neighbors, const
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     const std::int64_t offset =
-        names.blocks == Blocks::same ? 0 : bytes(neighbor.slot, block, ErrorKind::count, name, side.count);
+        names.blocks == BlockForm::same ? 0 : bytes(neighbor.slot, block, ErrorKind::count, name, side.count);
     edges.push_back({neighbor.rank, offset, side.count, side.type, map});
   }
   return edges;
@@ -110,14 +110,14 @@ std::vector<TypedEdge> edges_with_types(const std::vector<Neighbor>& neighbors, 
 std::vector<TypedEdge> typed_edges(const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
                                    const SideRow& names) {
   switch (names.blocks) {
-    case Blocks::same:
-    case Blocks::equal:
+    case BlockForm::same:
+    case BlockForm::equal:
       return equal_edges(neighbors, side, names);
-    case Blocks::counted:
+    case BlockForm::counted:
       return counted_edges(neighbors, degree, side, names);
-    case Blocks::typed:
+    case BlockForm::typed:
       return edges_with_types(neighbors, degree, side, names);
-    case Blocks::indexed:
+    case BlockForm::indexed:
       break;
   }
   internal_error("an operation with index lists has no datatypes of edges", __FILE__, __LINE__);
@@ -196,7 +196,7 @@ KnownArguments::Side KnownArguments::side_of(const SideArguments& given, const s
     else
       side.types.push_back({slot, type, is_predefined(type) ? nullptr : type_map(type)});
   };
-  if (row.blocks != Blocks::typed)
+  if (row.blocks != BlockForm::typed)
     add(0, given.type);
   else
     for (const Neighbor& neighbor : neighbors) add(neighbor.slot, given.types[neighbor.slot]);
@@ -205,7 +205,7 @@ KnownArguments::Side KnownArguments::side_of(const SideArguments& given, const s
 
 KnownArguments::KnownArguments(const Call& given, const Topology& topology) {
   const KindRow& row = row_of(given.kind);
-  if (row.send.blocks == Blocks::indexed || row.receive.blocks == Blocks::indexed) return;
+  if (row.send.blocks == BlockForm::indexed || row.receive.blocks == BlockForm::indexed) return;
   send_ = side_of(given.send, topology.destinations, topology.outdegree, row.send);
   receive_ = side_of(given.receive, topology.sources, topology.indegree, row.receive);
   kind_ = given.kind;
@@ -235,8 +235,8 @@ bool KnownArguments::Side::equal(const SideArguments& given, bool typed) const {
 bool KnownArguments::equal(const Call& given) const {
   if (kind_ != given.kind || given.fault != nullptr || op_ != given.op || commutes_ != commutes(given.op)) return false;
   const KindRow& row = row_of(given.kind);
-  return send_.equal(given.send, row.send.blocks == Blocks::typed) &&
-         receive_.equal(given.receive, row.receive.blocks == Blocks::typed);
+  return send_.equal(given.send, row.send.blocks == BlockForm::typed) &&
+         receive_.equal(given.receive, row.receive.blocks == BlockForm::typed);
 }
 
 TypedPattern typed_pattern(const Call& call, const Topology& topology) {
@@ -252,12 +252,12 @@ RankPattern describe(const TypedPattern& pattern) {
 
 RankPattern describe(const Call& call, const Topology& topology) {
   const KindRow& row = row_of(call.kind);
-  if (row.send.blocks != Blocks::indexed && row.receive.blocks != Blocks::indexed)
+  if (row.send.blocks != BlockForm::indexed && row.receive.blocks != BlockForm::indexed)
     return describe(typed_pattern(call, topology));
   check(call);
   const auto edges = [](const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
                         const SideRow& names) {
-    return names.blocks == Blocks::indexed ? indexed_edges(neighbors, degree, side, names)
+    return names.blocks == BlockForm::indexed ? indexed_edges(neighbors, degree, side, names)
                                            : edges_of(typed_edges(neighbors, degree, side, names));
   };
   return {edges(topology.destinations, topology.outdegree, call.send, row.send),

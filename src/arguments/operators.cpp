@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,7 +109,7 @@ std::vector<Named> types_of(const Call& call, const Topology& topology) {
     if (std::ranges::find(types, type, &Named::type) == types.end()) types.push_back({type, argument});
   };
   const auto add_side = [&](const SideArguments& side, const SideRow& names, const std::vector<Neighbor>& neighbors) {
-    if (names.blocks != Blocks::typed) return add(side.type, names.type);
+    if (names.blocks != BlockForm::typed) return add(side.type, names.type);
     require(side.types != nullptr || neighbors.empty(), ErrorKind::argument, std::string(names.types) + " is NULL");
     for (const Neighbor& neighbor : neighbors)
       add(side.types[neighbor.slot], std::string(names.types) + "[" + std::to_string(neighbor.slot) + "]");
@@ -118,10 +119,30 @@ std::vector<Named> types_of(const Call& call, const Topology& topology) {
   return types;
 }
 
+/// None: no kernel combines such elements.
+std::optional<DeviceOperation> device_operation(MPI_Op op, MPI_Datatype type) {
+  constexpr std::array operations = {LNW_DEVICE_SUM, LNW_DEVICE_MIN, LNW_DEVICE_MAX, LNW_DEVICE_PROD};
+  const std::array ops = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD};
+  const auto* const found = std::ranges::find(ops, op);
+  const unsigned kind = class_of(type);
+  int bytes = 0;
+  check_mpi(MPI_Type_size(type, &bytes), "MPI_Type_size");
+  if (found == ops.end() || (kind != of_integers && kind != of_reals) || (bytes != 4 && bytes != 8))
+    return std::nullopt;
+  const std::array unsigned_types = {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT32_T,
+                                     MPI_UINT64_T};
+  const bool is_unsigned = std::ranges::find(unsigned_types, type) != unsigned_types.end();
+  const int number = kind == of_reals ? (bytes == 4 ? LNW_DEVICE_FLOAT32 : LNW_DEVICE_FLOAT64)
+                     : is_unsigned    ? (bytes == 4 ? LNW_DEVICE_UINT32 : LNW_DEVICE_UINT64)
+                                      : (bytes == 4 ? LNW_DEVICE_INT32 : LNW_DEVICE_INT64);
+  return DeviceOperation{operations[static_cast<std::size_t>(found - ops.begin())], number, bytes};
+}
+
 class LocalReduction final : public Combiner {
  public:
   LocalReduction(MPI_Op op, MPI_Datatype type, std::int64_t element_bytes, bool in_order)
       : op_(op), type_(type), element_bytes_(element_bytes), in_order_(in_order) {
+    on_device_ = device_operation(op, type);
     owns_type_ = !is_predefined(type);
     if (owns_type_) check_mpi(MPI_Type_dup(type, &type_), "MPI_Type_dup");
   }
@@ -130,6 +151,7 @@ class LocalReduction final : public Combiner {
   }
   LocalReduction(const LocalReduction&) = delete;
   LocalReduction& operator=(const LocalReduction&) = delete;
+  [[nodiscard]] std::optional<DeviceOperation> on_device() const override { return on_device_; }
 
   void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
     constexpr std::int64_t most = std::numeric_limits<int>::max();
@@ -151,6 +173,7 @@ class LocalReduction final : public Combiner {
   std::int64_t element_bytes_;
   bool in_order_;
   bool owns_type_ = false;
+  std::optional<DeviceOperation> on_device_;
 };
 
 MPI_Aint extent_of(MPI_Datatype type) {
@@ -238,8 +261,37 @@ Reduction reduction_of(const Call& call, const Topology& topology) {
   reduction.combiner =
       std::make_shared<const LocalReduction>(call.op, type, reduction.how.element_bytes, commutes == 0);
   reduction.has_gaps = class_of(type) == of_pairs;
-  reduction.pattern = reduction.has_gaps ? describe(WithoutGaps(call, type, topology).call(), topology)
-                                                 : describe(call, topology);
+  reduction.pattern =
+      reduction.has_gaps ? describe(WithoutGaps(call, type, topology).call(), topology) : describe(call, topology);
+  return reduction;
+}
+
+const char* operator_name(MPI_Op op) {
+  const OperatorRow* const row = find_predefined(op);
+  return row != nullptr ? row->name : "a user's operator";
+}
+
+DenseReduction dense_reduction(MPI_Op op, MPI_Datatype type, const char* type_name, bool by_rank) {
+  if (op == MPI_OP_NULL) refuse_operator("op is MPI_OP_NULL");
+  require(type != MPI_DATATYPE_NULL, ErrorKind::type, [&] { return std::string(type_name) + " is MPI_DATATYPE_NULL"; });
+  const OperatorRow* const row = find_predefined(op);
+  if (row != nullptr && row->classes == 0)
+    refuse_operator("op is " + std::string(row->name) + ", which reduces nothing");
+  if (row != nullptr && !is_predefined(type)) return {{}, nullptr, "the operator is MPI's own and the datatype is not"};
+  if (row != nullptr && (class_of(type) & row->classes) == 0) {
+    // Of types beside those that the standard names, MPI knows.
+    if (class_of(type) == 0) return {{}, nullptr, "the datatype is none of those that the standard's operators name"};
+    refuse_operator("op is " + std::string(row->name) + ", which does not apply to " + name_of(type));
+  }
+  const std::shared_ptr<const TypeMap> map = type_map(type);
+  const auto whole = map->ranges.contiguous();
+  if (class_of(type) != of_pairs && (!whole || *whole != Range{0, map->extent}))
+    return {{}, nullptr, "the datatype has gaps, which MPI alone lets an operator see"};
+  int commutes = 1;
+  check_mpi(MPI_Op_commutative(op, &commutes), "MPI_Op_commutative");
+  const bool in_order = by_rank || commutes == 0;
+  DenseReduction reduction{{row != nullptr ? row->name : "user", name_of(type), map->extent, in_order}, nullptr, ""};
+  reduction.combiner = std::make_shared<const LocalReduction>(op, type, map->extent, in_order);
   return reduction;
 }
 

@@ -27,4 +27,19 @@ struct Reduction {
 /// Whether an operator is MPI's own: no handle of another one is ever the same.
 [[nodiscard]] bool is_predefined(MPI_Op op);
 
+/// Of a predefined operator; of others "a user's operator".
+[[nodiscard]] const char* operator_name(MPI_Op op);
+
+/// What a dense operation combines, which is one datatype.
+struct DenseReduction {
+  Combination how;
+  std::shared_ptr<const Combiner> combiner;  ///< null: this library cannot combine it
+  const char* why = "";                      ///< then, for people
+};
+
+/// Throws Error with the name of the bad argument. An operator and a datatype that are both MPI's own fit together, or
+/// it throws; whether others do is known to MPI alone, and what has gaps is left to it.
+/// `by_rank`: operands are combined in the order of ranks although the operator does not ask for it.
+[[nodiscard]] DenseReduction dense_reduction(MPI_Op op, MPI_Datatype type, const char* type_name, bool by_rank);
+
 }  // namespace laneway

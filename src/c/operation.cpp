@@ -65,7 +65,7 @@ Call call_of(const LNW_Call* pointer) {
   call.recvbuf = given->recvbuf;
   const KindRow& row = row_of(call.kind);
   const auto displacements = [&](const void* values, const SideRow& side) {
-    return integers(values, given->is_large != 0 || side.blocks == Blocks::typed);
+    return integers(values, given->is_large != 0 || side.blocks == BlockForm::typed);
   };
   call.send = {row.send.size != nullptr ? given->sendsize : given->sendcount,
                integers(given->sendcounts, given->is_large != 0),

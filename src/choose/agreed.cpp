@@ -23,20 +23,6 @@ void find_devices(Communicator& communicator, const PrivateComm& comm, const Buf
   communicator.node_devices = find_node_devices(comm, find_node(comm.get(), "", translate, &comm), own);
 }
 
-Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
-  if (hints.sharing == Sharing::none) return {};
-  if constexpr (simulated)
-    return simulated_costs().flag > 0 && !hints.machine.empty() ? communicator.node(hints.machine) : Region{};
-  Region sharing = communicator.regions({}, translate).front();
-  if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
-  const Region& described = communicator.node(hints.machine);
-  std::erase_if(sharing.members, [&](Rank rank) {
-    return !std::binary_search(described.members.begin(), described.members.end(), rank);
-  });
-  sharing.id = sharing.members.front();
-  return sharing;
-}
-
 /// What this rank knows before it has heard from others.
 struct Looked {
   Agreed agreed;
@@ -57,8 +43,8 @@ bool knows_all(Communicator& communicator, const PrivateComm& comm, const Hints&
 }
 
 /// What is on devices goes through the host's memory. Ranks that relay partial results must know what elements are,
-/// which a rank without neighbours does not where datatypes are those of neighbours, and lanes must bring to nobody what
-/// he does not need. Otherwise contributions are relayed one by one, as they are in order.
+/// which a rank without neighbours does not where datatypes are those of neighbours, and lanes must bring to nobody
+/// what he does not need. Otherwise contributions are relayed one by one, as they are in order.
 void prepare_reduction(Agreed& own, Kind kind) {
   Hints& hints = own.hints;
   hints.tuning = Tuning::model;
@@ -66,7 +52,7 @@ void prepare_reduction(Agreed& own, Kind kind) {
   const auto relays_inside = [](const StrategyRow* row) { return row->traits.relays_inside; };
   bool& by_rank = own.reduction->by_rank;
   by_rank = own.reduction->what.how.in_order || hints.order == ReductionOrder::canonical ||
-            row_of(kind).send.blocks == Blocks::typed ||
+            row_of(kind).send.blocks == BlockForm::typed ||
             (!hints.strategy.is_automatic() && relays_inside(hints.strategy.row));
   for (const LevelChoice& inner : hints.inner)
     by_rank = by_rank || (!inner.choice.is_automatic() && relays_inside(inner.choice.row));
@@ -158,6 +144,20 @@ Agreed settle(Communicator& communicator, PrivateComm& comm, Looked looked, Agre
 }
 
 }  // namespace
+
+Region find_sharing(Communicator& communicator, const Hints& hints, bool translate) {
+  if (hints.sharing == Sharing::none) return {};
+  if constexpr (simulated)
+    return simulated_costs().flag > 0 && !hints.machine.empty() ? communicator.node(hints.machine) : Region{};
+  Region sharing = communicator.regions({}, translate).front();
+  if (hints.sharing == Sharing::all || hints.machine.empty()) return sharing;
+  const Region& described = communicator.node(hints.machine);
+  std::erase_if(sharing.members, [&](Rank rank) {
+    return !std::binary_search(described.members.begin(), described.members.end(), rank);
+  });
+  sharing.id = sharing.members.front();
+  return sharing;
+}
 
 Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call, Phases phases) {
   Looked looked = look(communicator, comm, info, call, phases);

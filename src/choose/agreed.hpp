@@ -66,6 +66,9 @@ struct Agreed {
 /// Whether exchanges of an operation may be active while their ranks are in no call of this library.
 enum class Phases : std::uint8_t { one, split };
 
+/// The ranks that use the same memory as this one; none where messages carry everything. `translate` as for regions.
+[[nodiscard]] Region find_sharing(Communicator& communicator, const Hints& hints, bool translate);
+
 /// Collective: agrees on hints and arguments, buffers among them if they are known. If the arguments of any rank are
 /// bad, all ranks throw.
 [[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call,

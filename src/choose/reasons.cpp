@@ -49,6 +49,13 @@ MPI_Info info_of(const Reasons& reasons) {
     set("lnw_measured_" + measured.strategy, seconds.str());
   }
   if (!reasons.remembered.empty()) set("lnw_remembered", reasons.remembered);
+  if (!reasons.rule_reason.empty()) set("lnw_reason", reasons.rule_reason);
+  if (!reasons.rule_seconds.empty()) set("lnw_parameters", reasons.parameters);
+  for (const auto& [rule, predicted] : reasons.rule_seconds) {
+    std::ostringstream seconds;
+    seconds << predicted;
+    set("lnw_cost_" + rule, seconds.str());
+  }
   if (!reasons.progress_by.empty()) set("lnw_progress_by", reasons.progress_by);
   if (!reasons.progress_reason.empty()) set("lnw_progress_reason", reasons.progress_reason);
   if (!reasons.path_reason.empty()) {
@@ -79,6 +86,7 @@ void tell_reasons(const Reasons& reasons, Rank rank) {
   if (rank != 0 || !is_verbose("choose")) return;
   tell_path(reasons);
   if (!reasons.progress_reason.empty()) tell("strategy " + reasons.strategy + ": " + reasons.progress_reason);
+  if (!reasons.rule_reason.empty()) tell("rule " + reasons.strategy + ": " + reasons.rule_reason);
   if (reasons.strategies.empty()) return;
   std::ostringstream text;
   text << "strategy " << reasons.strategy;

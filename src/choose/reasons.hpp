@@ -28,6 +28,9 @@ struct Reasons {
   std::vector<Measured> measured = {};  ///< exchanges under lnw_tune=measure, if the file remembered none
   std::string remembered = {};          ///< the file that did
 
+  std::string rule_reason = {};  ///< for people: why a dense operation has the rule that it has
+  std::vector<std::pair<std::string, double>> rule_seconds = {};  ///< predicted, of those that there were
+
   std::string progress_by = {};      ///< what goes on with exchanges while their ranks are in no call of this library
   std::string progress_reason = {};  ///< for people, if nothing is relayed for want of it
 

@@ -211,29 +211,31 @@ DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSet
 
 namespace {
 
-/// A pipeline: what each rank passes on, and the first segment's way.
-DenseCost pipeline(const Shape& s, const DenseSettings& settings, double depth, double width, bool between) {
+/// A rank passes on the data so many times, to `width` others; the last segment has `way` ranks to go after that.
+DenseCost pipeline(const Shape& s, const DenseSettings& settings, double width, double way, bool between) {
   const double pieces = segments(settings, s.bytes);
-  const double way = depth > 0 ? depth - 1 : 0;
   const double bytes = width * s.bytes + way * s.bytes / pieces;
   const double messages = width * pieces + way;
-  const double combined = s.sums * width * s.bytes;
-  return between ? across(depth, messages, bytes, 1, combined) : inside(depth, messages, bytes, combined);
+  const double combined = s.sums * bytes;
+  if (!between) return inside(width + way, messages, bytes, combined);
+  DenseCost cost = across(width + way, messages, bytes, 1, combined);
+  cost.injected_bytes = width * s.bytes;
+  return cost;
 }
 
 }  // namespace
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  const double far = rounds(s.nodes);
-  const double near = rounds(s.members);
-  return add(pipeline(s, settings, far, far, true), pipeline(s, settings, near, near, false));
+  return add(pipeline(s, settings, rounds(s.nodes), 0, true), pipeline(s, settings, rounds(s.members), 0, false));
 }
 
 DenseCost chain(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  return add(pipeline(s, settings, s.nodes - 1, s.nodes > 1 ? 1 : 0, true),
-             pipeline(s, settings, s.members - 1, s.members > 1 ? 1 : 0, false));
+  DenseCost cost;
+  if (s.nodes > 1) cost = add(cost, pipeline(s, settings, 1, s.nodes - 2, true));
+  if (s.members > 1) cost = add(cost, pipeline(s, settings, 1, s.members - 2, false));
+  return cost;
 }
 
 DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -246,8 +248,10 @@ DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseS
 
 DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  return add(pipeline(s, settings, s.nodes, s.nodes > 1 ? 1 : 0, true),
-             pipeline(s, settings, (s.members - 1) * s.nodes, s.members > 1 ? 1 : 0, false));
+  DenseCost cost;
+  if (s.nodes > 1) cost = add(cost, pipeline(s, settings, 1, s.nodes - 1, true));
+  if (s.members > 1) cost = add(cost, pipeline(s, settings, 1, (s.members - 1) * s.nodes, false));
+  return cost;
 }
 
 }  // namespace tree
@@ -353,8 +357,16 @@ DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseS
 
 namespace scan {
 
-DenseCost recursive_doubling(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
-  return allreduce::recursive_doubling(facts, layout, settings);
+DenseCost recursive_doubling(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
+  const Shape s(facts, layout);
+  const double all = rounds(s.ranks);
+  if (s.nodes <= 1) return inside(all, all, all * s.bytes, all * s.bytes);
+  const double near = rounds(s.members);
+  DenseCost cost = add(inside(near, near, near * s.bytes, all * s.bytes), across(all, all, all * s.bytes, 1));
+  cost.injected_bytes = 0;
+  for (double distance = 1; distance < s.ranks; distance *= 2)
+    cost.injected_bytes += std::min(distance, s.members) * s.bytes;
+  return cost;
 }
 
 DenseCost linear(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -376,7 +388,11 @@ namespace barrier {
 DenseCost dissemination(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double all = rounds(s.ranks);
-  return s.nodes > 1 ? across(all, all, all, s.members) : inside(all, all, all);
+  if (s.nodes <= 1) return inside(all, all, all);
+  DenseCost cost = across(all, all, all, 1);
+  cost.injected_bytes = 0;
+  for (double distance = 1; distance < s.ranks; distance *= 2) cost.injected_bytes += std::min(distance, s.members);
+  return cost;
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {

@@ -241,6 +241,7 @@ void Executor::add_device_copies() {
   std::array<std::int64_t, 2> bytes{};
   if (device_aware_ || lends_or_borrows(*plan_)) device_->use(worker_);
   borrowed_ = BorrowedBuffers(*plan_);
+  if (on_device.combines) device_->set_combining(combiners_.front()->on_device().value());
   lend();
   const auto touches_device = [&](const Step& step) {
     if (step.kind != StepKind::move) return false;
@@ -262,7 +263,7 @@ void Executor::add_device_copies() {
     const Step& step = plan_->steps[static_cast<std::size_t>(s)];
     if (!touches_device(step)) continue;
     const auto at = static_cast<std::size_t>(s);
-    if (!is_copy(step) || !begins_at_once(step) || trails(s)) {
+    if (!is_copy(step) || combines(step) || !begins_at_once(step) || trails(s)) {
       device_->add(*plan_, {s}, trails(s));
       continue;
     }

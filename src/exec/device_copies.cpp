@@ -1,11 +1,14 @@
 #include "exec/device_copies.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <map>
 
 #include "core/address.hpp"
 #include "core/disjoint.hpp"
 #include "core/error.hpp"
+#include "plan/append_run.hpp"
 
 namespace laneway {
 
@@ -27,6 +30,37 @@ class Extent {
   std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t end_ = std::numeric_limits<std::int64_t>::min();
 };
+
+/// The runs of a step that combines, in parts of which none names a place twice: kernels do all of one part at a time.
+/// A place gets its operands in the order of the runs.
+std::vector<std::vector<lnw_device_run>> in_waves(const std::vector<CopyRun>& runs) {
+  std::vector<std::vector<CopyRun>> waves;
+  std::map<std::int64_t, std::pair<std::int64_t, std::size_t>> used;  // offset -> (end, waves so far); disjoint
+  for (const CopyRun& run : runs)
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      const std::int64_t begin = run.to + i * run.to_stride;
+      const std::int64_t end = begin + run.bytes;
+      std::int64_t first = begin;
+      std::int64_t last = end;
+      std::size_t wave = 0;
+      auto at = used.upper_bound(begin);
+      if (at != used.begin() && std::prev(at)->second.first > begin) --at;
+      while (at != used.end() && at->first < end) {
+        first = std::min(first, at->first);
+        last = std::max(last, at->second.first);
+        wave = std::max(wave, at->second.second);
+        at = used.erase(at);
+      }
+      used[first] = {last, wave + 1};
+      if (wave == waves.size()) waves.emplace_back();
+      append_run(waves[wave], {run.from + i * run.from_stride, begin, run.bytes, 0, 0, 1});
+    }
+  std::vector<std::vector<lnw_device_run>> result(waves.size());
+  for (std::size_t w = 0; w < waves.size(); ++w)
+    for (const CopyRun& run : waves[w])
+      result[w].push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, 0, 1});
+  return result;
+}
 
 MemoryInfo look_at(const void* buffer, const Range& extent, const char* what) {
   auto* const base = static_cast<std::byte*>(const_cast<void*>(buffer));
@@ -154,9 +188,15 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
     unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());
     for (const CopyRun& run : plan.steps[static_cast<std::size_t>(s)].runs) rows += run.count;
   }
+  const Device device = queues_[unit.queue].device;
   std::vector<lnw_device_run> moved;
   for (int s : steps) {
     const Step& step = plan.steps[static_cast<std::size_t>(s)];
+    if (combines(step)) {
+      for (const std::vector<lnw_device_run>& wave : in_waves(step.runs))
+        unit.waves.emplace_back(device, combining_, wave);
+      continue;
+    }
     const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from.buffer) : 0;
     const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to.buffer) : 1;
     const KernelRows& of_kernel = rows_of_kernel(step);
@@ -171,7 +211,6 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
         unit.rows.push_back({from, to, run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes});
     }
   }
-  const Device device = queues_[unit.queue].device;
   if (!moved.empty()) unit.moves = Moves(device, moved);
   unit.event = Event(device);
   unit.steps = std::move(steps);
@@ -238,6 +277,7 @@ void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
     queue.stream.copy(at(static_cast<std::byte*>(bases[row.to_base]), row.to),
                       at(static_cast<std::byte*>(bases[row.from_base]), row.from), static_cast<std::size_t>(row.bytes));
   if (unit.moves) unit.moves.launch(queue.stream, bases);
+  for (const Moves& wave : unit.waves) wave.launch(queue.stream, bases);
   if (unit.trailing) return;
   unit.event.record(queue.stream);
   queue.units[queue.last++ % queue.units.size()] = static_cast<std::size_t>(&unit - units_.data());

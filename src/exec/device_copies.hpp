@@ -29,11 +29,14 @@ struct BufferMemory {
   MemoryInfo send;
   MemoryInfo receive;
 
-  bool host_touches = false;  ///< some of what the operation touches is in memory that the host may touch
-  bool device_aware = false;  ///< the transport takes addresses on these devices
-  CopyRule rule = {};         ///< of copies from and to these devices
+  bool host_touches = false;     ///< some of what the operation touches is in memory that the host may touch
+  bool device_aware = false;     ///< the transport takes addresses on these devices
+  CopyRule rule = {};            ///< of copies from and to these devices
+  bool device_combines = false;  ///< that of the receive buffer has kernels for what the plan combines
 
-  [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
+  [[nodiscard]] OnDevice on_device() const {
+    return {!send.host_may_touch(), !receive.host_may_touch(), device_combines};
+  }
   /// Those that messages reach only through the host's memory.
   [[nodiscard]] OnDevice behind_host() const { return device_aware ? OnDevice{} : on_device(); }
 };
@@ -87,6 +90,8 @@ class DeviceCopies {
   /// Steps that copy nothing, and are done when all that the user's stream held at the start is, and the mirror too;
   /// or at once, if `ready` tells those who borrow when that is. It must outlive the object.
   void add_lending(std::vector<int> steps, const Event* ready);
+  /// How steps that combine do it, before any of them is added.
+  void set_combining(const DeviceOperation& operation) { combining_ = operation; }
   /// From now on each exchange begins with a copy of `bytes` bytes to a device.
   void set_mirror(const std::byte* from, std::byte* to, std::int64_t bytes) { mirror_ = {from, to, bytes}; }
   void prepare();
@@ -158,6 +163,7 @@ class DeviceCopies {
     std::vector<int> steps;
     std::vector<Row> rows;
     Moves moves;
+    std::vector<Moves> waves;  // that combine, one after another
     Event event;
     std::size_t ready = 0;
     std::uint8_t queue = 0;
@@ -196,6 +202,7 @@ class DeviceCopies {
   Device device_;             // of the buffers, or any
   OnDevice buffers_;
   CopyRule rule_;
+  DeviceOperation combining_;
   bool device_aware_ = false;
   bool stream_is_event_ = false;      // nothing touches the buffers before the user's stream is done
   bool host_waits_ = false;           // for the user's stream at the start, because the host touches a buffer itself

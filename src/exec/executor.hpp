@@ -65,6 +65,13 @@ class Executor final : public Progressive {
   /// come n times. reached: whether the `event`-th event that goes out has done so in the exchange started last. Both
   /// may be called by any thread at any time, take no lock, allocate nothing, and advance nothing.
   void fire(int event) { come_in_[static_cast<std::size_t>(event)].count.fetch_add(1, std::memory_order_release); }
+  /// The same unless it has come in for the exchange started last already: then false, and nothing is done.
+  [[nodiscard]] bool fire_once(int event) {
+    const std::uint64_t now = exchanges_.load(std::memory_order_relaxed);
+    std::uint64_t before = now - 1;
+    return come_in_[static_cast<std::size_t>(event)].count.compare_exchange_strong(
+        before, now, std::memory_order_release, std::memory_order_relaxed);
+  }
   [[nodiscard]] bool reached(int event) const {
     return gone_out_[static_cast<std::size_t>(event)].count.load(std::memory_order_acquire) ==
            exchanges_.load(std::memory_order_relaxed);

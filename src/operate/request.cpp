@@ -101,9 +101,10 @@ constexpr const char* relays_nothing =
     "for "
     "a thread; lnw_progress=wait lets relays progress in calls of this library";
 
-/// For calls that agree on nothing. Nothing is combined in messages' memory on devices.
-DeviceUse device_use(Communicator& communicator, const Call& call) {
-  return DeviceUse{!reduces(call.kind) && communicator.call_hints().path == MemoryPath::device_aware};
+/// For calls that agree on nothing. `combiners`: of an operation that reduces.
+DeviceUse device_use(Communicator& communicator, const Combiners& combiners) {
+  if (combiners.empty()) return {.gives_addresses = communicator.call_hints().path == MemoryPath::device_aware};
+  return {.combining = kernels_of(combiners)};
 }
 
 /// That of an earlier call with the same arguments, or a new one, which is kept.
@@ -117,9 +118,9 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     return known;
   }
   CallPlan chosen = choose_plan(communicator, call, phases);
-  auto plan =
-      std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator, call),
-                                 std::move(chosen.elements), std::move(chosen.typed), std::move(chosen.combiners));
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy),
+                                         device_use(communicator, chosen.combiners), std::move(chosen.elements),
+                                         std::move(chosen.typed), std::move(chosen.combiners));
   // Plans of datatypes are for buffers in the host's memory.
   if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
   return plan;
@@ -159,6 +160,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
                                                agreed.regions.front()));
   request->device_use_ = chosen.device_use;
   if (agreed.reduction) request->combiners_ = {agreed.reduction->what.combiner};
+  request->device_use_.combining = kernels_of(request->combiners_);
   request->helper_ = find_helper(agreed.hints.progress);
   if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
   if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
@@ -166,6 +168,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   tell_reasons(request->reasons_, priv.rank());
   request->memory_ = std::move(chosen.memory);
   if (request->memory_) request->arena_ = request->memory_->arena.get();
+  request->is_special_ = request->arena_ != nullptr;
   // Buffers that the operation does not touch need not be given later.
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
@@ -191,6 +194,15 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   return request;
 }
 
+std::unique_ptr<Request> Request::make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work) {
+  std::unique_ptr<Request> request(
+      new Request(std::move(comm), std::move(handler), 0, nullptr, Reasons{.strategy = "direct"}, Region{}));
+  request->work_ = std::move(work);
+  request->is_special_ = true;
+  return request;
+}
+
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
   const Helper helper = find_helper(communicator.call_hints().progress);
@@ -206,8 +218,57 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call)),
-      kept->elements(), helper, kept->combiners());
+      order, kept->plan(), buffers,
+      laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners())), kept->elements(), helper,
+      kept->combiners());
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<PrivateComm>& comm,
+                                           DenseParts parts) {
+  std::unique_ptr<Request> request(new Request(comm, communicator.error_handler(), parts.tag, std::move(parts.plan),
+                                               std::move(parts.reasons), std::move(parts.node)));
+  request->is_dense_ = true;
+  request->combiners_ = std::move(parts.combiners);
+  request->memory_ = std::move(parts.memory);
+  request->helper_ = find_helper(parts.progress);
+  request->set_buffers(parts.buffers);
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
+                                           DenseParts parts) {
+  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, device_use(communicator, parts.combiners));
+  require_host(where);
+  std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), parts.plan,
+                                               std::move(parts.reasons), std::move(parts.node)));
+  request->is_dense_ = true;
+  request->nonblocking_ =
+      std::make_unique<NonblockingExchange>(order, std::move(parts.plan), parts.buffers, where, nullptr,
+                                            find_helper(parts.progress), std::move(parts.combiners));
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
+                                         Reasons reasons, bool nonblocking) {
+  auto plan = std::make_shared<Plan>();
+  plan->rank = rank;
+  std::unique_ptr<Request> request(new Request(communicator != nullptr ? communicator->private_comm() : nullptr,
+                                               communicator != nullptr ? communicator->error_handler() : nullptr, 0,
+                                               std::move(plan), std::move(reasons), Region{}));
+  request->mpi_ = std::move(exchange);
+  request->mpi_once_ = nonblocking;
+  request->mpi_rank_ = rank;
+  request->is_special_ = request->is_dense_ = true;
+  return request;
+}
+
+std::unique_ptr<Request> Request::of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
+                                          std::unique_ptr<NonblockingWork> work, std::string strategy) {
+  std::unique_ptr<Request> request(new Request(std::move(comm), communicator.error_handler(), 0,
+                                               std::make_shared<const Plan>(), Reasons{.strategy = std::move(strategy)},
+                                               Region{}));
+  request->nonblocking_ = std::move(work);
   return request;
 }
 
@@ -220,7 +281,13 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
       reasons_(std::move(reasons)),
       node_(std::move(node)) {}
 
+void Request::call_error_handler(int code) const {
+  if (error_handler_) return error_handler_->call(*comm_, code);
+  laneway::call_error_handler(MPI_COMM_WORLD, code);
+}
+
 void Request::set_buffers(Buffers buffers) {
+  require(!work_, ErrorKind::request, "request is partitioned between two ranks, which keeps its buffers");
   std::unique_ptr<Exchange> exchange = bind(buffers, stream_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
@@ -231,7 +298,7 @@ void Request::set_buffers(Buffers buffers) {
 
 std::unique_ptr<Exchange> Request::bind(Buffers buffers, std::optional<lnw_device_stream> stream) {
   P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
+  const BufferMemory where = laneway::look_at(buffers, *plans_.plan(), device_use_);
   auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
                                              progress_by(helper_), memory_, combiners_);
   if (stream) exchange->set_stream(stream);
@@ -244,6 +311,7 @@ const std::shared_ptr<const Plan>& Request::plan_on(const BufferMemory& where, b
 }
 
 void Request::set_stream(std::optional<lnw_device_stream> stream) {
+  require(!work_, ErrorKind::unsupported, "request is partitioned between two ranks, which follows no stream");
   if (exchange_) {
     const Executor& executor = exchange_->executor();
     const bool is_for_it = plan_on(executor.where(), stream.has_value()).get() == &executor.plan();
@@ -281,7 +349,9 @@ void Request::fail() noexcept {
   failed_ = true;
 }
 
-void Request::start_sharing() {
+void Request::start_specially() {
+  if (work_) return work_->start();
+  if (mpi_) return mpi_->start();
   require(arena_->claim(this), ErrorKind::request,
           "request shares its staging memory (lnw_shared_staging) with one that is active");
   const Release release(*this, *arena_);
@@ -289,7 +359,7 @@ void Request::start_sharing() {
 }
 
 bool Request::claim() {
-  if (claimed_ || !exchange_ || exchange_->active()) return false;
+  if (claimed_ || !bound() || active()) return false;
   if (arena_ != nullptr && !arena_->claim(this)) return false;
   claimed_ = true;
   return true;
@@ -302,17 +372,23 @@ void Request::unclaim() {
 
 void Request::start_claimed() {
   claimed_ = false;
+  if (mpi_) return mpi_->start();
+  if (work_) return work_->start();
   if (arena_ == nullptr) return run([&] { exchange_->start(); });
   const Release release(*this, *arena_);
   run([&] { exchange_->start(); });
 }
 
-bool Request::test_sharing() {
+bool Request::test_specially() {
+  if (work_) return work_->test();
+  if (mpi_) return mpi_->test();
   const Release release(*this, *arena_);
   return !exchange_ || run([&] { return exchange_->test(); });
 }
 
-void Request::wait_sharing() {
+void Request::wait_specially() {
+  if (work_) return work_->wait();
+  if (mpi_) return mpi_->wait();
   const Release release(*this, *arena_);
   if (exchange_) run([&] { exchange_->wait(); });
 }
@@ -349,7 +425,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
-  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call));
+  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners()));
   Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
                     nullptr, kept->combiners());
   exchange.start();
@@ -358,6 +434,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
 
 const Plan& Request::plan() const {
   if (exchange_) return exchange_->executor().plan();
+  if (work_) return work_->plan();
   if (!typed_) return *plans_.plan();
   if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
   return *plan_as_bytes_;

@@ -16,7 +16,10 @@
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
+#include "operate/mpi_exchange.hpp"
+#include "operate/edge_partitions.hpp"
 #include "operate/nonblocking.hpp"
+#include "operate/work.hpp"
 #include "passes/events.hpp"
 #include "passes/through_host.hpp"
 #include "pattern/pattern.hpp"
@@ -35,23 +38,49 @@ struct Statistics {
   std::int64_t metadata_bytes = 0;
 };
 
-/// A neighborhood operation: a plan bound to buffers on a private communicator. Persistent, or nonblocking and then
-/// active from the beginning and to be freed when complete.
+/// What a request of a dense operation is made of.
+struct DenseParts {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<NodeMemory> memory;  ///< null if the plan uses none
+  Combiners combiners;
+  Reasons reasons;
+  Buffers buffers;
+  Region node;
+  int tag = 0;
+  ProgressHint progress = ProgressHint::automatic;
+};
+
+/// A neighborhood or dense operation: a plan bound to buffers on a private communicator, or MPI's own operation.
+/// Persistent, or nonblocking and then active from the beginning and to be freed when complete.
 class Request {
  public:
   /// Collective: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers must follow). If the
   /// arguments of any rank are bad, all ranks throw. `events`: of this rank alone, which its peers need not know.
   static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events = {});
+  /// Persistent, of work between two ranks. Local.
+  static std::unique_ptr<Request> make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work);
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
+  /// Of a dense operation, persistent or nonblocking. Local.
+  static std::unique_ptr<Request> of_dense(Communicator& communicator, const std::shared_ptr<PrivateComm>& comm,
+                                           DenseParts parts);
+  static std::unique_ptr<Request> of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
+                                           DenseParts parts);
+  /// Of MPI's own operation; one that is nonblocking has been started. `communicator`: null for an intercommunicator.
+  static std::unique_ptr<Request> of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
+                                         Reasons reasons, bool nonblocking);
+  /// Of work that has no plan, and has been started.
+  static std::unique_ptr<Request> of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
+                                          std::unique_ptr<NonblockingWork> work, std::string strategy);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  [[nodiscard]] bool nonblocking() const { return nonblocking_ != nullptr; }
+  [[nodiscard]] bool nonblocking() const { return nonblocking_ != nullptr || mpi_once_; }
   /// Must be startable. Of no use as a call of its own: it costs as much as what it does for a short message.
   [[gnu::always_inline]] void start() {
-    if (arena_ != nullptr) return start_sharing();
+    if (is_special_) return start_specially();
     run([&] { exchange_->start(); });
   }
   /// Makes the request, if it is startable, the caller's: nobody else claims it, or memory that it shares, until it has
@@ -61,34 +90,49 @@ class Request {
   void start_claimed();
   /// True, and inactive, when complete.
   [[nodiscard]] bool test() {
-    if (arena_ != nullptr) return test_sharing();
+    if (is_special_) return test_specially();
     return exchange_ ? run([&] { return exchange_->test(); }) : !nonblocking_ || nonblocking_->test();
   }
   /// As test, but a complete request stays active.
   [[nodiscard]] bool done() {
+    if (work_) return work_->done();
+    if (mpi_) return mpi_->done();
     return exchange_ ? run([&] { return exchange_->done(); }) : !nonblocking_ || nonblocking_->done();
   }
   [[gnu::always_inline]] void wait() {
-    if (arena_ != nullptr) return wait_sharing();
+    if (is_special_) return wait_specially();
     if (exchange_) return run([&] { exchange_->wait(); });
     if (nonblocking_) nonblocking_->wait();
   }
   /// Of a persistent request that is bound: see Executor. By any thread, at any time.
   void fire(int event) { exchange_->fire(event); }
   [[nodiscard]] bool reached(int event) const { return exchange_->reached(event); }
-  [[nodiscard]] bool active() const { return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active(); }
+  [[nodiscard]] bool active() const {
+    if (work_) return work_->active();
+    if (mpi_) return mpi_->active();
+    return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active();
+  }
+  /// Only if it has not come in for this exchange yet; false otherwise.
+  [[nodiscard]] bool fire_once(int event) { return exchange_->fire_once(event); }
+  /// Null unless the request is of two ranks.
+  [[nodiscard]] Work* work() const { return work_.get(); }
+  /// Null unless its edges have partitions.
+  [[nodiscard]] const EdgePartitions* partitions() const { return partitions_.get(); }
+  void set_partitions(std::unique_ptr<const EdgePartitions> partitions) { partitions_ = std::move(partitions); }
   /// Bound, and neither active itself nor kept from that by a request with which it shares staging memory.
-  [[nodiscard]] bool startable() const { return exchange_ && !exchange_->active() && !is_blocked(); }
+  [[nodiscard]] bool startable() const { return bound() && !active() && !is_blocked(); }
   [[nodiscard]] bool is_blocked() const { return arena_ != nullptr && arena_->claimed(); }
   [[nodiscard]] bool shares_staging_with(const Request& other) const { return arena_ && arena_ == other.arena_; }
-  [[nodiscard]] bool bound() const { return exchange_ != nullptr; }
+  [[nodiscard]] bool bound() const { return exchange_ != nullptr || work_ != nullptr || (mpi_ && !mpi_once_); }
+  /// Whether other buffers may be given to it.
+  [[nodiscard]] bool is_dense() const { return is_dense_; }
   /// An exchange has failed. It is no longer bound, and never will be: messages of that exchange may be under way.
   [[nodiscard]] bool failed() const { return failed_; }
   void set_buffers(Buffers buffers);
   /// For all exchanges from now on; none: without a stream again. Must be inactive.
   void set_stream(std::optional<lnw_device_stream> stream);
 
-  [[nodiscard]] Rank rank() const { return comm_->rank(); }
+  [[nodiscard]] Rank rank() const { return comm_ ? comm_->rank() : mpi_rank_; }
   [[nodiscard]] const std::string& strategy() const { return reasons_.strategy; }
   [[nodiscard]] const Reasons& reasons() const { return reasons_; }
   /// As it is run with the buffers that it has now; where MPI gathers and scatters, as if this library did.
@@ -97,7 +141,7 @@ class Request {
 
   /// Calls the error handler of the user's communicator or, once that is gone, the one it had when the request was
   /// made.
-  void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
+  void call_error_handler(int code) const;
 
  private:
   static std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call,
@@ -117,13 +161,20 @@ class Request {
   void fail() noexcept;
   [[nodiscard]] std::unique_ptr<Exchange> bind(Buffers buffers, std::optional<lnw_device_stream> stream);
   [[nodiscard]] const std::shared_ptr<const Plan>& plan_on(const BufferMemory& where, bool in_stream);
-  void start_sharing();
-  [[nodiscard]] bool test_sharing();
-  void wait_sharing();
+  void start_specially();
+  [[nodiscard]] bool test_specially();
+  void wait_specially();
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
-  std::unique_ptr<NonblockingExchange> nonblocking_;
+  std::unique_ptr<NonblockingWork> nonblocking_;
+  std::unique_ptr<MpiExchange> mpi_;  // instead of both
+  bool mpi_once_ = false;
+  bool is_special_ = false;  // shares staging memory, or is no plan of a collective operation
+  bool is_dense_ = false;
+  Rank mpi_rank_ = 0;  // without a private communicator
+  std::unique_ptr<Work> work_;
+  std::unique_ptr<const EdgePartitions> partitions_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   DeviceUse device_use_;

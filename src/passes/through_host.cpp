@@ -353,7 +353,7 @@ std::vector<bool> last_copies(const Plan& plan, const InStream& where) {
     for (int before : step.after) last[static_cast<std::size_t>(before)] = false;
     const bool from_own = step.from == Buffer::send || step.from == Buffer::shadow ||
                           (step.from == Buffer::staging && !where.shares_memory);
-    last[s] = last[s] && is_copy(step) && step.to == Buffer::receive && from_own;
+    last[s] = last[s] && is_copy(step) && !combines(step) && step.to == Buffer::receive && from_own;
   }
   return last;
 }

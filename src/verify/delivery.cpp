@@ -262,14 +262,6 @@ class SymbolicRun {
       if (bytes > 0) parts_.push_back({to, to + bytes, from.rank, offset, exchange});
       return;
     }
-    if (from.buffer == Buffer::receive) {
-      for (Origin part : known_or_initial(step, from, offset, offset + bytes, exchange)) {
-        part.begin += to - offset;
-        part.end += to - offset;
-        parts_.push_back(part);
-      }
-      return;
-    }
     offset += from.shift;
     if (from.buffer == Buffer::receive) {
       for (Origin part : known_or_initial(step, from, offset, offset + bytes, exchange)) {

@@ -77,8 +77,8 @@ struct Outcome {
 
 /// The same for plans of operations among all ranks, which may also read the receive buffer: what it held before where
 /// nothing has been written yet. `outcomes`: by rank, ascending and disjoint; no other byte may be written.
-Report verify(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes,
-              const Combination* how = nullptr);
+Report verify_outcomes(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes,
+                       const Combination* how = nullptr);
 
 /// No rank has completed its exchange before each has started: what a barrier promises.
 Report synchronizes(std::span<const Plan> plans);

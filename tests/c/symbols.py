@@ -14,7 +14,7 @@ said = subprocess.run([nm, "-D", "--defined-only", library], capture_output=True
 exported = {line.split()[-1].split("@")[0] for line in said.splitlines()}
 exported = {name for name in exported if name.startswith("LNW_")}
 operations = {name for name in exported if re.match(r"LNW_I?[Nn]eighbor_", name)}
-parts = ("base", "neighborhood", "operation", "requests", "topology")
+parts = ("base", "neighborhood", "operation", "requests", "sparse", "topology")
 headers = "".join((TOP / "include" / "laneway" / f"{part}.h").read_text() for part in parts)
 declared = set(re.findall(r"^LNW_PUBLIC \w+\s+(LNW_\w+)\(", headers, re.MULTILINE))
 wrong = 0

@@ -27,7 +27,7 @@ TEST_P(DenseRules, AreProvenAndRight) {
                  (c.calls[0].in_place ? ", in place" : "") + (c.equal ? ", equal" : ""));
     ++runs;
     const std::vector<Plan> plans = cases::plans_of(c, rule);
-    const Report proof = verify(plans, expected_outcomes(c.calls), c.how());
+    const Report proof = verify_outcomes(plans, expected_outcomes(c.calls), c.how());
     ASSERT_TRUE(proof.ok) << to_string(proof);
     if (rule.kind == Dense::barrier) {
       const Report together = synchronizes(plans);

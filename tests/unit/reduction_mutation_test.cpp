@@ -11,6 +11,7 @@
 #include "mutants.hpp"
 #include "reductions.hpp"
 #include "verify/verify.hpp"
+#include "virtual_node.hpp"
 
 // Breaks plans of reductions in the ways that only those can be broken: a contribution lost, or counted twice, or
 // combined by another operator or in another order.
@@ -22,7 +23,7 @@ using cases::At;
 using cases::Catches;
 using cases::Plans;
 
-struct Mutator {
+struct ReductionMutator {
   const char* name;
   std::function<std::optional<Catches>(cases::Random&, Plans&)> apply;  // nullopt: nothing to break here
 };
@@ -130,7 +131,7 @@ std::optional<Catches> malform(cases::Random& random, Plans& plans) {
   return Catches::well_formed;
 }
 
-const std::vector<Mutator> mutators = {
+const std::vector<ReductionMutator> mutators = {
     {"lose a contribution", lose},
     {"count one twice", count_twice},
     {"count one twice in one move", count_twice_in_one_move},
@@ -159,8 +160,13 @@ TEST(ReductionMutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
           plans.push_back(reduce_in_order(static_cast<Rank>(r), reduction.c.pattern[r], reduction.how));
       } else {
         for (const cases::Candidate& candidate : cases::candidates(seed))
-          if (!candidate.strategy->traits().relays_inside)
+          if (!candidate.strategy->traits().relays_inside) {
             all.push_back(cases::run_backwards(reduction, candidate, true).plans);
+            // As they run, through the memory of nodes.
+            cases::Random random(seed);
+            all.push_back(
+                cases::localize(random, reduction.c, cases::run_backwards(reduction, candidate, false).plans).plans);
+          }
       }
       cases::Random random(seed);
       for (const Plans& plans : all)

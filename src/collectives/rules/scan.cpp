@@ -8,9 +8,10 @@ namespace laneway::dense::scan {
 namespace {
 
 /// W. D. Hillis, G. L. Steele: Data parallel algorithms, 1986. `inclusive` has each rank's operand first and the
-/// combination of all up to it in the end; `exclusive`, if there is one, that of all before it. The first has none.
-void scan_group(Schedule& schedule, const Group& group, const Segment& inclusive, const Segment* exclusive,
-                const Combination& how) {
+/// combination of all up to it in the end, if that is wanted; `exclusive`, if there is one, that of all before it. The
+/// first has none.
+void scan_group(Schedule& schedule, const Group& group, const Segment& inclusive, bool wants_inclusive,
+                const Segment* exclusive, const Combination& how) {
   if (group.me < 0) return;
   const std::int8_t combination = schedule.combination(how);
   bool has_some = false;
@@ -19,7 +20,7 @@ void scan_group(Schedule& schedule, const Group& group, const Segment& inclusive
     if (group.me - distance < 0) continue;
     const Segment arrived = staged(schedule, inclusive.ranges.bytes());
     schedule.receive(group.rank(group.me - distance), {arrived});
-    schedule.combine(arrived, inclusive, combination);
+    if (wants_inclusive || group.me + 2 * distance < group.size()) schedule.combine(arrived, inclusive, combination);
     if (exclusive == nullptr) continue;
     if (has_some)
       schedule.combine(arrived, *exclusive, combination);
@@ -29,13 +30,13 @@ void scan_group(Schedule& schedule, const Group& group, const Segment& inclusive
   }
 }
 
-/// A scan of a group, by kind: where the inclusive sums are.
-Segment scan_members(Schedule& schedule, const DenseCall& call, const Group& group) {
+/// A scan of a group, by kind: where the inclusive sums are, if they are wanted.
+Segment scan_members(Schedule& schedule, const DenseCall& call, const Group& group, bool wants_inclusive) {
   const Segment result = output(call, 0);
   const bool excludes = call.kind == Dense::exscan;
   const Segment inclusive = excludes ? staged(schedule, result.ranges.bytes()) : result;
   schedule.move(input(call, 0), inclusive);
-  scan_group(schedule, group, inclusive, excludes ? &result : nullptr, call.combination);
+  scan_group(schedule, group, inclusive, wants_inclusive || !excludes, excludes ? &result : nullptr, call.combination);
   return inclusive;
 }
 
@@ -48,7 +49,7 @@ bool is_consecutive(const Layout& layout) {
 }  // namespace
 
 void recursive_doubling(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  scan_members(schedule, call, everyone(layout, call.rank));
+  scan_members(schedule, call, everyone(layout, call.rank), false);
 }
 
 /// From rank to rank, in canonical order.
@@ -83,8 +84,9 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
   const Group region = region_of(layout, call.rank);
   const Segment result = output(call, 0);
   const std::int64_t bytes = result.ranges.bytes();
-  const Segment inclusive = scan_members(schedule, call, region);
   const Rank home = layout.region(call.rank);
+  const bool has_total = region.me + 1 == region.size() && home + 1 < layout.regions();
+  const Segment inclusive = scan_members(schedule, call, region, has_total);
   Group lasts;
   for (Rank r = 0; r < layout.regions(); ++r) lasts.ranks.push_back(layout.members(r).back());
   const Segment before = staged(schedule, bytes);
@@ -92,7 +94,7 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
     lasts.me = home;
     const Segment total = staged(schedule, bytes);
     schedule.move(inclusive, total);
-    scan_group(schedule, lasts, total, &before, call.combination);
+    scan_group(schedule, lasts, total, false, &before, call.combination);
   }
   if (home == 0) return;
   broadcast(schedule, dense::binomial(region, region.size() - 1), before, 0);

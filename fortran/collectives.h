@@ -1,0 +1,427 @@
+/* The dense operations in one form. Written by api/generate.py from api/operations.toml.
+ * shim.c includes this for each form, with FORM, COUNT and DISPLACEMENT as for operations.h, and INT_COUNTS in
+ * that of int. */
+
+void FORM(lnwf_alltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                         const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                         const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Alltoall)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                            MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_alltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
+                          const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                          const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
+                          MPI_Fint* ierror) {
+  finish(FORM(LNW_Alltoallv)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
+                             rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_alltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
+                          const MPI_Fint sendtypes[], const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                          const DISPLACEMENT rdispls[], const MPI_Fint recvtypes[], const MPI_Fint* comm,
+                          MPI_Fint* ierror) {
+  const Types types =
+      make_types(ranks_of(MPI_Comm_f2c(*comm)), buffer(sendbuf) == MPI_IN_PLACE ? NULL : sendtypes, recvtypes);
+  const int code = FORM(LNW_Alltoallw)(buffer(sendbuf), sendcounts, sdispls, types.send, buffer(recvbuf), recvcounts,
+                                       rdispls, types.recv, MPI_Comm_f2c(*comm));
+  free_types(types);
+  finish(code, ierror);
+}
+
+void FORM(lnwf_allgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                          const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                          const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Allgather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                             MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_allgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                           const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
+                           const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Allgatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
+                              MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_gather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                       const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                       const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Gather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                          MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_gatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                        const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
+                        const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Gatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
+                           MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_scatter)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                        const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                        const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Scatter)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                           MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_scatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT displs[],
+                         const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
+                         const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Scatterv)(buffer(sendbuf), sendcounts, displs, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                            MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_bcast)(const CFI_cdesc_t* buffer, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
+                      const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Bcast)(buffer(buffer), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm)), ierror);
+}
+
+void FORM(lnwf_reduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                       const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root, const MPI_Fint* comm,
+                       MPI_Fint* ierror) {
+  finish(FORM(LNW_Reduce)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op), *root,
+                          MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_allreduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                          const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Allreduce)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                             MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_reduce_scatter)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                               const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Reduce_scatter)(buffer(sendbuf), buffer(recvbuf), recvcounts, MPI_Type_f2c(*datatype),
+                                  MPI_Op_f2c(*op), MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_reduce_scatter_block)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
+                                     const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
+                                     MPI_Fint* ierror) {
+  finish(FORM(LNW_Reduce_scatter_block)(buffer(sendbuf), buffer(recvbuf), *recvcount, MPI_Type_f2c(*datatype),
+                                        MPI_Op_f2c(*op), MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_scan)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                     const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Scan)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                        MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+void FORM(lnwf_exscan)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                       const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Exscan)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                          MPI_Comm_f2c(*comm)),
+         ierror);
+}
+
+#ifdef INT_COUNTS
+void FORM(lnwf_barrier)(const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(FORM(LNW_Barrier)(MPI_Comm_f2c(*comm)), ierror);
+}
+#endif
+
+void FORM(lnwf_ialltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                          const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                          const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Ialltoall)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                             MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_ialltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
+                           const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                           const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
+                           LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Ialltoallv)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
+                              recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_ialltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
+                           const MPI_Fint sendtypes[], const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                           const DISPLACEMENT rdispls[], const MPI_Fint recvtypes[], const MPI_Fint* comm,
+                           LNW_Request* request, MPI_Fint* ierror) {
+  const Types types =
+      make_types(ranks_of(MPI_Comm_f2c(*comm)), buffer(sendbuf) == MPI_IN_PLACE ? NULL : sendtypes, recvtypes);
+  const int code = FORM(LNW_Ialltoallw)(buffer(sendbuf), sendcounts, sdispls, types.send, buffer(recvbuf), recvcounts,
+                                        rdispls, types.recv, MPI_Comm_f2c(*comm), request);
+  free_types(types);
+  finish(code, ierror);
+}
+
+void FORM(lnwf_iallgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                           const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                           const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Iallgather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                              MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_iallgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                            const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
+                            const MPI_Fint* recvtype, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Iallgatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
+                               displs, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_igather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                        const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                        const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Igather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                           MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_igatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                         const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
+                         const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request,
+                         MPI_Fint* ierror) {
+  finish(FORM(LNW_Igatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
+                            MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_iscatter)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                         const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                         const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Iscatter)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                            MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_iscatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT displs[],
+                          const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
+                          const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request,
+                          MPI_Fint* ierror) {
+  finish(FORM(LNW_Iscatterv)(buffer(sendbuf), sendcounts, displs, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                             MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_ibcast)(const CFI_cdesc_t* buffer, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
+                       const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Ibcast)(buffer(buffer), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_ireduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                        const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root, const MPI_Fint* comm,
+                        LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Ireduce)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op), *root,
+                           MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_iallreduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                           const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, LNW_Request* request,
+                           MPI_Fint* ierror) {
+  finish(FORM(LNW_Iallreduce)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                              MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_ireduce_scatter)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                                const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
+                                LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Ireduce_scatter)(buffer(sendbuf), buffer(recvbuf), recvcounts, MPI_Type_f2c(*datatype),
+                                   MPI_Op_f2c(*op), MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_ireduce_scatter_block)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
+                                      const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
+                                      LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Ireduce_scatter_block)(buffer(sendbuf), buffer(recvbuf), *recvcount, MPI_Type_f2c(*datatype),
+                                         MPI_Op_f2c(*op), MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_iscan)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                      const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, LNW_Request* request,
+                      MPI_Fint* ierror) {
+  finish(FORM(LNW_Iscan)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                         MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+void FORM(lnwf_iexscan)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                        const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, LNW_Request* request,
+                        MPI_Fint* ierror) {
+  finish(FORM(LNW_Iexscan)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                           MPI_Comm_f2c(*comm), request),
+         ierror);
+}
+
+#ifdef INT_COUNTS
+void FORM(lnwf_ibarrier)(const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Ibarrier)(MPI_Comm_f2c(*comm), request), ierror);
+}
+#endif
+
+void FORM(lnwf_alltoall_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                              const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                              const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Alltoall_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                                 MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_alltoallv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
+                               const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                               const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
+                               const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Alltoallv_init)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
+                                  recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm),
+                                  MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_alltoallw_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
+                               const MPI_Fint sendtypes[], const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                               const DISPLACEMENT rdispls[], const MPI_Fint recvtypes[], const MPI_Fint* comm,
+                               const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  const Types types =
+      make_types(ranks_of(MPI_Comm_f2c(*comm)), buffer(sendbuf) == MPI_IN_PLACE ? NULL : sendtypes, recvtypes);
+  const int code =
+      FORM(LNW_Alltoallw_init)(buffer(sendbuf), sendcounts, sdispls, types.send, buffer(recvbuf), recvcounts, rdispls,
+                               types.recv, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  free_types(types);
+  finish(code, ierror);
+}
+
+void FORM(lnwf_allgather_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                               const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                               const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Allgather_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                                  MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_allgatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                                const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
+                                const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info,
+                                LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Allgatherv_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
+                                   displs, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_gather_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                            const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                            const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
+                            MPI_Fint* ierror) {
+  finish(FORM(LNW_Gather_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                               MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_gatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                             const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
+                             const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
+                             LNW_Request* request, MPI_Fint* ierror) {
+  finish(
+      FORM(LNW_Gatherv_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
+                             MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+      ierror);
+}
+
+void FORM(lnwf_scatter_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
+                             const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
+                             const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
+                             MPI_Fint* ierror) {
+  finish(FORM(LNW_Scatter_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                                MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_scatterv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT displs[],
+                              const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
+                              const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm,
+                              const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(
+      FORM(LNW_Scatterv_init)(buffer(sendbuf), sendcounts, displs, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
+                              MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+      ierror);
+}
+
+void FORM(lnwf_bcast_init)(const CFI_cdesc_t* buffer, const COUNT* count, const MPI_Fint* datatype,
+                           const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
+                           MPI_Fint* ierror) {
+  finish(FORM(LNW_Bcast_init)(buffer(buffer), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm),
+                              MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_reduce_init)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                            const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* root, const MPI_Fint* comm,
+                            const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Reduce_init)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                               *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_allreduce_init)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                               const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
+                               LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Allreduce_init)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                                  MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_reduce_scatter_init)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
+                                    const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
+                                    const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Reduce_scatter_init)(buffer(sendbuf), buffer(recvbuf), recvcounts, MPI_Type_f2c(*datatype),
+                                       MPI_Op_f2c(*op), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_reduce_scatter_block_init)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
+                                          const COUNT* recvcount, const MPI_Fint* datatype, const MPI_Fint* op,
+                                          const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
+                                          MPI_Fint* ierror) {
+  finish(FORM(LNW_Reduce_scatter_block_init)(buffer(sendbuf), buffer(recvbuf), *recvcount, MPI_Type_f2c(*datatype),
+                                             MPI_Op_f2c(*op), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_scan_init)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                          const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
+                          LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Scan_init)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                             MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void FORM(lnwf_exscan_init)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
+                            const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm, const MPI_Fint* info,
+                            LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Exscan_init)(buffer(sendbuf), buffer(recvbuf), *count, MPI_Type_f2c(*datatype), MPI_Op_f2c(*op),
+                               MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+#ifdef INT_COUNTS
+void FORM(lnwf_barrier_init)(const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Barrier_init)(MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request), ierror);
+}
+#endif
+
+#undef FORM
+#undef COUNT
+#undef DISPLACEMENT

@@ -1,0 +1,315 @@
+#include "operate/dense.hpp"
+
+#include <string>
+#include <utility>
+
+#include "carriers/messages/p2p.hpp"
+#include "choose/planning.hpp"
+#include "comm/agreement.hpp"
+#include "comm/mailbox.hpp"
+#include "core/error.hpp"
+#include "core/simulated.hpp"
+#include "operate/dense_kept.hpp"
+#include "operate/dense_knowledge.hpp"
+#include "operate/dense_mpi.hpp"
+#include "operate/dense_plans.hpp"
+#include "passes/pack.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Whether the memory of the node takes plans that write staging memory several times in one exchange.
+constexpr bool carries_dense_plans = false;
+
+/// Where a call runs.
+struct Place {
+  MPI_Comm comm = MPI_COMM_NULL;
+  bool is_inter = false;
+  int rank = 0;
+  int ranks = 0;
+  int peers = 0;  // those of the other group, of an intercommunicator
+
+  explicit Place(MPI_Comm given) : comm(given) {
+    require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");
+    int inter = 0;
+    check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+    is_inter = inter != 0;
+    check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+    peers = ranks;
+    if (is_inter) check_mpi(MPI_Comm_remote_size(comm, &peers), "MPI_Comm_remote_size");
+  }
+
+  [[nodiscard]] bool is_root(const CollectiveCall& call) const {
+    return !has_root(call.kind) || call.root == (is_inter ? MPI_ROOT : rank);
+  }
+  [[nodiscard]] int run_mpi(const CollectiveCall& call) const {
+    return MpiCall(call, peers, ranks, is_root(call), MpiCall::Borrows::all).run(comm);
+  }
+  [[nodiscard]] std::unique_ptr<MpiCall> mpi(const CollectiveCall& call, MpiCall::Borrows borrows) const {
+    return std::make_unique<MpiCall>(call, peers, ranks, is_root(call), borrows);
+  }
+};
+
+MPI_Comm duplicate(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  return copy;
+}
+
+constexpr const char* between_groups = "the communicator joins two groups";
+constexpr const char* of_some_ranks = "some ranks of the communicator have no neighbors, and take part in nothing";
+
+Reasons mpi_reasons(const char* why) {
+  Reasons reasons;
+  reasons.strategy = "mpi";
+  reasons.rule_reason = why;
+  return reasons;
+}
+
+/// The two buffers that a plan is bound to. A barrier sends a byte, whatever it holds.
+Buffers buffers_of(const CollectiveCall& call) {
+  static const std::byte byte{};
+  if (call.kind == DenseKind::barrier) return {&byte, nullptr};
+  const void* const sent = call.sendbuf == MPI_IN_PLACE ? call.recvbuf : call.sendbuf;
+  void* const received = call.recvbuf == MPI_IN_PLACE ? const_cast<void*>(call.sendbuf) : call.recvbuf;
+  return {sent, received};
+}
+
+/// A call that has been looked at.
+struct Looked {
+  CheckedCollective checked;
+  std::optional<DenseReduction> reduction;
+
+  [[nodiscard]] DenseAsk ask(const CollectiveCall& call, Rank ranks, Phases phases, std::int64_t mean_bytes) const {
+    DenseAsk ask{call.kind, facts_of(call, checked, ranks, reduction, mean_bytes), phases, true, nullptr};
+    if (reduction && reduction->combiner == nullptr) ask.uncombinable = reduction->why;
+    return ask;
+  }
+  [[nodiscard]] DenseCall blocks(const CollectiveCall& call, Rank rank, Rank ranks) const {
+    return blocks_of(call, checked, rank, ranks, reduction ? reduction->how : Combination{});
+  }
+  [[nodiscard]] Combiners combiners() const { return reduction ? Combiners{reduction->combiner} : Combiners{}; }
+};
+
+Looked look_at(const CollectiveCall& call, Rank rank, Rank ranks, bool by_rank) {
+  Looked looked;
+  looked.checked = check_collective(call, rank, ranks);
+  looked.reduction = reduction_of(call, by_rank);
+  return looked;
+}
+
+std::shared_ptr<const Plan> packed(Plan plan) {
+  return std::make_shared<const Plan>(needs_packing(plan) ? pack(std::move(plan)) : std::move(plan));
+}
+
+/// The plan of a blocking call, which is kept unless ranks must ask each other for sizes.
+std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const DenseKnowledge& known,
+                                         const CollectiveCall& call, const Place& place) {
+  const Looked looked = look_at(call, place.rank, place.ranks, known.hints.order == ReductionOrder::canonical);
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  DenseDecision decision = decide(known, known.hints, looked.ask(call, place.ranks, Phases::one, 0));
+  auto made = std::make_shared<KeptDense>(KeptDense{KnownCollective(call, place.rank, place.ranks), looked.checked,
+                                                    std::move(decision), comm, nullptr, {}, {}});
+  tell_reasons(made->decision.reasons, place.rank);
+  if (made->decision.rule == nullptr) return made;
+  const DenseRule& rule = *made->decision.rule;
+  made->plan = packed(plan_dense(known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks),
+                                 settings_of(known.hints)));
+  made->combiners = looked.combiners();
+  return made;
+}
+
+bool may_keep(const KeptDense& made, DenseKind kind) {
+  return made.decision.rule == nullptr || !asks_for_sizes(*made.decision.rule, kind);
+}
+
+}  // namespace
+
+int run_dense(MPI_Comm comm, const CollectiveCall& call) {
+  const Place place(comm);
+  if (place.is_inter) return place.run_mpi(call);
+  Communicator& communicator = Communicator::of(comm);
+  if (communicator.partial) {
+    (void)look_at(call, place.rank, place.ranks, false);
+    return place.run_mpi(call);
+  }
+  KeptDensePlans& kept = communicator.attachment<KeptDensePlans>();
+  std::shared_ptr<KeptDense> found = kept.find(call);
+  const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+  if (!found) {
+    found = plan_blocking(communicator, *known, call, place);
+    if (may_keep(*found, call.kind)) kept.keep(found);
+  }
+  if (known->hints.check) compare_collective(*communicator.private_comm(), call, found->checked);
+  if (found->plan == nullptr) return place.run_mpi(call);
+  Exchange& exchange = found->bind(buffers_of(call), *found->comm);
+  try {
+    exchange.start();
+    exchange.wait();
+  } catch (...) {
+    found->bindings.clear();
+    throw;
+  }
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+std::unique_ptr<Request> start_mpi(const Place& place, const CollectiveCall& call, Reasons reasons) {
+  auto exchange = std::make_unique<MpiExchange>(place.mpi(call, MpiCall::Borrows::types), place.comm, false);
+  exchange->start();
+  return Request::of_mpi(nullptr, place.rank, std::move(exchange), std::move(reasons), true);
+}
+
+std::unique_ptr<Request> make_mpi(const Place& place, Communicator* communicator, MPI_Comm comm,
+                                  const CollectiveCall& call, Reasons reasons) {
+  auto own = place.mpi(call, MpiCall::Borrows::nothing);
+  auto exchange = std::make_unique<MpiExchange>(std::move(own), duplicate(comm), true);
+  return Request::of_mpi(communicator, place.rank, std::move(exchange), std::move(reasons), false);
+}
+
+/// What has been learnt in calls that block; null: nothing yet.
+std::shared_ptr<const DenseKnowledge> knowledge_without_blocking(MPI_Comm comm) {
+  Communicator* const communicator = Communicator::find(comm);
+  if (communicator == nullptr || communicator->partial) return nullptr;
+  return communicator->attachment<KnownDense>().own;
+}
+
+}  // namespace
+
+std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) {
+  const Place place(comm);
+  if (place.is_inter) {
+    require(call.fault == nullptr, ErrorKind::argument, call.fault);
+    return start_mpi(place, call, mpi_reasons(between_groups));
+  }
+  const std::shared_ptr<const DenseKnowledge> known = knowledge_without_blocking(comm);
+  const bool by_rank = known && known->hints.order == ReductionOrder::canonical;
+  const Looked looked = look_at(call, place.rank, place.ranks, by_rank);
+  if (!known) return start_mpi(place, call, mpi_reasons("which ranks share a node is learnt in a call that blocks"));
+  DenseAsk ask = looked.ask(call, place.ranks, Phases::split, 0);
+  ask.may_ask_others = false;
+  DenseDecision decision = decide(*known, known->hints, ask);
+  if (decision.rule == nullptr) return start_mpi(place, call, std::move(decision.reasons));
+  Communicator& communicator = Communicator::of_nonblocking(comm);
+  const std::shared_ptr<StartOrder>& order = start_order(communicator);
+  DenseParts parts;
+  parts.plan = packed(make_dense_plan(*decision.rule, looked.blocks(call, place.rank, place.ranks), known->layout,
+                                      settings_of(known->hints)));
+  parts.combiners = looked.combiners();
+  parts.reasons = std::move(decision.reasons);
+  parts.buffers = buffers_of(call);
+  parts.node = known->node;
+  parts.progress = known->hints.progress;
+  return Request::of_dense(communicator, order, std::move(parts));
+}
+
+namespace {
+
+/// A persistent operation on which all ranks have agreed.
+class Making {
+ public:
+  Making(const Place& place, Communicator& communicator, PrivateComm& comm, const CollectiveCall& call)
+      : place_(place), communicator_(communicator), comm_(comm), call_(call) {}
+
+  std::unique_ptr<Request> make(MPI_Info info) {
+    agree_on(info);
+    const DenseDecision decision = decide(*known_, hints_, looked_.ask(call_, place_.ranks, Phases::split, mean_bytes()));
+    tell_reasons(decision.reasons, place_.rank);
+    if (hints_.check) compare_collective(comm_, call_, looked_.checked);
+    if (decision.rule == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, decision.reasons);
+    return make_by(decision);
+  }
+
+ private:
+  void agree_on(MPI_Info info) {
+    std::exception_ptr failure;
+    std::optional<Rank> region;
+    hints_.strategy.row = &strategies().front();
+    try {
+      hints_ = resolve_hints(hints_in(info), communicator_.hints);
+      (void)read_collective(hints_.collective, call_.kind);
+      looked_ = look_at(call_, place_.rank, place_.ranks, hints_.order == ReductionOrder::canonical);
+      communicator_.read_descriptions(hints_);
+      region = communicator_.known_region(hints_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const Agreement agreement = agree(comm_, failure, hints_, {}, region);
+    communicator_.learn_regions(hints_, agreement.regions);
+    communicator_.knows_nodes = agreement.knows_nodes;
+    tag_ = comm_.take_tags();
+    known_ = learn_dense(communicator_, comm_, hints_, agreement.knows_nodes, agreement.have_helpers);
+  }
+
+  /// Of all blocks, where no rank knows the sizes of all.
+  [[nodiscard]] std::int64_t mean_bytes() const {
+    if (knows_all_sizes(call_.kind)) return 0;
+    const bool is_root = !has_root(call_.kind) || call_.root == place_.rank;
+    const DenseCall blocks = looked_.blocks(call_, place_.rank, place_.ranks);
+    const bool counts_sent = call_.kind == DenseKind::scatterv;
+    std::int64_t mine = 0;
+    if (is_root)
+      for (Rank peer = 0; peer < place_.ranks; ++peer)
+        mine += (counts_sent ? blocks.send : blocks.receive).bytes(peer);
+    std::int64_t all = 0;
+    reduce_progressing(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm_);
+    const std::int64_t blocks_in_all = has_root(call_.kind) ? place_.ranks : std::int64_t{place_.ranks} * place_.ranks;
+    return all / blocks_in_all;
+  }
+
+  std::unique_ptr<Request> make_by(const DenseDecision& decision) {
+    Planned planned;
+    planned.plan = std::make_shared<const Plan>(
+        plan_dense(*known_, *decision.rule, comm_, call_, looked_.blocks(call_, place_.rank, place_.ranks),
+                   settings_of(hints_)));
+    Agreed agreed;
+    agreed.hints = hints_;
+    agreed.regions = {known_->node};
+    if (carries_dense_plans) agreed.sharing = known_->sharing;
+    NodeUse use;
+    use.local = hints_.local;
+    localize(communicator_, comm_, agreed, use, planned);
+    DenseParts parts;
+    parts.plan = std::move(planned.plan);
+    parts.memory = std::move(planned.memory);
+    parts.combiners = looked_.combiners();
+    parts.reasons = decision.reasons;
+    parts.buffers = buffers_of(call_);
+    parts.node = known_->node;
+    parts.tag = tag_;
+    parts.progress = hints_.progress;
+    return Request::of_dense(communicator_, comm_.shared_from_this(), std::move(parts));
+  }
+
+  const Place& place_;
+  Communicator& communicator_;
+  PrivateComm& comm_;
+  const CollectiveCall& call_;
+  Hints hints_;
+  Looked looked_;
+  std::shared_ptr<const DenseKnowledge> known_;
+  int tag_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const CollectiveCall& call) {
+  const Place place(comm);
+  if (place.is_inter) {
+    require(call.fault == nullptr, ErrorKind::argument, call.fault);
+    return make_mpi(place, nullptr, comm, call, mpi_reasons(between_groups));
+  }
+  Communicator& communicator = Communicator::of(comm);
+  if (communicator.partial) {
+    (void)look_at(call, place.rank, place.ranks, false);
+    return make_mpi(place, nullptr, comm, call, mpi_reasons(of_some_ranks));
+  }
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  return together(*priv, [&] { return Making(place, communicator, *priv, call).make(info); });
+}
+
+}  // namespace laneway

@@ -1,0 +1,197 @@
+#include "operate/dense_mpi.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "arguments/datatype.hpp"
+#include "carriers/messages/p2p.hpp"
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<int>::max();
+
+#ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
+constexpr bool has_large_functions = true;
+#else
+constexpr bool has_large_functions = false;
+#endif
+
+int narrowed(std::int64_t value, const char* name, std::int64_t i) {
+  require(value >= -most - 1 && value <= most, ErrorKind::count, [&] {
+    return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(value) +
+           ", and this MPI library takes none over 2^31 there";
+  });
+  return static_cast<int>(value);
+}
+
+/// `count` elements as one: so many as fit into int at once, and the rest.
+MPI_Datatype as_one(std::int64_t count, MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
+  constexpr std::int64_t chunk = std::int64_t{1} << 30;
+  MPI_Datatype whole = MPI_DATATYPE_NULL;
+  MPI_Datatype chunks = MPI_DATATYPE_NULL;
+  MPI_Datatype rest = MPI_DATATYPE_NULL;
+  MPI_Datatype both = MPI_DATATYPE_NULL;
+  MPI_Datatype one = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), type, &whole), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), whole, &chunks), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_contiguous(static_cast<int>(count % chunk), type, &rest), "MPI_Type_contiguous");
+  const int lengths[] = {1, 1};
+  const MPI_Aint places[] = {0, extent * (count - count % chunk)};
+  const MPI_Datatype types[] = {chunks, rest};
+  check_mpi(MPI_Type_create_struct(2, lengths, places, types, &both), "MPI_Type_create_struct");
+  check_mpi(MPI_Type_create_resized(both, lower, extent * count, &one), "MPI_Type_create_resized");
+  check_mpi(MPI_Type_commit(&one), "MPI_Type_commit");
+  for (MPI_Datatype* made : {&whole, &chunks, &rest, &both}) MPI_Type_free(made);
+  return one;
+}
+
+MPI_Datatype duplicate(MPI_Datatype type) {
+  if (type == MPI_DATATYPE_NULL || is_predefined(type)) return type;
+  MPI_Datatype copy = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_dup(type, &copy), "MPI_Type_dup");
+  return copy;
+}
+
+void free_type(MPI_Datatype& type) {
+  if (type != MPI_DATATYPE_NULL && !is_predefined(type)) MPI_Type_free(&type);
+}
+
+template <class To>
+std::vector<To> widened(const Integers& given, int entries) {
+  std::vector<To> all;
+  if (given.null()) return all;
+  all.reserve(static_cast<std::size_t>(entries));
+  for (int i = 0; i < entries; ++i) all.push_back(given[i]);
+  return all;
+}
+
+}  // namespace
+
+MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root, Borrows borrows)
+    : kind_(call.kind), is_large_(call.is_large && has_large_functions) {
+  small_.sendbuf = large_.sendbuf = call.sendbuf;
+  small_.recvbuf = large_.recvbuf = call.recvbuf;
+  small_.op = large_.op = call.op;
+  small_.root = large_.root = call.root;
+  const DenseRow& row = row_of(call.kind);
+  const int entries = laneway::entries(call, peers, ranks);
+  if (uses_send(call, is_root)) fill(call.send, row.send, entries, borrows, true);
+  // Only the root of a reduction receives, but all say how much.
+  if (uses_receive(call, is_root) || reduces(call.kind)) fill(call.receive, row.receive, entries, borrows, false);
+}
+
+MpiCall::~MpiCall() {
+  if (mpi_is_finalized()) return;
+  for (Owned* side : {&send_, &receive_}) {
+    free_type(side->type);
+    for (MPI_Datatype& type : side->types) free_type(type);
+  }
+}
+
+void MpiCall::fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send) {
+  if (is_large_)
+    fill_large(given, names, entries, is_send);
+  else
+    fill_small(given, names, entries, borrows, is_send);
+  if (borrows == Borrows::nothing) own_types(given, entries, is_send);
+}
+
+void MpiCall::fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send) {
+  MpiSide<int, int>& side = is_send ? small_.send : small_.receive;
+  Owned& owned = is_send ? send_ : receive_;
+  side.type = given.type;
+  side.types = given.types;
+  if (given.count <= most) {
+    side.count = static_cast<int>(given.count);
+  } else if (!reduces(kind_)) {
+    side.count = 1;
+    side.type = owned.type = as_one(given.count, given.type);
+  } else {
+    parts_count_ = given.count;
+  }
+  const auto array = [&](const Integers& values, const char* name, std::vector<int>& copy) -> const int* {
+    if (values.null() || name == nullptr) return nullptr;
+    if (!values.wide() && borrows == Borrows::all) return static_cast<const int*>(values.data());
+    copy.reserve(static_cast<std::size_t>(entries));
+    for (int i = 0; i < entries; ++i) copy.push_back(narrowed(values[i], name, i));
+    return copy.data();
+  };
+  side.counts = array(given.counts, names.counts, owned.counts);
+  side.displacements = array(given.displacements, names.displacements, owned.displacements);
+}
+
+void MpiCall::fill_large(const SideArguments& given, const SideRow&, int entries, bool is_send) {
+  MpiSide<MPI_Count, MPI_Aint>& side = is_send ? large_.send : large_.receive;
+  Owned& owned = is_send ? send_ : receive_;
+  side.count = given.count;
+  side.type = given.type;
+  side.types = given.types;
+  owned.large_counts = widened<MPI_Count>(given.counts, entries);
+  owned.large_displacements = widened<MPI_Aint>(given.displacements, entries);
+  side.counts = owned.large_counts.data();
+  side.displacements = owned.large_displacements.data();
+}
+
+void MpiCall::own_types(const SideArguments& given, int entries, bool is_send) {
+  Owned& owned = is_send ? send_ : receive_;
+  if (given.types != nullptr) {
+    for (int i = 0; i < entries; ++i) owned.types.push_back(duplicate(given.types[i]));
+    (is_send ? small_.send : small_.receive).types = owned.types.data();
+    (is_send ? large_.send : large_.receive).types = owned.types.data();
+  } else if (owned.type == MPI_DATATYPE_NULL) {
+    owned.type = duplicate(given.type);
+    (is_send ? small_.send : small_.receive).type = owned.type;
+    (is_send ? large_.send : large_.receive).type = owned.type;
+  }
+}
+
+int MpiCall::run(MPI_Comm comm) const {
+#ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
+  if (is_large_) return call_mpi(kind_, large_, comm);
+#endif
+  if (parts_count_ > 0) return run_in_parts(comm);
+  return call_mpi(kind_, small_, comm);
+}
+
+int MpiCall::start(MPI_Comm comm, MPI_Request* request) const {
+#ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
+  if (is_large_) return start_mpi(kind_, large_, comm, request);
+#endif
+  require(parts_count_ == 0, ErrorKind::count, [&] {
+    return "count is " + std::to_string(parts_count_) +
+           ", and this MPI library takes none over 2^31 in a reduction that does not block";
+  });
+  return start_mpi(kind_, small_, comm, request);
+}
+
+/// Operators combine element by element, so a vector may be cut; but not where parts of it go to different ranks.
+int MpiCall::run_in_parts(MPI_Comm comm) const {
+  require(kind_ != DenseKind::reduce_scatter && kind_ != DenseKind::reduce_scatter_block, ErrorKind::count, [&] {
+    return "recvcount is " + std::to_string(parts_count_) + ", and this MPI library takes none over 2^31";
+  });
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check_mpi(MPI_Type_get_extent(small_.receive.type, &lower, &extent), "MPI_Type_get_extent");
+  MpiArguments part = small_;
+  constexpr std::int64_t chunk = std::int64_t{1} << 30;
+  for (std::int64_t done = 0; done < parts_count_; done += chunk) {
+    const auto at = [&](auto* buffer) {
+      using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(buffer)>>, const std::byte, std::byte>;
+      return buffer == MPI_IN_PLACE || buffer == nullptr ? buffer : static_cast<Byte*>(buffer) + done * extent;
+    };
+    part.sendbuf = at(small_.sendbuf);
+    part.recvbuf = at(small_.recvbuf);
+    part.send.count = part.receive.count = static_cast<int>(std::min(chunk, parts_count_ - done));
+    if (const int code = call_mpi(kind_, part, comm); code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace laneway

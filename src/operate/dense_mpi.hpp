@@ -1,0 +1,83 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "arguments/collective.hpp"
+
+namespace laneway {
+
+/// The arguments of MPI's own functions. Those that an operation does not have mean nothing.
+template <class Count, class Displacement>
+struct MpiSide {
+  Count count = 0;
+  const Count* counts = nullptr;
+  const Displacement* displacements = nullptr;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  const MPI_Datatype* types = nullptr;
+};
+template <class Count, class Displacement>
+struct BasicMpiArguments {
+  const void* sendbuf = nullptr;
+  void* recvbuf = nullptr;
+  MpiSide<Count, Displacement> send;
+  MpiSide<Count, Displacement> receive;
+  MPI_Op op = MPI_OP_NULL;
+  int root = 0;
+};
+using MpiArguments = BasicMpiArguments<int, int>;
+using LargeMpiArguments = BasicMpiArguments<MPI_Count, MPI_Aint>;
+
+/// MPI's own operation, blocking or nonblocking. Returns MPI's code.
+int call_mpi(DenseKind kind, const MpiArguments& arguments, MPI_Comm comm);
+int start_mpi(DenseKind kind, const MpiArguments& arguments, MPI_Comm comm, MPI_Request* request);
+#ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
+int call_mpi(DenseKind kind, const LargeMpiArguments& arguments, MPI_Comm comm);
+int start_mpi(DenseKind kind, const LargeMpiArguments& arguments, MPI_Comm comm, MPI_Request* request);
+#endif
+
+/// A call as MPI's own functions take it. Where large counts are given and MPI has no functions for them, counts of
+/// equal blocks become datatypes; those of unequal ones must fit into int.
+class MpiCall {
+ public:
+  /// How long the caller's arrays, and then its datatypes, are there.
+  enum class Borrows : std::uint8_t { all, types, nothing };
+
+  /// `peers`: entries of arrays that have one for each rank that this one talks to; `is_root`: whether this rank's
+  /// arguments for the root mean something. Throws Error(count).
+  MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root, Borrows borrows);
+  ~MpiCall();
+  MpiCall(const MpiCall&) = delete;
+  MpiCall& operator=(const MpiCall&) = delete;
+
+  int run(MPI_Comm comm) const;
+  int start(MPI_Comm comm, MPI_Request* request) const;
+
+ private:
+  struct Owned {
+    std::vector<int> counts;
+    std::vector<int> displacements;
+    std::vector<MPI_Count> large_counts;
+    std::vector<MPI_Aint> large_displacements;
+    std::vector<MPI_Datatype> types;
+    MPI_Datatype type = MPI_DATATYPE_NULL;  // made here
+  };
+  void fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
+  void fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
+  void fill_large(const SideArguments& given, const SideRow& names, int entries, bool is_send);
+  void own_types(const SideArguments& given, int entries, bool is_send);
+  [[nodiscard]] int run_in_parts(MPI_Comm comm) const;
+
+  DenseKind kind_;
+  bool is_large_ = false;
+  std::int64_t parts_count_ = 0;  // elements of a reduction that are too many for one call; 0: they are not
+  MpiArguments small_;
+  LargeMpiArguments large_;
+  Owned send_;
+  Owned receive_;
+};
+
+}  // namespace laneway

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arguments/dense_blocks.hpp"
+#include "choose/agreed.hpp"
+#include "choose/reasons.hpp"
+#include "operate/dense_knowledge.hpp"
+
+namespace laneway {
+
+/// How a call runs.
+struct DenseDecision {
+  const DenseRule* rule = nullptr;  ///< null: MPI's own operation
+  Reasons reasons;
+};
+
+/// What a call is, as far as all ranks know it.
+struct DenseAsk {
+  DenseKind kind;
+  DenseFacts facts;
+  Phases phases = Phases::one;
+  bool may_ask_others = true;            ///< for sizes of blocks
+  const char* uncombinable = nullptr;    ///< why this library cannot combine it
+};
+
+/// From facts that all ranks share alone, so that all decide the same. Local.
+[[nodiscard]] DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const DenseAsk& ask);
+
+/// Those of a call; `mean_bytes` stands for sizes of blocks that no rank knows all of.
+[[nodiscard]] DenseFacts facts_of(const CollectiveCall& call, const CheckedCollective& checked, Rank ranks,
+                                  const std::optional<DenseReduction>& reduction, std::int64_t mean_bytes);
+
+[[nodiscard]] DenseSettings settings_of(const Hints& hints);
+
+/// Whether ranks must ask others for sizes before they can plan.
+[[nodiscard]] bool asks_for_sizes(const DenseRule& rule, DenseKind kind);
+
+/// The plan of this rank; not packed. Collective where the rule asks for sizes, else local.
+[[nodiscard]] Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm,
+                              const CollectiveCall& call, DenseCall blocks, const DenseSettings& settings);
+
+}  // namespace laneway

@@ -1,0 +1,48 @@
+#include "operate/mpi_exchange.hpp"
+
+#include <utility>
+
+#include "carriers/messages/p2p.hpp"
+#include "exec/progress.hpp"
+
+namespace laneway {
+
+MpiExchange::MpiExchange(std::unique_ptr<const MpiCall> call, MPI_Comm comm, bool owns)
+    : call_(std::move(call)), comm_(comm), owns_(owns) {}
+
+MpiExchange::~MpiExchange() {
+  if (owns_ && !mpi_is_finalized()) MPI_Comm_free(&comm_);
+}
+
+void MpiExchange::start() {
+  check_mpi(call_->start(comm_, &request_), "MPI's own operation");
+  active_ = true;
+}
+
+bool MpiExchange::done() {
+  if (request_ == MPI_REQUEST_NULL) return true;
+  int flag = 0;
+  const int code = MPI_Test(&request_, &flag, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) active_ = false;
+  check_mpi(code, "MPI_Test");
+  return flag != 0;
+}
+
+bool MpiExchange::test() {
+  if (!done()) return false;
+  active_ = false;
+  return true;
+}
+
+void MpiExchange::wait() {
+  if (any_active()) {
+    progress_until([&] { return done(); });
+  } else if (request_ != MPI_REQUEST_NULL) {
+    const int code = MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) active_ = false;
+    check_mpi(code, "MPI_Wait");
+  }
+  active_ = false;
+}
+
+}  // namespace laneway

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "operate/dense_mpi.hpp"
+
+namespace laneway {
+
+/// MPI's own operation, started once or again and again: each time as a nonblocking one.
+class MpiExchange {
+ public:
+  /// `owns`: frees the communicator with itself, so that requests may be started in any order on all ranks.
+  MpiExchange(std::unique_ptr<const MpiCall> call, MPI_Comm comm, bool owns);
+  ~MpiExchange();
+  MpiExchange(const MpiExchange&) = delete;
+  MpiExchange& operator=(const MpiExchange&) = delete;
+
+  /// Must not be active.
+  void start();
+  [[nodiscard]] bool active() const { return active_; }
+  /// Whether complete or inactive; stays active.
+  [[nodiscard]] bool done();
+  /// True, and inactive, when complete.
+  [[nodiscard]] bool test();
+  /// Advances the process's exchanges, too.
+  void wait();
+
+ private:
+  std::unique_ptr<const MpiCall> call_;
+  MPI_Comm comm_;
+  bool owns_;
+  bool active_ = false;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace laneway

@@ -1,0 +1,350 @@
+// Dense operations against MPI's own, bit for bit.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "dense_operations.hpp"
+
+namespace laneway::test {
+namespace {
+
+/// A setting of the environment, for a while.
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Setting() { unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+};
+
+Comm copy_of(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &copy);
+  return Comm(copy);
+}
+
+/// Composes maps x -> a x + b modulo 251: the order matters.
+struct Affine {
+  int a;
+  int b;
+};
+void compose(void* in, void* inout, int* n, MPI_Datatype*) {
+  const auto* const left = static_cast<const Affine*>(in);
+  auto* const right = static_cast<Affine*>(inout);
+  for (int i = 0; i < *n; ++i) right[i] = {left[i].a * right[i].a % 251, (left[i].a * right[i].b + left[i].b) % 251};
+}
+/// Of whole ints, whatever the datatype that they are in.
+void add_ints(void* in, void* inout, int* n, MPI_Datatype*) {
+  for (int i = 0; i < *n; ++i) static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
+}
+
+class DenseTest : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    MPI_Op_create(compose, 0, &affine_);
+    MPI_Op_create(add_ints, 1, &sum_);
+    MPI_Type_contiguous(2, MPI_INT, &two_ints_);
+    MPI_Type_commit(&two_ints_);
+    MPI_Datatype gaps = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+    MPI_Type_create_resized(gaps, 0, 4 * sizeof(int), &gaps_);
+    MPI_Type_commit(&gaps_);
+    MPI_Type_free(&gaps);
+  }
+  void TearDown() override {
+    for (MPI_Op* op : {&affine_, &sum_}) MPI_Op_free(op);
+    for (MPI_Datatype* type : {&two_ints_, &gaps_}) MPI_Type_free(type);
+    MpiTest::TearDown();
+  }
+
+  /// In the given ways, with and without MPI_IN_PLACE.
+  void compare(Dense dense, std::initializer_list<Way> in = {Way::blocking, Way::nonblocking, Way::persistent}) {
+    for (const bool in_place : {false, true}) {
+      if (in_place && !takes_in_place(dense.operation)) continue;
+      dense.in_place = in_place;
+      const std::vector<std::byte> expected = dense.run(Way::mpi);
+      ASSERT_EQ(dense.code, MPI_SUCCESS) << dense.operation;
+      for (const Way way : in) {
+        const std::vector<std::byte> received = dense.run(way);
+        ASSERT_EQ(dense.code, MPI_SUCCESS) << dense.operation << ' ' << name(way) << ": " << error_text(dense.code);
+        // Of exscan, the first rank's buffer is whatever it is.
+        int place = 0;
+        MPI_Comm_rank(dense.comm, &place);
+        if (dense.operation == "exscan" && place == 0) continue;
+        ASSERT_TRUE(received == expected) << dense.operation << ' ' << name(way) << (in_place ? " in place" : "") << ", count "
+                                          << dense.count;
+      }
+    }
+  }
+
+  MPI_Op affine_ = MPI_OP_NULL;
+  MPI_Op sum_ = MPI_OP_NULL;
+  MPI_Datatype two_ints_ = MPI_DATATYPE_NULL;
+  MPI_Datatype gaps_ = MPI_DATATYPE_NULL;  // two of four ints
+};
+
+TEST_F(DenseTest, EveryOperationInEveryWayAgreesWithMpi) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  for (const std::vector<std::string>* list : {&movements(), &reductions()})
+    for (const std::string& operation : *list)
+      for (const int count : {0, 1, 7, 1000})
+        compare({.operation = operation, .comm = comm.get(), .count = count, .root = size() / 2, .seed = 7},
+                {Way::blocking, Way::blocking, Way::nonblocking, Way::persistent, Way::large_blocking,
+                 Way::large_nonblocking, Way::large_persistent});
+}
+
+TEST_F(DenseTest, DerivedDatatypesWithGaps) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Elements plain{two_ints_, 2 * sizeof(int)};
+  const Elements gaps{gaps_, 4 * sizeof(int)};
+  for (const std::string& operation : movements()) {
+    const bool is_in_place = takes_in_place(operation);
+    for (const bool sends_gaps : {false, true}) {
+      Dense dense{.operation = operation,
+                  .comm = comm.get(),
+                  .sent = sends_gaps ? gaps : plain,
+                  .received = gaps,
+                  .count = 5,
+                  .root = size() - 1,
+                  .seed = 3};
+      if (!is_in_place || sends_gaps) {
+        compare(dense);
+        continue;
+      }
+      const std::vector<std::byte> expected = dense.run(Way::mpi);
+      for (const Way way : ways) ASSERT_TRUE(dense.run(way) == expected) << operation << ' ' << name(way);
+    }
+  }
+}
+
+TEST_F(DenseTest, AllDatatypesAndOperators) {
+  const std::array numbers = {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD};
+  const std::array logical = {MPI_LAND, MPI_LOR, MPI_LXOR};
+  const std::array bits = {MPI_BAND, MPI_BOR, MPI_BXOR};
+  struct Row {
+    MPI_Datatype type;
+    std::size_t bytes;
+    bool is_integer;
+    bool is_ordered;
+  };
+  const std::array rows = {Row{MPI_INT, 4, true, true},
+                           Row{MPI_SHORT, 2, true, true},
+                           Row{MPI_LONG, 8, true, true},
+                           Row{MPI_UNSIGNED, 4, true, true},
+                           Row{MPI_UNSIGNED_CHAR, 1, true, true},
+                           Row{MPI_SIGNED_CHAR, 1, true, true},
+                           Row{MPI_INT64_T, 8, true, true},
+                           Row{MPI_UINT16_T, 2, true, true},
+                           Row{MPI_FLOAT, 4, false, true},
+                           Row{MPI_DOUBLE, 8, false, true},
+                           Row{MPI_LONG_DOUBLE, 16, false, true},
+                           Row{MPI_C_FLOAT_COMPLEX, 8, false, false},
+                           Row{MPI_C_DOUBLE_COMPLEX, 16, false, false}};
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  int at = 0;
+  const auto try_one = [&](MPI_Datatype type, std::size_t bytes, MPI_Op op) {
+    const Elements elements{type, bytes, op};
+    std::array<char, MPI_MAX_OBJECT_NAME> text{};
+    int length = 0;
+    MPI_Type_get_name(type, text.data(), &length);
+    SCOPED_TRACE(std::string(text.data()) + ", operator " + std::to_string(at++));
+    for (const char* const operation : {"allreduce", "reduce", "scan"})
+      compare({.operation = operation, .comm = comm.get(), .sent = elements, .received = elements, .count = 3, .seed = 5},
+              {Way::blocking, Way::persistent});
+  };
+  for (const Row& row : rows) {
+    for (const MPI_Op op : numbers)
+      if (row.is_ordered || (op != MPI_MAX && op != MPI_MIN)) try_one(row.type, row.bytes, op);
+    if (!row.is_integer) continue;
+    for (const MPI_Op op : logical) try_one(row.type, row.bytes, op);
+    for (const MPI_Op op : bits) try_one(row.type, row.bytes, op);
+  }
+  for (const MPI_Op op : bits) try_one(MPI_BYTE, 1, op);
+  for (const MPI_Op op : logical) try_one(MPI_C_BOOL, 1, op);
+  for (const MPI_Op op : {MPI_MINLOC, MPI_MAXLOC}) {
+    try_one(MPI_2INT, 8, op);
+    try_one(MPI_FLOAT_INT, 8, op);
+    try_one(MPI_SHORT_INT, 8, op);
+    try_one(MPI_DOUBLE_INT, 16, op);
+    try_one(MPI_LONG_INT, 16, op);
+  }
+}
+
+TEST_F(DenseTest, UsersOperators) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Elements affine{two_ints_, sizeof(Affine), affine_};
+  const Elements sum{MPI_INT, sizeof(int), sum_};
+  for (const std::string& operation : reductions())
+    for (const Elements& elements : {affine, sum})
+      for (const int count : {1, 9})
+        compare({.operation = operation, .comm = comm.get(), .sent = elements, .received = elements, .count = count,
+                 .root = size() - 1, .seed = 11});
+}
+
+/// With gaps only MPI can give an operator what it asks for.
+TEST_F(DenseTest, UsersOperatorOnADatatypeWithGapsIsMpis) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  MPI_Op first = MPI_OP_NULL;
+  MPI_Op_create(
+      [](void* in, void* inout, int* n, MPI_Datatype*) {
+        for (int i = 0; i < *n; ++i)
+          for (const int place : {0, 2}) static_cast<int*>(inout)[4 * i + place] += static_cast<const int*>(in)[4 * i + place];
+      },
+      1, &first);
+  const Elements gaps{gaps_, 4 * sizeof(int), first};
+  compare({.operation = "allreduce", .comm = comm.get(), .sent = gaps, .received = gaps, .count = 3});
+  std::array<int, 4> in{};
+  std::array<int, 4> out{};
+  LNW_Request request = LNW_REQUEST_NULL;
+  ASSERT_EQ(LNW_Allreduce_init(in.data(), out.data(), 1, gaps_, first, comm.get(), MPI_INFO_NULL, &request), MPI_SUCCESS);
+  const char* strategy = nullptr;
+  ASSERT_EQ(LNW_Request_get_strategy(request, &strategy), MPI_SUCCESS);
+  EXPECT_STREQ(strategy, "mpi");
+  MPI_Info info = MPI_INFO_NULL;
+  ASSERT_EQ(LNW_Request_get_info(request, &info), MPI_SUCCESS);
+  std::array<char, 256> why{};
+  int found = 0;
+  MPI_Info_get(info, "lnw_reason", static_cast<int>(why.size()) - 1, why.data(), &found);
+  EXPECT_TRUE(found != 0 && std::string(why.data()).find("gaps") != std::string::npos) << why.data();
+  MPI_Info_free(&info);
+  ASSERT_EQ(LNW_Request_free(&request), MPI_SUCCESS);
+  MPI_Op_free(&first);
+}
+
+TEST_F(DenseTest, Subcommunicators) {
+  for (const int color : {rank() % 2, rank() / 3}) {
+    MPI_Comm part = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, color, -rank(), &part);
+    const Comm comm(part);
+    for (const std::vector<std::string>* list : {&movements(), &reductions()})
+      for (const std::string& operation : *list)
+        compare({.operation = operation, .comm = part, .count = 3, .seed = 13});
+  }
+}
+
+TEST_F(DenseTest, IntercommunicatorsAreMpis) {
+  if (size() < 2) GTEST_SKIP() << "SKIP: an intercommunicator needs two ranks";
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, rank(), &half);
+  const Comm own(half);
+  MPI_Comm between = MPI_COMM_NULL;
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank() % 2, 1, &between);
+  const Comm comm(between);
+  int sum = 0;
+  int expected = 0;
+  const int mine = rank() + 1;
+  MPI_Allreduce(&mine, &expected, 1, MPI_INT, MPI_SUM, between);
+  ASSERT_EQ(LNW_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, between), MPI_SUCCESS);
+  EXPECT_EQ(sum, expected);
+  sum = 0;
+  LNW_Request request = LNW_REQUEST_NULL;
+  ASSERT_EQ(LNW_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, between, &request), MPI_SUCCESS);
+  ASSERT_EQ(LNW_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(sum, expected);
+  int peers = 0;
+  MPI_Comm_remote_size(between, &peers);
+  std::vector<int> all(static_cast<std::size_t>(peers));
+  std::vector<int> gathered(all.size());
+  MPI_Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, between);
+  ASSERT_EQ(LNW_Allgather(&mine, 1, MPI_INT, gathered.data(), 1, MPI_INT, between), MPI_SUCCESS);
+  EXPECT_EQ(gathered, all);
+  ASSERT_EQ(LNW_Barrier(between), MPI_SUCCESS);
+}
+
+TEST_F(DenseTest, ManyRequestsAtOnce) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  constexpr int many = 24;
+  std::vector<LNW_Request> requests(3 * many, LNW_REQUEST_NULL);
+  std::vector<int> mine(many), sums(many), scans(many);
+  std::vector<std::vector<int>> all(many, std::vector<int>(static_cast<std::size_t>(size())));
+  for (int i = 0; i < many; ++i) {
+    const auto n = static_cast<std::size_t>(i);
+    mine[n] = rank() * 100 + i;
+    ASSERT_EQ(LNW_Iallreduce(&mine[n], &sums[n], 1, MPI_INT, MPI_SUM, comm.get(), &requests[n]), MPI_SUCCESS);
+    ASSERT_EQ(LNW_Iallgather(&mine[n], 1, MPI_INT, all[n].data(), 1, MPI_INT, comm.get(), &requests[many + n]),
+              MPI_SUCCESS);
+    ASSERT_EQ(LNW_Scan_init(&mine[n], &scans[n], 1, MPI_INT, MPI_SUM, comm.get(), MPI_INFO_NULL,
+                            &requests[2 * many + n]),
+              MPI_SUCCESS);
+  }
+  // Persistent ones in any order.
+  for (int i = 0; i < many; ++i) {
+    const int n = rank() % 2 == 0 ? i : many - 1 - i;
+    ASSERT_EQ(LNW_Start(&requests[static_cast<std::size_t>(2 * many + n)]), MPI_SUCCESS);
+  }
+  ASSERT_EQ(LNW_Waitall(3 * many, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  for (int i = 0; i < many; ++i) {
+    const auto n = static_cast<std::size_t>(i);
+    EXPECT_EQ(sums[n], 100 * size() * (size() - 1) / 2 + i * size());
+    EXPECT_EQ(scans[n], 100 * rank() * (rank() + 1) / 2 + i * (rank() + 1));
+    for (int from = 0; from < size(); ++from) EXPECT_EQ(all[n][static_cast<std::size_t>(from)], from * 100 + i);
+    ASSERT_EQ(LNW_Request_free(&requests[2 * many + n]), MPI_SUCCESS);
+  }
+}
+
+TEST_F(DenseTest, BadArgumentsAreNamed) {
+  const Comm copy = copy_of(MPI_COMM_WORLD);
+  MPI_Comm const comm = copy.get();
+  const Handler handler(comm, MPI_ERRORS_RETURN);
+  std::vector<int> a(static_cast<std::size_t>(4 * size()));
+  std::vector<int> b(a.size());
+  std::vector<int> counts(static_cast<std::size_t>(size()), 1);
+  std::vector<int> bad = counts;
+  bad.back() = -4;
+  std::vector<int> places(counts.size());
+  LNW_Request request = LNW_REQUEST_NULL;
+  const auto expect = [&](int code, int wanted, const std::string& part) {
+    expect_error_class(code, wanted);
+    EXPECT_NE(error_text(code).find(part), std::string::npos) << error_text(code);
+    EXPECT_NE(error_text(code).find("on rank " + std::to_string(rank())), std::string::npos) << error_text(code);
+  };
+  expect(LNW_Alltoall(a.data(), -1, MPI_INT, b.data(), 1, MPI_INT, comm), MPI_ERR_COUNT, "LNW_Alltoall");
+  expect(LNW_Alltoall(a.data(), -1, MPI_INT, b.data(), 1, MPI_INT, comm), MPI_ERR_COUNT, "sendcount is -1");
+  expect(LNW_Alltoall(a.data(), 1, MPI_DATATYPE_NULL, b.data(), 1, MPI_INT, comm), MPI_ERR_TYPE,
+         "sendtype is MPI_DATATYPE_NULL");
+  expect(LNW_Alltoall(a.data(), 1, MPI_INT, b.data(), 2, MPI_INT, comm), MPI_ERR_TRUNCATE, "4 bytes to itself");
+  expect(LNW_Alltoallv(a.data(), bad.data(), places.data(), MPI_INT, b.data(), counts.data(), places.data(), MPI_INT,
+                       comm),
+         MPI_ERR_COUNT, "sendcounts[" + std::to_string(size() - 1) + "] is -4");
+  expect(LNW_Alltoallv(a.data(), counts.data(), nullptr, MPI_INT, b.data(), counts.data(), places.data(), MPI_INT, comm),
+         MPI_ERR_ARG, "sdispls is NULL");
+  expect(LNW_Bcast(a.data(), 1, MPI_INT, size(), comm), MPI_ERR_ROOT, "root is " + std::to_string(size()));
+  expect(LNW_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER, "buffer is MPI_IN_PLACE");
+  expect(LNW_Bcast(nullptr, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER, "buffer is NULL");
+  expect(LNW_Gather(MPI_IN_PLACE, 1, MPI_INT, b.data(), 1, MPI_INT, rank() == 0 ? 1 : 0, comm),
+         size() == 1 ? MPI_ERR_ROOT : MPI_ERR_BUFFER, size() == 1 ? "root is 1" : "only the root");
+  expect(LNW_Allreduce(a.data(), b.data(), 1, MPI_INT, MPI_OP_NULL, comm), MPI_ERR_OP, "op is MPI_OP_NULL");
+  expect(LNW_Allreduce(a.data(), b.data(), 1, MPI_DOUBLE, MPI_BAND, comm), MPI_ERR_OP,
+         "op is MPI_BAND, which does not apply to MPI_DOUBLE");
+  expect(LNW_Scan(a.data(), b.data(), -2, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT, "count is -2");
+  expect(LNW_Iallreduce(a.data(), b.data(), 1, MPI_INT, MPI_REPLACE, comm, &request), MPI_ERR_OP,
+         "op is MPI_REPLACE, which reduces nothing");
+  expect(LNW_Barrier_init(comm, MPI_INFO_NULL, nullptr), MPI_ERR_ARG, "request is NULL");
+  expect(LNW_Ibarrier(comm, nullptr), MPI_ERR_ARG, "request is NULL");
+  {
+    const Handler world(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect(LNW_Barrier(MPI_COMM_NULL), MPI_ERR_COMM, "MPI_COMM_NULL");
+  }
+}
+
+/// Where one rank's arguments are bad, all ranks of a persistent operation throw.
+TEST_F(DenseTest, OneRanksBadArgumentsFailOnAll) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+  int a = 1;
+  int b = 1;
+  LNW_Request request = LNW_REQUEST_NULL;
+  const bool is_last = rank() == size() - 1;
+  const int code = LNW_Allreduce_init(&a, &b, is_last ? -1 : 1, MPI_INT, MPI_SUM, comm.get(), MPI_INFO_NULL, &request);
+  expect_error_class(code, is_last ? MPI_ERR_COUNT : MPI_ERR_ARG);
+  EXPECT_NE(error_text(code).find(is_last ? "count is -1" : std::to_string(size() - 1)), std::string::npos)
+      << error_text(code);
+}
+
+}  // namespace
+}  // namespace laneway::test
