@@ -361,20 +361,20 @@ std::vector<bool> last_copies(const Plan& plan, const InStream& where) {
 /// All bytes of the buffers that the plan touches, and of staging memory those that `copies` read.
 PlanEvent coming(const Plan& plan, const std::vector<bool>& copies) {
   std::map<Buffer, std::vector<Range>> touched;
-  const auto add = [&](Buffer buffer, Range range) {
-    if (buffer == Buffer::send || buffer == Buffer::receive) touched[buffer].push_back(range);
+  const auto add = [&](Buffer buffer, Range range, bool with_staging = false) {
+    if (buffer == Buffer::send || buffer == Buffer::receive || (with_staging && buffer == Buffer::staging))
+      touched[buffer].push_back(range);
   };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     if (step.kind == StepKind::send || step.kind == StepKind::receive)
       step.span.for_each([&](Buffer buffer, Range range, std::int64_t) { add(buffer, range); });
     if (step.kind != StepKind::move) continue;
-    read_by(step).for_each([&](Range range) { add(Buffer::send, range); });
-    if (step.to == Buffer::receive) written_by(step).for_each([&](Range range) { add(Buffer::receive, range); });
-    if (!copies[s] || step.from != Buffer::staging) continue;
     for (const CopyRun& run : step.runs)
-      for (std::int64_t i = 0; i < run.count; ++i)
-        touched[Buffer::staging].push_back({run.from + i * run.from_stride, run.bytes});
+      for (std::int64_t i = 0; i < run.count; ++i) {
+        if (!step.from.of_peer) add(step.from.buffer, {run.from + i * run.from_stride, run.bytes}, copies[s]);
+        if (!step.to.of_peer) add(step.to.buffer, {run.to + i * run.to_stride, run.bytes});
+      }
   }
   PlanEvent event;
   event.number = stream_event;

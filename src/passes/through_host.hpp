@@ -48,7 +48,8 @@ struct InStream {
 
  private:
   [[nodiscard]] int key() const {
-    return (buffers.send ? 1 : 0) + (buffers.receive ? 2 : 0) + (device_aware ? 4 : 0) + (shares_memory ? 8 : 0) + (buffers.combines ? 16 : 0);
+    return (buffers.send ? 1 : 0) + (buffers.receive ? 2 : 0) + (device_aware ? 4 : 0) + (shares_memory ? 8 : 0) +
+           (buffers.combines ? 16 : 0);
   }
 };
 

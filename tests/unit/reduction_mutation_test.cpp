@@ -23,7 +23,7 @@ using cases::At;
 using cases::Catches;
 using cases::Plans;
 
-struct Mutator {
+struct ReductionMutator {
   const char* name;
   std::function<std::optional<Catches>(cases::Random&, Plans&)> apply;  // nullopt: nothing to break here
 };
@@ -131,7 +131,7 @@ std::optional<Catches> malform(cases::Random& random, Plans& plans) {
   return Catches::well_formed;
 }
 
-const std::vector<Mutator> mutators = {
+const std::vector<ReductionMutator> mutators = {
     {"lose a contribution", lose},
     {"count one twice", count_twice},
     {"count one twice in one move", count_twice_in_one_move},
