@@ -11,7 +11,6 @@
 #include "mutants.hpp"
 #include "reductions.hpp"
 #include "verify/verify.hpp"
-#include "virtual_node.hpp"
 
 // Breaks plans of reductions in the ways that only those can be broken: a contribution lost, or counted twice, or
 // combined by another operator or in another order.
@@ -160,13 +159,8 @@ TEST(ReductionMutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
           plans.push_back(reduce_in_order(static_cast<Rank>(r), reduction.c.pattern[r], reduction.how));
       } else {
         for (const cases::Candidate& candidate : cases::candidates(seed))
-          if (!candidate.strategy->traits().relays_inside) {
+          if (!candidate.strategy->traits().relays_inside)
             all.push_back(cases::run_backwards(reduction, candidate, true).plans);
-            // As they run, through the memory of nodes.
-            cases::Random random(seed);
-            all.push_back(
-                cases::localize(random, reduction.c, cases::run_backwards(reduction, candidate, false).plans).plans);
-          }
       }
       cases::Random random(seed);
       for (const Plans& plans : all)
