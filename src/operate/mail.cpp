@@ -122,18 +122,17 @@ Mail MpiPost::open(UnderWay message) const {
 /// at different times.
 void MpiPost::count_at(const std::vector<Rank>& ranks) {
   barrier_progressing(*comm_);  // from here on all of them come without waiting for anything else
-  int* counter = nullptr;
+  int counter = 0;              // before any rank can know of the window
   MPI_Win window = MPI_WIN_NULL;
-  check_mpi(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, comm_->get(), &counter, &window),
-            "MPI_Win_allocate");
-  *counter = 0;
-  check_mpi(MPI_Win_fence(MPI_MODE_NOPRECEDE, window), "MPI_Win_fence");
+  check_mpi(MPI_Win_create(&counter, sizeof counter, sizeof counter, MPI_INFO_NULL, comm_->get(), &window),
+            "MPI_Win_create");
+  check_mpi(MPI_Win_fence(0, window), "MPI_Win_fence");
   const int one = 1;
   for (const Rank rank : ranks)
     check_mpi(MPI_Accumulate(&one, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_SUM, window), "MPI_Accumulate");
   check_mpi(MPI_Win_fence(MPI_MODE_NOSUCCEED, window), "MPI_Win_fence");
-  counted_ = *counter;
   check_mpi(MPI_Win_free(&window), "MPI_Win_free");
+  counted_ = counter;
 }
 
 }  // namespace laneway

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <climits>
 #include <exception>
 #include <optional>
 #include <string>
@@ -138,6 +139,9 @@ void require_host_memory(const void* buffer) {
           "sendbuf is on a device; discovery takes buffers in the memory of the host");
 }
 
+/// With what is sent along, a message.
+constexpr std::size_t most_note_bytes = INT_MAX - 64;
+
 /// One round of this rank.
 class SparseRound final : public Progressive {
  public:
@@ -205,6 +209,9 @@ void SparseRound::prepare() {
     }
     for (const SparseSet& set : call_.sets) require_host_memory(set.buffer);
     notes_ = notes_of(call_.sets, rounds_->comm->size(), call_.fixed_count);
+    for (const Note& note : notes_)
+      require(note.data.size() <= most_note_bytes, ErrorKind::unsupported,
+              "more than 2 GiB to rank " + std::to_string(note.peer) + " in one exchange");
     votes_.least = votes_.most = shape_of(call_.sets, call_.fixed_count, call_.answerer != nullptr);
   } catch (...) {
     call_.failure = std::current_exception();
