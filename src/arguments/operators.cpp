@@ -238,8 +238,8 @@ Reduction reduction_of(const Call& call, const Topology& topology) {
   reduction.combiner =
       std::make_shared<const LocalReduction>(call.op, type, reduction.how.element_bytes, commutes == 0);
   reduction.has_gaps = class_of(type) == of_pairs;
-  reduction.pattern = reduction.has_gaps ? describe(WithoutGaps(call, type, topology).call(), topology)
-                                                 : describe(call, topology);
+  reduction.pattern =
+      reduction.has_gaps ? describe(WithoutGaps(call, type, topology).call(), topology) : describe(call, topology);
   return reduction;
 }
 

@@ -43,8 +43,8 @@ bool knows_all(Communicator& communicator, const PrivateComm& comm, const Hints&
 }
 
 /// What is on devices goes through the host's memory. Ranks that relay partial results must know what elements are,
-/// which a rank without neighbours does not where datatypes are those of neighbours, and lanes must bring to nobody what
-/// he does not need. Otherwise contributions are relayed one by one, as they are in order.
+/// which a rank without neighbours does not where datatypes are those of neighbours, and lanes must bring to nobody
+/// what he does not need. Otherwise contributions are relayed one by one, as they are in order.
 void prepare_reduction(Agreed& own, Kind kind) {
   Hints& hints = own.hints;
   hints.tuning = Tuning::model;

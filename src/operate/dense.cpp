@@ -114,13 +114,13 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const Dense
   const Looked looked = look_at(call, place.rank, place.ranks, known.hints.order == ReductionOrder::canonical);
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   DenseDecision decision = decide(known, known.hints, looked.ask(call, place.ranks, Phases::one, 0));
-  auto made = std::make_shared<KeptDense>(KeptDense{KnownCollective(call, place.rank, place.ranks), looked.checked,
-                                                    std::move(decision), comm, nullptr, {}, {}});
+  auto made = std::make_shared<KeptDense>(KeptDense{
+      KnownCollective(call, place.rank, place.ranks), looked.checked, std::move(decision), comm, nullptr, {}, {}});
   tell_reasons(made->decision.reasons, place.rank);
   if (made->decision.rule == nullptr) return made;
   const DenseRule& rule = *made->decision.rule;
-  made->plan = packed(plan_dense(known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks),
-                                 settings_of(known.hints)));
+  made->plan = packed(
+      plan_dense(known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks), settings_of(known.hints)));
   made->combiners = looked.combiners(*made->plan);
   return made;
 }
@@ -220,7 +220,8 @@ class Making {
 
   std::unique_ptr<Request> make(MPI_Info info) {
     agree_on(info);
-    const DenseDecision decision = decide(*known_, hints_, looked_.ask(call_, place_.ranks, Phases::split, mean_bytes()));
+    const DenseDecision decision =
+        decide(*known_, hints_, looked_.ask(call_, place_.ranks, Phases::split, mean_bytes()));
     tell_reasons(decision.reasons, place_.rank);
     if (hints_.check) compare_collective(comm_, call_, looked_.checked);
     if (decision.rule == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, decision.reasons);
@@ -256,8 +257,7 @@ class Making {
     const bool counts_sent = call_.kind == DenseKind::scatterv;
     std::int64_t mine = 0;
     if (is_root)
-      for (Rank peer = 0; peer < place_.ranks; ++peer)
-        mine += (counts_sent ? blocks.send : blocks.receive).bytes(peer);
+      for (Rank peer = 0; peer < place_.ranks; ++peer) mine += (counts_sent ? blocks.send : blocks.receive).bytes(peer);
     std::int64_t all = 0;
     reduce_progressing(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm_);
     const std::int64_t blocks_in_all = has_root(call_.kind) ? place_.ranks : std::int64_t{place_.ranks} * place_.ranks;
@@ -266,9 +266,8 @@ class Making {
 
   std::unique_ptr<Request> make_by(const DenseDecision& decision) {
     Planned planned;
-    planned.plan = std::make_shared<const Plan>(
-        plan_dense(*known_, *decision.rule, comm_, call_, looked_.blocks(call_, place_.rank, place_.ranks),
-                   settings_of(hints_)));
+    planned.plan = std::make_shared<const Plan>(plan_dense(
+        *known_, *decision.rule, comm_, call_, looked_.blocks(call_, place_.rank, place_.ranks), settings_of(hints_)));
     Agreed agreed;
     agreed.hints = hints_;
     agreed.regions = {known_->node};
