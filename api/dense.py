@@ -339,11 +339,13 @@ def _shim(operation: Dense, way: str) -> str:
              "type": "const MPI_Fint* {}", "types": "const MPI_Fint {}[]", "buffer": "const CFI_cdesc_t* {}",
              "root": "const MPI_Fint* {}", "op": "const MPI_Fint* {}"}
     passed = {"count": "*{}", "type": "MPI_Type_f2c(*{})", "buffer": "buffer({})", "root": "*{}", "op": "MPI_Op_f2c(*{})"}
-    parameters = [types[a.role].format(a.name) for a in operation.arguments]
+    # The function that finds what a descriptor means is called buffer.
+    names = {a: "data" if a.name == "buffer" else a.name for a in operation.arguments}
+    parameters = [types[a.role].format(names[a]) for a in operation.arguments]
     parameters += ["const MPI_Fint* comm", *(["const MPI_Fint* info"] if way == "persistent" else []),
                    *(["LNW_Request* request"] if way != "blocking" else []), "MPI_Fint* ierror"]
     arguments = ["types.send" if a.role == "types" and a.side == "send" else "types.recv" if a.role == "types"
-                 else passed.get(a.role, "{}").format(a.name) for a in operation.arguments]
+                 else passed.get(a.role, "{}").format(names[a]) for a in operation.arguments]
     arguments += ["MPI_Comm_f2c(*comm)", *(["MPI_Info_f2c(*info)"] if way == "persistent" else []),
                   *(["request"] if way != "blocking" else [])]
     call = f"FORM({operation.stem(way, 'LNW')})({', '.join(arguments)})"

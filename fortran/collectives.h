@@ -79,9 +79,9 @@ void FORM(lnwf_scatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], c
          ierror);
 }
 
-void FORM(lnwf_bcast)(const CFI_cdesc_t* buffer, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
+void FORM(lnwf_bcast)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                       const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Bcast)(buffer(buffer), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm)), ierror);
+  finish(FORM(LNW_Bcast)(buffer(data), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm)), ierror);
 }
 
 void FORM(lnwf_reduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
@@ -213,10 +213,9 @@ void FORM(lnwf_iscatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], 
          ierror);
 }
 
-void FORM(lnwf_ibcast)(const CFI_cdesc_t* buffer, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
+void FORM(lnwf_ibcast)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                        const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ibcast)(buffer(buffer), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm), request),
-         ierror);
+  finish(FORM(LNW_Ibcast)(buffer(data), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm), request), ierror);
 }
 
 void FORM(lnwf_ireduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
@@ -359,10 +358,9 @@ void FORM(lnwf_scatterv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts
       ierror);
 }
 
-void FORM(lnwf_bcast_init)(const CFI_cdesc_t* buffer, const COUNT* count, const MPI_Fint* datatype,
-                           const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
-                           MPI_Fint* ierror) {
-  finish(FORM(LNW_Bcast_init)(buffer(buffer), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm),
+void FORM(lnwf_bcast_init)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
+                           const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(FORM(LNW_Bcast_init)(buffer(data), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm),
                               MPI_Info_f2c(*info), request),
          ierror);
 }

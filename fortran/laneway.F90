@@ -66,6 +66,7 @@ module laneway
             lnw_topology_from_arrivals, lnw_topology_from_arrivals_reversed, lnw_topology_create_from_destinations, &
             lnw_topology_create_from_sources, lnw_dist_graph_create
 #include "names.inc"
+#include "collective_names.inc"
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
             lnw_waitany, lnw_waitsome, lnw_request_free
   public :: lnw_request_set_buffers, lnw_request_set_stream, lnw_request_get_statistics, lnw_request_get_strategy, &
@@ -105,6 +106,20 @@ module laneway
 #define WHERE topology
 #define WHERE_TYPE LNW_Topology
 #include "operations.inc"
+
+#define FORM(name) name
+#define SUFFIX ""
+#define COUNT c_int
+#define DISPLACEMENT c_int
+#define INT_COUNTS
+#include "collectives.inc"
+#undef INT_COUNTS
+
+#define FORM(name) SAME(name)_c
+#define SUFFIX "_c"
+#define COUNT MPI_COUNT_KIND
+#define DISPLACEMENT MPI_ADDRESS_KIND
+#include "collectives.inc"
 
   interface
     subroutine lnw_get_version(major, minor, patch, ierror) bind(C, name="lnwf_get_version")

@@ -312,6 +312,31 @@ void lnwf_dist_graph_create(const MPI_Fint* comm_old, const MPI_Fint* n, const M
 #define DEGREES degrees_of_topology
 #include "operations.h"
 
+static Degrees ranks_of(MPI_Comm comm) {
+  Degrees ranks = {0, 0};
+  int is_inter = 0;
+  if (comm == MPI_COMM_NULL) return ranks;
+  MPI_Comm_test_inter(comm, &is_inter);
+  if (is_inter)
+    MPI_Comm_remote_size(comm, &ranks.in);
+  else
+    MPI_Comm_size(comm, &ranks.in);
+  ranks.out = ranks.in;
+  return ranks;
+}
+
+#define FORM(name) name
+#define COUNT MPI_Fint
+#define DISPLACEMENT MPI_Fint
+#define INT_COUNTS
+#include "collectives.h"
+#undef INT_COUNTS
+
+#define FORM(name) name##_c
+#define COUNT MPI_Count
+#define DISPLACEMENT MPI_Aint
+#include "collectives.h"
+
 void lnwf_start(LNW_Request* request, MPI_Fint* ierror) {
   finish(LNW_Start(request), ierror);
 }

@@ -70,7 +70,8 @@ class Checker {
     check_places();
     const bool is_root = !has_root(call_.kind) || call_.root == rank_;
     if (uses_send(call_, is_root)) sent_ = check_side(call_.send, row_.send, call_.sendbuf, "sendbuf");
-    if (uses_receive(call_, is_root)) received_ = check_side(call_.receive, row_.receive, call_.recvbuf, receive_name());
+    if (uses_receive(call_, is_root))
+      received_ = check_side(call_.receive, row_.receive, call_.recvbuf, receive_name());
     compare_own();
     return {is_in_place(call_), bytes()};
   }
@@ -90,8 +91,9 @@ class Checker {
     require(call_.recvbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer,
             [&] { return std::string(receive_name()) + " is not contiguous"; });
     const auto check = [&](const char* name, bool is_given, bool may, bool at_root) {
-      require(!is_given || may, ErrorKind::buffer,
-              [&] { return std::string(name) + " is MPI_IN_PLACE, which " + laneway::name(call_.kind) + " does not take"; });
+      require(!is_given || may, ErrorKind::buffer, [&] {
+        return std::string(name) + " is MPI_IN_PLACE, which " + laneway::name(call_.kind) + " does not take";
+      });
       require(!is_given || !at_root || call_.root == rank_, ErrorKind::buffer,
               [&] { return std::string(name) + " is MPI_IN_PLACE, which only the root may give"; });
     };
@@ -108,8 +110,10 @@ class Checker {
     std::int64_t own = 0;
     std::int64_t all = 0;
     if (names.counts != nullptr) {
-      for (const auto& [array, what] : {std::pair{side.counts, names.counts}, std::pair{side.displacements, names.displacements}})
-        require(what == nullptr || !array.null(), ErrorKind::argument, [&, what = what] { return std::string(what) + " is NULL"; });
+      for (const auto& [array, what] :
+           {std::pair{side.counts, names.counts}, std::pair{side.displacements, names.displacements}})
+        require(what == nullptr || !array.null(), ErrorKind::argument,
+                [&, what = what] { return std::string(what) + " is NULL"; });
       require(names.types == nullptr || side.types != nullptr, ErrorKind::argument,
               [&] { return std::string(names.types) + " is NULL"; });
       for (Rank peer = 0; peer < ranks_; ++peer) {

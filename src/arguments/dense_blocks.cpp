@@ -123,8 +123,7 @@ DenseCall blocks_of(const CollectiveCall& call, const CheckedCollective& checked
   } else {
     const bool sends_one = dense.kind == Dense::allgather || dense.kind == Dense::gather;
     const bool receives_one = dense.kind == Dense::scatter || dense.kind == Dense::bcast;
-    if (uses_send(call, is_root))
-      dense.send = sends_one ? one_block(call.send) : blocks_of(call.send, row.send, ranks);
+    if (uses_send(call, is_root)) dense.send = sends_one ? one_block(call.send) : blocks_of(call.send, row.send, ranks);
     if (uses_receive(call, is_root))
       dense.receive = receives_one ? one_block(call.receive) : blocks_of(call.receive, row.receive, ranks);
     if (has_equal_blocks(call.kind)) dense.sizes = Sizes::equal(checked.bytes);

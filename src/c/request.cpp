@@ -343,7 +343,8 @@ int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recv
 int LNW_Request_set_stream(LNW_Request request, void* stream) {
   return guarded(__func__, request, [&] {
     (void)persistent(request);
-    require(!inactive(request).is_dense(), ErrorKind::request, "request is of a dense operation, which takes no stream");
+    require(!inactive(request).is_dense(), ErrorKind::request,
+            "request is of a dense operation, which takes no stream");
     request_of(request).set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
   });
 }

@@ -53,7 +53,8 @@ bool is_some_rule(std::string_view name) {
 std::string valid_names(const Dense* kind) {
   std::vector<std::string_view> names = {"auto", "mpi"};
   for (const DenseRule& rule : dense_rules())
-    if ((kind == nullptr || rule.kind == *kind) && std::ranges::count(names, rule.name) == 0) names.push_back(rule.name);
+    if ((kind == nullptr || rule.kind == *kind) && std::ranges::count(names, rule.name) == 0)
+      names.push_back(rule.name);
   std::string valid;
   for (const std::string_view name : names) valid += (valid.empty() ? "" : ", ") + std::string(name);
   return valid;
@@ -80,8 +81,8 @@ std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, co
   const Region node = communicator.regions(hints, translate).front();
   const Region sharing = find_sharing(communicator, hints, translate);
   std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, hints, sharing);
-  known = std::make_shared<const DenseKnowledge>(DenseKnowledge{hints, Layout(gather_all(comm, node.id)), have_helpers,
-                                                                node, sharing, std::move(parameters)});
+  known = std::make_shared<const DenseKnowledge>(
+      DenseKnowledge{hints, Layout(gather_all(comm, node.id)), have_helpers, node, sharing, std::move(parameters)});
   return known;
 }
 
@@ -150,7 +151,8 @@ std::string difference(const SameEverywhere& first, const SameEverywhere& other,
     return what + " is " + theirs + ", but " + mine + " on rank 0";
   };
   const auto number = [](std::int64_t value) { return std::to_string(value); };
-  if (first.kind != other.kind) return say("the operation", std::string(first.kind.data()), std::string(other.kind.data()));
+  if (first.kind != other.kind)
+    return say("the operation", std::string(first.kind.data()), std::string(other.kind.data()));
   if (first.root != other.root) return say("root", number(first.root), number(other.root));
   if (first.op != other.op) return say("op", std::string(first.op.data()), std::string(other.op.data()));
   if (first.element_bytes != other.element_bytes)

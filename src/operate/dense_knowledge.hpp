@@ -34,8 +34,8 @@ struct KnownDense final : Attachment {
   }
 };
 
-/// With hints that all ranks have agreed on, under which nodes follow by translation or not. One message that grows with
-/// ranks, unless that has been done before. Collective.
+/// With hints that all ranks have agreed on, under which nodes follow by translation or not. One message that grows
+/// with ranks, unless that has been done before. Collective.
 [[nodiscard]] std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, const PrivateComm& comm,
                                                                 const Hints& hints, bool translate, bool have_helpers);
 

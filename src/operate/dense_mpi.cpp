@@ -183,7 +183,8 @@ int MpiCall::run_in_parts(MPI_Comm comm) const {
   constexpr std::int64_t chunk = std::int64_t{1} << 30;
   for (std::int64_t done = 0; done < parts_count_; done += chunk) {
     const auto at = [&](auto* buffer) {
-      using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(buffer)>>, const std::byte, std::byte>;
+      using Byte =
+          std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(buffer)>>, const std::byte, std::byte>;
       return buffer == MPI_IN_PLACE || buffer == nullptr ? buffer : static_cast<Byte*>(buffer) + done * extent;
     };
     part.sendbuf = at(small_.sendbuf);

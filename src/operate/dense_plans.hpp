@@ -24,8 +24,8 @@ struct DenseAsk {
   DenseKind kind;
   DenseFacts facts;
   Phases phases = Phases::one;
-  bool may_ask_others = true;            ///< for sizes of blocks
-  const char* uncombinable = nullptr;    ///< why this library cannot combine it
+  bool may_ask_others = true;          ///< for sizes of blocks
+  const char* uncombinable = nullptr;  ///< why this library cannot combine it
 };
 
 /// From facts that all ranks share alone, so that all decide the same. Local.

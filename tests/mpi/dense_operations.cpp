@@ -26,14 +26,15 @@ const char* name(Way way) {
 }
 
 const std::vector<std::string>& movements() {
-  static const std::vector<std::string> all = {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather",
-                                               "gatherv",  "scatter",   "scatterv",  "bcast",     "barrier"};
+  static const std::vector<std::string> all = {"alltoall",   "alltoallv", "alltoallw", "allgather",
+                                               "allgatherv", "gather",    "gatherv",   "scatter",
+                                               "scatterv",   "bcast",     "barrier"};
   return all;
 }
 
 const std::vector<std::string>& reductions() {
-  static const std::vector<std::string> all = {"reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan",
-                                               "exscan"};
+  static const std::vector<std::string> all = {"reduce", "allreduce", "reduce_scatter", "reduce_scatter_block",
+                                               "scan",   "exscan"};
   return all;
 }
 
@@ -190,28 +191,28 @@ void Calls::fill(std::vector<std::byte>& buffer, std::size_t bytes, std::uint64_
 }
 
 /// Calls a function of each way with its arguments, in both widths.
-#define CALL(NAME, INAME, ...)                                                        \
-  {                                                                                   \
-    LNW_Request request = LNW_REQUEST_NULL;                                           \
-    if (way_ == Way::mpi) {                                                           \
-      const auto& L = small;                                                          \
-      (void)L;                                                                        \
-      return MPI_##NAME(__VA_ARGS__, d.comm);                                         \
-    }                                                                                 \
-    if (way_ == Way::blocking || way_ == Way::nonblocking || way_ == Way::persistent) { \
-      const auto& L = small;                                                          \
-      (void)L;                                                                        \
-      if (way_ == Way::blocking) return LNW_##NAME(__VA_ARGS__, d.comm);              \
-      if (way_ == Way::nonblocking) return finish(LNW_##INAME(__VA_ARGS__, d.comm, &request), request); \
-      const int code = LNW_##NAME##_init(__VA_ARGS__, d.comm, d.info, &request);      \
-      return code != MPI_SUCCESS ? code : start_twice(request);                       \
-    }                                                                                 \
-    const auto& L = large;                                                            \
-    (void)L;                                                                          \
-    if (way_ == Way::large_blocking) return LNW_##NAME##_c(__VA_ARGS__, d.comm);      \
+#define CALL(NAME, INAME, ...)                                                                                  \
+  {                                                                                                             \
+    LNW_Request request = LNW_REQUEST_NULL;                                                                     \
+    if (way_ == Way::mpi) {                                                                                     \
+      const auto& L = small;                                                                                    \
+      (void)L;                                                                                                  \
+      return MPI_##NAME(__VA_ARGS__, d.comm);                                                                   \
+    }                                                                                                           \
+    if (way_ == Way::blocking || way_ == Way::nonblocking || way_ == Way::persistent) {                         \
+      const auto& L = small;                                                                                    \
+      (void)L;                                                                                                  \
+      if (way_ == Way::blocking) return LNW_##NAME(__VA_ARGS__, d.comm);                                        \
+      if (way_ == Way::nonblocking) return finish(LNW_##INAME(__VA_ARGS__, d.comm, &request), request);         \
+      const int code = LNW_##NAME##_init(__VA_ARGS__, d.comm, d.info, &request);                                \
+      return code != MPI_SUCCESS ? code : start_twice(request);                                                 \
+    }                                                                                                           \
+    const auto& L = large;                                                                                      \
+    (void)L;                                                                                                    \
+    if (way_ == Way::large_blocking) return LNW_##NAME##_c(__VA_ARGS__, d.comm);                                \
     if (way_ == Way::large_nonblocking) return finish(LNW_##INAME##_c(__VA_ARGS__, d.comm, &request), request); \
-    const int code = LNW_##NAME##_init_c(__VA_ARGS__, d.comm, d.info, &request);      \
-    return code != MPI_SUCCESS ? code : start_twice(request);                         \
+    const int code = LNW_##NAME##_init_c(__VA_ARGS__, d.comm, d.info, &request);                                \
+    return code != MPI_SUCCESS ? code : start_twice(request);                                                   \
   }
 
 int Calls::equal() {
@@ -220,24 +221,37 @@ int Calls::equal() {
 }
 
 int Calls::unequal() {
-  if (d.operation == "alltoallv") CALL(Alltoallv, Ialltoallv, from(), L.sent.data(), L.from.data(), d.sent.type, to(), L.received.data(), L.to.data(), d.received.type)
-  if (d.operation == "alltoallw") CALL(Alltoallw, Ialltoallw, from(), L.sent.data(), L.from.data(), sendtypes.data(), to(), L.received.data(), L.to.data(), recvtypes.data())
-  CALL(Allgatherv, Iallgatherv, from(), block(rank_, 0), d.sent.type, to(), L.received.data(), L.to.data(), d.received.type)
+  if (d.operation == "alltoallv")
+    CALL(Alltoallv, Ialltoallv, from(), L.sent.data(), L.from.data(), d.sent.type, to(), L.received.data(), L.to.data(),
+         d.received.type)
+  if (d.operation == "alltoallw")
+    CALL(Alltoallw, Ialltoallw, from(), L.sent.data(), L.from.data(), sendtypes.data(), to(), L.received.data(),
+         L.to.data(), recvtypes.data())
+  CALL(Allgatherv, Iallgatherv, from(), block(rank_, 0), d.sent.type, to(), L.received.data(), L.to.data(),
+       d.received.type)
 }
 
 int Calls::rooted() {
-  if (d.operation == "gather") CALL(Gather, Igather, from(), d.count, d.sent.type, to(), d.count, d.received.type, d.root)
-  if (d.operation == "gatherv") CALL(Gatherv, Igatherv, from(), block(rank_, 0), d.sent.type, to(), L.received.data(), L.to.data(), d.received.type, d.root)
-  if (d.operation == "scatter") CALL(Scatter, Iscatter, send.data(), d.count, d.sent.type, to(), d.count, d.received.type, d.root)
-  if (d.operation == "scatterv") CALL(Scatterv, Iscatterv, send.data(), L.sent.data(), L.from.data(), d.sent.type, to(), block(d.root, rank_), d.received.type, d.root)
+  if (d.operation == "gather")
+    CALL(Gather, Igather, from(), d.count, d.sent.type, to(), d.count, d.received.type, d.root)
+  if (d.operation == "gatherv")
+    CALL(Gatherv, Igatherv, from(), block(rank_, 0), d.sent.type, to(), L.received.data(), L.to.data(), d.received.type,
+         d.root)
+  if (d.operation == "scatter")
+    CALL(Scatter, Iscatter, send.data(), d.count, d.sent.type, to(), d.count, d.received.type, d.root)
+  if (d.operation == "scatterv")
+    CALL(Scatterv, Iscatterv, send.data(), L.sent.data(), L.from.data(), d.sent.type, to(), block(d.root, rank_),
+         d.received.type, d.root)
   CALL(Bcast, Ibcast, to(), d.count, d.received.type, d.root)
 }
 
 int Calls::combining() {
   if (d.operation == "reduce") CALL(Reduce, Ireduce, from(), to(), d.count, d.received.type, d.received.op, d.root)
   if (d.operation == "allreduce") CALL(Allreduce, Iallreduce, from(), to(), d.count, d.received.type, d.received.op)
-  if (d.operation == "reduce_scatter") CALL(Reduce_scatter, Ireduce_scatter, from(), to(), L.sent.data(), d.received.type, d.received.op)
-  if (d.operation == "reduce_scatter_block") CALL(Reduce_scatter_block, Ireduce_scatter_block, from(), to(), d.count, d.received.type, d.received.op)
+  if (d.operation == "reduce_scatter")
+    CALL(Reduce_scatter, Ireduce_scatter, from(), to(), L.sent.data(), d.received.type, d.received.op)
+  if (d.operation == "reduce_scatter_block")
+    CALL(Reduce_scatter_block, Ireduce_scatter_block, from(), to(), d.count, d.received.type, d.received.op)
   if (d.operation == "scan") CALL(Scan, Iscan, from(), to(), d.count, d.received.type, d.received.op)
   CALL(Exscan, Iexscan, from(), to(), d.count, d.received.type, d.received.op)
 }

@@ -79,8 +79,8 @@ class DenseTest : public MpiTest {
         int place = 0;
         MPI_Comm_rank(dense.comm, &place);
         if (dense.operation == "exscan" && place == 0) continue;
-        ASSERT_TRUE(received == expected) << dense.operation << ' ' << name(way) << (in_place ? " in place" : "") << ", count "
-                                          << dense.count;
+        ASSERT_TRUE(received == expected)
+            << dense.operation << ' ' << name(way) << (in_place ? " in place" : "") << ", count " << dense.count;
       }
     }
   }
@@ -119,7 +119,8 @@ TEST_F(DenseTest, EveryRuleAgreesWithMpi) {
     for (std::size_t m = 0; m < (long_tests() ? all.size() : 2); ++m) {
       const std::string& described = all[turn++ % all.size()];
       const Setting machine("LANEWAY_MACHINE", described);
-      const Setting collective("LANEWAY_COLLECTIVE", std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
+      const Setting collective("LANEWAY_COLLECTIVE",
+                               std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
       const Comm comm = copy_of(MPI_COMM_WORLD);
       for (const std::string& operation : operations_of(rule.kind))
         for (const int count : {0, 3, 150}) {
@@ -136,12 +137,18 @@ TEST_F(DenseTest, OrderedOperatorsByEveryRule) {
   const Elements affine{two_ints_, sizeof(Affine), affine_};
   for (const laneway::DenseRule& rule : laneway::dense_rules()) {
     if (!laneway::reduces(rule.kind)) continue;
-    const Setting collective("LANEWAY_COLLECTIVE", std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
+    const Setting collective("LANEWAY_COLLECTIVE",
+                             std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
     const Comm comm = copy_of(MPI_COMM_WORLD);
     for (const std::string& operation : operations_of(rule.kind)) {
       SCOPED_TRACE(rule.name);
-      compare({.operation = operation, .comm = comm.get(), .sent = affine, .received = affine, .count = 5,
-               .root = size() - 1, .seed = 17});
+      compare({.operation = operation,
+               .comm = comm.get(),
+               .sent = affine,
+               .received = affine,
+               .count = 5,
+               .root = size() - 1,
+               .seed = 17});
       if (HasFatalFailure()) return;
     }
   }
@@ -171,8 +178,9 @@ TEST_F(DenseTest, UnknownRulesAreNamed) {
   const Comm comm = copy_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);
   LNW_Request request = LNW_REQUEST_NULL;
-  for (const auto& [text, part] : {std::pair{"bruk", "valid are auto, mpi"}, std::pair{"allreduce:bruck", "of allreduce valid are"},
-                                   std::pair{"dance:bruck", "dance is no dense operation"}}) {
+  for (const auto& [text, part] :
+       {std::pair{"bruk", "valid are auto, mpi"}, std::pair{"allreduce:bruck", "of allreduce valid are"},
+        std::pair{"dance:bruck", "dance is no dense operation"}}) {
     const Info info(Hints{{"lnw_collective", text}});
     const int code = LNW_Barrier_init(comm.get(), info.get(), &request);
     EXPECT_NE(error_text(code).find(part), std::string::npos) << error_text(code);
@@ -187,12 +195,12 @@ TEST_F(DenseTest, DerivedDatatypesWithGaps) {
     const bool is_in_place = takes_in_place(operation);
     for (const bool sends_gaps : {false, true}) {
       test::Dense dense{.operation = operation,
-                  .comm = comm.get(),
-                  .sent = sends_gaps ? gaps : plain,
-                  .received = gaps,
-                  .count = 5,
-                  .root = size() - 1,
-                  .seed = 3};
+                        .comm = comm.get(),
+                        .sent = sends_gaps ? gaps : plain,
+                        .received = gaps,
+                        .count = 5,
+                        .root = size() - 1,
+                        .seed = 3};
       if (!is_in_place || sends_gaps) {
         compare(dense);
         continue;
@@ -235,8 +243,9 @@ TEST_F(DenseTest, AllDatatypesAndOperators) {
     MPI_Type_get_name(type, text.data(), &length);
     SCOPED_TRACE(std::string(text.data()) + ", operator " + std::to_string(at++));
     for (const char* const operation : {"allreduce", "reduce", "scan"})
-      compare({.operation = operation, .comm = comm.get(), .sent = elements, .received = elements, .count = 3, .seed = 5},
-              {Way::blocking, Way::persistent});
+      compare(
+          {.operation = operation, .comm = comm.get(), .sent = elements, .received = elements, .count = 3, .seed = 5},
+          {Way::blocking, Way::persistent});
   };
   for (const Row& row : rows) {
     for (const MPI_Op op : numbers)
@@ -263,8 +272,13 @@ TEST_F(DenseTest, UsersOperators) {
   for (const std::string& operation : reductions())
     for (const Elements& elements : {affine, sum})
       for (const int count : {1, 9})
-        compare({.operation = operation, .comm = comm.get(), .sent = elements, .received = elements, .count = count,
-                 .root = size() - 1, .seed = 11});
+        compare({.operation = operation,
+                 .comm = comm.get(),
+                 .sent = elements,
+                 .received = elements,
+                 .count = count,
+                 .root = size() - 1,
+                 .seed = 11});
 }
 
 /// With gaps only MPI can give an operator what it asks for.
@@ -274,7 +288,8 @@ TEST_F(DenseTest, UsersOperatorOnADatatypeWithGapsIsMpis) {
   MPI_Op_create(
       [](void* in, void* inout, int* n, MPI_Datatype*) {
         for (int i = 0; i < *n; ++i)
-          for (const int place : {0, 2}) static_cast<int*>(inout)[4 * i + place] += static_cast<const int*>(in)[4 * i + place];
+          for (const int place : {0, 2})
+            static_cast<int*>(inout)[4 * i + place] += static_cast<const int*>(in)[4 * i + place];
       },
       1, &first);
   const Elements gaps{gaps_, 4 * sizeof(int), first};
@@ -282,7 +297,8 @@ TEST_F(DenseTest, UsersOperatorOnADatatypeWithGapsIsMpis) {
   std::array<int, 4> in{};
   std::array<int, 4> out{};
   LNW_Request request = LNW_REQUEST_NULL;
-  ASSERT_EQ(LNW_Allreduce_init(in.data(), out.data(), 1, gaps_, first, comm.get(), MPI_INFO_NULL, &request), MPI_SUCCESS);
+  ASSERT_EQ(LNW_Allreduce_init(in.data(), out.data(), 1, gaps_, first, comm.get(), MPI_INFO_NULL, &request),
+            MPI_SUCCESS);
   const char* strategy = nullptr;
   ASSERT_EQ(LNW_Request_get_strategy(request, &strategy), MPI_SUCCESS);
   EXPECT_STREQ(strategy, "mpi");
@@ -349,9 +365,9 @@ TEST_F(DenseTest, ManyRequestsAtOnce) {
     ASSERT_EQ(LNW_Iallreduce(&mine[n], &sums[n], 1, MPI_INT, MPI_SUM, comm.get(), &requests[n]), MPI_SUCCESS);
     ASSERT_EQ(LNW_Iallgather(&mine[n], 1, MPI_INT, all[n].data(), 1, MPI_INT, comm.get(), &requests[many + n]),
               MPI_SUCCESS);
-    ASSERT_EQ(LNW_Scan_init(&mine[n], &scans[n], 1, MPI_INT, MPI_SUM, comm.get(), MPI_INFO_NULL,
-                            &requests[2 * many + n]),
-              MPI_SUCCESS);
+    ASSERT_EQ(
+        LNW_Scan_init(&mine[n], &scans[n], 1, MPI_INT, MPI_SUM, comm.get(), MPI_INFO_NULL, &requests[2 * many + n]),
+        MPI_SUCCESS);
   }
   // Persistent ones in any order.
   for (int i = 0; i < many; ++i) {
@@ -392,8 +408,9 @@ TEST_F(DenseTest, BadArgumentsAreNamed) {
   expect(LNW_Alltoallv(a.data(), bad.data(), places.data(), MPI_INT, b.data(), counts.data(), places.data(), MPI_INT,
                        comm),
          MPI_ERR_COUNT, "sendcounts[" + std::to_string(size() - 1) + "] is -4");
-  expect(LNW_Alltoallv(a.data(), counts.data(), nullptr, MPI_INT, b.data(), counts.data(), places.data(), MPI_INT, comm),
-         MPI_ERR_ARG, "sdispls is NULL");
+  expect(
+      LNW_Alltoallv(a.data(), counts.data(), nullptr, MPI_INT, b.data(), counts.data(), places.data(), MPI_INT, comm),
+      MPI_ERR_ARG, "sdispls is NULL");
   expect(LNW_Bcast(a.data(), 1, MPI_INT, size(), comm), MPI_ERR_ROOT, "root is " + std::to_string(size()));
   expect(LNW_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER, "buffer is MPI_IN_PLACE");
   expect(LNW_Bcast(nullptr, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER, "buffer is NULL");

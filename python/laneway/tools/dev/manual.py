@@ -11,7 +11,7 @@ from pathlib import Path
 
 from laneway.tools.dev import reference
 
-HEADERS = ("base.h", "topology.h", "sparse.h", "neighborhood.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
+HEADERS = ("base.h", "topology.h", "sparse.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
 _ERRORS = (
     "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
     "the rank, the call and the argument."
@@ -53,6 +53,10 @@ _SUMMARIES = {
     "LNW_Neighbor_reducev_init_indexed": "persistent neighborhood reduction with lists of elements",
     "LNW_Neighbor_allgather_c": "neighborhood operations with large counts",
     "LNW_Neighbor_allgather_topology": "neighborhood operations on topology objects",
+    "LNW_Alltoall": "blocking dense operations",
+    "LNW_Ialltoall": "nonblocking dense operations",
+    "LNW_Alltoall_init": "persistent dense operations",
+    "LNW_Alltoall_c": "dense operations with large counts",
     "LNW_Start": "start persistent requests",
     "LNW_Test": "complete a request",
     "LNW_Testall": "complete several requests",
