@@ -64,7 +64,7 @@ Step step_of(const PlanEvent& event) {
 }
 
 /// A message that waits for an event keeps those back that come after it on its channel.
-void keep_order(std::vector<Step>& steps, const std::vector<bool>& waits) {
+void keep_order(std::vector<Step>& steps, std::vector<bool> waits) {
   std::map<std::tuple<StepKind, Rank, int>, int> last;
   for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
     Step& step = steps[static_cast<std::size_t>(s)];
@@ -75,6 +75,7 @@ void keep_order(std::vector<Step>& steps, const std::vector<bool>& waits) {
     if ((waits[earlier] || waits[static_cast<std::size_t>(s)]) && !steps[earlier].after.empty()) {
       step.after.push_back(before->second);
       sort_unique(step.after);
+      waits[static_cast<std::size_t>(s)] = true;  // so the next one has to wait, too
     }
     before->second = s;
   }
@@ -113,7 +114,7 @@ Plan add_events(Plan plan, std::span<const PlanEvent> events) {
       if (std::ranges::find(steps[s].after, place[e]) == steps[s].after.end()) steps[s].after.push_back(place[e]);
     });
   for (Step& step : steps) sort_unique(step.after);
-  keep_order(steps, waits);
+  keep_order(steps, std::move(waits));
   for (std::size_t e = 0; e < events.size(); ++e) {
     if (!events[e].goes_out) continue;
     steps.push_back(step_of(events[e]));
