@@ -19,9 +19,6 @@ namespace laneway {
 
 namespace {
 
-/// Whether the memory of the node takes plans that write staging memory several times in one exchange.
-constexpr bool carries_dense_plans = false;
-
 /// Where a call runs.
 struct Place {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -281,7 +278,7 @@ class Making {
     Agreed agreed;
     agreed.hints = hints_;
     agreed.regions = {known_->node};
-    if (carries_dense_plans) agreed.sharing = known_->sharing;
+    agreed.sharing = known_->sharing;
     NodeUse use;
     use.local = hints_.local;
     localize(communicator_, comm_, agreed, use, planned);
