@@ -127,7 +127,7 @@ bool has_windows([[maybe_unused]] const PrivateComm& comm) {
 #ifdef OPEN_MPI
   int all = 0;
   if (has_world()) check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size");
-  return comm.size() == all;
+  return comm.size() > 1 && comm.size() == all;  // and some refuse a window of one rank
 #else
   return true;
 #endif

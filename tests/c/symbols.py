@@ -15,8 +15,8 @@ said = subprocess.run([nm, "-D", "--defined-only", library], capture_output=True
 exported = {line.split()[-1].split("@")[0] for line in said.splitlines()}
 exported = {name for name in exported if name.startswith("LNW_")}
 dense_names = set(dense.functions(dense.read_table(TOP / "api" / "operations.toml")[0]))
-operations = {name for name in exported if re.match(r"LNW_I?[Nn]eighbor_", name) or name in dense_names}
-parts = ("base", "collectives", "neighborhood", "operation", "requests", "sparse", "topology")
+operations = {name for name in exported if (re.match(r"LNW_I?[Nn]eighbor_", name) and "partitioned" not in name) or name in dense_names}
+parts = ("base", "channel", "collectives", "neighborhood", "operation", "partitioned", "requests", "sparse", "topology")
 headers = "".join((TOP / "include" / "laneway" / f"{part}.h").read_text() for part in parts)
 declared = set(re.findall(r"^LNW_PUBLIC \w+\s+(LNW_\w+)\(", headers, re.MULTILINE))
 wrong = 0

@@ -46,8 +46,10 @@ def report(ranks, *arguments, **variables):
 
 
 def only_row(read):
-    check(len(read["rows"]) == 1, f"one row: {read}")
-    return read["rows"][0]
+    # A dry run also counts the collectives that the program itself has for its checks.
+    rows = [row for row in read["rows"] if "Neighbor" in row["operation"] or "_init" in row["operation"]]
+    check(len(rows) == 1, f"one row: {read}")
+    return rows[0]
 
 
 def sums_agree(ranks):
