@@ -314,7 +314,10 @@ TEST_F(SparseTest, TheHandleSaysWhichFinderAndWhy) {
     MPI_Info info = MPI_INFO_NULL;
     EXPECT_MPI(LNW_Arrivals_get_info(arrivals, &info));
     const bool chosen = finder == "auto";
-    EXPECT_EQ(value(info, "lnw_find") == finder, !chosen);
+    // One rank has no window to find anything by, where the MPI library refuses that.
+    if (finder != "rma" || size() > 1) {
+      EXPECT_EQ(value(info, "lnw_find") == finder, !chosen);
+    }
     EXPECT_EQ(value(info, "lnw_find_cost_nbx") == "absent", !chosen);
     EXPECT_EQ(value(info, "lnw_parameters") == "absent", !chosen);
     MPI_Info_free(&info);
