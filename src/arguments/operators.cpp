@@ -241,7 +241,7 @@ class WithoutGaps {
 
 }  // namespace
 
-bool is_predefined(MPI_Op op) {
+bool is_predefined_operator(MPI_Op op) {
   return find_predefined(op) != nullptr;
 }
 

@@ -25,7 +25,7 @@ struct Reduction {
 [[nodiscard]] Reduction reduction_of(const Call& call, const Topology& topology);
 
 /// Whether an operator is MPI's own: no handle of another one is ever the same.
-[[nodiscard]] bool is_predefined(MPI_Op op);
+[[nodiscard]] bool is_predefined_operator(MPI_Op op);
 
 /// Of a predefined operator; of others "a user's operator".
 [[nodiscard]] const char* operator_name(MPI_Op op);

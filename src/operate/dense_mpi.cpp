@@ -52,7 +52,7 @@ MPI_Datatype as_one(std::int64_t count, MPI_Datatype type) {
   return one;
 }
 
-MPI_Datatype duplicate(MPI_Datatype type) {
+MPI_Datatype copy_of(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL || is_predefined(type)) return type;
   MPI_Datatype copy = MPI_DATATYPE_NULL;
   check_mpi(MPI_Type_dup(type, &copy), "MPI_Type_dup");
@@ -142,11 +142,11 @@ void MpiCall::fill_large(const SideArguments& given, const SideRow&, int entries
 void MpiCall::own_types(const SideArguments& given, int entries, bool is_send) {
   Owned& owned = is_send ? send_ : receive_;
   if (given.types != nullptr) {
-    for (int i = 0; i < entries; ++i) owned.types.push_back(duplicate(given.types[i]));
+    for (int i = 0; i < entries; ++i) owned.types.push_back(copy_of(given.types[i]));
     (is_send ? small_.send : small_.receive).types = owned.types.data();
     (is_send ? large_.send : large_.receive).types = owned.types.data();
   } else if (owned.type == MPI_DATATYPE_NULL) {
-    owned.type = duplicate(given.type);
+    owned.type = copy_of(given.type);
     (is_send ? small_.send : small_.receive).type = owned.type;
     (is_send ? large_.send : large_.receive).type = owned.type;
   }

@@ -37,7 +37,7 @@ struct CallPlan {
 /// Ranks that relay partial results know what elements are. A user's operator may have the handle of one before it on
 /// some ranks only.
 bool may_be_fixed(const Call& call) {
-  return !reduces(call.kind) || (call.kind == Kind::reducev && is_predefined(call.op));
+  return !reduces(call.kind) || (call.kind == Kind::reducev && is_predefined_operator(call.op));
 }
 
 /// Null if the operation is not under the promise of fixed counts.
