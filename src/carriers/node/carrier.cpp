@@ -5,8 +5,8 @@
 #include "carriers/carrier.hpp"
 #include "carriers/node/mailboxes.hpp"
 #include "carriers/node/sharing.hpp"
-#include "passes/through_host.hpp"
 #include "core/ranges.hpp"
+#include "passes/through_host.hpp"
 #include "plan/builder.hpp"
 #include "plan/bundles.hpp"
 
