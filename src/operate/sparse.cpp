@@ -152,6 +152,7 @@ class SparseRound final : public Progressive {
         error_handler_(communicator.error_handler()) {
     require(!rounds_->broken, ErrorKind::unsupported, "an earlier sparse exchange on this communicator has failed");
     prepare();
+    for (const SparseSet& set : call_.sets) destinations_.emplace_back(set.destinations, set.destinations + set.degree);
   }
 
   [[nodiscard]] const std::shared_ptr<SparseRounds>& rounds() const { return rounds_; }
@@ -185,7 +186,8 @@ class SparseRound final : public Progressive {
   std::int64_t number_;
   SparseCall call_;
   std::shared_ptr<const ErrorHandler> error_handler_;
-  std::vector<Note> notes_;  // to others, until it begins
+  std::vector<Note> notes_;                      // to others, until it begins
+  std::vector<std::vector<Rank>> destinations_;  // of each set: the caller's own lists need not outlive the call
   std::optional<Note> own_note_;
   RoundVotes votes_;
   Find find_ = Find::nbx;
@@ -297,7 +299,7 @@ std::vector<std::unique_ptr<Arrivals>> SparseRound::result() {
     const SparseSet& set = call_.sets[i];
     Arrivals& here = *arrivals[i];
     if (!call_.answerer) here.element_bytes = type_map(set.type)->ranges.bytes();
-    here.destinations.assign(set.destinations, set.destinations + set.degree);
+    here.destinations = std::move(destinations_[i]);
     std::erase(here.destinations, MPI_PROC_NULL);
     here.reasons = reasons_;
     here.comm = rounds_->comm;

@@ -159,7 +159,8 @@ TEST_P(Transpose, ThroughTheMemoryOfNodesIsProvenAndAgreesWithTheOracle) {
       }
     }
   });
-  if (std::getenv("LANEWAY_TEST_SEED") == nullptr) {
+  // Under sanitizers some parts have no case.
+  if (std::getenv("LANEWAY_TEST_SEED") == nullptr && !cases::sanitized) {
     EXPECT_GT(pushed, 0);
   }
 }

@@ -186,8 +186,9 @@ def bench(
 ) -> None:
     """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
 
-    Exchanges: neighbor, spmv, spmm, amg, overlap. The machine: link, copy, device, calibrate. Without MPI: explain,
-    predict, model, halos, strategies, hints, info. laneway bench neighbor --help says more of one.
+    Exchanges: neighbor, reduce, dense, discover, channel, partitioned, spmv, spmm, amg, overlap. The machine: link, copy,
+    device, calibrate. Without MPI: explain, predict, model, halos, strategies, hints, info. laneway bench neighbor --help
+    says more of one.
     """
     if ranks is None and on == "local":
         ranks = max(2, os.cpu_count() or 1)  # one rank has nobody to talk to

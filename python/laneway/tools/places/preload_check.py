@@ -123,13 +123,15 @@ def dry_run(job: launch.Job) -> tuple[int, Mapping[str, object]]:
 def describe_run(report: Mapping[str, object]) -> tuple[bool, str]:
     """Whether anything would be taken over, and what would become of each operation."""
     would, lines = False, [f"dry run with {report['ranks']} ranks: nothing was taken over, all was counted"]
-    for row in report["rows"]:  # type: ignore[attr-defined]
+    rows = report["rows"]
+    if not any("eighbor" in row["operation"] for row in rows):  # type: ignore[attr-defined]
+        lines.append("  no neighborhood operation was called")
+    for row in rows:  # type: ignore[attr-defined]
         for left in row["left"]:
-            would = would or left["reason"].startswith("would be")
+            # Collectives of all ranks are taken over on request only.
+            would = would or (left["reason"].startswith("would be") and "LANEWAY_DENSE" not in left["reason"])
             calls = f"{left['calls']} call{'s' if left['calls'] != 1 else ''}"
             lines.append(_lines(f"{row['operation']}: {calls}: {left['reason']}"))
-    if len(lines) == 1:
-        lines.append("  no neighborhood operation was called")
     return would, "\n".join(lines)
 
 
