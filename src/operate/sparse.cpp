@@ -152,7 +152,10 @@ class SparseRound final : public Progressive {
         error_handler_(communicator.error_handler()) {
     require(!rounds_->broken, ErrorKind::unsupported, "an earlier sparse exchange on this communicator has failed");
     prepare();
-    for (const SparseSet& set : call_.sets) destinations_.emplace_back(set.destinations, set.destinations + set.degree);
+    for (const SparseSet& set : call_.sets) {
+      std::vector<Rank>& own = destinations_.emplace_back();
+      if (set.destinations != nullptr && set.degree > 0) own.assign(set.destinations, set.destinations + set.degree);
+    }
   }
 
   [[nodiscard]] const std::shared_ptr<SparseRounds>& rounds() const { return rounds_; }
