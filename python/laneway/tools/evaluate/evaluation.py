@@ -176,7 +176,7 @@ def _duration(seconds: float) -> str:
 class _Ready:
     """A library with its program and Laneway for it, or why there is none."""
 
-    library: Library
+    mpi: Library
     program: str
     laneway: str
     why_not: str
@@ -226,7 +226,7 @@ class _Evaluation:
 
     def _left(self, launch: int, ready: _Ready, group: str) -> list[str]:
         done = self._store.done()
-        return [name for name in GROUPS[group] if name in self._wanted.benchmarks and (ready.library.name, launch, name) not in done]
+        return [name for name in GROUPS[group] if name in self._wanted.benchmarks and (ready.mpi.name, launch, name) not in done]
 
     def run(self) -> None:
         """All that is not there yet."""
@@ -257,7 +257,7 @@ class _Evaluation:
             self._keep_failure(ready, launch, failed, outcome, has_ours)
             without = has_ours
         said = f", {failures} failed" if failures else ""
-        progress.end(f"{ready.library.name}: {group}, launch {launch}{said}, {_duration(time.monotonic() - begin)}")
+        progress.end(f"{ready.mpi.name}: {group}, launch {launch}{said}, {_duration(time.monotonic() - begin)}")
 
     def _launch(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool) -> running.Outcome:
         command = self._command(ready, launch, names, with_laneway)
@@ -265,7 +265,7 @@ class _Evaluation:
         log = self._wanted.output / "logs" / f"{self._number:03}.log"
         wanted = self._wanted
         try:
-            outcome = running.run(ready.library, wanted.place, wanted.ranks, command, log, self._effort.still_seconds, wanted.variables)
+            outcome = running.run(ready.mpi, wanted.place, wanted.ranks, command, log, self._effort.still_seconds, wanted.variables)
         except (KeyboardInterrupt, Terminated):
             self._keep(ready, launch, command, log, running.outcome_of(log))
             raise
@@ -278,7 +278,7 @@ class _Evaluation:
         """What a launch has given, also one that was stopped."""
         machine = next((record for record in outcome.records if record.get("record") == "machine"), {})
         run = {**_provenance(), "mpi": machine.get("mpi", ""), "laneway": machine.get("laneway", ""), "commit": self._commit}
-        common: Record = {"library": ready.library.name, "launch": launch, "machine": self._place}
+        common: Record = {"library": ready.mpi.name, "launch": launch, "machine": self._place}
         kept = [
             {**record, **common, "run": run, "command": shlex.join(command)}
             for record in outcome.records
@@ -293,7 +293,7 @@ class _Evaluation:
         at = outcome.at if outcome.at.get("benchmark") == name else {}
         # With Laneway loaded, the benchmark is not done with: the library's own gets a launch without it.
         kind = "failed with laneway" if has_ours else "failed"
-        record: Record = {"record": kind, "library": ready.library.name, "launch": launch, "machine": self._place, "benchmark": name}
+        record: Record = {"record": kind, "library": ready.mpi.name, "launch": launch, "machine": self._place, "benchmark": name}
         record |= {key: at[key] for key in ("candidate", "bytes", "where", "pattern", "group") if key in at}
         record |= {"hung": outcome.stood_still, "status": outcome.status, "message": outcome.message}
         self._store.add(record)
@@ -306,8 +306,8 @@ def _describe(store: Store, wanted: Wanted, ready: Sequence[_Ready]) -> None:
         link = system.link_bytes_per_second(wanted.place)
         store.add({"record": "system", "rows": system.rows_of_machine(wanted.place, root()), "link_bytes_per_second": link, "run": _provenance()})
     for each in ready:
-        if each.library.name not in known:
-            library = each.library
+        if each.mpi.name not in known:
+            library = each.mpi
             store.add(
                 {
                     "record": "library",
@@ -332,7 +332,7 @@ def run(wanted: Wanted) -> Path:
     store = Store(wanted)
     for each in ready:
         if each.why_not:
-            talk.line(f"{each.library.name}: measured without Laneway: {each.why_not}")
+            talk.line(f"{each.mpi.name}: measured without Laneway: {each.why_not}")
     _describe(store, wanted, ready)
     _Evaluation(wanted, store, ready).run()
     return store.path

@@ -39,11 +39,11 @@ def quantity_of(measured: Measured) -> Quantity:
 
 
 def _style(study: Study, contestant: Contestant) -> dict[str, object]:
-    libraries = sorted({c.library for c in study.contestants()}) if contestant.library else [""]
-    if contestant.library:
-        colour = _COLOURS[libraries.index(contestant.library) % len(_COLOURS)]
+    libraries = sorted({c.mpi for c in study.contestants()}) if contestant.mpi else [""]
+    if contestant.mpi:
+        colour = _COLOURS[libraries.index(contestant.mpi) % len(_COLOURS)]
     else:
-        names = sorted({c.candidate for c in study.contestants() if not c.library})
+        names = sorted({c.candidate for c in study.contestants() if not c.mpi})
         colour = _COLOURS[names.index(contestant.candidate) % len(_COLOURS)]
     return {
         "line": {"color": colour, "width": 2, "dash": _DASHES.get(contestant.candidate, "solid")},

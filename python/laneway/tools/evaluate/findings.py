@@ -144,10 +144,10 @@ def _ours(study: Study) -> list[str]:
         name = f"{benchmark} ({pattern})" if pattern and group != "application" else benchmark
         for size, some in _by_class(cases).items():
             for contestant in study.contestants(some):
-                own, loop = Contestant(contestant.library, OWN), Contestant(contestant.library, "loop")
+                own, loop = Contestant(contestant.mpi, OWN), Contestant(contestant.mpi, "loop")
                 # Where the library has no such operation, a plain loop is what programs have.
                 base = own if any(own in study.cases[case] for case in some) else loop
-                ratio = study.ratio(some, contestant, base) if contestant.is_laneway and contestant.library else None
+                ratio = study.ratio(some, contestant, base) if contestant.is_laneway and contestant.mpi else None
                 if ratio is not None and ratio.shows(study.noise):
                     shown.setdefault((contestant, name, where, base), []).append((size, ratio))
     whose = {OWN: "the library's own", "loop": "a plain loop's"}
@@ -250,14 +250,14 @@ def advice(study: Study) -> list[str]:
             said.append(f"No library leads over all {len(common)} cases; choose by the table.")
     calls: dict[tuple[str, str, str, Contestant], list[str]] = {}
     for row in winners(study):
-        if row.is_shown and row.leader.is_laneway and row.leader.library and row.group in ("neighborhood", "collective", "discovery"):
+        if row.is_shown and row.leader.is_laneway and row.leader.mpi and row.group in ("neighborhood", "collective", "discovery"):
             call = "LNW_" + row.benchmark.split(",")[0].capitalize() + ("_init" if row.leader.candidate == "laneway_persistent" else "")
             calls.setdefault((call, row.benchmark, row.where, row.leader), []).append(row.size)
     for (call, benchmark, where, leader), sizes in calls.items():
         at = f" for {_listed([size for size in sizes if size])} sizes" if any(sizes) else ""
         used = _strategies(study, benchmark, where, leader)
         said.append(
-            f"Call {call} over {study.names.get(leader.library, leader.library)} for {benchmark}, {place_in_words(where)}{at}: it leads all others{used}."
+            f"Call {call} over {study.names.get(leader.mpi, leader.mpi)} for {benchmark}, {place_in_words(where)}{at}: it leads all others{used}."
         )
     return said
 

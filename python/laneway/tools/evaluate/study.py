@@ -55,13 +55,13 @@ class Case:
 class Contestant:
     """A library, or something over it."""
 
-    library: str
+    mpi: str
     candidate: str
 
     @property
     def is_laneway(self) -> bool:
         """Whether it is ours."""
-        return self.candidate.startswith("laneway") or self.library == ""
+        return self.candidate.startswith("laneway") or self.mpi == ""
 
 
 @dataclass
@@ -152,9 +152,9 @@ class Study:
 
     def name(self, contestant: Contestant) -> str:
         """In words, with the library's version."""
-        if not contestant.library:
+        if not contestant.mpi:
             return contestant.candidate
-        library = self.names.get(contestant.library, contestant.library)
+        library = self.names.get(contestant.mpi, contestant.mpi)
         return _CANDIDATES.get(contestant.candidate, contestant.candidate + " over {}").format(library)
 
     def contestants(self, cases: Iterable[Case] | None = None) -> list[Contestant]:
@@ -166,7 +166,7 @@ class Study:
         kinds = list(_CANDIDATES)
         return sorted(
             found,
-            key=lambda c: (kinds.index(c.candidate) if c.candidate in kinds else len(kinds), position.get(c.library, len(order)), c),
+            key=lambda c: (kinds.index(c.candidate) if c.candidate in kinds else len(kinds), position.get(c.mpi, len(order)), c),
         )
 
     def series(self) -> dict[tuple[str, str, str, str], list[Case]]:
@@ -191,7 +191,7 @@ class Study:
         logs = []
         for contestants in self.cases.values():
             for contestant, measured in contestants.items():
-                control = contestants.get(Contestant(contestant.library, CONTROL))
+                control = contestants.get(Contestant(contestant.mpi, CONTROL))
                 if contestant.candidate != OWN or control is None:
                     continue
                 for launch, seconds in measured.launches.items():
