@@ -68,6 +68,7 @@ class MpiCall {
   void fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
   void fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
   void fill_large(const SideArguments& given, const SideRow& names, int entries, bool is_send);
+  void send_copies(const CollectiveCall& call, int ranks);
   void own_types(const SideArguments& given, int entries, bool is_send);
   [[nodiscard]] int run_in_parts(MPI_Comm comm) const;
 
@@ -76,6 +77,7 @@ class MpiCall {
   std::int64_t parts_count_ = 0;  // elements of a reduction that are too many for one call; 0: they are not
   MpiArguments small_;
   LargeMpiArguments large_;
+  std::vector<std::byte> copies_;  // of what is given in place, where MPI is wrong about it
   Owned send_;
   Owned receive_;
 };
