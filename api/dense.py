@@ -37,6 +37,7 @@ class Dense:
     arguments: tuple[Argument, ...]
     in_place: str
     counts: tuple[str, ...]
+    interposed: bool
 
     def name_of(self, role: str, side: str = "") -> str | None:
         """The name of the argument that has the role, on that side."""
@@ -84,7 +85,7 @@ def read_table(path: Path) -> tuple[list[Dense], list[Section]]:
         if in_place and in_place.removesuffix(" at root") not in [a.name for a in arguments]:
             raise TableError(f"{row['name']}: in_place names {in_place!r}, which is no argument")
         operations.append(Dense(row["name"], row["number"], row["moves"], arguments, in_place,
-                                tuple(row.get("counts", COUNTS))))
+                                tuple(row.get("counts", COUNTS)), row.get("interposed", False)))
     for key in ("name", "number"):
         values = [getattr(operation, key) for operation in operations]
         if len(set(values)) != len(values):
@@ -240,6 +241,24 @@ def mpi_calls(operations: list[Dense]) -> str:
         if condition:
             out.append("\n#endif\n")
     out.append("\n}  // namespace laneway\n")
+    return "".join(out)
+
+
+def wrappers(operations: list[Dense]) -> str:
+    """src/interpose/generated_dense.cpp: MPI's blocking functions, each where the MPI library has it."""
+    out = [f"// {BY}\n#include \"interpose/dense.hpp\"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n"]
+    for condition, counts in (("", "int"), ("LANEWAY_HAS_LARGE_COUNT_COLLECTIVES", "large")):
+        out.append(f"\n#ifdef {condition}" if condition else "")
+        for o in operations:
+            if not o.interposed or counts not in o.counts:
+                continue
+            name = o.stem("blocking", "MPI") + ("_c" if counts == "large" else "")
+            parameters = ", ".join([*_parameters(o, counts), "MPI_Comm comm"])
+            arguments = ", ".join([*(a.name for a in o.arguments), "comm"])
+            out.append(f"\nINTERPOSE({name}, ({parameters}), ({arguments})) {{\n"
+                       f"  return take_dense(\"{name}\", comm, [&] {{ return {_call(o, counts)}; }}, "
+                       f"[&] {{ return laneway_pass_{name}({arguments}); }});\n}}\n")
+        out.append("#endif\n" if condition else "")
     return "".join(out)
 
 

@@ -517,6 +517,7 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         "src/arguments/collective_rows.hpp": dense.rows(dense_operations),
         "src/c/generated/dense.cpp": dense.c_functions(dense_operations),
         "src/operate/generated/dense_mpi.cpp": dense.mpi_calls(dense_operations),
+        "src/interpose/generated_dense.cpp": dense.wrappers(dense_operations),
         "fortran/collectives.h": dense.fortran_shim(dense_operations),
     }
     files = {top / name: _formatted(text, top / name) for name, text in whole.items()}

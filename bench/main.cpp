@@ -65,11 +65,16 @@ int run(int argc, char** argv) {
 #ifdef LANEWAY_BENCH_MPI
   add_device(app, action, network_distance);
   add_calibrate(app, action);
+  add_channel(app, action);
+  add_dense(app, action);
+  add_discover(app, action);
   add_hints(app, action);
   add_info(app, action);
   add_link(app, action);
   add_neighbor(app, action);
   add_overlap(app, action);
+  add_partitioned(app, action);
+  add_reduce(app, action);
   add_spmm(app, action);
   add_spmv(app, action);
 #else

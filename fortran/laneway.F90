@@ -21,6 +21,13 @@ module laneway
   end type
   type(LNW_Topology), parameter, public :: LNW_TOPOLOGY_NULL = LNW_Topology(c_null_ptr)
 
+  !> What has arrived in a sparse exchange.
+  type, public, bind(C) :: LNW_Arrivals
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Arrivals), parameter, public :: LNW_ARRIVALS_NULL = LNW_Arrivals(c_null_ptr)
+
   !> What reordering has brought. Weights are sums over edges, as the destinations' arguments give them.
   type, public, bind(C) :: LNW_Reorder
     integer(MPI_COUNT_KIND) :: weight        !< of all edges
@@ -44,16 +51,20 @@ module laneway
   end type
 
   interface operator(==)
-    module procedure same_request, same_topology
+    module procedure same_request, same_topology, same_arrivals
   end interface
   interface operator(/=)
-    module procedure other_request, other_topology
+    module procedure other_request, other_topology, other_arrivals
   end interface
   public :: operator(==), operator(/=)
 
   public :: lnw_get_version, lnw_dist_graph_create_adjacent, lnw_comm_get_reorder
   public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_get_neighbors_count, lnw_topology_get_neighbors, &
             lnw_topology_free
+  public :: lnw_sparse_alltoall, lnw_sparse_alltoallv, lnw_sparse_alltoallv_c, lnw_isparse_alltoall, lnw_isparse_alltoallv, &
+            lnw_arrivals_get_count, lnw_arrivals_get_data, lnw_arrivals_copy, lnw_arrivals_get_info, lnw_arrivals_free, &
+            lnw_topology_from_arrivals, lnw_topology_from_arrivals_reversed, lnw_topology_create_from_destinations, &
+            lnw_topology_create_from_sources, lnw_dist_graph_create
 #include "names.inc"
 #include "collective_names.inc"
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
@@ -158,6 +169,164 @@ module laneway
     subroutine lnw_topology_free(topology, ierror) bind(C, name="lnwf_topology_free")
       import
       type(LNW_Topology), intent(inout) :: topology
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+
+    subroutine lnw_sparse_alltoall(ndestinations, destinations, sendbuf, sendcount, sendtype, comm, info, &
+        arrivals, ierror) &
+        bind(C, name="lnwf_sparse_alltoall")
+      import
+      integer(c_int), intent(in) :: ndestinations, destinations(*)
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Arrivals), intent(out) :: arrivals
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_sparse_alltoallv(ndestinations, destinations, sendbuf, sendcounts, sdispls, sendtype, comm, &
+        info, arrivals, ierror) &
+        bind(C, name="lnwf_sparse_alltoallv")
+      import
+      integer(c_int), intent(in) :: ndestinations, destinations(*)
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcounts(*), sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Arrivals), intent(out) :: arrivals
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_sparse_alltoallv_c(ndestinations, destinations, sendbuf, sendcounts, sdispls, sendtype, &
+        comm, info, arrivals, ierror) &
+        bind(C, name="lnwf_sparse_alltoallv_c")
+      import
+      integer(c_int), intent(in) :: ndestinations, destinations(*)
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Arrivals), intent(out) :: arrivals
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    !> `arrivals` is set by the call that completes the request.
+    subroutine lnw_isparse_alltoall(ndestinations, destinations, sendbuf, sendcount, sendtype, comm, info, &
+        arrivals, request, ierror) &
+        bind(C, name="lnwf_isparse_alltoall")
+      import
+      integer(c_int), intent(in) :: ndestinations, destinations(*)
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Arrivals), asynchronous :: arrivals
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_isparse_alltoallv(ndestinations, destinations, sendbuf, sendcounts, sdispls, sendtype, comm, &
+        info, arrivals, request, ierror) &
+        bind(C, name="lnwf_isparse_alltoallv")
+      import
+      integer(c_int), intent(in) :: ndestinations, destinations(*)
+      type(*), dimension(..), intent(in) :: sendbuf
+      integer(c_int), intent(in) :: sendcounts(*), sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Arrivals), asynchronous :: arrivals
+      type(LNW_Request), intent(out) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_arrivals_get_count(arrivals, nsources, ierror) bind(C, name="lnwf_arrivals_get_count")
+      import
+      type(LNW_Arrivals), intent(in) :: arrivals
+      integer(c_int), intent(out) :: nsources
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    !> `data` is valid until the handle is freed; c_f_pointer makes an array of it.
+    subroutine lnw_arrivals_get_data(arrivals, data, bytes, ierror) bind(C, name="lnwf_arrivals_get_data")
+      import
+      type(LNW_Arrivals), intent(in) :: arrivals
+      type(c_ptr), intent(out) :: data
+      integer(MPI_COUNT_KIND), intent(out) :: bytes
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_arrivals_copy(arrivals, maxsources, sources, recvcounts, rdispls, recvbuf, recvcount, &
+        recvtype, ierror) &
+        bind(C, name="lnwf_arrivals_copy")
+      import
+      type(LNW_Arrivals), intent(in) :: arrivals
+      integer(c_int), intent(in) :: maxsources
+      integer(c_int), intent(out) :: sources(maxsources)
+      integer(MPI_COUNT_KIND), intent(out) :: recvcounts(maxsources), rdispls(maxsources)
+      type(*), dimension(..) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_arrivals_get_info(arrivals, info, ierror) bind(C, name="lnwf_arrivals_get_info")
+      import
+      type(LNW_Arrivals), intent(in) :: arrivals
+      type(MPI_Info), intent(out) :: info
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_arrivals_free(arrivals, ierror) bind(C, name="lnwf_arrivals_free")
+      import
+      type(LNW_Arrivals), intent(inout) :: arrivals
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_topology_from_arrivals(arrivals, info, topology, ierror) bind(C, name="lnwf_topology_from_arrivals")
+      import
+      type(LNW_Arrivals), intent(in) :: arrivals
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Topology), intent(out) :: topology
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_topology_from_arrivals_reversed(arrivals, info, topology, ierror) &
+        bind(C, name="lnwf_topology_from_arrivals_reversed")
+      import
+      type(LNW_Arrivals), intent(in) :: arrivals
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Topology), intent(out) :: topology
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    !> `arrivals` has the weights of the other side; without it they are not kept.
+    subroutine lnw_topology_create_from_destinations(comm, outdegree, destinations, destweights, info, &
+        topology, arrivals, ierror) &
+        bind(C, name="lnwf_topology_create_from_destinations")
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), intent(in) :: outdegree, destinations(outdegree), destweights(*)
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Topology), intent(out) :: topology
+      type(LNW_Arrivals), optional, intent(out) :: arrivals
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    !> `arrivals` has the weights of the other side; without it they are not kept.
+    subroutine lnw_topology_create_from_sources(comm, indegree, sources, sourceweights, info, topology, &
+        arrivals, ierror) &
+        bind(C, name="lnwf_topology_create_from_sources")
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer(c_int), intent(in) :: indegree, sources(indegree), sourceweights(*)
+      type(MPI_Info), intent(in) :: info
+      type(LNW_Topology), intent(out) :: topology
+      type(LNW_Arrivals), optional, intent(out) :: arrivals
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, &
+        comm_dist_graph, ierror) &
+        bind(C, name="lnwf_dist_graph_create")
+      import
+      type(MPI_Comm), intent(in) :: comm_old
+      integer(c_int), intent(in) :: n, sources(n), degrees(n), destinations(*), weights(*)
+      type(MPI_Info), intent(in) :: info
+      integer(c_int), value :: reorder
+      type(MPI_Comm), intent(out) :: comm_dist_graph
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
 
@@ -319,6 +488,18 @@ contains
                                     info, merge(1_c_int, 0_c_int, reorder), comm_dist_graph, ierror)
   end subroutine
 
+  subroutine lnw_dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, &
+      ierror)
+    type(MPI_Comm), intent(in) :: comm_old
+    integer, intent(in) :: n, sources(n), degrees(n), destinations(*), weights(*)
+    type(MPI_Info), intent(in) :: info
+    logical, intent(in) :: reorder
+    type(MPI_Comm), intent(out) :: comm_dist_graph
+    integer, optional, intent(out) :: ierror
+    call dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, merge(1_c_int, 0_c_int, reorder), &
+                           comm_dist_graph, ierror)
+  end subroutine
+
   subroutine lnw_test(request, flag, status, ierror)
     type(LNW_Request), intent(inout) :: request
     logical, intent(out) :: flag
@@ -411,6 +592,16 @@ contains
   elemental logical function same_topology(a, b)
     type(LNW_Topology), intent(in) :: a, b
     same_topology = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function same_arrivals(a, b)
+    type(LNW_Arrivals), intent(in) :: a, b
+    same_arrivals = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_arrivals(a, b)
+    type(LNW_Arrivals), intent(in) :: a, b
+    other_arrivals = .not. same_arrivals(a, b)
   end function
 
   elemental logical function other_topology(a, b)

@@ -175,6 +175,111 @@ void lnwf_topology_free(LNW_Topology* topology, MPI_Fint* ierror) {
   finish(LNW_Topology_free(topology), ierror);
 }
 
+void lnwf_sparse_alltoall(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
+                          const MPI_Fint* sendcount, const MPI_Fint* sendtype, const MPI_Fint* comm,
+                          const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
+  finish(LNW_Sparse_alltoall(*ndestinations, destinations, buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype),
+                             MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals),
+         ierror);
+}
+
+void lnwf_sparse_alltoallv(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
+                           const MPI_Fint sendcounts[], const MPI_Fint sdispls[], const MPI_Fint* sendtype,
+                           const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
+  finish(LNW_Sparse_alltoallv(*ndestinations, destinations, buffer(sendbuf), sendcounts, sdispls,
+                              MPI_Type_f2c(*sendtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals),
+         ierror);
+}
+
+void lnwf_sparse_alltoallv_c(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
+                             const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Fint* sendtype,
+                             const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
+  finish(LNW_Sparse_alltoallv_c(*ndestinations, destinations, buffer(sendbuf), sendcounts, sdispls,
+                                MPI_Type_f2c(*sendtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals),
+         ierror);
+}
+
+void lnwf_isparse_alltoall(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
+                           const MPI_Fint* sendcount, const MPI_Fint* sendtype, const MPI_Fint* comm,
+                           const MPI_Fint* info, LNW_Arrivals* arrivals, LNW_Request* request, MPI_Fint* ierror) {
+  finish(LNW_Isparse_alltoall(*ndestinations, destinations, buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype),
+                              MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request),
+         ierror);
+}
+
+void lnwf_isparse_alltoallv(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
+                            const MPI_Fint sendcounts[], const MPI_Fint sdispls[], const MPI_Fint* sendtype,
+                            const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, LNW_Request* request,
+                            MPI_Fint* ierror) {
+  finish(LNW_Isparse_alltoallv(*ndestinations, destinations, buffer(sendbuf), sendcounts, sdispls,
+                               MPI_Type_f2c(*sendtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request),
+         ierror);
+}
+
+void lnwf_arrivals_get_count(const LNW_Arrivals* arrivals, MPI_Fint* nsources, MPI_Fint* ierror) {
+  finish(LNW_Arrivals_get_count(*arrivals, nsources), ierror);
+}
+
+void lnwf_arrivals_get_data(const LNW_Arrivals* arrivals, void** data, MPI_Count* bytes, MPI_Fint* ierror) {
+  finish(LNW_Arrivals_get_data(*arrivals, data, bytes), ierror);
+}
+
+void lnwf_arrivals_copy(const LNW_Arrivals* arrivals, const MPI_Fint* maxsources, MPI_Fint sources[],
+                        MPI_Count recvcounts[], MPI_Count rdispls[], const CFI_cdesc_t* recvbuf,
+                        const MPI_Count* recvcount, const MPI_Fint* recvtype, MPI_Fint* ierror) {
+  finish(LNW_Arrivals_copy(*arrivals, *maxsources, sources, recvcounts, rdispls, buffer(recvbuf), *recvcount,
+                           MPI_Type_f2c(*recvtype)),
+         ierror);
+}
+
+void lnwf_arrivals_get_info(const LNW_Arrivals* arrivals, MPI_Fint* info, MPI_Fint* ierror) {
+  MPI_Info reasons = MPI_INFO_NULL;
+  const int code = LNW_Arrivals_get_info(*arrivals, &reasons);
+  *info = MPI_Info_c2f(reasons);
+  finish(code, ierror);
+}
+
+void lnwf_arrivals_free(LNW_Arrivals* arrivals, MPI_Fint* ierror) {
+  finish(LNW_Arrivals_free(arrivals), ierror);
+}
+
+void lnwf_topology_from_arrivals(const LNW_Arrivals* arrivals, const MPI_Fint* info, LNW_Topology* topology,
+                                 MPI_Fint* ierror) {
+  finish(LNW_Topology_from_arrivals(*arrivals, MPI_Info_f2c(*info), topology), ierror);
+}
+
+void lnwf_topology_from_arrivals_reversed(const LNW_Arrivals* arrivals, const MPI_Fint* info, LNW_Topology* topology,
+                                          MPI_Fint* ierror) {
+  finish(LNW_Topology_from_arrivals_reversed(*arrivals, MPI_Info_f2c(*info), topology), ierror);
+}
+
+void lnwf_topology_create_from_destinations(const MPI_Fint* comm, const MPI_Fint* outdegree,
+                                            const MPI_Fint destinations[], const MPI_Fint destweights[],
+                                            const MPI_Fint* info, LNW_Topology* topology, LNW_Arrivals* arrivals,
+                                            MPI_Fint* ierror) {
+  finish(LNW_Topology_create_from_destinations(MPI_Comm_f2c(*comm), *outdegree, destinations, weights(destweights),
+                                               MPI_Info_f2c(*info), topology, arrivals),
+         ierror);
+}
+
+void lnwf_topology_create_from_sources(const MPI_Fint* comm, const MPI_Fint* indegree, const MPI_Fint sources[],
+                                       const MPI_Fint sourceweights[], const MPI_Fint* info, LNW_Topology* topology,
+                                       LNW_Arrivals* arrivals, MPI_Fint* ierror) {
+  finish(LNW_Topology_create_from_sources(MPI_Comm_f2c(*comm), *indegree, sources, weights(sourceweights),
+                                          MPI_Info_f2c(*info), topology, arrivals),
+         ierror);
+}
+
+void lnwf_dist_graph_create(const MPI_Fint* comm_old, const MPI_Fint* n, const MPI_Fint sources[],
+                            const MPI_Fint degrees[], const MPI_Fint destinations[], const MPI_Fint edge_weights[],
+                            const MPI_Fint* info, int reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror) {
+  MPI_Comm created = MPI_COMM_NULL;
+  const int code = LNW_Dist_graph_create(MPI_Comm_f2c(*comm_old), *n, sources, degrees, destinations,
+                                         weights(edge_weights), MPI_Info_f2c(*info), reorder, &created);
+  *comm_dist_graph = MPI_Comm_c2f(created);
+  finish(code, ierror);
+}
+
 #define FORM(name) name
 #define COUNT MPI_Fint
 #define DISPLACEMENT MPI_Fint

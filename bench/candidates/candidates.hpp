@@ -60,6 +60,10 @@ class Candidate {
   virtual bool test() = 0;
   virtual void wait() = 0;
 
+  /// Of candidates that do something else than the task's exchange: whether what one run leaves is what it must be, on
+  /// all ranks. Collective.
+  [[nodiscard]] virtual std::optional<bool> verify(const Task&, std::uint64_t /*salt*/) { return std::nullopt; }
+
   /// What this rank sends in one exchange, if that is known.
   [[nodiscard]] virtual std::optional<std::vector<Message>> messages() const { return std::nullopt; }
   /// Counted by the candidate itself where it can.

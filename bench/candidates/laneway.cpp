@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "candidates/candidates.hpp"
+#include "candidates/reductions.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway::bench {
@@ -14,16 +15,16 @@ namespace laneway::bench {
 namespace {
 
 /// An MPI_Info with the entries that are not empty.
-class Hints {
+class InfoHints {
  public:
-  Hints(std::initializer_list<std::pair<const char*, const std::string&>> entries) {
+  InfoHints(std::initializer_list<std::pair<const char*, const std::string&>> entries) {
     MPI_Info_create(&info_);
     for (const auto& [key, value] : entries)
       if (!value.empty()) MPI_Info_set(info_, key, value.c_str());
   }
-  ~Hints() { MPI_Info_free(&info_); }
-  Hints(const Hints&) = delete;
-  Hints& operator=(const Hints&) = delete;
+  ~InfoHints() { MPI_Info_free(&info_); }
+  InfoHints(const InfoHints&) = delete;
+  InfoHints& operator=(const InfoHints&) = delete;
 
   [[nodiscard]] MPI_Info get() const { return info_; }
 
@@ -33,16 +34,20 @@ class Hints {
 
 class Laneway final : public Candidate {
  public:
-  Laneway(const std::string& strategy, const Task& task) {
+  /// Backwards: see make_reduction.
+  Laneway(const std::string& strategy, const Task& task, bool backwards) : is_backwards_(backwards) {
     const Exchange& exchange = task.exchange;
-    const std::vector<Rank>& sources = exchange.receive.peers;
-    const std::vector<Rank>& destinations = exchange.send.peers;
-    const Hints machine{{"lnw_machine", task.run.machine}};
+    const std::vector<Rank>& sources = (backwards ? exchange.send : exchange.receive).peers;
+    const std::vector<Rank>& destinations = (backwards ? exchange.receive : exchange.send).peers;
+    const InfoHints machine{{"lnw_machine", task.run.machine}};
     LNW_Dist_graph_create_adjacent(task.run.comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
                                    static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
                                    machine.get(), 0, &comm_);
     const double begin = MPI_Wtime();
-    init(strategy, task);
+    if (backwards)
+      init_backwards(strategy, task);
+    else
+      init(strategy, task);
     init_seconds_ = MPI_Wtime() - begin;
   }
   ~Laneway() override {
@@ -54,7 +59,7 @@ class Laneway final : public Candidate {
 
   void init(const std::string& strategy, const Task& task) {
     const Exchange& exchange = task.exchange;
-    const Hints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}, {"lnw_memory_path", task.path}};
+    const InfoHints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}, {"lnw_memory_path", task.path}};
     std::byte* send = task.buffers.send.data();
     std::byte* receive = task.buffers.receive.data();
     if (exchange.indexed) {
@@ -87,6 +92,26 @@ class Laneway final : public Candidate {
     }
   }
 
+  void init_backwards(const std::string& strategy, const Task& task) {
+    const Exchange& exchange = task.exchange;
+    const InfoHints hints{{"lnw_strategy", strategy}, {"lnw_progress", task.progress}};
+    MPI_Datatype element = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(static_cast<int>(exchange.element_bytes / static_cast<std::int64_t>(sizeof(double))),
+                        MPI_DOUBLE, &element);
+    MPI_Type_commit(&element);
+    const std::vector<MPI_Count> from(exchange.receive.indices.begin(), exchange.receive.indices.end());
+    const std::vector<MPI_Count> to(exchange.send.indices.begin(), exchange.send.indices.end());
+    LNW_Neighbor_reducev_init_indexed(task.buffers.receive.data(),
+                                      static_cast<MPI_Count>(exchange.receive.labels.size()),
+                                      exchange.receive.counts.data(), from.data(), element, task.buffers.send.data(),
+                                      static_cast<MPI_Count>(exchange.send.labels.size()), exchange.send.counts.data(),
+                                      to.data(), element, MPI_SUM, comm_, hints.get(), &request_);
+    MPI_Type_free(&element);
+  }
+
+  [[nodiscard]] std::optional<bool> verify(const Task& task, std::uint64_t salt) override {
+    return is_backwards_ ? std::optional(adds_up(task, salt, *this)) : std::nullopt;
+  }
   [[nodiscard]] std::optional<double> init_seconds() const override { return init_seconds_; }
 
   void start() override { LNW_Start(&request_); }
@@ -149,12 +174,17 @@ class Laneway final : public Candidate {
   MPI_Comm comm_ = MPI_COMM_NULL;
   LNW_Request request_ = LNW_REQUEST_NULL;
   double init_seconds_ = 0;
+  bool is_backwards_;
 };
 
 }  // namespace
 
 std::unique_ptr<Candidate> make_strategy(const std::string& name, const Task& task) {
-  return std::make_unique<Laneway>(name, task);
+  return std::make_unique<Laneway>(name, task, false);
+}
+
+std::unique_ptr<Candidate> make_reduction(const std::string& strategy, const Task& task) {
+  return std::make_unique<Laneway>(strategy, task, true);
 }
 
 }  // namespace laneway::bench

@@ -19,6 +19,7 @@
 #include "offline/virtual_ranks.hpp"
 #include "output/format.hpp"
 #include "passes/through_host.hpp"
+#include "passes/transpose.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway::bench {
@@ -42,6 +43,7 @@ struct ExplainOptions {
   Rank rank = 0;
   std::string memory = "host";
   bool run = false;
+  bool back = false;
   std::string svg;
   std::string messages_svg;
   std::string json;
@@ -220,6 +222,7 @@ MemoryPath print_paths(const std::vector<Plan>& plans, const Machine& machine, c
 
 std::string described(const Step& step) {
   const std::string peer = std::to_string(step.peer);
+  if (combines(step)) return std::string("combine ") + name(step.from.buffer) + " into " + name(step.to.buffer);
   switch (step.kind) {
     case StepKind::move:
       if (step.raise)
@@ -288,9 +291,42 @@ std::vector<Plan> plans_that_run(std::vector<Plan> plans, const Machine& machine
   return plans;
 }
 
+/// Sums of numbers of 8 bytes.
+Combination sums() {
+  return {"MPI_SUM", "MPI_DOUBLE", static_cast<std::int64_t>(sizeof(double)), false};
+}
+
+/// What brings an exchange back: what its receivers hold is added to what they have copies of.
+Pattern backwards(const Pattern& exchange) {
+  Pattern back;
+  for (const RankPattern& rank : exchange) back.push_back({rank.in, rank.out});
+  return back;
+}
+
+/// As the library plans it: in elements, and then turned round.
+std::vector<Plan> plans_back(const Pattern& back, const Machine& machine, const Levels& levels,
+                             StrategySettings settings) {
+  const Combination how = sums();
+  std::vector<TurnedRound> turned;
+  Pattern forward;
+  for (const RankPattern& rank : back) {
+    turned.push_back(turn_round(rank, how.element_bytes));
+    forward.push_back(turned.back().forward);
+  }
+  const auto in_elements = [&](std::int64_t& bytes) { bytes = std::max<std::int64_t>(1, bytes / how.element_bytes); };
+  LoweringOptions lowering;
+  in_elements(settings.message_cap);
+  in_elements(lowering.direct_message_bytes);
+  in_elements(lowering.relay_message_bytes);
+  in_elements(lowering.network_message_bytes);
+  std::vector<Plan> plans = plan_virtual_ranks(forward, machine, levels, settings, lowering).plans;
+  for (std::size_t rank = 0; rank < plans.size(); ++rank) plans[rank] = transpose(plans[rank], turned[rank], how);
+  return plans;
+}
+
 /// Returns whether all is proven.
-bool print_proof(const std::vector<Plan>& plans, const Pattern& pattern) {
-  const Report report = verify(plans, pattern);
+bool print_proof(const std::vector<Plan>& plans, const Pattern& pattern, const Combination* how) {
+  const Report report = verify(plans, pattern, how);
   std::cout << (report.ok ? "proven: delivery, matching, races, deadlocks, reuse" : "not proven:\n" + to_string(report))
             << "\n\n";
   return report.ok;
@@ -312,17 +348,28 @@ int explain(const ExplainOptions& options) {
   const Nodes nodes = make_nodes(machine, options.machine);
   const Levels levels = choose_levels(options.strategy, options.grid);
   const std::vector<Exchange> exchanges = workload.exchanges();
-  const Pattern pattern = to_pattern(exchanges);
+  Pattern pattern = to_pattern(exchanges);
   StrategySettings settings;
   settings.message_cap = options.message_cap;
   const Machine& planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, options.ranks);
   const Parameters parameters = Parameters::read(options.parameters);
-  const VirtualSetup setup =
+  VirtualSetup setup =
       plan_virtual_ranks(pattern, planned_for, levels, settings, {}, &parameters, 0, options.memory == "device");
+  if (options.back) {
+    require(workload.bytes % sums().element_bytes == 0, ErrorKind::argument,
+            "--back: what is added are numbers of 8 bytes");
+    pattern = backwards(pattern);
+    const bool chosen = !setup.selection.predictions.empty();
+    setup.plans = plans_back(
+        pattern, planned_for,
+        chosen ? choose_levels(std::string(setup.strategies[setup.selection.chosen]->name), options.grid) : levels,
+        settings);
+  }
+  const Combination how = sums();
   Plan plan = setup.plans[static_cast<std::size_t>(options.rank)];
 
-  const std::string what = options.strategy + ", " + workload.description() + ", " + std::to_string(options.ranks) +
-                           " ranks, " + nodes.description;
+  const std::string what = options.strategy + (options.back ? " backwards, " : ", ") + workload.description() + ", " +
+                           std::to_string(options.ranks) + " ranks, " + nodes.description;
   std::cout << what << "\nbyte ceiling " << format_number(demand(exchanges, nodes).byte_ceiling(), 2) << "\n\n";
   print_choice(setup, parameters);
   print_lanes(setup, nodes);
@@ -339,7 +386,7 @@ int explain(const ExplainOptions& options) {
     const std::vector<Plan> plans = plans_that_run(setup.plans, machine, parameters, path);
     plan = plans[static_cast<std::size_t>(options.rank)];
     print_plan(plan, " as it runs");
-    proven = print_proof(plans, pattern);
+    proven = print_proof(plans, pattern, options.back ? &how : nullptr);
     if (!options.svg.empty()) drawn = beside(drawn, to_svg(plan, title + " as it runs"));
   }
   if (!options.svg.empty()) write_file(options.svg, drawn);
@@ -382,6 +429,8 @@ void add_explain(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--run", options->run,
                     "Show the plan as it runs, too, through the memory of the nodes, and prove those of all ranks");
+  command->add_flag("--back", options->back,
+                    "The way back, a reduction: what receivers hold is added to what they have copies of");
   command->add_option("--svg", options->svg, "Draw that plan to this file");
   command->add_option("--messages-svg", options->messages_svg, "Draw the messages of all ranks to this file");
   command->add_option("--json", options->json, "Write that plan to this file");

@@ -31,8 +31,8 @@ typedef enum lnw_device_number {
 
 typedef struct lnw_device_combine {
   /** As moves_create, for rows of whole numbers: moves_launch then writes `to op from` where moves would write `from`.
-   *  All that a launch addresses must be aligned to the size of a number. Sums wrap around where they overflow, and each
-   *  operation of real numbers is rounded: bit for bit what a plain loop gives. Destroyed by moves_destroy. */
+   *  All that a launch addresses must be aligned to the size of a number. Sums wrap around where they overflow, and
+   * each operation of real numbers is rounded: bit for bit what a plain loop gives. Destroyed by moves_destroy. */
   int (*create)(int device, int operation, int number, const lnw_device_run* runs, size_t count,
                 lnw_device_moves* moves);
 } lnw_device_combine;

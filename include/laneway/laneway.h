@@ -8,10 +8,13 @@
 #define LANEWAY_H
 
 #include <laneway/base.h>
+#include <laneway/channel.h>
 #include <laneway/collectives.h>
 #include <laneway/neighborhood.h>
 #include <laneway/operation.h>
+#include <laneway/partitioned.h>
 #include <laneway/requests.h>
+#include <laneway/sparse.h>
 #include <laneway/topology.h>
 
 #endif

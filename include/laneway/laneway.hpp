@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -503,10 +505,32 @@ class Halo {
   Halo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, const Hints& hints = {})
       : Halo(comm, send, receive, size_for(send, receive), hints) {}
 
+  /// Of arrays with `owned_count` own elements, whose global numbers begin at `owned_begin`, followed by the ghosts,
+  /// whose numbers are `ghost_ids`; who owns them is found out. Collective. Throws std::invalid_argument on all ranks
+  /// where nobody owns a ghost.
+  static Halo from_ghosts(MPI_Comm comm, MPI_Count owned_begin, MPI_Count owned_count,
+                          std::span<const MPI_Count> ghost_ids, const Hints& hints = {});
+  /// The same with any numbers of the own elements.
+  static Halo from_ghosts(MPI_Comm comm, std::span<const MPI_Count> owned_ids, std::span<const MPI_Count> ghost_ids,
+                          const Hints& hints = {});
+
   /// Sends owned elements of `x` and fills its ghost elements. Binding another array than the last time costs a little.
   void exchange(std::span<T> x) {
     start(x);
+    if (!parts_.empty()) ready(0, size_);
     wait();
+  }
+  /// Several arrays in one exchange: what a neighbour gets of all of them is one message. Collective the first time
+  /// with so many.
+  template <class... More>
+  void exchange(std::span<T> x, std::span<T> y, More... more) {
+    const std::array<std::span<T>, 2 + sizeof...(More)> fields{x, y, std::span<T>(more)...};
+    for (const std::span<T>& field : fields)
+      if (field.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
+    Fields& together = fields_of(fields.size());
+    together.pack(owned_, fields);
+    together.operation.run();
+    together.unpack(ghosts_, fields);
   }
   void start(std::span<T> x) {
     if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
@@ -514,10 +538,43 @@ class Halo {
       exchange_.set_buffers(x.data(), x.data());
       bound_ = x.data();
     }
+    for (std::size_t p = 0; p < parts_.size(); ++p) missing_[p].store(parts_[p].elements, std::memory_order_relaxed);
     exchange_.start();
   }
   [[nodiscard]] bool test() { return exchange_.test(); }
   void wait() { exchange_.wait(); }
+
+  /// From now on what is sent to each neighbour leaves in up to so many parts, each when `ready` has named all of its
+  /// elements, instead of all at `start`. Collective; no exchange may be active.
+  void partition(int partitions) {
+    if (partitions < 1) throw std::invalid_argument("laneway::Halo::partition: partitions must be at least 1");
+    const auto divide = [&](const HaloSide& side) {
+      std::vector<int> parts;
+      for (const int count : side.counts) parts.push_back(std::min(partitions, count));
+      return parts;
+    };
+    const std::vector<int> sent = divide(owned_), received = divide(ghosts_);
+    const Datatype<T> type;
+    LNW_Request request = LNW_REQUEST_NULL;
+    const auto elements = static_cast<MPI_Count>(size_);
+    check(LNW_Neighbor_alltoallv_init_indexed_partitioned(
+        nullptr, elements, owned_.counts.data(), owned_.indices.data(), type.get(), nullptr, elements,
+        ghosts_.counts.data(), ghosts_.indices.data(), type.get(), sent.data(), received.data(), graph_.get(),
+        hints_.get(), &request));
+    exchange_ = Persistent(request);
+    bound_ = nullptr;
+    list_parts(sent);
+  }
+  /// Elements [first, last) of the array that was given to `start` may be sent. Each element once in an exchange; by
+  /// any thread, as LNW_Pready_edge. Needs `partition`.
+  void ready(std::size_t first, std::size_t last) {
+    const auto before = [](const Sent& one, std::size_t index) { return one.index < index; };
+    for (auto one = std::lower_bound(sent_.begin(), sent_.end(), first, before);
+         one != sent_.end() && one->index < last; ++one) {
+      const Part& part = parts_[one->part];
+      if (missing_[one->part].fetch_sub(1) == 1) check(LNW_Pready_edge(exchange_.get(), part.edge, part.number));
+    }
+  }
 
   /// The exchange backwards: combines what the ghost elements of `x` hold into the elements of which they are copies,
   /// by default their sum. Ghost elements stay as they are. T must be a type to which `op` applies. Collective, the
@@ -541,6 +598,88 @@ class Halo {
     Persistent operation;
     T* bound = nullptr;
   };
+
+  /// Part `number` of what is sent to a neighbour.
+  struct Part {
+    int edge = 0;
+    int number = 0;
+    int elements = 0;
+  };
+  struct Sent {
+    std::size_t index = 0;
+    std::size_t part = 0;
+  };
+
+  void list_parts(const std::vector<int>& partitions) {
+    parts_.clear();
+    sent_.clear();
+    std::size_t at = 0;
+    for (std::size_t edge = 0; edge < partitions.size(); ++edge) {
+      const std::int64_t count = owned_.counts[edge], of = partitions[edge];
+      for (std::int64_t p = 0; p < of; ++p) {
+        const std::int64_t elements = count * (p + 1) / of - count * p / of;
+        for (std::int64_t i = 0; i < elements; ++i)
+          sent_.push_back({static_cast<std::size_t>(owned_.indices[at++]), parts_.size()});
+        parts_.push_back({static_cast<int>(edge), static_cast<int>(p), static_cast<int>(elements)});
+      }
+    }
+    std::stable_sort(sent_.begin(), sent_.end(), [](const Sent& a, const Sent& b) { return a.index < b.index; });
+    missing_ = std::make_unique<std::atomic<int>[]>(parts_.size());
+  }
+
+  /// Several arrays at a time: for each neighbour its elements of the first, then of the second, and so on.
+  struct Fields {
+    std::size_t number = 0;
+    std::vector<T> sent, arrived;
+    Persistent operation;
+
+    template <class F>
+    static void for_each(const HaloSide& side, std::size_t number, F&& f) {
+      std::size_t first = 0, at = 0;
+      for (const int count : side.counts) {
+        for (std::size_t field = 0; field < number; ++field)
+          for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
+            f(field, static_cast<std::size_t>(side.indices[first + k]), at++);
+        first += static_cast<std::size_t>(count);
+      }
+    }
+    void pack(const HaloSide& side, std::span<const std::span<T>> fields) {
+      for_each(side, number,
+               [&](std::size_t field, std::size_t index, std::size_t at) { sent[at] = fields[field][index]; });
+    }
+    void unpack(const HaloSide& side, std::span<const std::span<T>> fields) const {
+      for_each(side, number,
+               [&](std::size_t field, std::size_t index, std::size_t at) { fields[field][index] = arrived[at]; });
+    }
+  };
+
+  Fields& fields_of(std::size_t number) {
+    for (const std::unique_ptr<Fields>& known : fields_)
+      if (known->number == number) return *known;
+    auto made = std::make_unique<Fields>();
+    made->number = number;
+    made->sent.resize(number * owned_.indices.size());
+    made->arrived.resize(number * ghosts_.indices.size());
+    const auto scaled = [&](const std::vector<int>& counts) {
+      std::pair<std::vector<MPI_Count>, std::vector<MPI_Aint>> blocks;
+      MPI_Aint next = 0;
+      for (const int count : counts) {
+        blocks.first.push_back(static_cast<MPI_Count>(number) * count);
+        blocks.second.push_back(next);
+        next += static_cast<MPI_Aint>(number) * count;
+      }
+      return blocks;
+    };
+    const auto out = scaled(owned_.counts), in = scaled(ghosts_.counts);
+    const Datatype<T> type;
+    LNW_Request request = LNW_REQUEST_NULL;
+    check(LNW_Neighbor_alltoallv_init_c(made->sent.data(), out.first.data(), out.second.data(), type.get(),
+                                        made->arrived.data(), in.first.data(), in.second.data(), type.get(),
+                                        graph_.get(), hints_.get(), &request));
+    made->operation = Persistent(request);
+    fields_.push_back(std::move(made));
+    return *fields_.back();
+  }
 
   Backwards& backwards_by(MPI_Op op) {
     for (Backwards& known : backwards_)
@@ -582,8 +721,14 @@ class Halo {
   Persistent exchange_;
   T* bound_ = nullptr;
   std::vector<Backwards> backwards_;
+  std::vector<Part> parts_;                      // none: all is sent at `start`
+  std::vector<Sent> sent_;                       // ascending by index
+  std::unique_ptr<std::atomic<int>[]> missing_;  // by part, elements that are not ready
+  std::vector<std::unique_ptr<Fields>> fields_;
 };
 
 }  // namespace cxx
 
 }  // namespace laneway
+
+#include "laneway/sparse.hpp"  // needs what is above

@@ -13,123 +13,13 @@
 
 #include "api.hpp"
 #include "failure.hpp"
+#include "gpu_context.hpp"
 #include "node.hpp"
 #include "program.hpp"
-
-/// The kernels for all processors, as the vendor's compiler wrote them.
-extern "C" const unsigned char laneway_kernels[];
-
-struct lnw_device_moves_s {
-  int device = 0;
-  laneway::gpu::Tile* tiles = nullptr;  // one allocation of the device, with the indices behind
-  std::uint32_t* index = nullptr;
-  std::uint32_t tile_count = 0;
-  std::uint32_t bases = 0;
-};
 
 namespace laneway::gpu {
 
 namespace {
-
-using plugin::attempt;
-using plugin::Failure;
-
-void check(api::Error error, const char* call) {
-  if (const int status = api::status_of(error); status != LNW_DEVICE_OK)
-    throw Failure(status, std::string(call) + ": " + api::text_of(error));
-}
-
-void start() {
-  if (const char* const why = api::missing()) throw Failure(LNW_DEVICE_ABSENT, why);
-  check(api::start(), "starting the driver");
-}
-
-/// Makes a device current, in the driver that is started if need be.
-class On {
- public:
-  explicit On(int device) : current_((start(), device)) { check(current_.error(), "choosing the device"); }
-
- private:
-  api::Current current_;
-};
-
-/// Runs the body with the device current.
-template <class Body>
-int on(int device, Body&& body) {
-  return attempt([&] {
-    const On current(device);
-    return body();
-  });
-}
-
-/// The same for what is one call of the driver that may say "not ready".
-template <class Body>
-int call_on(int device, const char* call, Body&& body) {
-  return on(device, [&]() -> int {
-    const api::Error error = body();
-    if (api::status_of(error) == LNW_DEVICE_NOT_READY) return LNW_DEVICE_NOT_READY;
-    check(error, call);
-    return LNW_DEVICE_OK;
-  });
-}
-
-api::Stream as_stream(lnw_device_stream stream) {
-  return static_cast<api::Stream>(stream);
-}
-api::Event as_event(lnw_device_event event) {
-  return static_cast<api::Event>(event);
-}
-
-/// What a device has been given of ours.
-struct Kernels {
-  api::Function moves{}, write{}, wait{}, multiply{}, move_elements{};
-  api::Stream upload{};
-  std::size_t warps = 1;
-  unsigned warp_threads = 32;
-  bool has_stream_values = false;
-};
-
-/// What this process has loaded and opened. Never destroyed: the driver may end first.
-struct State {
-  std::mutex mutex;
-  std::array<std::atomic<const Kernels*>, api::most_devices> kernels{};
-  std::set<void*> imported;
-};
-
-State& state() {
-  static State* const one = new State;
-  return *one;
-}
-
-Kernels load_kernels(int device) {
-  Kernels loaded;
-  api::Module module{};
-  check(api::load_module(&module, laneway_kernels), "loading the kernels");
-  const auto find = [&](api::Function& function, const char* name) {
-    check(api::find_function(&function, module, name), name);
-  };
-  find(loaded.moves, "laneway_moves");
-  find(loaded.write, "laneway_write");
-  find(loaded.wait, "laneway_wait");
-  find(loaded.multiply, "laneway_multiply");
-  find(loaded.move_elements, "laneway_move_elements");
-  check(api::stream_create(&loaded.upload, false), "creating a stream");
-  lnw_device_info info{};
-  check(api::describe(device, &info), "describing a device");
-  loaded.warps = static_cast<std::size_t>(api::warps(device));
-  loaded.warp_threads = static_cast<unsigned>(api::warp_threads(device));
-  loaded.has_stream_values = api::has_stream_values && (info.features & LNW_DEVICE_HAS_STREAM_VALUES) != 0;
-  return loaded;
-}
-
-/// Of the current device. Takes a lock in the first call only.
-const Kernels& kernels(int device) {
-  std::atomic<const Kernels*>& known = state().kernels[static_cast<std::size_t>(device)];
-  if (const Kernels* const loaded = known.load(std::memory_order_acquire)) return *loaded;
-  const std::lock_guard lock(state().mutex);
-  if (known.load() == nullptr) known.store(new Kernels(load_kernels(device)), std::memory_order_release);
-  return *known.load();
-}
 
 lnw_device_memory look_at(const void* pointer) {
   lnw_device_memory memory{};
@@ -248,31 +138,49 @@ int copy_rows(int device, lnw_device_stream stream, const lnw_device_rows* rows,
   });
 }
 
+/// Of the current device.
+std::unique_ptr<lnw_device_moves_s> make_moves(int device, const Kernels& known, const Program& program) {
+  auto made = std::make_unique<lnw_device_moves_s>();
+  made->device = device;
+  made->bases = program.bases;
+  made->tile_count = static_cast<std::uint32_t>(program.tiles.size());
+  if (made->tile_count == 0) return made;
+  const std::size_t tile_bytes = program.tiles.size() * sizeof(Tile);
+  const std::size_t index_bytes = program.index.size() * sizeof(std::uint32_t);
+  void* memory = nullptr;
+  check(api::device_malloc(&memory, tile_bytes + index_bytes), "allocating the runs");
+  made->tiles = static_cast<Tile*>(memory);
+  made->index = reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + tile_bytes);
+  try {
+    check(api::copy(known.upload, made->tiles, program.tiles.data(), tile_bytes), "copying the runs");
+    if (index_bytes > 0)
+      check(api::copy(known.upload, made->index, program.index.data(), index_bytes), "copying the runs");
+    check(api::stream_synchronize(known.upload), "copying the runs");
+  } catch (...) {
+    (void)api::device_free(memory);
+    throw;
+  }
+  return made;
+}
+
 int moves_create(int device, const lnw_device_run* runs, std::size_t count, lnw_device_moves* moves) {
   return on(device, [&] {
     const Kernels& known = kernels(device);
-    const Program program = compile({runs, count}, known.warps);
-    auto made = std::make_unique<lnw_device_moves_s>();
-    made->device = device;
-    made->bases = program.bases;
-    made->tile_count = static_cast<std::uint32_t>(program.tiles.size());
-    if (made->tile_count > 0) {
-      const std::size_t tile_bytes = program.tiles.size() * sizeof(Tile);
-      const std::size_t index_bytes = program.index.size() * sizeof(std::uint32_t);
-      void* memory = nullptr;
-      check(api::device_malloc(&memory, tile_bytes + index_bytes), "allocating the runs");
-      made->tiles = static_cast<Tile*>(memory);
-      made->index = reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + tile_bytes);
-      try {
-        check(api::copy(known.upload, made->tiles, program.tiles.data(), tile_bytes), "copying the runs");
-        if (index_bytes > 0)
-          check(api::copy(known.upload, made->index, program.index.data(), index_bytes), "copying the runs");
-        check(api::stream_synchronize(known.upload), "copying the runs");
-      } catch (...) {
-        (void)api::device_free(memory);
-        throw;
-      }
-    }
+    *moves = make_moves(device, known, compile({runs, count}, known.warps)).release();
+  });
+}
+
+int combine_create(int device, int operation, int number, const lnw_device_run* runs, std::size_t count,
+                   lnw_device_moves* moves) {
+  return on(device, [&] {
+    if (operation < LNW_DEVICE_SUM || operation > LNW_DEVICE_PROD || number < LNW_DEVICE_INT32 ||
+        number > LNW_DEVICE_FLOAT64)
+      throw Failure(LNW_DEVICE_UNSUPPORTED, "no kernel combines such numbers");
+    const bool is_short = number == LNW_DEVICE_INT32 || number == LNW_DEVICE_UINT32 || number == LNW_DEVICE_FLOAT32;
+    const Kernels& known = kernels(device);
+    auto made = make_moves(device, known, compile_numbers({runs, count}, known.warps, is_short ? 4 : 8));
+    made->operation = operation;
+    made->number = number;
     *moves = made.release();
   });
 }
@@ -294,8 +202,10 @@ int moves_launch(lnw_device_moves moves, lnw_device_stream stream, void* const* 
     Bases given{};
     for (std::size_t base = 0; base < base_count; ++base) given.at[base] = static_cast<char*>(bases[base]);
     const unsigned tiles_of_block = block_threads / known.warp_threads;
-    std::array<void*, 4> arguments = {&moves->tiles, &moves->index, &moves->tile_count, &given};
-    check(api::launch(known.moves, (moves->tile_count + tiles_of_block - 1) / tiles_of_block, block_threads,
+    std::array<void*, 6> arguments = {&moves->tiles, &moves->index,     &moves->tile_count,
+                                      &given,        &moves->operation, &moves->number};
+    const api::Function kernel = moves->operation < 0 ? known.moves : known.combine;
+    check(api::launch(kernel, (moves->tile_count + tiles_of_block - 1) / tiles_of_block, block_threads,
                       as_stream(stream), arguments.data()),
           "launching moves");
   });
@@ -418,6 +328,7 @@ int move_elements(int device, lnw_device_stream stream, std::uint64_t* to, const
 }
 
 constexpr lnw_device_kernels extension_table = {.multiply = multiply, .move_elements = move_elements};
+constexpr lnw_device_combine combine_table = {.create = combine_create};
 
 // --- the table itself
 
@@ -581,6 +492,7 @@ constexpr lnw_device_table table = {
           return put_value(device, stream, word, value, api::wait_value, &Kernels::wait);
         },
     .extension = [](const char* name) -> const void* {
+      if (std::strcmp(name, LNW_DEVICE_COMBINE_EXTENSION) == 0) return &combine_table;
       return std::strcmp(name, LNW_DEVICE_KERNELS_EXTENSION) == 0 ? &extension_table : nullptr;
     },
 };

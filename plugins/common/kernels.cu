@@ -52,7 +52,8 @@ __device__ void move_rows(const Tile& tile, const char* __restrict__ from, char*
   const auto row_units = static_cast<unsigned>(tile.row_bytes / sizeof(T));
   const Place<T> read{tile.from_stride / size, tile.from_index == not_indexed ? nullptr : index + tile.from_index,
                       row_units};
-  const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index, row_units};
+  const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index,
+                       row_units};
   const unsigned units = row_units * tile.rows;
   unsigned unit = lane;
   for (; unit + 3 * lanes < units; unit += 4 * lanes) {
@@ -66,6 +67,39 @@ __device__ void move_rows(const Tile& tile, const char* __restrict__ from, char*
     target[write(unit + 3 * lanes)] = d;
   }
   for (; unit < units; unit += lanes) target[write(unit)] = source[read(unit)];
+}
+
+/// What plans combine is written out by hand: bit for bit what a plain loop gives.
+template <class T>
+__device__ T combined(T to, T from, int operation) {
+  switch (operation) {
+    case LNW_DEVICE_SUM:
+      return to + from;
+    case LNW_DEVICE_PROD:
+      return to * from;
+    case LNW_DEVICE_MIN:
+      return from < to ? from : to;
+    default:
+      return from > to ? from : to;
+  }
+}
+
+template <class T>
+__device__ void combine_tile(const Tile& tile, const char* from, char* to, const uint32_t* index, unsigned lane,
+                             unsigned lanes, int operation) {
+  const T* const source = reinterpret_cast<const T*>(from);
+  T* const target = reinterpret_cast<T*>(to);
+  constexpr int64_t size = sizeof(T);
+  const auto row_units = static_cast<unsigned>(tile.row_bytes / sizeof(T));
+  const Place<T> read{tile.from_stride / size, tile.from_index == not_indexed ? nullptr : index + tile.from_index,
+                      row_units};
+  const Place<T> write{tile.to_stride / size, tile.to_index == not_indexed ? nullptr : index + tile.to_index,
+                       row_units};
+  const unsigned units = row_units * tile.rows;
+  for (unsigned unit = lane; unit < units; unit += lanes) {
+    T& there = target[write(unit)];
+    there = combined(there, source[read(unit)], operation);
+  }
 }
 
 template <class T>
@@ -84,7 +118,8 @@ using namespace laneway::gpu;
 
 /// One tile a warp, by the widest accesses that addresses, strides and sizes of the tile allow.
 extern "C" __global__ void __launch_bounds__(block_threads)
-    laneway_moves(const Tile* __restrict__ tiles, const uint32_t* __restrict__ index, unsigned tile_count, Bases bases) {
+    laneway_moves(const Tile* __restrict__ tiles, const uint32_t* __restrict__ index, unsigned tile_count,
+                  Bases bases) {
   const unsigned lanes = warpSize;
   const unsigned lane = threadIdx.x % lanes;
   const unsigned number = (blockIdx.x * block_threads + threadIdx.x) / lanes;
@@ -104,6 +139,32 @@ extern "C" __global__ void __launch_bounds__(block_threads)
     move_tile<uint16_t>(tile, from, to, index, lane, lanes);
   else
     move_tile<uint8_t>(tile, from, to, index, lane, lanes);
+}
+
+/// One tile a warp, of whole numbers that are aligned. Sums and products of whole numbers wrap around.
+extern "C" __global__ void __launch_bounds__(block_threads)
+    laneway_combine(const Tile* __restrict__ tiles, const uint32_t* __restrict__ index, unsigned tile_count,
+                    Bases bases, int operation, int number) {
+  const unsigned lanes = warpSize;
+  const unsigned lane = threadIdx.x % lanes;
+  const unsigned own = (blockIdx.x * block_threads + threadIdx.x) / lanes;
+  if (own >= tile_count) return;
+  const Tile tile = tiles[own];
+  const char* const from = bases.at[tile.from_base] + tile.from;
+  char* const to = bases.at[tile.to_base] + tile.to;
+  const bool wraps = operation == LNW_DEVICE_SUM || operation == LNW_DEVICE_PROD;
+  if (number == LNW_DEVICE_FLOAT64)
+    combine_tile<double>(tile, from, to, index, lane, lanes, operation);
+  else if (number == LNW_DEVICE_FLOAT32)
+    combine_tile<float>(tile, from, to, index, lane, lanes, operation);
+  else if (number == LNW_DEVICE_UINT64 || (number == LNW_DEVICE_INT64 && wraps))
+    combine_tile<uint64_t>(tile, from, to, index, lane, lanes, operation);
+  else if (number == LNW_DEVICE_INT64)
+    combine_tile<int64_t>(tile, from, to, index, lane, lanes, operation);
+  else if (number == LNW_DEVICE_UINT32 || wraps)
+    combine_tile<uint32_t>(tile, from, to, index, lane, lanes, operation);
+  else
+    combine_tile<int32_t>(tile, from, to, index, lane, lanes, operation);
 }
 
 /// For streams that cannot write and wait for words themselves. One thread.

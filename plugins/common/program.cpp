@@ -17,13 +17,15 @@ constexpr std::int64_t rows_worth_a_tile = 32;
 
 class Compiler {
  public:
-  Compiler(std::span<const lnw_device_run> runs, std::size_t warps) {
+  /// `unit`: of numbers, which stay whole and are aligned; 0: any bytes.
+  Compiler(std::span<const lnw_device_run> runs, std::size_t warps, std::int64_t unit = 0) : unit_(unit) {
     std::int64_t total = 0;
     for (const lnw_device_run& run : runs) {
       if (run.bytes < 0 || run.count < 0) throw plugin::Failure(LNW_DEVICE_INVALID, "a run with a negative size");
       if (run.from_base >= LNW_DEVICE_BASES || run.to_base >= LNW_DEVICE_BASES)
         throw plugin::Failure(LNW_DEVICE_INVALID,
                               "a run without a base: there are " + std::to_string(LNW_DEVICE_BASES));
+      if (unit > 0 && run.bytes % unit != 0) throw plugin::Failure(LNW_DEVICE_INVALID, "a run has a part of a number");
       total += run.bytes * run.count;
     }
     const std::int64_t share = total / static_cast<std::int64_t>(std::max<std::size_t>(warps, 1));
@@ -45,7 +47,7 @@ class Compiler {
     if (run.count > 1 && run.from_stride == run.bytes && run.to_stride == run.bytes)
       return add_row(run, run.from, run.to, run.bytes * run.count);
     if (run.count < rows_worth_a_tile && run.bytes <= largest_element_row && run.bytes % 4 == 0) {
-      const std::int64_t width = run.bytes % 16 == 0 ? 16 : run.bytes % 8 == 0 ? 8 : 4;
+      const std::int64_t width = unit_ > 0 ? unit_ : run.bytes % 16 == 0 ? 16 : run.bytes % 8 == 0 ? 8 : 4;
       for (std::int64_t row = 0; row < run.count; ++row)
         for (std::int64_t part = 0; part < run.bytes; part += width)
           add_element(run, width, {run.from + row * run.from_stride + part, run.to + row * run.to_stride + part});
@@ -75,7 +77,7 @@ class Compiler {
       const std::int64_t over = (offset % widest_access + widest_access) % widest_access;
       return over == 0 ? 0 : widest_access - over;
     };
-    if (bytes >= 4 * widest_access && misfit(from) == misfit(to)) add_piece(misfit(from));
+    if (unit_ == 0 && bytes >= 4 * widest_access && misfit(from) == misfit(to)) add_piece(misfit(from));
     while (bytes >= widest_access) add_piece(std::min(bytes / widest_access * widest_access, tile_bytes_));
     add_piece(bytes);
   }
@@ -140,6 +142,7 @@ class Compiler {
   }
 
   Program program_;
+  const std::int64_t unit_;
   std::int64_t tile_bytes_ = largest_tile;
   std::vector<Element> elements_;  // of one size and of two bases, not yet a tile
   std::int64_t width_ = 0;
@@ -150,6 +153,10 @@ class Compiler {
 
 Program compile(std::span<const lnw_device_run> runs, std::size_t warps) {
   return Compiler(runs, warps).take();
+}
+
+Program compile_numbers(std::span<const lnw_device_run> runs, std::size_t warps, std::int64_t unit) {
+  return Compiler(runs, warps, unit).take();
 }
 
 }  // namespace laneway::gpu

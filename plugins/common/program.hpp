@@ -19,5 +19,7 @@ struct Program {
 /// `warps`: how many a device runs at a time, so that small exchanges use all of it. Throws Failure for a negative size
 /// or a base that there is not.
 [[nodiscard]] Program compile(std::span<const lnw_device_run> runs, std::size_t warps);
+/// Of numbers of `unit` bytes that are combined: no tile has a part of one. Throws Failure for a run that has.
+[[nodiscard]] Program compile_numbers(std::span<const lnw_device_run> runs, std::size_t warps, std::int64_t unit);
 
 }  // namespace laneway::gpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <laneway/device.h>
+#include <laneway/device_combine.h>
 #include <stdint.h>
 
 namespace laneway::gpu {

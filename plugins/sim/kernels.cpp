@@ -94,7 +94,8 @@ void run_moves(Stream& stream, const lnw_device_moves_s& moves, const std::vecto
   std::vector<std::size_t> order(moves.runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (const lnw_device_run& run : moves.runs)
-    for (const void* const first : {static_cast<void*>(to[run.to_base] + run.to), static_cast<void*>(from[run.from_base] + run.from)})
+    for (const void* const first :
+         {static_cast<void*>(to[run.to_base] + run.to), static_cast<void*>(from[run.from_base] + run.from)})
       if (reinterpret_cast<std::uintptr_t>(first) % moves.number_bytes != 0)
         throw Failure(LNW_DEVICE_FAILED, "a kernel combines numbers that are not aligned");
   const bool spoils = stream.reorders() && stream.random()() % 2 == 0;

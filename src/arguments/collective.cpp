@@ -125,6 +125,8 @@ class Checker {
       own = all = size_of(side.count, side.type, names.count, names.type);
       if (__builtin_mul_overflow(all, std::int64_t{ranks_}, &all)) too_many(names.count, side.count);
     }
+    // Of a reduce_scatter a rank gets its own part; in place it gives all.
+    if (call_.kind == DenseKind::reduce_scatter && call_.sendbuf != MPI_IN_PLACE) all = own;
     const MPI_Datatype type = names.types != nullptr ? MPI_DATATYPE_NULL : side.type;
     require(all == 0 || buffer != nullptr || type == MPI_DATATYPE_NULL || !is_predefined(type), ErrorKind::buffer,
             [&] { return std::string(name) + " is NULL"; });

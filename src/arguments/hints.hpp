@@ -12,6 +12,7 @@
 #include "arguments/hint_values.hpp"
 #include "carriers/local_options.hpp"
 #include "core/expected_exchanges.hpp"
+#include "discovery/find.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"
 #include "plan/memory_path.hpp"
@@ -74,6 +75,7 @@ struct Hints {
   LocalOptions local;
   Tuning tuning = Tuning::model;
   ReductionOrder order = ReductionOrder::fixed;
+  Find find = Find::automatic;
   std::string parameters;  ///< empty: those for this kind of machine
   double exchanges =
       number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
@@ -83,7 +85,8 @@ struct Hints {
   std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
   std::string collective;           ///< `auto`, `mpi` or a rule; or one for each operation
   std::int32_t leaders = 4;         ///< a node, of dense rules that have several
-  std::string adopter;              ///< what else must be the same on all ranks, as who adopts a communicator says
+  std::int64_t partition_message = 0;  ///< bytes of messages of partitioned requests; 0: as costs say
+  std::string adopter;                 ///< what else must be the same on all ranks, as who adopts a communicator says
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
   [[nodiscard]] std::uint64_t fingerprint() const;
@@ -205,8 +208,9 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_order", "LANEWAY_ORDER", "fixed",
      hint::choice<&Hints::order, ReductionOrder::fixed, ReductionOrder::canonical>("fixed, canonical"),
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
-     "`canonical`: by rank, so that results depend on neither strategy nor placement; then each edge is a message of "
-     "its own. Blocking and nonblocking ones, and operators that do not commute, are canonical anyway"},
+     "`canonical`: by rank, so that results depend on neither strategy nor placement; then relays take every "
+     "contribution along by itself. `reducew`, blocking and nonblocking ones without `lnw_fixed_counts`, and operators "
+     "that do not commute, are canonical anyway"},
     {"lnw_collective", "LANEWAY_COLLECTIVE", "auto",
      hint::text<&Hints::collective>("`auto`, `mpi`, a rule of [collectives](../use/collectives.md), or one for each "
                                     "operation as in `alltoall:bruck,allreduce:ring`"),
@@ -215,6 +219,13 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_leaders", "LANEWAY_LEADERS", "4", hint::count<&Hints::leaders>,
      "dense operations: the rules `multi_leader`, `locality_aware` and `multi_leader_locality` have so many leaders on "
      "each node"},
+    {"lnw_partition_message", "LANEWAY_PARTITION_MESSAGE", "0", hint::bytes<&Hints::partition_message>,
+     "partitioned messages between two ranks: the sender lets neighbouring partitions share messages up to this size "
+     "([partitioned](../use/partitioned.md)); `0`: as predicted costs say"},
+    {"lnw_find", "LANEWAY_FIND", "auto",
+     hint::choice<&Hints::find, Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node,
+                  Find::nbx_node>("auto, personalized, nbx, rma, personalized_node, nbx_node"),
+     "how [partners are found](../use/discovery.md) that only one side knows; `auto`: by predicted costs"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,10 +119,30 @@ std::vector<Named> types_of(const Call& call, const Topology& topology) {
   return types;
 }
 
+/// None: no kernel combines such elements.
+std::optional<DeviceOperation> device_operation(MPI_Op op, MPI_Datatype type) {
+  constexpr std::array operations = {LNW_DEVICE_SUM, LNW_DEVICE_MIN, LNW_DEVICE_MAX, LNW_DEVICE_PROD};
+  const std::array ops = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD};
+  const auto* const found = std::ranges::find(ops, op);
+  const unsigned kind = class_of(type);
+  int bytes = 0;
+  check_mpi(MPI_Type_size(type, &bytes), "MPI_Type_size");
+  if (found == ops.end() || (kind != of_integers && kind != of_reals) || (bytes != 4 && bytes != 8))
+    return std::nullopt;
+  const std::array unsigned_types = {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT32_T,
+                                     MPI_UINT64_T};
+  const bool is_unsigned = std::ranges::find(unsigned_types, type) != unsigned_types.end();
+  const int number = kind == of_reals ? (bytes == 4 ? LNW_DEVICE_FLOAT32 : LNW_DEVICE_FLOAT64)
+                     : is_unsigned    ? (bytes == 4 ? LNW_DEVICE_UINT32 : LNW_DEVICE_UINT64)
+                                      : (bytes == 4 ? LNW_DEVICE_INT32 : LNW_DEVICE_INT64);
+  return DeviceOperation{operations[static_cast<std::size_t>(found - ops.begin())], number, bytes};
+}
+
 class LocalReduction final : public Combiner {
  public:
   LocalReduction(MPI_Op op, MPI_Datatype type, std::int64_t element_bytes, bool in_order)
       : op_(op), type_(type), element_bytes_(element_bytes), in_order_(in_order) {
+    on_device_ = device_operation(op, type);
     owns_type_ = !is_predefined(type);
     if (owns_type_) check_mpi(MPI_Type_dup(type, &type_), "MPI_Type_dup");
   }
@@ -130,6 +151,7 @@ class LocalReduction final : public Combiner {
   }
   LocalReduction(const LocalReduction&) = delete;
   LocalReduction& operator=(const LocalReduction&) = delete;
+  [[nodiscard]] std::optional<DeviceOperation> on_device() const override { return on_device_; }
 
   void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
     constexpr std::int64_t most = std::numeric_limits<int>::max();
@@ -151,6 +173,7 @@ class LocalReduction final : public Combiner {
   std::int64_t element_bytes_;
   bool in_order_;
   bool owns_type_ = false;
+  std::optional<DeviceOperation> on_device_;
 };
 
 MPI_Aint extent_of(MPI_Datatype type) {

@@ -43,6 +43,7 @@ int error_code(const char* call, int rank) noexcept;
 int raise_on(MPI_Comm comm, const char* call) noexcept;
 int raise_on(LNW_Request request, const char* call) noexcept;
 int raise_on(LNW_Topology topology, const char* call) noexcept;
+int raise_on(LNW_Channel channel, const char* call) noexcept;
 
 /// An array argument. The first request that is not null after the failure speaks for all.
 struct Requests {

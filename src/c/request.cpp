@@ -22,10 +22,16 @@ void set_empty(MPI_Status* status) {
   MPI_Status_set_cancelled(status, 0);
 }
 
-/// `count` may be MPI_UNDEFINED, which is negative.
-void set_empty(int count, MPI_Status statuses[]) {
-  if (statuses == MPI_STATUSES_IGNORE) return;
-  for (int i = 0; i < count; ++i) set_empty(&statuses[i]);
+/// Of a request that has just become inactive, if it was active.
+void set_status(LNW_Request request, bool was_active, MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  set_empty(status);
+  if (was_active && request != LNW_REQUEST_NULL && request_of(request).work() != nullptr)
+    request_of(request).work()->fill(*status);
+}
+
+MPI_Status* status_at(MPI_Status statuses[], std::size_t i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
 LNW_Request where(const LNW_Request* request) {
@@ -179,6 +185,16 @@ void complete_some(std::span<LNW_Request> requests, int indices[], int& count) {
   }
 }
 
+LNW_Request request_at(std::span<const LNW_Request> requests, int index) {
+  return index == MPI_UNDEFINED ? LNW_REQUEST_NULL : requests[static_cast<std::size_t>(index)];
+}
+
+/// Of the requests that have been completed. `count` may be MPI_UNDEFINED, which is negative.
+void set_statuses(std::span<const LNW_Request> requests, int count, const int indices[], MPI_Status statuses[]) {
+  for (int i = 0; i < count; ++i)
+    set_status(request_at(requests, indices[i]), true, status_at(statuses, static_cast<std::size_t>(i)));
+}
+
 }  // namespace
 
 int LNW_Start(LNW_Request* request) {
@@ -199,19 +215,21 @@ int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     require_pointer(flag, "flag");
+    const bool was_active = status != MPI_STATUS_IGNORE && is_active(*request);
     *flag = complete(*request);
-    if (*flag) set_empty(status);
+    if (*flag) set_status(*request, was_active, status);
   });
 }
 
 int LNW_Wait(LNW_Request* request, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
+    const bool was_active = status != MPI_STATUS_IGNORE && is_active(*request);
     if (*request != LNW_REQUEST_NULL) {
       request_of(*request).wait();
       retire(*request);
     }
-    set_empty(status);
+    set_status(*request, was_active, status);
   });
 }
 
@@ -222,19 +240,26 @@ int LNW_Testall(int count, LNW_Request array_of_requests[], int* flag, MPI_Statu
     *flag = std::all_of(requests.begin(), requests.end(),
                         [](LNW_Request request) { return request == LNW_REQUEST_NULL || request_of(request).done(); });
     if (!*flag) return;
-    for (LNW_Request& request : requests) (void)complete(request);
-    set_empty(count, array_of_statuses);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const bool was_active = is_active(requests[i]);
+      (void)complete(requests[i]);
+      set_status(requests[i], was_active, status_at(array_of_statuses, i));
+    }
   });
 }
 
 int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   return guarded(__func__, Requests{count, array_of_requests}, [&] {
-    for (LNW_Request& request : checked_array(count, array_of_requests)) {
-      if (request == LNW_REQUEST_NULL) continue;
-      request_of(request).wait();
-      retire(request);
+    const std::span requests = checked_array(count, array_of_requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      LNW_Request& request = requests[i];
+      const bool was_active = is_active(request);
+      if (request != LNW_REQUEST_NULL) {
+        request_of(request).wait();
+        retire(request);
+      }
+      set_status(request, was_active, status_at(array_of_statuses, i));
     }
-    set_empty(count, array_of_statuses);
   });
 }
 
@@ -248,7 +273,7 @@ int LNW_Testany(int count, LNW_Request array_of_requests[], int* index, int* fla
     *index = MPI_UNDEFINED;
     if (active) complete_any(requests, *index);
     *flag = !active || *index != MPI_UNDEFINED;
-    if (*flag) set_empty(status);
+    if (*flag) set_status(request_at(requests, *index), true, status);
   });
 }
 
@@ -262,7 +287,7 @@ int LNW_Waitany(int count, LNW_Request array_of_requests[], int* index, MPI_Stat
         complete_any(requests, *index);
         return *index != MPI_UNDEFINED;
       });
-    set_empty(status);
+    set_status(request_at(requests, *index), true, status);
   });
 }
 
@@ -273,7 +298,7 @@ int LNW_Testsome(int incount, LNW_Request array_of_requests[], int* outcount, in
     check_outputs(incount, outcount, array_of_indices);
     *outcount = MPI_UNDEFINED;
     if (any_is_active(requests)) complete_some(requests, array_of_indices, *outcount);
-    set_empty(*outcount, array_of_statuses);
+    set_statuses(requests, *outcount, array_of_indices, array_of_statuses);
   });
 }
 
@@ -288,7 +313,7 @@ int LNW_Waitsome(int incount, LNW_Request array_of_requests[], int* outcount, in
         complete_some(requests, array_of_indices, *outcount);
         return *outcount > 0;
       });
-    set_empty(*outcount, array_of_statuses);
+    set_statuses(requests, *outcount, array_of_indices, array_of_statuses);
   });
 }
 

@@ -7,7 +7,6 @@
 
 #include "carriers/carrier.hpp"
 #include "carriers/local_options.hpp"
-#include "carriers/node/mailboxes.hpp"
 #include "carriers/side.hpp"
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
@@ -66,13 +65,15 @@ class Localizer {
   /// Of the own staging memory, as peers see it.
   [[nodiscard]] Ring own_ring() const { return alternate_ > 0 ? Ring{alternate_, 2, false} : Ring{}; }
   [[nodiscard]] bool is_packed_first(const Step& step) const;
-  [[nodiscard]] CarrierView view() const { return {plan_, node_, options_, own_ring()}; }
+  [[nodiscard]] CarrierView view() const { return {plan_, node_, options_, out_, in_, own_ring()}; }
   [[nodiscard]] bool may_carry(const Carrier& carrier) const {
     return options_.only == nullptr || options_.only == &carrier;
   }
-  void choose(Side& side, const local::Offer& offer, std::int64_t most_mailed) const;
-  [[nodiscard]] bool is_local(Rank peer) const { return view().is_local(peer); }
-  void read_offers(Rank peer, std::vector<Side>& sides, const Bytes& data, const local::Mailboxes& mailboxes);
+  [[nodiscard]] bool is_reached(Rank peer) const;
+  [[nodiscard]] local::Offer offer(Side& side);
+  void choose(Side& side, const local::Offer& offer) const;
+  void read_offers(std::vector<Side>& sides, const Bytes& data);
+  void lay_out();
   Round answer(const std::vector<Bytes>& inbox);
   Round rewrite(const std::vector<Bytes>& inbox);
   void pack_rest(bool uses_places);

@@ -41,11 +41,6 @@ RangeList staged_by(const Step& step) {
   return written;
 }
 
-const Carrier& carrier_of(const Side& side) {
-  LANEWAY_ASSERT(side.carrier < carriers().size());
-  return carriers()[side.carrier];
-}
-
 /// The flag of a mailbox is beside its bytes; others have one place.
 Ring ring_of_flag(const Side& side) {
   return side.mode == Mode::mailbox ? side.ring : Ring{};
@@ -54,20 +49,21 @@ Ring ring_of_flag(const Side& side) {
 }  // namespace
 
 PeerUse::PeerUse(const Sides& out, const Sides& in) {
+  const auto is_gated = [&](const Side& side) {
+    if (side.mode == Mode::message) return false;
+    brings = brings || !carrier_of(side).gated;
+    return carrier_of(side).gated;
+  };
   for (const auto& [peer, sides] : in)
     for (const Side& side : sides) {
-      if (side.mode == Mode::message) continue;
-      taken_from.insert(peer);
+      if (is_gated(side)) taken_from.insert(peer);
       pushed_here = pushed_here || side.mode == Mode::push;
     }
-  std::vector<Range> hulls;
   for (const auto& [peer, sides] : out) {
     std::vector<Range> ranges;
     for (const Side& side : sides) {
-      if (side.mode == Mode::borrow) {
-        taken_from.insert(peer);  // its reply
-        hulls.push_back(hull(side.ranges));
-      }
+      if (!is_gated(side)) continue;
+      if (side.mode == Mode::borrow) taken_from.insert(peer);  // its reply
       if (side.mode == Mode::push) pushed_to[peer] = side.ring.distance;
       if (side.mode == Mode::mailbox) {
         int& slots = mailed_to.try_emplace(peer, side.ring.places).first->second;
@@ -77,8 +73,6 @@ PeerUse::PeerUse(const Sides& out, const Sides& in) {
     }
     if (!ranges.empty()) pulled.emplace(peer, RangeSet(std::move(ranges)));
   }
-  if (const RangeSet all(std::move(hulls)); !all.empty())
-    lent = {all.ranges().front().offset, all.ranges().back().end() - all.ranges().front().offset};
 }
 
 Rewriting::Rewriting(Plan& plan, const Sides& out, const Sides& in, const PeerUse& use, bool shares_staging,
@@ -94,13 +88,13 @@ void Rewriting::run(const Region& node) {
   steps_.reserve(plan_.steps.size());
   add_first_gates(node);
   std::vector<int> here(plan_.steps.size());  // by step of the plan before
-  std::map<int, int> replies;                 // to what is lent, by the step that lends it
+  std::map<int, int> followed;                // by a step of the carrier's: which one, by the step before it
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     Step step = std::move(plan_.steps[s]);
     for (int& before : step.after) before = here[static_cast<std::size_t>(before)];
     if (step.kind == StepKind::event)
       for (int& before : step.after)
-        if (const auto done = replies.find(before); done != replies.end()) before = done->second;
+        if (const auto next = followed.find(before); next != followed.end()) before = next->second;
     const Side* const side = side_of_[s];
     if (side == nullptr) {
       const std::vector<int> gates = gates_before(step);
@@ -111,7 +105,8 @@ void Rewriting::run(const Region& node) {
       take(step, *side);
     }
     here[s] = add(std::move(step));
-    if (side && side->mode == Mode::borrow) replies[here[s]] = reply(*side);
+    if (side == nullptr) continue;
+    if (const int next = follow(*side); next >= 0) followed[here[s]] = next;
   }
   for (const auto& [peer, slots] : use_.mailed_to)
     if (!use_.taken_from.contains(peer)) add_gate(peer, Sign::started, slots - 2);
@@ -184,7 +179,7 @@ void Rewriting::put(Step& step, const Side& side) const {
   carrier_of(side).rewrite(step, side);
   if (side.mode == Mode::push) {
     if (step.runs.empty()) step.from = Buffer::window;  // or it would lend
-    step.after.push_back(may_push_.at(step.peer));
+    if (carrier_of(side).gated) step.after.push_back(may_push_.at(step.peer));
   }
   step.kind = step.runs.empty() ? StepKind::raise : StepKind::move;
   if (step.runs.empty()) step.to = Step().to;
@@ -199,20 +194,17 @@ void Rewriting::take(Step& step, const Side& side) const {
   if (!step.runs.empty()) step.to = side.buffer;
 }
 
-/// Says, or waits until the peer says, that what was lent has been taken by the last step.
-int Rewriting::reply(const Side& side) {
+/// What the carrier has come after the last step; -1: nothing.
+int Rewriting::follow(const Side& side) {
+  const Carrier& carrier = carrier_of(side);
   const Step& last = steps_.back();
-  const bool waits = last.raise.has_value();
-  Step reply;
-  reply.kind = waits ? StepKind::await : StepKind::raise;
-  reply.stage = last.stage;
-  reply.peer = last.peer;
-  reply.channel = last.channel;
-  reply.span = {Buffer::window, side.reply, 0};
-  (waits ? reply.await : reply.raise) = Word{Sign::flag, !waits, 0, side.reply, {}};
-  if (!waits) reply.from = Buffer::window;
-  reply.after = {static_cast<int>(steps_.size()) - 1};
-  return add(std::move(reply));
+  std::optional<Step> next = carrier.follow != nullptr ? carrier.follow(last, side) : std::nullopt;
+  if (!next) return -1;
+  next->stage = last.stage;
+  next->peer = last.peer;
+  next->channel = last.channel;
+  next->after = {static_cast<int>(steps_.size()) - 1};
+  return add(*std::move(next));
 }
 
 }  // namespace laneway::local

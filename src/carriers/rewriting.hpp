@@ -14,12 +14,12 @@
 
 namespace laneway::local {
 
-/// What the ranks of the node do with each other's memory, as one of them knows it.
+/// What the ranks of the node do with each other's memory, as one of them knows it: what has gates.
 struct PeerUse {
   PeerUse(const Sides& out, const Sides& in);
 
   [[nodiscard]] bool is_none() const {
-    return mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty();
+    return !brings && mailed_to.empty() && pushed_to.empty() && pulled.empty() && taken_from.empty();
   }
 
   std::map<Rank, RangeSet> pulled;         ///< from this rank's staging memory, by reader
@@ -27,7 +27,7 @@ struct PeerUse {
   bool pushed_here = false;
   std::map<Rank, int> mailed_to;  ///< and the least number of slots there
   std::set<Rank> taken_from;
-  Range lent;  ///< of the send buffer; empty: nothing
+  bool brings = false;  ///< some message goes by a carrier without gates
 };
 
 /// Turns messages of one plan into the moves and words that both sides have agreed on, with the gates that let memory
@@ -47,7 +47,7 @@ class Rewriting {
   [[nodiscard]] std::vector<int> gates_before(const Step& step);
   void put(Step& step, const Side& side) const;
   void take(Step& step, const Side& side) const;
-  int reply(const Side& side);
+  int follow(const Side& side);
 
   Plan& plan_;
   const PeerUse& use_;

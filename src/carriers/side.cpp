@@ -21,6 +21,7 @@ bool is_in_one_buffer(const End& end) {
 Side side_of(const Step& step, int index) {
   Side side;
   side.step = index;
+  side.peer = step.peer;
   side.channel = step.channel;
   side.bytes = step.span.bytes;
   side.buffer = step.span.buffer;
@@ -38,31 +39,34 @@ Side side_of(const Step& step, int index) {
 void Offer::put(Writer& letter) const {
   letter.put(channel);
   letter.put(bytes);
-  letter.put(can_be_pulled);
+  letter.put(by);
+  if (by == 0) return;
   letter.put(lent);
   letter.put(reply);
-  if (can_be_pulled || lent != 0) letter.put(ranges);
-  if (can_be_pulled) letter.put(ring);
+  letter.put(ranges);
+  letter.put(ring);
 }
 
 Offer Offer::get(Reader& letter) {
   Offer offer;
   offer.channel = letter.get<int>();
   offer.bytes = letter.get<std::int64_t>();
-  offer.can_be_pulled = letter.get<bool>();
+  offer.by = letter.get<std::uint32_t>();
+  if (offer.by == 0) return offer;
   offer.lent = letter.get<std::uint64_t>();
   offer.reply = letter.get<std::int64_t>();
-  if (offer.can_be_pulled || offer.lent != 0) offer.ranges = letter.get_ranges();
-  if (offer.can_be_pulled) offer.ring = letter.get<Ring>();
+  offer.ranges = letter.get_ranges();
+  offer.ring = letter.get<Ring>();
   return offer;
 }
 
 void Answer::put(Writer& letter) const {
   letter.put(mode);
+  if (mode == Mode::message) return;
   letter.put(carrier);
   letter.put(flag);
   letter.put(slot);
-  if (mode == Mode::mailbox || mode == Mode::push) letter.put(ring);
+  letter.put(ring);
   if (mode != Mode::push) return;
   letter.put(positions);
   letter.put(ranges);
@@ -71,10 +75,11 @@ void Answer::put(Writer& letter) const {
 Answer Answer::get(Reader& letter) {
   Answer answer;
   answer.mode = letter.get<Mode>();
+  if (answer.mode == Mode::message) return answer;
   answer.carrier = letter.get<std::uint8_t>();
   answer.flag = letter.get<std::int64_t>();
   answer.slot = letter.get<std::int64_t>();
-  if (answer.mode == Mode::mailbox || answer.mode == Mode::push) answer.ring = letter.get<Ring>();
+  answer.ring = letter.get<Ring>();
   if (answer.mode != Mode::push) return answer;
   answer.positions = letter.get_ranges();
   answer.ranges = letter.get_ranges();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -14,16 +15,18 @@ namespace laneway::local {
 /// How a message goes, whoever carries it; see Localizer.
 enum class Mode : std::uint8_t { message, push, pull, mailbox, borrow };
 
-/// One side of a message inside the node, all of whose bytes are in one buffer.
+/// One side of a message that carriers may bring, all of whose bytes are in one buffer.
 struct Side {
   int step = 0;
+  Rank peer = 0;
+  std::size_t number = 0;  ///< among the messages to the peer, or from it
   int channel = 0;
   std::int64_t bytes = 0;  ///< of the message
   Buffer buffer = Buffer::send;
   RangeList positions;  ///< in the message; all but for a receiver that drops some
   RangeList ranges;     ///< in the buffer, one for one
   Mode mode = Mode::message;
-  std::uint8_t carrier = 0;  ///< its number in the table; of messages, none
+  std::uint8_t carrier = 0;  ///< its number in the table
   std::int64_t flag = 0;
   std::int64_t slot = 0;
   Ring ring;                 ///< of the slots of a mailbox, or of the staging memory that is reached
@@ -46,7 +49,7 @@ using Sides = std::map<Rank, std::vector<Side>>;
 struct Offer {
   int channel = 0;
   std::int64_t bytes = 0;
-  bool can_be_pulled = false;
+  std::uint32_t by = 0;    ///< a bit for each carrier that can do something for its side, by number
   std::uint64_t lent = 0;  ///< the kind of devices that it is on; 0: it is not lent
   std::int64_t reply = 0;
   RangeList ranges;  ///< in what can be taken out of the sender's memory

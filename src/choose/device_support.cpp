@@ -147,14 +147,41 @@ const DeviceSupport& device_support(const Device& device) {
   return found != known.end() ? found->second : known.emplace(&device.plugin(), find_out(device)).first->second;
 }
 
-BufferMemory with_use(BufferMemory where, const DeviceUse& use) {
+namespace {
+
+/// Whether all numbers that a plan combines into the receive buffer are where kernels can read and write them.
+bool are_aligned(const Buffers& buffers, const Plan& plan, std::int64_t bytes) {
+  const auto base_of = [](const void* buffer) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(buffer) % std::uint64_t{64});
+  };
+  const auto are = [&](std::int64_t base, std::int64_t offset, std::int64_t stride) {
+    return (base + offset) % bytes == 0 && stride % bytes == 0;
+  };
+  return std::ranges::all_of(plan.steps, [&](const Step& step) {
+    if (!combines(step) || step.to != Buffer::receive) return true;
+    const std::int64_t from = step.from == Buffer::send ? base_of(buffers.send) : 0;
+    return std::ranges::all_of(step.runs, [&](const CopyRun& run) {
+      return are(from, run.from, run.from_stride) && are(base_of(buffers.receive), run.to, run.to_stride);
+    });
+  });
+}
+
+BufferMemory with_use(BufferMemory where, const Buffers& buffers, const Plan& plan, const DeviceUse& use) {
   where.device_aware = use.gives_addresses && where.on_device().any() && device_support(where).takes;
   where.rule = use.rule;
+  where.device_combines = use.combining && where.on_device().receive && can_combine(Device(where.receive)) &&
+                          are_aligned(buffers, plan, use.combining->number_bytes);
   return where;
 }
 
+}  // namespace
+
+BufferMemory look_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use) {
+  return with_use(look_at(buffers, extents_of(plan)), buffers, plan, use);
+}
+
 BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use) {
-  return with_use(glance_at(buffers, plan), use);
+  return with_use(glance_at(buffers, plan), buffers, plan, use);
 }
 
 DeviceSupport device_support(const BufferMemory& buffers) {

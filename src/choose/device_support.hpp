@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "exec/device_copies.hpp"
@@ -26,10 +27,11 @@ struct DeviceSupport {
 struct DeviceUse {
   bool gives_addresses = false;  ///< to the MPI library, where it takes them; whether it does is each rank's business
   CopyRule rule = {};
+  std::optional<DeviceOperation> combining = {};  ///< what kernels call an operation that reduces, if they know it
 };
 
 /// For an executor.
-[[nodiscard]] BufferMemory with_use(BufferMemory where, const DeviceUse& use);
+[[nodiscard]] BufferMemory look_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use);
 /// As glance_at of an executor's buffers.
 [[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use);
 

@@ -1,62 +1,18 @@
 #include "choose/planning.hpp"
 
-#include <algorithm>
-#include <system_error>
 #include <utility>
 
-#include "carriers/localizer.hpp"
+#include "carriers/carry.hpp"
 #include "choose/costs.hpp"
 #include "choose/paths.hpp"
-#include "choose/share_memory.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
+#include "comm/talking.hpp"
 #include "core/simulated.hpp"
 #include "passes/pack.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
-
-namespace {
-
-/// Whether each rank of `node` has the first `bytes` of its part of the arena.
-bool has_pages(const PrivateComm& comm, const Region& node, StagingArena& arena, std::int64_t bytes) {
-  if (simulated || arena.has_reserved(bytes)) return true;
-  bool failed = false;
-  try {
-    arena.reserve(bytes);
-  } catch (const std::system_error&) {
-    failed = true;
-  }
-  if (largest(comm, node, failed) != 0) return false;
-  arena.set_reserved(bytes);
-  return true;
-}
-
-/// What the plan shares its staging memory with, if it takes at most `limit` bytes; null if it has memory of its own,
-/// or needs none.
-std::shared_ptr<StagingArena> find_arena(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                                         std::int64_t limit, const Plan& plan) {
-  if (limit == 0) return nullptr;
-  const Region node = agreed.sharing.members.empty() ? Region{comm.rank(), {comm.rank()}} : agreed.sharing;
-  const std::int64_t bytes = largest(comm, node, packed_staging_bytes(plan));
-  if (bytes == 0 || bytes > limit) return nullptr;
-  std::shared_ptr<StagingArena>& arena = communicator.attachment<Arenas>().by_sharers[{limit, node.members}];
-  if (!arena) arena = make_arena(comm, node, limit);
-  return has_pages(comm, node, *arena, bytes) ? arena : nullptr;
-}
-
-void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
-  for (const auto& [rank, part] : arena->parts()) {
-    NodeMemory::Part& peer = memory.peers[rank];
-    peer.staging = part.staging;
-    peer.words = part.words;
-  }
-  memory.own.staging = arena->own().staging;
-  memory.own.words = arena->own().words;
-  memory.arena = std::move(arena);
-}
-
-}  // namespace
 
 /// Messages that are in no memory of the host take the links between devices: in simulations all ranks are devices.
 Candidate candidate_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
@@ -192,48 +148,23 @@ Plan reducing(const Plan& exchange, const AgreedReduction& reduction) {
   return by_rank ? combine_arrivals(exchange, what.pattern, what.how) : transpose(exchange, turned, what.how);
 }
 
-/// Leaves to the MPI library what the memory of the node cannot carry.
-void let_node_carry(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
-                    Planned& planned) {
-  if (use.path == MemoryPath::device_aware) return;
-  const OnDevice on_device = agreed.where.on_device();
-  const bool fetches_sent = on_device.send && use.local.lends == 0;
-  if (fetches_sent) planned.plan = std::make_shared<const Plan>(fetch_sent(*planned.plan, on_device, Buffer::staging));
-  const std::shared_ptr<StagingArena> arena = find_arena(communicator, comm, agreed, use.shared_staging, *planned.plan);
-  if (agreed.sharing.members.size() < 2 || (arena && arena->is_private())) {
-    if (!arena) return;
-    planned.memory = std::make_shared<NodeMemory>();
-    use_arena(*planned.memory, arena);
-    return;
-  }
-  LocalOptions options = use.local;
-  options.shares_staging = arena != nullptr;
-  options.send_on_device = fetches_sent;
-  options.receive_on_device = on_device.receive;
-  Localizer localizer(*planned.plan, agreed.sharing, options);
-  Mailbox mailbox(comm);
-  for (Round round = localizer.begin(); round.kind != Round::Kind::done;)
-    round = localizer.resume(mailbox.carry(std::move(round)));
-  Plan plan = localizer.take_plan();
-  const bool has_window = plan.window_bytes > 0;
-  std::shared_ptr<NodeMemory> memory =
-      share_memory(comm, agreed.sharing, plan.window_bytes, has_window && !arena ? plan.staging_bytes : 0);
-  if (!memory || (!has_window && !arena)) return;
-  planned.plan = std::make_shared<const Plan>(std::move(plan));
-  if (arena) {
-    arena->add_readers(localizer.takers());
-    use_arena(*memory, arena);
-  }
-  planned.memory = std::move(memory);
-}
-
 }  // namespace
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned) {
   if (agreed.reduction) planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
   if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
-  let_node_carry(communicator, comm, agreed, use, planned);
+  if (use.path != MemoryPath::device_aware) {
+    LocalOptions options = use.local;
+    const OnDevice on_device = agreed.where.on_device();
+    options.send_on_device = on_device.send && use.local.lends == 0;
+    options.receive_on_device = on_device.receive;
+    Talking talk(comm);
+    Carried carried =
+        carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, talk);
+    planned.plan = std::move(carried.plan);
+    planned.memory = std::move(carried.memory);
+  }
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
 }
 

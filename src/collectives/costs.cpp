@@ -290,12 +290,13 @@ DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseS
              across(far, far, far * s.bytes, 1));
 }
 
-DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
+DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.members;
+  const double pieces = segments(settings, part);
   const double far = rounds(s.nodes);
-  return add(inside(s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.bytes),
-             across(2 * far, 2 * far, 2 * part * (1 - 1 / s.nodes), s.members, part));
+  return add(inside(s.members > 1 ? 2 : 0, 2 * (s.members - 1) * pieces, 2 * (s.members - 1) * part, s.bytes),
+             across(2 * far, 2 * far * pieces, 2 * part * (1 - 1 / s.nodes), s.members, part));
 }
 
 DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {

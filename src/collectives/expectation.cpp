@@ -16,7 +16,7 @@ class Outcomes {
   Outcomes(std::span<const DenseCall> calls, Rank rank)
       : calls_(calls), call_(calls[static_cast<std::size_t>(rank)]), ranks_(static_cast<Rank>(calls.size())) {}
 
-  std::vector<Outcome> get() {
+  std::vector<DenseOutcome> get() {
     switch (call_.kind) {
       case Dense::alltoall:
         for (Rank from = 0; from < ranks_; ++from)
@@ -56,7 +56,7 @@ class Outcomes {
       case Dense::barrier:
         break;
     }
-    std::ranges::sort(all_, {}, [](const Outcome& outcome) { return outcome.place.offset; });
+    std::ranges::sort(all_, {}, [](const DenseOutcome& outcome) { return outcome.place.offset; });
     return std::move(all_);
   }
 
@@ -85,7 +85,7 @@ class Outcomes {
   void add_sum(Rank first, Rank last, Rank block) {
     const Range place = call_.receive.of(0).contiguous().value_or(Range{});
     if (place.bytes == 0) return;
-    Outcome outcome{place, {}};
+    DenseOutcome outcome{place, {}};
     for (Rank from = first; from < last; ++from) {
       const Contributed what = contributed(from, block);
       outcome.contributions.push_back({from, what.ranges.contiguous().value_or(Range{}).offset, what.received});
@@ -96,13 +96,13 @@ class Outcomes {
   std::span<const DenseCall> calls_;
   const DenseCall& call_;
   Rank ranks_;
-  std::vector<Outcome> all_;
+  std::vector<DenseOutcome> all_;
 };
 
 }  // namespace
 
-std::vector<std::vector<Outcome>> expected_outcomes(std::span<const DenseCall> calls) {
-  std::vector<std::vector<Outcome>> all;
+std::vector<std::vector<DenseOutcome>> expected_outcomes(std::span<const DenseCall> calls) {
+  std::vector<std::vector<DenseOutcome>> all;
   all.reserve(calls.size());
   for (Rank rank = 0; rank < static_cast<Rank>(calls.size()); ++rank) all.push_back(Outcomes(calls, rank).get());
   return all;

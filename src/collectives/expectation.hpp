@@ -10,6 +10,6 @@
 namespace laneway {
 
 /// What the calls of all ranks say about receive buffers, for verify: independent of any rule.
-[[nodiscard]] std::vector<std::vector<Outcome>> expected_outcomes(std::span<const DenseCall> calls);
+[[nodiscard]] std::vector<std::vector<DenseOutcome>> expected_outcomes(std::span<const DenseCall> calls);
 
 }  // namespace laneway

@@ -208,6 +208,18 @@ std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, const s
   return made;
 }
 
+std::unique_ptr<Communicator> Communicator::with_known_topology(const std::shared_ptr<PrivateComm>& parent,
+                                                                Topology topology,
+                                                                std::shared_ptr<const ErrorHandler> handler,
+                                                                bool single) {
+  require(parent->has_tags(), ErrorKind::unsupported, "the MPI library has no tags left for another topology");
+  auto made = std::unique_ptr<Communicator>(new Communicator(MPI_COMM_NULL, parent, parent->take_tags()));
+  made->topology_ = std::make_unique<Topology>(std::move(topology));
+  made->error_handler_ = std::move(handler);
+  if (!single) made->part_from_parent();
+  return made;
+}
+
 std::shared_ptr<PrivateComm> Communicator::private_comm_of_all() {
   if (!partial) return private_comm();
   if (of_all_) make_usable(of_all_);

@@ -69,6 +69,10 @@ class Communicator {
   /// single-threaded. Collective.
   static std::unique_ptr<Communicator> with_topology(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent,
                                                      Topology topology, bool single);
+  /// The same where all ranks know already what they must, and that `parent` is ready. Local.
+  static std::unique_ptr<Communicator> with_known_topology(const std::shared_ptr<PrivateComm>& parent,
+                                                           Topology topology,
+                                                           std::shared_ptr<const ErrorHandler> handler, bool single);
   /// As if nothing had been known of `comm`. Local.
   static void forget(MPI_Comm comm);
 

@@ -201,6 +201,14 @@ void PrivateComm::begin(MPI_Comm original) {
   begin_duplicate(original, &comm_, &creation_);
 }
 
+void PrivateComm::begin_or_create(MPI_Comm original) {
+#ifdef LANEWAY_HAS_COMM_IDUP
+  begin(original);
+#else
+  create(original, nullptr, nullptr);
+#endif
+}
+
 PrivateComm::~PrivateComm() {
   {
     const std::lock_guard lock(live_mutex);

@@ -50,6 +50,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   void create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag, std::exception_ptr failure);
   /// Only begins the creation, by MPI_Comm_idup, which copies the user's attributes too.
   void begin(MPI_Comm original);
+  /// The same or, where the MPI library has no MPI_Comm_idup, `create`.
+  void begin_or_create(MPI_Comm original);
   PrivateComm(const PrivateComm&) = delete;
   PrivateComm& operator=(const PrivateComm&) = delete;
 
@@ -84,6 +86,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     nonblocking_tag = 2 * own_channels
   };
 
+  /// The largest tag that MPI allows.
+  [[nodiscard]] int largest_tag() const { return last_tag_; }
   /// Whether tags are left for one more plan. Ranks take them in collective order, so all run out together.
   [[nodiscard]] bool has_tags() const;
   /// The first of so many tags, at most plan_channels, that no other plan on this communicator uses. All ranks take

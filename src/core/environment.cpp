@@ -14,6 +14,8 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_PRELOAD_PETSC", "neighbor: set by laneway run with -sf_type neighbor in PETSC_OPTIONS"},
     {"LANEWAY_PRELOAD_AFTER", "calls that the preloaded library leaves to the MPI library before it makes a plan"},
     {"LANEWAY_PRELOAD_TRIAL", "calls with and without the plan that the preloaded library times"},
+    {"LANEWAY_DENSE", "1: the preloaded library takes over blocking dense operations; all ranks must be preloaded"},
+    {"LANEWAY_REDUCTIONS", "reorder: it may sum floating-point numbers in another order than MPI's own operation"},
     {"LANEWAY_HYPRE_AFTER", "exchanges that hypre runs itself before a package's plan is made"},
     {"LANEWAY_HYPRE_CALLERS", "which exchanges of hypre are taken over: solvers, products, all"},
     {"LANEWAY_HYPRE_TRIAL", "cycles of a multigrid solver with and without plans that are timed"},

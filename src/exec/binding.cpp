@@ -1,14 +1,12 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "carriers/carrier.hpp"
 #include "core/error.hpp"
 #include "exec/executor.hpp"
 #include "exec/remains.hpp"
+#include "plan/stream_event.hpp"
 
 // How an executor finds out where everything is.
 
@@ -20,17 +18,6 @@ namespace {
 /// both take less time than a message; larger ones find their receives posted, and need no copy. Simulated messages
 /// only begin to move when both are there.
 constexpr std::int64_t eager_send_bytes = 4096;
-
-/// Where a rank's send buffer is, in its window.
-struct LentRecord {
-  std::uint64_t generation = 0;  ///< counts bindings
-  std::int64_t offset = 0;       ///< of the memory in the send buffer
-  SharedDeviceMemory memory;
-  lnw_ipc_event ready{};           ///< comes before what may be read, if `has_event`
-  lnw_device_event own = nullptr;  ///< the same in its own process
-  bool has_event = false;
-};
-static_assert(sizeof(LentRecord) <= lent_record_bytes);
 
 bool is_device_aware(const BufferMemory& where) {
   return where.device_aware && where.on_device().any();
@@ -228,8 +215,22 @@ void Executor::bind_step(std::size_t s) {
     bound.waits_for = step.await->sign == Sign::ready && !step.await->of_peer ? WaitsFor::readers : WaitsFor::word;
   }
   if (step.kind != StepKind::event) return;
-  bound.event = step.event;
-  if (!step.goes_out) bound.waits_for = WaitsFor::event;
+  bound.event = is_of_stream(step) ? of_stream : step.event;
+  if (!step.goes_out) bound.waits_for = is_of_stream(step) ? WaitsFor::stream : WaitsFor::event;
+}
+
+/// Of the plan: that the user's stream has come so far; -1: there is none.
+int Executor::stream_step() const {
+  const auto found =
+      std::ranges::find_if(plan_->steps, [](const Step& step) { return is_of_stream(step) && !step.goes_out; });
+  return found != plan_->steps.end() ? static_cast<int>(found - plan_->steps.begin()) : -1;
+}
+
+/// Whether a copy is waited for by the user's stream alone.
+bool Executor::trails(int step) const {
+  const auto s = static_cast<std::size_t>(step);
+  return next_begin_[s] + 1 == next_begin_[s + 1] &&
+         is_of_stream(plan_->steps[static_cast<std::size_t>(next_[static_cast<std::size_t>(next_begin_[s])])]);
 }
 
 /// Those of a few bytes that can all begin at once share a kernel.
@@ -239,6 +240,8 @@ void Executor::add_device_copies() {
   std::array<std::vector<int>, 2> together;  // by whether they write to a device
   std::array<std::int64_t, 2> bytes{};
   if (device_aware_ || lends_or_borrows(*plan_)) device_->use(worker_);
+  borrowed_ = BorrowedBuffers(*plan_);
+  if (on_device.combines) device_->set_combining(combiners_.front()->on_device().value());
   lend();
   const auto touches_device = [&](const Step& step) {
     if (step.kind != StepKind::move) return false;
@@ -246,6 +249,11 @@ void Executor::add_device_copies() {
     return (on_device.send && step.from == Buffer::send) ||
            (on_device.receive && (step.to == Buffer::receive || step.from == Buffer::receive)) || staged_there ||
            borrows(step);
+  };
+  const int stream = stream_step();
+  if (stream >= 0) device_->has_event_of_stream();
+  const auto begins_at_once = [&](const Step& step) {
+    return std::ranges::all_of(step.after, [&](int before) { return before == stream; });
   };
   const auto flush = [&](std::size_t writes) {
     if (!together[writes].empty()) device_->add(*plan_, std::exchange(together[writes], {}), false);
@@ -255,13 +263,8 @@ void Executor::add_device_copies() {
     const Step& step = plan_->steps[static_cast<std::size_t>(s)];
     if (!touches_device(step)) continue;
     const auto at = static_cast<std::size_t>(s);
-    const bool is_last = next_begin_[at] == next_begin_[at + 1];
-    const bool from_own =
-        step.from == Buffer::send || step.from == Buffer::shadow || (step.from == Buffer::staging && !memory_);
-    const bool to_own = step.to == Buffer::receive && on_device.receive;
-    const bool may_trail = is_copy(step) && to_own && is_last && from_own;
-    if (!is_copy(step) || !step.after.empty() || may_trail) {
-      device_->add(*plan_, {s}, may_trail);
+    if (!is_copy(step) || combines(step) || !begins_at_once(step) || trails(s)) {
+      device_->add(*plan_, {s}, trails(s));
       continue;
     }
     const std::size_t writes = uses_receive_buffer(step) ? 1 : 0;
@@ -275,54 +278,25 @@ void Executor::add_device_copies() {
   device_->prepare();
 }
 
-/// Writes where the send buffer is, for peers that take from it once they have been told that they may.
+/// Those that can lend at once do so together.
 void Executor::lend() {
   std::vector<int> together;
   std::vector<int> later;
   for (int s = 0; s < static_cast<int>(plan_->steps.size()); ++s) {
     const Step& step = plan_->steps[static_cast<std::size_t>(s)];
-    if (borrows(step)) borrowed_.try_emplace(step.peer);
     if (lends(step)) (step.after.empty() ? together : later).push_back(s);
   }
   if (together.empty() && later.empty()) return;
   std::byte* const begin = at(bases_[static_cast<std::size_t>(Buffer::send)], plan_->lent_offset);
-  const bool mirrors = !where_.on_device().send;
-  if (mirrors) {
-    mirror_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->lent_bytes));
-    device_->set_mirror(begin, mirror_.data(), plan_->lent_bytes);
-  }
-  LentRecord record{++memory_->lent_generation, plan_->lent_offset,
-                    share_device_memory(mirrors ? mirror_.data() : begin)};
-  if (worker_.has(LNW_DEVICE_HAS_IPC_EVENTS)) {
-    lent_ready_ = Event(worker_, Event::Use::between_processes);
-    record.ready = lent_ready_.share();
-    record.own = lent_ready_.handle();
-    record.has_event = true;
-  }
-  const Event* const ready = record.has_event ? &lent_ready_ : nullptr;
+  lent_ = laneway::lend(*plan_, *memory_, worker_, begin, !where_.on_device().send);
+  if (lent_.mirror.data() != nullptr) device_->set_mirror(begin, lent_.mirror.data(), plan_->lent_bytes);
+  const Event* const ready = lent_.ready ? &lent_.ready : nullptr;
   if (!together.empty()) device_->add_lending(std::move(together), ready);
   for (int s : later) device_->add_lending({s}, ready);
-  std::memcpy(memory_->own.window + lent_record, &record, sizeof record);
-}
-
-/// Opening another process's memory allocates. That is done once for each binding of the peer, if it has one.
-Executor::Borrowed& Executor::borrowed_from(Rank peer) {
-  Borrowed& borrowed = borrowed_.at(peer);
-  LentRecord record;
-  std::memcpy(&record, memory_->peers.at(peer).window + lent_record, sizeof record);
-  if (record.generation != borrowed.generation) {
-    borrowed.mapping = IpcMapping(worker_, record.memory);
-    borrowed.base = at(borrowed.mapping.data(), -record.offset);
-    const bool in_this_process = record.ready.process == getpid();
-    borrowed.opened = record.has_event && !in_this_process ? Event(worker_, record.ready) : Event();
-    borrowed.ready = in_this_process ? record.own : borrowed.opened.handle();
-    borrowed.generation = record.generation;
-  }
-  return borrowed;
 }
 
 void Executor::open_lent() {
-  for (const auto& [peer, borrowed] : borrowed_) (void)borrowed_from(peer);
+  if (memory_) borrowed_.open_all(*memory_, worker_);
 }
 
 void Executor::set_stream(std::optional<lnw_device_stream> stream) {

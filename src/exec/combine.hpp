@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "device/device.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
@@ -17,6 +19,8 @@ class Combiner {
   /// to = to op from, of elements that lie one after the other on both sides. May write `from` where operands are in
   /// order. Allocates nothing.
   virtual void combine(std::byte* from, std::byte* to, std::int64_t bytes) const = 0;
+  /// What kernels call it; none if they do not know it.
+  [[nodiscard]] virtual std::optional<DeviceOperation> on_device() const { return std::nullopt; }
 };
 
 /// By index in Plan::combinations.

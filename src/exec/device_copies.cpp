@@ -1,11 +1,14 @@
 #include "exec/device_copies.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <map>
 
 #include "core/address.hpp"
 #include "core/disjoint.hpp"
 #include "core/error.hpp"
+#include "plan/append_run.hpp"
 
 namespace laneway {
 
@@ -27,6 +30,37 @@ class Extent {
   std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t end_ = std::numeric_limits<std::int64_t>::min();
 };
+
+/// The runs of a step that combines, in parts of which none names a place twice: kernels do all of one part at a time.
+/// A place gets its operands in the order of the runs.
+std::vector<std::vector<lnw_device_run>> in_waves(const std::vector<CopyRun>& runs) {
+  std::vector<std::vector<CopyRun>> waves;
+  std::map<std::int64_t, std::pair<std::int64_t, std::size_t>> used;  // offset -> (end, waves so far); disjoint
+  for (const CopyRun& run : runs)
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      const std::int64_t begin = run.to + i * run.to_stride;
+      const std::int64_t end = begin + run.bytes;
+      std::int64_t first = begin;
+      std::int64_t last = end;
+      std::size_t wave = 0;
+      auto at = used.upper_bound(begin);
+      if (at != used.begin() && std::prev(at)->second.first > begin) --at;
+      while (at != used.end() && at->first < end) {
+        first = std::min(first, at->first);
+        last = std::max(last, at->second.first);
+        wave = std::max(wave, at->second.second);
+        at = used.erase(at);
+      }
+      used[first] = {last, wave + 1};
+      if (wave == waves.size()) waves.emplace_back();
+      append_run(waves[wave], {run.from + i * run.from_stride, begin, run.bytes, 0, 0, 1});
+    }
+  std::vector<std::vector<lnw_device_run>> result(waves.size());
+  for (std::size_t w = 0; w < waves.size(); ++w)
+    for (const CopyRun& run : waves[w])
+      result[w].push_back({run.from, run.to, run.bytes, run.from_stride, run.to_stride, run.count, 0, 1});
+  return result;
+}
 
 MemoryInfo look_at(const void* buffer, const Range& extent, const char* what) {
   auto* const base = static_cast<std::byte*>(const_cast<void*>(buffer));
@@ -154,9 +188,15 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
     unit_of_[static_cast<std::size_t>(s)] = static_cast<int>(units_.size());
     for (const CopyRun& run : plan.steps[static_cast<std::size_t>(s)].runs) rows += run.count;
   }
+  const Device device = queues_[unit.queue].device;
   std::vector<lnw_device_run> moved;
   for (int s : steps) {
     const Step& step = plan.steps[static_cast<std::size_t>(s)];
+    if (combines(step)) {
+      for (const std::vector<lnw_device_run>& wave : in_waves(step.runs))
+        unit.waves.emplace_back(device, combining_, wave);
+      continue;
+    }
     const std::uint32_t from = together ? static_cast<std::uint32_t>(step.from.buffer) : 0;
     const std::uint32_t to = together ? static_cast<std::uint32_t>(step.to.buffer) : 1;
     const KernelRows& of_kernel = rows_of_kernel(step);
@@ -171,7 +211,6 @@ void DeviceCopies::add(const Plan& plan, std::vector<int> steps, bool trailing) 
         unit.rows.push_back({from, to, run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes});
     }
   }
-  const Device device = queues_[unit.queue].device;
   if (!moved.empty()) unit.moves = Moves(device, moved);
   unit.event = Event(device);
   unit.steps = std::move(steps);
@@ -196,12 +235,10 @@ void DeviceCopies::prepare() {
 void DeviceCopies::set_stream(std::optional<lnw_device_stream> stream) {
   finish_trailing();
   user_ = Stream();
-  for (Unit& unit : units_) unit.waited_for = true;
   if (!stream) return;
   user_ = user_stream(device_, *stream);
   started_ = Event(user_.device());
   if (queues_[writing].device) ended_ = Event(queues_[writing].device);
-  for (Unit& unit : units_) unit.waited_for = !unit.trailing;
 }
 
 /// The last copies of the exchange before may still read staging memory.
@@ -212,23 +249,24 @@ void DeviceCopies::finish_trailing() {
 void DeviceCopies::begin_exchange(std::byte* staging) {
   bases_[static_cast<std::size_t>(Buffer::staging)] = staging;
   // Otherwise nothing begins before the user's stream has got here, which comes after them.
-  if (!device_aware_) finish_trailing();
+  if (!stream_is_event_) finish_trailing();
   trails_ = false;
   for (Queue& queue : queues_) queue.first = queue.last = 0;
   for (Unit& unit : units_) unit.ready = 0;
   if (user_) {
     started_.record(user_);
     for (const Queue& queue : queues_)
-      if (queue.stream && !device_aware_) queue.stream.wait(started_);
-    if (host_waits_ && !device_aware_) started_.synchronize();
+      if (queue.stream && !stream_is_event_) queue.stream.wait(started_);
+    if (host_waits_ && !stream_is_event_) started_.synchronize();
   }
   if (mirror_.bytes > 0)
     queues_[reading].stream.copy(mirror_.to, mirror_.from, static_cast<std::size_t>(mirror_.bytes));
 }
 
 /// Only what writes a device may still be under way.
-void DeviceCopies::end_exchange() {
-  if (!trails_) return;
+void DeviceCopies::hand_over() {
+  LANEWAY_ASSERT(user_);
+  trails_ = true;
   ended_.record(queues_[writing].stream);
   user_.wait(ended_);
 }
@@ -239,10 +277,8 @@ void DeviceCopies::launch(Unit& unit, std::span<void* const> bases) {
     queue.stream.copy(at(static_cast<std::byte*>(bases[row.to_base]), row.to),
                       at(static_cast<std::byte*>(bases[row.from_base]), row.from), static_cast<std::size_t>(row.bytes));
   if (unit.moves) unit.moves.launch(queue.stream, bases);
-  if (!unit.waited_for) {
-    trails_ = true;
-    return;
-  }
+  for (const Moves& wave : unit.waves) wave.launch(queue.stream, bases);
+  if (unit.trailing) return;
   unit.event.record(queue.stream);
   queue.units[queue.last++ % queue.units.size()] = static_cast<std::size_t>(&unit - units_.data());
 }

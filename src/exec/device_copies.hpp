@@ -29,11 +29,14 @@ struct BufferMemory {
   MemoryInfo send;
   MemoryInfo receive;
 
-  bool host_touches = false;  ///< some of what the operation touches is in memory that the host may touch
-  bool device_aware = false;  ///< the transport takes addresses on these devices
-  CopyRule rule = {};         ///< of copies from and to these devices
+  bool host_touches = false;     ///< some of what the operation touches is in memory that the host may touch
+  bool device_aware = false;     ///< the transport takes addresses on these devices
+  CopyRule rule = {};            ///< of copies from and to these devices
+  bool device_combines = false;  ///< that of the receive buffer has kernels for what the plan combines
 
-  [[nodiscard]] OnDevice on_device() const { return {!send.host_may_touch(), !receive.host_may_touch()}; }
+  [[nodiscard]] OnDevice on_device() const {
+    return {!send.host_may_touch(), !receive.host_may_touch(), device_combines};
+  }
   /// Those that messages reach only through the host's memory.
   [[nodiscard]] OnDevice behind_host() const { return device_aware ? OnDevice{} : on_device(); }
 };
@@ -68,8 +71,7 @@ struct Extents {
 
 /// The steps of one plan that copy from or to memory of devices. They are put into streams of their own, one that reads
 /// the devices and one that writes them, and are complete when the streams say so. A user's stream can be given: what
-/// is in it at the start comes before all copies, and what is put into it after the end comes after them, so that the
-/// last copies to the device need not be waited for.
+/// is in it at the start comes before all copies.
 ///
 /// Allocates only in its constructor, in `add` and in `prepare`.
 class DeviceCopies {
@@ -83,14 +85,18 @@ class DeviceCopies {
   DeviceCopies& operator=(const DeviceCopies&) = delete;
 
   /// Steps that are always launched together. More than one must be copies between the rank's own buffers. Nobody waits
-  /// for the end of those that are `trailing` if there is a user's stream.
+  /// for the end of those that are `trailing`: `hand_over` has what comes later in the user's stream come after them.
   void add(const Plan& plan, std::vector<int> steps, bool trailing);
   /// Steps that copy nothing, and are done when all that the user's stream held at the start is, and the mirror too;
   /// or at once, if `ready` tells those who borrow when that is. It must outlive the object.
   void add_lending(std::vector<int> steps, const Event* ready);
+  /// How steps that combine do it, before any of them is added.
+  void set_combining(const DeviceOperation& operation) { combining_ = operation; }
   /// From now on each exchange begins with a copy of `bytes` bytes to a device.
   void set_mirror(const std::byte* from, std::byte* to, std::int64_t bytes) { mirror_ = {from, to, bytes}; }
   void prepare();
+  /// Steps wait for the user's stream by an event of the plan, where they have to.
+  void has_event_of_stream() { stream_is_event_ = true; }
 
   [[nodiscard]] bool has(int step) const { return unit_of_[static_cast<std::size_t>(step)] >= 0; }
   [[nodiscard]] bool empty() const { return units_.empty(); }
@@ -104,7 +110,8 @@ class DeviceCopies {
   void begin_exchange(std::byte* staging);
   /// Whether all that was in the user's stream at the start is done.
   [[nodiscard]] bool user_is_done() const { return !user_ || started_.complete(); }
-  void end_exchange();
+  /// What is put into the user's stream from now on comes after all trailing steps, which have begun.
+  void hand_over();
 
   /// The step may be done now. Launches it, unless that waits for others of its unit. `complete(step)` is called for
   /// steps whose end nobody waits for, and for lending ones that need not wait. The step comes after the event `after`,
@@ -125,7 +132,7 @@ class DeviceCopies {
       else
         launch(unit, bases_);
     }
-    if (!has_to_wait || others_wait || !unit.waited_for)
+    if (!has_to_wait || others_wait || unit.trailing)
       for (int each : unit.steps) complete(each);
   }
 
@@ -156,6 +163,7 @@ class DeviceCopies {
     std::vector<int> steps;
     std::vector<Row> rows;
     Moves moves;
+    std::vector<Moves> waves;  // that combine, one after another
     Event event;
     std::size_t ready = 0;
     std::uint8_t queue = 0;
@@ -163,7 +171,6 @@ class DeviceCopies {
     const Event* shared = nullptr;  // of those that lend: what borrowers wait for
     bool by_buffer = false;         // bases are the rank's own buffers; otherwise those of its one step
     bool trailing = false;
-    bool waited_for = true;
   };
   /// A stream, and what is under way in it, by unit.
   struct Queue {
@@ -195,7 +202,9 @@ class DeviceCopies {
   Device device_;             // of the buffers, or any
   OnDevice buffers_;
   CopyRule rule_;
-  bool device_aware_ = false;         // nobody begins anything before the user's stream is done
+  DeviceOperation combining_;
+  bool device_aware_ = false;
+  bool stream_is_event_ = false;      // nothing touches the buffers before the user's stream is done
   bool host_waits_ = false;           // for the user's stream at the start, because the host touches a buffer itself
   bool send_is_pageable_ = false;     // so that no kernel can read it
   bool receive_is_pageable_ = false;  // or write it

@@ -53,13 +53,11 @@ void Executor::move(int step) {
 void Executor::begin_on_device(int step) {
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
-  Borrowed* const borrowed = borrows(what) ? &borrowed_from(what.peer) : nullptr;
+  Borrowed* const borrowed = borrows(what) ? &borrowed_.of(what.peer, *memory_, worker_) : nullptr;
   std::byte* const from = borrowed != nullptr ? borrowed->base : now(bound.from, bound.last_from);
-  // What comes later in the stream comes after the event, too.
-  const bool is_first = borrowed != nullptr && std::exchange(borrowed->ordered_in[device_->stream_of(step)],
-                                                             memory_->exchange) != memory_->exchange;
-  device_->begin(step, from, now(bound.to, bound.last_to), is_first ? borrowed->ready : nullptr,
-                 [this](int each) { end(each); });
+  lnw_device_event const after =
+      borrowed != nullptr ? borrowed->ready_in(device_->stream_of(step), memory_->exchange) : nullptr;
+  device_->begin(step, from, now(bound.to, bound.last_to), after, [this](int each) { end(each); });
 }
 
 void Executor::complete_on_device(int step) {
@@ -72,9 +70,16 @@ void Executor::end(int step) {
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
   if (bound.raise.first != nullptr)
     raise(now(bound.raise, bound.last_raise), memory_->exchange);
-  else if (bound.event >= 0 && bound.waits_for == WaitsFor::nothing)
-    gone_out_[static_cast<std::size_t>(bound.event)].count.fetch_add(1, std::memory_order_release);
+  else if (bound.event != none)
+    announce(bound);
   complete(step);
+}
+
+/// Unless it has come in.
+void Executor::announce(const BoundStep& bound) {
+  if (bound.waits_for != WaitsFor::nothing) return;
+  if (bound.event == of_stream) return device_->hand_over();
+  gone_out_[static_cast<std::size_t>(bound.event)].count.fetch_add(1, std::memory_order_release);
 }
 
 bool Executor::passes(int step) const {
@@ -89,6 +94,8 @@ bool Executor::passes(int step) const {
       if (!memory_->arena->ready(memory_->exchange, bound.lag)) return false;
       raise(now(bound.await, bound.last_await), memory_->exchange);
       return true;
+    case WaitsFor::stream:
+      return device_->user_is_done();
     case WaitsFor::nothing:
       break;
   }
@@ -128,17 +135,10 @@ void Executor::drain() {
   }
 }
 
-/// Messages touch buffers that what is in the user's stream may still touch. Whoever advances the exchange sees when
-/// that is done.
 void Executor::start_otherwise() {
   if (has_events()) exchanges_.fetch_add(1, std::memory_order_relaxed);
-  if (!device_) return start_steps();
-  device_->begin_exchange(staging());
-  deferred_ = device_aware_ && !device_->user_is_done();
-  if (deferred_)
-    remaining_ = 1;
-  else
-    start_steps();
+  if (device_) device_->begin_exchange(staging());
+  start_steps();
 }
 
 void Executor::begin_exchange() {
@@ -173,6 +173,7 @@ void Executor::poll_words() {
     fruitless_ = 0;
     if (device_ && device_->has(step)) {
       begin_on_device(step);
+      drain();
       continue;
     }
     move(step);
@@ -210,12 +211,7 @@ bool Executor::progress() {
 }
 
 bool Executor::progress_steps() {
-  if (deferred_ && device_->user_is_done()) {
-    deferred_ = false;
-    start_steps();
-  }
   if (remaining_ == 0) return true;
-  if (deferred_) return false;
   if (!waiting_.empty()) poll_words();
   if (device_) device_->poll([this](int step) { complete_on_device(step); });
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.
@@ -230,7 +226,6 @@ bool Executor::progress_steps() {
 }
 
 void Executor::finish() {
-  if (device_) device_->end_exchange();
   if (memory_) raise(memory_->own.words + completed_word, memory_->exchange);
 }
 
@@ -272,16 +267,10 @@ void Executor::explain(const MessageError& error) const {
 /// receive ends soon once it has been cancelled. A send ends when its peer receives it, which may be never.
 void Executor::give_up() {
   remaining_ = 0;
-  deferred_ = false;
   waiting_.clear();
   if (!endpoints_[0]) return;
-  Remains remains{std::move(endpoints_),
-                  std::move(staging_),
-                  std::move(device_staging_),
-                  std::move(shadow_),
-                  std::move(mirror_),
-                  std::move(lent_ready_),
-                  memory_};
+  Remains remains{std::move(endpoints_), std::move(staging_), std::move(device_staging_),
+                  std::move(shadow_),    std::move(lent_),    memory_};
   endpoint_ = nullptr;
   const auto abandon = [&] {
     Left left = Left::nothing;

@@ -4,12 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "carriers/device/ipc.hpp"
+#include "carriers/device/lending.hpp"
 #include "carriers/node/node_memory.hpp"
 #include "carriers/transport.hpp"
 #include "core/address.hpp"
@@ -54,7 +53,8 @@ class Executor final : public Progressive {
   Executor& operator=(const Executor&) = delete;
 
   /// What is in the user's stream at each start comes before the exchange, and what is put into it after the end comes
-  /// after it. Must not be active. Throws Error(argument) if the stream is of another device than the buffers.
+  /// after it. The plan must be one for streams if one is given, and else must not be. Must not be active. Throws
+  /// Error(argument) if the stream is of another device than the buffers.
   void set_stream(std::optional<lnw_device_stream> stream);
 
   /// Opens the devices' memory that this rank takes from, as far as peers have said where it is; otherwise that is done
@@ -65,6 +65,13 @@ class Executor final : public Progressive {
   /// come n times. reached: whether the `event`-th event that goes out has done so in the exchange started last. Both
   /// may be called by any thread at any time, take no lock, allocate nothing, and advance nothing.
   void fire(int event) { come_in_[static_cast<std::size_t>(event)].count.fetch_add(1, std::memory_order_release); }
+  /// The same unless it has come in for the exchange started last already: then false, and nothing is done.
+  [[nodiscard]] bool fire_once(int event) {
+    const std::uint64_t now = exchanges_.load(std::memory_order_relaxed);
+    std::uint64_t before = now - 1;
+    return come_in_[static_cast<std::size_t>(event)].count.compare_exchange_strong(
+        before, now, std::memory_order_release, std::memory_order_relaxed);
+  }
   [[nodiscard]] bool reached(int event) const {
     return gone_out_[static_cast<std::size_t>(event)].count.load(std::memory_order_acquire) ==
            exchanges_.load(std::memory_order_relaxed);
@@ -107,6 +114,7 @@ class Executor final : public Progressive {
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] bool uses_device() const { return device_ != nullptr; }
+  [[nodiscard]] const BufferMemory& where() const { return where_; }
   /// The memory that the executor takes besides the plan and staging memory.
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
@@ -125,9 +133,11 @@ class Executor final : public Progressive {
   };
 
   /// What a step waits for: the word `await`, the readers of the own staging memory, after which it raises that word,
-  /// or an event.
-  enum class WaitsFor : std::uint8_t { nothing, word, readers, event };
+  /// an event, or the user's stream.
+  enum class WaitsFor : std::uint8_t { nothing, word, readers, event, stream };
 
+  static constexpr int none = -1;
+  static constexpr int of_stream = -2;
   /// Where a step moves from and to, and what it waits for and raises.
   struct BoundStep {
     Places from;
@@ -135,7 +145,7 @@ class Executor final : public Progressive {
     Places await;
     Places raise;  // or null
     std::uint64_t lag = 0;
-    int event = -1;
+    int event = none;
     WaitsFor waits_for = WaitsFor::nothing;
     LastPlace last_from = 0;
     LastPlace last_to = 0;
@@ -143,16 +153,6 @@ class Executor final : public Progressive {
     LastPlace last_raise = 0;
   };
   static_assert(sizeof(BoundStep) == 88);
-
-  /// The send buffers of peers that this rank takes from, opened when a record is new.
-  struct Borrowed {
-    std::uint64_t generation = 0;
-    IpcMapping mapping;
-    std::byte* base = nullptr;
-    Event opened;
-    lnw_device_event ready = nullptr;           ///< comes before what is borrowed; null: its flag says so
-    std::array<std::uint64_t, 2> ordered_in{};  ///< by stream: the last exchange in which it has waited for that
-  };
 
   [[nodiscard]] bool has_events() const { return !come_in_.empty() || !gone_out_.empty(); }
   void bind(Buffers buffers, Transport& transport);
@@ -162,8 +162,9 @@ class Executor final : public Progressive {
   [[nodiscard]] Places find(const Word& word, Rank peer, LastPlace& last) const;
   void allocate(Buffers buffers);
   void lend();
-  [[nodiscard]] Borrowed& borrowed_from(Rank peer);
   void add_device_copies();
+  [[nodiscard]] int stream_step() const;
+  [[nodiscard]] bool trails(int step) const;
   void bind_step(std::size_t step);
   void begin_exchange();
   [[nodiscard]] bool in_second_place() const { return (turn_ & 1) != 0; }
@@ -178,6 +179,7 @@ class Executor final : public Progressive {
     if (has_more_than_messages_) start_rest();
   }
   void start_otherwise();
+  void announce(const BoundStep& bound);
   void start_rest();
   void wait_for_steps();
   void wait_for_words_first();
@@ -223,11 +225,9 @@ class Executor final : public Progressive {
   DeviceMemory shadow_;
   bool uses_device_ = false;
   bool device_aware_ = false;  // messages begin and end on devices
-  bool deferred_ = false;      // nothing begins before what is in the user's stream is done
   Device worker_;              // copies what is borrowed, and pins
-  DeviceMemory mirror_;        // what is lent, if that is not on a device
-  Event lent_ready_;           // what is lent may be read after it; none where devices share no events
-  std::map<Rank, Borrowed> borrowed_;
+  Lent lent_;
+  BorrowedBuffers borrowed_;
   std::array<std::byte*, buffer_kinds> bases_{};
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
   std::vector<EventCount> come_in_;       // by event

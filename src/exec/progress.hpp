@@ -221,6 +221,7 @@ class Exchange {
   [[nodiscard]] const Executor& executor() const { return executor_; }
   /// See Executor: by any thread, at any time.
   void fire(int event) { executor_.fire(event); }
+  [[nodiscard]] bool fire_once(int event) { return executor_.fire_once(event); }
   [[nodiscard]] bool reached(int event) const { return executor_.reached(event); }
   /// Both must not be active; see Executor.
   void open_lent() { executor_.open_lent(); }

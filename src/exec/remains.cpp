@@ -23,7 +23,7 @@ std::atomic<bool> any_kept{false};
 }  // namespace
 
 bool Remains::abandon() noexcept {
-  bool under_way = mirror.data() != nullptr;
+  bool under_way = lent.mirror.data() != nullptr;
   for (const std::unique_ptr<Endpoint>& endpoint : endpoints)
     if (endpoint && endpoint->abandon() != Left::nothing) under_way = true;
   return under_way;

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 
+#include "carriers/device/lending.hpp"
 #include "carriers/node/node_memory.hpp"
 #include "carriers/transport.hpp"
 #include "core/block_memory.hpp"
@@ -18,8 +19,7 @@ struct Remains {
   DeviceMemory device_staging;
   DeviceMemory shadow;
   /// What is lent to peers, who do not say when they have stopped to read it.
-  DeviceMemory mirror;
-  Event lent_ready;
+  Lent lent;
   std::shared_ptr<NodeMemory> node_memory;
 
   /// Whether something may still be used.

@@ -13,6 +13,9 @@
 #include "core/tell.hpp"
 #include "interpose/settings.hpp"
 
+/// PMPI_Bcast is this library's own.
+extern "C" int laneway_next_MPI_Bcast(void*, int, MPI_Datatype, int, MPI_Comm);
+
 namespace laneway::interpose {
 
 namespace {
@@ -82,6 +85,22 @@ std::string name_of(MPI_Comm comm) {
   return name.starts_with("MPI COMM") || name.starts_with("MPI_COMM") ? "" : name;
 }
 
+std::shared_ptr<Row> find_row(const RowsOfComm& of_comm, const char* call, std::int64_t sizes) {
+  for (const std::shared_ptr<Row>& row : of_comm.rows)
+    if (row->call == call && row->sizes == sizes) return row;
+  return nullptr;
+}
+
+std::shared_ptr<Row> add_row(RowsOfComm& of_comm, MPI_Comm comm, const char* call, std::int64_t sizes, int neighbors) {
+  auto made = std::make_shared<Row>(of_comm.number, call, sizes);
+  made->label = name_of(comm);
+  made->neighbors = neighbors;
+  of_comm.rows.push_back(made);
+  const std::lock_guard lock(rows_mutex);
+  listed.push_back(made);
+  return made;
+}
+
 std::int64_t size_of(MPI_Datatype type) {
   MPI_Count size = 0;
   return PMPI_Type_size_x(type, &size) == MPI_SUCCESS ? std::int64_t{size} : 0;
@@ -145,7 +164,7 @@ void number_communicator(Communicator& adopted, MPI_Comm comm) {
     PMPI_Comm_rank(MPI_COMM_WORLD, number.data());
     number[1] = numbered.fetch_add(1);
   }
-  if (PMPI_Bcast(number.data(), 2, MPI_INT, 0, comm) == MPI_SUCCESS) rows.number = number;
+  if (laneway_next_MPI_Bcast(number.data(), 2, MPI_INT, 0, comm) == MPI_SUCCESS) rows.number = number;
   int same = MPI_UNEQUAL;
   if (PMPI_Comm_compare(comm, MPI_COMM_WORLD, &same) == MPI_SUCCESS && same != MPI_UNEQUAL) whole_world = true;
 }
@@ -159,15 +178,16 @@ std::shared_ptr<Row> shared_row(Communicator* adopted, MPI_Comm comm, const char
   if (adopted == nullptr) return {&other_row(call), [](Row*) {}};
   auto& of_comm = adopted->attachment<RowsOfComm>();
   const std::int64_t sizes = by_size || wants_rows() ? class_of(arguments) : 0;
-  for (const std::shared_ptr<Row>& row : of_comm.rows)
-    if (row->call == call && row->sizes == sizes) return row;
-  auto made = std::make_shared<Row>(of_comm.number, call, sizes);
-  made->label = name_of(comm);
-  made->neighbors = static_cast<int>(adopted->topology().destinations.size());
-  of_comm.rows.push_back(made);
-  const std::lock_guard lock(rows_mutex);
-  listed.push_back(made);
-  return made;
+  if (std::shared_ptr<Row> known = find_row(of_comm, call, sizes)) return known;
+  const auto neighbors = static_cast<int>(adopted->topology().destinations.size());
+  return add_row(of_comm, comm, call, sizes, neighbors);
+}
+
+std::shared_ptr<Row> row_of_dense(Communicator* communicator, MPI_Comm comm, const char* call, std::int64_t sizes) {
+  if (communicator == nullptr) return {&other_row(call), [](Row*) {}};
+  auto& of_comm = communicator->attachment<RowsOfComm>();
+  if (std::shared_ptr<Row> known = find_row(of_comm, call, sizes)) return known;
+  return add_row(of_comm, comm, call, sizes, -1);
 }
 
 Row& row_of(Communicator* adopted, MPI_Comm comm, const char* call, const Call& arguments, bool by_size) {
@@ -193,7 +213,7 @@ void count_bytes(Row& row, Communicator* adopted, const Call& call) {
   row.count_bytes(bytes_sent(call, topology), static_cast<std::int64_t>(topology.destinations.size()));
 }
 
-void note_plan(Row& row, const std::string& strategy, const char* why) {
+void note_plan(Row& row, const std::string& strategy, const std::string& why) {
   if (!row.strategy.empty()) return;
   row.strategy = strategy;
   row.why = why;

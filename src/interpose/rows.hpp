@@ -124,6 +124,10 @@ void number_communicator(Communicator& adopted, MPI_Comm comm);
                                               const Call& arguments, bool by_size);
 [[nodiscard]] Row& row_of(Communicator* adopted, MPI_Comm comm, const char* call, const Call& arguments, bool by_size);
 
+/// The same of a dense operation.
+[[nodiscard]] std::shared_ptr<Row> row_of_dense(Communicator* communicator, MPI_Comm comm, const char* call,
+                                                std::int64_t sizes);
+
 /// Of all edges of this rank.
 [[nodiscard]] std::int64_t bytes_sent(const Call& call, const Topology& topology);
 /// Adds what a call sends, if that is wanted.
@@ -131,7 +135,7 @@ void count_bytes(Row& row, Communicator* adopted, const Call& call);
 
 /// Says once for a row what its plan is and why.
 void note_plan(Row& row, const Reasons& reasons);
-void note_plan(Row& row, const std::string& strategy, const char* why);
+void note_plan(Row& row, const std::string& strategy, const std::string& why);
 
 /// All that there are.
 [[nodiscard]] std::vector<const Row*> all_rows();

@@ -11,6 +11,7 @@
 
 #include "core/markup.hpp"
 #include "core/readable.hpp"
+#include "plan/stream_event.hpp"
 
 namespace laneway {
 
@@ -70,7 +71,8 @@ std::string headline(const Step& step) {
     case StepKind::raise:
       return "raise word of " + std::to_string(step.peer);
     case StepKind::event:
-      return "event " + std::to_string(step.event) + (step.goes_out ? " goes out" : " comes in");
+      return "event " + (is_of_stream(step) ? std::string("of the stream") : std::to_string(step.event)) +
+             (step.goes_out ? " goes out" : " comes in");
     case StepKind::move:
       break;
   }

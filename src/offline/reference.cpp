@@ -142,8 +142,8 @@ class Reference {
 
   [[nodiscard]] std::span<const std::byte> readable(std::size_t rank, Buffer buffer, std::int64_t offset,
                                                     std::int64_t n) const {
-    require(buffer != Buffer::receive || options_.reads_receive, ErrorKind::internal,
-            "a step reads the receive buffer");
+    const bool may_read = options_.reads_receive || !plans_[rank].combinations.empty();
+    require(buffer != Buffer::receive || may_read, ErrorKind::internal, "a step reads the receive buffer");
     if (buffer == Buffer::receive) return std::as_const(receive_[rank]).at(offset, n);
     if (buffer == Buffer::send) return send_[rank].at(offset, n);
     return std::as_const(buffer == Buffer::shadow ? shadow_ : staging_)[rank].at(offset, n);

@@ -19,9 +19,6 @@ namespace laneway {
 
 namespace {
 
-/// Whether the memory of the node takes plans that write staging memory several times in one exchange.
-constexpr bool carries_dense_plans = false;
-
 /// Where a call runs.
 struct Place {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -159,6 +156,16 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   return MPI_SUCCESS;
 }
 
+Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
+  const Place place(comm);
+  if (place.is_inter) return mpi_reasons(between_groups);
+  Communicator& communicator = Communicator::of(comm);
+  if (communicator.partial) return mpi_reasons(of_some_ranks);
+  const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+  const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
+  return decide(*known, known->hints, looked.ask(call, place.ranks, Phases::one, 0)).reasons;
+}
+
 namespace {
 
 std::unique_ptr<Request> start_mpi(const Place& place, const CollectiveCall& call, Reasons reasons) {
@@ -271,7 +278,7 @@ class Making {
     Agreed agreed;
     agreed.hints = hints_;
     agreed.regions = {known_->node};
-    if (carries_dense_plans) agreed.sharing = known_->sharing;
+    agreed.sharing = known_->sharing;
     NodeUse use;
     use.local = hints_.local;
     localize(communicator_, comm_, agreed, use, planned);

@@ -12,6 +12,10 @@ namespace laneway {
 /// Runs a dense operation. Returns MPI's code where it is MPI's own, whose error handler has been called then.
 int run_dense(MPI_Comm comm, const CollectiveCall& call);
 
+/// By which rule, or MPI's own operation, run_dense runs such a call, and why. Collective in a communicator's first
+/// one.
+[[nodiscard]] Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call);
+
 /// Starts one, without blocking. Local.
 [[nodiscard]] std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call);
 

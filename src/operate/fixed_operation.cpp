@@ -33,10 +33,11 @@ FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Use
   plan_ = std::move(chosen.plan);
   reasons_ = std::move(chosen.reasons);
   device_use_ = chosen.device_use;
+  device_use_.combining = kernels_of(combiners_);
   order_ = std::make_shared<StartOrder>(comm, agreed.tag);
   if (!is_direct() || chosen.memory)
-    bound_ = std::make_shared<BoundPlan>(plan_, std::move(chosen.memory), device_use_, BoundPlan::most_bindings,
-                                         combiners_);
+    bound_ =
+        std::make_shared<BoundPlan>(plan_, std::move(chosen.memory), device_use_, BoundPlan::most_bindings, combiners_);
 }
 
 void FixedOperation::check(Communicator& communicator, const Call& call) const {

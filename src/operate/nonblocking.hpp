@@ -42,6 +42,12 @@ class StartOrder {
 /// That of a communicator's nonblocking operations.
 [[nodiscard]] const std::shared_ptr<StartOrder>& start_order(Communicator& communicator);
 
+/// What kernels call what is combined, if anything is and they know it.
+[[nodiscard]] inline std::optional<DeviceOperation> kernels_of(const Combiners& combiners) {
+  if (combiners.empty() || !combiners.front()) return std::nullopt;
+  return combiners.front()->on_device();
+}
+
 /// A plan that is bound to many buffers, one after another. Bindings are kept, since programs come back to the same
 /// buffers; they are addresses only, so it does not matter what becomes of these. One exchange at a time.
 class BoundPlan {
@@ -76,8 +82,20 @@ class BoundPlan {
   std::vector<Binding> bindings_;  // the last used one first
 };
 
+/// What a nonblocking request waits for.
+class NonblockingWork {
+ public:
+  virtual ~NonblockingWork() = default;
+
+  /// Until test or wait has found it complete, or failed.
+  [[nodiscard]] virtual bool active() const = 0;
+  [[nodiscard]] virtual bool test() = 0;
+  [[nodiscard]] virtual bool done() = 0;
+  virtual void wait() = 0;
+};
+
 /// An exchange that runs once. Started where it is made, unless its turn comes later.
-class NonblockingExchange final : public Progressive {
+class NonblockingExchange final : public Progressive, public NonblockingWork {
  public:
   /// `elements`: of a plan of datatypes; otherwise null.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
@@ -87,11 +105,10 @@ class NonblockingExchange final : public Progressive {
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
                       Helper helper = Helper::none);
 
-  /// Until test or wait has found it complete, or failed.
-  [[nodiscard]] bool active() const { return activity_.active(); }
-  [[nodiscard]] bool test() { return activity_.test(executor()); }
-  [[nodiscard]] bool done() { return activity_.done(executor()); }
-  void wait() { activity_.wait(executor()); }
+  [[nodiscard]] bool active() const override { return activity_.active(); }
+  [[nodiscard]] bool test() override { return activity_.test(executor()); }
+  [[nodiscard]] bool done() override { return activity_.done(executor()); }
+  void wait() override { activity_.wait(executor()); }
 
   bool progress() override;
 

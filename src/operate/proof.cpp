@@ -47,6 +47,15 @@ std::vector<Edge> get_edges(Reader& reader) {
   return edges;
 }
 
+/// Of operations whose datatypes are those of neighbours, a rank without any does not know what is combined.
+const Combination* known_combination(const std::vector<Plan>& plans, const Combination* how) {
+  if (how == nullptr || !how->datatype.empty()) return how;
+  for (const Plan& plan : plans)
+    for (const Combination& each : plan.combinations)
+      if (!each.datatype.empty()) return &each;
+  return how;
+}
+
 /// The first fault; empty if all is proven, which rank 0 then says.
 std::string prove(const std::vector<Bytes>& letters, std::string_view what, const Combination* how) {
   std::vector<Plan> plans;
@@ -60,7 +69,7 @@ std::string prove(const std::vector<Bytes>& letters, std::string_view what, cons
     pattern.push_back(std::move(own));
     steps += plans.back().steps.size();
   }
-  const Report report = verify(plans, pattern, how);
+  const Report report = verify(plans, pattern, known_combination(plans, how));
   if (!report.ok) return report.problems.front();
   tell("proven: delivery, matching, races, deadlocks, reuse (" + std::string(what) + ", " +
        std::to_string(plans.size()) + " ranks, " + std::to_string(steps) + " steps)");

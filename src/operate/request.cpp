@@ -9,8 +9,8 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/chooser.hpp"
-#include "choose/share_memory.hpp"
 #include "comm/background.hpp"
+#include "comm/talking.hpp"
 #include "core/error.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/fixed_operation.hpp"
@@ -102,9 +102,10 @@ constexpr const char* relays_nothing =
     "for "
     "a thread; lnw_progress=wait lets relays progress in calls of this library";
 
-/// For calls that agree on nothing. Nothing is combined in messages' memory on devices.
-DeviceUse device_use(Communicator& communicator, const Call& call) {
-  return DeviceUse{!reduces(call.kind) && communicator.call_hints().path == MemoryPath::device_aware};
+/// For calls that agree on nothing. `combiners`: of an operation that reduces.
+DeviceUse device_use(Communicator& communicator, const Combiners& combiners) {
+  if (combiners.empty()) return {.gives_addresses = communicator.call_hints().path == MemoryPath::device_aware};
+  return {.combining = kernels_of(combiners)};
 }
 
 /// That of an earlier call with the same arguments, or a new one, which is kept.
@@ -118,9 +119,9 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
     return known;
   }
   CallPlan chosen = choose_plan(communicator, call, phases);
-  auto plan =
-      std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy), device_use(communicator, call),
-                                 std::move(chosen.elements), std::move(chosen.typed), std::move(chosen.combiners));
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy),
+                                         device_use(communicator, chosen.combiners), std::move(chosen.elements),
+                                         std::move(chosen.typed), std::move(chosen.combiners));
   // Plans of datatypes are for buffers in the host's memory.
   if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
   return plan;
@@ -160,6 +161,7 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
                                                agreed.regions.front()));
   request->device_use_ = chosen.device_use;
   if (agreed.reduction) request->combiners_ = {agreed.reduction->what.combiner};
+  request->device_use_.combining = kernels_of(request->combiners_);
   request->helper_ = find_helper(agreed.hints.progress);
   if (request->helper_ == Helper::thread_for_all) employ(request->helper_);
   if (agreed.relays_nothing) request->reasons_.progress_reason = relays_nothing;
@@ -180,7 +182,8 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
     failure = std::current_exception();
   }
   if (request->reasons_.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
-    (void)largest(priv, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    Talking talk(priv);
+    (void)largest(talk, agreed.sharing, 0);  // all ranks of the node have bound their buffers
     if (request->exchange_) request->exchange_->open_lent();
   }
   if (failure) std::rethrow_exception(failure);
@@ -189,6 +192,15 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
     prove_plans(priv, request->plan(), reduction != nullptr ? reduction->pattern : agreed.pattern,
                 request->reasons_.strategy, reduction != nullptr ? &reduction->how : nullptr);
   }
+  return request;
+}
+
+std::unique_ptr<Request> Request::make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work) {
+  std::unique_ptr<Request> request(
+      new Request(std::move(comm), std::move(handler), 0, nullptr, Reasons{.strategy = "direct"}, Region{}));
+  request->work_ = std::move(work);
+  request->is_special_ = true;
   return request;
 }
 
@@ -207,8 +219,9 @@ std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, c
                                                Reasons{.strategy = kept->strategy()}, Region{}));
   request->typed_ = kept->typed();
   request->nonblocking_ = std::make_unique<NonblockingExchange>(
-      order, kept->plan(), buffers, laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call)),
-      kept->elements(), helper, kept->combiners());
+      order, kept->plan(), buffers,
+      laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners())), kept->elements(), helper,
+      kept->combiners());
   return request;
 }
 
@@ -252,6 +265,15 @@ std::unique_ptr<Request> Request::of_mpi(Communicator* communicator, Rank rank, 
   return request;
 }
 
+std::unique_ptr<Request> Request::of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
+                                          std::unique_ptr<NonblockingWork> work, std::string strategy) {
+  std::unique_ptr<Request> request(new Request(std::move(comm), communicator.error_handler(), 0,
+                                               std::make_shared<const Plan>(), Reasons{.strategy = std::move(strategy)},
+                                               Region{}));
+  request->nonblocking_ = std::move(work);
+  return request;
+}
+
 Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, int tag,
                  std::shared_ptr<const Plan> plan, Reasons reasons, Region node)
     : comm_(std::move(comm)),
@@ -267,19 +289,40 @@ void Request::call_error_handler(int code) const {
 }
 
 void Request::set_buffers(Buffers buffers) {
-  P2PTransport transport(comm_->get(), tag_);
-  const BufferMemory where = with_use(look_at(buffers, extents_of(*plans_.plan())), device_use_);
-  auto exchange = std::make_unique<Exchange>(plans_.on(where.behind_host()), buffers, where, transport,
-                                             progress_by(helper_), memory_, combiners_);
+  require(!work_, ErrorKind::request, "request is partitioned between two ranks, which keeps its buffers");
+  std::unique_ptr<Exchange> exchange = bind(buffers, stream_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
   reasons_.progress_by = needs_nobody && helper_ != Helper::thread_for_all ? "mpi" : name(helper_);
-  if (stream_) exchange->set_stream(stream_);
+  buffers_ = buffers;
   exchange_ = std::move(exchange);
 }
 
+std::unique_ptr<Exchange> Request::bind(Buffers buffers, std::optional<lnw_device_stream> stream) {
+  P2PTransport transport(comm_->get(), tag_);
+  const BufferMemory where = laneway::look_at(buffers, *plans_.plan(), device_use_);
+  auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
+                                             progress_by(helper_), memory_, combiners_);
+  if (stream) exchange->set_stream(stream);
+  return exchange;
+}
+
+const std::shared_ptr<const Plan>& Request::plan_on(const BufferMemory& where, bool in_stream) {
+  if (!in_stream) return plans_.on(where.behind_host());
+  return plans_.on(InStream{where.on_device(), where.device_aware, memory_ != nullptr});
+}
+
 void Request::set_stream(std::optional<lnw_device_stream> stream) {
-  if (exchange_) exchange_->set_stream(stream);
+  require(!work_, ErrorKind::unsupported, "request is partitioned between two ranks, which follows no stream");
+  if (exchange_) {
+    const Executor& executor = exchange_->executor();
+    const bool is_for_it = plan_on(executor.where(), stream.has_value()).get() == &executor.plan();
+    exchange_->set_stream(stream);
+    if (!is_for_it) {
+      exchange_->set_stream(stream_);  // a bad stream has thrown: what is bound stays as it is
+      exchange_ = bind(buffers_, stream);
+    }
+  }
   stream_ = stream;
 }
 
@@ -309,6 +352,7 @@ void Request::fail() noexcept {
 }
 
 void Request::start_specially() {
+  if (work_) return work_->start();
   if (mpi_) return mpi_->start();
   require(arena_->claim(this), ErrorKind::request,
           "request shares its staging memory (lnw_shared_staging) with one that is active");
@@ -331,18 +375,21 @@ void Request::unclaim() {
 void Request::start_claimed() {
   claimed_ = false;
   if (mpi_) return mpi_->start();
+  if (work_) return work_->start();
   if (arena_ == nullptr) return run([&] { exchange_->start(); });
   const Release release(*this, *arena_);
   run([&] { exchange_->start(); });
 }
 
 bool Request::test_specially() {
+  if (work_) return work_->test();
   if (mpi_) return mpi_->test();
   const Release release(*this, *arena_);
   return !exchange_ || run([&] { return exchange_->test(); });
 }
 
 void Request::wait_specially() {
+  if (work_) return work_->wait();
   if (mpi_) return mpi_->wait();
   const Release release(*this, *arena_);
   if (exchange_) run([&] { exchange_->wait(); });
@@ -380,7 +427,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
   KeptPlan::Claim claim(*kept);
   if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
-  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, call));
+  const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners()));
   Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
                     nullptr, kept->combiners());
   exchange.start();
@@ -389,6 +436,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
 
 const Plan& Request::plan() const {
   if (exchange_) return exchange_->executor().plan();
+  if (work_) return work_->plan();
   if (!typed_) return *plans_.plan();
   if (!plan_as_bytes_) plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(comm_->rank(), describe(*typed_)));
   return *plan_as_bytes_;

@@ -17,7 +17,9 @@
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
 #include "operate/mpi_exchange.hpp"
+#include "operate/edge_partitions.hpp"
 #include "operate/nonblocking.hpp"
+#include "operate/work.hpp"
 #include "passes/events.hpp"
 #include "passes/through_host.hpp"
 #include "pattern/pattern.hpp"
@@ -56,6 +58,9 @@ class Request {
   /// arguments of any rank are bad, all ranks throw. `events`: of this rank alone, which its peers need not know.
   static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events = {});
+  /// Persistent, of work between two ranks. Local.
+  static std::unique_ptr<Request> make_of(std::shared_ptr<PrivateComm> comm,
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work);
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
   /// Of a dense operation, persistent or nonblocking. Local.
@@ -66,6 +71,9 @@ class Request {
   /// Of MPI's own operation; one that is nonblocking has been started. `communicator`: null for an intercommunicator.
   static std::unique_ptr<Request> of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
                                          Reasons reasons, bool nonblocking);
+  /// Of work that has no plan, and has been started.
+  static std::unique_ptr<Request> of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
+                                          std::unique_ptr<NonblockingWork> work, std::string strategy);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -87,6 +95,7 @@ class Request {
   }
   /// As test, but a complete request stays active.
   [[nodiscard]] bool done() {
+    if (work_) return work_->done();
     if (mpi_) return mpi_->done();
     return exchange_ ? run([&] { return exchange_->done(); }) : !nonblocking_ || nonblocking_->done();
   }
@@ -99,14 +108,22 @@ class Request {
   void fire(int event) { exchange_->fire(event); }
   [[nodiscard]] bool reached(int event) const { return exchange_->reached(event); }
   [[nodiscard]] bool active() const {
+    if (work_) return work_->active();
     if (mpi_) return mpi_->active();
     return exchange_ ? exchange_->active() : nonblocking_ && nonblocking_->active();
   }
+  /// Only if it has not come in for this exchange yet; false otherwise.
+  [[nodiscard]] bool fire_once(int event) { return exchange_->fire_once(event); }
+  /// Null unless the request is of two ranks.
+  [[nodiscard]] Work* work() const { return work_.get(); }
+  /// Null unless its edges have partitions.
+  [[nodiscard]] const EdgePartitions* partitions() const { return partitions_.get(); }
+  void set_partitions(std::unique_ptr<const EdgePartitions> partitions) { partitions_ = std::move(partitions); }
   /// Bound, and neither active itself nor kept from that by a request with which it shares staging memory.
   [[nodiscard]] bool startable() const { return bound() && !active() && !is_blocked(); }
   [[nodiscard]] bool is_blocked() const { return arena_ != nullptr && arena_->claimed(); }
   [[nodiscard]] bool shares_staging_with(const Request& other) const { return arena_ && arena_ == other.arena_; }
-  [[nodiscard]] bool bound() const { return exchange_ != nullptr || (mpi_ && !mpi_once_); }
+  [[nodiscard]] bool bound() const { return exchange_ != nullptr || work_ != nullptr || (mpi_ && !mpi_once_); }
   /// Whether other buffers may be given to it.
   [[nodiscard]] bool is_dense() const { return is_dense_; }
   /// An exchange has failed. It is no longer bound, and never will be: messages of that exchange may be under way.
@@ -142,18 +159,22 @@ class Request {
     }
   }
   void fail() noexcept;
+  [[nodiscard]] std::unique_ptr<Exchange> bind(Buffers buffers, std::optional<lnw_device_stream> stream);
+  [[nodiscard]] const std::shared_ptr<const Plan>& plan_on(const BufferMemory& where, bool in_stream);
   void start_specially();
   [[nodiscard]] bool test_specially();
   void wait_specially();
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
-  std::unique_ptr<NonblockingExchange> nonblocking_;
+  std::unique_ptr<NonblockingWork> nonblocking_;
   std::unique_ptr<MpiExchange> mpi_;  // instead of both
   bool mpi_once_ = false;
-  bool is_special_ = false;  // shares staging memory, or is MPI's own
+  bool is_special_ = false;  // shares staging memory, or is no plan of a collective operation
   bool is_dense_ = false;
   Rank mpi_rank_ = 0;  // without a private communicator
+  std::unique_ptr<Work> work_;
+  std::unique_ptr<const EdgePartitions> partitions_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   DeviceUse device_use_;
@@ -169,6 +190,7 @@ class Request {
   Reasons reasons_;
   Region node_;
   std::optional<lnw_device_stream> stream_;
+  Buffers buffers_;  // if bound
 };
 
 /// Runs the operation once.

@@ -13,17 +13,18 @@ namespace laneway {
 
 namespace {
 
-/// Bytes of the send or receive buffer that a step touches, or an event is about.
+/// Bytes of the send or receive buffer, or of staging memory, that a step touches, or an event is about.
 struct Touch {
   Range range;
   bool is_event = false;
   int index = 0;
 };
-using Touches = std::array<std::vector<Touch>, 2>;  // of the send buffer, and of the receive buffer
+constexpr std::array touched_buffers = {Buffer::send, Buffer::receive, Buffer::staging};
+using Touches = std::array<std::vector<Touch>, touched_buffers.size()>;
 
 void add(Touches& touches, Buffer buffer, Range range, bool is_event, int index) {
-  if (range.bytes == 0 || (buffer != Buffer::send && buffer != Buffer::receive)) return;
-  touches[buffer == Buffer::send ? 0 : 1].push_back({range, is_event, index});
+  for (std::size_t b = 0; b < touched_buffers.size(); ++b)
+    if (range.bytes > 0 && touched_buffers[b] == buffer) touches[b].push_back({range, is_event, index});
 }
 
 void add(Touches& touches, const Step& step, int index) {
@@ -32,8 +33,8 @@ void add(Touches& touches, const Step& step, int index) {
   if (step.kind != StepKind::move) return;
   for (const CopyRun& run : step.runs)
     for (std::int64_t i = 0; i < run.count; ++i) {
-      add(touches, step.from.buffer, {run.from + i * run.from_stride, run.bytes}, false, index);
-      add(touches, step.to.buffer, {run.to + i * run.to_stride, run.bytes}, false, index);
+      if (!step.from.of_peer) add(touches, step.from.buffer, {run.from + i * run.from_stride, run.bytes}, false, index);
+      if (!step.to.of_peer) add(touches, step.to.buffer, {run.to + i * run.to_stride, run.bytes}, false, index);
     }
 }
 
@@ -63,7 +64,7 @@ Step step_of(const PlanEvent& event) {
 }
 
 /// A message that waits for an event keeps those back that come after it on its channel.
-void keep_order(std::vector<Step>& steps, const std::vector<bool>& waits) {
+void keep_order(std::vector<Step>& steps, std::vector<bool> waits) {
   std::map<std::tuple<StepKind, Rank, int>, int> last;
   for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
     Step& step = steps[static_cast<std::size_t>(s)];
@@ -74,6 +75,7 @@ void keep_order(std::vector<Step>& steps, const std::vector<bool>& waits) {
     if ((waits[earlier] || waits[static_cast<std::size_t>(s)]) && !steps[earlier].after.empty()) {
       step.after.push_back(before->second);
       sort_unique(step.after);
+      waits[static_cast<std::size_t>(s)] = true;  // so the next one has to wait, too
     }
     before->second = s;
   }
@@ -112,7 +114,7 @@ Plan add_events(Plan plan, std::span<const PlanEvent> events) {
       if (std::ranges::find(steps[s].after, place[e]) == steps[s].after.end()) steps[s].after.push_back(place[e]);
     });
   for (Step& step : steps) sort_unique(step.after);
-  keep_order(steps, waits);
+  keep_order(steps, std::move(waits));
   for (std::size_t e = 0; e < events.size(); ++e) {
     if (!events[e].goes_out) continue;
     steps.push_back(step_of(events[e]));

@@ -11,7 +11,9 @@
 #include "core/ranges.hpp"
 #include "core/sort_unique.hpp"
 #include "passes/combine_place.hpp"
+#include "passes/events.hpp"
 #include "plan/builder.hpp"
+#include "plan/stream_event.hpp"
 
 namespace laneway {
 
@@ -339,6 +341,74 @@ bool goes_through_host(const Plan& plan, const OnDevice& buffers) {
     return host_combines || (buffers.send && is_in_place(step, StepKind::send, Buffer::send)) ||
            (buffers.receive && is_in_place(step, StepKind::receive, Buffer::receive));
   });
+}
+
+namespace {
+
+/// Whether each step is a copy to the device that nothing comes after, of what no peer may overwrite meanwhile.
+std::vector<bool> last_copies(const Plan& plan, const InStream& where) {
+  std::vector<bool> last(plan.steps.size(), where.buffers.receive);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    for (int before : step.after) last[static_cast<std::size_t>(before)] = false;
+    const bool from_own = step.from == Buffer::send || step.from == Buffer::shadow ||
+                          (step.from == Buffer::staging && !where.shares_memory);
+    last[s] = last[s] && is_copy(step) && !combines(step) && step.to == Buffer::receive && from_own;
+  }
+  return last;
+}
+
+/// All bytes of the buffers that the plan touches, and of staging memory those that `copies` read.
+PlanEvent coming(const Plan& plan, const std::vector<bool>& copies) {
+  std::map<Buffer, std::vector<Range>> touched;
+  const auto add = [&](Buffer buffer, Range range, bool with_staging = false) {
+    if (buffer == Buffer::send || buffer == Buffer::receive || (with_staging && buffer == Buffer::staging))
+      touched[buffer].push_back(range);
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    if (step.kind == StepKind::send || step.kind == StepKind::receive)
+      step.span.for_each([&](Buffer buffer, Range range, std::int64_t) { add(buffer, range); });
+    if (step.kind != StepKind::move) continue;
+    for (const CopyRun& run : step.runs)
+      for (std::int64_t i = 0; i < run.count; ++i) {
+        if (!step.from.of_peer) add(step.from.buffer, {run.from + i * run.from_stride, run.bytes}, copies[s]);
+        if (!step.to.of_peer) add(step.to.buffer, {run.to + i * run.to_stride, run.bytes});
+      }
+  }
+  PlanEvent event;
+  event.number = stream_event;
+  for (auto& [buffer, ranges] : touched) {
+    event.parts.push_back({buffer, {}});
+    const RangeSet all(std::move(ranges));
+    for (Range range : all.ranges()) event.parts.back().ranges.append(range);
+  }
+  return event;
+}
+
+}  // namespace
+
+Plan in_stream(Plan plan, const InStream& where) {
+  std::vector<PlanEvent> events;
+  const std::vector<bool> copies = last_copies(plan, where);
+  if (where.device_aware) events.push_back(coming(plan, copies));
+  std::erase_if(events, [](const PlanEvent& event) { return event.parts.empty(); });
+  PlanEvent out;
+  out.number = stream_event;
+  out.goes_out = true;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    if (copies[s]) out.parts.push_back({Buffer::receive, written_by(plan.steps[s])});
+  if (!out.parts.empty()) events.push_back(std::move(out));
+  return events.empty() ? std::move(plan) : add_events(std::move(plan), events);
+}
+
+const std::shared_ptr<const Plan>& PlansByBuffers::on(const InStream& where) {
+  std::shared_ptr<const Plan>& plan = in_stream_[where];
+  if (plan) return plan;
+  plan = on(where.device_aware ? OnDevice{} : where.buffers);
+  Plan with_events = in_stream(*plan, where);
+  if (with_events != *plan) plan = std::make_shared<const Plan>(std::move(with_events));
+  return plan;
 }
 
 const std::shared_ptr<const Plan>& PlansByBuffers::on(const OnDevice& buffers) {

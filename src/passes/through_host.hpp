@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -36,6 +38,28 @@ inline constexpr std::int64_t device_copy_bytes = 262144;
 /// The part of it for the send buffer, with staging memory, which peers may read, or the shadow as `image`.
 [[nodiscard]] Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image);
 
+/// Where a plan meets a user's stream.
+struct InStream {
+  OnDevice buffers;
+  bool device_aware = false;   ///< messages begin and end on devices
+  bool shares_memory = false;  ///< peers reach this rank's staging memory
+
+  friend auto operator<=>(const InStream& a, const InStream& b) { return a.key() <=> b.key(); }
+
+ private:
+  [[nodiscard]] int key() const {
+    return (buffers.send ? 1 : 0) + (buffers.receive ? 2 : 0) + (device_aware ? 4 : 0) + (shares_memory ? 8 : 0) +
+           (buffers.combines ? 16 : 0);
+  }
+};
+
+/// Gives a plan that through_host has been at, or that is device-aware, the two events of a user's stream, as far as it
+/// needs them (stream_event). Before the one that comes in nothing touches the buffers, nor memory that copies of the
+/// exchange before may still read. Only messages that begin and end on devices need it: copies of a device come after
+/// the stream in a stream. Before the one that goes out the last copies to the device have been put into their stream;
+/// nobody waits for their end.
+[[nodiscard]] Plan in_stream(Plan plan, const InStream& where);
+
 /// Whether no message begins or ends in one of these buffers.
 [[nodiscard]] bool goes_through_host(const Plan& plan, const OnDevice& buffers);
 
@@ -50,9 +74,12 @@ class PlansByBuffers {
   /// For buffers in the host's memory.
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plans_[0]; }
   [[nodiscard]] const std::shared_ptr<const Plan>& on(const OnDevice& buffers);
+  /// The same for a user's stream; the plan without one where that makes no difference.
+  [[nodiscard]] const std::shared_ptr<const Plan>& on(const InStream& where);
 
  private:
   std::array<std::shared_ptr<const Plan>, 8> plans_;
+  std::map<InStream, std::shared_ptr<const Plan>> in_stream_;
 };
 
 }  // namespace laneway

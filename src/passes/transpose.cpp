@@ -165,7 +165,7 @@ class Combining {
       const Range to{pair.run.to, pair.run.bytes};
       const auto add_part = [&](Range part, bool written) {
         append_run((written ? more : first)[key],
-               {pair.run.from + part.offset - to.offset, part.offset, part.bytes, 0, 0, 1});
+                   {pair.run.from + part.offset - to.offset, part.offset, part.bytes, 0, 0, 1});
       };
       if (pair.to == Buffer::receive) {
         add_part(to, true);

@@ -262,14 +262,6 @@ class SymbolicRun {
       if (bytes > 0) parts_.push_back({to, to + bytes, from.rank, offset, exchange});
       return;
     }
-    if (from.buffer == Buffer::receive) {
-      for (Origin part : known_or_initial(step, from, offset, offset + bytes, exchange)) {
-        part.begin += to - offset;
-        part.end += to - offset;
-        parts_.push_back(part);
-      }
-      return;
-    }
     offset += from.shift;
     if (from.buffer == Buffer::receive) {
       for (Origin part : known_or_initial(step, from, offset, offset + bytes, exchange)) {
@@ -395,12 +387,13 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
   return prove_contents(program, sums, std::move(expected), false, std::move(report));
 }
 
-Report prove_outcomes(const Program& program, std::span<const std::vector<Outcome>> outcomes, const Combination* how) {
+Report prove_outcomes(const Program& program, std::span<const std::vector<DenseOutcome>> outcomes,
+                      const Combination* how) {
   Report report;
   Sums sums(program.ranks());
   if (!is_of_all(program, outcomes.size(), report)) return report;
   Expected expected;
-  for (const std::vector<Outcome>& of_rank : outcomes) {
+  for (const std::vector<DenseOutcome>& of_rank : outcomes) {
     std::vector<Origin>& all = expected.emplace_back(std::vector<Origin>{}).value();
     for (const auto& [place, contributions] : of_rank) {
       std::optional<Origin> result;

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "plan/stream_event.hpp"
+
 namespace laneway::verification {
 
 void complain(Report& report, std::string problem) {
@@ -15,7 +17,8 @@ std::string describe(const Plan& plan, int step) {
   const Step& s = plan.steps[static_cast<std::size_t>(step)];
   std::string text = "rank " + std::to_string(plan.rank) + " step " + std::to_string(step) + " (" + name(s.kind);
   if (is_copy(s)) return text + " from " + name(s.from.buffer) + " to " + name(s.to.buffer) + ")";
-  if (s.kind == StepKind::event) return text + " " + std::to_string(s.event) + (s.goes_out ? " out)" : " in)");
+  if (s.kind == StepKind::event)
+    return text + " " + (is_of_stream(s) ? "of the stream" : std::to_string(s.event)) + (s.goes_out ? " out)" : " in)");
   text += sends(s) ? " to " : " from ";
   text += std::to_string(s.peer);
   if (!signals(s)) return text + ", channel " + std::to_string(s.channel) + ")";

@@ -134,6 +134,7 @@ Report prove_race_free(const Program& program, const SharedMemory* shared);
 Report prove_deadlock_free(const Program& program);
 Report prove_reuse(const Program& program, const SharedMemory& shared);
 Report prove_delivery(const Program& program, std::span<const RankPattern> pattern, const Combination* how);
-Report prove_outcomes(const Program& program, std::span<const std::vector<Outcome>> outcomes, const Combination* how);
+Report prove_outcomes(const Program& program, std::span<const std::vector<DenseOutcome>> outcomes,
+                      const Combination* how);
 
 }  // namespace laneway::verification

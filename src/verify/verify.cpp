@@ -94,7 +94,7 @@ Report verify(std::span<const Plan> plans, std::span<const RankPattern> pattern,
   });
 }
 
-Report verify_outcomes(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes,
+Report verify_outcomes(std::span<const Plan> plans, std::span<const std::vector<DenseOutcome>> outcomes,
                        const Combination* how) {
   return prove_all(plans, true, [&](const verification::Program& program) {
     return verification::prove_outcomes(program, outcomes, how);

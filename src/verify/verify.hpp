@@ -70,14 +70,14 @@ struct Contribution {
 
 /// What bytes of a receive buffer are after an exchange: so many contributions combined, each of as many bytes. Where
 /// operands are in order, in this one.
-struct Outcome {
+struct DenseOutcome {
   Range place;
   std::vector<Contribution> contributions;
 };
 
 /// The same for plans of operations among all ranks, which may also read the receive buffer: what it held before where
 /// nothing has been written yet. `outcomes`: by rank, ascending and disjoint; no other byte may be written.
-Report verify_outcomes(std::span<const Plan> plans, std::span<const std::vector<Outcome>> outcomes,
+Report verify_outcomes(std::span<const Plan> plans, std::span<const std::vector<DenseOutcome>> outcomes,
                        const Combination* how = nullptr);
 
 /// No rank has completed its exchange before each has started: what a barrier promises.

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "core/disjoint.hpp"
+#include "plan/stream_event.hpp"
 #include "verify/program.hpp"
 #include "verify/rings.hpp"
 
@@ -87,12 +88,14 @@ class Check {
 
   /// What nobody may touch before it has come in, or after it has gone out.
   void event(const Step& step) {
-    if (step.event < 0 || step.event >= most_events)
+    if (!is_of_stream(step) && (step.event < 0 || step.event >= most_events))
       problem("has a number outside [0, " + std::to_string(most_events) + ")");
     if (!step.goes_out && !step.after.empty()) problem("is fired from outside, and waits for other steps");
     step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) {
       if (ranges.empty()) return;
-      if (buffer != Buffer::send && buffer != Buffer::receive) problem("is about memory that is the plan's own");
+      const bool may_be_own = is_of_stream(step) && buffer == Buffer::staging;
+      if (buffer != Buffer::send && buffer != Buffer::receive && !may_be_own)
+        problem("is about memory that is the plan's own");
       const Range all = hull(ranges);
       if (!is_near(all.offset) || !is_near(all.bytes)) problem("is too far away");
     });

@@ -99,7 +99,7 @@ InProcessNetwork device_aware_network() {
 }
 
 std::unique_ptr<Executor> make_executor(const Plan& plan, const Buffers& buffers, MemoryPath path, Transport& transport,
-                                        std::shared_ptr<NodeMemory> memory = nullptr) {
+                                        std::shared_ptr<NodeMemory> memory = nullptr, bool in_stream = false) {
   BufferMemory where = glance_at(buffers, plan);
   where.device_aware = path == MemoryPath::device_aware;
   // Rows are a kernel's, an engine's, or some the one's and some the other's.
@@ -107,7 +107,10 @@ std::unique_ptr<Executor> make_executor(const Plan& plan, const Buffers& buffers
   const auto rule = static_cast<std::size_t>(plan.rank);
   where.rule = {rows[rule % 4], rows[(rule + 1) % 4], rows[(rule + 2) % 4]};
   PlansByBuffers plans(std::make_shared<const Plan>(plan));
-  return std::make_unique<Executor>(plans.on(where.behind_host()), buffers, where, transport, std::move(memory));
+  const std::shared_ptr<const Plan> bound =
+      in_stream ? plans.on(InStream{where.on_device(), where.device_aware, memory != nullptr})
+                : plans.on(where.behind_host());
+  return std::make_unique<Executor>(bound, buffers, where, transport, std::move(memory));
 }
 
 /// Runs exchanges; false if one ends with wrong bytes.
@@ -287,7 +290,7 @@ bool run_in_streams(MemoryPath path, std::size_t slow, bool changes_streams = fa
   for (std::size_t r = 0; r < ranks; ++r) {
     executors.push_back(make_executor(c.plans[r], {send[r].base(), receive[r].base()}, path,
                                       *network.transport(static_cast<Rank>(r)),
-                                      c.nodes.empty() ? nullptr : shared.seen_by(r, c.nodes[r])));
+                                      c.nodes.empty() ? nullptr : shared.seen_by(r, c.nodes[r]), true));
     executors[r]->set_stream(streams[0][r].handle());
   }
   std::vector<std::vector<Memory>> results(data.send.size(), data.before);
@@ -341,7 +344,7 @@ bool run_with_alternating_streams() {
   while (!sender.finished()) (void)sender.act();  // all is on its way before it is asked for
   AnyMemory received(MemoryKind::device, data.before[0]);
   const std::unique_ptr<Executor> receiver =
-      make_executor(plans[0], {nullptr, received.base()}, MemoryPath::staged, *network.transport(0));
+      make_executor(plans[0], {nullptr, received.base()}, MemoryPath::staged, *network.transport(0), nullptr, true);
   const std::array<Stream, 2> streams = {Stream(sim_device()), Stream(sim_device())};
   const Event handed_over(sim_device());
   std::vector<Memory> results(data.send.size(), data.before[0]);

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <random>
 
+#include "combine_numbers.hpp"
 #include "failure.hpp"
 #include "program.hpp"
 #include "program_kernels.hpp"
@@ -152,6 +153,26 @@ TEST_P(DeviceKernels, MoveElementsByIndex) {
   });
   EXPECT_EQ(gathered, elements.gathered);
   EXPECT_EQ(scattered, elements.scattered);
+}
+
+TEST_P(DeviceKernels, CombineEveryOperatorAndNumber) {
+  for (int operation = first_operation; operation <= last_operation; ++operation)
+    for_each_number([&]<class T>(T) {
+      using Type = typename T::type;
+      CombinedNumbers<Type> numbers(operation);
+      gpu::Bases bases{};
+      bases.at[0] = reinterpret_cast<char*>(numbers.from.data());
+      bases.at[1] = reinterpret_cast<char*>(numbers.to.data());
+      const gpu::Program program = gpu::compile_numbers(numbers.runs, 8, sizeof(Type));
+      const auto tiles = static_cast<unsigned>(program.tiles.size());
+      run_each(std::size_t{tiles} * warpSize, [&] {
+        laneway_combine(program.tiles.data(), program.index.data(), tiles, bases, operation, T::number);
+      });
+      EXPECT_EQ(numbers.to, numbers.expected) << "operation " << operation << ", number " << T::number;
+      EXPECT_LT(tiles, 100U) << "single numbers share tiles";
+    });
+  EXPECT_THROW((void)gpu::compile_numbers(std::vector<lnw_device_run>{{0, 0, 12, 0, 0, 1, 0, 1}}, 8, 8),
+               plugin::Failure);
 }
 
 TEST_P(DeviceKernels, WriteAndWait) {

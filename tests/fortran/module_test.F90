@@ -120,6 +120,7 @@ program module_test
   call reports()
   call mistakes()
   call topologies()
+  call sparse()
 
   call MPI_Comm_free(graph)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
@@ -424,5 +425,45 @@ contains
     call check(topology == LNW_TOPOLOGY_NULL, 'lnw_topology_free')
     call lnw_neighbor_alltoallw(owned, counts, offsets, types, ghosts, counts, offsets, types, topology, code)
     call check_error(code, 'topology is LNW_TOPOLOGY_NULL', 'alltoallw on no topology')
+  end subroutine
+
+  !> Each rank sends its number, twice, to the right: the left one does not say so.
+  subroutine sparse()
+    type(LNW_Arrivals) :: arrivals
+    type(LNW_Topology) :: topology
+    type(LNW_Request) :: request
+    type(MPI_Comm) :: graph
+    integer :: code, right(1), left, entries, from(1), values(2), indegree, outdegree
+    integer(MPI_COUNT_KIND) :: arrived(1), places(1)
+    right = mod(rank + 1, size)
+    left = mod(rank + size - 1, size)
+    call lnw_sparse_alltoall(1, right, [rank, rank + 10], 2, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, arrivals, code)
+    call check(code == MPI_SUCCESS .and. arrivals /= LNW_ARRIVALS_NULL, 'lnw_sparse_alltoall')
+    call lnw_arrivals_get_count(arrivals, entries)
+    call check(entries == 1, 'entries of a sparse exchange')
+    call lnw_arrivals_copy(arrivals, 1, from, arrived, places, values, 2_MPI_COUNT_KIND, MPI_INTEGER, code)
+    call check(code == MPI_SUCCESS .and. from(1) == left .and. arrived(1) == 2 .and. places(1) == 0 .and. &
+               all(values == [left, left + 10]), 'lnw_arrivals_copy')
+    call lnw_topology_from_arrivals(arrivals, MPI_INFO_NULL, topology, code)
+    call lnw_topology_get_neighbors(topology, 1, from, 1, right, code)
+    call check(from(1) == left .and. right(1) == mod(rank + 1, size), 'lnw_topology_from_arrivals')
+    call lnw_topology_free(topology)
+    call lnw_arrivals_free(arrivals)
+    call check(arrivals == LNW_ARRIVALS_NULL, 'lnw_arrivals_free')
+    call lnw_isparse_alltoallv(1, right, [rank, rank + 10], [1], [1], MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, arrivals, &
+                               request, code)
+    call lnw_wait(request, MPI_STATUS_IGNORE, code)
+    call lnw_arrivals_copy(arrivals, 1, from, arrived, places, values(:1), 1_MPI_COUNT_KIND, MPI_INTEGER, code)
+    call check(code == MPI_SUCCESS .and. values(1) == left + 10, 'lnw_isparse_alltoallv')
+    call lnw_arrivals_free(arrivals)
+    call lnw_topology_create_from_destinations(MPI_COMM_WORLD, 1, right, MPI_UNWEIGHTED, MPI_INFO_NULL, topology)
+    call lnw_topology_get_neighbors_count(topology, indegree, outdegree, code)
+    call check(indegree == 1 .and. outdegree == 1, 'lnw_topology_create_from_destinations')
+    call lnw_topology_free(topology)
+    call lnw_dist_graph_create(MPI_COMM_WORLD, 1, [left], [1], [rank], MPI_UNWEIGHTED, MPI_INFO_NULL, .false., graph, code)
+    call check(code == MPI_SUCCESS, 'lnw_dist_graph_create')
+    call MPI_Comm_free(graph)
+    call lnw_sparse_alltoall(1, [-7], values, 1, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, arrivals, code)
+    call check_error(code, 'destinations[0] is -7', 'a bad destination')
   end subroutine
 end program

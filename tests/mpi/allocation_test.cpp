@@ -55,5 +55,48 @@ TEST_F(Allocation, NoneInStartTestWait) {
     }
 }
 
+TEST_F(Allocation, NoneInChannelsAndPartitions) {
+#ifdef LANEWAY_TEST_SANITIZED
+  GTEST_SKIP() << "SKIP: the sanitizer has its own operator new";
+#endif
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  std::vector<double> data(64, rank()), received(64);
+  for (const char* transport : {"auto", "p2p"}) {
+    const Info info(Hints{{"lnw_transport", transport}, {"lnw_partition_message", "1"}});
+    LNW_Channel to = LNW_CHANNEL_NULL, from = LNW_CHANNEL_NULL;
+    std::vector<LNW_Request> requests(2, LNW_REQUEST_NULL);
+    EXPECT_MPI(LNW_Channel_create(MPI_COMM_WORLD, next, LNW_CHANNEL_SEND, 512, 2, info.get(), &to));
+    EXPECT_MPI(LNW_Channel_create(MPI_COMM_WORLD, previous, LNW_CHANNEL_RECEIVE, 512, 2, info.get(), &from));
+    EXPECT_MPI(LNW_Psend_init(data.data(), 8, 8, MPI_DOUBLE, next, 0, MPI_COMM_WORLD, info.get(), &requests[0]));
+    EXPECT_MPI(
+        LNW_Precv_init(received.data(), 4, 16, MPI_DOUBLE, previous, 0, MPI_COMM_WORLD, info.get(), &requests[1]));
+    long before = 0;
+    for (int i = 0; i < 20; ++i) {
+      if (i == 1) before = allocations.load();  // before the first exchange the ends meet
+      const int segment = i % 2;
+      int flag = 0;
+      void* found = nullptr;
+      MPI_Count bytes = 0;
+      while (!flag) LNW_Channel_test_free(to, segment, &flag);
+      LNW_Channel_put(to, segment, data.data(), 512);
+      for (flag = 0; !flag;) LNW_Channel_test(from, segment, &flag, &found, &bytes);
+      LNW_Channel_wait(from, segment, &found, &bytes);
+      LNW_Channel_release(from, segment);
+      LNW_Channel_flush(to);
+      LNW_Startall(2, requests.data());
+      for (int p = 7; p > 0; --p) LNW_Pready(p, requests[0]);
+      LNW_Pready_range(0, 0, requests[0]);
+      for (flag = 0; !flag;) LNW_Parrived(requests[1], 3, &flag);
+      LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    }
+    EXPECT_EQ(allocations.load(), before) << transport;
+    EXPECT_EQ(received[0], previous);
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+    EXPECT_MPI(LNW_Channel_free(&to));
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_MPI(LNW_Channel_free(&from));
+  }
+}
+
 }  // namespace
 }  // namespace laneway::test

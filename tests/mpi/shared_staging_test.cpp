@@ -4,7 +4,7 @@
 #include <string>
 
 #include "carriers/node/node_memory.hpp"
-#include "choose/share_memory.hpp"
+#include "carriers/node/sharing.hpp"
 #include "comm/communicator.hpp"
 #include "exchange.hpp"
 

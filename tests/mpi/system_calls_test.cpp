@@ -150,5 +150,52 @@ TEST_F(SystemCalls, NoneButYields) {
   }
 }
 
+TEST_F(SystemCalls, ChannelsThroughMemoryMakeNone) {
+#ifdef LANEWAY_TEST_SANITIZED
+  GTEST_SKIP() << "SKIP: the sanitizer makes calls of its own";
+#endif
+  int counts = Counter::prepare();
+  MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (!counts) GTEST_SKIP() << "SKIP: the system dispatches no system calls";
+  constexpr int segments = 4;
+  LNW_Channel to = LNW_CHANNEL_NULL, from = LNW_CHANNEL_NULL;
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  EXPECT_MPI(LNW_Channel_create(MPI_COMM_WORLD, next, LNW_CHANNEL_SEND, 64, segments, MPI_INFO_NULL, &to));
+  EXPECT_MPI(LNW_Channel_create(MPI_COMM_WORLD, previous, LNW_CHANNEL_RECEIVE, 64, segments, MPI_INFO_NULL, &from));
+  for (const LNW_Channel end : {to, from}) {
+    MPI_Info info = MPI_INFO_NULL;
+    EXPECT_MPI(LNW_Channel_get_info(end, &info));  // they have met
+    MPI_Info_free(&info);
+  }
+  const double value = rank();
+  MPI_Barrier(MPI_COMM_WORLD);
+  long total = 0;
+  int wrong = 0;
+  for (int round = 0; round < 20; ++round) {
+    Counter::begin();
+    for (int s = 0; s < segments; ++s) wrong += LNW_Channel_put(to, s, &value, sizeof value) != MPI_SUCCESS;
+    Counter::end();
+    total += std::accumulate(calls.begin(), calls.end(), 0L);
+    MPI_Barrier(MPI_COMM_WORLD);
+    Counter::begin();
+    for (int s = 0; s < segments; ++s) {
+      int flag = 0;
+      void* data = nullptr;
+      MPI_Count bytes = 0;
+      wrong += LNW_Channel_test(from, s, &flag, &data, &bytes) != MPI_SUCCESS || !flag;
+      wrong += LNW_Channel_wait(from, s, &data, &bytes) != MPI_SUCCESS;
+      wrong += LNW_Channel_release(from, s) != MPI_SUCCESS;
+    }
+    Counter::end();
+    total += std::accumulate(calls.begin(), calls.end(), 0L);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  Counter::finish();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(total, 0);
+  EXPECT_MPI(LNW_Channel_free(&to));
+  EXPECT_MPI(LNW_Channel_free(&from));
+}
+
 }  // namespace
 }  // namespace laneway::test

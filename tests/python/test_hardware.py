@@ -46,6 +46,7 @@ def test_every_step_runs_on_the_sim_device(command: Command, tmp_path: Path) -> 
     steps = {step["name"]: step for step in written["steps"]}
     assert all(step["status"] == 0 for step in steps.values())
     assert {"links", "device", "pair dd", "halo staged", "node-pong device", "spmv", "spmm", "tests of devices"} <= set(steps)
+    assert "PASSED" in steps["tests of reductions"]["said"]
     assert "[devices]" in steps["links"]["said"] and "PASSED" in steps["tests of devices"]["said"]
     # How fast the host plays a device says nothing.
     assert all(target["measured"] > 0 for target in written["targets"])

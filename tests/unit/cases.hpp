@@ -194,7 +194,8 @@ inline std::vector<Candidate> candidates(std::uint64_t seed) {
 inline Plan through_host(Random& random, Plan plan) {
   const OnDevice buffers{random.chance(70), random.chance(70)};
   if (random.chance(50)) plan = fetch_sent(std::move(plan), buffers, Buffer::staging);
-  return laneway::through_host(std::move(plan), buffers);
+  plan = laneway::through_host(std::move(plan), buffers);
+  return random.chance(50) ? in_stream(std::move(plan), InStream{buffers, false, false}) : plan;
 }
 
 struct Shape {

@@ -9,7 +9,7 @@
 #include "core/error.hpp"
 #include "dense_calls.hpp"
 
-namespace laneway {
+namespace laneway::dense_choice {
 namespace {
 
 constexpr std::int64_t block = 4096;
@@ -123,4 +123,4 @@ TEST(DenseChoice, NamesThatAreNoRulesAreRefused) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::dense_choice

@@ -13,13 +13,13 @@
 
 // Breaks plans of operations among all ranks: the provers notice.
 
-namespace laneway {
+namespace laneway::dense_mutation {
 namespace {
 
 using cases::At;
 using cases::Plans;
 
-struct Mutator {
+struct CollectiveMutator {
   const char* name;
   std::function<bool(cases::Random&, Plans&)> apply;  // false: nothing to break here
 };
@@ -111,7 +111,7 @@ bool move_place(cases::Random& random, Plans& plans) {
   return at.has_value();
 }
 
-const std::vector<Mutator> mutators = {
+const std::vector<CollectiveMutator> mutators = {
     {"lose_contribution", lose_contribution},
     {"count_twice", count_twice},
     {"exchange_operands", exchange_operands},
@@ -125,7 +125,7 @@ const std::vector<Mutator> mutators = {
 class DenseMutations : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(DenseMutations, AreNoticed) {
-  const Mutator& mutator = mutators[GetParam()];
+  const CollectiveMutator& mutator = mutators[GetParam()];
   int broken = 0;
   for (std::uint64_t seed = 1000; seed < 1012; ++seed)
     for (const DenseRule& rule : dense_rules()) {
@@ -170,4 +170,4 @@ TEST(Barrier, ThatDoesNotWaitForAllIsNoticed) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::dense_mutation

@@ -11,7 +11,7 @@
 // Every rule of every operation among all ranks, on uneven nodes, with blocks of all sorts: the plans are proven, and
 // run by the reference executor have the results of plain loops.
 
-namespace laneway {
+namespace laneway::dense_property {
 namespace {
 
 class DenseRules : public testing::TestWithParam<std::size_t> {};
@@ -54,4 +54,4 @@ INSTANTIATE_TEST_SUITE_P(All, DenseRules, testing::Range<std::size_t>(0, dense_r
                          });
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::dense_property

@@ -12,7 +12,7 @@
 // What ranks keep of operations among 16,384 ranks, 16 a node: in proportion to the ranks where the arguments are, and
 // to the ranks of a node and the logarithm of all where they are not.
 
-namespace laneway {
+namespace laneway::dense_scaling {
 namespace {
 
 constexpr Rank ranks = 16384;
@@ -93,4 +93,4 @@ TEST(DenseScaling, SizesThatAreAskedFor) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::dense_scaling

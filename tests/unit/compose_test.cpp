@@ -11,7 +11,7 @@
 #include "dense_calls.hpp"
 #include "verify/verify.hpp"
 
-namespace laneway {
+namespace laneway::compose_cases {
 namespace {
 
 constexpr std::int64_t element = 4;
@@ -125,7 +125,7 @@ TEST(Compose, RedirectsTheSendBuffer) {
                             make_dense_plan(find_dense_rule(Dense::scatter, "node_aware"), scatter, layout),
                             from_received));
   }
-  std::vector<std::vector<Outcome>> outcomes;
+  std::vector<std::vector<DenseOutcome>> outcomes;
   for (Rank rank = 0; rank < layout.ranks(); ++rank) {
     auto& of_rank = outcomes.emplace_back();
     if (rank == 0)
@@ -137,4 +137,4 @@ TEST(Compose, RedirectsTheSendBuffer) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::compose_cases

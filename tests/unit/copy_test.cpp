@@ -41,9 +41,9 @@ std::string to_string(const std::vector<CopyRun>& runs) {
 }
 
 /// Draws the places of runs, in one manner for several: at a stride that goes on from run to run, or anywhere.
-class Places {
+class RandomPlaces {
  public:
-  explicit Places(Random& random) : random_(random) {}
+  explicit RandomPlaces(Random& random) : random_(random) {}
 
   /// Offset and stride of `count` blocks of `bytes` bytes.
   std::pair<std::int64_t, std::int64_t> draw(std::int64_t bytes, std::int64_t count) {
@@ -72,8 +72,8 @@ class Places {
 
 std::vector<CopyRun> random_runs(Random& random) {
   std::vector<CopyRun> runs;
-  Places from(random);
-  Places to(random);
+  RandomPlaces from(random);
+  RandomPlaces to(random);
   const auto width = random.one_of<std::int64_t>({1, 2, 3, 4, 4, 8, 8, 8, 16, 16, 24, 40});
   const bool one_size = random.chance(50);
   const bool one_count = random.chance(50);

@@ -217,7 +217,8 @@ TEST(Parameters, NameAndProvenanceAreRequired) {
 
 TEST(Parameters, ShippedFilesAreComplete) {
   const std::vector<std::string_view> names = Parameters::shipped();
-  for (const char* name : {"default-ethernet", "default-hpc", "default-node", "frontier-like", "lassen", "mi250-ib"})
+  for (const char* name : {"dane-like", "default-ethernet", "default-hpc", "default-node", "deltaai-like",
+                           "frontier-like", "lassen", "mi250-ib"})
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   for (const std::string_view name : names) {
     SCOPED_TRACE(name);
@@ -255,7 +256,8 @@ TEST(Parameters, UnknownNamesAreRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what())
                   .find("there are no parameters of 'lasen': give a path that ends in .toml, or one "
-                        "of cluster-2x8-1gbit, cluster-4x4-200mbit, cluster-4x4-50mbit, default-ethernet, default-hpc"),
+                        "of cluster-2x8-1gbit, cluster-4x4-200mbit, cluster-4x4-50mbit, dane-like, default-ethernet, "
+                        "default-hpc"),
               0);
   }
   EXPECT_THROW((void)Parameters::read("/nowhere.toml"), Error);

@@ -15,14 +15,14 @@
 // Breaks plans of reductions in the ways that only those can be broken: a contribution lost, or counted twice, or
 // combined by another operator or in another order.
 
-namespace laneway {
+namespace laneway::reduction_mutation {
 namespace {
 
 using cases::At;
 using cases::Catches;
 using cases::Plans;
 
-struct Mutator {
+struct ReductionMutator {
   const char* name;
   std::function<std::optional<Catches>(cases::Random&, Plans&)> apply;  // nullopt: nothing to break here
 };
@@ -130,7 +130,7 @@ std::optional<Catches> malform(cases::Random& random, Plans& plans) {
   return Catches::well_formed;
 }
 
-const std::vector<Mutator> mutators = {
+const std::vector<ReductionMutator> mutators = {
     {"lose a contribution", lose},
     {"count one twice", count_twice},
     {"count one twice in one move", count_twice_in_one_move},
@@ -200,4 +200,4 @@ TEST(ReductionMutation, OperandsThatAreExchangedAreCaughtWhereOrderMatters) {
 }
 
 }  // namespace
-}  // namespace laneway
+}  // namespace laneway::reduction_mutation

@@ -104,7 +104,7 @@ bool opens(Mutant& mutant, const Step& step, At at) {
 
 using Apply = std::function<bool(Mutant&)>;  // false: nothing to break here
 
-struct Mutator {
+struct RunningMutator {
   const char* name;
   Catches by;
   Apply apply;
@@ -266,7 +266,7 @@ void use_another_peer(Mutant& m, At at) {
   } while (step.peer == static_cast<Rank>(at.rank));
 }
 
-std::vector<Mutator> words() {
+std::vector<RunningMutator> words() {
   return {
       {"a raise dropped", Catches::matching, change(any_put, drop)},
       {"an await dropped", Catches::matching, change(any_take, drop)},
@@ -307,7 +307,7 @@ std::vector<Mutator> words() {
   };
 }
 
-std::vector<Mutator> orders() {
+std::vector<RunningMutator> orders() {
   return {
       {"a raise too early", Catches::race_free,
        change([](const Step& step) { return offers(step) && !step.after.empty(); },
@@ -399,7 +399,7 @@ Apply turn_round(Condition condition) {
       });
 }
 
-std::vector<Mutator> events() {
+std::vector<RunningMutator> events() {
   return {
       {"a step that does not wait for its event", Catches::race_free, touch_too_early},
       {"an event that goes out too early", Catches::race_free, announce_too_early},
@@ -414,7 +414,7 @@ std::vector<Mutator> events() {
   };
 }
 
-std::vector<Mutator> places() {
+std::vector<RunningMutator> places() {
   return {
       {"no gate before pushes", Catches::reuses_safely, drop_gate(Sign::completed, true)},
       {"a gate before pushes with the wrong lag", Catches::reuses_safely, gate_lag(Sign::completed, 1, true)},
@@ -454,7 +454,7 @@ std::vector<Mutator> places() {
   };
 }
 
-std::vector<Mutator> bytes() {
+std::vector<RunningMutator> bytes() {
   return {
       {"a put of other bytes", Catches::delivers,
        shift([](const Step& step) { return is_put(step) && step.from == Buffer::send; }, &CopyRun::from)},
@@ -497,7 +497,7 @@ std::string why_not_harmless(std::uint64_t seed, NodeUse use, cases::Localized m
 }
 
 TEST(RunningMutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
-  std::vector<Mutator> mutators;
+  std::vector<RunningMutator> mutators;
   for (const auto& some : {words(), orders(), places(), bytes(), events()})
     mutators.insert(mutators.end(), some.begin(), some.end());
   ASSERT_GE(mutators.size(), 30U);

@@ -11,6 +11,7 @@
 
 #include "exec/executor.hpp"
 #include "offline/in_process.hpp"
+#include "passes/through_host.hpp"
 #include "reductions.hpp"
 #include "verify/verify.hpp"
 #include "virtual_node.hpp"
@@ -31,6 +32,31 @@ std::string check(std::uint64_t seed, const cases::Reduction& reduction, const s
   cases::reduce(pattern, reduction.how, send, expected);
   run_reference(plans, send, received, {seed, random.chance(50), cases::combine});
   return received == expected ? "" : "the reference executor and the oracle disagree";
+}
+
+/// Buffers on devices: combined by the host, or by the device.
+TEST(Combining, OnDevicesIsProvenAndAgreesWithTheOracle) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(40); ++seed) {
+    const bool in_order = seed % 2 == 0;
+    const cases::Reduction reduction = cases::make_reduction(seed, in_order);
+    for (const cases::Candidate& candidate : cases::candidates(seed)) {
+      if (!in_order && candidate.strategy->traits().relays_inside) continue;
+      SCOPED_TRACE("seed " + std::to_string(seed) + " " + candidate.name);
+      const std::vector<Plan> plans = in_order ? cases::run_in_order(reduction, candidate, true)
+                                               : cases::run_backwards(reduction, candidate, true).plans;
+      for (const OnDevice& where : {OnDevice{true, false}, OnDevice{false, true}, OnDevice{true, true},
+                                    OnDevice{false, true, true}, OnDevice{true, true, true}}) {
+        if (where.combines && in_order) continue;  // no kernel does that
+        std::vector<Plan> placed;
+        for (const Plan& plan : plans) {
+          placed.push_back(through_host(plan, where));
+          EXPECT_TRUE(goes_through_host(placed.back(), where));
+          EXPECT_EQ(through_host(placed.back(), where), placed.back());
+        }
+        ASSERT_EQ(check(seed, reduction, placed), "") << where.send << where.receive << where.combines;
+      }
+    }
+  }
 }
 
 std::string check_backwards(std::uint64_t seed, const cases::Reduction& reduction, const cases::Candidate& candidate) {
@@ -111,10 +137,13 @@ TEST_P(Transpose, ThroughTheMemoryOfNodesIsProvenAndAgreesWithTheOracle) {
         cases::Random random(seed);
         std::vector<Plan> plans = in_order ? cases::run_in_order(reduction, candidate, false)
                                            : cases::run_backwards(reduction, candidate, false).plans;
-        const auto use = seed % 3 == 0 ? cases::NodeUse::shared_staging : cases::NodeUse::own_staging;
+        const auto use = seed % 3 == 0   ? cases::NodeUse::shared_staging
+                         : seed % 3 == 1 ? cases::NodeUse::devices
+                                         : cases::NodeUse::own_staging;
         const cases::Localized localized = cases::localize(random, reduction.c, std::move(plans), use);
         const Report report = verify(localized.plans, reduction.c.pattern, &reduction.how);
         ASSERT_TRUE(report.ok) << to_string(report);
+        if (use == cases::NodeUse::devices) continue;
         for (const Plan& plan : localized.plans)
           for (const Step& step : plan.steps) {
             pushed += cases::is_push(step);

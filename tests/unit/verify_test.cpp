@@ -67,7 +67,7 @@ testing::AssertionResult refuses(const Report& report, const std::vector<std::st
 }
 
 TEST(Verify, NothingToDoIsFine) {
-  EXPECT_TRUE(verify({}, {}).ok);
+  EXPECT_TRUE(verify({}, Pattern{}).ok);
   EXPECT_TRUE(verify(plans_of({{}, {}}), Pattern(2)).ok);
 }
 

@@ -97,7 +97,8 @@ class SharedByAll {
 /// Data of several exchanges, and what the oracle says about them.
 struct Exchanges {
   Exchanges(Random& random, const Pattern& pattern, std::size_t count)
-      : Exchanges(random, pattern, count, [&](const auto& sent, auto& received) { exchange(pattern, sent, received); }) {}
+      : Exchanges(random, pattern, count,
+                  [&](const auto& sent, auto& received) { exchange(pattern, sent, received); }) {}
   /// oracle(what is sent, what is received): does what the operation does.
   template <class Oracle>
   Exchanges(Random& random, const Pattern& pattern, std::size_t count, Oracle&& oracle)

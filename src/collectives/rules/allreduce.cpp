@@ -48,14 +48,20 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
 }
 
 /// J. L. Traeff, S. Hunold, CLUSTER 2020: reduce_scatter on the node, allreduce along lanes, allgather on the node.
-/// Where nodes differ in size, the smaller ones' ranks have several lanes.
-void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  const Segment sum = output(call, 0);
-  const Cuts cuts = cut_evenly(sum.ranges.bytes(), call.combination.element_bytes, layout.largest());
-  reduce_on_node(schedule, layout, call.rank, input(call, 0), sum, cuts, call.combination);
-  for (Rank lane = 0; lane < cuts.parts(); ++lane)
-    allreduce_halves(schedule, lane_of(layout, lane, call.rank), part(sum, cuts, lane), call.combination);
-  share_on_node(schedule, layout, call.rank, sum, cuts);
+/// Where nodes differ in size, the smaller ones' ranks have several lanes. Of large vectors the phases of one piece
+/// overlap those of the next.
+void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const Segment all = output(call, 0);
+  const std::int64_t element = call.combination.element_bytes;
+  const Cuts pieces = cut_to_segments(all.ranges.bytes(), element, settings.segment_bytes * layout.largest());
+  for (Rank piece = 0; piece < pieces.parts(); ++piece) {
+    const Segment sum = part(all, pieces, piece);
+    const Cuts cuts = cut_evenly(sum.ranges.bytes(), element, layout.largest());
+    reduce_on_node(schedule, layout, call.rank, part(input(call, 0), pieces, piece), sum, cuts, call.combination);
+    for (Rank lane = 0; lane < cuts.parts(); ++lane)
+      allreduce_halves(schedule, lane_of(layout, lane, call.rank), part(sum, cuts, lane), call.combination);
+    share_on_node(schedule, layout, call.rank, sum, cuts);
+  }
 }
 
 /// Each rank combines its part of all operands in the order of ranks: the results are canonical.

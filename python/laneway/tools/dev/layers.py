@@ -16,9 +16,9 @@ _CMAKE_COMMENT = re.compile(r"#.*")
 _ORDER = re.compile(r"set\(\s*LANEWAY_ROOM_ORDER\s+([^)]*)\)")
 _ROOM = re.compile(r"laneway_room\(\s*([^)]*)\)")
 _KEYWORDS = {"SOURCES", "DEPENDS", "LINKS"}
-_MAY_USE_MPI = {"carriers", "arguments", "comm", "choose", "operate", "c", "interpose"}
+_MAY_USE_MPI = {"carriers", "arguments", "comm", "choose", "operate", "channel", "c", "interpose"}
 _GPU_HEADER = re.compile(r"(cuda|hip/|hip_|nvml|cupti|nccl|rccl|rocm|hsa/)")
-TOOLS = ("places", "measure", "draw", "papers", "dev", "cli")
+TOOLS = ("places", "measure", "draw", "papers", "dev", "evaluate", "cli")
 """Folders of laneway.tools, and the module of the command: each may use those before it."""
 _LISTS = {"docs/concepts/rooms.md": ("| room | content | needs MPI |", "→")}
 """Documents that list the rooms: the head of their table, and the arrow of a line of them, the last first, where there is one."""

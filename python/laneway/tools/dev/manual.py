@@ -11,7 +11,7 @@ from pathlib import Path
 
 from laneway.tools.dev import reference
 
-HEADERS = ("base.h", "topology.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h")
+HEADERS = ("base.h", "topology.h", "sparse.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
 _ERRORS = (
     "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
     "the rank, the call and the argument."
@@ -27,6 +27,24 @@ _SUMMARIES = {
     "LNW_Topology_get_neighbors_count": "numbers of neighbours of a topology object",
     "LNW_Topology_get_neighbors": "neighbours of a topology object",
     "LNW_Topology_free": "free a topology object",
+    "LNW_Sparse_alltoall": "exchange with partners that only one side knows",
+    "LNW_Sparse_alltoallv": "exchange of counted blocks with partners that only one side knows",
+    "LNW_Isparse_alltoallv": "nonblocking sparse exchanges of counted blocks",
+    "LNW_Sparse_alltoallv_sets": "several sparse exchanges in one round",
+    "LNW_Isparse_alltoall": "nonblocking sparse exchanges",
+    "LNW_Answer_append": "put an answer to a request together",
+    "LNW_Sparse_query": "send requests to ranks that answer at once",
+    "LNW_Arrivals_get_count": "how many entries have arrived",
+    "LNW_Arrivals_get_sources": "sources, counts and offsets of what has arrived",
+    "LNW_Arrivals_get_data": "what has arrived",
+    "LNW_Arrivals_copy": "copy what has arrived into own buffers",
+    "LNW_Arrivals_get_info": "how partners were found",
+    "LNW_Arrivals_free": "free what has arrived",
+    "LNW_Topology_from_arrivals": "make a topology from what has arrived",
+    "LNW_Topology_from_arrivals_reversed": "make a topology of answers to what has arrived",
+    "LNW_Topology_create_from_destinations": "make a topology from destinations alone",
+    "LNW_Topology_create_from_sources": "make a topology from sources alone",
+    "LNW_Dist_graph_create": "make a communicator with neighbours from any edges",
     "LNW_Neighbor_allgather": "blocking neighborhood operations",
     "LNW_Ineighbor_allgather": "nonblocking neighborhood operations",
     "LNW_Neighbor_allgather_init": "persistent neighborhood operations",
@@ -50,6 +68,26 @@ _SUMMARIES = {
     "LNW_Request_get_info": "how the strategy of a request was chosen",
     "LNW_Request_get_strategy": "the strategy of a request",
     "LNW_Request_get_plan": "the plan of a request as JSON",
+    "LNW_Comm_prepare": "make what channels and partitioned messages need",
+    "LNW_Channel_create": "make an end of a channel",
+    "LNW_Channel_put": "put data into a segment of a channel",
+    "LNW_Channel_flush": "wait until what was put may be written again",
+    "LNW_Channel_test_free": "whether a segment of a channel is free",
+    "LNW_Channel_test": "whether data has been put into a segment",
+    "LNW_Channel_wait": "wait for data in a segment",
+    "LNW_Channel_release": "give a segment back to the sender",
+    "LNW_Channel_get_info": "what carries the data of a channel",
+    "LNW_Channel_free": "free an end of a channel",
+    "LNW_Psend_init": "make a partitioned message to a rank",
+    "LNW_Precv_init": "make a partitioned message from a rank",
+    "LNW_Pready": "say that partitions may be sent",
+    "LNW_Pready_range": "say that a range of partitions may be sent",
+    "LNW_Pready_list": "say that some partitions may be sent",
+    "LNW_Parrived": "whether a partition has arrived",
+    "LNW_Neighbor_alltoallv_init_partitioned": "neighborhood operations whose blocks become ready in parts",
+    "LNW_Neighbor_alltoallv_init_indexed_partitioned": "the same with lists of elements",
+    "LNW_Pready_edge": "say that a partition of a block may be sent",
+    "LNW_Parrived_edge": "whether a partition of a block has arrived",
     "LNW_Operation_init": "make a persistent request from a structure, for bindings",
 }
 """One line of each page, which the comments in the headers do not have."""

@@ -13,7 +13,7 @@ from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
 from laneway.tools.places.errors import UserError
 
-_CASE = ("benchmark", "op", "pattern", "bytes", "heavy_bytes", "ranks", "machine", "devices", "memory", "path", "level")
+_CASE = ("benchmark", "op", "pattern", "bytes", "heavy_bytes", "ranks", "machine", "devices", "memory", "path", "level", "where", "library")
 _RESAMPLES = 2000
 _SEED = 1
 
@@ -61,6 +61,7 @@ def _describe(key: Key) -> str:
     named = [str(parts[name]) for name in ("benchmark", "op", "pattern") if parts[name] is not None]
     named += [f"{parts['bytes']} B"] if parts["bytes"] is not None else []
     named += [f"level {parts['level']}"] if parts["level"] is not None else []
+    named += [str(parts[name]) for name in ("where", "library") if parts[name] is not None]
     return " ".join(named) + f", {parts['ranks']} ranks, {parts['machine']}"
 
 
@@ -121,9 +122,10 @@ def run(first: Path, second: Path) -> str:
     """Compare two files of ``laneway-bench … --json``; the text to print."""
     records = []
     for path in (first, second):
-        if not path.is_file():
-            raise UserError(f"{path}: there is no such file")
-        records.append(results.read(path))
+        file = path / "results.jsonl" if path.is_dir() else path
+        if not file.is_file():
+            raise UserError(f"{file}: there is no such file")
+        records.append(results.read(file))
     pairs = pair(*records)
     if not pairs:
         raise UserError(f"{first} and {second} have no case and candidate in common")

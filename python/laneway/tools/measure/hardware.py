@@ -111,8 +111,11 @@ class _Runner:
 
     def test(self) -> None:
         programs = root() / "build" / self._mpi / "tests" / "mpi"
-        device, exchange = (str(programs / f"laneway_mpi_{name}_tests") for name in ("device", "exchange"))
+        device, exchange, reduce = (
+            str(programs / f"laneway_mpi_{name}_tests") for name in ("device", "exchange", "reduce")
+        )
         self.run("tests of devices", [device], 3, writes=False)
+        self.run("tests of reductions", [reduce, "--gtest_filter=*OnDevices"], 3, writes=False)
         if not self._quick:
             self.run("tests of exchanges", [exchange], 3, writes=False)
         if sanitizer := shutil.which("compute-sanitizer"):

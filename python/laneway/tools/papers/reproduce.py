@@ -20,7 +20,7 @@ from rich.table import Table
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results, validate
 from laneway.tools.measure.results import Record, number, rounded
-from laneway.tools.papers import flows, heterogeneous, multigrid, points, scale
+from laneway.tools.papers import collectives, flows, heterogeneous, multigrid, points, scale
 from laneway.tools.papers.points import Point
 from laneway.tools.places import machines, talk
 from laneway.tools.places.errors import UserError
@@ -448,6 +448,7 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "hypre-fixed": multigrid.fixed,
     "lassen": heterogeneous.lassen,
     "scale": scale.scale,
+    "dense": collectives.dense,
 }
 FIGURES = tuple(_FIGURES)
 #: From a table of the figure to pictures in a folder.
@@ -456,6 +457,7 @@ _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "hypre": multigrid.draw,
     "lassen": heterogeneous.draw,
     "scale": scale.draw,
+    "dense": collectives.draw,
 }
 
 

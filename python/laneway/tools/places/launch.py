@@ -33,6 +33,8 @@ class Job:
     timeout_seconds: float | None = None
     preload: bool = False
     verbose: bool = False
+    launcher: str = ""
+    """Of another MPI library of that kind than the system's: its mpiexec."""
 
     def __post_init__(self) -> None:
         if self.mpi not in MPIS:
@@ -80,9 +82,11 @@ def _exported(job: Job) -> list[str]:
     return sorted({*inherited, *_variables(job)} - {name for name, _ in _preloaded(job)})
 
 
-def _launcher(mpi: str) -> str:
+def _launcher(job: Job) -> str:
     """By the name that Debian gives it, which has several, or by the MPI library's own."""
-    name = f"mpirun.{mpi}"
+    if job.launcher:
+        return job.launcher
+    name = f"mpirun.{job.mpi}"
     return name if shutil.which(name) or not shutil.which("mpirun") else "mpirun"
 
 
@@ -93,7 +97,7 @@ def _allocated(job: Job, place: Allocation, program: Sequence[str]) -> list[str]
 
 
 def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
-    argv = [_launcher("openmpi"), "--allow-run-as-root", "--bind-to", "none"]
+    argv = [_launcher(job), "--allow-run-as-root", "--bind-to", "none"]
     parameters = {"mpi_yield_when_idle": str(int(_is_oversubscribed(job)))}
     if isinstance(job.place, Cluster):
         argv += ["--hostfile", supervisor.HOSTFILE, "--map-by", "slot"]
@@ -121,7 +125,7 @@ def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
 
 
 def _mpich(job: Job, program: Sequence[str]) -> list[str]:
-    argv = [_launcher("mpich")]
+    argv = [_launcher(job)]
     if isinstance(job.place, Cluster):
         hosts = ",".join(f"{supervisor.node_address(i)}:{n}" for i, n in enumerate(job.place.ranks_by_node))
         argv += ["-launcher", "ssh", "-launcher-exec", supervisor.AGENT, "-hosts", hosts]

@@ -52,6 +52,14 @@ def _find(environment: Mapping[str, str]) -> str:
     raise UserError(f"--on job: found none of {', '.join(_LAUNCHERS)}; give one: --launcher 'srun -n {{ranks}}'")
 
 
+def batch_launcher(environment: Mapping[str, str] = os.environ) -> str:
+    """The launcher of the batch system in whose allocation we are; nothing outside of one."""
+    for name, launcher in _LAUNCHERS.items():
+        if launcher.inside and any(environment.get(variable) for variable in launcher.inside) and shutil.which(name):
+            return name
+    return ""
+
+
 def _template(place: Allocation, environment: Mapping[str, str]) -> tuple[list[str], str]:
     """Its words, in which the number of ranks and perhaps the host file are to be filled in, and how it takes a host file."""
     given = shlex.split(place.launcher) or [_find(environment)]

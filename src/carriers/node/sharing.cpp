@@ -1,4 +1,4 @@
-#include "choose/share_memory.hpp"
+#include "carriers/node/sharing.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,20 +7,16 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "carriers/node/shared_segment.hpp"
-#include "comm/discovery.hpp"
-#include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "core/processors.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
-#include "core/wire.hpp"
-#include "exec/progress.hpp"
-#include "plan/plan.hpp"
+#include "passes/pack.hpp"
 
 namespace laneway {
 
@@ -36,11 +32,11 @@ struct Contribution {
 /// Ranks of this node that have a core each may wait for longer before they yield. Those of emulated nodes share cores
 /// with ranks that look far away; their launcher says so. What some of the ranks have shown is taken back only where
 /// others cannot have a core each, not where they are too few to show it.
-void learn_patience(const std::vector<Contribution>& all) {
+void learn_patience(const Talk& talk, const std::vector<Contribution>& all) {
   if (simulated || std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr) return;
   std::vector<Processors> known;
   for (const Contribution& one : all) known.push_back(one.processors);
-  if (have_one_each(std::max(world_node_size(), all.size()), known))
+  if (have_one_each(std::max(talk.ranks_of_machine(), all.size()), known))
     turns_before_yield.store(patient_turns, std::memory_order_relaxed);
   else if (!have_one_each(all.size(), known))
     turns_before_yield.store(impatient_turns, std::memory_order_relaxed);
@@ -53,27 +49,11 @@ std::size_t pages(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + page - 1) / page * page;
 }
 
-template <class T>
-Bytes packed(const T& value) {
-  Writer writer;
-  writer.put(value);
-  return writer.take();
-}
-
 void tell_once(Rank rank, const std::string& what) {
   static std::atomic<bool> told{false};
   if (!is_verbose("choose") || told.exchange(true)) return;
   tell("rank " + std::to_string(rank) + ": no shared memory with the other ranks of this node (" + what +
        "); the MPI library carries their messages");
-}
-
-/// What all ranks of `node` give.
-template <class T>
-std::vector<T> gather(const PrivateComm& comm, const Region& node, const T& mine) {
-  std::vector<T> all;
-  for (const Bytes& bytes : Mailbox(comm).carry({Round::Kind::region_gather, {}, {}, packed(mine), &node}))
-    all.push_back(Reader(bytes).get<T>());
-  return all;
 }
 
 /// How many ranks have mapped a segment. All agree on its place, which nothing else uses.
@@ -82,51 +62,14 @@ std::atomic_ref<int> mappings(std::byte* base) {
   return std::atomic_ref<int>(*reinterpret_cast<int*>(base + cache_line));
 }
 
-/// Whether all of the node have mapped it: they count in it, so that no messages are needed. Not all do if somebody
-/// sends a refusal.
-bool all_have_mapped(const PrivateComm& comm, const Region& node, std::byte* base) {
-  const int members = static_cast<int>(node.members.size());
-  const std::atomic_ref<int> count = mappings(base);
-  count.fetch_add(1, std::memory_order_acq_rel);
-  bool all = false;
-  await(comm, [&] {
-    all = count.load(std::memory_order_acquire) == members;
-    if (all) return true;
-    int refused = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, PrivateComm::refusal_tag, comm.get(), &refused, MPI_STATUS_IGNORE),
-              "MPI_Iprobe");
-    return refused != 0;
+/// The first rank of the node that has not mapped the segment, if any; `base`: where this rank has. Those that have
+/// count in it, so that no messages are needed.
+std::optional<Rank> find_refusal(Talk& talk, const Region& node, std::byte* base) {
+  if (base != nullptr) mappings(base).fetch_add(1, std::memory_order_acq_rel);
+  return talk.find_failure(node, base == nullptr, [&] {
+    return base != nullptr && mappings(base).load(std::memory_order_acquire) == static_cast<int>(node.members.size());
   });
-  return all;
 }
-
-/// The first rank of the node that has not mapped the segment, if any; `base`: where this rank has.
-std::optional<Rank> find_refusal(const PrivateComm& comm, const Region& node, std::byte* base) {
-  if (!simulated && base != nullptr && all_have_mapped(comm, node, base)) return std::nullopt;
-  std::vector<MPI_Request> refusals;
-  for (Rank rank : node.members)
-    if (base == nullptr && rank != comm.rank())
-      check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, PrivateComm::refusal_tag, comm.get(),
-                          &refusals.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Isend");
-  std::optional<Rank> first;
-  const std::vector<char> mapped = gather<char>(comm, node, base != nullptr);
-  for (std::size_t i = 0; i < mapped.size(); ++i) {
-    if (mapped[i]) continue;
-    const Rank rank = node.members[i];
-    if (!first) first = rank;
-    if (rank != comm.rank())
-      check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, PrivateComm::refusal_tag, comm.get(),
-                          &refusals.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Irecv");
-  }
-  wait_all_progressing(comm, refusals);
-  return first;
-}
-
-}  // namespace
-
-namespace {
 
 /// What ranks have mapped together, and what its pages come from.
 struct Shared {
@@ -136,9 +79,8 @@ struct Shared {
 };
 
 /// `reserves`: whether staging memory is reserved, too.
-Shared share(const PrivateComm& comm, const Region& node, std::int64_t window_bytes, std::int64_t staging_bytes,
-             bool reserves) {
-  const bool leads = comm.rank() == node.members.front();
+Shared share(Talk& talk, const Region& node, std::int64_t window_bytes, std::int64_t staging_bytes, bool reserves) {
+  const bool leads = talk.rank() == node.members.front();
   Shared shared;
   auto memory = std::make_shared<NodeMemory>();
   std::exception_ptr failure;
@@ -149,8 +91,8 @@ Shared share(const PrivateComm& comm, const Region& node, std::int64_t window_by
   } catch (...) {
     failure = std::current_exception();
   }
-  const std::vector<Contribution> all = gather(comm, node, mine);
-  learn_patience(all);
+  const std::vector<Contribution> all = gather(talk, node, mine);
+  learn_patience(talk, all);
   if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) {
     for (Rank rank : node.members) memory->peers[rank] = {};
     shared.memory = std::move(memory);
@@ -175,7 +117,7 @@ Shared share(const PrivateComm& comm, const Region& node, std::int64_t window_by
       const NodeMemory::Part part{base.get() + at, base.get() + staging, base.get() + at};
       memory->peers[node.members[i]] = part;
       const std::size_t end = staging + pages(all[i].staging_bytes);
-      if (node.members[i] == comm.rank()) {
+      if (node.members[i] == talk.rank()) {
         memory->own = part;
         shared.own_staging = staging;
         if (!simulated) shared.segment->reserve(at, (reserves ? end : staging) - at);
@@ -188,41 +130,72 @@ Shared share(const PrivateComm& comm, const Region& node, std::int64_t window_by
     memory = nullptr;
     base = nullptr;
   }
-  const std::optional<Rank> refused = find_refusal(comm, node, base.get());
+  const std::optional<Rank> refused = find_refusal(talk, node, base.get());
   if (!refused)
     shared.memory = std::move(memory);
-  else if (*refused == comm.rank())
-    tell_once(comm.rank(), refusal);
+  else if (*refused == talk.rank())
+    tell_once(talk.rank(), refusal);
   return shared;
 }
 
-}  // namespace
-
-std::shared_ptr<NodeMemory> share_memory(const PrivateComm& comm, const Region& node, std::int64_t window_bytes,
-                                         std::int64_t staging_bytes) {
-  return share(comm, node, window_bytes, staging_bytes, true).memory;
-}
-
-std::shared_ptr<StagingArena> make_arena(const PrivateComm& comm, const Region& node, std::int64_t bytes) {
+/// `bytes` bytes for each rank of `node` that plans share one after another.
+std::shared_ptr<StagingArena> make_arena(Talk& talk, const Region& node, std::int64_t bytes) {
   std::map<Rank, StagingArena::Part> parts;
   if (node.members.size() > 1) {
-    Shared shared = share(comm, node, arena_header_bytes, bytes, false);
+    Shared shared = share(talk, node, arena_header_bytes, bytes, false);
     if (shared.memory) {
       for (const auto& [rank, part] : shared.memory->peers) parts[rank] = {part.window, part.staging};
-      return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts), shared.memory->mapping,
+      return std::make_shared<StagingArena>(talk.rank(), bytes, std::move(parts), shared.memory->mapping,
                                             StagingPages{std::move(shared.segment), shared.own_staging});
     }
   }
   const auto total = static_cast<std::size_t>(arena_header_bytes + bytes);
   const std::shared_ptr<std::byte[]> memory(new std::byte[total]);
-  parts[comm.rank()] = {memory.get(), memory.get() + arena_header_bytes};
-  return std::make_shared<StagingArena>(comm.rank(), bytes, std::move(parts),
+  parts[talk.rank()] = {memory.get(), memory.get() + arena_header_bytes};
+  return std::make_shared<StagingArena>(talk.rank(), bytes, std::move(parts),
                                         std::make_shared<SharedMemory>(memory, total));
 }
 
-std::int64_t largest(const PrivateComm& comm, const Region& node, std::int64_t value) {
-  const std::vector<std::int64_t> all = gather(comm, node, value);
-  return *std::max_element(all.begin(), all.end());
+/// Whether each rank of `node` has the first `bytes` of its part of the arena.
+bool has_pages(Talk& talk, const Region& node, StagingArena& arena, std::int64_t bytes) {
+  if (simulated || arena.has_reserved(bytes)) return true;
+  bool failed = false;
+  try {
+    arena.reserve(bytes);
+  } catch (const std::system_error&) {
+    failed = true;
+  }
+  if (largest(talk, node, failed) != 0) return false;
+  arena.set_reserved(bytes);
+  return true;
+}
+
+}  // namespace
+
+void share_with_node(Talk& talk, const Plan& plan, const Region& node, bool with_staging,
+                     std::shared_ptr<NodeMemory>& memory) {
+  memory = share(talk, node, plan.window_bytes, with_staging ? plan.staging_bytes : 0, true).memory;
+}
+
+std::shared_ptr<StagingArena> find_arena(Talk& talk, const Region& node, Arenas& arenas, std::int64_t limit,
+                                         const Plan& plan) {
+  if (limit == 0) return nullptr;
+  const std::int64_t bytes = largest(talk, node, packed_staging_bytes(plan));
+  if (bytes == 0 || bytes > limit) return nullptr;
+  std::shared_ptr<StagingArena>& arena = arenas.by_sharers[{limit, node.members}];
+  if (!arena) arena = make_arena(talk, node, limit);
+  return has_pages(talk, node, *arena, bytes) ? arena : nullptr;
+}
+
+void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
+  for (const auto& [rank, part] : arena->parts()) {
+    NodeMemory::Part& peer = memory.peers[rank];
+    peer.staging = part.staging;
+    peer.words = part.words;
+  }
+  memory.own.staging = arena->own().staging;
+  memory.own.words = arena->own().words;
+  memory.arena = std::move(arena);
 }
 
 }  // namespace laneway

@@ -1,0 +1,106 @@
+// All-to-all-v by one-sided communication, after Namugwanya, Optimizing Collective Communication Using MPI RMA (2025):
+// every rank puts its blocks into the receive buffers of the others. Where they go is exchanged once, when it is made.
+#include <algorithm>
+#include <array>
+
+#include "candidates/dense.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+enum class Synchronization : std::uint8_t { fence, lock };
+
+class Rma final : public DenseCandidate {
+ public:
+  Rma(const DenseTask& task, Synchronization synchronization, bool keeps_window)
+      : task_(task), synchronization_(synchronization), keeps_window_(keeps_window), comm_(task.run.comm) {
+    const std::vector<int>& places = task.blocks.receive_displacements;
+    places_.resize(places.size());
+    MPI_Alltoall(places.data(), 1, MPI_INT, places_.data(), 1, MPI_INT, comm_);
+    if (keeps_window_) open();
+  }
+  ~Rma() override {
+    if (keeps_window_) close();
+  }
+  Rma(const Rma&) = delete;
+  Rma& operator=(const Rma&) = delete;
+
+  void run() override {
+    if (!keeps_window_) open();
+    if (synchronization_ == Synchronization::fence) {
+      MPI_Win_fence(MPI_MODE_NOPRECEDE, window_);
+      put();
+      MPI_Win_fence(MPI_MODE_NOSUCCEED | MPI_MODE_NOSTORE, window_);
+    } else {
+      // Nobody writes into a buffer that its owner still reads.
+      MPI_Win_sync(window_);
+      MPI_Barrier(comm_);
+      put();
+      MPI_Win_flush_all(window_);
+      MPI_Barrier(comm_);
+      MPI_Win_sync(window_);
+    }
+    if (!keeps_window_) close();
+  }
+
+ private:
+  void open() {
+    MPI_Win_create(task_.receive.data(), static_cast<MPI_Aint>(task_.receive.size()), 1, MPI_INFO_NULL, comm_,
+                   &window_);
+    if (synchronization_ == Synchronization::lock) MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+  }
+  void close() {
+    if (synchronization_ == Synchronization::lock) MPI_Win_unlock_all(window_);
+    MPI_Win_free(&window_);
+  }
+  void put() {
+    for (Rank step = 0; step < task_.dense.ranks; ++step) {
+      const Rank to = (task_.run.rank + step) % task_.dense.ranks;
+      const auto at = static_cast<std::size_t>(to);
+      const int count = task_.blocks.send_counts[at];
+      const std::byte* const from = task_.send.data() + task_.blocks.send_displacements[at];
+      if (count > 0) MPI_Put(from, count, MPI_BYTE, to, places_[at], count, MPI_BYTE, window_);
+    }
+  }
+
+  const DenseTask& task_;
+  Synchronization synchronization_;
+  bool keeps_window_;
+  MPI_Comm comm_;
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::vector<int> places_;  // of this rank's blocks in the others' receive buffers
+};
+
+struct RmaRow {
+  const char* name;
+  Synchronization synchronization;
+  bool keeps_window;
+};
+constexpr std::array rma_rows = {RmaRow{"rma:fence", Synchronization::fence, false},
+                                 RmaRow{"rma:lock", Synchronization::lock, false},
+                                 RmaRow{"rma:fence:persistent", Synchronization::fence, true},
+                                 RmaRow{"rma:lock:persistent", Synchronization::lock, true}};
+
+bool is_all_to_all(DenseKind kind) {
+  return kind == DenseKind::alltoall || kind == DenseKind::alltoallv;
+}
+
+}  // namespace
+
+DenseMaker dense_rma() {
+  return {[](DenseKind kind) {
+            std::vector<std::string> names;
+            if (is_all_to_all(kind))
+              for (const RmaRow& row : rma_rows) names.emplace_back(row.name);
+            return names;
+          },
+          [](const std::string& name, const DenseTask& task) -> std::unique_ptr<DenseCandidate> {
+            if (!is_all_to_all(task.dense.kind)) return nullptr;
+            for (const RmaRow& row : rma_rows)
+              if (name == row.name) return std::make_unique<Rma>(task, row.synchronization, row.keeps_window);
+            return nullptr;
+          }};
+}
+
+}  // namespace laneway::bench

@@ -1,0 +1,81 @@
+/** Partitioned communication: data that leaves when it is ready, between two ranks and between neighbours. */
+#ifndef LANEWAY_PARTITIONED_H
+#define LANEWAY_PARTITIONED_H
+
+#include <laneway/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @name Partitioned messages between two ranks
+ *  As the functions of MPI 4 of the same names, also where the MPI library has none. The requests are persistent
+ * requests of this library: LNW_Start, LNW_Wait, LNW_Test, LNW_Request_free and those for several work on them.
+ *
+ *  The n-th LNW_Psend_init to a rank with a tag belongs to the n-th LNW_Precv_init from the sender with this tag. Both
+ * have equally many bytes, in partitions of their own number and size; if not, the exchange fails on both sides with
+ * MPI_ERR_COUNT. The init calls are local; see LNW_Comm_prepare for the first one on a communicator. `peer` may be
+ * MPI_PROC_NULL.
+ *
+ *  Several partitions may share a message; the hint `lnw_partition_message` says up to which size.
+ *  @{ */
+/** `partitions` partitions of `count` elements each, one after the other from `buf`. */
+LNW_PUBLIC int LNW_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+                              int tag, MPI_Comm comm, MPI_Info info, LNW_Request* request);
+/** The status of a complete exchange has the sender, the tag and the number of bytes. */
+LNW_PUBLIC int LNW_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                              MPI_Comm comm, MPI_Info info, LNW_Request* request);
+
+/** Partition `partition` may be sent, and must not be written again before the exchange is complete. The request must
+ *  be active. By any thread as far as the MPI library's thread level allows, several at the same time. Each partition
+ *  becomes ready once in an exchange: MPI_ERR_ARG the second time. */
+LNW_PUBLIC int LNW_Pready(int partition, LNW_Request request);
+/** The same for partitions [partition_low, partition_high]. */
+LNW_PUBLIC int LNW_Pready_range(int partition_low, int partition_high, LNW_Request request);
+/** The same for `length` partitions. */
+LNW_PUBLIC int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request request);
+
+/** Whether the receiver's partition has arrived in the exchange that was started last; true where the request is
+ *  inactive. By any thread, as LNW_Pready. */
+LNW_PUBLIC int LNW_Parrived(LNW_Request request, int partition, int* flag);
+/** @} */
+
+/** @name Partitioned neighborhoods
+ *  Persistent neighborhood operations whose blocks become ready, and arrive, in parts. Partition p of the P of an edge
+ * with n elements is its elements [n p / P, n (p + 1) / P), in the order of the operation. The numbers on the two sides
+ * of an edge may differ. A block of 0 partitions is ready when the exchange starts.
+ *
+ *  A message leaves when all that is in it is ready, on whatever way it goes. A byte that several edges name is ready
+ * when all partitions that name it are. Whoever relays it does so as without partitions.
+ *  @{ */
+/** As LNW_Neighbor_alltoallv_init; `sendpartitions` has a number for each destination, `recvpartitions` for each
+ *  source. Collective. */
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                       MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                       const int rdispls[], MPI_Datatype recvtype,
+                                                       const int sendpartitions[], const int recvpartitions[],
+                                                       MPI_Comm comm, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned_topology(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, const int sendpartitions[],
+    const int recvpartitions[], LNW_Topology topology, MPI_Info info, LNW_Request* request);
+/** As LNW_Neighbor_alltoallv_init_indexed. */
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize,
+                                                               const int sendcounts[], const MPI_Count sendindices[],
+                                                               MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                               const int recvcounts[], const MPI_Count recvindices[],
+                                                               MPI_Datatype recvtype, const int sendpartitions[],
+                                                               const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                                               LNW_Request* request);
+
+/** As LNW_Pready and LNW_Parrived: `partition` of the block for the destination, or from the source, at position
+ *  `edge` of the arguments. */
+LNW_PUBLIC int LNW_Pready_edge(LNW_Request request, int edge, int partition);
+LNW_PUBLIC int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag);
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,195 @@
+#include "channel/partitioned.hpp"
+
+#include <string>
+#include <utility>
+
+#include "c/barrier.hpp"
+#include "core/simulated.hpp"
+
+using namespace laneway;
+
+namespace {
+
+void check_tag(int tag) {
+  require(tag >= 0, ErrorKind::argument, [&] { return "tag is " + std::to_string(tag); });
+}
+
+int init_partitioned(const char* name, PartitionedArguments arguments, const char* peer_name, MPI_Comm comm,
+                     MPI_Info info, LNW_Request* request) {
+  return guarded(name, comm, [&] {
+    const std::shared_ptr<PairComm> pairs = PairComm::of(comm);
+    require_pointer(request, "request");
+    if (arguments.peer != MPI_PROC_NULL) pairs->check_rank(arguments.peer, peer_name);
+    check_tag(arguments.tag);
+    require(arguments.partitions >= 0, ErrorKind::count,
+            [&] { return "partitions is " + std::to_string(arguments.partitions); });
+    require(arguments.count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(arguments.count); });
+    require(arguments.datatype != MPI_DATATYPE_NULL, ErrorKind::type, "datatype is MPI_DATATYPE_NULL");
+    check_buffers(arguments.is_send ? arguments.buf : nullptr, arguments.is_send ? nullptr : arguments.buf);
+    const Communicator* const known = Communicator::find(comm);
+    const Hints hints = resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});
+    auto work = std::make_unique<Partitioned>(pairs, arguments, hints);
+    *request = handle_of(Request::make_of(pairs->comm(), pairs->error_handler(), std::move(work)));
+  });
+}
+
+Request& some_request(LNW_Request request) {
+  require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
+  return request_of(request);
+}
+
+Work& work_of(LNW_Request request) {
+  Work* const work = some_request(request).work();
+  require(work != nullptr, ErrorKind::request, "request was made by neither LNW_Psend_init nor LNW_Precv_init");
+  return *work;
+}
+
+const EdgePartitions& partitions_of(LNW_Request request) {
+  const EdgePartitions* const partitions = some_request(request).partitions();
+  require(partitions != nullptr, ErrorKind::request, "request has no edges with partitions");
+  return *partitions;
+}
+
+/// Arguments are looked at by all ranks together: what is wrong on one is told there.
+template <class Where>
+int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* request, Call call,
+               const int sendpartitions[], const int recvpartitions[]) noexcept {
+  return guarded(name, where, [&] {
+    Communicator& communicator = [&]() -> Communicator& {
+      if constexpr (std::is_same_v<Where, MPI_Comm>)
+        return Communicator::of(where);
+      else
+        return topology_of(where);
+    }();
+    std::string fault;
+    std::unique_ptr<const EdgePartitions> partitions;
+    std::vector<PlanEvent> events;
+    try {
+      const Topology& topology = communicator.topology();
+      if (request == nullptr) fault = "request is NULL";
+      if (fault.empty()) fault = fault_in_partitions("sendpartitions", sendpartitions, topology.outdegree);
+      if (fault.empty()) fault = fault_in_partitions("recvpartitions", recvpartitions, topology.indegree);
+      if (fault.empty()) {
+        partitions = std::make_unique<const EdgePartitions>(
+            std::span(sendpartitions, static_cast<std::size_t>(topology.outdegree)),
+            std::span(recvpartitions, static_cast<std::size_t>(topology.indegree)));
+        events = partitions->events(describe(call, topology), topology, call);
+      }
+    } catch (const Error&) {
+      // Request::make finds the same, and tells the others.
+    }
+    if (!fault.empty()) call.fault = fault.c_str();
+    std::unique_ptr<Request> made = Request::make(communicator, info, call, events);
+    made->set_partitions(std::move(partitions));
+    *request = handle_of(std::move(made));
+  });
+}
+
+}  // namespace
+
+int LNW_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                   MPI_Comm comm, MPI_Info info, LNW_Request* request) {
+  return init_partitioned(__func__, {const_cast<void*>(buf), partitions, count, datatype, dest, tag, true}, "dest",
+                          comm, info, request);
+}
+
+int LNW_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                   MPI_Comm comm, MPI_Info info, LNW_Request* request) {
+  return init_partitioned(__func__, {buf, partitions, count, datatype, source, tag, false}, "source", comm, info,
+                          request);
+}
+
+int LNW_Pready(int partition, LNW_Request request) {
+  return guarded(__func__, request, [&] {
+    work_of(request).ready(partition);
+    progress_all();
+  });
+}
+
+int LNW_Pready_range(int partition_low, int partition_high, LNW_Request request) {
+  return guarded(__func__, request, [&] {
+    Work& work = work_of(request);
+    for (int partition = partition_low; partition <= partition_high; ++partition) work.ready(partition);
+    progress_all();
+  });
+}
+
+int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request request) {
+  return guarded(__func__, request, [&] {
+    require(length >= 0, ErrorKind::count, [&] { return "length is " + std::to_string(length); });
+    if (length > 0) require_pointer(array_of_partitions, "array_of_partitions");
+    Work& work = work_of(request);
+    for (int i = 0; i < length; ++i) work.ready(array_of_partitions[i]);
+    progress_all();
+  });
+}
+
+int LNW_Parrived(LNW_Request request, int partition, int* flag) {
+  return guarded(__func__, request, [&] {
+    require_pointer(flag, "flag");
+    *flag = work_of(request).arrived(partition);
+  });
+}
+
+int LNW_Neighbor_alltoallv_init_partitioned(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                            MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                            const int rdispls[], MPI_Datatype recvtype, const int sendpartitions[],
+                                            const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                            LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    {Kind::alltoallv,
+                     sendbuf,
+                     recvbuf,
+                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_partitioned_topology(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                     const int rdispls[], MPI_Datatype recvtype,
+                                                     const int sendpartitions[], const int recvpartitions[],
+                                                     LNW_Topology topology, MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
+                    {Kind::alltoallv,
+                     sendbuf,
+                     recvbuf,
+                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize, const int sendcounts[],
+                                                    const MPI_Count sendindices[], MPI_Datatype sendtype, void* recvbuf,
+                                                    MPI_Count recvsize, const int recvcounts[],
+                                                    const MPI_Count recvindices[], MPI_Datatype recvtype,
+                                                    const int sendpartitions[], const int recvpartitions[],
+                                                    MPI_Comm comm, MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    {Kind::alltoallv_indexed,
+                     sendbuf,
+                     recvbuf,
+                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
+                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
+  return guarded(__func__, request, [&] {
+    const int event = partitions_of(request).event_of_sent(edge, partition);
+    const auto which = [&] { return "partition " + std::to_string(partition) + " of edge " + std::to_string(edge); };
+    Request& found = request_of(request);
+    require(found.active(), ErrorKind::request,
+            [&] { return which() + " of a request that is not active: call LNW_Start before"; });
+    require(found.fire_once(event), ErrorKind::argument, [&] { return which() + " is ready already"; });
+    progress_all();
+  });
+}
+
+int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag) {
+  return guarded(__func__, request, [&] {
+    require_pointer(flag, "flag");
+    const int event = partitions_of(request).event_of_received(edge, partition);
+    *flag = !request_of(request).active() || request_of(request).reached(event);
+  });
+}

@@ -1,0 +1,282 @@
+#include "channel/channel.hpp"
+
+#include <climits>
+#include <utility>
+
+#include "carriers/messages/p2p.hpp"
+#include "comm/running.hpp"
+#include "core/error.hpp"
+#include "core/simulated.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// A look at messages costs more than one at words, and locks.
+constexpr int turns_before_other_end = 256;
+
+std::string rank_text(Rank rank) {
+  return "rank " + std::to_string(rank);
+}
+
+}  // namespace
+
+Channel::Channel(std::shared_ptr<PairComm> pairs, const Options& options)
+    : pairs_(std::move(pairs)), options_(options) {
+  const bool is_sender = options_.is_sender;
+  const std::int64_t size = ChannelMemory::size(options_.bytes, options_.segments);
+  require(size >= 0, ErrorKind::count, [&] {
+    return "segments is " + std::to_string(options_.segments) + " and bytes is " + std::to_string(options_.bytes) +
+           ": more than 2^63 bytes";
+  });
+  Hello hello;
+  hello.role = is_sender ? EndRole::channel_send : EndRole::channel_receive;
+  hello.bytes = options_.bytes;
+  hello.parts = options_.segments;
+  hello.shares = !simulated && options_.may_share;
+  reason_ = options_.no_memory;
+  if (is_sender) {
+    hello.first_tag = pairs_->take_tags(options_.peer, options_.segments);
+  } else if (hello.shares) {
+    try {
+      segment_ = std::make_shared<SharedSegment>();
+      const std::size_t total = SharedSegment::header_bytes + static_cast<std::size_t>(size);
+      mapping_ = segment_->map(total);
+      segment_->reserve(0, total);
+      hello.where = segment_->address();
+    } catch (const std::exception& error) {
+      hello.shares = false;
+      reason_ = error.what();
+      segment_ = nullptr;
+      mapping_ = nullptr;
+    }
+  }
+  mine_ = pairs_->tell(options_.peer, hello);
+  const Helper helper = find_helper(options_.progress);
+  helped_ = helper == Helper::thread_for_all;
+  activity_.list(*this, progress_by(helper));
+  activity_.begin();
+  employ(helper);
+}
+
+Channel::~Channel() {
+  closing_.store(true, std::memory_order_release);
+  if (mpi_is_finalized()) return;
+  try {
+    // `closing_` makes the next look the last one.
+    progress_until([&] { return activity_.done(nullptr); });
+    (void)activity_.test(nullptr);
+    if (memory_) {
+      memory_->close(options_.is_sender);
+      return;
+    }
+    if (messages_ && options_.is_sender)
+      progress_until([&] {
+        for (std::int64_t s = 0; s < options_.segments; ++s)
+          if (!messages_->is_flushed(s)) return other_is_closed();
+        return true;
+      });
+    pairs_->answer(options_.peer, mine_, Reply::closed);
+  } catch (...) {
+    // Nobody can be told.
+  }
+}
+
+bool Channel::progress() {
+  if (closing_.load(std::memory_order_acquire)) return true;
+  if (state_.load(std::memory_order_relaxed) == State::meeting) {
+    try {
+      if (!meet()) return false;
+      state_.store(State::open, std::memory_order_release);
+    } catch (...) {
+      failure_ = std::current_exception();
+      state_.store(State::failed, std::memory_order_release);
+    }
+  }
+  if (!helped_ || !messages_) return true;
+  int flag = 0;
+  MPI_Iprobe(options_.peer, pairs_->tag_back(mine_.first_tag), pairs_->get(), &flag, MPI_STATUS_IGNORE);
+  return false;
+}
+
+/// The receiver's hello says where its memory is; the sender finds out whether it can map it, and says what it uses.
+bool Channel::meet() {
+  // In this order: what was said first is heard where what was said last is.
+  if (!reply_) reply_ = pairs_->hear_answer(options_.peer, mine_);
+  if (!other_) other_ = pairs_->hear(options_.peer, mine_);
+  if (other_) check_sizes(*other_);
+  if (reply_ == Reply::closed) throw_closed();
+  if (!other_) return false;
+  if (options_.is_sender) {
+    meet_as_sender(*other_);
+    return true;
+  }
+  if (!reply_) return false;
+  if (*reply_ == Reply::memory) {
+    use_memory(*segment_);
+  } else {
+    if (reason_.empty()) reason_ = "the sender cannot map memory of this rank";
+    use_messages();
+  }
+  return true;
+}
+
+void Channel::check_sizes(const Hello& other) const {
+  require(other.bytes == options_.bytes && other.parts == options_.segments, ErrorKind::count, [&] {
+    return "the two ends of the channel differ: here segments is " + std::to_string(options_.segments) +
+           " and bytes is " + std::to_string(options_.bytes) + ", on " + rank_text(options_.peer) + " segments is " +
+           std::to_string(other.parts) + " and bytes is " + std::to_string(other.bytes);
+  });
+}
+
+void Channel::meet_as_sender(const Hello& other) {
+  Reply reply = Reply::messages;
+  if (!mine_.shares) {
+    if (reason_.empty()) reason_ = "there is no memory to share";
+  } else if (!other.shares) {
+    reason_ = rank_text(options_.peer) + " shares no memory";
+  } else {
+    try {
+      use_memory(SharedSegment(other.where));
+      reply = Reply::memory;
+    } catch (const std::exception& error) {
+      reason_ = error.what();
+    }
+  }
+  if (reply == Reply::messages) use_messages();
+  pairs_->answer(options_.peer, mine_, reply);
+}
+
+void Channel::use_memory(const SharedSegment& segment) {
+  const std::int64_t size = ChannelMemory::size(options_.bytes, options_.segments);
+  if (!mapping_) mapping_ = segment.map(SharedSegment::header_bytes + static_cast<std::size_t>(size));
+  memory_.emplace(mapping_.get() + SharedSegment::header_bytes, options_.bytes, options_.segments);
+  reason_ = "both ends are on one node";
+  segment_ = nullptr;
+}
+
+void Channel::use_messages() {
+  mapping_ = nullptr;
+  segment_ = nullptr;
+  require(options_.bytes <= INT_MAX, ErrorKind::unsupported, [&] {
+    return "bytes is " + std::to_string(options_.bytes) +
+           ": between nodes, segments of channels have at most 2147483647 bytes";
+  });
+  const int tag = options_.is_sender ? mine_.first_tag : other_->first_tag;
+  mine_.first_tag = tag;
+  messages_.emplace(ChannelMessages::Way{pairs_->get(), options_.peer, tag, pairs_->tag_back(tag)}, options_.is_sender,
+                    options_.bytes, options_.segments);
+}
+
+bool Channel::has_opened() {
+  const State state = state_.load(std::memory_order_acquire);
+  if (state == State::failed) std::rethrow_exception(failure_);
+  return state == State::open;
+}
+
+void Channel::wait_for_other_end() {
+  progress_until([&] { return has_opened(); });
+}
+
+bool Channel::other_is_closed() {
+  if (memory_) return memory_->is_closed(!options_.is_sender);
+  if (other_closed_.load(std::memory_order_acquire)) return true;
+  if (pairs_->hear_answer(options_.peer, mine_) != Reply::closed) return false;
+  other_closed_.store(true, std::memory_order_release);
+  return true;
+}
+
+void Channel::throw_closed() const {
+  throw Error(ErrorKind::request, rank_text(options_.peer) + " has freed its end of the channel");
+}
+
+void Channel::check(std::int64_t segment, bool of_sender) const {
+  require(options_.is_sender == of_sender, ErrorKind::request,
+          [&] { return std::string("channel is one for ") + (of_sender ? "receiving" : "sending"); });
+  require(segment >= 0 && segment < options_.segments, ErrorKind::argument, [&] {
+    return "segment is " + std::to_string(segment) + "; the channel has " + std::to_string(options_.segments);
+  });
+}
+
+void Channel::put(std::int64_t segment, const void* data, std::int64_t bytes) {
+  check(segment, true);
+  require(bytes >= 0 && bytes <= options_.bytes, ErrorKind::count,
+          [&] { return "bytes is " + std::to_string(bytes) + "; a segment has " + std::to_string(options_.bytes); });
+  require(data != nullptr || bytes == 0, ErrorKind::argument, "data is NULL");
+  open();
+  if (memory_ ? memory_->put(segment, data, bytes) : messages_->put(segment, data, bytes)) {
+    if (memory_ && memory_->is_closed(false)) [[unlikely]]
+      throw_closed();
+    return;
+  }
+  if (other_is_closed()) throw_closed();
+  throw Error(ErrorKind::request, "segment " + std::to_string(segment) + " is not free: " + rank_text(options_.peer) +
+                                      " has not released what was put before, or another thread puts into it");
+}
+
+bool Channel::is_free(std::int64_t segment) {
+  check(segment, true);
+  if (!has_opened()) return false;
+  const auto is_free = [&] { return memory_ ? memory_->is_free(segment) : messages_->is_free(segment); };
+  if (is_free()) return true;
+  if (!other_is_closed()) return false;
+  if (is_free()) return true;  // between the two looks
+  throw_closed();
+}
+
+void Channel::flush() {
+  require(options_.is_sender, ErrorKind::request, "channel is one for receiving");
+  if (state_.load(std::memory_order_acquire) != State::open || memory_) return;
+  for (std::int64_t s = 0; s < options_.segments; ++s) {
+    int turns = 0;
+    progress_until([&] {
+      if (messages_->is_flushed(s)) return true;
+      if (++turns % turns_before_other_end == 0 && other_is_closed()) throw_closed();
+      return false;
+    });
+  }
+}
+
+Arrived Channel::arrived(std::int64_t segment) {
+  if (memory_) return {memory_->data(segment), memory_->bytes(segment)};
+  return {messages_->data(segment), messages_->bytes(segment)};
+}
+
+std::optional<Arrived> Channel::test(std::int64_t segment) {
+  check(segment, false);
+  if (!has_opened()) return std::nullopt;
+  const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
+  if (has_come()) return arrived(segment);
+  const bool looks = memory_ || ++fruitless_ % turns_before_other_end == 0;
+  if (!looks || !other_is_closed()) return std::nullopt;
+  if (has_come()) return arrived(segment);  // between the two looks
+  throw_closed();
+}
+
+Arrived Channel::wait(std::int64_t segment) {
+  check(segment, false);
+  open();
+  const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
+  int turns = 0;
+  progress_until([&] {
+    if (has_come()) return true;
+    if (++turns % turns_before_other_end != 0 || !other_is_closed()) return false;
+    if (has_come()) return true;
+    throw_closed();
+  });
+  return arrived(segment);
+}
+
+void Channel::release(std::int64_t segment) {
+  check(segment, false);
+  open();
+  if (memory_ ? memory_->release(segment) : messages_->release(segment)) return;
+  throw Error(ErrorKind::request, "segment " + std::to_string(segment) + " holds nothing that could be released");
+}
+
+std::string Channel::carrier() {
+  open();
+  return memory_ ? "memory" : "messages";
+}
+
+}  // namespace laneway

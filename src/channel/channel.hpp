@@ -1,0 +1,114 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "carriers/node/shared_segment.hpp"
+#include "channel/channel_memory.hpp"
+#include "channel/channel_messages.hpp"
+#include "channel/pair_comm.hpp"
+#include "comm/background.hpp"
+#include "exec/progress.hpp"
+
+namespace laneway {
+
+/// What a segment holds.
+struct Arrived {
+  const void* data = nullptr;
+  std::int64_t bytes = 0;
+};
+
+/// One end of a channel: one way, from a rank to another, with segments that are put and released in any order. The two
+/// ends meet in the background; whoever needs the other end waits for it.
+class Channel final : private Progressive {
+ public:
+  struct Options {
+    Rank peer = 0;
+    bool is_sender = false;
+    std::int64_t bytes = 0;  ///< of a segment
+    std::int64_t segments = 0;
+    ProgressHint progress = ProgressHint::automatic;
+    bool may_share = true;       ///< memory of the node, as far as the hints say
+    std::string no_memory = {};  ///< why not, for people
+  };
+
+  /// Local.
+  Channel(std::shared_ptr<PairComm> pairs, const Options& options);
+  /// What has been put stays with the receiver; what has not arrived may be lost.
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  /// @name Of the sender
+  /// @{
+  /// Throws Error(request) if the segment is not free, or the other end is.
+  void put(std::int64_t segment, const void* data, std::int64_t bytes);
+  [[nodiscard]] bool is_free(std::int64_t segment);
+  /// Returns when nothing that was put is read any more.
+  void flush();
+  /// @}
+
+  /// @name Of the receiver
+  /// @{
+  /// Throws Error(request) if nothing has come and the other end has been freed.
+  [[nodiscard]] std::optional<Arrived> test(std::int64_t segment);
+  [[nodiscard]] Arrived wait(std::int64_t segment);
+  /// Throws Error(request) if nothing has come.
+  void release(std::int64_t segment);
+  /// @}
+
+  /// "memory" or "messages", and a text that says why; waits for the other end.
+  [[nodiscard]] std::string carrier();
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] std::int64_t bytes() const { return options_.bytes; }
+  [[nodiscard]] std::int64_t segments() const { return options_.segments; }
+
+  [[nodiscard]] int rank() const { return pairs_->rank(); }
+  void call_error_handler(int code) const { pairs_->call_error_handler(code); }
+
+ private:
+  enum class State : std::uint8_t { meeting, open, failed };
+
+  bool progress() override;
+  bool meet();
+  void meet_as_sender(const Hello& other);
+  void use_memory(const SharedSegment& segment);
+  void use_messages();
+  void check_sizes(const Hello& other) const;
+  void check(std::int64_t segment, bool of_sender) const;
+  void open() {
+    if (state_.load(std::memory_order_acquire) != State::open) [[unlikely]]
+      wait_for_other_end();
+  }
+  void wait_for_other_end();
+  [[nodiscard]] bool has_opened();
+  [[nodiscard]] bool other_is_closed();
+  [[noreturn]] void throw_closed() const;
+  [[nodiscard]] Arrived arrived(std::int64_t segment);
+
+  std::shared_ptr<PairComm> pairs_;
+  Options options_;
+  Hello mine_;
+  std::optional<Hello> other_;
+  std::optional<Reply> reply_;
+  std::shared_ptr<SharedSegment> segment_;  // of a receiver, until the sender has mapped it
+  std::shared_ptr<std::byte> mapping_;
+  std::optional<ChannelMemory> memory_;
+  std::optional<ChannelMessages> messages_;
+  std::string reason_;
+  std::exception_ptr failure_;
+  std::atomic<State> state_{State::meeting};
+  std::atomic<bool> other_closed_{false};
+  std::atomic<unsigned> fruitless_{0};  // tests
+  std::atomic<bool> closing_{false};
+  bool helped_ = false;  // by the progress thread, also when open
+  Activity activity_;    // last: nobody advances this any more when the rest goes
+};
+
+}  // namespace laneway

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "arguments/datatype.hpp"
+#include "arguments/hints.hpp"
+#include "channel/pair_comm.hpp"
+#include "channel/readiness.hpp"
+#include "comm/background.hpp"
+#include "exec/progress.hpp"
+#include "model/partition_cut.hpp"
+#include "operate/work.hpp"
+
+namespace laneway {
+
+/// What MPI_Psend_init and MPI_Precv_init say.
+struct PartitionedArguments {
+  void* buf = nullptr;
+  int partitions = 0;
+  MPI_Count count = 0;  ///< elements of a partition
+  MPI_Datatype datatype = MPI_DATATYPE_NULL;
+  int peer = MPI_PROC_NULL;
+  int tag = 0;
+  bool is_send = false;
+};
+
+/// One side of a partitioned message between two ranks: a plan with an event for each internal message. Both sides say
+/// what they have; who has heard of the other makes the same cut (PartitionCut), so that nothing is said later. Until
+/// then an exchange that was started waits, and partitions that are ready are remembered.
+class Partitioned final : public Work, private Progressive {
+ public:
+  /// Local. Throws Error with the name of the bad argument.
+  Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArguments& arguments, const Hints& hints);
+  ~Partitioned() override;
+
+  [[nodiscard]] bool active() const override { return active_.load(std::memory_order_acquire); }
+  void start() override;
+  [[nodiscard]] bool test() override;
+  [[nodiscard]] bool done() override;
+  void wait() override;
+  void fill(MPI_Status& status) const override;
+  [[nodiscard]] const Plan& plan() const override;
+  void ready(int partition) override;
+  [[nodiscard]] bool arrived(int partition) override;
+
+ private:
+  enum class State : std::uint8_t { meeting, met, failed };
+  /// Of the exchange. `wanted` before the two have met: whoever finds that they have makes it `starting`.
+  enum class Run : std::uint8_t { idle, wanted, starting, running };
+
+  bool progress() override;
+  void meet(const Hello& other);
+  [[nodiscard]] Plan make_plan() const;
+  [[nodiscard]] End end_of(std::int64_t message) const;
+  [[nodiscard]] bool goes_nowhere() const { return arguments_.peer == MPI_PROC_NULL; }
+  void start_if_met();
+  [[nodiscard]] bool complete(bool ends);
+  void check_partition(int partition) const;
+  [[noreturn]] void fail();
+
+  std::shared_ptr<PairComm> pairs_;
+  PartitionedArguments arguments_;
+  std::shared_ptr<const TypeMap> map_;
+  std::int64_t bytes_ = 0;  // of all partitions
+  PartitionCut cut_;
+  Hello mine_;
+  Helper helper_ = Helper::none;
+  std::exception_ptr failure_;
+  std::atomic<State> state_{State::meeting};
+  std::atomic<Run> run_{Run::idle};
+  std::atomic<bool> active_{false};
+  std::atomic<bool> closing_{false};
+  std::optional<Readiness> readiness_;  // of a sender
+  std::optional<Exchange> exchange_;    // once the two have met
+  Activity activity_;                   // of their meeting; last, as in Channel
+};
+
+}  // namespace laneway

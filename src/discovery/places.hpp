@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "discovery/node_map.hpp"
+#include "discovery/post.hpp"
+
+namespace laneway {
+
+/// Ranks that do something together, and this rank's place among them: all ranks, or the first of each node.
+struct Places {
+  Rank place = 0;
+  Rank size = 0;
+  const NodeMap* nodes = nullptr;  ///< of the first ranks of nodes; null: all ranks
+
+  [[nodiscard]] Rank rank_at(Rank other) const { return nodes == nullptr ? other : nodes->leader_of(other); }
+};
+
+/// Consensus: ends on no rank before all have begun. Dissemination (Hensgen, Finkel, Manber: Two algorithms for barrier
+/// synchronization, 1988) that carries what the ranks vote. Messages of the round's own rather than MPI_Ibarrier, which
+/// all ranks would have to begin in the same order: rounds that are active together end in any.
+class Consensus {
+ public:
+  Consensus(Post& post, Places places) : post_(post), places_(places) {}
+
+  void begin(const RoundVotes& own);
+  [[nodiscard]] bool begun() const { return begun_; }
+  void on(const Mail& mail);
+  [[nodiscard]] bool done() const { return begun_ && steps_done_ == steps(); }
+  /// Of all ranks, when done.
+  [[nodiscard]] const RoundVotes& votes() const { return votes_; }
+
+ private:
+  [[nodiscard]] int steps() const;
+  void say();
+  void advance();
+
+  Post& post_;
+  Places places_;
+  RoundVotes votes_;
+  bool begun_ = false;
+  int steps_done_ = 0;
+  std::map<int, RoundVotes> early_;  // by step
+};
+
+/// How many messages each place gets: MPI_Reduce_scatter_block of vectors that are zero almost everywhere, of which
+/// only the rest is there. Recursive halving (Thakur, Rabenseifner, Gropp: Optimization of collective communication
+/// operations in MPICH, 2005); halves may differ by one. Every place hears what all have voted.
+class Counting {
+ public:
+  using Counts = std::map<Rank, std::int32_t>;  ///< by place
+
+  Counting(Post& post, Places places) : post_(post), places_(places), end_(places.size) {}
+
+  void begin(Counts own, const RoundVotes& votes);
+  [[nodiscard]] bool begun() const { return begun_; }
+  void on(const Mail& mail);
+  [[nodiscard]] bool done() const { return finished_; }
+  /// When done: what this place gets, and what all have voted.
+  [[nodiscard]] int count() const;
+  [[nodiscard]] const RoundVotes& votes() const { return votes_; }
+
+ private:
+  void say();
+  void merge(Reader& reader);
+  void advance();
+
+  Post& post_;
+  Places places_;
+  Rank first_ = 0;
+  Rank end_;  // places that this one is still among
+  RoundVotes votes_;
+  Counts counts_;  // of those
+  bool begun_ = false;
+  bool finished_ = false;
+  int step_ = 0;
+  int awaited_ = 0;                          // messages of this step
+  std::map<int, std::vector<Bytes>> early_;  // by step
+};
+
+}  // namespace laneway

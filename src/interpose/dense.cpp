@@ -1,0 +1,234 @@
+#include "interpose/dense.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "arguments/hints.hpp"
+#include "c/dense.hpp"
+#include "core/tell.hpp"
+#include "interpose/adopted.hpp"
+#include "interpose/rows.hpp"
+#include "interpose/settings.hpp"
+#include "interpose/tried.hpp"
+#include "operate/dense.hpp"
+
+namespace laneway::interpose {
+
+namespace {
+
+constexpr const char* no_communicator = "there is no such communicator";
+constexpr const char* between_groups = "the communicator joins two groups";
+constexpr const char* alone = "the communicator has one rank";
+constexpr const char* some_idle = "some ranks of the communicator have no neighbors";
+constexpr const char* own_operator = "the operator is the program's own";
+constexpr const char* ordered_sums =
+    "sums of floating-point numbers depend on their order; LANEWAY_REDUCTIONS=reorder allows another one";
+constexpr const char* own_is_best = "MPI's own is expected to be as fast as any rule, or no rule is right";
+constexpr const char* would_be_tried = "would be tried under LANEWAY_DENSE=1 where ranks are on several nodes";
+constexpr const char* reordered = "; sums of floating-point numbers in another order (LANEWAY_REDUCTIONS=reorder)";
+
+/// Says once what is wrong with a variable that has another value than these.
+bool is_chosen(const char* variable, std::string_view value, std::string_view other) {
+  const char* const found = std::getenv(variable);
+  const std::string_view text = found != nullptr ? found : "";
+  if (text == value) return true;
+  if (!text.empty() && text != other && is_first_process())
+    tell("preload: " + std::string(variable) + " is " + std::string(text) + ", neither " + std::string(value) +
+         " nor " + std::string(other) + ": taken as " + std::string(other));
+  return false;
+}
+
+bool may_reorder() {
+  static const bool may = is_chosen("LANEWAY_REDUCTIONS", "reorder", "keep");
+  return may;
+}
+
+bool is_one_of(MPI_Op op, std::initializer_list<MPI_Op> ops) {
+  return std::ranges::find(ops, op) != ops.end();
+}
+
+/// Of MPI's own. What is not among these counts as a floating-point number.
+bool is_integer(MPI_Datatype type) {
+  const std::initializer_list<MPI_Datatype> integers = {
+      MPI_CHAR,     MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_BYTE,      MPI_SHORT,         MPI_UNSIGNED_SHORT,
+      MPI_INT,      MPI_UNSIGNED,    MPI_LONG,          MPI_LONG_LONG, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
+      MPI_INT8_T,   MPI_INT16_T,     MPI_INT32_T,       MPI_INT64_T,   MPI_UINT8_T,       MPI_UINT16_T,
+      MPI_UINT32_T, MPI_UINT64_T,    MPI_AINT,          MPI_OFFSET,    MPI_COUNT,         MPI_WCHAR,
+      MPI_C_BOOL,   MPI_INTEGER,     MPI_LOGICAL};
+  return std::ranges::find(integers, type) != integers.end();
+}
+
+/// Whether the result depends on the order of operands. As MPI wants the same operator and datatype everywhere, all
+/// ranks say the same.
+bool depends_on_order(const CollectiveCall& call) {
+  return reduces(call.kind) && is_one_of(call.op, {MPI_SUM, MPI_PROD}) && !is_integer(call.receive.type);
+}
+
+const char* reason_against_operator(const CollectiveCall& call) {
+  if (!reduces(call.kind)) return nullptr;
+  if (!is_one_of(call.op, {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_LXOR,
+                           MPI_BXOR, MPI_MAXLOC, MPI_MINLOC}))
+    return own_operator;
+  return depends_on_order(call) && !may_reorder() ? ordered_sums : nullptr;
+}
+
+/// By which it may be told without the others that nothing is taken over on a communicator; equal on all ranks.
+const char* reason_against_comm(MPI_Comm comm) {
+  int inter = 0;
+  int ranks = 0;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return no_communicator;
+  if (inter != 0) return between_groups;
+  if (PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS) return no_communicator;
+  return ranks == 1 ? alone : nullptr;
+}
+
+std::int64_t bytes_of(const SideArguments& side, int entries) {
+  MPI_Count size = 0;
+  if (PMPI_Type_size_x(side.type, &size) != MPI_SUCCESS) return 0;
+  if (side.counts.null()) return side.count * static_cast<std::int64_t>(size);
+  std::int64_t elements = 0;
+  for (int i = 0; i < entries; ++i) elements += side.counts[i];
+  return elements * static_cast<std::int64_t>(size);
+}
+
+/// Of a block, or of all where they differ: the same on all ranks, as MPI wants what is sent to fit what is received.
+std::int64_t bytes_of(MPI_Comm comm, const CollectiveCall& call) {
+  int rank = 0;
+  int ranks = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  switch (call.kind) {
+    case DenseKind::barrier:
+      return 0;
+    case DenseKind::gather:
+      return bytes_of(rank == call.root ? call.receive : call.send, ranks);
+    case DenseKind::scatter:
+      return bytes_of(rank == call.root ? call.send : call.receive, ranks);
+    default:
+      return bytes_of(call.receive, ranks);
+  }
+}
+
+/// Whether nobody has chosen a rule.
+bool is_open() {
+  static const bool open = resolve_hints({}, {}).collective == "auto";
+  return open;
+}
+
+/// Of a communicator, after which it is looked at: many have few calls.
+std::int64_t first_calls() {
+  static const std::int64_t calls = TriedCalls::first_calls(is_open());
+  return calls;
+}
+
+/// How many calls a communicator has had, which is not looked at before. MPI keeps it with the communicator.
+int next_call(MPI_Comm comm) {
+  static const int key = [] {
+    const auto forget = [](MPI_Comm, int, void* calls, void*) {
+      delete static_cast<int*>(calls);
+      return MPI_SUCCESS;
+    };
+    int made = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
+    return made;
+  }();
+  int* calls = nullptr;
+  int is_there = 0;
+  if (PMPI_Comm_get_attr(comm, key, &calls, &is_there) != MPI_SUCCESS) return 0;
+  if (is_there == 0) {
+    calls = new int(0);
+    if (PMPI_Comm_set_attr(comm, key, calls) != MPI_SUCCESS) {
+      delete calls;
+      return 0;
+    }
+  }
+  return (*calls)++;
+}
+
+/// What is known of the calls of one function and class of sizes.
+struct CallsOfSize {
+  std::shared_ptr<Row> row;
+  TriedCalls tried;
+  bool is_reordered = false;  ///< whether the row says that the order of sums may be another
+};
+
+struct DenseCalls final : Attachment {
+  bool numbered = false;
+  std::map<std::pair<std::string_view, int>, CallsOfSize> known;
+};
+
+DenseCalls& calls_on(Communicator& communicator, MPI_Comm comm) {
+  auto& calls = communicator.attachment<DenseCalls>();
+  if (calls.numbered) return calls;
+  calls.numbered = true;
+  if (find_adopted(comm) == nullptr) number_communicator(communicator, comm);
+  return calls;
+}
+
+CallsOfSize& calls_of_size(Communicator& communicator, MPI_Comm comm, const char* name, std::int64_t bytes) {
+  auto& known = calls_on(communicator, comm).known;
+  const int size = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0))));
+  const auto found = known.find({name, size});
+  if (found != known.end()) return found->second;
+  const std::shared_ptr<Row> row = row_of_dense(&communicator, comm, name, size);
+  return known.emplace(std::pair(name, size), CallsOfSize{row, TriedCalls(is_open(), 0, row)}).first->second;
+}
+
+const char* decide_dense(Communicator& communicator, MPI_Comm comm, const CollectiveCall& call, TriedCalls& calls) {
+  return calls.decide([&] { return communicator.private_comm(); },
+                      [&](bool) {
+                        const Reasons reasons = reasons_of_dense(comm, call);
+                        if (reasons.strategy == "mpi") return PlanMade{own_is_best};
+                        note_plan(calls.row(), reasons.strategy, reasons.rule_reason);
+                        return PlanMade{nullptr, seed_of(calls.row())};
+                      });
+}
+
+bool count_left(const char* name, const char* reason) {
+  row_of_dense(nullptr, MPI_COMM_NULL, name, 0)->count_left(reason);
+  return false;
+}
+
+bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& call) {
+  const char* against = reason_against_comm(comm);
+  if (against == nullptr) against = reason_against_operator(call);
+  if (against != nullptr || only_counts()) return count_left(name, against != nullptr ? against : would_be_tried);
+  if (next_call(comm) < first_calls()) return count_left(name, TriedCalls::too_early);
+  Communicator& communicator = Communicator::of(comm);
+  if (communicator.partial) return count_left(name, some_idle);
+  const std::int64_t bytes = bytes_of(comm, call);
+  CallsOfSize& calls = calls_of_size(communicator, comm, name, bytes);
+  if (wants_rows()) calls.row->count_bytes(bytes, 1);
+  against = decide_dense(communicator, comm, call, calls.tried);
+  if (against != nullptr) return calls.row->count_left(against), false;
+  calls.row->count_taken();
+  if (depends_on_order(call) && !std::exchange(calls.is_reordered, true)) calls.row->why += reordered;
+  return true;
+}
+
+}  // namespace
+
+bool looks_at_dense() {
+  return only_counts() || (enabled() && is_chosen("LANEWAY_DENSE", "1", "0"));
+}
+
+bool takes_over(const char* name, MPI_Comm comm, const CollectiveCall& call) noexcept {
+  try {
+    return decide_and_count(name, comm, call);
+  } catch (...) {
+    return true;  // the call itself says what is wrong
+  }
+}
+
+int run_taken(const char* name, MPI_Comm comm, const CollectiveCall& call) {
+  return dense_blocking(name, comm, call);
+}
+
+}  // namespace laneway::interpose

