@@ -198,17 +198,16 @@ def _call(operation: Dense, counts: str) -> str:
             f".send = {side('send')}, .receive = {side('receive')}{more}}}")
 
 
-def c_functions(operations: list[Dense]) -> str:
-    """src/c/generated/dense.cpp."""
+def c_functions(operations: list[Dense], way: str) -> str:
+    """src/c/generated/dense_WAY.cpp."""
     out = [f"// {BY}\n#include \"c/dense.hpp\"\n\nusing namespace laneway;\n"]
-    for way in WAYS:
-        for operation in operations:
-            for counts in operation.counts:
-                rest = _rest(way, "LNW_Request* request")
-                names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in rest)
-                parameters = ", ".join(_parameters(operation, counts) + rest)
-                out.append(f"\nint {operation.function(way, counts)}({parameters}) {{\n"
-                           f"  return dense_{way}(__func__, {names}, {_call(operation, counts)});\n}}\n")
+    for operation in operations:
+        for counts in operation.counts:
+            rest = _rest(way, "LNW_Request* request")
+            names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in rest)
+            parameters = ", ".join(_parameters(operation, counts) + rest)
+            out.append(f"\nint {operation.function(way, counts)}({parameters}) {{\n"
+                       f"  return dense_{way}(__func__, {names}, {_call(operation, counts)});\n}}\n")
     return "".join(out)
 
 

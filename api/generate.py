@@ -515,7 +515,7 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         "include/laneway/collectives.h": dense.header(dense_operations, dense_sections),
         "src/core/dense_kind.hpp": dense.kinds(dense_operations),
         "src/arguments/collective_rows.hpp": dense.rows(dense_operations),
-        "src/c/generated/dense.cpp": dense.c_functions(dense_operations),
+        **{f"src/c/generated/dense_{way}.cpp": dense.c_functions(dense_operations, way) for way in dense.WAYS},
         "src/operate/generated/dense_mpi.cpp": dense.mpi_calls(dense_operations),
         "src/interpose/generated_dense.cpp": dense.wrappers(dense_operations),
         "fortran/collectives.h": dense.fortran_shim(dense_operations),

@@ -80,11 +80,11 @@ struct Hints {
   double exchanges =
       number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
   MemoryPath path = MemoryPath::automatic;
-  std::optional<void*> stream;      ///< of this rank alone
-  std::uint64_t files = 0;          ///< a hash of the files that `machine` and `parameters` name; 0: they name none
-  std::int64_t shared_staging = 0;  ///< bytes; persistent operations that need no more share their staging memory
-  std::string collective;           ///< `auto`, `mpi` or a rule; or one for each operation
-  std::int32_t leaders = 4;         ///< a node, of dense rules that have several
+  std::optional<void*> stream;         ///< of this rank alone
+  std::uint64_t files = 0;             ///< a hash of the files that `machine` and `parameters` name; 0: they name none
+  std::int64_t shared_staging = 0;     ///< bytes; persistent operations that need no more share their staging memory
+  std::string collective;              ///< `auto`, `mpi` or a rule; or one for each operation
+  std::int32_t leaders = 4;            ///< a node, of dense rules that have several
   std::int64_t partition_message = 0;  ///< bytes of messages of partitioned requests; 0: as costs say
   std::string adopter;                 ///< what else must be the same on all ranks, as who adopts a communicator says
 

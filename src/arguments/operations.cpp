@@ -258,7 +258,7 @@ RankPattern describe(const Call& call, const Topology& topology) {
   const auto edges = [](const std::vector<Neighbor>& neighbors, int degree, const SideArguments& side,
                         const SideRow& names) {
     return names.blocks == BlockForm::indexed ? indexed_edges(neighbors, degree, side, names)
-                                           : edges_of(typed_edges(neighbors, degree, side, names));
+                                              : edges_of(typed_edges(neighbors, degree, side, names));
   };
   return {edges(topology.destinations, topology.outdegree, call.send, row.send),
           edges(topology.sources, topology.indegree, call.receive, row.receive)};
