@@ -85,6 +85,47 @@ MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root,
   if (uses_send(call, is_root)) fill(call.send, row.send, entries, borrows, true);
   // Only the root of a reduction receives, but all say how much.
   if (uses_receive(call, is_root) || reduces(call.kind)) fill(call.receive, row.receive, entries, borrows, false);
+  const bool exchanges = call.kind == DenseKind::alltoallv || call.kind == DenseKind::alltoallw;
+  if (arrays_return_errors && exchanges && call.sendbuf == MPI_IN_PLACE && borrows != Borrows::all && peers == ranks)
+    send_copies(ranks);
+}
+
+/// In place, Open MPI's nonblocking alltoallv and alltoallw count no operation on ranks whose counts are all 0, and
+/// later ones on the communicator hang. What is sent is packed, so that the call is not in place.
+void MpiCall::send_copies(int ranks) {
+  int end = 0;
+  for (int peer = 0; peer < ranks; ++peer) {
+    int bytes = 0;
+    check_mpi(MPI_Pack_size(small_.receive.counts[peer], received_type(peer), MPI_COMM_SELF, &bytes), "MPI_Pack_size");
+    send_.displacements.push_back(end);
+    end += bytes;
+  }
+  copies_.resize(static_cast<std::size_t>(end) + 1);
+  send_.counts.resize(static_cast<std::size_t>(ranks));
+  send_.types.assign(static_cast<std::size_t>(ranks), MPI_PACKED);
+  small_.sendbuf = copies_.data();
+  small_.send = {0, send_.counts.data(), send_.displacements.data(), MPI_PACKED, send_.types.data()};
+}
+
+MPI_Datatype MpiCall::received_type(int peer) const {
+  return small_.receive.types != nullptr ? small_.receive.types[peer] : small_.receive.type;
+}
+
+void MpiCall::pack_copies() {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 1;
+  if (small_.receive.types == nullptr)
+    check_mpi(MPI_Type_get_extent(small_.receive.type, &lower, &extent), "MPI_Type_get_extent");
+  for (std::size_t peer = 0; peer < send_.counts.size(); ++peer) {
+    const int begin = send_.displacements[peer];
+    int position = begin;
+    const std::byte* const from =
+        static_cast<const std::byte*>(small_.recvbuf) + small_.receive.displacements[peer] * extent;
+    check_mpi(MPI_Pack(from, small_.receive.counts[peer], received_type(static_cast<int>(peer)), copies_.data(),
+                       static_cast<int>(copies_.size()), &position, MPI_COMM_SELF),
+              "MPI_Pack");
+    send_.counts[peer] = position - begin;
+  }
 }
 
 MpiCall::~MpiCall() {
@@ -160,7 +201,8 @@ int MpiCall::run(MPI_Comm comm) const {
   return call_mpi(kind_, small_, comm);
 }
 
-int MpiCall::start(MPI_Comm comm, MPI_Request* request) const {
+int MpiCall::start(MPI_Comm comm, MPI_Request* request) {
+  if (!copies_.empty()) pack_copies();
 #ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
   if (is_large_) return start_mpi(kind_, large_, comm, request);
 #endif

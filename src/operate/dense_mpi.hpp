@@ -54,7 +54,7 @@ class MpiCall {
   MpiCall& operator=(const MpiCall&) = delete;
 
   int run(MPI_Comm comm) const;
-  int start(MPI_Comm comm, MPI_Request* request) const;
+  int start(MPI_Comm comm, MPI_Request* request);
 
  private:
   struct Owned {
@@ -68,6 +68,9 @@ class MpiCall {
   void fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
   void fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
   void fill_large(const SideArguments& given, const SideRow& names, int entries, bool is_send);
+  void send_copies(int ranks);
+  void pack_copies();
+  [[nodiscard]] MPI_Datatype received_type(int peer) const;
   void own_types(const SideArguments& given, int entries, bool is_send);
   [[nodiscard]] int run_in_parts(MPI_Comm comm) const;
 
@@ -76,6 +79,7 @@ class MpiCall {
   std::int64_t parts_count_ = 0;  // elements of a reduction that are too many for one call; 0: they are not
   MpiArguments small_;
   LargeMpiArguments large_;
+  std::vector<std::byte> copies_;  // of what is given in place, where MPI is wrong about it
   Owned send_;
   Owned receive_;
 };

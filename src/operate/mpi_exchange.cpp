@@ -7,7 +7,7 @@
 
 namespace laneway {
 
-MpiExchange::MpiExchange(std::unique_ptr<const MpiCall> call, MPI_Comm comm, bool owns)
+MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, bool owns)
     : call_(std::move(call)), comm_(comm), owns_(owns) {}
 
 MpiExchange::~MpiExchange() {

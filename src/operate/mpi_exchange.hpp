@@ -12,7 +12,7 @@ namespace laneway {
 class MpiExchange {
  public:
   /// `owns`: frees the communicator with itself, so that requests may be started in any order on all ranks.
-  MpiExchange(std::unique_ptr<const MpiCall> call, MPI_Comm comm, bool owns);
+  MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, bool owns);
   ~MpiExchange();
   MpiExchange(const MpiExchange&) = delete;
   MpiExchange& operator=(const MpiExchange&) = delete;
@@ -28,7 +28,7 @@ class MpiExchange {
   void wait();
 
  private:
-  std::unique_ptr<const MpiCall> call_;
+  std::unique_ptr<MpiCall> call_;
   MPI_Comm comm_;
   bool owns_;
   bool active_ = false;

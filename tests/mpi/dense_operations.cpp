@@ -87,14 +87,13 @@ class Calls {
  private:
   [[nodiscard]] bool gathers() const { return d.operation == "allgatherv" || d.operation == "gatherv"; }
   [[nodiscard]] std::size_t gap() const { return d.operation == "reduce_scatter" ? 0 : 1; }
-  /// Of the v-operations; equal in both directions, so that they may be in place. In place no rank is without any: Open
-  /// MPI 4.1's Ialltoallv and Ialltoallw then return there without taking a tag, and the next nonblocking collective
-  /// of the communicator hangs.
+  /// Of the v-operations; equal in both directions, so that they may be in place. Some ranks are without any: Open MPI
+  /// 4.1's Ialltoallv and Ialltoallw in place return there without taking a tag, and the next nonblocking collective of
+  /// the communicator hangs. This library must not give them data in place.
   [[nodiscard]] int block(int from, int to) const {
     const auto a = static_cast<std::uint64_t>(std::min(from, to));
     const auto b = static_cast<std::uint64_t>(std::max(from, to));
-    const int drawn = static_cast<int>(mix({d.seed, a, b}) % static_cast<std::uint64_t>(d.count + 1));
-    return d.in_place && from == to && d.count > 0 ? std::max(drawn, 1) : drawn;
+    return static_cast<int>(mix({d.seed, a, b}) % static_cast<std::uint64_t>(d.count + 1));
   }
   template <class L>
   void add(L& lists, int sent, int received, std::size_t from, std::size_t to) const {
