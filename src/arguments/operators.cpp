@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -293,6 +294,25 @@ DenseReduction dense_reduction(MPI_Op op, MPI_Datatype type, const char* type_na
   DenseReduction reduction{{row != nullptr ? row->name : "user", name_of(type), map->extent, in_order}, nullptr, ""};
   reduction.combiner = std::make_shared<const LocalReduction>(op, type, map->extent, in_order);
   return reduction;
+}
+
+namespace {
+
+/// Of MPI's own. What is not among these counts as a floating-point number.
+bool is_integer_type(MPI_Datatype type) {
+  const std::initializer_list<MPI_Datatype> integers = {
+      MPI_CHAR,     MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_BYTE,      MPI_SHORT,         MPI_UNSIGNED_SHORT,
+      MPI_INT,      MPI_UNSIGNED,    MPI_LONG,          MPI_LONG_LONG, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
+      MPI_INT8_T,   MPI_INT16_T,     MPI_INT32_T,       MPI_INT64_T,   MPI_UINT8_T,       MPI_UINT16_T,
+      MPI_UINT32_T, MPI_UINT64_T,    MPI_AINT,          MPI_OFFSET,    MPI_COUNT,         MPI_WCHAR,
+      MPI_C_BOOL,   MPI_INTEGER,     MPI_LOGICAL};
+  return std::ranges::find(integers, type) != integers.end();
+}
+
+}  // namespace
+
+bool depends_on_order(MPI_Op op, MPI_Datatype type) {
+  return (op == MPI_SUM || op == MPI_PROD) && !is_integer_type(type);
 }
 
 }  // namespace laneway

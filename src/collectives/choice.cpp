@@ -18,11 +18,21 @@ double link_seconds(const LinkCost* link, const Overhead& overhead, double round
   return rounds * std::max(protocol.alpha - work, 0.0) + messages * work + bytes * protocol.beta;
 }
 
+/// Rounds wait for words of the memory that ranks share, and each message is copied by its two ends.
+double memory_seconds(const DenseCost& cost, const Parameters& parameters) {
+  const Overhead& overhead = parameters.shared_overhead;
+  return cost.node_rounds * parameters.flag + cost.node_messages * overhead.message / 2 +
+         cost.node_bytes * std::max(overhead.byte, 2 * parameters.copy_beta(1));
+}
+
 }  // namespace
 
-double predict(const DenseCost& cost, const Parameters& parameters) {
-  const double inside = link_seconds(known_link(parameters.links, LinkClass::node), parameters.node_overhead,
-                                     cost.node_rounds, cost.node_messages, cost.node_bytes);
+double predict(const DenseCost& cost, const Parameters& parameters, OnNode on_node) {
+  const bool knows_memory = on_node == OnNode::memory && parameters.flag > 0;
+  const double inside = knows_memory
+                            ? memory_seconds(cost, parameters)
+                            : link_seconds(known_link(parameters.links, LinkClass::node), parameters.node_overhead,
+                                           cost.node_rounds, cost.node_messages, cost.node_bytes);
   const double across = link_seconds(known_link(parameters.links, LinkClass::network), parameters.network_overhead,
                                      cost.network_rounds, cost.network_messages, cost.network_bytes);
   const double injection = parameters.injection_beta ? *parameters.injection_beta * cost.injected_bytes : 0;
@@ -31,11 +41,11 @@ double predict(const DenseCost& cost, const Parameters& parameters) {
 }
 
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
-                              const DenseSettings& settings) {
+                              const DenseSettings& settings, OnNode on_node) {
   DenseChoice choice;
   for (const DenseRule& rule : dense_rules())
     if (applies(rule, facts))
-      choice.candidates.push_back({&rule, predict(rule.cost(facts, layout, settings), parameters)});
+      choice.candidates.push_back({&rule, predict(rule.cost(facts, layout, settings), parameters, on_node)});
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);
   choice.rule = choice.candidates.front().rule;

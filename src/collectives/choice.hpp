@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,15 @@ struct DenseChoice {
   std::string reason;                      ///< a sentence
 };
 
+/// How ranks of a node hand each other data.
+enum class OnNode : std::uint8_t { messages, memory };
+
 /// Seconds by the max-rate model.
-[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters);
+[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, OnNode on_node = OnNode::messages);
 
 /// The rule that is expected to be the fastest of those that apply. From facts that all ranks share alone, so that all
 /// choose the same.
 [[nodiscard]] DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
-                                            const DenseSettings& settings = {});
+                                            const DenseSettings& settings = {}, OnNode on_node = OnNode::messages);
 
 }  // namespace laneway

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "arguments/hints.hpp"
+#include "arguments/operators.hpp"
 #include "c/dense.hpp"
 #include "core/tell.hpp"
 #include "interpose/adopted.hpp"
@@ -54,29 +55,12 @@ bool is_one_of(MPI_Op op, std::initializer_list<MPI_Op> ops) {
   return std::ranges::find(ops, op) != ops.end();
 }
 
-/// Of MPI's own. What is not among these counts as a floating-point number.
-bool is_integer(MPI_Datatype type) {
-  const std::initializer_list<MPI_Datatype> integers = {
-      MPI_CHAR,     MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_BYTE,      MPI_SHORT,         MPI_UNSIGNED_SHORT,
-      MPI_INT,      MPI_UNSIGNED,    MPI_LONG,          MPI_LONG_LONG, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
-      MPI_INT8_T,   MPI_INT16_T,     MPI_INT32_T,       MPI_INT64_T,   MPI_UINT8_T,       MPI_UINT16_T,
-      MPI_UINT32_T, MPI_UINT64_T,    MPI_AINT,          MPI_OFFSET,    MPI_COUNT,         MPI_WCHAR,
-      MPI_C_BOOL,   MPI_INTEGER,     MPI_LOGICAL};
-  return std::ranges::find(integers, type) != integers.end();
-}
-
-/// Whether the result depends on the order of operands. As MPI wants the same operator and datatype everywhere, all
-/// ranks say the same.
-bool depends_on_order(const CollectiveCall& call) {
-  return reduces(call.kind) && is_one_of(call.op, {MPI_SUM, MPI_PROD}) && !is_integer(call.receive.type);
-}
-
 const char* reason_against_operator(const CollectiveCall& call) {
   if (!reduces(call.kind)) return nullptr;
   if (!is_one_of(call.op, {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_LXOR,
                            MPI_BXOR, MPI_MAXLOC, MPI_MINLOC}))
     return own_operator;
-  return depends_on_order(call) && !may_reorder() ? ordered_sums : nullptr;
+  return depends_on_order(call.op, call.receive.type) && !may_reorder() ? ordered_sums : nullptr;
 }
 
 /// By which it may be told without the others that nothing is taken over on a communicator; equal on all ranks.
@@ -209,7 +193,7 @@ bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& cal
   against = decide_dense(communicator, comm, call, calls.tried);
   if (against != nullptr) return calls.row->count_left(against), false;
   calls.row->count_taken();
-  if (depends_on_order(call) && !std::exchange(calls.is_reordered, true)) calls.row->why += reordered;
+  if (reduces(call.kind) && depends_on_order(call.op, call.receive.type) && !std::exchange(calls.is_reordered, true)) calls.row->why += reordered;
   return true;
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
-#include "choose/planning.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
@@ -12,7 +11,9 @@
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
 #include "operate/dense_mpi.hpp"
+#include "operate/dense_looked.hpp"
 #include "operate/dense_plans.hpp"
+#include "operate/dense_settled.hpp"
 #include "passes/pack.hpp"
 
 namespace laneway {
@@ -66,43 +67,13 @@ Reasons mpi_reasons(const char* why) {
   return reasons;
 }
 
-/// The two buffers that a plan is bound to. A barrier sends a byte, whatever it holds.
-Buffers buffers_of(const CollectiveCall& call) {
-  static const std::byte byte{};
-  if (call.kind == DenseKind::barrier) return {&byte, nullptr};
-  const void* const sent = call.sendbuf == MPI_IN_PLACE ? call.recvbuf : call.sendbuf;
-  void* const received = call.recvbuf == MPI_IN_PLACE ? const_cast<void*>(call.sendbuf) : call.recvbuf;
-  return {sent, received};
-}
-
-/// A call that has been looked at.
-struct Looked {
-  CheckedCollective checked;
-  std::optional<DenseReduction> reduction;
-
-  [[nodiscard]] DenseAsk ask(const CollectiveCall& call, Rank ranks, Phases phases, std::int64_t mean_bytes) const {
-    DenseAsk ask{call.kind, facts_of(call, checked, ranks, reduction, mean_bytes), phases, true, nullptr};
-    if (reduction && reduction->combiner == nullptr) ask.uncombinable = reduction->why;
-    return ask;
-  }
-  [[nodiscard]] DenseCall blocks(const CollectiveCall& call, Rank rank, Rank ranks) const {
-    return blocks_of(call, checked, rank, ranks, reduction ? reduction->how : Combination{});
-  }
-  /// Of a rank that combines.
-  [[nodiscard]] Combiners combiners(const Plan& plan) const {
-    return plan.combinations.empty() ? Combiners{} : Combiners{reduction->combiner};
-  }
-};
-
-Looked look_at(const CollectiveCall& call, Rank rank, Rank ranks, bool by_rank) {
-  Looked looked;
-  looked.checked = check_collective(call, rank, ranks);
-  looked.reduction = reduction_of(call, by_rank);
-  return looked;
-}
-
 std::shared_ptr<const Plan> packed(Plan plan) {
   return std::make_shared<const Plan>(needs_packing(plan) ? pack(std::move(plan)) : std::move(plan));
+}
+
+/// Whether a hint names a rule for such calls.
+bool is_hinted(const DenseKnowledge& known, const CollectiveCall& call) {
+  return read_collective(known.hints.collective, call.kind).rule != nullptr;
 }
 
 /// The plan of a blocking call, which is kept unless ranks must ask each other for sizes.
@@ -110,15 +81,17 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const Dense
                                          const CollectiveCall& call, const Place& place) {
   const Looked looked = look_at(call, place.rank, place.ranks, known.hints.order == ReductionOrder::canonical);
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  DenseDecision decision = decide(known, known.hints, looked.ask(call, place.ranks, Phases::one, 0));
-  auto made = std::make_shared<KeptDense>(KeptDense{
-      KnownCollective(call, place.rank, place.ranks), looked.checked, std::move(decision), comm, nullptr, {}, {}});
+  DenseDecision decision = decide(known, known.hints, looked.ask_once(call, place.ranks));
+  auto made = std::make_shared<KeptDense>(
+      KeptDense{KnownCollective(call, place.rank, place.ranks), looked.checked, std::move(decision), comm, nullptr,
+                communicator.attachment<SettledDenseCalls>().find(call, looked, known)});
+  if (made->settled) made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(known, call));
   tell_reasons(made->decision.reasons, place.rank);
   if (made->decision.rule == nullptr) return made;
   const DenseRule& rule = *made->decision.rule;
-  made->plan = packed(
+  const std::shared_ptr<const Plan> plan = packed(
       plan_dense(known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks), settings_of(known.hints)));
-  made->combiners = looked.combiners(*made->plan);
+  made->bound = std::make_unique<BoundDense>(plan, nullptr, looked.combiners(*plan));
   return made;
 }
 
@@ -144,15 +117,15 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     if (may_keep(*found, call.kind)) kept.keep(found);
   }
   if (known->hints.check) compare_collective(*communicator.private_comm(), call, found->checked);
-  if (found->plan == nullptr) return place.run_mpi(call);
-  Exchange& exchange = found->bind(buffers_of(call), *found->comm);
-  try {
-    exchange.start();
-    exchange.wait();
-  } catch (...) {
-    found->bindings.clear();
-    throw;
+  SettledDense* const settled = found->settled.get();
+  if (settled != nullptr) settled->count(communicator, *known, *found->comm, comm);
+  const auto way = settled != nullptr ? settled->way() : SettledDense::Way::as_decided;
+  if (way == SettledDense::Way::plan) {
+    settled->run(call, place.rank, place.ranks, *found->comm);
+    return MPI_SUCCESS;
   }
+  if (way == SettledDense::Way::mpi || found->bound == nullptr) return place.run_mpi(call);
+  found->bound->run(buffers_of(call), *found->comm);
   return MPI_SUCCESS;
 }
 
@@ -163,7 +136,7 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (communicator.partial) return mpi_reasons(of_some_ranks);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
-  return decide(*known, known->hints, looked.ask(call, place.ranks, Phases::one, 0)).reasons;
+  return decide(*known, known->hints, looked.ask_once(call, place.ranks)).reasons;
 }
 
 namespace {
@@ -227,8 +200,10 @@ class Making {
 
   std::unique_ptr<Request> make(MPI_Info info) {
     agree_on(info);
-    const DenseDecision decision =
-        decide(*known_, hints_, looked_.ask(call_, place_.ranks, Phases::split, mean_bytes()));
+    DenseAsk ask = looked_.ask(call_, place_.ranks, Phases::split, mean_bytes());
+    ask.in_memory = true;
+    ask.limits_staging = false;
+    const DenseDecision decision = decide(*known_, hints_, ask);
     tell_reasons(decision.reasons, place_.rank);
     if (hints_.check) compare_collective(comm_, call_, looked_.checked);
     if (decision.rule == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, decision.reasons);
@@ -272,16 +247,10 @@ class Making {
   }
 
   std::unique_ptr<Request> make_by(const DenseDecision& decision) {
-    Planned planned;
-    planned.plan = std::make_shared<const Plan>(plan_dense(
-        *known_, *decision.rule, comm_, call_, looked_.blocks(call_, place_.rank, place_.ranks), settings_of(hints_)));
-    Agreed agreed;
-    agreed.hints = hints_;
-    agreed.regions = {known_->node};
-    agreed.sharing = known_->sharing;
-    NodeUse use;
-    use.local = hints_.local;
-    localize(communicator_, comm_, agreed, use, planned);
+    Planned planned = plan_on_node(
+        communicator_, comm_, *known_, hints_,
+        plan_dense(*known_, *decision.rule, comm_, call_, looked_.blocks(call_, place_.rank, place_.ranks),
+                   settings_of(hints_)));
     DenseParts parts;
     parts.plan = std::move(planned.plan);
     parts.memory = std::move(planned.memory);

@@ -5,7 +5,9 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/device_support.hpp"
+#include "core/address.hpp"
 #include "core/error.hpp"
+#include "device/device.hpp"
 
 namespace laneway {
 
@@ -66,22 +68,79 @@ void require_host_buffers(const BufferMemory& where) {
           "a buffer is on a device, where lnw_collective=mpi alone takes dense operations");
 }
 
-Exchange& KeptDense::bind(Buffers buffers, const PrivateComm& priv) {
-  const auto known = std::find_if(bindings.begin(), bindings.end(), [&](const Binding& binding) {
+Exchange* BoundDense::find(Buffers buffers) {
+  const auto known = std::find_if(bindings_.begin(), bindings_.end(), [&](const Binding& binding) {
     return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
   });
-  if (known != bindings.end()) {
-    std::rotate(bindings.begin(), known, known + 1);
-    return *bindings.front().exchange;
+  if (known == bindings_.end()) return nullptr;
+  std::rotate(bindings_.begin(), known, known + 1);
+  return bindings_.front().exchange.get();
+}
+
+std::unique_ptr<Exchange> BoundDense::bind(Buffers buffers, const BufferMemory& where, const PrivateComm& comm) {
+  P2PTransport transport(comm.get(), PrivateComm::blocking_tag);
+  return std::make_unique<Exchange>(plan_, buffers, where, transport, Progress::in_calls, memory_, combiners_);
+}
+
+void BoundDense::run(Buffers buffers, const PrivateComm& comm) {
+  Exchange* exchange = find(buffers);
+  if (exchange == nullptr) {
+    const BufferMemory where = glance_at(buffers, *plan_, DeviceUse{});
+    if (where.on_device().any()) return run_through_host(buffers, where, comm);
+    if (bindings_.size() == most_bindings) bindings_.pop_back();
+    bindings_.insert(bindings_.begin(), Binding{buffers, bind(buffers, where, comm)});
+    exchange = bindings_.front().exchange.get();
   }
-  const BufferMemory where = glance_at(buffers, *plan, DeviceUse{});
-  require_host_buffers(where);
-  if (bindings.size() == most_bindings) bindings.pop_back();
-  P2PTransport transport(priv.get(), PrivateComm::blocking_tag);
-  bindings.insert(bindings.begin(),
-                  Binding{buffers, std::make_unique<Exchange>(plan, buffers, where, transport, Progress::in_calls,
-                                                              nullptr, combiners)});
-  return *bindings.front().exchange;
+  try {
+    exchange->start();
+    exchange->wait();
+  } catch (...) {
+    bindings_.clear();
+    throw;
+  }
+}
+
+namespace {
+
+/// What a plan touches of a buffer on a device, in memory of the host.
+class HostCopy {
+ public:
+  HostCopy(const MemoryInfo& memory, const void* buffer, Range touched)
+      : buffer_(static_cast<std::byte*>(const_cast<void*>(buffer))), touched_(touched) {
+    if (memory.host_may_touch() || touched.bytes == 0) return;
+    stream_ = Stream(Device(memory));
+    copy_.resize(static_cast<std::size_t>(touched.bytes));
+    move(copy_.data(), at(buffer_, touched.offset));
+  }
+  /// That has the same offsets as the buffer.
+  [[nodiscard]] void* buffer() { return copy_.empty() ? buffer_ : at(copy_.data(), -touched_.offset); }
+  void put_back() {
+    if (!copy_.empty()) move(at(buffer_, touched_.offset), copy_.data());
+  }
+
+ private:
+  void move(void* to, const void* from) const {
+    stream_.copy(to, from, copy_.size());
+    stream_.synchronize();
+  }
+
+  std::byte* buffer_;
+  Range touched_;
+  Stream stream_;
+  std::vector<std::byte> copy_;
+};
+
+}  // namespace
+
+void BoundDense::run_through_host(Buffers buffers, const BufferMemory& where, const PrivateComm& comm) {
+  const Extents touched = extents_of(*plan_);
+  HostCopy send(where.send, buffers.send, touched.send);
+  HostCopy receive(where.receive, buffers.receive, touched.receive);
+  const Buffers copies{send.buffer(), receive.buffer()};
+  const std::unique_ptr<Exchange> exchange = bind(copies, BufferMemory{}, comm);
+  exchange->start();
+  exchange->wait();
+  receive.put_back();
 }
 
 std::shared_ptr<KeptDense> KeptDensePlans::find(const CollectiveCall& call) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments/collective.hpp"
@@ -50,24 +51,46 @@ class KnownCollective {
 /// Dense plans read and write the buffers themselves. Throws Error(unsupported) where one is on a device.
 void require_host_buffers(const BufferMemory& where);
 
-/// What a blocking call comes to, and what it is bound to.
+/// A plan of blocking calls, and its bindings to the last buffers.
+class BoundDense {
+ public:
+  /// `memory`: null if the plan uses none.
+  BoundDense(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, Combiners combiners)
+      : plan_(std::move(plan)), memory_(std::move(memory)), combiners_(std::move(combiners)) {}
+
+  /// Runs it once. What is on a device goes through memory of the host, which each call allocates.
+  void run(Buffers buffers, const PrivateComm& comm);
+  [[nodiscard]] const Plan& plan() const { return *plan_; }
+  /// What it is bound to.
+  void forget() { bindings_.clear(); }
+
+ private:
+  struct Binding {
+    Buffers buffers;
+    std::unique_ptr<Exchange> exchange;
+  };
+  static constexpr std::size_t most_bindings = 4;
+
+  [[nodiscard]] Exchange* find(Buffers buffers);
+  [[nodiscard]] std::unique_ptr<Exchange> bind(Buffers buffers, const BufferMemory& where, const PrivateComm& comm);
+  void run_through_host(Buffers buffers, const BufferMemory& where, const PrivateComm& comm);
+
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<NodeMemory> memory_;
+  Combiners combiners_;
+  std::vector<Binding> bindings_;  // the last used one first
+};
+
+class SettledDense;
+
+/// What a blocking call comes to.
 struct KeptDense {
   KnownCollective arguments;
   CheckedCollective checked;
   DenseDecision decision;
   std::shared_ptr<const PrivateComm> comm;
-  std::shared_ptr<const Plan> plan;  ///< null: MPI's own operation
-  Combiners combiners;
-
-  struct Binding {
-    Buffers buffers;
-    std::unique_ptr<Exchange> exchange;
-  };
-  std::vector<Binding> bindings;  ///< the last used one first
-
-  /// On the last buffers or others, whose memory is the host's.
-  [[nodiscard]] Exchange& bind(Buffers buffers, const PrivateComm& priv);
-  static constexpr std::size_t most_bindings = 4;
+  std::unique_ptr<BoundDense> bound;      ///< null: MPI's own operation
+  std::shared_ptr<SettledDense> settled;  ///< null: it stays with the decision
 };
 
 /// The last blocking calls of a communicator. What is kept is this rank's business: nothing else depends on it.

@@ -26,12 +26,36 @@ DenseDecision by(const DenseRule& rule, std::string reason) {
   return decision;
 }
 
+/// Whether all messages of a node are short enough for memory that its ranks share. Equal on all ranks.
+bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
+  const Hints& hints = known.hints;
+  const bool all_share = hints.sharing == Sharing::all || (hints.sharing == Sharing::described && known.layout.regions() == 1);
+  return ask.in_memory && all_share && ask.facts.bytes <= hints.local.mailbox_bytes;
+}
+
 /// Why costs are not asked; empty: they are.
 std::string obstacle(const DenseKnowledge& known, const DenseAsk& ask) {
-  if (known.layout.regions() == 1) return "all ranks are on one node, where MPI's own is not known to be slower";
+  if (known.layout.regions() == 1 && !is_in_memory(known, ask))
+    return "all ranks are on one node, where MPI's own is not known to be slower";
   if (known.layout.largest() == 1) return "each rank has a node of its own, so that there is nothing to join";
   if (!knows_all_sizes(ask.kind)) return "no rank knows the sizes of all blocks";
   return "";
+}
+
+/// What a rank that passes on data has of it at a time, at most.
+std::int64_t staging_of(const DenseRule& rule, const DenseFacts& facts, const Layout& layout) {
+  if (!rule.traits.relays) return 0;
+  const std::int64_t ranks = layout.ranks();
+  switch (facts.kind) {
+    case Dense::alltoall:
+      return facts.bytes * ranks * layout.largest();
+    case Dense::allgather:
+    case Dense::gather:
+    case Dense::scatter:
+      return facts.bytes * ranks;
+    default:
+      return facts.bytes;
+  }
 }
 
 }  // namespace
@@ -46,12 +70,14 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
     return decision;
   }
   const auto may_run = [&](const DenseRule& rule) {
-    return applies(rule, ask.facts) && (ask.may_ask_others || !asks_for_sizes(rule, ask.kind));
+    return applies(rule, ask.facts) && (ask.may_ask_others || !asks_for_sizes(rule, ask.kind)) &&
+           (!ask.limits_staging || staging_of(rule, ask.facts, known.layout) <= hints.staging_limit);
   };
   if (hint.rule != nullptr && may_run(*hint.rule)) return by(*hint.rule, "lnw_collective asks for it");
   if (std::string why = obstacle(known, ask); !why.empty()) return mpi(std::move(why));
   const DenseSettings settings = settings_of(hints);
-  const DenseChoice choice = choose_dense_rule(ask.facts, known.layout, *known.parameters, settings);
+  const DenseChoice choice = choose_dense_rule(ask.facts, known.layout, *known.parameters, settings,
+                                             is_in_memory(known, ask) ? OnNode::memory : OnNode::messages);
   if (choice.rule == nullptr || !may_run(*choice.rule)) return mpi("no rule is right for such a call");
   DenseDecision decision = by(*choice.rule, choice.reason);
   decision.reasons.parameters = known.parameters->name;
@@ -141,6 +167,20 @@ Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const Privat
                 DenseCall blocks, const DenseSettings& settings) {
   if (asks_for_sizes(rule, call.kind)) blocks.sizes = ask_members(known, rule, comm, blocks, settings);
   return make_dense_plan(rule, blocks, known.layout, settings);
+}
+
+Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const DenseKnowledge& known,
+                     const Hints& hints, Plan plan) {
+  Planned planned;
+  planned.plan = std::make_shared<const Plan>(std::move(plan));
+  Agreed agreed;
+  agreed.hints = hints;
+  agreed.regions = {known.node};
+  agreed.sharing = known.sharing;
+  NodeUse use;
+  use.local = hints.local;
+  localize(communicator, comm, agreed, use, planned);
+  return planned;
 }
 
 }  // namespace laneway

@@ -8,6 +8,7 @@
 
 #include "arguments/dense_blocks.hpp"
 #include "choose/agreed.hpp"
+#include "choose/planning.hpp"
 #include "choose/reasons.hpp"
 #include "operate/dense_knowledge.hpp"
 
@@ -21,10 +22,12 @@ struct DenseDecision {
 
 /// What a call is, as far as all ranks know it.
 struct DenseAsk {
-  DenseKind kind;
+  DenseKind kind = DenseKind::barrier;
   DenseFacts facts;
   Phases phases = Phases::one;
   bool may_ask_others = true;          ///< for sizes of blocks
+  bool in_memory = false;              ///< ranks of a node use memory that they share, if they can
+  bool limits_staging = true;          ///< what passes on more than lnw_staging_limit is not taken
   const char* uncombinable = nullptr;  ///< why this library cannot combine it
 };
 
@@ -43,5 +46,9 @@ struct DenseAsk {
 /// The plan of this rank; not packed. Collective where the rule asks for sizes, else local.
 [[nodiscard]] Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm,
                               const CollectiveCall& call, DenseCall blocks, const DenseSettings& settings);
+
+/// The plan that uses the memory of the node, if its ranks can share any; packed. Collective.
+[[nodiscard]] Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const DenseKnowledge& known,
+                                   const Hints& hints, Plan plan);
 
 }  // namespace laneway

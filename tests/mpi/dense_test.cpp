@@ -265,6 +265,67 @@ TEST_F(DenseTest, AllDatatypesAndOperators) {
   }
 }
 
+/// Calls that are repeated use the memory of the node, and run by the rule of a trial, whatever datatypes and buffers
+/// each rank gives.
+TEST_F(DenseTest, RepeatedCallsAgreeWithMpi) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Elements plain{two_ints_, 2 * sizeof(int)};
+  const Elements gaps{gaps_, 4 * sizeof(int)};
+  for (const std::string operation : {"alltoall", "gather", "bcast", "reduce", "allreduce", "barrier"}) {
+    const bool reduces = operation == "reduce" || operation == "allreduce";
+    std::vector<std::pair<test::Dense, std::vector<std::byte>>> calls;
+    for (const bool in_place : {false, true}) {
+      if (in_place && !takes_in_place(operation)) continue;
+      test::Dense dense{.operation = operation, .comm = comm.get(), .count = 6, .root = size() / 2, .seed = 21};
+      dense.in_place = in_place;
+      for (const bool has_gaps : {false, true}) {
+        // What is in place has the other side's datatype.
+        if (!reduces) dense.sent = dense.received = has_gaps == (rank() % 2 == 0) ? gaps : plain;
+        calls.emplace_back(dense, dense.run(Way::mpi));
+        dense.seed = 22;
+      }
+    }
+    for (int n = 0; n < 20; ++n)
+      for (auto& [dense, expected] : calls)
+        ASSERT_TRUE(dense.run(Way::blocking) == expected) << operation << ", round " << n;
+  }
+}
+
+TEST_F(DenseTest, RepeatedCallsByEveryRule) {
+  const std::vector<std::string> all = machines();
+  std::size_t turn = 0;
+  for (const laneway::DenseRule& rule : laneway::dense_rules()) {
+    const Setting machine("LANEWAY_MACHINE", all[turn++ % all.size()]);
+    const Setting collective("LANEWAY_COLLECTIVE",
+                             std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
+    const Comm comm = copy_of(MPI_COMM_WORLD);
+    for (const std::string& operation : operations_of(rule.kind)) {
+      SCOPED_TRACE(rule.name);
+      test::Dense dense{.operation = operation, .comm = comm.get(), .count = 90, .root = size() - 1, .seed = turn};
+      std::vector<std::byte> expected = dense.run(Way::mpi);
+      for (int n = 0; n < 5; ++n) {
+        std::vector<std::byte> received = dense.run(Way::blocking);
+        if (operation == "exscan" && rank() == 0) continue;
+        ASSERT_TRUE(received == expected) << operation << ", call " << n;
+      }
+    }
+  }
+}
+
+/// Sums of floating-point numbers are the same in the first call and in every later one.
+TEST_F(DenseTest, RepeatedSumsStayTheSame) {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  std::vector<double> mine(50);
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = 1.0 / (3.0 + static_cast<double>(i) + 7.0 * rank());
+  std::vector<double> first(mine.size());
+  ASSERT_EQ(LNW_Allreduce(mine.data(), first.data(), 50, MPI_DOUBLE, MPI_SUM, comm.get()), MPI_SUCCESS);
+  for (int n = 0; n < 40; ++n) {
+    std::vector<double> later(mine.size());
+    ASSERT_EQ(LNW_Allreduce(mine.data(), later.data(), 50, MPI_DOUBLE, MPI_SUM, comm.get()), MPI_SUCCESS);
+    ASSERT_EQ(later, first) << n;
+  }
+}
+
 TEST_F(DenseTest, UsersOperators) {
   const Comm comm = copy_of(MPI_COMM_WORLD);
   const Elements affine{two_ints_, sizeof(Affine), affine_};
