@@ -187,8 +187,8 @@ AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, 
     gather_into(send_, to, {{0, bytes.send}});
     buffers_.send = send_.data();
   } else if (from == MPI_IN_PLACE && call.kind == DenseKind::gather) {
-    const TypeMap& map = *type_map(call.receive.type);
-    gather_into(send_, to, map.elements(call.receive.count, rank * call.receive.count * map.extent));
+    const std::shared_ptr<const TypeMap> map = type_map(call.receive.type);
+    gather_into(send_, to, map->elements(call.receive.count, rank * call.receive.count * map->extent));
     buffers_.send = send_.data();
   }
   if (to == MPI_IN_PLACE) {
