@@ -30,8 +30,8 @@ struct Reduction {
 /// Of a predefined operator; of others "a user's operator".
 [[nodiscard]] const char* operator_name(MPI_Op op);
 
-/// Whether a predefined operator's results depend on the order of operands: sums and products of floating-point numbers.
-/// As MPI wants the same operator and datatype everywhere, all ranks say the same.
+/// Whether a predefined operator's results depend on the order of operands: sums and products of floating-point
+/// numbers. As MPI wants the same operator and datatype everywhere, all ranks say the same.
 [[nodiscard]] bool depends_on_order(MPI_Op op, MPI_Datatype type);
 
 /// What a dense operation combines, which is one datatype.

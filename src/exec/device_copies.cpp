@@ -82,6 +82,7 @@ Extents extents_of(const Plan& plan) {
     }
     for (const CopyRun& run : step.runs) {
       if (step.from == Buffer::send) send.add(run.from, run.bytes, run.from_stride, run.count);
+      if (step.from == Buffer::receive) receive.add(run.from, run.bytes, run.from_stride, run.count);
       if (step.to == Buffer::receive) receive.add(run.to, run.bytes, run.to_stride, run.count);
     }
   }

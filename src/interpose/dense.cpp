@@ -193,7 +193,8 @@ bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& cal
   against = decide_dense(communicator, comm, call, calls.tried);
   if (against != nullptr) return calls.row->count_left(against), false;
   calls.row->count_taken();
-  if (reduces(call.kind) && depends_on_order(call.op, call.receive.type) && !std::exchange(calls.is_reordered, true)) calls.row->why += reordered;
+  if (reduces(call.kind) && depends_on_order(call.op, call.receive.type) && !std::exchange(calls.is_reordered, true))
+    calls.row->why += reordered;
   return true;
 }
 

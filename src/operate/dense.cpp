@@ -10,8 +10,8 @@
 #include "core/simulated.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
-#include "operate/dense_mpi.hpp"
 #include "operate/dense_looked.hpp"
+#include "operate/dense_mpi.hpp"
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
 #include "passes/pack.hpp"
@@ -247,10 +247,9 @@ class Making {
   }
 
   std::unique_ptr<Request> make_by(const DenseDecision& decision) {
-    Planned planned = plan_on_node(
-        communicator_, comm_, *known_, hints_,
-        plan_dense(*known_, *decision.rule, comm_, call_, looked_.blocks(call_, place_.rank, place_.ranks),
-                   settings_of(hints_)));
+    Planned planned = plan_on_node(communicator_, comm_, *known_, hints_,
+                                   plan_dense(*known_, *decision.rule, comm_, call_,
+                                              looked_.blocks(call_, place_.rank, place_.ranks), settings_of(hints_)));
     DenseParts parts;
     parts.plan = std::move(planned.plan);
     parts.memory = std::move(planned.memory);

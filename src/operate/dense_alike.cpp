@@ -170,7 +170,8 @@ void gather_into(std::vector<std::byte>& copy, const void* from, const RangeList
 }  // namespace
 
 bool AlikeBuffers::needs_copies(const AlikeCalls&, const CollectiveCall& call, Rank rank, Rank ranks) {
-  return is_root_in_place(call) || !lies_together(sent(call, rank, ranks)) || !lies_together(received(call, rank, ranks));
+  return is_root_in_place(call) || !lies_together(sent(call, rank, ranks)) ||
+         !lies_together(received(call, rank, ranks));
 }
 
 AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, Rank rank, Rank ranks) {

@@ -19,10 +19,10 @@ namespace laneway {
 struct AlikeCalls {
   DenseKind kind = DenseKind::barrier;
   int root = 0;
-  std::int64_t count = 0;                         ///< bytes of a block, or elements of a vector that is combined
-  MPI_Op op = MPI_OP_NULL;                        ///< MPI's own
-  MPI_Datatype element = MPI_DATATYPE_NULL;       ///< MPI's own, of what is combined
-  bool in_place = false;                          ///< on all ranks
+  std::int64_t count = 0;                    ///< bytes of a block, or elements of a vector that is combined
+  MPI_Op op = MPI_OP_NULL;                   ///< MPI's own
+  MPI_Datatype element = MPI_DATATYPE_NULL;  ///< MPI's own, of what is combined
+  bool in_place = false;                     ///< on all ranks
 
   friend bool operator==(const AlikeCalls&, const AlikeCalls&) = default;
 

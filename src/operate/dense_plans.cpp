@@ -29,13 +29,19 @@ DenseDecision by(const DenseRule& rule, std::string reason) {
 /// Whether all messages of a node are short enough for memory that its ranks share. Equal on all ranks.
 bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
   const Hints& hints = known.hints;
-  const bool all_share = hints.sharing == Sharing::all || (hints.sharing == Sharing::described && known.layout.regions() == 1);
+  const bool all_share =
+      hints.sharing == Sharing::all || (hints.sharing == Sharing::described && known.layout.regions() == 1);
   return ask.in_memory && all_share && ask.facts.bytes <= hints.local.mailbox_bytes;
+}
+
+/// Whether rules that use memory of the node are known to be faster there than MPI's own, by measurement.
+bool is_fast_on_one_node(Dense kind) {
+  return kind == Dense::allgather || kind == Dense::allreduce || kind == Dense::barrier;
 }
 
 /// Why costs are not asked; empty: they are.
 std::string obstacle(const DenseKnowledge& known, const DenseAsk& ask) {
-  if (known.layout.regions() == 1 && !is_in_memory(known, ask))
+  if (known.layout.regions() == 1 && !(is_in_memory(known, ask) && is_fast_on_one_node(ask.facts.kind)))
     return "all ranks are on one node, where MPI's own is not known to be slower";
   if (known.layout.largest() == 1) return "each rank has a node of its own, so that there is nothing to join";
   if (!knows_all_sizes(ask.kind)) return "no rank knows the sizes of all blocks";
@@ -77,7 +83,7 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
   if (std::string why = obstacle(known, ask); !why.empty()) return mpi(std::move(why));
   const DenseSettings settings = settings_of(hints);
   const DenseChoice choice = choose_dense_rule(ask.facts, known.layout, *known.parameters, settings,
-                                             is_in_memory(known, ask) ? OnNode::memory : OnNode::messages);
+                                               is_in_memory(known, ask) ? OnNode::memory : OnNode::messages);
   if (choice.rule == nullptr || !may_run(*choice.rule)) return mpi("no rule is right for such a call");
   DenseDecision decision = by(*choice.rule, choice.reason);
   decision.reasons.parameters = known.parameters->name;

@@ -49,8 +49,8 @@ class DenseTrial {
       if (agree({})) return use(candidates_.front());
       return;
     }
-    const DenseChoice choice = choose_dense_rule(facts, known_.layout, *known_.parameters, settings_of(known_.hints),
-                                                 OnNode::memory);
+    const DenseChoice choice =
+        choose_dense_rule(facts, known_.layout, *known_.parameters, settings_of(known_.hints), OnNode::memory);
     for (const DenseCandidate& candidate : choice.candidates)
       if (candidates_.size() < most_rules && candidate.seconds <= hopeless * choice.seconds) add(*candidate.rule);
     const double once = std::max(choice.seconds, 1e-7);
@@ -71,8 +71,8 @@ class DenseTrial {
   }
 
   void add(const DenseRule& rule) {
-    Plan plan =
-        plan_dense(known_, rule, comm_, call_, looked_.blocks(call_, comm_.rank(), comm_.size()), settings_of(known_.hints));
+    Plan plan = plan_dense(known_, rule, comm_, call_, looked_.blocks(call_, comm_.rank(), comm_.size()),
+                           settings_of(known_.hints));
     Planned planned = plan_on_node(communicator_, comm_, known_, known_.hints, std::move(plan));
     const std::int64_t staging = planned.plan->staging_bytes + planned.plan->window_bytes;
     fits_.push_back(staging <= known_.hints.staging_limit ? 1 : 0);

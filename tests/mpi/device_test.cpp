@@ -106,6 +106,36 @@ TEST_F(DeviceTest, EveryKindOfMemoryInTurn) {
   EXPECT_MPI(LNW_Request_free(&request));
 }
 
+/// Blocking dense calls bring what is on devices through the host; the second and later ones use memory of the node.
+TEST_F(DeviceTest, DenseCallsTakeBuffersOfAnyKind) {
+  setenv("LANEWAY_COLLECTIVE", "allgather:bruck,bcast:binomial,allreduce:recursive_doubling", 1);
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm comm(copy);
+  const auto all = static_cast<std::size_t>(size()) * bytes;
+  const Mirror::Kind kinds[] = {Mirror::Kind::device, Mirror::Kind::managed, Mirror::Kind::pinned};
+  for (int n = 0; n < 4; ++n) {
+    const Mirror mine(kinds[(rank() + n) % 3], bytes);
+    const Mirror theirs(kinds[(rank() + n + 1) % 3], all);
+    Bytes expected(all), result(all), first(bytes);
+    for (int from = 0; from < size(); ++from)
+      std::memcpy(expected.data() + static_cast<std::size_t>(from) * bytes, sent(from, n).data(), bytes);
+    mine.write(Bytes(expected.begin() + static_cast<std::ptrdiff_t>(rank()) * bytes,
+                     expected.begin() + static_cast<std::ptrdiff_t>(rank() + 1) * bytes));
+    theirs.write(result);
+    EXPECT_MPI(LNW_Allgather(mine.data(), bytes, MPI_BYTE, theirs.data(), bytes, MPI_BYTE, comm.get()));
+    theirs.read(result);
+    EXPECT_EQ(result, expected) << n;
+    EXPECT_MPI(LNW_Bcast(mine.data(), bytes, MPI_BYTE, size() - 1, comm.get()));
+    mine.read(first);
+    EXPECT_EQ(first, Bytes(expected.end() - bytes, expected.end())) << n;
+    EXPECT_MPI(LNW_Allreduce(MPI_IN_PLACE, mine.data(), bytes, MPI_UNSIGNED_CHAR, MPI_BXOR, comm.get()));
+    mine.read(first);
+    EXPECT_EQ(first, size() % 2 == 1 ? Bytes(expected.end() - bytes, expected.end()) : Bytes(bytes)) << n;
+  }
+  unsetenv("LANEWAY_COLLECTIVE");
+}
+
 /// Work before an exchange and after it is in a stream only; the host waits for nothing but the exchange.
 TEST_F(DeviceTest, StreamsOrderWhatComesBeforeAndAfter) {
   for (const char* const path : {"auto", "dd"}) exchange_in_stream(path);
