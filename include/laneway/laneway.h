@@ -8,6 +8,7 @@
 #define LANEWAY_H
 
 #include <laneway/base.h>
+#include <laneway/bag.h>
 #include <laneway/channel.h>
 #include <laneway/collectives.h>
 #include <laneway/neighborhood.h>
