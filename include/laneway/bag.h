@@ -26,7 +26,7 @@ typedef struct LNW_Bag_s* LNW_Bag;
  *  less, one thread at a time is in any of these functions or of MPI's. Errors go to the error handler of the
  *  communicator.
  *  @{ */
-/** Collective. `info` may have the hints `lnw_bag_memory`, `lnw_machine` and `lnw_progress`. */
+/** Collective. `info` may have the hints `lnw_bag_memory` and `lnw_progress`. */
 LNW_PUBLIC int LNW_Bag_create(MPI_Comm comm, MPI_Info info, LNW_Bag* bag);
 /** Sends `bytes` bytes of `data` to `destination`, which may be this rank; to MPI_PROC_NULL nothing. `data` may be
  *  written again when the function returns. The message leaves when enough others go the same way, and at the latest
