@@ -13,14 +13,14 @@ typedef struct LNW_Bag_s* LNW_Bag;
 #define LNW_BAG_NULL ((LNW_Bag)0)
 
 /** @name Bags
- *  Each rank sends messages to any ranks and takes what has arrived. Nothing is matched and nobody says before what will
- *  come. Messages to one node travel together. Messages from one rank to another arrive in the order in which they were
- *  sent; otherwise the order differs from run to run.
+ *  Each rank sends messages to any ranks and takes what has arrived. Nothing is matched and nobody says before what
+ * will come. Messages to one node travel together. Messages from one rank to another arrive in the order in which they
+ * were sent; otherwise the order differs from run to run.
  *
- *  A rank keeps about as many bytes as the hint `lnw_bag_memory` says. Where that is not enough LNW_Bag_send waits until
- *  others have taken something. A rank that waits in LNW_Bag_send or in a flush takes all that comes for it meanwhile,
- *  which may be more. So ranks that send, take and flush never wait for each other in a circle. A rank that neither
- *  takes nor sends nor flushes lets those wait that send more to it, or past it to its node, than fits.
+ *  A rank keeps about as many bytes as the hint `lnw_bag_memory` says. Where that is not enough LNW_Bag_send waits
+ * until others have taken something. A rank that waits in LNW_Bag_send or in a flush takes all that comes for it
+ * meanwhile, which may be more. So ranks that send, take and flush never wait for each other in a circle. A rank that
+ * neither takes nor sends nor flushes lets those wait that send more to it, or past it to its node, than fits.
  *
  *  With MPI_THREAD_MULTIPLE any thread may send at any time, and one at a time may take. With MPI_THREAD_SERIALIZED or
  *  less, one thread at a time is in any of these functions or of MPI's. Errors go to the error handler of the

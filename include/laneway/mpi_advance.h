@@ -80,7 +80,7 @@ static inline MPI_Info lnw_ma_info(const MPIL_Info* info) {
 
 /* The hints of `info`, and that of the setter where `info` has none of its kind; freed by the caller if not null. */
 static inline int lnw_ma_hints(const MPIL_Info* info, enum lnw_ma_setter setter, MPI_Info* hints) {
-  const char* const key = setter == lnw_ma_neighbor_init ? "lnw_strategy"
+  const char* const key = setter == lnw_ma_neighbor_init  ? "lnw_strategy"
                           : setter >= lnw_ma_alltoall_crs ? "lnw_find"
                                                           : "lnw_collective";
   const char* const hint = lnw_ma_hint(setter);
@@ -289,9 +289,9 @@ static inline int lnw_ma_init_ext(const void* sendbuf, const int sendcounts[], c
   if (code != MPI_SUCCESS) return code;
   MPI_Count* const send = lnw_ma_places(outdegree, sendcounts, sdispls, global_sindices, &send_size);
   MPI_Count* const receive = lnw_ma_places(indegree, recvcounts, rdispls, NULL, &receive_size);
-  code = LNW_Neighbor_alltoallv_init_indexed_topology(sendbuf, send_size, sendcounts, send, sendtype, recvbuf,
-                                                      receive_size, recvcounts, receive, recvtype, topology,
-                                                      hints, &made);
+  code =
+      LNW_Neighbor_alltoallv_init_indexed_topology(sendbuf, send_size, sendcounts, send, sendtype, recvbuf,
+                                                   receive_size, recvcounts, receive, recvtype, topology, hints, &made);
   free(send);
   free(receive);
   return lnw_ma_keep_with(&hints, code, made, request);
@@ -372,8 +372,7 @@ static inline int MPIL_Alltoall_crs(const int send_nnz, const int* dest, const i
   MPI_Info hints = MPI_INFO_NULL;
   int code = lnw_ma_hints(info, lnw_ma_alltoall_crs, &hints);
   if (code == MPI_SUCCESS)
-    code = LNW_Sparse_alltoall(send_nnz, dest, sendvals, sendcount, sendtype, comm->global_comm, hints,
-                                 &arrivals);
+    code = LNW_Sparse_alltoall(send_nnz, dest, sendvals, sendcount, sendtype, comm->global_comm, hints, &arrivals);
   if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
   if (code != MPI_SUCCESS) return code;
   code = lnw_ma_take(arrivals, recv_nnz, src_ptr, NULL, NULL, &elements, recvvals_ptr);
@@ -391,8 +390,8 @@ static inline int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, co
   MPI_Info hints = MPI_INFO_NULL;
   int code = lnw_ma_hints(info, lnw_ma_alltoallv_crs, &hints);
   if (code == MPI_SUCCESS)
-    code = LNW_Sparse_alltoallv(send_nnz, dest, sendvals, sendcounts, sdispls, sendtype, comm->global_comm,
-                                  hints, &arrivals);
+    code = LNW_Sparse_alltoallv(send_nnz, dest, sendvals, sendcounts, sdispls, sendtype, comm->global_comm, hints,
+                                &arrivals);
   if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
   if (code != MPI_SUCCESS) return code;
   code = lnw_ma_take(arrivals, recv_nnz, src_ptr, recvcounts_ptr, rdispls_ptr, recv_size, recvvals_ptr);
@@ -426,8 +425,8 @@ static inline int MPIL_Alltoall_init(const void* sendbuf, int sendcount, MPI_Dat
   MPI_Info hints = MPI_INFO_NULL;
   int code = lnw_ma_hints(info, lnw_ma_alltoall_init, &hints);
   if (code == MPI_SUCCESS)
-    code = LNW_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints,
-                             &made);
+    code =
+        LNW_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
   return lnw_ma_keep_with(&hints, code, made, request);
 }
 static inline int MPIL_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
@@ -448,8 +447,8 @@ static inline int MPIL_Allgather_init(const void* sendbuf, int sendcount, MPI_Da
   MPI_Info hints = MPI_INFO_NULL;
   int code = lnw_ma_hints(info, lnw_ma_allgather_init, &hints);
   if (code == MPI_SUCCESS)
-    code = LNW_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints,
-                              &made);
+    code =
+        LNW_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
   return lnw_ma_keep_with(&hints, code, made, request);
 }
 static inline int MPIL_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,

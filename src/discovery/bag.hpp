@@ -194,7 +194,7 @@ class Bag {
   bool knows_end_ = true;   ///< the program, of the last flush
   std::int64_t inbox_bytes_ = 0;
   std::int64_t kept_bytes_ = 0;  ///< of all bundles here
-  std::uint32_t looks_ = 0;     ///< of next
+  std::uint32_t looks_ = 0;      ///< of next
   Counts counts_;
 };
 

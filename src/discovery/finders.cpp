@@ -38,7 +38,8 @@ struct MessageCosts {
   int host_nodes = 1;
 
   /// At least so long is what the ranks of a host have to do, where they share its cores: of all ranks on average.
-  [[nodiscard]] double work(const RoundFacts& facts, double across_messages, double inside_messages, double waits) const {
+  [[nodiscard]] double work(const RoundFacts& facts, double across_messages, double inside_messages,
+                            double waits) const {
     if (cores == 0) return 0;
     const double nodes = host_nodes == 0 ? facts.nodes : std::min<double>(host_nodes, facts.nodes);
     const double each = across_messages * network_overhead + inside_messages * (node_overhead + node_wait) +

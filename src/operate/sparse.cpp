@@ -366,8 +366,8 @@ std::unique_ptr<Request> start_sparse_exchange(Communicator& communicator, Spars
   const std::shared_ptr<PrivateComm> comm = round->rounds()->comm;
   round->begin_in_call();
   const Helper helper = find_helper(communicator.call_hints().progress);
-  return Request::of_work(communicator.error_handler(), comm, std::make_unique<SparseWork>(std::move(round), std::move(take), helper),
-                          "sparse");
+  return Request::of_work(communicator.error_handler(), comm,
+                          std::make_unique<SparseWork>(std::move(round), std::move(take), helper), "sparse");
 }
 
 }  // namespace laneway

@@ -144,15 +144,9 @@ TEST_F(MpiAdvanceTest, DenseOperations) {
     }
     EXPECT_EQ(got, expected);
   };
-  const auto all_to_all = [&](int* out) {
-    MPI_Alltoall(values.data(), 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
-  };
-  const auto gather = [&](int* out) {
-    MPI_Allgather(values.data(), 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
-  };
-  const auto reduce = [&](int* out) {
-    MPI_Allreduce(values.data(), out, size(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  };
+  const auto all_to_all = [&](int* out) { MPI_Alltoall(values.data(), 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD); };
+  const auto gather = [&](int* out) { MPI_Allgather(values.data(), 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD); };
+  const auto reduce = [&](int* out) { MPI_Allreduce(values.data(), out, size(), MPI_INT, MPI_SUM, MPI_COMM_WORLD); };
   check(all_to_all, [&] { return MPIL_Alltoall(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm); });
   check(all_to_all, [&] {
     return MPIX_Alltoallv(values.data(), blocks.data(), places.data(), MPI_INT, got.data(), blocks.data(),
@@ -168,16 +162,14 @@ TEST_F(MpiAdvanceTest, DenseOperations) {
       MPIL_Set_allreduce_init_algorithm(static_cast<AllreduceInitMethod>(i));
       MPIL_Set_allgather_init_algorithm(static_cast<AllgatherInitMethod>(i % 3));
     }
-    check(all_to_all, [&] {
-      return MPIL_Alltoall_init(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, info, &request);
-    });
+    check(all_to_all,
+          [&] { return MPIL_Alltoall_init(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, info, &request); });
     check(all_to_all, [&] {
       return MPIX_Alltoallv_init(values.data(), blocks.data(), places.data(), MPI_INT, got.data(), blocks.data(),
                                  places.data(), MPI_INT, comm, info, &request);
     });
-    check(gather, [&] {
-      return MPIL_Allgather_init(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, info, &request);
-    });
+    check(gather,
+          [&] { return MPIL_Allgather_init(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, info, &request); });
     check(reduce, [&] {
       return MPIL_Allreduce_init(values.data(), got.data(), size(), MPI_INT, MPI_SUM, comm, info, &request);
     });
