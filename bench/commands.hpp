@@ -16,6 +16,7 @@ using NetworkDistanceOf = std::function<std::optional<int>(const lnw_device_info
 
 /// Each adds one subcommand, which sets `action` when it is chosen.
 void add_amg(CLI::App& app, Action& action);
+void add_bag(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_channel(CLI::App& app, Action& action);
 void add_copy(CLI::App& app, Action& action);

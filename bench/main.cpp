@@ -64,6 +64,7 @@ int run(int argc, char** argv) {
   add_strategies(app, action);
 #ifdef LANEWAY_BENCH_MPI
   add_device(app, action, network_distance);
+  add_bag(app, action);
   add_calibrate(app, action);
   add_channel(app, action);
   add_dense(app, action);

@@ -7,9 +7,11 @@
 #ifndef LANEWAY_H
 #define LANEWAY_H
 
+#include <laneway/bag.h>
 #include <laneway/base.h>
 #include <laneway/channel.h>
 #include <laneway/collectives.h>
+#include <laneway/distributor.h>
 #include <laneway/neighborhood.h>
 #include <laneway/operation.h>
 #include <laneway/partitioned.h>

@@ -1,10 +1,12 @@
 /** MPI Advance's names over Laneway: programs written for its locality_aware.h (`MPIL_`), or for the generations before
- *  (`MPIX_`), compile with this header in its place. Objects, topologies, neighborhood alltoallv and the `crs` calls;
- * not in laneway.h. Where MPI Advance wants an algorithm by a setter, Laneway chooses; LNW hints name one. */
+ *  (`MPIX_`), compile with this header in its place. Objects, topologies, neighborhood alltoallv, dense operations and
+ *  the `crs` calls; not in laneway.h. Where no setter has named an algorithm, Laneway chooses one. A setter gives the
+ *  hint that is closest to what calls with an MPIL_Info and the `crs` calls do next; blocking calls choose always. */
 #ifndef LANEWAY_MPI_ADVANCE_H
 #define LANEWAY_MPI_ADVANCE_H
 
 #include <laneway/laneway.h>
+#include <laneway/mpi_advance_setters.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +76,24 @@ static inline int MPIL_Info_free(MPIL_Info** info) {
 
 static inline MPI_Info lnw_ma_info(const MPIL_Info* info) {
   return info == NULL ? MPI_INFO_NULL : info->info;
+}
+
+/* The hints of `info`, and that of the setter where `info` has none of its kind; freed by the caller if not null. */
+static inline int lnw_ma_hints(const MPIL_Info* info, enum lnw_ma_setter setter, MPI_Info* hints) {
+  const char* const key = setter == lnw_ma_neighbor_init  ? "lnw_strategy"
+                          : setter >= lnw_ma_alltoall_crs ? "lnw_find"
+                                                          : "lnw_collective";
+  const char* const hint = lnw_ma_hint(setter);
+  char value[MPI_MAX_INFO_VAL + 1];
+  int given = 0;
+  int code = MPI_SUCCESS;
+  *hints = MPI_INFO_NULL;
+  if (lnw_ma_info(info) != MPI_INFO_NULL) code = MPI_Info_dup(info->info, hints);
+  if (code != MPI_SUCCESS || hint == NULL) return code;
+  if (*hints == MPI_INFO_NULL) code = MPI_Info_create(hints);
+  if (code == MPI_SUCCESS) code = MPI_Info_get(*hints, (char*)key, MPI_MAX_INFO_VAL, value, &given);
+  if (code == MPI_SUCCESS && !given) code = MPI_Info_set(*hints, (char*)key, (char*)hint);
+  return code;
 }
 
 static inline int* lnw_ma_copy(const int* ranks, int count) {
@@ -148,6 +168,12 @@ static inline int lnw_ma_keep(int code, LNW_Request made, MPIL_Request** request
   return MPI_SUCCESS;
 }
 
+/* Frees the hints, and keeps the request. */
+static inline int lnw_ma_keep_with(MPI_Info* hints, int code, LNW_Request made, MPIL_Request** request) {
+  if (*hints != MPI_INFO_NULL) MPI_Info_free(hints);
+  return lnw_ma_keep(code, made, request);
+}
+
 static inline int MPIL_Start(MPIL_Request* request) {
   return LNW_Start(&request->request);
 }
@@ -185,9 +211,12 @@ static inline int MPIL_Neighbor_alltoallv_init(const void* sendbuf, const int se
                                                const int rdispls[], MPI_Datatype recvtype, MPIL_Comm* comm,
                                                MPIL_Info* info, MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
-  const int code = LNW_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                                               recvtype, comm->neighbor_comm, lnw_ma_info(info), &made);
-  return lnw_ma_keep(code, made, request);
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_hints(info, lnw_ma_neighbor_init, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                                       comm->neighbor_comm, hints, &made);
+  return lnw_ma_keep_with(&hints, code, made, request);
 }
 
 static inline int MPIL_Neighbor_alltoallv_init_topo(const void* sendbuf, const int sendcounts[], const int sdispls[],
@@ -195,11 +224,13 @@ static inline int MPIL_Neighbor_alltoallv_init_topo(const void* sendbuf, const i
                                                     const int rdispls[], MPI_Datatype recvtype, MPIL_Topo* topo,
                                                     MPIL_Comm* comm, MPIL_Info* info, MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
   int code = lnw_ma_topology(topo, comm);
+  if (code == MPI_SUCCESS) code = lnw_ma_hints(info, lnw_ma_neighbor_init, &hints);
   if (code == MPI_SUCCESS)
     code = LNW_Neighbor_alltoallv_init_topology(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                                                recvtype, topo->topology, lnw_ma_info(info), &made);
-  return lnw_ma_keep(code, made, request);
+                                                recvtype, topo->topology, hints, &made);
+  return lnw_ma_keep_with(&hints, code, made, request);
 }
 
 /* An element of a send buffer: its number in the whole problem, and its place. */
@@ -252,16 +283,18 @@ static inline int lnw_ma_init_ext(const void* sendbuf, const int sendcounts[], c
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Count send_size = 0, receive_size = 0;
   int indegree = 0, outdegree = 0;
+  MPI_Info hints = MPI_INFO_NULL;
   int code = LNW_Topology_get_neighbors_count(topology, &indegree, &outdegree);
+  if (code == MPI_SUCCESS) code = lnw_ma_hints(info, lnw_ma_neighbor_init, &hints);
   if (code != MPI_SUCCESS) return code;
   MPI_Count* const send = lnw_ma_places(outdegree, sendcounts, sdispls, global_sindices, &send_size);
   MPI_Count* const receive = lnw_ma_places(indegree, recvcounts, rdispls, NULL, &receive_size);
-  code = LNW_Neighbor_alltoallv_init_indexed_topology(sendbuf, send_size, sendcounts, send, sendtype, recvbuf,
-                                                      receive_size, recvcounts, receive, recvtype, topology,
-                                                      lnw_ma_info(info), &made);
+  code =
+      LNW_Neighbor_alltoallv_init_indexed_topology(sendbuf, send_size, sendcounts, send, sendtype, recvbuf,
+                                                   receive_size, recvcounts, receive, recvtype, topology, hints, &made);
   free(send);
   free(receive);
-  return lnw_ma_keep(code, made, request);
+  return lnw_ma_keep_with(&hints, code, made, request);
 }
 
 /* `global_sindices[i]` is the number of element i of the send buffer; elements of one number have one value. */
@@ -336,8 +369,11 @@ static inline int MPIL_Alltoall_crs(const int send_nnz, const int* dest, const i
   (void)recvtype;
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
   int elements = 0;
-  int code = LNW_Sparse_alltoall(send_nnz, dest, sendvals, sendcount, sendtype, comm->global_comm, lnw_ma_info(info),
-                                 &arrivals);
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_hints(info, lnw_ma_alltoall_crs, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Sparse_alltoall(send_nnz, dest, sendvals, sendcount, sendtype, comm->global_comm, hints, &arrivals);
+  if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
   if (code != MPI_SUCCESS) return code;
   code = lnw_ma_take(arrivals, recv_nnz, src_ptr, NULL, NULL, &elements, recvvals_ptr);
   LNW_Arrivals_free(&arrivals);
@@ -351,12 +387,124 @@ static inline int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, co
   (void)send_size;
   (void)recvtype;
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
-  int code = LNW_Sparse_alltoallv(send_nnz, dest, sendvals, sendcounts, sdispls, sendtype, comm->global_comm,
-                                  lnw_ma_info(info), &arrivals);
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_hints(info, lnw_ma_alltoallv_crs, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Sparse_alltoallv(send_nnz, dest, sendvals, sendcounts, sdispls, sendtype, comm->global_comm, hints,
+                                &arrivals);
+  if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
   if (code != MPI_SUCCESS) return code;
   code = lnw_ma_take(arrivals, recv_nnz, src_ptr, recvcounts_ptr, rdispls_ptr, recv_size, recvvals_ptr);
   LNW_Arrivals_free(&arrivals);
   return code;
+}
+
+static inline int MPIL_Alltoall(const void* sendbuf, const int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                const int recvcount, MPI_Datatype recvtype, MPIL_Comm* comm) {
+  return LNW_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
+}
+static inline int MPIL_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                 MPI_Datatype recvtype, MPIL_Comm* comm) {
+  return LNW_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                       comm->global_comm);
+}
+static inline int MPIL_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                 int recvcount, MPI_Datatype recvtype, MPIL_Comm* comm) {
+  return LNW_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
+}
+static inline int MPIL_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                 MPIL_Comm* comm) {
+  return LNW_Allreduce(sendbuf, recvbuf, count, datatype, op, comm->global_comm);
+}
+
+static inline int MPIL_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     int recvcount, MPI_Datatype recvtype, MPIL_Comm* comm, MPIL_Info* info,
+                                     MPIL_Request** request) {
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_hints(info, lnw_ma_alltoall_init, &hints);
+  if (code == MPI_SUCCESS)
+    code =
+        LNW_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
+  return lnw_ma_keep_with(&hints, code, made, request);
+}
+static inline int MPIL_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                      MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                      MPI_Datatype recvtype, MPIL_Comm* comm, MPIL_Info* info, MPIL_Request** request) {
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_hints(info, lnw_ma_alltoallv_init, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                              comm->global_comm, hints, &made);
+  return lnw_ma_keep_with(&hints, code, made, request);
+}
+static inline int MPIL_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                      int recvcount, MPI_Datatype recvtype, MPIL_Comm* comm, MPIL_Info* info,
+                                      MPIL_Request** request) {
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_hints(info, lnw_ma_allgather_init, &hints);
+  if (code == MPI_SUCCESS)
+    code =
+        LNW_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
+  return lnw_ma_keep_with(&hints, code, made, request);
+}
+static inline int MPIL_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                      MPIL_Comm* comm, MPIL_Info* info, MPIL_Request** request) {
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_hints(info, lnw_ma_allreduce_init, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm->global_comm, hints, &made);
+  return lnw_ma_keep_with(&hints, code, made, request);
+}
+
+/* Laneway makes what these ask for by itself, where it is needed first. */
+static inline int MPIL_Init(MPI_Comm comm) {
+  (void)comm;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Finalize(void) {
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Comm_leader_init(MPIL_Comm* comm, int procs_per_leader) {
+  (void)comm;
+  (void)procs_per_leader;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Comm_leader_free(MPIL_Comm* comm) {
+  (void)comm;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Comm_win_init(MPIL_Comm* comm, int bytes, int type_bytes) {
+  (void)comm;
+  (void)bytes;
+  (void)type_bytes;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Comm_win_free(MPIL_Comm* comm) {
+  (void)comm;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Comm_device_init(MPIL_Comm* comm) {
+  (void)comm;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Comm_device_free(MPIL_Comm* comm) {
+  (void)comm;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Comm_req_resize(MPIL_Comm* comm, int n) {
+  (void)comm;
+  (void)n;
+  return MPI_SUCCESS;
+}
+static inline int MPIL_Request_reorder(MPIL_Request* request, int value) {
+  (void)request;
+  (void)value;
+  return MPI_SUCCESS;
 }
 
 /* The generation before had the same names with another prefix. */
@@ -385,6 +533,22 @@ static inline int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, co
 #define MPIX_Neighbor_alltoallv_init_ext_topo MPIL_Neighbor_alltoallv_init_ext_topo
 #define MPIX_Alltoall_crs MPIL_Alltoall_crs
 #define MPIX_Alltoallv_crs MPIL_Alltoallv_crs
+#define MPIX_Alltoall MPIL_Alltoall
+#define MPIX_Alltoallv MPIL_Alltoallv
+#define MPIX_Allgather MPIL_Allgather
+#define MPIX_Allreduce MPIL_Allreduce
+#define MPIX_Alltoall_init MPIL_Alltoall_init
+#define MPIX_Alltoallv_init MPIL_Alltoallv_init
+#define MPIX_Allgather_init MPIL_Allgather_init
+#define MPIX_Allreduce_init MPIL_Allreduce_init
+#define MPIX_Comm_leader_init MPIL_Comm_leader_init
+#define MPIX_Comm_leader_free MPIL_Comm_leader_free
+#define MPIX_Comm_win_init MPIL_Comm_win_init
+#define MPIX_Comm_win_free MPIL_Comm_win_free
+#define MPIX_Comm_device_init MPIL_Comm_device_init
+#define MPIX_Comm_device_free MPIL_Comm_device_free
+#define MPIX_Comm_req_resize MPIL_Comm_req_resize
+#define MPIX_Request_reorder MPIL_Request_reorder
 #define MPIX_Alloc MPIL_Alloc
 #define MPIX_Free MPIL_Free
 /* And the first one said in the name how data moves. */

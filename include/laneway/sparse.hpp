@@ -1,5 +1,5 @@
 /// Partners that only one side knows, in C++20: queries, distributors, collectors, halos from ghost numbers and of
-/// arrays with n dimensions. Comes with laneway.hpp.
+/// arrays with n dimensions, bags. Comes with laneway.hpp.
 #pragma once
 
 #include "laneway/laneway.hpp"
@@ -684,6 +684,62 @@ class CartHalo {
 
   Layout layout_;
   Halo<T> halo_;
+};
+
+/// Messages to any rank, whenever there is one to send: see laneway/bag.h.
+///
+///     laneway::Bag bag(comm);
+///     bag.send<Update>(owner, updates);
+///     bag.flush();
+///     bag.take<Update>([&](int source, std::span<const Update> updates) { … });
+class Bag {
+ public:
+  /// Collective, as the destructor, flush and iflush.
+  explicit Bag(MPI_Comm comm, const Hints& hints = {}) { check(LNW_Bag_create(comm, hints.get(), &bag_)); }
+  ~Bag() {
+    if (bag_ != LNW_BAG_NULL) LNW_Bag_free(&bag_);
+  }
+  Bag(Bag&& other) noexcept : bag_(std::exchange(other.bag_, LNW_BAG_NULL)) {}
+  Bag& operator=(Bag&& other) noexcept {
+    std::swap(bag_, other.bag_);
+    return *this;
+  }
+
+  /// Waits until there is room for the message. By any thread, with MPI_THREAD_MULTIPLE.
+  template <class T>
+  void send(int destination, std::span<const T> data) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    check(LNW_Bag_send(bag_, destination, data.data(), static_cast<MPI_Count>(data.size_bytes())));
+  }
+  template <class T>
+  void send(int destination, const T& value) {
+    send<T>(destination, std::span<const T>(&value, 1));
+  }
+  /// Calls `f(source, data)` for each message that has arrived; data is valid in that call. After a flush these are all
+  /// of the rounds that have ended. Returns how many there were.
+  template <class T, class F>
+  std::size_t take(F&& f) {
+    std::size_t messages = 0;
+    for (;; ++messages) {
+      int source = 0, flag = 0;
+      void* data = nullptr;
+      MPI_Count bytes = 0;
+      check(LNW_Bag_next(bag_, &source, &data, &bytes, &flag));
+      if (flag == 0) return messages;
+      f(source, std::span<const T>(static_cast<const T*>(data), static_cast<std::size_t>(bytes) / sizeof(T)));
+    }
+  }
+  /// Ends a round: all messages have arrived.
+  void flush() { check(LNW_Bag_flush(bag_)); }
+  [[nodiscard]] LNW_Request start_flush() {
+    LNW_Request request = LNW_REQUEST_NULL;
+    check(LNW_Bag_iflush(bag_, &request));
+    return request;
+  }
+  [[nodiscard]] LNW_Bag get() const { return bag_; }
+
+ private:
+  LNW_Bag bag_ = LNW_BAG_NULL;
 };
 
 }  // namespace cxx

@@ -76,6 +76,7 @@ struct Hints {
   Tuning tuning = Tuning::model;
   ReductionOrder order = ReductionOrder::fixed;
   Find find = Find::automatic;
+  std::int64_t bag_memory = std::int64_t{16} << 20;
   std::string parameters;  ///< empty: those for this kind of machine
   double exchanges =
       number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
@@ -226,6 +227,8 @@ inline constexpr HintRow hint_rows[] = {
      hint::choice<&Hints::find, Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node,
                   Find::nbx_node>("auto, personalized, nbx, rma, personalized_node, nbx_node"),
      "how [partners are found](../use/discovery.md) that only one side knows; `auto`: by predicted costs"},
+    {"lnw_bag_memory", "LANEWAY_BAG_MEMORY", "16777216", hint::bytes<&Hints::bag_memory>,
+     "a [bag](../use/discovery.md#bags) keeps about so many bytes on a rank; senders wait for more"},
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",

@@ -32,7 +32,20 @@ struct MessageCosts {
   double node_overhead = 0;
   double short_on_wire = 0;  // what a node's link needs for a short message
   double byte_on_wire = 0;
+  double network_wait = 0;
+  double node_wait = 0;
+  int cores = 0;  // 0: each rank has one
+  int host_nodes = 1;
 
+  /// At least so long is what the ranks of a host have to do, where they share its cores: of all ranks on average.
+  [[nodiscard]] double work(const RoundFacts& facts, double across_messages, double inside_messages,
+                            double waits) const {
+    if (cores == 0) return 0;
+    const double nodes = host_nodes == 0 ? facts.nodes : std::min<double>(host_nodes, facts.nodes);
+    const double each = across_messages * network_overhead + inside_messages * (node_overhead + node_wait) +
+                        waits * (facts.nodes == 1 ? node_wait : network_wait);
+    return nodes * facts.largest_node * each / cores;
+  }
   [[nodiscard]] double across(double bytes) const {
     return (network == nullptr ? 1e-5 : network->seconds(static_cast<std::int64_t>(bytes))) + network_overhead;
   }
@@ -47,6 +60,10 @@ MessageCosts costs_of(const Parameters& parameters) {
   costs.node = known_link(parameters.links, LinkClass::node);
   costs.network_overhead = parameters.network_overhead.message;
   costs.node_overhead = parameters.node_overhead.message;
+  costs.network_wait = parameters.network_overhead.wait;
+  costs.node_wait = parameters.node_overhead.wait;
+  costs.cores = parameters.cores;
+  costs.host_nodes = parameters.host_nodes;
   if (parameters.injection_short) costs.short_on_wire = parameters.injection_short->alpha;
   if (parameters.injection_beta) costs.byte_on_wire = *parameters.injection_beta;
   return costs;
@@ -66,8 +83,14 @@ double predict_flat(Find find, const RoundFacts& facts, const MessageCosts& cost
   const double step_bytes = envelope + sizeof(RoundVotes);
   const double steps = steps_among(facts.ranks);
   const double step = message(step_bytes) + (one_node ? 0 : facts.largest_node * costs.short_on_wire);
-  if (find == Find::personalized) return std::max(sent, wire) + steps * (step + facts.degree * 4 * costs.byte_on_wire);
-  return std::max(sent, wire) + message(0) + leaving * costs.short_on_wire + steps * step;  // acknowledged
+  double seconds = std::max(sent, wire) + steps * step;
+  if (find == Find::personalized)
+    seconds += steps * facts.degree * 4 * costs.byte_on_wire;
+  else
+    seconds += message(0) + leaving * costs.short_on_wire;  // acknowledged
+  const double inside = one_node ? facts.degree : facts.degree - partners;
+  const double answers = find == Find::personalized ? 0 : partners;
+  return std::max(seconds, costs.work(facts, one_node ? 0 : partners + answers + steps, inside, steps + 1));
 }
 
 double predict_by_node(Find find, const RoundFacts& facts, const MessageCosts& costs) {
@@ -84,7 +107,11 @@ double predict_by_node(Find find, const RoundFacts& facts, const MessageCosts& c
   seconds += std::max(costs.across(leaving / lanes) + (lanes - 1) * costs.network_overhead,
                       leaving * costs.byte_on_wire + lanes * costs.short_on_wire);
   seconds += steps_among(facts.nodes) * (costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire);
-  return find == Find::personalized_node ? seconds : seconds + costs.across(0) + lanes * costs.short_on_wire;
+  if (find == Find::nbx_node) seconds += costs.across(0) + lanes * costs.short_on_wire;
+  // Of a node's messages, each rank has its part.
+  const double messages = (find == Find::nbx_node ? 2 : 1) * lanes + steps_among(facts.nodes);
+  const double straight = note > relayed ? facts.degree * (1.0 - 1.0 / facts.nodes) : 0;
+  return std::max(seconds, costs.work(facts, messages / members + straight, 2, steps_among(facts.nodes) / members));
 }
 
 }  // namespace

@@ -265,11 +265,11 @@ std::unique_ptr<Request> Request::of_mpi(Communicator* communicator, Rank rank, 
   return request;
 }
 
-std::unique_ptr<Request> Request::of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
-                                          std::unique_ptr<NonblockingWork> work, std::string strategy) {
-  std::unique_ptr<Request> request(new Request(std::move(comm), communicator.error_handler(), 0,
-                                               std::make_shared<const Plan>(), Reasons{.strategy = std::move(strategy)},
-                                               Region{}));
+std::unique_ptr<Request> Request::of_work(std::shared_ptr<const ErrorHandler> handler,
+                                          std::shared_ptr<PrivateComm> comm, std::unique_ptr<NonblockingWork> work,
+                                          std::string strategy) {
+  std::unique_ptr<Request> request(new Request(std::move(comm), std::move(handler), 0, std::make_shared<const Plan>(),
+                                               Reasons{.strategy = std::move(strategy)}, Region{}));
   request->nonblocking_ = std::move(work);
   return request;
 }

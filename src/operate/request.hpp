@@ -72,8 +72,9 @@ class Request {
   static std::unique_ptr<Request> of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
                                          Reasons reasons, bool nonblocking);
   /// Of work that has no plan, and has been started.
-  static std::unique_ptr<Request> of_work(Communicator& communicator, std::shared_ptr<PrivateComm> comm,
-                                          std::unique_ptr<NonblockingWork> work, std::string strategy);
+  static std::unique_ptr<Request> of_work(std::shared_ptr<const ErrorHandler> handler,
+                                          std::shared_ptr<PrivateComm> comm, std::unique_ptr<NonblockingWork> work,
+                                          std::string strategy);
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 

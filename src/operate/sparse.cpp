@@ -349,6 +349,11 @@ class SparseWork final : public NonblockingWork {
 
 }  // namespace
 
+NodesOfRanks nodes_of_ranks(Communicator& communicator) {
+  const std::shared_ptr<SparseRounds> rounds = rounds_of(communicator);
+  return {rounds->comm, rounds->nodes, rounds->have_helpers};
+}
+
 std::vector<std::unique_ptr<Arrivals>> exchange_sparsely(Communicator& communicator, SparseCall call) {
   SparseRound round(communicator, std::move(call));
   progress_until([&] { return round.progress(); });
@@ -361,8 +366,8 @@ std::unique_ptr<Request> start_sparse_exchange(Communicator& communicator, Spars
   const std::shared_ptr<PrivateComm> comm = round->rounds()->comm;
   round->begin_in_call();
   const Helper helper = find_helper(communicator.call_hints().progress);
-  return Request::of_work(communicator, comm, std::make_unique<SparseWork>(std::move(round), std::move(take), helper),
-                          "sparse");
+  return Request::of_work(communicator.error_handler(), comm,
+                          std::make_unique<SparseWork>(std::move(round), std::move(take), helper), "sparse");
 }
 
 }  // namespace laneway

@@ -80,6 +80,14 @@ struct SparseCall {
 [[nodiscard]] std::unique_ptr<Request> start_sparse_exchange(
     Communicator& communicator, SparseCall call, std::function<void(std::vector<std::unique_ptr<Arrivals>>)> take);
 
+/// What a first sparse exchange learns of a communicator. Collective where there was none.
+struct NodesOfRanks {
+  std::shared_ptr<PrivateComm> comm;
+  NodeMap nodes;
+  bool have_helpers = false;
+};
+[[nodiscard]] NodesOfRanks nodes_of_ranks(Communicator& communicator);
+
 /// The number of destinations must not be negative, and ranks are those of the communicator or MPI_PROC_NULL. Throws
 /// Error.
 void check_destinations(int degree, const int* destinations, Rank ranks, const char* degree_name,

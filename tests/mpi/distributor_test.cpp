@@ -54,6 +54,74 @@ TEST_F(DistributorTest, MovesParticlesAndBringsThemBack) {
   }
 }
 
+/// Runs a persistent request once, and frees it.
+void run_once(LNW_Request& request) {
+  EXPECT_MPI(LNW_Start(&request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_F(DistributorTest, DistributorsAndCollectorsInC) {
+  for (std::uint64_t seed = 31; seed <= 30 + static_cast<std::uint64_t>(effort(4)); ++seed) {
+    const std::vector<int> ranks = random_ranks(seed, rank(), size());
+    LNW_Distributor distributor = LNW_DISTRIBUTOR_NULL;
+    EXPECT_MPI(LNW_Distributor_create(MPI_COMM_WORLD, static_cast<MPI_Count>(ranks.size()), ranks.data(), MPI_INFO_NULL,
+                                      &distributor));
+    std::vector<int> mine, expected, back(ranks.size()), back_expected(ranks.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      mine.push_back(1000 * rank() + static_cast<int>(i));
+      back_expected[i] = ranks[i] < 0 ? 0 : mine[i] + ranks[i];
+    }
+    for (int source = 0; source < size(); ++source) {
+      const std::vector<int> theirs = random_ranks(seed, source, size());
+      for (std::size_t i = 0; i < theirs.size(); ++i)
+        if (theirs[i] == rank()) expected.push_back(1000 * source + static_cast<int>(i));
+    }
+    MPI_Count exports = -1, imports = -1;
+    EXPECT_MPI(LNW_Distributor_get_count(distributor, &exports, &imports));
+    EXPECT_EQ(exports, static_cast<MPI_Count>(ranks.size()));
+    ASSERT_EQ(imports, static_cast<MPI_Count>(expected.size()));
+    std::vector<int> arrived(expected.size(), -1);
+    LNW_Request request = LNW_REQUEST_NULL, reverse = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Distributor_init(distributor, mine.data(), arrived.data(), MPI_INT, MPI_INFO_NULL, &request));
+    EXPECT_MPI(LNW_Distributor_reverse_init(distributor, arrived.data(), back.data(), MPI_INT, MPI_SUM, MPI_INFO_NULL,
+                                            &reverse));
+    EXPECT_MPI(LNW_Distributor_free(&distributor));  // requests go on
+    run_once(request);
+    EXPECT_EQ(arrived, expected);
+    for (int& value : arrived) value += rank();
+    run_once(reverse);
+    EXPECT_EQ(back, back_expected);
+    // Each rank has 10 elements, and wants some of some ranks.
+    std::vector<MPI_Count> ids;
+    std::vector<int> owned(10), wanted(ranks.size(), -1), wanted_expected;
+    for (std::size_t i = 0; i < owned.size(); ++i) owned[i] = 100 * rank() + static_cast<int>(i);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      ids.push_back(static_cast<MPI_Count>((i * 7) % 10));
+      wanted_expected.push_back(ranks[i] < 0 ? -1 : 100 * ranks[i] + static_cast<int>(ids.back()));
+    }
+    EXPECT_MPI(LNW_Distributor_create_from_imports(MPI_COMM_WORLD, 10, static_cast<MPI_Count>(ranks.size()),
+                                                   ranks.data(), ids.data(), MPI_INFO_NULL, &distributor));
+    EXPECT_MPI(LNW_Distributor_init(distributor, owned.data(), wanted.data(), MPI_INT, MPI_INFO_NULL, &request));
+    run_once(request);
+    EXPECT_EQ(wanted, wanted_expected);
+    EXPECT_MPI(LNW_Distributor_free(&distributor));
+  }
+}
+
+TEST_F(DistributorTest, BadListsInC) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  LNW_Distributor distributor = LNW_DISTRIBUTOR_NULL;
+  const int bad = rank() == 0 ? size() : 0;
+  int code = LNW_Distributor_create(MPI_COMM_WORLD, 1, &bad, MPI_INFO_NULL, &distributor);
+  expect_error_class(code, rank() == 0 ? MPI_ERR_RANK : MPI_ERR_ARG);
+  const int first = 0;
+  const MPI_Count id = 3;
+  code = LNW_Distributor_create_from_imports(MPI_COMM_WORLD, 3, 1, &first, &id, MPI_INFO_NULL, &distributor);
+  expect_error_class(code, MPI_ERR_ARG);
+  EXPECT_EQ(distributor, LNW_DISTRIBUTOR_NULL);
+}
+
 TEST_F(DistributorTest, ReversesWithASum) {
   for (std::uint64_t seed = 11; seed <= 10 + static_cast<std::uint64_t>(effort(4)); ++seed) {
     const std::vector<int> ranks = random_ranks(seed, rank(), size());

@@ -1,6 +1,7 @@
 // MPI Advance's names: what each call moves, on a ring and in sparse exchanges.
 #include "laneway/mpi_advance.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -114,6 +115,94 @@ TEST_F(MpiAdvanceTest, SparseExchanges) {
   for (void* one : {static_cast<void*>(sources), static_cast<void*>(received), static_cast<void*>(places), values})
     MPIX_Free(one);
   EXPECT_MPI(MPIX_Comm_free(&comm));
+}
+
+TEST_F(MpiAdvanceTest, DenseOperations) {
+  MPIL_Comm* comm = nullptr;
+  MPIL_Info* info = nullptr;
+  MPIL_Request* request = nullptr;
+  EXPECT_MPI(MPIL_Comm_init(&comm, MPI_COMM_WORLD));
+  EXPECT_MPI(MPIL_Info_init(&info));
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<int> values(ranks), blocks(ranks, 1), places(ranks), got(ranks), expected(ranks);
+  for (std::size_t i = 0; i < ranks; ++i) {
+    values[i] = 100 * rank() + static_cast<int>(i);
+    places[i] = static_cast<int>(i);
+  }
+  const auto check = [&](auto&& by_mpi, auto&& call) {
+    by_mpi(expected.data());
+    std::fill(got.begin(), got.end(), -1);
+    EXPECT_MPI(call());
+    if (request != nullptr) {
+      for (int again = 0; again < 2; ++again) {
+        std::fill(got.begin(), got.end(), -1);
+        EXPECT_MPI(MPIL_Start(request));
+        EXPECT_MPI(MPIL_Wait(request, MPI_STATUS_IGNORE));
+        EXPECT_EQ(got, expected);
+      }
+      EXPECT_MPI(MPIL_Request_free(&request));
+    }
+    EXPECT_EQ(got, expected);
+  };
+  const auto all_to_all = [&](int* out) { MPI_Alltoall(values.data(), 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD); };
+  const auto gather = [&](int* out) { MPI_Allgather(values.data(), 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD); };
+  const auto reduce = [&](int* out) { MPI_Allreduce(values.data(), out, size(), MPI_INT, MPI_SUM, MPI_COMM_WORLD); };
+  check(all_to_all, [&] { return MPIL_Alltoall(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm); });
+  check(all_to_all, [&] {
+    return MPIX_Alltoallv(values.data(), blocks.data(), places.data(), MPI_INT, got.data(), blocks.data(),
+                          places.data(), MPI_INT, comm);
+  });
+  check(gather, [&] { return MPIL_Allgather(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm); });
+  check(reduce, [&] { return MPIL_Allreduce(values.data(), got.data(), size(), MPI_INT, MPI_SUM, comm); });
+  // Without setters, and with each that has an algorithm.
+  for (int i = -1; i < 4; ++i) {
+    if (i >= 0) {
+      MPIL_Set_alltoall_init_algorithm(static_cast<AlltoallInitMethod>(i));
+      MPIL_Set_alltoallv_init_algorithm(static_cast<AlltoallvInitMethod>(i));
+      MPIL_Set_allreduce_init_algorithm(static_cast<AllreduceInitMethod>(i));
+      MPIL_Set_allgather_init_algorithm(static_cast<AllgatherInitMethod>(i % 3));
+    }
+    check(all_to_all,
+          [&] { return MPIL_Alltoall_init(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, info, &request); });
+    check(all_to_all, [&] {
+      return MPIX_Alltoallv_init(values.data(), blocks.data(), places.data(), MPI_INT, got.data(), blocks.data(),
+                                 places.data(), MPI_INT, comm, info, &request);
+    });
+    check(gather,
+          [&] { return MPIL_Allgather_init(values.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, info, &request); });
+    check(reduce, [&] {
+      return MPIL_Allreduce_init(values.data(), got.data(), size(), MPI_INT, MPI_SUM, comm, info, &request);
+    });
+  }
+  EXPECT_MPI(MPIL_Info_free(&info));
+  EXPECT_MPI(MPIL_Comm_free(&comm));
+}
+
+TEST_F(MpiAdvanceTest, SettersNameFinders) {
+  MPIL_Comm* comm = nullptr;
+  EXPECT_MPI(MPIL_Comm_init(&comm, MPI_COMM_WORLD));
+  const int to = right();
+  for (const AlltoallCRSMethod method : {ALLTOALL_CRS_NONBLOCKING, ALLTOALL_CRS_NONBLOCKING_LOC,
+                                         ALLTOALL_CRS_PERSONALIZED, ALLTOALL_CRS_PERSONALIZED_LOC}) {
+    EXPECT_MPI(MPIL_Set_alltoall_crs(method));
+    int entries = -1;
+    int* sources = nullptr;
+    void* values = nullptr;
+    EXPECT_MPI(
+        MPIL_Alltoall_crs(1, &to, 2, MPI_INT, send.data(), &entries, &sources, 2, MPI_INT, &values, nullptr, comm));
+    EXPECT_EQ(entries, 1);
+    EXPECT_EQ(entries == 1 ? sources[0] : -1, left());
+    MPIL_Free(sources);
+    MPIL_Free(values);
+  }
+  lnw_ma_chosen[lnw_ma_alltoall_crs] = 0;
+  // What is set is what the hint says.
+  EXPECT_MPI(MPIL_Set_alltoallv_crs(ALLTOALLV_CRS_PERSONALIZED));
+  EXPECT_STREQ(lnw_ma_hint(lnw_ma_alltoallv_crs), "personalized");
+  EXPECT_MPI(MPIL_Set_alltoallv_neighbor_init_algorithm(NEIGHBOR_ALLTOALLV_INIT_LOCALITY));
+  EXPECT_STREQ(lnw_ma_hint(lnw_ma_neighbor_init), "three_step");
+  lnw_ma_chosen[lnw_ma_alltoallv_crs] = lnw_ma_chosen[lnw_ma_neighbor_init] = 0;
+  EXPECT_MPI(MPIL_Comm_free(&comm));
 }
 
 }  // namespace

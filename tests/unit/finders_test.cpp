@@ -240,6 +240,11 @@ TEST(NodeMaps, SayWhoIsWhereInLittleMemory) {
 
 TEST(Finders, TheChoiceFollowsTheMachine) {
   const Parameters slow_network = Parameters::read("default-ethernet");
+  // 16 ranks on two processors: what messages between nodes take of these decides.
+  const Parameters few_cores = Parameters::read("cluster-2x8-1gbit");
+  EXPECT_TRUE(row_of(choose_finder({16, 2, 8, 8, 8 * 1024}, few_cores).find).by_nodes);
+  EXPECT_TRUE(row_of(choose_finder({16, 2, 8, 15, 15 * 1024}, few_cores).find).by_nodes);
+  EXPECT_FALSE(row_of(choose_finder({16, 2, 8, 8, 8 * 16384}, few_cores).find).by_nodes);
   EXPECT_TRUE(row_of(choose_finder({16, 4, 4, 8, 64}, slow_network).find).by_nodes);
   EXPECT_FALSE(row_of(choose_finder({16, 16, 1, 4, 256}, slow_network).find).by_nodes);
   const FinderChoice choice = choose_finder({2048, 64, 32, 8, 512}, slow_network);

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from laneway.tools.dev import reference
 
-HEADERS = ("base.h", "topology.h", "sparse.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
+HEADERS = ("base.h", "topology.h", "sparse.h", "bag.h", "distributor.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
 _ERRORS = (
     "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
     "the rank, the call and the argument."
@@ -69,6 +69,19 @@ _SUMMARIES = {
     "LNW_Request_get_strategy": "the strategy of a request",
     "LNW_Request_get_plan": "the plan of a request as JSON",
     "LNW_Comm_prepare": "make what channels and partitioned messages need",
+    "LNW_Bag_create": "make a bag of messages to any rank",
+    "LNW_Bag_send": "send a message to any rank",
+    "LNW_Bag_next": "take the next message that has arrived",
+    "LNW_Bag_flush": "wait until all messages of a round have arrived everywhere",
+    "LNW_Bag_iflush": "begin to end a round of messages",
+    "LNW_Bag_get_info": "what a bag has sent",
+    "LNW_Bag_free": "free a bag",
+    "LNW_Distributor_create": "find out which elements arrive from whom",
+    "LNW_Distributor_create_from_imports": "find out who wants which elements of this rank",
+    "LNW_Distributor_get_count": "how many elements leave and arrive",
+    "LNW_Distributor_init": "make a persistent request that moves elements",
+    "LNW_Distributor_reverse_init": "make a persistent request that combines elements where they came from",
+    "LNW_Distributor_free": "free a distributor",
     "LNW_Channel_create": "make an end of a channel",
     "LNW_Channel_put": "put data into a segment of a channel",
     "LNW_Channel_flush": "wait until what was put may be written again",
