@@ -70,6 +70,7 @@ _SUMMARIES = {
     "LNW_Request_get_plan": "the plan of a request as JSON",
     "LNW_Comm_prepare": "make what channels and partitioned messages need",
     "LNW_Channel_create": "make an end of a channel",
+    "LNW_Channel_create_with_buffer": "make an end of a channel, with memory of the receiver's own",
     "LNW_Channel_put": "put data into a segment of a channel",
     "LNW_Channel_flush": "wait until what was put may be written again",
     "LNW_Channel_test_free": "whether a segment of a channel is free",

@@ -20,7 +20,7 @@ from rich.table import Table
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results, validate
 from laneway.tools.measure.results import Record, number, rounded
-from laneway.tools.papers import collectives, flows, heterogeneous, multigrid, points, scale
+from laneway.tools.papers import channels, collectives, flows, heterogeneous, multigrid, points, scale
 from laneway.tools.papers.points import Point
 from laneway.tools.places import machines, talk
 from laneway.tools.places.errors import UserError
@@ -449,6 +449,7 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "lassen": heterogeneous.lassen,
     "scale": scale.scale,
     "dense": collectives.dense,
+    "channels": channels.channels,
 }
 FIGURES = tuple(_FIGURES)
 #: From a table of the figure to pictures in a folder.
@@ -458,6 +459,7 @@ _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "lassen": heterogeneous.draw,
     "scale": scale.draw,
     "dense": collectives.draw,
+    "channels": channels.draw,
 }
 
 
