@@ -122,7 +122,8 @@ static MPI_Status* begin_statuses(Statuses* statuses, int count, MPI_Fint fortra
   find_sentinels();
   statuses->fortran = fortran;
   statuses->all = NULL;
-  if (fortran == sentinels.status_ignore || fortran == sentinels.statuses_ignore || count <= 0) return MPI_STATUSES_IGNORE;
+  if (fortran == sentinels.status_ignore || fortran == sentinels.statuses_ignore || count <= 0)
+    return MPI_STATUSES_IGNORE;
   const size_t n = (size_t)count;
   statuses->all = n <= sizeof statuses->few / sizeof *statuses->few ? statuses->few : malloc(n * sizeof(MPI_Status));
   return statuses->all != NULL ? statuses->all : MPI_STATUSES_IGNORE;

@@ -71,9 +71,9 @@ class PackedExchange : public BlockExchange {
 /// A candidate of other benchmarks, which knows of no parts.
 class WholeExchange final : public PackedExchange {
  public:
-  WholeExchange(const std::string& name, const Run& run, const BlockProduct& product)
+  WholeExchange(const std::string& name, const Run& run, const BlockProduct& product, const std::string& progress)
       : PackedExchange(product),
-        task_{run, exchange_, {send_.bytes(), receive_.bytes()}, {}},
+        task_{run, exchange_, {send_.bytes(), receive_.bytes()}, progress},
         candidate_(make_candidate(name, task_)) {}
   [[nodiscard]] bool is_partitioned() const override { return false; }
   void start() override { candidate_->start(); }
@@ -86,7 +86,8 @@ class WholeExchange final : public PackedExchange {
 
 class PartitionedExchange final : public PackedExchange {
  public:
-  PartitionedExchange(const std::string& strategy, const Run& run, const BlockProduct& product)
+  PartitionedExchange(const std::string& strategy, const Run& run, const BlockProduct& product,
+                      const std::string& progress)
       : PackedExchange(product), sent_(product.sent()), received_(product.received()) {
     const auto partitions = [](const std::vector<BlockPart>& parts, std::size_t edges) {
       std::vector<int> of_edge(edges, 0);
@@ -104,16 +105,17 @@ class PartitionedExchange final : public PackedExchange {
                                    static_cast<int>(out.peers.size()), out.peers.data(), MPI_UNWEIGHTED, info, 0,
                                    &comm_);
     MPI_Info_set(info, "lnw_strategy", strategy.c_str());
+    if (!progress.empty()) MPI_Info_set(info, "lnw_progress", progress.c_str());
     const ElementType element(exchange_.element_bytes);
     const auto displacements = [](const Side& side) {
       std::vector<int> first(side.counts.size());
       std::exclusive_scan(side.counts.begin(), side.counts.end(), first.begin(), 0);
       return first;
     };
-    LNW_Neighbor_alltoallv_init_partitioned(
-        send_.bytes().data(), out.counts.data(), displacements(out).data(), element.get(), receive_.bytes().data(),
-        in.counts.data(), displacements(in).data(), element.get(), sent.data(), received.data(), comm_, info,
-        &request_);
+    LNW_Neighbor_alltoallv_init_partitioned(send_.bytes().data(), out.counts.data(), displacements(out).data(),
+                                            element.get(), receive_.bytes().data(), in.counts.data(),
+                                            displacements(in).data(), element.get(), sent.data(), received.data(),
+                                            comm_, info, &request_);
     MPI_Info_free(&info);
   }
   ~PartitionedExchange() override {
@@ -230,16 +232,16 @@ bool has_mpi_partitioned() {
 #endif
 }
 
-std::unique_ptr<BlockExchange> make_block_exchange(const std::string& name, const Run& run,
-                                                   const BlockProduct& product) {
+std::unique_ptr<BlockExchange> make_block_exchange(const std::string& name, const Run& run, const BlockProduct& product,
+                                                   const std::string& progress) {
   constexpr std::string_view partitioned = "partitioned:";
   if (name.starts_with(partitioned))
-    return std::make_unique<PartitionedExchange>(name.substr(partitioned.size()), run, product);
+    return std::make_unique<PartitionedExchange>(name.substr(partitioned.size()), run, product, progress);
 #ifdef LANEWAY_HAVE_MPI_PARTITIONED
   if (name == "mpi-partitioned") return std::make_unique<MpiPartitionedExchange>(run, product);
 #endif
   require(name != "mpi-partitioned", ErrorKind::argument, "this MPI library has no partitioned messages");
-  return std::make_unique<WholeExchange>(name, run, product);
+  return std::make_unique<WholeExchange>(name, run, product, progress);
 }
 
 }  // namespace laneway::bench

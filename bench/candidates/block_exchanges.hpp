@@ -29,8 +29,10 @@ class BlockExchange {
 /// By name: a baseline or a strategy of this library, which exchange all at once; `partitioned:STRATEGY`, this
 /// library's partitioned exchange; or `mpi-partitioned`, a partitioned message of MPI 4 for each neighbour. Collective.
 /// Throws Error(argument) for names that are none, and what the MPI library has not.
+/// `progress`: the hint lnw_progress of this library's; empty: not given.
 [[nodiscard]] std::unique_ptr<BlockExchange> make_block_exchange(const std::string& name, const Run& run,
-                                                                 const BlockProduct& product);
+                                                                 const BlockProduct& product,
+                                                                 const std::string& progress);
 
 /// Whether the MPI library has partitioned messages.
 [[nodiscard]] bool has_mpi_partitioned();

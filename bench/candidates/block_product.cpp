@@ -78,14 +78,13 @@ void BlockProduct::share_rows(int threads) {
   }
   shares_.resize(static_cast<std::size_t>(threads) * (received_.size() + 1));
   for (int t = 0; t < threads; ++t)
-    for (std::int64_t row = first_row_[static_cast<std::size_t>(t)];
-         row < first_row_[static_cast<std::size_t>(t) + 1]; ++row)
+    for (std::int64_t row = first_row_[static_cast<std::size_t>(t)]; row < first_row_[static_cast<std::size_t>(t) + 1];
+         ++row)
       for (std::int64_t k = local.row_begin[static_cast<std::size_t>(row)];
            k < local.row_begin[static_cast<std::size_t>(row) + 1]; ++k) {
         const std::int64_t column = local.column[static_cast<std::size_t>(k)];
-        const auto [part, element] = column < halo_.owned
-                                         ? std::pair(received_.size(), column)
-                                         : comes[static_cast<std::size_t>(column - halo_.owned)];
+        const auto [part, element] = column < halo_.owned ? std::pair(received_.size(), column)
+                                                          : comes[static_cast<std::size_t>(column - halo_.owned)];
         Share& into = share(t, part);
         if (into.row.empty() || into.row.back() != row) {
           into.row.push_back(row);
@@ -100,8 +99,8 @@ void BlockProduct::share_rows(int threads) {
 void BlockProduct::fill(std::uint64_t salt) {
   for (std::int64_t j = 0; j < halo_.owned; ++j)
     for (int k = 0; k < width_; ++k)
-      x_[static_cast<std::size_t>(j * width_ + k)] = bench::number(static_cast<std::uint64_t>(halo_.first_column + j),
-                                                            salt + static_cast<unsigned>(k));
+      x_[static_cast<std::size_t>(j * width_ + k)] =
+          bench::number(static_cast<std::uint64_t>(halo_.first_column + j), salt + static_cast<unsigned>(k));
   std::ranges::fill(y_, std::numeric_limits<double>::quiet_NaN());
 }
 

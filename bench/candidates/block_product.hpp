@@ -48,9 +48,12 @@ struct BlockPart {
 /// The parts of all edges: partition p of P of an edge of n elements is its elements [n p / P, n (p + 1) / P).
 [[nodiscard]] std::vector<BlockPart> block_parts(const std::vector<matrix::HaloNeighbor>& edges, int partitions);
 
-/// Stands for arithmetic, and needs no core: each of its threads sleeps for what its own share would take.
+/// Stands for arithmetic, and needs no core, so that ranks which share one do not slow each other down: each of its
+/// threads sleeps for what its own share would take.
 class TimedKernel {
  public:
+  /// In place of what is computed; else that is computed.
+  [[nodiscard]] bool stands() const { return seconds_ > 0; }
   /// `seconds` that all threads together take for making what is packed, and as many for multiplying.
   void set(double seconds) { seconds_ = seconds; }
   [[nodiscard]] double seconds() const { return seconds_; }
@@ -126,7 +129,7 @@ class BlockProduct {
   int width_;
   std::vector<BlockPart> sent_;
   std::vector<BlockPart> received_;
-  std::vector<Share> shares_;  // by thread: those of the parts, then that of the owned elements
+  std::vector<Share> shares_;            // by thread: those of the parts, then that of the owned elements
   std::vector<std::int64_t> first_row_;  // by thread, and one more
   std::vector<double> x_;                // owned elements
   std::vector<double> y_;

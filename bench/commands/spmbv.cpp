@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -32,6 +33,7 @@ struct SpmbvOptions {
   int threads = 2;
   int partitions = 4;
   double kernel = 0;
+  std::string progress;
   int iterations = 20;
   std::string machine;
   std::string json;
@@ -61,7 +63,7 @@ class Way {
         if (thread == 0) exchange_.start();
       }
       if (!is_early_) wait(thread, clock);
-      product_.multiply_owned(thread);
+      if (!kernel_.stands()) product_.multiply_owned(thread);
       clock.spend(product_.share_owned(thread));
       if (is_early_ && exchange_.is_partitioned()) return multiply_what_comes(thread, clock);
       if (is_early_) wait(thread, clock);
@@ -71,6 +73,8 @@ class Way {
   }
 
  private:
+  static constexpr std::chrono::microseconds look{50};
+
   /// Threads take turns, so that the first parts are packed first.
   void pack(int thread, TimedKernel::Clock& clock) {
     const std::vector<BlockPart>& parts = product_.sent();
@@ -88,7 +92,7 @@ class Way {
     clock.restart();
   }
   void multiply(int thread, std::size_t part, TimedKernel::Clock& clock) {
-    product_.multiply_part(thread, part, exchange_.receive_place(part));
+    if (!kernel_.stands()) product_.multiply_part(thread, part, exchange_.receive_place(part));
     clock.spend(product_.share_part(thread, part));
   }
   void multiply_what_comes(int thread, TimedKernel::Clock& clock) {
@@ -101,8 +105,10 @@ class Way {
         multiply(thread, part, clock);
         return true;
       });
-      if (open.size() == before) std::this_thread::yield();
-      if (open.size() == before) clock.restart();
+      if (open.size() != before) continue;
+      // Where a sleep stands for arithmetic, ranks share cores: who looks all the time keeps them from the others.
+      kernel_.stands() ? std::this_thread::sleep_for(look) : std::this_thread::yield();
+      clock.restart();
     }
   }
 
@@ -121,10 +127,15 @@ struct Named {
   bool verified = false;
 };
 
-bool verify(const Run& run, Named& named, BlockProduct& product, const matrix::Csr& matrix, std::uint64_t salt) {
+/// What is computed, not what a kernel stands for.
+bool verify(const Run& run, Named& named, BlockProduct& product, const matrix::Csr& matrix, TimedKernel& kernel,
+            std::uint64_t salt) {
+  const double seconds = kernel.seconds();
+  kernel.set(0);
   product.fill(salt);
   MPI_Barrier(run.comm);
   named.way.run();
+  kernel.set(seconds);
   int good = product.check(matrix, salt) ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, run.comm);
   return good != 0;
@@ -143,6 +154,7 @@ nlohmann::ordered_json to_json(const Run& run, const std::string& spec, int colu
           {"partitions", options.partitions},
           {"kernel", options.kernel},
           {"kernel_s", 2 * kernel.seconds()},
+          {"progress", options.progress},
           {"exchange", named.name},
           {"early", named.is_early},
           {"partitioned", named.is_partitioned},
@@ -195,13 +207,13 @@ bool multiply(const Run& run, const std::string& spec, const matrix::Csr& matrix
   std::vector<std::unique_ptr<BlockExchange>> exchanges;
   std::vector<Named> all;
   for (const std::string& name : options.names()) {
-    exchanges.push_back(make_block_exchange(name, run, product));
+    exchanges.push_back(make_block_exchange(name, run, product, options.progress));
     BlockExchange& made = *exchanges.back();
     for (const bool is_early : {false, true})
       all.push_back({name, is_early, made.is_partitioned(), Way(made, product, team, kernel, is_early), false});
   }
   connect_all(run);
-  for (Named& named : all) named.verified = verify(run, named, product, matrix, 1);
+  for (Named& named : all) named.verified = verify(run, named, product, matrix, kernel, 1);
   if (options.kernel > 0) {
     // What the whole exchange takes alone: a kernel of as long is 1.
     BlockExchange& whole = *exchanges[find_whole(all) / 2];
@@ -217,7 +229,7 @@ bool multiply(const Run& run, const std::string& spec, const matrix::Csr& matrix
   std::vector<std::function<void()>> actions;
   for (Named& named : all) actions.emplace_back([&named] { named.way.run(); });
   const Samples samples = bench::measure(run.comm, actions, {.warmup = 2, .timed = options.iterations});
-  for (Named& named : all) named.verified = verify(run, named, product, matrix, 2) && named.verified;
+  for (Named& named : all) named.verified = verify(run, named, product, matrix, kernel, 2) && named.verified;
   return publish(run, spec, columns, options, kernel, all, samples);
 }
 
@@ -255,6 +267,7 @@ void add_spmbv(CLI::App& app, Action& action) {
                    "packed and half with the multiplication")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command->add_option("--progress", options->progress, "The hint lnw_progress of strategies of this library");
   command->add_option("--iterations", options->iterations, "Samples of each")->capture_default_str();
   command->add_option("--machine", options->machine, "Nodes, in place of those that MPI finds");
   command->add_option("--json", options->json, "Append an object for each to this file");

@@ -220,10 +220,9 @@ bool Channel::is_gone(unsigned turns) {
 }
 
 void Channel::throw_gone() const {
-  throw Error(ErrorKind::request,
-              rank_text(options_.peer) + (other_ended_.load(std::memory_order_relaxed)
-                                              ? " has ended without freeing its end of the channel"
-                                              : " has freed its end of the channel"));
+  throw Error(ErrorKind::request, rank_text(options_.peer) + (other_ended_.load(std::memory_order_relaxed)
+                                                                  ? " has ended without freeing its end of the channel"
+                                                                  : " has freed its end of the channel"));
 }
 
 void Channel::check(std::int64_t segment, bool of_sender) const {

@@ -43,8 +43,8 @@ ChannelMessages::ChannelMessages(const Way& way, bool is_sender, std::int64_t by
       check_mpi(MPI_Recv_init(nullptr, 0, MPI_BYTE, way_.peer, back, way_.comm, &at(s).back), "MPI_Recv_init");
       continue;
     }
-    check_mpi(MPI_Recv_init(data_ + s * stride_, static_cast<int>(bytes), MPI_BYTE, way_.peer, tag(s),
-                            way_.comm, &at(s).data),
+    check_mpi(MPI_Recv_init(data_ + s * stride_, static_cast<int>(bytes), MPI_BYTE, way_.peer, tag(s), way_.comm,
+                            &at(s).data),
               "MPI_Recv_init");
     check_mpi(MPI_Send_init(nullptr, 0, MPI_BYTE, way_.peer, back, way_.comm, &at(s).back), "MPI_Send_init");
     check_mpi(MPI_Start(&at(s).data), "MPI_Start");

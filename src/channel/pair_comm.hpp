@@ -71,7 +71,8 @@ class PairComm : public std::enable_shared_from_this<PairComm> {
   /// Throws Error(rank) unless it is a rank of the communicator.
   void check_rank(int peer, const char* name) const;
 
-  /// Gives `hello` its number, and says which process this is. What is said is sent as soon as the communicator is ready.
+  /// Gives `hello` its number, and says which process this is. What is said is sent as soon as the communicator is
+  /// ready.
   [[nodiscard]] Hello tell(Rank peer, Hello hello);
   /// What the other end of `mine` has said; none yet. Only the first call that finds it gets it.
   [[nodiscard]] std::optional<Hello> hear(Rank peer, const Hello& mine);

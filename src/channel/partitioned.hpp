@@ -84,7 +84,7 @@ class Partitioned final : public Work, private Progressive {
   std::shared_ptr<const Plan> plan_;
   std::optional<Exchange> exchange_;
   std::optional<WholeMessage> whole_;
-  Activity activity_;                   // of their meeting; last, as in Channel
+  Activity activity_;  // of their meeting; last, as in Channel
 };
 
 }  // namespace laneway

@@ -394,8 +394,8 @@ TEST_F(ChannelTest, ReceiversOwnBuffer) {
   }
   const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   LNW_Channel channel = LNW_CHANNEL_NULL;
-  const int code = LNW_Channel_create_with_buffer(MPI_COMM_WORLD, 0, LNW_CHANNEL_RECEIVE, nullptr, 8, 1, MPI_INFO_NULL,
-                                                  &channel);
+  const int code =
+      LNW_Channel_create_with_buffer(MPI_COMM_WORLD, 0, LNW_CHANNEL_RECEIVE, nullptr, 8, 1, MPI_INFO_NULL, &channel);
   expect_error_class(code, MPI_ERR_ARG);
   EXPECT_NE(error_text(code).find("buffer is NULL"), std::string::npos) << error_text(code);
 }
