@@ -139,6 +139,8 @@ bool Channel::meet() {
   if (*reply_ == Reply::memory) {
     use_memory(*segment_);
   } else {
+    if (reason_.empty() && other_->process.machine != mine_.process.machine)
+      reason_ = rank_text(options_.peer) + " is on another node";
     if (reason_.empty()) reason_ = "the sender cannot map memory of this rank";
     use_messages();
   }
@@ -157,6 +159,8 @@ void Channel::meet_as_sender(const Hello& other) {
   Reply reply = Reply::messages;
   if (!mine_.shares) {
     if (reason_.empty()) reason_ = "there is no memory to share";
+  } else if (other.process.machine != mine_.process.machine) {
+    reason_ = rank_text(options_.peer) + " is on another node";
   } else if (!other.shares) {
     reason_ = rank_text(options_.peer) + " shares no memory";
   } else {

@@ -16,9 +16,14 @@ constexpr std::int64_t line = 64;
   return flag != 0;
 }
 
-/// For what may never complete, since the peer is gone.
-void give_up(MPI_Request& request, bool is_receive) {
+/// For what may never complete, since the peer is gone. A send to this rank itself is not freed before it is complete:
+/// MPICH 4.0 keeps it in its queue, and takes what has its memory next for it.
+void give_up(MPI_Request& request, bool is_receive, bool is_to_self) {
   if (request == MPI_REQUEST_NULL) return;
+  if (is_to_self && !is_receive) {
+    int flag = 0;
+    if (MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag == 0) return;
+  }
   if (is_receive) {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -53,6 +58,9 @@ ChannelMessages::ChannelMessages(const Way& way, bool is_sender, std::int64_t by
 
 ChannelMessages::~ChannelMessages() {
   if (mpi_is_finalized()) return;
+  int own = MPI_PROC_NULL;
+  MPI_Comm_rank(way_.comm, &own);
+  const bool is_to_self = way_.peer == own;
   for (Segment& segment : segments_) {
     const bool is_full = segment.state.load(std::memory_order_acquire) == State::full;
     // The receive of a segment that is not full is posted, and so is that of the empty message back of a full one.
@@ -61,11 +69,8 @@ ChannelMessages::~ChannelMessages() {
       if (segment.back != MPI_REQUEST_NULL) MPI_Request_free(&segment.back);
       continue;
     }
-    give_up(segment.data, !is_sender_);
-    if (is_sender_ && !segment.has_back)
-      give_up(segment.back, true);
-    else if (segment.back != MPI_REQUEST_NULL)
-      MPI_Request_free(&segment.back);
+    give_up(segment.data, !is_sender_, is_to_self);
+    give_up(segment.back, is_sender_ && !segment.has_back, is_to_self);
   }
 }
 

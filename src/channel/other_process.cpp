@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,12 +17,15 @@ namespace laneway {
 
 namespace {
 
-/// Processes that number processes in different ways are told apart.
+/// Processes that number processes in different ways are told apart, and those of nodes that are emulated on one
+/// machine, which have names of their own.
 std::uint64_t running_system() {
   static const std::uint64_t system = [] {
     std::string text;
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::getline(file, text);
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) == 0) text += name.data();
     std::error_code failed;
     text += std::filesystem::read_symlink("/proc/self/ns/pid", failed).string();
     return text.empty() || failed ? 0 : static_cast<std::uint64_t>(std::hash<std::string>()(text));

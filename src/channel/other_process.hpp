@@ -9,7 +9,7 @@ namespace laneway {
 
 /// What one process tells another of itself. Trivially copyable, to be sent as bytes.
 struct OwnProcess {
-  std::uint64_t machine = 0;  ///< of the running system, the same for all its processes; 0: not known
+  std::uint64_t machine = 0;  ///< the same for all processes of a node; 0: not known
   std::int64_t process = 0;   ///< its number
   Processors processors;
 };
