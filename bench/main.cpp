@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
   add_overlap(app, action);
   add_partitioned(app, action);
   add_reduce(app, action);
+  add_spmbv(app, action);
   add_spmm(app, action);
   add_spmv(app, action);
 #else

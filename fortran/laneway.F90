@@ -28,6 +28,15 @@ module laneway
   end type
   type(LNW_Arrivals), parameter, public :: LNW_ARRIVALS_NULL = LNW_Arrivals(c_null_ptr)
 
+  !> One end of a channel.
+  type, public, bind(C) :: LNW_Channel
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Channel), parameter, public :: LNW_CHANNEL_NULL = LNW_Channel(c_null_ptr)
+  !> Which end it is.
+  integer, parameter, public :: LNW_CHANNEL_SEND = 1, LNW_CHANNEL_RECEIVE = 2
+
   !> What reordering has brought. Weights are sums over edges, as the destinations' arguments give them.
   type, public, bind(C) :: LNW_Reorder
     integer(MPI_COUNT_KIND) :: weight        !< of all edges
@@ -51,10 +60,10 @@ module laneway
   end type
 
   interface operator(==)
-    module procedure same_request, same_topology, same_arrivals
+    module procedure same_request, same_topology, same_arrivals, same_channel
   end interface
   interface operator(/=)
-    module procedure other_request, other_topology, other_arrivals
+    module procedure other_request, other_topology, other_arrivals, other_channel
   end interface
   public :: operator(==), operator(/=)
 
@@ -65,6 +74,12 @@ module laneway
             lnw_arrivals_get_count, lnw_arrivals_get_data, lnw_arrivals_copy, lnw_arrivals_get_info, lnw_arrivals_free, &
             lnw_topology_from_arrivals, lnw_topology_from_arrivals_reversed, lnw_topology_create_from_destinations, &
             lnw_topology_create_from_sources, lnw_dist_graph_create
+  public :: lnw_comm_prepare, lnw_channel_create, lnw_channel_create_with_buffer, lnw_channel_put, lnw_channel_flush, &
+            lnw_channel_test_free, &
+            lnw_channel_test, lnw_channel_wait, lnw_channel_release, lnw_channel_get_info, lnw_channel_free
+  public :: lnw_psend_init, lnw_precv_init, lnw_pready, lnw_pready_range, lnw_pready_list, lnw_parrived, &
+            lnw_neighbor_alltoallv_init_partitioned, lnw_neighbor_alltoallv_init_indexed_partitioned, &
+            lnw_pready_edge, lnw_parrived_edge
 #include "names.inc"
 #include "collective_names.inc"
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
@@ -81,6 +96,7 @@ module laneway
 #define DISPLACEMENT c_int
 #define WHERE comm
 #define WHERE_TYPE MPI_Comm
+#include "edges.inc"
 #include "operations.inc"
 
 #define FORM(name) SAME(name)_c
@@ -89,6 +105,7 @@ module laneway
 #define DISPLACEMENT MPI_ADDRESS_KIND
 #define WHERE comm
 #define WHERE_TYPE MPI_Comm
+#include "edges.inc"
 #include "operations.inc"
 
 #define FORM(name) SAME(name)_topology
@@ -97,6 +114,7 @@ module laneway
 #define DISPLACEMENT c_int
 #define WHERE topology
 #define WHERE_TYPE LNW_Topology
+#include "edges.inc"
 #include "operations.inc"
 
 #define FORM(name) SAME(name)_topology_c
@@ -105,6 +123,7 @@ module laneway
 #define DISPLACEMENT MPI_ADDRESS_KIND
 #define WHERE topology
 #define WHERE_TYPE LNW_Topology
+#include "edges.inc"
 #include "operations.inc"
 
 #define FORM(name) name
@@ -120,6 +139,7 @@ module laneway
 #define COUNT MPI_COUNT_KIND
 #define DISPLACEMENT MPI_ADDRESS_KIND
 #include "collectives.inc"
+#include "pairs.inc"
 
   interface
     subroutine lnw_get_version(major, minor, patch, ierror) bind(C, name="lnwf_get_version")
@@ -533,6 +553,50 @@ contains
     flag = done /= 0
   end subroutine
 
+  !> Whether the segment may be put into again.
+  subroutine lnw_channel_test_free(channel, segment, flag, ierror)
+    type(LNW_Channel), intent(in) :: channel
+    integer, intent(in) :: segment
+    logical, intent(out) :: flag
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: is_free
+    call channel_test_free(channel, segment, is_free, ierror)
+    flag = is_free /= 0
+  end subroutine
+
+  !> Whether something is in the segment; then `data` is its address.
+  subroutine lnw_channel_test(channel, segment, flag, data, bytes, ierror)
+    type(LNW_Channel), intent(in) :: channel
+    integer, intent(in) :: segment
+    logical, intent(out) :: flag
+    type(c_ptr), intent(out) :: data
+    integer(MPI_COUNT_KIND), intent(out) :: bytes
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: has_come
+    call channel_test(channel, segment, has_come, data, bytes, ierror)
+    flag = has_come /= 0
+  end subroutine
+
+  subroutine lnw_parrived(request, partition, flag, ierror)
+    type(LNW_Request), intent(in) :: request
+    integer, intent(in) :: partition
+    logical, intent(out) :: flag
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: arrived
+    call parrived(request, partition, arrived, ierror)
+    flag = arrived /= 0
+  end subroutine
+
+  subroutine lnw_parrived_edge(request, edge, partition, flag, ierror)
+    type(LNW_Request), intent(in) :: request
+    integer, intent(in) :: edge, partition
+    logical, intent(out) :: flag
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: arrived
+    call parrived_edge(request, edge, partition, arrived, ierror)
+    flag = arrived /= 0
+  end subroutine
+
   !> Name of the strategy that the request uses, e.g. three_step; empty after an error.
   subroutine lnw_request_get_strategy(request, name, ierror)
     type(LNW_Request), intent(in) :: request
@@ -602,6 +666,16 @@ contains
   elemental logical function other_arrivals(a, b)
     type(LNW_Arrivals), intent(in) :: a, b
     other_arrivals = .not. same_arrivals(a, b)
+  end function
+
+  elemental logical function same_channel(a, b)
+    type(LNW_Channel), intent(in) :: a, b
+    same_channel = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_channel(a, b)
+    type(LNW_Channel), intent(in) :: a, b
+    other_channel = .not. same_channel(a, b)
   end function
 
   elemental logical function other_topology(a, b)

@@ -111,14 +111,29 @@ static void free_types(Types types) {
   free(types.recv);
 }
 
-/* The status of all that this library completes is empty. */
-static void set_empty(int count, MPI_Fint statuses[]) {
+/* Statuses in C for those of Fortran, which may be ignored. */
+typedef struct {
+  MPI_Fint* fortran;
+  MPI_Status few[8];
+  MPI_Status* all;
+} Statuses;
+
+static MPI_Status* begin_statuses(Statuses* statuses, int count, MPI_Fint fortran[]) {
   find_sentinels();
-  if (statuses == sentinels.status_ignore || statuses == sentinels.statuses_ignore) return;
-  LNW_Request none = LNW_REQUEST_NULL;
-  MPI_Status empty;
-  LNW_Wait(&none, &empty);
-  for (int i = 0; i < count; ++i) MPI_Status_c2f(&empty, statuses + (size_t)i * (size_t)sentinels.status_size);
+  statuses->fortran = fortran;
+  statuses->all = NULL;
+  if (fortran == sentinels.status_ignore || fortran == sentinels.statuses_ignore || count <= 0)
+    return MPI_STATUSES_IGNORE;
+  const size_t n = (size_t)count;
+  statuses->all = n <= sizeof statuses->few / sizeof *statuses->few ? statuses->few : malloc(n * sizeof(MPI_Status));
+  return statuses->all != NULL ? statuses->all : MPI_STATUSES_IGNORE;
+}
+
+/* `count`: of those that were filled; may be MPI_UNDEFINED, which is negative. */
+static void end_statuses(Statuses* statuses, int count) {
+  for (int i = 0; statuses->all != NULL && i < count; ++i)
+    MPI_Status_c2f(&statuses->all[i], statuses->fortran + (size_t)i * (size_t)sentinels.status_size);
+  if (statuses->all != statuses->few) free(statuses->all);
 }
 
 /* Indices start at 1 in Fortran. `count` may be MPI_UNDEFINED, which is negative. */
@@ -286,6 +301,7 @@ void lnwf_dist_graph_create(const MPI_Fint* comm_old, const MPI_Fint* n, const M
 #define WHERE MPI_Fint
 #define TO_C(where) MPI_Comm_f2c(where)
 #define DEGREES degrees_of_comm
+#include "edges.h"
 #include "operations.h"
 
 #define FORM(name) name##_c
@@ -294,6 +310,7 @@ void lnwf_dist_graph_create(const MPI_Fint* comm_old, const MPI_Fint* n, const M
 #define WHERE MPI_Fint
 #define TO_C(where) MPI_Comm_f2c(where)
 #define DEGREES degrees_of_comm
+#include "edges.h"
 #include "operations.h"
 
 #define FORM(name) name##_topology
@@ -302,6 +319,7 @@ void lnwf_dist_graph_create(const MPI_Fint* comm_old, const MPI_Fint* n, const M
 #define WHERE LNW_Topology
 #define TO_C(where) (where)
 #define DEGREES degrees_of_topology
+#include "edges.h"
 #include "operations.h"
 
 #define FORM(name) name##_topology_c
@@ -310,6 +328,7 @@ void lnwf_dist_graph_create(const MPI_Fint* comm_old, const MPI_Fint* n, const M
 #define WHERE LNW_Topology
 #define TO_C(where) (where)
 #define DEGREES degrees_of_topology
+#include "edges.h"
 #include "operations.h"
 
 static Degrees ranks_of(MPI_Comm comm) {
@@ -337,6 +356,8 @@ static Degrees ranks_of(MPI_Comm comm) {
 #define DISPLACEMENT MPI_Aint
 #include "collectives.h"
 
+#include "pairs.h"
+
 void lnwf_start(LNW_Request* request, MPI_Fint* ierror) {
   finish(LNW_Start(request), ierror);
 }
@@ -347,16 +368,20 @@ void lnwf_startall(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_F
 
 void lnwf_test(LNW_Request* request, int* flag, MPI_Fint status[], MPI_Fint* ierror) {
   *flag = 0;
-  const int code = LNW_Test(request, flag, MPI_STATUS_IGNORE);
-  if (*flag) set_empty(1, status);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, 1, status);
+  const int code = LNW_Test(request, flag, found);
+  end_statuses(&statuses, *flag ? 1 : 0);
   finish(code, ierror);
 }
 
 void lnwf_testall(const MPI_Fint* count, LNW_Request array_of_requests[], int* flag, MPI_Fint array_of_statuses[],
                   MPI_Fint* ierror) {
   *flag = 0;
-  const int code = LNW_Testall(*count, array_of_requests, flag, MPI_STATUSES_IGNORE);
-  if (*flag) set_empty(*count, array_of_statuses);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, *count, array_of_statuses);
+  const int code = LNW_Testall(*count, array_of_requests, flag, found);
+  end_statuses(&statuses, *flag ? *count : 0);
   finish(code, ierror);
 }
 
@@ -364,8 +389,10 @@ void lnwf_testany(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fi
                   MPI_Fint* ierror) {
   *flag = 0;
   *index = MPI_UNDEFINED;
-  const int code = LNW_Testany(*count, array_of_requests, index, flag, MPI_STATUS_IGNORE);
-  if (*flag) set_empty(1, status);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, 1, status);
+  const int code = LNW_Testany(*count, array_of_requests, index, flag, found);
+  end_statuses(&statuses, *flag ? 1 : 0);
   to_fortran(1, index);
   finish(code, ierror);
 }
@@ -373,30 +400,38 @@ void lnwf_testany(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fi
 void lnwf_testsome(const MPI_Fint* incount, LNW_Request array_of_requests[], MPI_Fint* outcount,
                    MPI_Fint array_of_indices[], MPI_Fint array_of_statuses[], MPI_Fint* ierror) {
   *outcount = 0;
-  const int code = LNW_Testsome(*incount, array_of_requests, outcount, array_of_indices, MPI_STATUSES_IGNORE);
-  set_empty(*outcount, array_of_statuses);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, *incount, array_of_statuses);
+  const int code = LNW_Testsome(*incount, array_of_requests, outcount, array_of_indices, found);
+  end_statuses(&statuses, *outcount);
   to_fortran(*outcount, array_of_indices);
   finish(code, ierror);
 }
 
 void lnwf_wait(LNW_Request* request, MPI_Fint status[], MPI_Fint* ierror) {
-  const int code = LNW_Wait(request, MPI_STATUS_IGNORE);
-  if (code == MPI_SUCCESS) set_empty(1, status);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, 1, status);
+  const int code = LNW_Wait(request, found);
+  end_statuses(&statuses, code == MPI_SUCCESS ? 1 : 0);
   finish(code, ierror);
 }
 
 void lnwf_waitall(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fint array_of_statuses[],
                   MPI_Fint* ierror) {
-  const int code = LNW_Waitall(*count, array_of_requests, MPI_STATUSES_IGNORE);
-  if (code == MPI_SUCCESS) set_empty(*count, array_of_statuses);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, *count, array_of_statuses);
+  const int code = LNW_Waitall(*count, array_of_requests, found);
+  end_statuses(&statuses, code == MPI_SUCCESS ? *count : 0);
   finish(code, ierror);
 }
 
 void lnwf_waitany(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fint* index, MPI_Fint status[],
                   MPI_Fint* ierror) {
   *index = MPI_UNDEFINED;
-  const int code = LNW_Waitany(*count, array_of_requests, index, MPI_STATUS_IGNORE);
-  if (code == MPI_SUCCESS) set_empty(1, status);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, 1, status);
+  const int code = LNW_Waitany(*count, array_of_requests, index, found);
+  end_statuses(&statuses, code == MPI_SUCCESS ? 1 : 0);
   to_fortran(1, index);
   finish(code, ierror);
 }
@@ -404,8 +439,10 @@ void lnwf_waitany(const MPI_Fint* count, LNW_Request array_of_requests[], MPI_Fi
 void lnwf_waitsome(const MPI_Fint* incount, LNW_Request array_of_requests[], MPI_Fint* outcount,
                    MPI_Fint array_of_indices[], MPI_Fint array_of_statuses[], MPI_Fint* ierror) {
   *outcount = 0;
-  const int code = LNW_Waitsome(*incount, array_of_requests, outcount, array_of_indices, MPI_STATUSES_IGNORE);
-  set_empty(*outcount, array_of_statuses);
+  Statuses statuses;
+  MPI_Status* const found = begin_statuses(&statuses, *incount, array_of_statuses);
+  const int code = LNW_Waitsome(*incount, array_of_requests, outcount, array_of_indices, found);
+  end_statuses(&statuses, *outcount);
   to_fortran(*outcount, array_of_indices);
   finish(code, ierror);
 }

@@ -38,6 +38,12 @@ LNW_PUBLIC int LNW_Comm_prepare(MPI_Comm comm);
  * `lnw_transport`, `lnw_machine` and `lnw_progress`. */
 LNW_PUBLIC int LNW_Channel_create(MPI_Comm comm, int peer, int role, MPI_Count bytes, int segments, MPI_Info info,
                                   LNW_Channel* channel);
+/** The same with memory of the receiver's own: what is put into segment s comes to `buffer` + s * `bytes`, when the
+ *  receiver's LNW_Channel_test or LNW_Channel_wait finds it; between nodes as soon as it arrives. `buffer` has `bytes`
+ * * `segments` bytes, which are the channel's until it is freed, but for segments that the receiver holds. A sender's
+ *  `buffer` is ignored. */
+LNW_PUBLIC int LNW_Channel_create_with_buffer(MPI_Comm comm, int peer, int role, void* buffer, MPI_Count bytes,
+                                              int segments, MPI_Info info, LNW_Channel* channel);
 
 /** Sends `bytes` bytes from `data` to a free segment. Returns without waiting for the receiver, except before it has
  *  made its end. `data` may be written again once the segment is free or has been flushed. MPI_ERR_REQUEST if the

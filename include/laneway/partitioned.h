@@ -49,7 +49,8 @@ LNW_PUBLIC int LNW_Parrived(LNW_Request request, int partition, int* flag);
  * when all partitions that name it are. Whoever relays it does so as without partitions.
  *  @{ */
 /** As LNW_Neighbor_alltoallv_init; `sendpartitions` has a number for each destination, `recvpartitions` for each
- *  source. Collective. */
+ *  source. Collective. The forms `_topology` take a topology object, those with `_c` counts of MPI_Count and
+ *  displacements of MPI_Aint. */
 LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                                        MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                                        const int rdispls[], MPI_Datatype recvtype,
@@ -59,6 +60,16 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned_topology(
     const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
     const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, const int sendpartitions[],
     const int recvpartitions[], LNW_Topology topology, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                         const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                         const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                         MPI_Datatype recvtype, const int sendpartitions[],
+                                                         const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                                         LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned_topology_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, const int sendpartitions[],
+    const int recvpartitions[], LNW_Topology topology, MPI_Info info, LNW_Request* request);
 /** As LNW_Neighbor_alltoallv_init_indexed. */
 LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize,
                                                                const int sendcounts[], const MPI_Count sendindices[],
@@ -67,6 +78,21 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendb
                                                                MPI_Datatype recvtype, const int sendpartitions[],
                                                                const int recvpartitions[], MPI_Comm comm, MPI_Info info,
                                                                LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology(
+    const void* sendbuf, MPI_Count sendsize, const int sendcounts[], const MPI_Count sendindices[],
+    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, const int recvcounts[], const MPI_Count recvindices[],
+    MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[], LNW_Topology topology, MPI_Info info,
+    LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned_c(
+    const void* sendbuf, MPI_Count sendsize, const MPI_Count sendcounts[], const MPI_Count sendindices[],
+    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, const MPI_Count recvcounts[],
+    const MPI_Count recvindices[], MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[],
+    MPI_Comm comm, MPI_Info info, LNW_Request* request);
+LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
+    const void* sendbuf, MPI_Count sendsize, const MPI_Count sendcounts[], const MPI_Count sendindices[],
+    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, const MPI_Count recvcounts[],
+    const MPI_Count recvindices[], MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[],
+    LNW_Topology topology, MPI_Info info, LNW_Request* request);
 
 /** As LNW_Pready and LNW_Parrived: `partition` of the block for the destination, or from the source, at position
  *  `edge` of the arguments. */

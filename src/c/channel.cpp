@@ -33,6 +33,28 @@ Hints hints_of(MPI_Comm comm, MPI_Info info) {
   return resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});
 }
 
+int create(const char* call, MPI_Comm comm, int peer, int role, void* buffer, MPI_Count bytes, int segments,
+           MPI_Info info, LNW_Channel* channel) noexcept {
+  return guarded(call, comm, [&] {
+    const std::shared_ptr<PairComm> pairs = PairComm::of(comm);
+    require_pointer(channel, "channel");
+    pairs->check_rank(peer, "peer");
+    require(role == LNW_CHANNEL_SEND || role == LNW_CHANNEL_RECEIVE, ErrorKind::argument,
+            [&] { return "role is " + std::to_string(role) + ", neither LNW_CHANNEL_SEND nor LNW_CHANNEL_RECEIVE"; });
+    require(bytes >= 0, ErrorKind::count, [&] { return "bytes is " + std::to_string(bytes); });
+    require(segments >= 1, ErrorKind::count, [&] { return "segments is " + std::to_string(segments); });
+    require(buffer != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "buffer is not contiguous");
+    Channel::Options options;
+    options.peer = peer;
+    options.is_sender = role == LNW_CHANNEL_SEND;
+    options.bytes = bytes;
+    options.segments = segments;
+    options.buffer = options.is_sender ? nullptr : static_cast<std::byte*>(buffer);
+    look_at_hints(comm, hints_of(comm, info), options);
+    *channel = reinterpret_cast<LNW_Channel>(std::make_unique<Channel>(pairs, options).release());
+  });
+}
+
 }  // namespace
 
 namespace laneway {
@@ -53,26 +75,21 @@ int LNW_Comm_prepare(MPI_Comm comm) {
 
 int LNW_Channel_create(MPI_Comm comm, int peer, int role, MPI_Count bytes, int segments, MPI_Info info,
                        LNW_Channel* channel) {
-  return guarded(__func__, comm, [&] {
-    const std::shared_ptr<PairComm> pairs = PairComm::of(comm);
-    require_pointer(channel, "channel");
-    pairs->check_rank(peer, "peer");
-    require(role == LNW_CHANNEL_SEND || role == LNW_CHANNEL_RECEIVE, ErrorKind::argument,
-            [&] { return "role is " + std::to_string(role) + ", neither LNW_CHANNEL_SEND nor LNW_CHANNEL_RECEIVE"; });
-    require(bytes >= 0, ErrorKind::count, [&] { return "bytes is " + std::to_string(bytes); });
-    require(segments >= 1, ErrorKind::count, [&] { return "segments is " + std::to_string(segments); });
-    Channel::Options options;
-    options.peer = peer;
-    options.is_sender = role == LNW_CHANNEL_SEND;
-    options.bytes = bytes;
-    options.segments = segments;
-    look_at_hints(comm, hints_of(comm, info), options);
-    *channel = reinterpret_cast<LNW_Channel>(std::make_unique<Channel>(pairs, options).release());
-  });
+  return create(__func__, comm, peer, role, nullptr, bytes, segments, info, channel);
+}
+
+int LNW_Channel_create_with_buffer(MPI_Comm comm, int peer, int role, void* buffer, MPI_Count bytes, int segments,
+                                   MPI_Info info, LNW_Channel* channel) {
+  const bool receives_nowhere = role == LNW_CHANNEL_RECEIVE && bytes > 0 && buffer == nullptr;
+  if (receives_nowhere) return guarded(__func__, comm, [] { throw_null("buffer"); });
+  return create(__func__, comm, peer, role, buffer, bytes, segments, info, channel);
 }
 
 int LNW_Channel_put(LNW_Channel channel, int segment, const void* data, MPI_Count bytes) {
-  return guarded(__func__, channel, [&] { channel_of(channel).put(segment, data, bytes); });
+  return guarded(__func__, channel, [&] {
+    require(data != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "data is not contiguous");
+    channel_of(channel).put(segment, data, bytes);
+  });
 }
 
 int LNW_Channel_flush(LNW_Channel channel) {

@@ -25,7 +25,8 @@ int init_partitioned(const char* name, PartitionedArguments arguments, const cha
             [&] { return "partitions is " + std::to_string(arguments.partitions); });
     require(arguments.count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(arguments.count); });
     require(arguments.datatype != MPI_DATATYPE_NULL, ErrorKind::type, "datatype is MPI_DATATYPE_NULL");
-    check_buffers(arguments.is_send ? arguments.buf : nullptr, arguments.is_send ? nullptr : arguments.buf);
+    require(arguments.buf != MPI_IN_PLACE, ErrorKind::buffer, "buf is MPI_IN_PLACE");
+    require(arguments.buf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "buf is not contiguous");
     const Communicator* const known = Communicator::find(comm);
     const Hints hints = resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});
     auto work = std::make_unique<Partitioned>(pairs, arguments, hints);
@@ -159,6 +160,36 @@ int LNW_Neighbor_alltoallv_init_partitioned_topology(const void* sendbuf, const 
                     sendpartitions, recvpartitions);
 }
 
+int LNW_Neighbor_alltoallv_init_partitioned_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                              const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                              const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                              MPI_Datatype recvtype, const int sendpartitions[],
+                                              const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                              LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    {Kind::alltoallv,
+                     sendbuf,
+                     recvbuf,
+                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_partitioned_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                       const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                       const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                       MPI_Datatype recvtype, const int sendpartitions[],
+                                                       const int recvpartitions[], LNW_Topology topology, MPI_Info info,
+                                                       LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
+                    {Kind::alltoallv,
+                     sendbuf,
+                     recvbuf,
+                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
 int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize, const int sendcounts[],
                                                     const MPI_Count sendindices[], MPI_Datatype sendtype, void* recvbuf,
                                                     MPI_Count recvsize, const int recvcounts[],
@@ -166,6 +197,52 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Cou
                                                     const int sendpartitions[], const int recvpartitions[],
                                                     MPI_Comm comm, MPI_Info info, LNW_Request* request) {
   return init_edges(__func__, comm, info, request,
+                    {Kind::alltoallv_indexed,
+                     sendbuf,
+                     recvbuf,
+                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
+                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology(const void* sendbuf, MPI_Count sendsize,
+                                                             const int sendcounts[], const MPI_Count sendindices[],
+                                                             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                             const int recvcounts[], const MPI_Count recvindices[],
+                                                             MPI_Datatype recvtype, const int sendpartitions[],
+                                                             const int recvpartitions[], LNW_Topology topology,
+                                                             MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
+                    {Kind::alltoallv_indexed,
+                     sendbuf,
+                     recvbuf,
+                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
+                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned_c(const void* sendbuf, MPI_Count sendsize,
+                                                      const MPI_Count sendcounts[], const MPI_Count sendindices[],
+                                                      MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                      const MPI_Count recvcounts[], const MPI_Count recvindices[],
+                                                      MPI_Datatype recvtype, const int sendpartitions[],
+                                                      const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                                      LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    {Kind::alltoallv_indexed,
+                     sendbuf,
+                     recvbuf,
+                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
+                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
+    const void* sendbuf, MPI_Count sendsize, const MPI_Count sendcounts[], const MPI_Count sendindices[],
+    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, const MPI_Count recvcounts[],
+    const MPI_Count recvindices[], MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[],
+    LNW_Topology topology, MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
                     {Kind::alltoallv_indexed,
                      sendbuf,
                      recvbuf,

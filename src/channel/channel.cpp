@@ -1,11 +1,15 @@
 #include "channel/channel.hpp"
 
+#include <sched.h>
+
 #include <climits>
+#include <cstring>
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"
+#include "core/relax.hpp"
 #include "core/simulated.hpp"
 
 namespace laneway {
@@ -13,7 +17,25 @@ namespace laneway {
 namespace {
 
 /// A look at messages costs more than one at words, and locks.
-constexpr int turns_before_other_end = 256;
+constexpr unsigned turns_before_other_end = 256;
+/// Nor is the system asked for a process at each of these looks.
+constexpr unsigned turns_before_system_call = 64 * turns_before_other_end;
+
+/// Threads of a process that wait at the same time have no core each, as a rule: who finds nothing gives way.
+class WaitingThread {
+ public:
+  WaitingThread() { waiting_.fetch_add(1, std::memory_order_relaxed); }
+  ~WaitingThread() { waiting_.fetch_sub(1, std::memory_order_relaxed); }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+
+  void give_way(unsigned turns) const {
+    if (turns > impatient_turns && waiting_.load(std::memory_order_relaxed) > 1) sched_yield();
+  }
+
+ private:
+  static inline std::atomic<int> waiting_{0};
+};
 
 std::string rank_text(Rank rank) {
   return "rank " + std::to_string(rank);
@@ -73,7 +95,7 @@ Channel::~Channel() {
     if (messages_ && options_.is_sender)
       progress_until([&] {
         for (std::int64_t s = 0; s < options_.segments; ++s)
-          if (!messages_->is_flushed(s)) return other_is_closed();
+          if (!messages_->is_flushed(s)) return is_gone(++fruitless_);
         return true;
       });
     pairs_->answer(options_.peer, mine_, Reply::closed);
@@ -105,8 +127,10 @@ bool Channel::meet() {
   if (!reply_) reply_ = pairs_->hear_answer(options_.peer, mine_);
   if (!other_) other_ = pairs_->hear(options_.peer, mine_);
   if (other_) check_sizes(*other_);
-  if (reply_ == Reply::closed) throw_closed();
+  if (reply_ == Reply::closed) throw_gone();
   if (!other_) return false;
+  if (other_->process.machine != 0 && other_->process.machine == mine_.process.machine)
+    other_process_.watch(other_->process.process);
   if (options_.is_sender) {
     meet_as_sender(*other_);
     return true;
@@ -115,6 +139,8 @@ bool Channel::meet() {
   if (*reply_ == Reply::memory) {
     use_memory(*segment_);
   } else {
+    if (reason_.empty() && other_->process.machine != mine_.process.machine)
+      reason_ = rank_text(options_.peer) + " is on another node";
     if (reason_.empty()) reason_ = "the sender cannot map memory of this rank";
     use_messages();
   }
@@ -133,6 +159,8 @@ void Channel::meet_as_sender(const Hello& other) {
   Reply reply = Reply::messages;
   if (!mine_.shares) {
     if (reason_.empty()) reason_ = "there is no memory to share";
+  } else if (other.process.machine != mine_.process.machine) {
+    reason_ = rank_text(options_.peer) + " is on another node";
   } else if (!other.shares) {
     reason_ = rank_text(options_.peer) + " shares no memory";
   } else {
@@ -151,6 +179,7 @@ void Channel::use_memory(const SharedSegment& segment) {
   const std::int64_t size = ChannelMemory::size(options_.bytes, options_.segments);
   if (!mapping_) mapping_ = segment.map(SharedSegment::header_bytes + static_cast<std::size_t>(size));
   memory_.emplace(mapping_.get() + SharedSegment::header_bytes, options_.bytes, options_.segments);
+  if (options_.buffer != nullptr) copied_.resize(static_cast<std::size_t>(options_.segments));
   reason_ = "both ends are on one node";
   segment_ = nullptr;
 }
@@ -165,7 +194,7 @@ void Channel::use_messages() {
   const int tag = options_.is_sender ? mine_.first_tag : other_->first_tag;
   mine_.first_tag = tag;
   messages_.emplace(ChannelMessages::Way{pairs_->get(), options_.peer, tag, pairs_->tag_back(tag)}, options_.is_sender,
-                    options_.bytes, options_.segments);
+                    options_.bytes, options_.segments, options_.buffer);
 }
 
 bool Channel::has_opened() {
@@ -186,8 +215,18 @@ bool Channel::other_is_closed() {
   return true;
 }
 
-void Channel::throw_closed() const {
-  throw Error(ErrorKind::request, rank_text(options_.peer) + " has freed its end of the channel");
+/// Whether nothing comes from the other end any more.
+bool Channel::is_gone(unsigned turns) {
+  if (other_is_closed()) return true;
+  if (turns % turns_before_system_call != 0 || !other_process_.has_ended()) return false;
+  other_ended_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+void Channel::throw_gone() const {
+  throw Error(ErrorKind::request, rank_text(options_.peer) + (other_ended_.load(std::memory_order_relaxed)
+                                                                  ? " has ended without freeing its end of the channel"
+                                                                  : " has freed its end of the channel"));
 }
 
 void Channel::check(std::int64_t segment, bool of_sender) const {
@@ -206,10 +245,10 @@ void Channel::put(std::int64_t segment, const void* data, std::int64_t bytes) {
   open();
   if (memory_ ? memory_->put(segment, data, bytes) : messages_->put(segment, data, bytes)) {
     if (memory_ && memory_->is_closed(false)) [[unlikely]]
-      throw_closed();
+      throw_gone();
     return;
   }
-  if (other_is_closed()) throw_closed();
+  if (other_is_closed()) throw_gone();
   throw Error(ErrorKind::request, "segment " + std::to_string(segment) + " is not free: " + rank_text(options_.peer) +
                                       " has not released what was put before, or another thread puts into it");
 }
@@ -219,25 +258,32 @@ bool Channel::is_free(std::int64_t segment) {
   if (!has_opened()) return false;
   const auto is_free = [&] { return memory_ ? memory_->is_free(segment) : messages_->is_free(segment); };
   if (is_free()) return true;
-  if (!other_is_closed()) return false;
+  if (!is_gone(++fruitless_)) return false;
   if (is_free()) return true;  // between the two looks
-  throw_closed();
+  throw_gone();
 }
 
 void Channel::flush() {
   require(options_.is_sender, ErrorKind::request, "channel is one for receiving");
   if (state_.load(std::memory_order_acquire) != State::open || memory_) return;
   for (std::int64_t s = 0; s < options_.segments; ++s) {
-    int turns = 0;
+    unsigned turns = 0;
     progress_until([&] {
       if (messages_->is_flushed(s)) return true;
-      if (++turns % turns_before_other_end == 0 && other_is_closed()) throw_closed();
+      if (++turns % turns_before_other_end == 0 && is_gone(turns)) throw_gone();
       return false;
     });
   }
 }
 
 Arrived Channel::arrived(std::int64_t segment) {
+  if (memory_ && options_.buffer != nullptr) {
+    std::byte* const own = options_.buffer + segment * options_.bytes;
+    std::uint64_t& copied = copied_[static_cast<std::size_t>(segment)];
+    if (std::exchange(copied, memory_->number(segment)) != memory_->number(segment) && memory_->bytes(segment) > 0)
+      std::memcpy(own, memory_->data(segment), static_cast<std::size_t>(memory_->bytes(segment)));
+    return {own, memory_->bytes(segment)};
+  }
   if (memory_) return {memory_->data(segment), memory_->bytes(segment)};
   return {messages_->data(segment), messages_->bytes(segment)};
 }
@@ -247,22 +293,26 @@ std::optional<Arrived> Channel::test(std::int64_t segment) {
   if (!has_opened()) return std::nullopt;
   const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
   if (has_come()) return arrived(segment);
-  const bool looks = memory_ || ++fruitless_ % turns_before_other_end == 0;
-  if (!looks || !other_is_closed()) return std::nullopt;
+  const unsigned turns = ++fruitless_;
+  const bool looks = memory_ || turns % turns_before_other_end == 0;
+  if (!looks || !is_gone(turns)) return std::nullopt;
   if (has_come()) return arrived(segment);  // between the two looks
-  throw_closed();
+  throw_gone();
 }
 
 Arrived Channel::wait(std::int64_t segment) {
   check(segment, false);
   open();
   const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
-  int turns = 0;
+  if (has_come()) return arrived(segment);
+  const WaitingThread waiting;
+  unsigned turns = 0;
   progress_until([&] {
     if (has_come()) return true;
-    if (++turns % turns_before_other_end != 0 || !other_is_closed()) return false;
+    waiting.give_way(turns);
+    if (++turns % turns_before_other_end != 0 || !is_gone(turns)) return false;
     if (has_come()) return true;
-    throw_closed();
+    throw_gone();
   });
   return arrived(segment);
 }

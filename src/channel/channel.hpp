@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "carriers/node/shared_segment.hpp"
 #include "channel/channel_memory.hpp"
 #include "channel/channel_messages.hpp"
+#include "channel/other_process.hpp"
 #include "channel/pair_comm.hpp"
 #include "comm/background.hpp"
 #include "exec/progress.hpp"
@@ -33,6 +35,7 @@ class Channel final : private Progressive {
     bool is_sender = false;
     std::int64_t bytes = 0;  ///< of a segment
     std::int64_t segments = 0;
+    std::byte* buffer = nullptr;  ///< of a receiver: where data comes, one segment after another; null: to own memory
     ProgressHint progress = ProgressHint::automatic;
     bool may_share = true;       ///< memory of the node, as far as the hints say
     std::string no_memory = {};  ///< why not, for people
@@ -47,7 +50,7 @@ class Channel final : private Progressive {
 
   /// @name Of the sender
   /// @{
-  /// Throws Error(request) if the segment is not free, or the other end is.
+  /// Throws Error(request) if the segment is not free, or the other end has been freed or has ended; so do all below.
   void put(std::int64_t segment, const void* data, std::int64_t bytes);
   [[nodiscard]] bool is_free(std::int64_t segment);
   /// Returns when nothing that was put is read any more.
@@ -89,7 +92,8 @@ class Channel final : private Progressive {
   void wait_for_other_end();
   [[nodiscard]] bool has_opened();
   [[nodiscard]] bool other_is_closed();
-  [[noreturn]] void throw_closed() const;
+  [[nodiscard]] bool is_gone(unsigned turns);
+  [[noreturn]] void throw_gone() const;
   [[nodiscard]] Arrived arrived(std::int64_t segment);
 
   std::shared_ptr<PairComm> pairs_;
@@ -100,11 +104,14 @@ class Channel final : private Progressive {
   std::shared_ptr<SharedSegment> segment_;  // of a receiver, until the sender has mapped it
   std::shared_ptr<std::byte> mapping_;
   std::optional<ChannelMemory> memory_;
+  std::vector<std::uint64_t> copied_;  // to the receiver's buffer, by segment: the number of the put
   std::optional<ChannelMessages> messages_;
   std::string reason_;
   std::exception_ptr failure_;
   std::atomic<State> state_{State::meeting};
+  OtherProcess other_process_;  // once the two have met
   std::atomic<bool> other_closed_{false};
+  std::atomic<bool> other_ended_{false};
   std::atomic<unsigned> fruitless_{0};  // tests
   std::atomic<bool> closing_{false};
   bool helped_ = false;  // by the progress thread, also when open

@@ -61,6 +61,10 @@ class ChannelMemory {
   [[nodiscard]] bool has_come(std::int64_t segment) {
     return put_word(segment).load(std::memory_order_acquire) != own(segment).load(std::memory_order_relaxed);
   }
+  /// Of what has come: the how-manieth put it is, from 1.
+  [[nodiscard]] std::uint64_t number(std::int64_t segment) const {
+    return put_word(segment).load(std::memory_order_relaxed);
+  }
   /// Of what has come.
   [[nodiscard]] const std::byte* data(std::int64_t segment) const { return place(segment) + data_offset_; }
   [[nodiscard]] std::int64_t bytes(std::int64_t segment) const {

@@ -24,7 +24,9 @@ class ChannelMessages {
     int tag_back = 0;  ///< of what comes back
   };
 
-  ChannelMessages(const Way& way, bool is_sender, std::int64_t bytes, std::int64_t segments);
+  /// `buffer`: of a receiver, where its segments are, one after another; null: in memory of this.
+  ChannelMessages(const Way& way, bool is_sender, std::int64_t bytes, std::int64_t segments,
+                  std::byte* buffer = nullptr);
   /// What is under way is given up.
   ~ChannelMessages();
   ChannelMessages(const ChannelMessages&) = delete;
@@ -57,6 +59,8 @@ class ChannelMessages {
     bool has_back = false;
     std::int64_t bytes = 0;
   };
+  template <class Work>
+  [[nodiscard]] static bool claim(Segment& segment, State from, State failed, Work&& work);
   [[nodiscard]] Segment& at(std::int64_t segment) { return segments_[static_cast<std::size_t>(segment)]; }
   [[nodiscard]] int tag(std::int64_t segment) const { return way_.tag + static_cast<int>(segment); }
 
@@ -64,7 +68,8 @@ class ChannelMessages {
   bool is_sender_;
   std::int64_t bytes_;
   std::int64_t stride_;
-  BlockMemory memory_;  // of a receiver
+  BlockMemory memory_;  // of a receiver that has no buffer
+  std::byte* data_;     // of its segments
   std::vector<Segment> segments_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "comm/communicator.hpp"
+#include "comm/discovery.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"
 #include "exec/progress.hpp"
@@ -92,6 +93,7 @@ Hello PairComm::tell(Rank peer, Hello hello) {
   Turn turn(taken_);
   turn.take();
   hello.number = numbers_[Key(peer, hello.role, hello.tag, 0)]++;
+  hello.process = own_process();
   Said& said = said_.emplace_back();
   said.peer = peer;
   said.hello = hello;
@@ -152,6 +154,7 @@ std::optional<Hello> PairComm::hear(Rank peer, const Hello& mine) {
     found = heard_.find(key);
   }
   if (found == heard_.end()) return std::nullopt;
+  learn_patience_of(found->second.process, world_node_size());
   return heard_.extract(found).mapped();
 }
 

@@ -14,6 +14,7 @@
 
 #include "arguments/hints.hpp"
 #include "carriers/node/shared_segment.hpp"
+#include "channel/other_process.hpp"
 #include "comm/error_handler.hpp"
 #include "comm/private_comm.hpp"
 #include "core/relax.hpp"
@@ -34,6 +35,7 @@ struct Hello {
   std::int32_t first_tag = 0;    ///< of who sends: the first of the tags that the pair uses
   bool shares = false;           ///< of an end of a channel: it may use memory of the node
   SharedSegment::Address where;  ///< of who receives from a channel: its memory, if others may map it
+  OwnProcess process;            ///< of who says it
 };
 
 /// What an end says after its hello.
@@ -69,7 +71,8 @@ class PairComm : public std::enable_shared_from_this<PairComm> {
   /// Throws Error(rank) unless it is a rank of the communicator.
   void check_rank(int peer, const char* name) const;
 
-  /// Gives `hello` its number. What is said is sent as soon as the communicator is ready.
+  /// Gives `hello` its number, and says which process this is. What is said is sent as soon as the communicator is
+  /// ready.
   [[nodiscard]] Hello tell(Rank peer, Hello hello);
   /// What the other end of `mine` has said; none yet. Only the first call that finds it gets it.
   [[nodiscard]] std::optional<Hello> hear(Rank peer, const Hello& mine);

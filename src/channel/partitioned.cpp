@@ -109,8 +109,15 @@ void Partitioned::meet(const Hello& other) {
   const auto plan = std::make_shared<const Plan>(make_plan());
   const BufferMemory where = glance_at(buffers, *plan);
   P2PTransport transport(pairs_->get(), sends ? mine_.first_tag : other.first_tag);
-  exchange_.emplace(PlansByBuffers(plan).on(where.behind_host()), buffers, where, transport, progress_by(helper_),
-                    nullptr);
+  const Progress progress = progress_by(helper_);
+  const std::optional<Message> only = WholeMessage::only_message(*plan, arguments_.buf);
+  if (only && cut_.partitions > 0 && !simulated && !where.on_device().any() && progress != Progress::by_thread) {
+    plan_ = plan;
+    whole_.emplace(*only, transport);
+    return;
+  }
+  exchange_.emplace(PlansByBuffers(plan).on(where.behind_host()), buffers, where, transport, progress, nullptr);
+  plan_ = std::shared_ptr<const Plan>(plan, &exchange_->executor().plan());
 }
 
 End Partitioned::end_of(std::int64_t message) const {
@@ -170,12 +177,21 @@ void Partitioned::start_if_met() {
   Run wanted = Run::wanted;
   if (!run_.compare_exchange_strong(wanted, Run::starting)) return;
   try {
-    exchange_->start();
+    whole_ ? whole_->start() : exchange_->start();
   } catch (...) {
     fail();
   }
   run_.store(Run::running);
-  if (readiness_) readiness_->run([this](std::int64_t message) { exchange_->fire(static_cast<int>(message)); });
+  if (readiness_) readiness_->run([this](std::int64_t message) { fire(message); });
+}
+
+void Partitioned::fire(std::int64_t message) {
+  if (whole_) return whole_->go();
+  exchange_->fire(static_cast<int>(message));
+}
+
+bool Partitioned::reached(std::int64_t message) {
+  return whole_ ? whole_->test() : exchange_->reached(static_cast<int>(message));
 }
 
 void Partitioned::fail() {
@@ -197,8 +213,8 @@ void Partitioned::ready(int partition) {
   require(active(), ErrorKind::request, [&] {
     return "partition " + std::to_string(partition) + " of a request that is not active: call LNW_Start before";
   });
-  const auto fire = [this](std::int64_t message) { exchange_->fire(static_cast<int>(message)); };
-  require(readiness_->ready(partition, fire), ErrorKind::argument,
+  const auto go = [this](std::int64_t message) { fire(message); };
+  require(readiness_->ready(partition, go), ErrorKind::argument,
           [&] { return "partition " + std::to_string(partition) + " is ready already"; });
 }
 
@@ -213,7 +229,7 @@ bool Partitioned::arrived(int partition) {
   const std::int64_t each = bytes_ / arguments_.partitions;
   const auto [first, last] = cut_.messages_with(partition * each, (partition + 1) * each);
   for (std::int64_t m = first; m < last; ++m)
-    if (!exchange_->reached(static_cast<int>(m))) return false;
+    if (!reached(m)) return false;
   return true;
 }
 
@@ -224,7 +240,7 @@ bool Partitioned::complete(bool ends) {
     is_complete = !readiness_ || readiness_->is_all_ready();
   } else if (run_.load(std::memory_order_acquire) == Run::running) {
     try {
-      is_complete = ends ? exchange_->test() : exchange_->done();
+      is_complete = whole_ ? whole_->test() : ends ? exchange_->test() : exchange_->done();
     } catch (...) {
       fail();
     }
@@ -258,7 +274,7 @@ void Partitioned::wait() {
     }
   }
   try {
-    exchange_->wait();
+    whole_ ? whole_->wait() : exchange_->wait();
   } catch (...) {
     fail();
   }
@@ -274,7 +290,7 @@ void Partitioned::fill(MPI_Status& status) const {
 
 const Plan& Partitioned::plan() const {
   const bool has_met = !goes_nowhere() && state_.load(std::memory_order_acquire) == State::met;
-  return has_met ? exchange_->executor().plan() : no_plan;
+  return has_met ? *plan_ : no_plan;
 }
 
 }  // namespace laneway

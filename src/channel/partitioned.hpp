@@ -12,6 +12,7 @@
 #include "arguments/hints.hpp"
 #include "channel/pair_comm.hpp"
 #include "channel/readiness.hpp"
+#include "channel/whole_message.hpp"
 #include "comm/background.hpp"
 #include "exec/progress.hpp"
 #include "model/partition_cut.hpp"
@@ -60,6 +61,8 @@ class Partitioned final : public Work, private Progressive {
   [[nodiscard]] End end_of(std::int64_t message) const;
   [[nodiscard]] bool goes_nowhere() const { return arguments_.peer == MPI_PROC_NULL; }
   void start_if_met();
+  void fire(std::int64_t message);
+  [[nodiscard]] bool reached(std::int64_t message);
   [[nodiscard]] bool complete(bool ends);
   void check_partition(int partition) const;
   [[noreturn]] void fail();
@@ -77,8 +80,11 @@ class Partitioned final : public Work, private Progressive {
   std::atomic<bool> active_{false};
   std::atomic<bool> closing_{false};
   std::optional<Readiness> readiness_;  // of a sender
-  std::optional<Exchange> exchange_;    // once the two have met
-  Activity activity_;                   // of their meeting; last, as in Channel
+  // Once the two have met: the plan, and what runs it, which is one of the two.
+  std::shared_ptr<const Plan> plan_;
+  std::optional<Exchange> exchange_;
+  std::optional<WholeMessage> whole_;
+  Activity activity_;  // of their meeting; last, as in Channel
 };
 
 }  // namespace laneway

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "core/mix.hpp"
+#include "core/relax.hpp"
+#include "core/simulated.hpp"
 
 namespace laneway {
 
@@ -144,6 +147,14 @@ bool have_one_each(std::size_t processes, std::span<const Processors> known) {
          std::ranges::all_of(groups, [&](const auto& group) {
            return static_cast<double>(group.second.second + untold) <= group.second.first;
          });
+}
+
+void learn_patience(std::size_t ranks, std::span<const Processors> known) {
+  if (simulated || std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr) return;
+  if (have_one_each(std::max(ranks, known.size()), known))
+    turns_before_yield.store(patient_turns, std::memory_order_relaxed);
+  else if (!have_one_each(known.size(), known))
+    turns_before_yield.store(impatient_turns, std::memory_order_relaxed);
 }
 
 }  // namespace laneway

@@ -33,4 +33,9 @@ struct Processors {
 /// quota of any that have.
 [[nodiscard]] bool have_one_each(std::size_t processes, std::span<const Processors> known);
 
+/// Ranks of one machine that have a processor each may wait for longer before they yield. Those of emulated nodes share
+/// processors with ranks that look far away; their launcher says so. What some of the ranks have shown is taken back
+/// only where others cannot have one each, not where they are too few to show it. `ranks`: of this job, on the machine.
+void learn_patience(std::size_t ranks, std::span<const Processors> known);
+
 }  // namespace laneway

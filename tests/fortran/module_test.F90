@@ -88,6 +88,7 @@ contains
 end module
 
 program module_test
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr
   use checks
   use laneway
   implicit none
@@ -121,6 +122,8 @@ program module_test
   call mistakes()
   call topologies()
   call sparse()
+  call pairs()
+  call edges_in_partitions()
 
   call MPI_Comm_free(graph)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
@@ -465,5 +468,118 @@ contains
     call MPI_Comm_free(graph)
     call lnw_sparse_alltoall(1, [-7], values, 1, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, arrivals, code)
     call check_error(code, 'destinations[0] is -7', 'a bad destination')
+  end subroutine
+
+  !> A ring of channels, and one of messages in partitions.
+  subroutine pairs()
+    type(LNW_Channel) :: to, from
+    type(LNW_Request) :: requests(2)
+    type(MPI_Status) :: statuses(2)
+    type(MPI_Info) :: info
+    type(c_ptr) :: place
+    real(real64), pointer :: come(:)
+    character(len=32) :: carrier
+    integer(MPI_COUNT_KIND) :: bytes
+    integer :: code, right, left, count
+    logical :: flag
+    right = mod(rank + 1, size)
+    left = mod(rank + size - 1, size)
+    call lnw_comm_prepare(MPI_COMM_WORLD, code)
+    call check(code == MPI_SUCCESS, 'lnw_comm_prepare')
+    call lnw_channel_create(MPI_COMM_WORLD, right, LNW_CHANNEL_SEND, 32_MPI_COUNT_KIND, 2, MPI_INFO_NULL, to, code)
+    call check(code == MPI_SUCCESS .and. to /= LNW_CHANNEL_NULL, 'lnw_channel_create')
+    call lnw_channel_create(MPI_COMM_WORLD, left, LNW_CHANNEL_RECEIVE, 32_MPI_COUNT_KIND, 2, MPI_INFO_NULL, from, code)
+    call fill(61)
+    call lnw_channel_put(to, 1, owned(2:4), 24_MPI_COUNT_KIND, code)
+    call check(code == MPI_SUCCESS, 'lnw_channel_put')
+    call lnw_channel_put(to, 0, owned(::2), 24_MPI_COUNT_KIND, code)
+    call check_error(code, 'LNW_Channel_put on rank', 'a section with gaps')
+    call lnw_channel_wait(from, 1, place, bytes, code)
+    call check(code == MPI_SUCCESS .and. bytes == 24, 'lnw_channel_wait')
+    call c_f_pointer(place, come, [3])
+    call check_equal(come, [(sqrt(real(1000 * 61 + 10 * left + i, real64)), i = 2, 4)], 'what a channel brings')
+    call lnw_channel_test(from, 0, flag, place, bytes, code)
+    call check(code == MPI_SUCCESS .and. .not. flag, 'lnw_channel_test')
+    call lnw_channel_release(from, 1, code)
+    flag = .false.
+    do while (.not. flag)
+      call lnw_channel_test_free(to, 1, flag, code)
+    end do
+    call lnw_channel_flush(to, code)
+    call lnw_channel_get_info(to, info, code)
+    call MPI_Info_get(info, 'lnw_carrier', len(carrier), carrier, flag)
+    call check(flag .and. (carrier == 'memory' .or. carrier == 'messages'), 'lnw_channel_get_info')
+    call MPI_Info_free(info)
+    call lnw_channel_free(to)
+    call lnw_channel_free(from)
+    call check(to == LNW_CHANNEL_NULL, 'lnw_channel_free')
+
+    ghosts = -1
+    call lnw_psend_init(owned, 3, 2_MPI_COUNT_KIND, MPI_DOUBLE_PRECISION, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &
+                        requests(1), code)
+    call lnw_precv_init(ghosts, 2, 3_MPI_COUNT_KIND, MPI_DOUBLE_PRECISION, left, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &
+                        requests(2), code)
+    call check(code == MPI_SUCCESS, 'lnw_precv_init')
+    call lnw_startall(2, requests, code)
+    call lnw_pready(1, requests(1), code)
+    call lnw_pready_range(2, 2, requests(1), code)
+    call lnw_pready_list(1, [0], requests(1), code)
+    call check(code == MPI_SUCCESS, 'lnw_pready_list')
+    call lnw_waitall(2, requests, statuses, code)
+    call MPI_F_sync_reg(ghosts)
+    call lnw_parrived(requests(2), 1, flag, code)
+    call MPI_Get_count(statuses(2), MPI_DOUBLE_PRECISION, count)
+    call check(flag .and. count == 6 .and. statuses(2)%MPI_SOURCE == left .and. statuses(2)%MPI_TAG == 5, &
+               'the status of a message in partitions')
+    expected = -1
+    expected(:6) = [(sqrt(real(1000 * 61 + 10 * left + i, real64)), i = 1, 6)]
+    call check_equal(ghosts, expected, 'what comes in partitions')
+    call lnw_pready(0, requests(1), code)
+    call check_error(code, 'not active', 'a partition of an inactive request')
+    call lnw_request_free(requests(1))
+    call lnw_request_free(requests(2))
+  end subroutine
+
+  !> As alltoallv, with blocks that become ready one after another.
+  subroutine edges_in_partitions()
+    type(LNW_Request) :: request
+    type(LNW_Topology) :: topology
+    integer :: code, form, edge
+    integer(MPI_COUNT_KIND) :: whole
+    logical :: flag
+    whole = degree * most
+    call lnw_topology_from_comm(graph, topology, code)
+    do form = 1, 3
+      call fill(70 + form)
+      call expect_alltoallv()
+      select case (form)
+      case (1)
+        call lnw_neighbor_alltoallv_init_partitioned(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, &
+            displacements, MPI_DOUBLE_PRECISION, [1, 1], [2, 1], graph, MPI_INFO_NULL, request, code)
+      case (2)
+        call lnw_neighbor_alltoallv_init_partitioned(owned, int(counts, MPI_COUNT_KIND), &
+            int(displacements, MPI_ADDRESS_KIND), MPI_DOUBLE_PRECISION, ghosts, int(counts, MPI_COUNT_KIND), &
+            int(displacements, MPI_ADDRESS_KIND), MPI_DOUBLE_PRECISION, [1, 1], [2, 1], topology, MPI_INFO_NULL, request, &
+            code)
+      case (3)
+        call lnw_neighbor_alltoallv_init_indexed_partitioned(owned, whole, counts, indices, MPI_DOUBLE_PRECISION, ghosts, &
+            whole, counts, indices, MPI_DOUBLE_PRECISION, [1, 1], [2, 1], topology, MPI_INFO_NULL, request, code)
+      end select
+      call check(code == MPI_SUCCESS, 'lnw_neighbor_alltoallv_init_partitioned')
+      call lnw_start(request, code)
+      do edge = degree, 1, -1
+        call lnw_pready_edge(request, edge, 0, code)
+        call check(code == MPI_SUCCESS, 'lnw_pready_edge')
+      end do
+      call lnw_wait(request, MPI_STATUS_IGNORE, code)
+      call MPI_F_sync_reg(ghosts)
+      call lnw_parrived_edge(request, 1, 1, flag, code)
+      call check(code == MPI_SUCCESS .and. flag, 'lnw_parrived_edge')
+      call check_equal(ghosts, expected, 'partitioned neighborhoods')
+      call lnw_pready_edge(request, degree + 1, 0, code)
+      call check_error(code, 'edge is', 'an edge too many')
+      call lnw_request_free(request)
+    end do
+    call lnw_topology_free(topology)
   end subroutine
 end program

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "laneway/laneway.hpp"
@@ -402,7 +404,7 @@ class EdgesTest : public PartitionedTest {
   static int sent_partitions(int i) { return i % 4; }
   static int received_partitions(int i) { return 1 + i % 5; }
 
-  void make(std::uint64_t seed, const Choice& choice, bool indexed) {
+  void make(std::uint64_t seed, const Choice& choice, bool indexed, bool on_topology = false, bool large = false) {
     shape_ = random_shape(seed, rank(), size());
     graph_ = make_graph(MPI_COMM_WORLD, shape_);
     describe(shape_.destinations, true, out_);
@@ -410,18 +412,38 @@ class EdgesTest : public PartitionedTest {
     send_.assign(static_cast<std::size_t>(out_.total), -1);
     receive_.assign(static_cast<std::size_t>(in_.total), -1);
     const Info info(choice.hints());
-    if (!indexed)
-      EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(send_.data(), out_.counts.data(), out_.displacements.data(),
-                                                         MPI_INT, receive_.data(), in_.counts.data(),
-                                                         in_.displacements.data(), MPI_INT, out_.partitions.data(),
-                                                         in_.partitions.data(), graph_.get(), info.get(), &request_));
+    const std::vector<MPI_Count> sent(out_.counts.begin(), out_.counts.end());
+    const std::vector<MPI_Count> received(in_.counts.begin(), in_.counts.end());
+    const auto init = [&](auto indexed_form, auto form, const auto* out, const auto* in, auto where) {
+      using Displacement = std::conditional_t<std::is_same_v<decltype(out), const int*>, int, MPI_Aint>;
+      const std::vector<Displacement> sdispls(out_.displacements.begin(), out_.displacements.end());
+      const std::vector<Displacement> rdispls(in_.displacements.begin(), in_.displacements.end());
+      if (indexed)
+        EXPECT_MPI(indexed_form(send_.data(), out_.total, out, out_.indices.data(), MPI_INT, receive_.data(), in_.total,
+                                in, in_.indices.data(), MPI_INT, out_.partitions.data(), in_.partitions.data(), where,
+                                info.get(), &request_));
+      else
+        EXPECT_MPI(form(send_.data(), out, sdispls.data(), MPI_INT, receive_.data(), in, rdispls.data(), MPI_INT,
+                        out_.partitions.data(), in_.partitions.data(), where, info.get(), &request_));
+    };
+    if (on_topology) EXPECT_MPI(LNW_Topology_from_comm(graph_.get(), &topology_));
+    if (on_topology && large)
+      init(LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c,
+           LNW_Neighbor_alltoallv_init_partitioned_topology_c, sent.data(), received.data(), topology_);
+    else if (on_topology)
+      init(LNW_Neighbor_alltoallv_init_indexed_partitioned_topology, LNW_Neighbor_alltoallv_init_partitioned_topology,
+           std::as_const(out_.counts).data(), std::as_const(in_.counts).data(), topology_);
+    else if (large)
+      init(LNW_Neighbor_alltoallv_init_indexed_partitioned_c, LNW_Neighbor_alltoallv_init_partitioned_c, sent.data(),
+           received.data(), graph_.get());
     else
-      EXPECT_MPI(LNW_Neighbor_alltoallv_init_indexed_partitioned(
-          send_.data(), out_.total, out_.counts.data(), out_.indices.data(), MPI_INT, receive_.data(), in_.total,
-          in_.counts.data(), in_.indices.data(), MPI_INT, out_.partitions.data(), in_.partitions.data(), graph_.get(),
-          info.get(), &request_));
+      init(LNW_Neighbor_alltoallv_init_indexed_partitioned, LNW_Neighbor_alltoallv_init_partitioned,
+           std::as_const(out_.counts).data(), std::as_const(in_.counts).data(), graph_.get());
   }
-  void free() { EXPECT_MPI(LNW_Request_free(&request_)); }
+  void free() {
+    EXPECT_MPI(LNW_Request_free(&request_));
+    if (topology_ != LNW_TOPOLOGY_NULL) EXPECT_MPI(LNW_Topology_free(&topology_));
+  }
 
   struct Side {
     std::vector<int> counts, displacements, partitions;
@@ -491,8 +513,21 @@ class EdgesTest : public PartitionedTest {
   Comm graph_;
   Side out_, in_;
   std::vector<int> send_, receive_;
+  LNW_Topology topology_ = LNW_TOPOLOGY_NULL;
   LNW_Request request_ = LNW_REQUEST_NULL;
 };
+
+TEST_F(EdgesTest, EveryForm) {
+  Random random(static_cast<unsigned>(rank() + 19));
+  for (const bool indexed : {false, true})
+    for (const bool on_topology : {false, true})
+      for (const bool large : {false, true}) {
+        make(6, choices("node:* rank:2").front(), indexed, on_topology, large);
+        for (int number = 0; number < 2; ++number) exchange(number, random, indexed);
+        free();
+        ASSERT_FALSE(HasFailure()) << indexed << on_topology << large;
+      }
+}
 
 TEST_F(EdgesTest, EveryStrategy) {
   Random random(static_cast<unsigned>(rank() + 17));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -13,7 +12,6 @@
 #include "carriers/node/shared_segment.hpp"
 #include "core/error.hpp"
 #include "core/processors.hpp"
-#include "core/relax.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
 #include "passes/pack.hpp"
@@ -29,17 +27,10 @@ struct Contribution {
   Processors processors;
 };
 
-/// Ranks of this node that have a core each may wait for longer before they yield. Those of emulated nodes share cores
-/// with ranks that look far away; their launcher says so. What some of the ranks have shown is taken back only where
-/// others cannot have a core each, not where they are too few to show it.
 void learn_patience(const Talk& talk, const std::vector<Contribution>& all) {
-  if (simulated || std::getenv("LANEWAY_OVERSUBSCRIBED") != nullptr) return;
   std::vector<Processors> known;
   for (const Contribution& one : all) known.push_back(one.processors);
-  if (have_one_each(std::max(talk.ranks_of_machine(), all.size()), known))
-    turns_before_yield.store(patient_turns, std::memory_order_relaxed);
-  else if (!have_one_each(all.size(), known))
-    turns_before_yield.store(impatient_turns, std::memory_order_relaxed);
+  laneway::learn_patience(talk.ranks_of_machine(), known);
 }
 
 /// Parts begin on pages of their own, so that each is in the memory next to the rank that it belongs to, which reserves

@@ -83,6 +83,7 @@ _SUMMARIES = {
     "LNW_Distributor_reverse_init": "make a persistent request that combines elements where they came from",
     "LNW_Distributor_free": "free a distributor",
     "LNW_Channel_create": "make an end of a channel",
+    "LNW_Channel_create_with_buffer": "make an end of a channel, with memory of the receiver's own",
     "LNW_Channel_put": "put data into a segment of a channel",
     "LNW_Channel_flush": "wait until what was put may be written again",
     "LNW_Channel_test_free": "whether a segment of a channel is free",

@@ -20,7 +20,7 @@ from rich.table import Table
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results, validate
 from laneway.tools.measure.results import Record, number, rounded
-from laneway.tools.papers import collectives, discovery, flows, heterogeneous, multigrid, points, scale
+from laneway.tools.papers import channels, collectives, discovery, flows, heterogeneous, multigrid, points, scale
 from laneway.tools.papers.points import Point
 from laneway.tools.places import machines, talk
 from laneway.tools.places.errors import UserError
@@ -450,6 +450,7 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "scale": scale.scale,
     "dense": collectives.dense,
     "discovery": discovery.discovery,
+    "channels": channels.channels,
 }
 FIGURES = tuple(_FIGURES)
 #: From a table of the figure to pictures in a folder.
@@ -460,6 +461,7 @@ _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "scale": scale.draw,
     "dense": collectives.draw,
     "discovery": discovery.draw,
+    "channels": channels.draw,
 }
 
 

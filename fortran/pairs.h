@@ -1,0 +1,109 @@
+/* Channels and partitioned messages, for shim.c. */
+
+void lnwf_comm_prepare(const MPI_Fint* comm, MPI_Fint* ierror) {
+  finish(LNW_Comm_prepare(MPI_Comm_f2c(*comm)), ierror);
+}
+
+void lnwf_channel_create(const MPI_Fint* comm, const MPI_Fint* peer, const MPI_Fint* role, const MPI_Count* bytes,
+                         const MPI_Fint* segments, const MPI_Fint* info, LNW_Channel* channel, MPI_Fint* ierror) {
+  finish(LNW_Channel_create(MPI_Comm_f2c(*comm), *peer, *role, *bytes, *segments, MPI_Info_f2c(*info), channel),
+         ierror);
+}
+
+void lnwf_channel_create_with_buffer(const MPI_Fint* comm, const MPI_Fint* peer, const MPI_Fint* role,
+                                     const CFI_cdesc_t* own, const MPI_Count* bytes, const MPI_Fint* segments,
+                                     const MPI_Fint* info, LNW_Channel* channel, MPI_Fint* ierror) {
+  finish(LNW_Channel_create_with_buffer(MPI_Comm_f2c(*comm), *peer, *role, buffer(own), *bytes, *segments,
+                                        MPI_Info_f2c(*info), channel),
+         ierror);
+}
+
+void lnwf_channel_put(const LNW_Channel* channel, const MPI_Fint* segment, const CFI_cdesc_t* data,
+                      const MPI_Count* bytes, MPI_Fint* ierror) {
+  finish(LNW_Channel_put(*channel, *segment, buffer(data), *bytes), ierror);
+}
+
+void lnwf_channel_flush(const LNW_Channel* channel, MPI_Fint* ierror) {
+  finish(LNW_Channel_flush(*channel), ierror);
+}
+
+void lnwf_channel_test_free(const LNW_Channel* channel, const MPI_Fint* segment, int* flag, MPI_Fint* ierror) {
+  *flag = 0;
+  finish(LNW_Channel_test_free(*channel, *segment, flag), ierror);
+}
+
+void lnwf_channel_test(const LNW_Channel* channel, const MPI_Fint* segment, int* flag, void** data, MPI_Count* bytes,
+                       MPI_Fint* ierror) {
+  *flag = 0;
+  *data = NULL;
+  *bytes = 0;
+  finish(LNW_Channel_test(*channel, *segment, flag, data, bytes), ierror);
+}
+
+void lnwf_channel_wait(const LNW_Channel* channel, const MPI_Fint* segment, void** data, MPI_Count* bytes,
+                       MPI_Fint* ierror) {
+  *data = NULL;
+  *bytes = 0;
+  finish(LNW_Channel_wait(*channel, *segment, data, bytes), ierror);
+}
+
+void lnwf_channel_release(const LNW_Channel* channel, const MPI_Fint* segment, MPI_Fint* ierror) {
+  finish(LNW_Channel_release(*channel, *segment), ierror);
+}
+
+void lnwf_channel_get_info(const LNW_Channel* channel, MPI_Fint* info, MPI_Fint* ierror) {
+  MPI_Info reasons = MPI_INFO_NULL;
+  const int code = LNW_Channel_get_info(*channel, &reasons);
+  *info = MPI_Info_c2f(reasons);
+  finish(code, ierror);
+}
+
+void lnwf_channel_free(LNW_Channel* channel, MPI_Fint* ierror) {
+  finish(LNW_Channel_free(channel), ierror);
+}
+
+void lnwf_psend_init(const CFI_cdesc_t* buf, const MPI_Fint* partitions, const MPI_Count* count,
+                     const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
+                     const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(LNW_Psend_init(buffer(buf), *partitions, *count, MPI_Type_f2c(*datatype), *dest, *tag, MPI_Comm_f2c(*comm),
+                        MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void lnwf_precv_init(const CFI_cdesc_t* buf, const MPI_Fint* partitions, const MPI_Count* count,
+                     const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
+                     const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(LNW_Precv_init(buffer(buf), *partitions, *count, MPI_Type_f2c(*datatype), *source, *tag, MPI_Comm_f2c(*comm),
+                        MPI_Info_f2c(*info), request),
+         ierror);
+}
+
+void lnwf_pready(const MPI_Fint* partition, const LNW_Request* request, MPI_Fint* ierror) {
+  finish(LNW_Pready(*partition, *request), ierror);
+}
+
+void lnwf_pready_range(const MPI_Fint* partition_low, const MPI_Fint* partition_high, const LNW_Request* request,
+                       MPI_Fint* ierror) {
+  finish(LNW_Pready_range(*partition_low, *partition_high, *request), ierror);
+}
+
+void lnwf_pready_list(const MPI_Fint* length, const MPI_Fint array_of_partitions[], const LNW_Request* request,
+                      MPI_Fint* ierror) {
+  finish(LNW_Pready_list(*length, array_of_partitions, *request), ierror);
+}
+
+void lnwf_parrived(const LNW_Request* request, const MPI_Fint* partition, int* flag, MPI_Fint* ierror) {
+  *flag = 0;
+  finish(LNW_Parrived(*request, *partition, flag), ierror);
+}
+
+/* Edges are positions in arrays, which start at 1 in Fortran. */
+void lnwf_pready_edge(const LNW_Request* request, const MPI_Fint* edge, const MPI_Fint* partition, MPI_Fint* ierror) {
+  finish(LNW_Pready_edge(*request, *edge - 1, *partition), ierror);
+}
+
+void lnwf_parrived_edge(const LNW_Request* request, const MPI_Fint* edge, const MPI_Fint* partition, int* flag,
+                        MPI_Fint* ierror) {
+  *flag = 0;
+  finish(LNW_Parrived_edge(*request, *edge - 1, *partition, flag), ierror);
+}
