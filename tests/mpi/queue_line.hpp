@@ -1,0 +1,64 @@
+/// A queue with its stream, for tests: host tasks or the sim device.
+#pragma once
+
+#include <laneway/device.h>
+#include <laneway/sim_device.h>
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "support.hpp"
+
+namespace laneway::test {
+
+/// Null where LANEWAY_DEVICE_PLUGINS names no sim device.
+[[nodiscard]] const lnw_device_table* sim_table();
+
+/// Memory that the line's kind of queue is for; zero at first.
+class LineMemory {
+ public:
+  LineMemory(int kind, std::size_t bytes);
+  ~LineMemory();
+  LineMemory(const LineMemory&) = delete;
+  LineMemory& operator=(const LineMemory&) = delete;
+  [[nodiscard]] void* data() const { return data_; }
+
+ private:
+  int kind_;
+  void* data_ = nullptr;
+  std::vector<unsigned char> host_;
+};
+
+class Line {
+ public:
+  explicit Line(int kind, int flags = 0);
+  ~Line();
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  [[nodiscard]] LNW_Queue queue() const { return queue_; }
+  [[nodiscard]] void* stream() const { return stream_; }
+  /// Put into the stream; both arrays must stay.
+  void copy(void* to, const void* from, std::size_t bytes);
+  /// Put into the stream, which it holds until `gate` is true.
+  void hold(const std::atomic<bool>& gate);
+  void start(LNW_Request& request) { EXPECT_MPI(LNW_Enqueue_start(queue_, &request)); }
+  void wait(LNW_Request& request) { EXPECT_MPI(LNW_Enqueue_wait(queue_, &request)); }
+  void finish() { EXPECT_MPI(LNW_Queue_wait(queue_)); }
+  [[nodiscard]] LNW_Queue_statistics statistics() const;
+
+ private:
+  struct Copy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
+  int kind_;
+  void* stream_ = nullptr;
+  LNW_Queue queue_ = LNW_QUEUE_NULL;
+  std::deque<Copy> copies_;
+};
+
+}  // namespace laneway::test
