@@ -14,7 +14,8 @@ typedef struct LNW_Queue_s* LNW_Queue;
 #define LNW_QUEUE_NULL ((LNW_Queue)0)
 
 /** What the stream is. */
-#define LNW_QUEUE_HOST 1 /**< an in-order queue of host tasks, which a thread of this library runs; no stream is given */
+#define LNW_QUEUE_HOST \
+  1 /**< an in-order queue of host tasks, which a thread of this library runs; no stream is given */
 #define LNW_QUEUE_CUDA 2 /**< a CUstream or cudaStream_t */
 #define LNW_QUEUE_HIP 3  /**< a hipStream_t */
 #define LNW_QUEUE_SIM 4  /**< a stream of the sim device */
@@ -36,8 +37,9 @@ typedef struct LNW_Queue_s* LNW_Queue;
  *  One thread at a time may use a queue, as for streams. All calls but LNW_Queue_wait return at once.
  *  @{ */
 /** `stream` of the kind; NULL is the vendor's default stream of the current device, and the only value for
- *  LNW_QUEUE_HOST. Local. MPI_ERR_ARG if the stream is not of the kind; MPI_ERR_UNSUPPORTED_OPERATION where the vendor's
- *  driver is missing, or where MPI_THREAD_MULTIPLE is not provided and LNW_QUEUE_PROGRESS_BY_HOST is not given. */
+ *  LNW_QUEUE_HOST. Local. MPI_ERR_ARG if the stream is not of the kind; MPI_ERR_UNSUPPORTED_OPERATION where the
+ * vendor's driver is missing, or where MPI_THREAD_MULTIPLE is not provided and LNW_QUEUE_PROGRESS_BY_HOST is not given.
+ */
 LNW_PUBLIC int LNW_Queue_init(LNW_Queue* queue, int kind, void* stream);
 
 /** The exchange begins when all that was put into the stream before is done. The request must be persistent and
@@ -45,8 +47,8 @@ LNW_PUBLIC int LNW_Queue_init(LNW_Queue* queue, int kind, void* stream);
 LNW_PUBLIC int LNW_Enqueue_start(LNW_Queue queue, LNW_Request* request);
 /** All begin together, by one word. */
 LNW_PUBLIC int LNW_Enqueue_startall(LNW_Queue queue, int count, LNW_Request array_of_requests[]);
-/** What is put into the stream afterwards, events included, comes after the exchange. The request must have been started
- *  in this queue since it was waited for last. */
+/** What is put into the stream afterwards, events included, comes after the exchange. The request must have been
+ * started in this queue since it was waited for last. */
 LNW_PUBLIC int LNW_Enqueue_wait(LNW_Queue queue, LNW_Request* request);
 /** By one word. `count` may be LNW_QUEUE_ALL_STARTED; then the array is ignored. Null requests are. */
 LNW_PUBLIC int LNW_Enqueue_waitall(LNW_Queue queue, int count, LNW_Request array_of_requests[]);
@@ -54,12 +56,12 @@ LNW_PUBLIC int LNW_Enqueue_waitall(LNW_Queue queue, int count, LNW_Request array
 LNW_PUBLIC int LNW_Enqueue_ready(LNW_Queue queue, LNW_Request request, int partition);
 /** As LNW_Pready_edge. */
 LNW_PUBLIC int LNW_Enqueue_ready_edge(LNW_Queue queue, LNW_Request request, int edge, int partition);
-/** Calls function(argument) when all that was put into the stream before is done, and holds the stream until it returns.
- *  The function must not call this library, MPI or the device. */
+/** Calls function(argument) when all that was put into the stream before is done, and holds the stream until it
+ * returns. The function must not call this library, MPI or the device. */
 LNW_PUBLIC int LNW_Enqueue_call(LNW_Queue queue, void (*function)(void*), void* argument);
 
-/** Matches requests that were made by local calls, as proposals for streams have it. Requests of this library need none:
- *  looks at the arguments, and returns at once. */
+/** Matches requests that were made by local calls, as proposals for streams have it. Requests of this library need
+ * none: looks at the arguments, and returns at once. */
 LNW_PUBLIC int LNW_Match(int count, LNW_Request array_of_requests[]);
 
 /** Returns when all that is in the queue and its stream is done. Requests that were started and not waited for are

@@ -15,12 +15,7 @@
 extern "C" {
 #endif
 
-enum {
-  MPIS_SUCCESS = 0,
-  MPIS_NOT_READY = -1,
-  MPIS_INVALID_REQUEST_STATE = -2,
-  MPIS_UNSUPPORTED_BEHAVIOR = -3
-};
+enum { MPIS_SUCCESS = 0, MPIS_NOT_READY = -1, MPIS_INVALID_REQUEST_STATE = -2, MPIS_UNSUPPORTED_BEHAVIOR = -3 };
 
 /** GPU_MEM_OPS and CXI are the stream of the device whose plugin is loaded. */
 typedef enum MPIS_Queue_type { THREAD = 0, GPU_MEM_OPS = 3, CXI = 4 } MPIS_Queue_type;

@@ -574,7 +574,7 @@ constexpr lnw_device_table table = {
         },
     .stream_is_capturing =
         [](int device, lnw_device_stream stream, int* capturing) {
-          return attempt([&] { 
+          return attempt([&] {
             const auto found = find_stream(device, stream);
             *capturing = found->capturing || found->recorded != nullptr ? 1 : 0;
           });

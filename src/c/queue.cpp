@@ -75,12 +75,15 @@ std::unique_ptr<QueueStream> stream_of(int kind, void* stream) {
       require(stream == nullptr, ErrorKind::argument, "stream is given to a queue of host tasks, which has none");
       require(!simulated, ErrorKind::unsupported, "a simulated rank has no threads for a queue of host tasks");
       return host_stream();
-    case LNW_QUEUE_CUDA: return device_stream("nvidia", stream);
-    case LNW_QUEUE_HIP: return device_stream("amd", stream);
-    case LNW_QUEUE_SIM: return device_stream("sim", stream);
+    case LNW_QUEUE_CUDA:
+      return device_stream("nvidia", stream);
+    case LNW_QUEUE_HIP:
+      return device_stream("amd", stream);
+    case LNW_QUEUE_SIM:
+      return device_stream("sim", stream);
     default:
-      throw Error(ErrorKind::argument, "kind is " + std::to_string(kind) +
-                                           ": neither LNW_QUEUE_HOST, _CUDA, _HIP nor _SIM");
+      throw Error(ErrorKind::argument,
+                  "kind is " + std::to_string(kind) + ": neither LNW_QUEUE_HOST, _CUDA, _HIP nor _SIM");
   }
 }
 
@@ -93,8 +96,8 @@ int LNW_Queue_init(LNW_Queue* queue, int kind, void* stream) {
     require(by_host || !single_threaded(), ErrorKind::unsupported,
             "a queue needs MPI_THREAD_MULTIPLE, which MPI_Init_thread has not provided; with "
             "LNW_QUEUE_PROGRESS_BY_HOST, LNW_Queue_progress and LNW_Queue_wait advance it instead");
-    auto made = std::make_unique<Queue>(stream_of(kind, stream),
-                                        by_host ? QueueProgress::by_host : QueueProgress::by_thread);
+    auto made =
+        std::make_unique<Queue>(stream_of(kind, stream), by_host ? QueueProgress::by_host : QueueProgress::by_thread);
     LNW_Queue const handle = new_handle();
     handle->queue.store(made.release(), std::memory_order_release);
     *queue = handle;
@@ -152,8 +155,7 @@ int LNW_Enqueue_call(LNW_Queue queue, void (*function)(void*), void* argument) {
 }
 
 int LNW_Match(int count, LNW_Request array_of_requests[]) {
-  return guarded(__func__, Requests{count, array_of_requests},
-                 [&] { (void)enqueued(count, array_of_requests, true); });
+  return guarded(__func__, Requests{count, array_of_requests}, [&] { (void)enqueued(count, array_of_requests, true); });
 }
 
 int LNW_Queue_wait(LNW_Queue queue) {
@@ -181,8 +183,7 @@ int LNW_Queue_free(LNW_Queue* queue) {
   return guarded(__func__, MPI_COMM_WORLD, [&] {
     require_pointer(queue, "queue");
     Queue& found = queue_of(*queue);
-    require(found.finished(), ErrorKind::argument,
-            "queue has work that is not done: call LNW_Queue_wait before");
+    require(found.finished(), ErrorKind::argument, "queue has work that is not done: call LNW_Queue_wait before");
     (*queue)->queue.store(nullptr, std::memory_order_release);
     delete &found;
     *queue = LNW_QUEUE_NULL;

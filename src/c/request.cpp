@@ -66,9 +66,8 @@ Request& not_null(LNW_Request request, Argument argument = {}) {
 
 Request& inactive(LNW_Request request, Argument argument = {}) {
   Request& found = not_null(request, argument);
-  require(!found.in_queue(), ErrorKind::request, [&] {
-    return argument.text() + " is in a queue, to which it belongs until LNW_Queue_wait has returned";
-  });
+  require(!found.in_queue(), ErrorKind::request,
+          [&] { return argument.text() + " is in a queue, to which it belongs until LNW_Queue_wait has returned"; });
   require(!found.active(), ErrorKind::request, [&] { return argument.text() + " is active"; });
   return found;
 }

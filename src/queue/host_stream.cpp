@@ -46,9 +46,7 @@ class HostStream final : public QueueStream {
     shared.store(value);
     shared.notify_one();
   }
-  bool idle() const override {
-    return done_.load(std::memory_order_acquire) == put_.load(std::memory_order_relaxed);
-  }
+  bool idle() const override { return done_.load(std::memory_order_acquire) == put_.load(std::memory_order_relaxed); }
   bool is_recording() const override { return false; }
   Device device() const override { return {}; }
 

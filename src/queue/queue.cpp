@@ -62,8 +62,8 @@ void Queue::check_starts(std::span<Request* const> requests) const {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     check(*requests[i]);
     const InQueue* const queued = requests[i]->in_queue() ? requests[i]->queued() : nullptr;
-    require(queued == nullptr || !(is_recording ? queued->started_in_graph != nullptr : queued->is_open), ErrorKind::request,
-            "request has been started in this queue already, and not been waited for");
+    require(queued == nullptr || !(is_recording ? queued->started_in_graph != nullptr : queued->is_open),
+            ErrorKind::request, "request has been started in this queue already, and not been waited for");
     require(std::find(requests.begin(), requests.begin() + static_cast<std::ptrdiff_t>(i), requests[i]) ==
                 requests.begin() + static_cast<std::ptrdiff_t>(i),
             ErrorKind::request, "request appears twice");
@@ -75,7 +75,8 @@ void Queue::check_waits(std::span<Request* const> requests) const {
   for (Request* const request : requests) {
     check(*request);
     const InQueue* const queued = request->in_queue() ? request->queued() : nullptr;
-    require(queued != nullptr && (is_recording ? queued->started_in_graph != nullptr : queued->is_open), ErrorKind::request,
+    require(queued != nullptr && (is_recording ? queued->started_in_graph != nullptr : queued->is_open),
+            ErrorKind::request,
             "request has not been started in this queue since it was waited for: call LNW_Enqueue_start before");
   }
 }
@@ -326,9 +327,7 @@ bool Queue::post_completed() {
     something = true;
   }
   for (Recorded& recorded : recorded_waits_) {
-    const auto is_complete = [&](const Item& item) {
-      return *item.replays > recorded.replays;
-    };
+    const auto is_complete = [&](const Item& item) { return *item.replays > recorded.replays; };
     if (!std::all_of(recorded.items.begin(), recorded.items.end(), is_complete)) continue;
     ++recorded.replays;
     stream_->post(recorded.word, 1);

@@ -62,8 +62,8 @@ class Queue {
     enum class Kind : std::uint8_t { start, ready, ready_edge, wait };
 
     Request* request = nullptr;
-    std::uint64_t value = 0;  // of the word
-    std::uint64_t round = 0;  // the number of the exchange that is waited for
+    std::uint64_t value = 0;           // of the word
+    std::uint64_t round = 0;           // the number of the exchange that is waited for
     std::uint64_t* replays = nullptr;  // complete ones, of a graph
     int edge = 0;
     int partition = 0;

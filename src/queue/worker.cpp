@@ -22,9 +22,9 @@ namespace {
 
 std::mutex queues_mutex;
 std::vector<Queue*> queues;
-std::mutex worker_mutex;         // of starting and stopping
-std::thread* worker = nullptr;   // never destroyed with the program, which may end without stopping the thread
-std::atomic<int> work{0};        // pieces
+std::mutex worker_mutex;        // of starting and stopping
+std::thread* worker = nullptr;  // never destroyed with the program, which may end without stopping the thread
+std::atomic<int> work{0};       // pieces
 std::atomic<bool> ending{false};
 
 /// A stream that waits for its exchange loses what this loses; a thread that shares its core loses what this takes.

@@ -1,4 +1,4 @@
-/// A queue with its stream, for tests: host tasks or the sim device.
+/// A queue with its stream, for tests: of host tasks, or of the first device.
 #pragma once
 
 #include <laneway/device.h>
@@ -13,8 +13,31 @@
 
 namespace laneway::test {
 
-/// Null where LANEWAY_DEVICE_PLUGINS names no sim device.
-[[nodiscard]] const lnw_device_table* sim_table();
+/// Of the first plugin that LANEWAY_DEVICE_PLUGINS names; null without one.
+[[nodiscard]] const lnw_device_table* device_table();
+/// Null unless that is the sim device.
+[[nodiscard]] const lnw_sim_device* sim_device();
+[[nodiscard]] const lnw_sim_graphs* sim_graphs();
+/// LNW_QUEUE_CUDA, _HIP or _SIM.
+[[nodiscard]] int device_kind();
+
+/// Host memory that copies of the line's stream read and write while the host goes on.
+class HostMemory {
+ public:
+  HostMemory(int kind, std::vector<unsigned char> bytes);
+  ~HostMemory();
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+  [[nodiscard]] unsigned char* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::vector<unsigned char> bytes() const { return {data_, data_ + size_}; }
+  void set(const std::vector<unsigned char>& bytes);
+
+ private:
+  int kind_;
+  std::size_t size_;
+  unsigned char* data_ = nullptr;
+};
 
 /// Memory that the line's kind of queue is for; zero at first.
 class LineMemory {
