@@ -205,43 +205,50 @@ void report_jacobi(const Run& run, const Place& place, const QueueOptions& optio
       place.finish();
       return std::pair{longest_of_ranks(enqueued, run.comm), longest_of_ranks(MPI_Wtime() - begin, run.comm)};
     };
-    const auto kernels = timed([&] {
-      place.kernel(alone);
-      place.kernel(boundary);
-    });
-    const auto enqueued = timed([&] {
-      exchange.enqueue_start(place);
-      place.kernel(alone);
-      exchange.enqueue_wait(place);
-      place.kernel(boundary);
-    });
-    if (place.has_device()) LNW_Request_set_stream(exchange.request(), place.stream().handle());
-    const auto driven = timed([&] {
-      LNW_Start(&exchange.request());
-      place.kernel(alone);
-      LNW_Wait(&exchange.request(), MPI_STATUS_IGNORE);
-      if (!place.has_device()) place.finish();
-      place.kernel(boundary);
-    });
+    std::vector<double> kernels, enqueued, host, driven;
+    for (int repeat = 0; repeat < options.repeats; ++repeat) {
+      kernels.push_back(timed([&] {
+                          place.kernel(alone);
+                          place.kernel(boundary);
+                        }).second);
+      const auto by_stream = timed([&] {
+        exchange.enqueue_start(place);
+        place.kernel(alone);
+        exchange.enqueue_wait(place);
+        place.kernel(boundary);
+      });
+      host.push_back(by_stream.first);
+      enqueued.push_back(by_stream.second);
+      if (place.has_device()) LNW_Request_set_stream(exchange.request(), place.stream().handle());
+      driven.push_back(timed([&] {
+                         LNW_Start(&exchange.request());
+                         place.kernel(alone);
+                         LNW_Wait(&exchange.request(), MPI_STATUS_IGNORE);
+                         if (!place.has_device()) place.finish();
+                         place.kernel(boundary);
+                       }).second);
+      if (place.has_device()) LNW_Request_set_stream(exchange.request(), LNW_STREAM_NONE);
+    }
     const double network = alone * options.iterations;
-    const auto hidden = [&](double seconds) { return 1 - (seconds - kernels.second) / network; };
+    const auto idle = [&](const std::vector<double>& seconds) { return median(seconds) - median(kernels); };
+    const auto hidden = [&](const std::vector<double>& seconds) { return 1 - idle(seconds) / network; };
     rows.push_back({{"bytes", bytes},
                     {"iterations", options.iterations},
                     {"exchange_alone_s", alone},
-                    {"kernels_s", kernels.second},
-                    {"enqueued_s", enqueued.second},
-                    {"host_of_enqueued_s", enqueued.first},
-                    {"set_stream_s", driven.second},
-                    {"hidden_enqueued", hidden(enqueued.second)},
-                    {"hidden_set_stream", hidden(driven.second)},
-                    {"device_idle_enqueued_s", enqueued.second - kernels.second},
-                    {"device_idle_set_stream_s", driven.second - kernels.second}});
+                    {"kernels_s", median(kernels)},
+                    {"enqueued_s", median(enqueued)},
+                    {"host_of_enqueued_s", median(host)},
+                    {"set_stream_s", median(driven)},
+                    {"hidden_enqueued", hidden(enqueued)},
+                    {"hidden_set_stream", hidden(driven)},
+                    {"device_idle_enqueued_s", idle(enqueued)},
+                    {"device_idle_set_stream_s", idle(driven)}});
     if (run.is_root())
       std::cout << bytes << " B, exchange alone " << format_seconds(alone) << ": kernels "
-                << format_seconds(kernels.second) << ", enqueued " << format_seconds(enqueued.second) << " (hidden "
-                << format_number(100 * hidden(enqueued.second), 1) << "%, host busy " << format_seconds(enqueued.first)
-                << "), host-driven set_stream " << format_seconds(driven.second) << " (hidden "
-                << format_number(100 * hidden(driven.second), 1) << "%)\n";
+                << format_seconds(median(kernels)) << ", enqueued " << format_seconds(median(enqueued)) << " (hidden "
+                << format_number(100 * hidden(enqueued), 1) << "%, host busy " << format_seconds(median(host))
+                << "), host-driven set_stream " << format_seconds(median(driven)) << " (hidden "
+                << format_number(100 * hidden(driven), 1) << "%)\n";
   }
 }
 

@@ -2,7 +2,6 @@
 #include <deque>
 #include <thread>
 
-#include "core/relax.hpp"
 #include "core/signals.hpp"
 #include "queue/fifo.hpp"
 #include "queue/stream.hpp"
@@ -13,23 +12,25 @@ namespace {
 
 /// A task, or a word to be written or waited for.
 struct Task {
-  enum class Kind : std::uint8_t { write, wait, call, end };
+  enum class Kind : std::uint8_t { write, wait, call };
 
-  Kind kind = Kind::end;
+  Kind kind = Kind::call;
   QueueStream::Word* word = nullptr;
   std::uint64_t value = 0;
   void (*function)(void*) = nullptr;
   void* argument = nullptr;
 };
 
+/// Who advances the queue writes and waits for words, so that exchanges one after the other need no other thread.
+/// Calls, which may take long, are made by a thread of the stream.
 class HostStream final : public QueueStream {
  public:
   HostStream() {
     const BlockedSignals blocked;
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] { make_calls(); });
   }
   ~HostStream() override {
-    put({.kind = Task::Kind::end});
+    set(Caller::ends);
     thread_.join();
   }
   HostStream(const HostStream&) = delete;
@@ -41,58 +42,65 @@ class HostStream final : public QueueStream {
   void call(void (*function)(void*), void* argument) override {
     put({Task::Kind::call, nullptr, 0, function, argument});
   }
-  void post(Word* word, std::uint64_t value) override {
-    const std::atomic_ref<Word> shared(*word);
-    shared.store(value);
-    shared.notify_one();
-  }
-  bool idle() const override { return done_.load(std::memory_order_acquire) == put_.load(std::memory_order_relaxed); }
+  void post(Word* word, std::uint64_t value) override { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+  bool idle() const override { return done_.load(std::memory_order_acquire) == put_; }
   bool is_recording() const override { return false; }
   Device device() const override { return {}; }
 
+  bool is_advanced() const override { return true; }
+  int advance() override {
+    int calls = 0;
+    for (const Task* task = tasks_.front(); task != nullptr && is_done(*task); task = tasks_.front()) {
+      if (task->kind == Task::Kind::call) ++calls;
+      tasks_.pop();
+      done_.fetch_add(1, std::memory_order_release);
+    }
+    return calls;
+  }
+
  private:
+  enum class Caller : std::uint8_t { rests, calls, has_called, ends };
+
   void put(const Task& task) {
     tasks_.push(task);
-    put_.fetch_add(1);
-    put_.notify_one();
+    ++put_;
+  }
+  void set(Caller state) {
+    caller_.store(state);
+    caller_.notify_one();
   }
 
-  /// Sleeps once it has looked a few times.
-  static void wait_until(Word& word, std::uint64_t value) {
-    const std::atomic_ref<Word> shared(word);
-    int turns = 0;
-    for (Word now = shared.load(); now < value; now = shared.load()) {
-      if (turns < looks_before_sleep)
-        relax(turns);
-      else
-        shared.wait(now);
+  bool is_done(const Task& task) {
+    if (task.kind == Task::Kind::write) __atomic_store_n(task.word, task.value, __ATOMIC_RELEASE);
+    if (task.kind == Task::Kind::write) return true;
+    if (task.kind == Task::Kind::wait) return value_of(task.word) >= task.value;
+    const Caller state = caller_.load();
+    if (state == Caller::rests) {
+      called_ = task;
+      set(Caller::calls);
     }
+    if (state != Caller::has_called) return false;
+    caller_.store(Caller::rests);
+    return true;
   }
 
-  void run() {
-    for (std::uint64_t done = 0;; done_.store(++done, std::memory_order_release)) {
-      int turns = 0;
-      for (std::uint64_t seen = put_.load(); seen == done; seen = put_.load()) {
-        if (turns < looks_before_sleep)
-          relax(turns);
-        else
-          put_.wait(seen);
+  void make_calls() {
+    for (Caller state = caller_.load(); state != Caller::ends; state = caller_.load()) {
+      if (state != Caller::calls) {
+        caller_.wait(state);
+        continue;
       }
-      const Task task = *tasks_.front();
-      tasks_.pop();
-      if (task.kind == Task::Kind::end) return;
-      if (task.kind == Task::Kind::write) __atomic_store_n(task.word, task.value, __ATOMIC_RELEASE);
-      if (task.kind == Task::Kind::wait) wait_until(*task.word, task.value);
-      if (task.kind == Task::Kind::call) task.function(task.argument);
+      called_.function(called_.argument);
+      caller_.store(Caller::has_called);
     }
   }
-
-  static constexpr int looks_before_sleep = 20;
 
   std::deque<Word> words_;
   Fifo<Task> tasks_;
-  std::atomic<std::uint64_t> put_{0};
+  std::uint64_t put_ = 0;
   std::atomic<std::uint64_t> done_{0};
+  Task called_;
+  std::atomic<Caller> caller_{Caller::rests};
   std::thread thread_;
 };
 

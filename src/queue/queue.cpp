@@ -1,8 +1,10 @@
 #include "queue/queue.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
@@ -217,6 +219,11 @@ void Queue::ready_edge(Request& request, int edge, int partition) {
   trigger({&item, 1});
 }
 
+void Queue::call(void (*function)(void*), void* argument) {
+  stream_->call(function, argument);
+  if (stream_->is_advanced()) count(1);
+}
+
 void Queue::release() {
   std::erase_if(entered_, [](Request* request) {
     InQueue& queued = *request->queued();
@@ -231,9 +238,16 @@ void Queue::release() {
 }
 
 bool Queue::wait() {
-  for (int turns = 0; !finished(); relax(turns)) {
+  constexpr int turns_before_sleep = 50;
+  constexpr std::chrono::microseconds sleep{50};
+  for (int turns = 0; !finished();) {
     if (advance()) turns = 0;
     progress_all();
+    // The thread goes on meanwhile, and may need the core.
+    if (progress_ == QueueProgress::by_thread && turns > turns_before_sleep)
+      std::this_thread::sleep_for(sleep);
+    else
+      relax(turns);
   }
   release();
   return failure_ == nullptr;
@@ -339,10 +353,19 @@ bool Queue::post_completed() {
 bool Queue::advance() {
   const Advancing advancing(*this);
   if (!advancing) return false;
-  bool something = run_triggered();
+  bool something = false;
+  if (const int calls = stream_->advance(); calls > 0) {
+    finish(calls);
+    something = true;
+  }
+  if (run_triggered()) something = true;
   if (!recorded_starts_.empty() && run_recorded()) something = true;
   if (!running_.empty() && test_running()) something = true;
   if (post_completed()) something = true;
+  if (something) {
+    const int calls = stream_->advance();
+    if (calls > 0) finish(calls);
+  }
   return something;
 }
 

@@ -37,7 +37,7 @@ class Queue {
   void wait_for_all_started();
   void ready(Request& request, int partition);
   void ready_edge(Request& request, int edge, int partition);
-  void call(void (*function)(void*), void* argument) { stream_->call(function, argument); }
+  void call(void (*function)(void*), void* argument);
   /// @}
 
   /// Returns when nothing is left; true unless an exchange has failed, whose exception `failure` then rethrows.

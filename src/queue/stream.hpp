@@ -29,6 +29,11 @@ class QueueStream {
   /// By the host, for the stream to see.
   virtual void post(Word* word, std::uint64_t value) = 0;
 
+  /// Of a stream that who advances the queue runs: does what can be done, and returns how many calls have been
+  /// completed.
+  [[nodiscard]] virtual int advance() { return 0; }
+  [[nodiscard]] virtual bool is_advanced() const { return false; }
+
   [[nodiscard]] virtual bool idle() const = 0;
   /// Whether what is put into it is recorded into a graph instead of being done.
   [[nodiscard]] virtual bool is_recording() const = 0;

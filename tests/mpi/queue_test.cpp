@@ -30,6 +30,20 @@ lnw_sim_counters counters() {
   return now;
 }
 
+/// An all-to-all of both neighbours by messages, which match in order where there are two to one rank. MPI libraries
+/// differ there.
+void exchange_by_messages(const void* out, void* in, int bytes, MPI_Comm ring) {
+  std::array<int, 2> sources{}, destinations{}, weights{};
+  MPI_Dist_graph_neighbors(ring, 2, sources.data(), weights.data(), 2, destinations.data(), weights.data());
+  std::array<MPI_Request, 4> requests{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto offset = static_cast<std::ptrdiff_t>(i) * bytes;
+    MPI_Irecv(static_cast<char*>(in) + offset, bytes, MPI_BYTE, sources[i], 5, ring, &requests[i]);
+    MPI_Isend(static_cast<const char*>(out) + offset, bytes, MPI_BYTE, destinations[i], 5, ring, &requests[2 + i]);
+  }
+  MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+}
+
 /// A neighborhood all-to-all on a ring, of some strategy, whose data are known in closed form.
 class RingExchange {
  public:
@@ -259,7 +273,7 @@ TEST_P(QueueTest, PartitionsOfEdgesBecomeReadyInTheStream) {
   std::vector<int> expected(2 * count);
   for (int round = 0; round < 4; ++round) {
     std::iota(out.begin(), out.end(), 1000 * rank() + 100 * round);
-    EXPECT_MPI(MPI_Neighbor_alltoall(out.data(), count, MPI_INT, expected.data(), count, MPI_INT, ring_.get()));
+    exchange_by_messages(out.data(), expected.data(), count * static_cast<int>(sizeof(int)), ring_.get());
     line.start(request);
     for (int edge = 1; edge >= 0; --edge)
       for (int part = parts[static_cast<std::size_t>(edge)] - 1; part >= 0; --part)
@@ -322,7 +336,7 @@ TEST_P(QueueTest, GraphsAreReplayed) {
     for (int round = 0; round < 12; ++round) {
       for (std::size_t i = 0; i < source.size(); ++i)
         source[i] = static_cast<unsigned char>(static_cast<std::size_t>(rank() * 31 + round * 7) + i);
-      EXPECT_MPI(MPI_Neighbor_alltoall(source.data(), bytes, MPI_BYTE, expected.data(), bytes, MPI_BYTE, ring_.get()));
+      exchange_by_messages(source.data(), expected.data(), bytes, ring_.get());
       ASSERT_EQ(graphs->launch(graph[round % 3 == 0 ? 1 : 0], line.stream()), LNW_DEVICE_OK);
       if (round % 2 == 0) usual.put(line);
       line.finish();
