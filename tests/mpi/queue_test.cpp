@@ -215,8 +215,9 @@ void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<
 }
 
 TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
-  const int programs = long_tests() ? 100000 / 2 : effort(60);
-  constexpr int together = 20;
+  const char* const wanted = std::getenv("LANEWAY_TEST_PROGRAMS");
+  const int programs = wanted != nullptr ? std::atoi(wanted) : long_tests() ? 5000 : effort(40);
+  constexpr int together = 40;
   for (int done = 0; done < programs; done += together) {
     std::deque<RingExchange> exchanges;
     const std::array<const char*, 3> strategies{"direct", "three_step", "auto"};
