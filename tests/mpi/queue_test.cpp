@@ -465,17 +465,18 @@ TEST_P(QueueErrors, InTheStreamAreToldByTheWait) {
   const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   Line line(kind());
   const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
-  int out = rank(), in = -1;
+  const std::array<int, 2> out{rank(), rank() + 100};
+  std::array<int, 2> in{};
   EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
   std::array<LNW_Request, 2> both{};
-  EXPECT_MPI(LNW_Psend_init(&out, 1, 1, MPI_INT, next, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]));
-  EXPECT_MPI(LNW_Precv_init(&in, 1, 1, MPI_INT, previous, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]));
+  EXPECT_MPI(LNW_Psend_init(out.data(), 2, 1, MPI_INT, next, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]));
+  EXPECT_MPI(LNW_Precv_init(in.data(), 1, 2, MPI_INT, previous, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]));
   EXPECT_MPI(LNW_Enqueue_startall(line.queue(), 2, both.data()));
-  for (int i = 0; i < 2; ++i) EXPECT_MPI(LNW_Enqueue_ready(line.queue(), both[0], 0));
+  for (const int partition : {0, 0, 1}) EXPECT_MPI(LNW_Enqueue_ready(line.queue(), both[0], partition));
   EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), 2, both.data()));
   expect_error(LNW_Queue_wait(line.queue()), "is ready already");
   EXPECT_MPI(LNW_Queue_wait(line.queue()));
-  EXPECT_EQ(in, previous);
+  EXPECT_EQ(in, (std::array<int, 2>{previous, previous + 100}));
   for (LNW_Request& request : both) EXPECT_MPI(LNW_Request_free(&request));
 }
 
