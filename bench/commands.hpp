@@ -33,6 +33,7 @@ void add_neighbor(CLI::App& app, Action& action);
 void add_overlap(CLI::App& app, Action& action);
 void add_partitioned(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
+void add_queue(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
 void add_spmbv(CLI::App& app, Action& action);
 void add_spmm(CLI::App& app, Action& action);

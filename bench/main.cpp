@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
   add_neighbor(app, action);
   add_overlap(app, action);
   add_partitioned(app, action);
+  add_queue(app, action);
   add_reduce(app, action);
   add_spmbv(app, action);
   add_spmm(app, action);

@@ -3,7 +3,7 @@
 # One room of src/, as the static library laneway_NAME. DEPENDS names the only rooms whose headers it may include;
 # `./dev lint` compares this list with the #include lines and with the order of LANEWAY_ROOM_ORDER.
 set(LANEWAY_ROOM_ORDER core pattern machine device reorder lanes plan passes model setup verify collectives carriers exec discovery arguments comm choose
-                       operate channel c interpose offline matrix)
+                       operate channel queue c interpose offline matrix)
 # Those that are not part of the libraries: what tests and tools need beside them.
 set(LANEWAY_ROOMS_OF_TOOLS interpose offline matrix)
 set_property(GLOBAL PROPERTY LANEWAY_ROOMS "")

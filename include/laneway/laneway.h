@@ -15,6 +15,7 @@
 #include <laneway/neighborhood.h>
 #include <laneway/operation.h>
 #include <laneway/partitioned.h>
+#include <laneway/queue.h>
 #include <laneway/requests.h>
 #include <laneway/sparse.h>
 #include <laneway/topology.h>

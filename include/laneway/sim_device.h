@@ -37,6 +37,17 @@ typedef struct lnw_sim_device {
   int (*end_capture)(lnw_device_stream stream);
 } lnw_sim_device;
 
+#define LNW_SIM_GRAPHS_EXTENSION "laneway.sim.graphs.1"
+
+/** Graphs, as a GPU's driver records them: what is put into a stream between begin and end is not done, but recorded,
+ *  and done in the same order at each launch. Graphs have no events. extension(LNW_SIM_GRAPHS_EXTENSION) is one. */
+typedef struct lnw_sim_graphs {
+  int (*begin)(lnw_device_stream stream);
+  int (*end)(lnw_device_stream stream, void** graph);
+  int (*launch)(void* graph, lnw_device_stream stream);
+  int (*destroy)(void* graph);
+} lnw_sim_graphs;
+
 #ifdef __cplusplus
 }
 #endif

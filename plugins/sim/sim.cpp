@@ -59,12 +59,18 @@ std::shared_ptr<Event> find_event(lnw_device_event handle) {
 }
 
 void check_records_no_graph(const Stream& stream) {
+  if (stream.recorded != nullptr)
+    throw Failure(LNW_DEVICE_UNSUPPORTED, "the stream records a graph, and graphs of the sim device have no events");
   if (stream.capturing)
     throw Failure(LNW_DEVICE_UNSUPPORTED, "the stream is being captured, and the sim device records no graphs");
 }
 
 void put(int device, lnw_device_stream handle, Stream::Work work) {
   const auto stream = find_stream(device, handle);
+  if (stream->recorded != nullptr) {
+    stream->recorded->push_back(std::move(work));
+    return;
+  }
   check_records_no_graph(*stream);
   stream->put(std::move(work));
 }

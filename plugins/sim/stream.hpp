@@ -10,6 +10,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "settings.hpp"
 
@@ -42,6 +43,8 @@ class Stream {
   void be_late(std::uint64_t until) { late_until_ = until; }
 
   std::atomic<bool> capturing{false};
+  /// Null unless what is put into the stream is recorded here instead. Of the thread that puts.
+  std::shared_ptr<std::vector<Work>> recorded;
 
   // For work, in the stream's thread:
   [[nodiscard]] bool reorders() const { return pace_.reorders.load(std::memory_order_relaxed); }

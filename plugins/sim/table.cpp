@@ -449,6 +449,43 @@ int set_capturing(lnw_device_stream handle, bool capturing) {
   });
 }
 
+std::shared_ptr<Stream> any_stream(lnw_device_stream handle) {
+  int device = 0;
+  if (stream_device(handle, &device) != LNW_DEVICE_OK) throw Failure(LNW_DEVICE_INVALID, "there is no such stream");
+  return find_stream(device, handle);
+}
+
+using Graph = std::vector<Stream::Work>;
+
+constexpr lnw_sim_graphs graphs_table = {
+    .begin =
+        [](lnw_device_stream handle) {
+          return attempt([&] {
+            const auto stream = any_stream(handle);
+            if (stream->recorded != nullptr) throw Failure(LNW_DEVICE_INVALID, "the stream records a graph already");
+            stream->recorded = std::make_shared<Graph>();
+          });
+        },
+    .end =
+        [](lnw_device_stream handle, void** graph) {
+          return attempt([&] {
+            const auto stream = any_stream(handle);
+            if (stream->recorded == nullptr) throw Failure(LNW_DEVICE_INVALID, "the stream records no graph");
+            *graph = new Graph(std::move(*stream->recorded));
+            stream->recorded.reset();
+          });
+        },
+    .launch =
+        [](void* graph, lnw_device_stream handle) {
+          return attempt([&] {
+            const auto stream = any_stream(handle);
+            check_records_no_graph(*stream);
+            for (const Stream::Work& work : *static_cast<const Graph*>(graph)) stream->put(work);
+          });
+        },
+    .destroy = [](void* graph) { return try_anyway([&] { delete static_cast<Graph*>(graph); }); },
+};
+
 constexpr lnw_sim_device extension_table = {
     .set_device =
         [](int device) {
@@ -537,7 +574,10 @@ constexpr lnw_device_table table = {
         },
     .stream_is_capturing =
         [](int device, lnw_device_stream stream, int* capturing) {
-          return attempt([&] { *capturing = find_stream(device, stream)->capturing ? 1 : 0; });
+          return attempt([&] {
+            const auto found = find_stream(device, stream);
+            *capturing = found->capturing || found->recorded != nullptr ? 1 : 0;
+          });
         },
     .stream_device = stream_device,
     .event_create = event_create,
@@ -572,6 +612,7 @@ constexpr lnw_device_table table = {
     .extension = [](const char* name) -> const void* {
       if (std::strcmp(name, LNW_DEVICE_KERNELS_EXTENSION) == 0) return &program_kernels;
       if (std::strcmp(name, LNW_DEVICE_COMBINE_EXTENSION) == 0) return &combine_kernels;
+      if (std::strcmp(name, LNW_SIM_GRAPHS_EXTENSION) == 0) return &graphs_table;
       return std::strcmp(name, LNW_SIM_DEVICE_EXTENSION) == 0 ? &extension_table : nullptr;
     },
 };

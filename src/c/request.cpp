@@ -66,6 +66,8 @@ Request& not_null(LNW_Request request, Argument argument = {}) {
 
 Request& inactive(LNW_Request request, Argument argument = {}) {
   Request& found = not_null(request, argument);
+  require(!found.in_queue(), ErrorKind::request,
+          [&] { return argument.text() + " is in a queue, to which it belongs until LNW_Queue_wait has returned"; });
   require(!found.active(), ErrorKind::request, [&] { return argument.text() + " is active"; });
   return found;
 }
@@ -76,7 +78,7 @@ Request& startable(LNW_Request request, Argument argument = {}) {
           [&] { return argument.text() + " is nonblocking; only persistent requests are started"; });
   require(!ready.failed(), ErrorKind::request,
           [&] { return argument.text() + " has failed before and can only be freed"; });
-  require(ready.bound(), ErrorKind::request,
+  require(ready.bound() || ready.in_queue(), ErrorKind::request,
           [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
   Request& idle = inactive(request, argument);
   require(!idle.is_blocked(), ErrorKind::request, [&] {

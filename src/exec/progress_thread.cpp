@@ -1,15 +1,13 @@
 #include "exec/progress_thread.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "core/signals.hpp"
 #include "exec/progress.hpp"
 
 namespace laneway {
@@ -37,21 +35,7 @@ void poll() {
   }
 }
 
-/// A thread that is made meanwhile handles no signals: the program's handlers run in the program's threads.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
+std::atomic<void (*)()> stopped_before{nullptr};
 
 }  // namespace
 
@@ -63,7 +47,12 @@ void start_progress_thread() {
   running = new std::thread(poll);
 }
 
+void stop_before_progress_thread(void (*stop)()) {
+  stopped_before.store(stop, std::memory_order_release);
+}
+
 void stop_progress_thread() {
+  if (void (*const stop)() = stopped_before.load(std::memory_order_acquire)) stop();
   const std::lock_guard lock(starting_or_stopping);
   if (running == nullptr) return;
   ProgressList& list = progress_list(Progress::by_thread);

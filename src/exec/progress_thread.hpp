@@ -11,4 +11,7 @@ void start_progress_thread();
 /// Returns when it has ended; no effect if it does not run.
 void stop_progress_thread();
 
+/// `stop` is called first in each stop_progress_thread from now on: it ends a thread that runs exchanges, too.
+void stop_before_progress_thread(void (*stop)());
+
 }  // namespace laneway

@@ -352,16 +352,12 @@ void Request::fail() noexcept {
 }
 
 void Request::start_specially() {
-  if (work_) return work_->start();
-  if (mpi_) return mpi_->start();
-  require(arena_->claim(this), ErrorKind::request,
-          "request shares its staging memory (lnw_shared_staging) with one that is active");
-  const Release release(*this, *arena_);
-  run([&] { exchange_->start(); });
+  if (in_queue()) refuse_queued();
+  start_in_queue();
 }
 
 bool Request::claim() {
-  if (claimed_ || !bound() || active()) return false;
+  if (claimed_ || in_queue() || !bound() || active()) return false;
   if (arena_ != nullptr && !arena_->claim(this)) return false;
   claimed_ = true;
   return true;
@@ -382,13 +378,12 @@ void Request::start_claimed() {
 }
 
 bool Request::test_specially() {
-  if (work_) return work_->test();
-  if (mpi_) return mpi_->test();
-  const Release release(*this, *arena_);
-  return !exchange_ || run([&] { return exchange_->test(); });
+  if (in_queue()) refuse_queued();
+  return test_in_queue();
 }
 
 void Request::wait_specially() {
+  if (in_queue()) refuse_queued();
   if (work_) return work_->wait();
   if (mpi_) return mpi_->wait();
   const Release release(*this, *arena_);

@@ -17,6 +17,7 @@
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
 #include "operate/edge_partitions.hpp"
+#include "operate/in_queue.hpp"
 #include "operate/mpi_exchange.hpp"
 #include "operate/nonblocking.hpp"
 #include "operate/work.hpp"
@@ -96,6 +97,8 @@ class Request {
   }
   /// As test, but a complete request stays active.
   [[nodiscard]] bool done() {
+    if (in_queue()) [[unlikely]]
+      refuse_queued();
     if (work_) return work_->done();
     if (mpi_) return mpi_->done();
     return exchange_ ? run([&] { return exchange_->done(); }) : !nonblocking_ || nonblocking_->done();
@@ -120,6 +123,19 @@ class Request {
   /// Null unless its edges have partitions.
   [[nodiscard]] const EdgePartitions* partitions() const { return partitions_.get(); }
   void set_partitions(std::unique_ptr<const EdgePartitions> partitions) { partitions_ = std::move(partitions); }
+  /// @name In a queue
+  /// From enter to leave only the queue starts and tests the request; other calls throw Error(request).
+  /// @{
+  [[nodiscard]] bool in_queue() const { return queued_ != nullptr && queued_->queue != nullptr; }
+  /// Null before the first queue.
+  [[nodiscard]] InQueue* queued() const { return queued_.get(); }
+  InQueue& enter(const void* queue);
+  void leave();
+  void start_in_queue();
+  [[nodiscard]] bool test_in_queue();
+  /// Of the buffers; none if they are on none, or not known here.
+  [[nodiscard]] Device device() const;
+  /// @}
   /// Bound, and neither active itself nor kept from that by a request with which it shares staging memory.
   [[nodiscard]] bool startable() const { return bound() && !active() && !is_blocked(); }
   [[nodiscard]] bool is_blocked() const { return arena_ != nullptr && arena_->claimed(); }
@@ -165,17 +181,19 @@ class Request {
   void start_specially();
   [[nodiscard]] bool test_specially();
   void wait_specially();
+  [[noreturn]] void refuse_queued() const;
 
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Exchange> exchange_;  // frees its messages before the communicator goes
   std::unique_ptr<NonblockingWork> nonblocking_;
   std::unique_ptr<MpiExchange> mpi_;  // instead of both
   bool mpi_once_ = false;
-  bool is_special_ = false;  // shares staging memory, or is no plan of a collective operation
+  bool is_special_ = false;  // shares staging memory, is no plan of a collective operation, or is in a queue
   bool is_dense_ = false;
   Rank mpi_rank_ = 0;  // without a private communicator
   std::unique_ptr<Work> work_;
   std::unique_ptr<const EdgePartitions> partitions_;
+  std::unique_ptr<InQueue> queued_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   int tag_;
   DeviceUse device_use_;

@@ -16,7 +16,7 @@ _CMAKE_COMMENT = re.compile(r"#.*")
 _ORDER = re.compile(r"set\(\s*LANEWAY_ROOM_ORDER\s+([^)]*)\)")
 _ROOM = re.compile(r"laneway_room\(\s*([^)]*)\)")
 _KEYWORDS = {"SOURCES", "DEPENDS", "LINKS"}
-_MAY_USE_MPI = {"carriers", "arguments", "comm", "choose", "operate", "channel", "c", "interpose"}
+_MAY_USE_MPI = {"carriers", "arguments", "comm", "choose", "operate", "channel", "queue", "c", "interpose"}
 _GPU_HEADER = re.compile(r"(cuda|hip/|hip_|nvml|cupti|nccl|rccl|rocm|hsa/)")
 TOOLS = ("places", "measure", "draw", "papers", "dev", "evaluate", "cli")
 """Folders of laneway.tools, and the module of the command: each may use those before it."""

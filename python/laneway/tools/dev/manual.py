@@ -11,7 +11,7 @@ from pathlib import Path
 
 from laneway.tools.dev import reference
 
-HEADERS = ("base.h", "topology.h", "sparse.h", "bag.h", "distributor.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h")
+HEADERS = ("base.h", "topology.h", "sparse.h", "bag.h", "distributor.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h", "queue.h")
 _ERRORS = (
     "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
     "the rank, the call and the argument."
@@ -102,6 +102,20 @@ _SUMMARIES = {
     "LNW_Neighbor_alltoallv_init_indexed_partitioned": "the same with lists of elements",
     "LNW_Pready_edge": "say that a partition of a block may be sent",
     "LNW_Parrived_edge": "whether a partition of a block has arrived",
+    "LNW_Queue_init": "let a stream start exchanges and wait for them",
+    "LNW_Enqueue_start": "start an exchange when a stream gets there",
+    "LNW_Enqueue_startall": "start exchanges together when a stream gets there",
+    "LNW_Enqueue_wait": "let a stream wait for an exchange",
+    "LNW_Enqueue_waitall": "let a stream wait for several exchanges",
+    "LNW_Enqueue_ready": "say in a stream that a partition may be sent",
+    "LNW_Enqueue_ready_edge": "say in a stream that a partition of a block may be sent",
+    "LNW_Enqueue_call": "call a function when a stream gets there",
+    "LNW_Match": "match requests, which needs nothing",
+    "LNW_Queue_wait": "wait for all that is in a queue",
+    "LNW_Queue_progress": "advance a queue once",
+    "LNW_Queue_free": "free a queue",
+    "LNW_Queue_get_statistics_sized": "how often a queue was triggered",
+    "LNW_Queue_get_statistics": "how often a queue was triggered",
     "LNW_Operation_init": "make a persistent request from a structure, for bindings",
 }
 """One line of each page, which the comments in the headers do not have."""

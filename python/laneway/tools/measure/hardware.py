@@ -104,6 +104,9 @@ class _Runner:
             product = ["laneway-bench", name, *extra, "--matrix", _QUICK_MATRIX if self._quick else _MATRIX]
             self.run(name, [*product, "--memory", "device", "--baseline", "p2p", "--iterations", self._iterations], 2)
 
+        queue = ["laneway-bench", "queue", "--iterations", "20" if self._quick else "200", "--repeats", "3"]
+        self.run("queue", [*queue, "--bytes", "4KiB" if self._quick else "8,4KiB,64KiB,1MiB"], 2)
+
     def _neighbor(self, pattern: str, path: str, sizes: str) -> list[str]:
         command = ["laneway-bench", "neighbor", "--op", "alltoallv", "--pattern", pattern, "--bytes", sizes]
         command += ["--memory", "device", "--path", path, "--strategy", "direct", "--baseline", "mpi"]
@@ -111,11 +114,12 @@ class _Runner:
 
     def test(self) -> None:
         programs = root() / "build" / self._mpi / "tests" / "mpi"
-        device, exchange, reduce = (
-            str(programs / f"laneway_mpi_{name}_tests") for name in ("device", "exchange", "reduce")
+        device, exchange, reduce, queue = (
+            str(programs / f"laneway_mpi_{name}_tests") for name in ("device", "exchange", "reduce", "queue")
         )
         self.run("tests of devices", [device], 3, writes=False)
         self.run("tests of reductions", [reduce, "--gtest_filter=*OnDevices"], 3, writes=False)
+        self.run("tests of queues", [queue], 2, writes=False)
         if not self._quick:
             self.run("tests of exchanges", [exchange], 3, writes=False)
         if sanitizer := shutil.which("compute-sanitizer"):

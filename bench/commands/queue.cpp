@@ -1,0 +1,329 @@
+#include <laneway/queue.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "commands.hpp"
+#include "data/statistics.hpp"
+#include "device/device.hpp"
+#include "laneway/laneway.h"
+#include "measure/run.hpp"
+#include "measure/timing.hpp"
+#include "output/format.hpp"
+#include "output/provenance.hpp"
+
+// Exchanges that a stream starts and waits for, beside the same driven by the host.
+
+namespace laneway::bench {
+
+namespace {
+
+struct QueueOptions {
+  std::vector<std::int64_t> bytes = {8, 4096, 65536};
+  std::vector<int> degrees = {2, 4, 8};
+  int iterations = 1000;
+  int repeats = 5;
+  bool cost = false;
+  bool jacobi = false;
+  std::string json;
+};
+
+using Seconds = std::chrono::duration<double>;
+
+/// The stream of a queue: of the first device that a plugin knows, or of host tasks.
+class Place {
+ public:
+  Place() {
+    const std::vector<Device> all = all_devices();
+    if (!all.empty()) stream_ = Stream(all.front());
+    const std::string vendor = all.empty() ? "host" : all.front().plugin().vendor();
+    const int kind = vendor == "nvidia" ? LNW_QUEUE_CUDA
+                     : vendor == "amd"  ? LNW_QUEUE_HIP
+                     : vendor == "sim"  ? LNW_QUEUE_SIM
+                                        : LNW_QUEUE_HOST;
+    name_ = vendor;
+    LNW_Queue_init(&queue_, kind, has_device() ? stream_.handle() : nullptr);
+  }
+  ~Place() { LNW_Queue_free(&queue_); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  [[nodiscard]] LNW_Queue queue() const { return queue_; }
+  [[nodiscard]] bool has_device() const { return static_cast<bool>(stream_); }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Stream& stream() const { return stream_; }
+  /// Stands for a kernel: holds the stream, and needs no core.
+  void kernel(double& seconds) const {
+    LNW_Enqueue_call(
+        queue_, [](void* argument) { std::this_thread::sleep_for(Seconds(*static_cast<double*>(argument))); },
+        &seconds);
+  }
+  void finish() const { LNW_Queue_wait(queue_); }
+
+ private:
+  Stream stream_;
+  std::string name_;
+  LNW_Queue queue_ = LNW_QUEUE_NULL;
+};
+
+/// Memory that the place's device can address.
+class PlaceMemory {
+ public:
+  PlaceMemory(const Place& place, std::size_t bytes) {
+    if (place.has_device())
+      device_ = DeviceMemory(place.stream().device(), bytes);
+    else
+      host_.resize(bytes);
+  }
+  [[nodiscard]] void* data() { return host_.empty() ? static_cast<void*>(device_.data()) : host_.data(); }
+
+ private:
+  DeviceMemory device_;
+  std::vector<std::byte> host_;
+};
+
+/// An all-to-all with `degree` neighbours on a ring, or with one on the other node.
+class NeighborExchange {
+ public:
+  NeighborExchange(const Run& run, const Place& place, std::vector<int> neighbors, std::int64_t bytes)
+      : send_(place, neighbors.size() * static_cast<std::size_t>(bytes) + 1),
+        receive_(place, neighbors.size() * static_cast<std::size_t>(bytes) + 1) {
+    const int degree = static_cast<int>(neighbors.size());
+    LNW_Topology topology = LNW_TOPOLOGY_NULL;
+    LNW_Topology_create(run.comm, degree, neighbors.data(), MPI_UNWEIGHTED, degree, neighbors.data(), MPI_UNWEIGHTED,
+                        MPI_INFO_NULL, &topology);
+    LNW_Neighbor_alltoall_init_topology(send_.data(), static_cast<int>(bytes), MPI_BYTE, receive_.data(),
+                                        static_cast<int>(bytes), MPI_BYTE, topology, MPI_INFO_NULL, &request_);
+    LNW_Topology_free(&topology);
+  }
+  ~NeighborExchange() { LNW_Request_free(&request_); }
+  NeighborExchange(const NeighborExchange&) = delete;
+  NeighborExchange& operator=(const NeighborExchange&) = delete;
+
+  [[nodiscard]] LNW_Request& request() { return request_; }
+  void enqueue_start(const Place& place) { LNW_Enqueue_start(place.queue(), &request_); }
+  void enqueue_wait(const Place& place) { LNW_Enqueue_wait(place.queue(), &request_); }
+
+ private:
+  PlaceMemory send_;
+  PlaceMemory receive_;
+  LNW_Request request_ = LNW_REQUEST_NULL;
+};
+
+std::vector<int> on_ring(const Run& run, int degree) {
+  std::vector<int> neighbors;
+  for (int distance = 1; static_cast<int>(neighbors.size()) < degree; ++distance)
+    for (const int sign : {1, -1})
+      neighbors.push_back((run.rank + sign * (distance % run.ranks) + run.ranks) % run.ranks);
+  return neighbors;
+}
+
+/// Seconds that a call takes the host for each of `iterations`, and until all is done.
+struct Cost {
+  double host = 0;
+  double total = 0;
+};
+
+Cost time_enqueued(const Run& run, const Place& place, NeighborExchange& exchange, int iterations) {
+  MPI_Barrier(run.comm);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < iterations; ++i) {
+    exchange.enqueue_start(place);
+    exchange.enqueue_wait(place);
+  }
+  const double enqueued = MPI_Wtime();
+  place.finish();
+  return {(enqueued - begin) / iterations, (MPI_Wtime() - begin) / iterations};
+}
+
+/// The host waits for the stream before each exchange, or gives it to the exchange.
+Cost time_host_driven(const Run& run, const Place& place, NeighborExchange& exchange, int iterations) {
+  if (place.has_device()) LNW_Request_set_stream(exchange.request(), place.stream().handle());
+  MPI_Barrier(run.comm);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < iterations; ++i) {
+    LNW_Start(&exchange.request());
+    LNW_Wait(&exchange.request(), MPI_STATUS_IGNORE);
+  }
+  place.finish();
+  const double seconds = (MPI_Wtime() - begin) / iterations;
+  if (place.has_device()) LNW_Request_set_stream(exchange.request(), LNW_STREAM_NONE);
+  return {seconds, seconds};
+}
+
+void report_costs(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
+  for (const int degree : options.degrees)
+    for (const std::int64_t bytes : options.bytes) {
+      NeighborExchange exchange(run, place, on_ring(run, degree), bytes);
+      std::vector<double> host, total, driven;
+      for (int repeat = 0; repeat < options.repeats; ++repeat) {
+        const Cost cost = time_enqueued(run, place, exchange, options.iterations);
+        host.push_back(longest_of_ranks(cost.host, run.comm));
+        total.push_back(longest_of_ranks(cost.total, run.comm));
+        driven.push_back(longest_of_ranks(time_host_driven(run, place, exchange, options.iterations).total, run.comm));
+      }
+      LNW_Queue_statistics statistics{};
+      LNW_Queue_get_statistics(place.queue(), &statistics);
+      rows.push_back({{"degree", degree},
+                      {"bytes", bytes},
+                      {"enqueue_s", median(host)},
+                      {"enqueued_exchange_s", median(total)},
+                      {"host_driven_exchange_s", median(driven)},
+                      {"exchanges", statistics.exchanges},
+                      {"triggers", statistics.triggers},
+                      {"completions", statistics.completions}});
+      if (run.is_root())
+        std::cout << "degree " << degree << ", " << bytes << " B: enqueued by the host in "
+                  << format_seconds(median(host)) << ", done in " << format_seconds(median(total)) << "; host-driven "
+                  << format_seconds(median(driven)) << "; " << statistics.triggers << " triggers and "
+                  << statistics.completions << " completions of " << statistics.exchanges << " exchanges so far\n";
+    }
+}
+
+/// Kernels of the length of an exchange, one after the other, each beside the exchange of the one before.
+void report_jacobi(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
+  for (const std::int64_t bytes : options.bytes) {
+    NeighborExchange exchange(run, place, on_ring(run, 2), bytes);
+    const int few = std::max(1, options.iterations / 10);
+    (void)time_enqueued(run, place, exchange, few);
+    double alone = longest_of_ranks(time_host_driven(run, place, exchange, few).total, run.comm);
+    double boundary = alone / 20;
+    const auto timed = [&](const std::function<void()>& iteration) {
+      MPI_Barrier(run.comm);
+      const double begin = MPI_Wtime();
+      for (int i = 0; i < options.iterations; ++i) iteration();
+      const double enqueued = MPI_Wtime() - begin;
+      place.finish();
+      return std::pair{longest_of_ranks(enqueued, run.comm), longest_of_ranks(MPI_Wtime() - begin, run.comm)};
+    };
+    std::vector<double> kernels, enqueued, host, driven;
+    for (int repeat = 0; repeat < options.repeats; ++repeat) {
+      kernels.push_back(timed([&] {
+                          place.kernel(alone);
+                          place.kernel(boundary);
+                        }).second);
+      const auto by_stream = timed([&] {
+        exchange.enqueue_start(place);
+        place.kernel(alone);
+        exchange.enqueue_wait(place);
+        place.kernel(boundary);
+      });
+      host.push_back(by_stream.first);
+      enqueued.push_back(by_stream.second);
+      if (place.has_device()) LNW_Request_set_stream(exchange.request(), place.stream().handle());
+      driven.push_back(timed([&] {
+                         LNW_Start(&exchange.request());
+                         place.kernel(alone);
+                         LNW_Wait(&exchange.request(), MPI_STATUS_IGNORE);
+                         if (!place.has_device()) place.finish();
+                         place.kernel(boundary);
+                       }).second);
+      if (place.has_device()) LNW_Request_set_stream(exchange.request(), LNW_STREAM_NONE);
+    }
+    const double network = alone * options.iterations;
+    const auto idle = [&](const std::vector<double>& seconds) { return median(seconds) - median(kernels); };
+    const auto hidden = [&](const std::vector<double>& seconds) { return 1 - idle(seconds) / network; };
+    rows.push_back({{"bytes", bytes},
+                    {"iterations", options.iterations},
+                    {"exchange_alone_s", alone},
+                    {"kernels_s", median(kernels)},
+                    {"enqueued_s", median(enqueued)},
+                    {"host_of_enqueued_s", median(host)},
+                    {"set_stream_s", median(driven)},
+                    {"hidden_enqueued", hidden(enqueued)},
+                    {"hidden_set_stream", hidden(driven)},
+                    {"device_idle_enqueued_s", idle(enqueued)},
+                    {"device_idle_set_stream_s", idle(driven)}});
+    if (run.is_root())
+      std::cout << bytes << " B, exchange alone " << format_seconds(alone) << ": kernels "
+                << format_seconds(median(kernels)) << ", enqueued " << format_seconds(median(enqueued)) << " (hidden "
+                << format_number(100 * hidden(enqueued), 1) << "%, host busy " << format_seconds(median(host))
+                << "), host-driven set_stream " << format_seconds(median(driven)) << " (hidden "
+                << format_number(100 * hidden(driven), 1) << "%)\n";
+  }
+}
+
+/// The first rank and the last one take turns: what one packs on its device leaves when the other's has come.
+void report_ping_pong(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
+  const bool is_end = run.rank == 0 || run.rank == run.ranks - 1;
+  const int peer = run.rank == 0 ? run.ranks - 1 : 0;
+  for (const std::int64_t bytes : options.bytes) {
+    NeighborExchange exchange(run, place, is_end && run.ranks > 1 ? std::vector<int>{peer} : std::vector<int>{}, bytes);
+    std::vector<double> enqueued, driven;
+    for (int repeat = 0; repeat < options.repeats; ++repeat) {
+      enqueued.push_back(longest_of_ranks(time_enqueued(run, place, exchange, options.iterations).total, run.comm));
+      driven.push_back(longest_of_ranks(time_host_driven(run, place, exchange, options.iterations).total, run.comm));
+    }
+    rows.push_back({{"bytes", bytes}, {"enqueued_s", median(enqueued)}, {"host_driven_s", median(driven)}});
+    if (run.is_root())
+      std::cout << bytes << " B there and back: enqueued " << format_seconds(median(enqueued)) << ", host-driven "
+                << format_seconds(median(driven)) << " (" << format_number(median(enqueued) / median(driven), 2)
+                << ")\n";
+  }
+}
+
+int report_queue(const Run& run, const QueueOptions& options) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level != MPI_THREAD_MULTIPLE) {
+    if (run.is_root()) std::cout << "SKIP: this MPI library does not provide MPI_THREAD_MULTIPLE\n";
+    return EXIT_SUCCESS;
+  }
+  connect_all(run);
+  const bool all = !options.cost && !options.jacobi;
+  nlohmann::ordered_json costs = nlohmann::ordered_json::array(), jacobi = costs, there_and_back = costs;
+  std::string kind;
+  {
+    const Place place;
+    kind = place.name();
+    if (run.is_root()) std::cout << "streams of: " << kind << "\n";
+    if (all || options.cost) report_costs(run, place, options, costs);
+    if (all) report_ping_pong(run, place, options, there_and_back);
+    if (all || options.jacobi) report_jacobi(run, place, options, jacobi);
+  }
+  quiet_barrier(run.comm);
+  if (!run.is_root() || options.json.empty()) return EXIT_SUCCESS;
+  append_record(options.json, {{"benchmark", "queue"},
+                               {"ranks", run.ranks},
+                               {"nodes", run.nodes.count},
+                               {"streams", kind},
+                               {"halo", costs},
+                               {"ping_pong", there_and_back},
+                               {"jacobi", jacobi}});
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+void add_queue(CLI::App& app, Action& action) {
+  auto options = std::make_shared<QueueOptions>();
+  CLI::App* command =
+      app.add_subcommand("queue", "Exchanges that a stream starts and waits for, beside those that the host drives");
+  command->add_option("--bytes", options->bytes, "Bytes for each neighbour")->delimiter(',')->capture_default_str();
+  command->add_option("--degree", options->degrees, "Numbers of neighbours on the ring of ranks")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--iterations", options->iterations, "Exchanges of a sample, and iterations of the Jacobi loop")
+      ->capture_default_str();
+  command->add_option("--repeats", options->repeats, "Samples of each")->capture_default_str();
+  command->add_flag("--cost", options->cost, "Only what an exchange costs the host, and how long it takes");
+  command->add_flag("--jacobi", options->jacobi, "Only the loop of kernels that hide exchanges");
+  command->add_option("--json", options->json, "Append one object to this file");
+  command->callback([options, &action] {
+    action = [options] {
+      return with_mpi(
+          "", [&](const Run& run) { return report_queue(run, *options); }, MPI_THREAD_MULTIPLE);
+    };
+  });
+}
+
+}  // namespace laneway::bench

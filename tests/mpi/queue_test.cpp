@@ -1,0 +1,542 @@
+// Exchanges that a stream starts and waits for, on host tasks and on a device.
+#include <laneway/stream_triggering.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <numeric>
+
+#include "queue_line.hpp"
+
+namespace laneway::test {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+constexpr int host = LNW_QUEUE_HOST;
+constexpr int device = -1;  // whatever the first one is
+
+bool has_threads() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+lnw_sim_counters counters() {
+  lnw_sim_counters now{};
+  sim_device()->counters(&now);
+  return now;
+}
+
+/// An all-to-all of both neighbours by messages, which match in order where there are two to one rank. MPI libraries
+/// differ there.
+void exchange_by_messages(const void* out, void* in, int bytes, MPI_Comm ring) {
+  std::array<int, 2> sources{}, destinations{}, weights{};
+  MPI_Dist_graph_neighbors(ring, 2, sources.data(), weights.data(), 2, destinations.data(), weights.data());
+  std::array<MPI_Request, 4> requests{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto offset = static_cast<std::ptrdiff_t>(i) * bytes;
+    MPI_Irecv(static_cast<char*>(in) + offset, bytes, MPI_BYTE, sources[i], 5, ring, &requests[i]);
+    MPI_Isend(static_cast<const char*>(out) + offset, bytes, MPI_BYTE, destinations[i], 5, ring, &requests[2 + i]);
+  }
+  MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+}
+
+/// A neighborhood all-to-all on a ring, of some strategy, whose data are known in closed form.
+class RingExchange {
+ public:
+  RingExchange(int kind, MPI_Comm ring, int number, int bytes = 600, const Hints& hints = {})
+      : kind_(kind),
+        number_(number),
+        bytes_(bytes),
+        send_(kind, static_cast<std::size_t>(2 * bytes)),
+        receive_(kind, static_cast<std::size_t>(2 * bytes)),
+        garbage_(kind, Bytes(static_cast<std::size_t>(2 * bytes), 0xDB)) {
+    const Info info(hints);
+    EXPECT_MPI(LNW_Neighbor_alltoall_init(send_.data(), bytes, MPI_BYTE, receive_.data(), bytes, MPI_BYTE, ring,
+                                          info.get(), &request_));
+  }
+  ~RingExchange() { EXPECT_MPI(LNW_Request_free(&request_)); }
+  RingExchange(const RingExchange&) = delete;
+  RingExchange& operator=(const RingExchange&) = delete;
+
+  [[nodiscard]] LNW_Request& request() { return request_; }
+
+  /// Everything by the stream alone: garbage is in the receive buffer before, and in the send buffer after.
+  void begin(Line& line) {
+    sent_.emplace_back(kind_, sent(rank(), static_cast<int>(sent_.size())));
+    line.copy(receive_.data(), garbage_.data(), garbage_.size());
+    line.copy(send_.data(), sent_.back().data(), sent_.back().size());
+  }
+  void end(Line& line) {
+    line.copy(send_.data(), garbage_.data(), garbage_.size());
+    results_.emplace_back(kind_, garbage_.bytes());
+    line.copy(results_.back().data(), receive_.data(), garbage_.size());
+  }
+  void put(Line& line) {
+    begin(line);
+    line.start(request_);
+    line.wait(request_);
+    end(line);
+  }
+  void expect_results() const {
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      ASSERT_EQ(results_[i].bytes(), received(static_cast<int>(i))) << "request " << number_ << " exchange " << i;
+  }
+
+ private:
+  [[nodiscard]] Bytes sent(int from, int exchange) const {
+    Bytes data(garbage_.size());
+    for (std::size_t i = 0; i < data.size(); ++i)
+      data[i] = static_cast<unsigned char>(static_cast<std::size_t>(from * 37 + exchange * 11 + number_ * 5) + i % 101);
+    return data;
+  }
+  [[nodiscard]] Bytes received(int exchange) const {
+    const Bytes left = sent((rank() + size() - 1) % size(), exchange);
+    const Bytes right = sent((rank() + 1) % size(), exchange);
+    Bytes data(left.begin(), left.begin() + bytes_);
+    data.insert(data.end(), right.begin() + bytes_, right.end());
+    return size() <= 2 ? sent((rank() + 1) % size(), exchange) : data;
+  }
+
+  int kind_;
+  int number_;
+  int bytes_;
+  LineMemory send_;
+  LineMemory receive_;
+  HostMemory garbage_;
+  LNW_Request request_ = LNW_REQUEST_NULL;
+  std::deque<HostMemory> sent_;
+  std::deque<HostMemory> results_;
+};
+
+class QueueTest : public MpiTest, public testing::WithParamInterface<int> {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    if (!has_threads()) GTEST_SKIP() << "SKIP: this MPI library does not provide MPI_THREAD_MULTIPLE";
+    if (on_device() && device_table() == nullptr) GTEST_SKIP() << "SKIP: no device plugin is loaded";
+    ring_ = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+  }
+  [[nodiscard]] static bool on_device() { return GetParam() == device; }
+  [[nodiscard]] static int kind() { return on_device() ? device_kind() : host; }
+
+  Comm ring_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, QueueTest, testing::Values(host, device),
+                         [](const auto& one) { return one.param == host ? "Host" : "Device"; });
+
+/// While the stream is held, enqueueing returns: the host waits for nothing. One trigger and one completion each.
+TEST_P(QueueTest, OneTriggerAndOneCompletionWhileTheHostWaitsForNothing) {
+  constexpr int exchanges = 20;
+  RingExchange exchange(kind(), ring_.get(), 0);
+  {
+    Line line(kind());
+    std::atomic<bool> gate{false};
+    const bool counts = on_device() && sim_device() != nullptr;
+    const lnw_sim_counters before = counts ? counters() : lnw_sim_counters{};
+    line.hold(gate);
+    for (int i = 0; i < exchanges; ++i) exchange.put(line);
+    EXPECT_GT(line.statistics().unfinished, 0);
+    EXPECT_EQ(line.statistics().exchanges, 0);
+    if (counts) {
+      EXPECT_EQ(counters().stream_synchronizes, before.stream_synchronizes);
+      EXPECT_EQ(counters().event_synchronizes, before.event_synchronizes);
+      EXPECT_EQ(counters().dependencies, before.dependencies + exchanges);
+    }
+    gate.store(true, std::memory_order_release);
+    line.finish();
+    const LNW_Queue_statistics statistics = line.statistics();
+    EXPECT_EQ(statistics.exchanges, exchanges);
+    EXPECT_EQ(statistics.triggers, exchanges);
+    EXPECT_EQ(statistics.completions, exchanges);
+    EXPECT_EQ(statistics.unfinished, 0);
+  }
+  exchange.expect_results();
+}
+
+/// Several requests are one trigger and one completion, too, and those that nobody waits for in the stream are
+/// complete.
+TEST_P(QueueTest, SeveralRequestsAtOnce) {
+  constexpr int requests = 5;
+  std::deque<RingExchange> exchanges;
+  for (int i = 0; i < requests; ++i) exchanges.emplace_back(kind(), ring_.get(), i, 100 + 300 * i);
+  {
+    Line line(kind());
+    std::array<LNW_Request, requests> all{};
+    for (int i = 0; i < requests; ++i)
+      all[static_cast<std::size_t>(i)] = exchanges[static_cast<std::size_t>(i)].request();
+    for (int round = 0; round < 4; ++round) {
+      for (RingExchange& exchange : exchanges) exchange.begin(line);
+      EXPECT_MPI(LNW_Enqueue_startall(line.queue(), requests, all.data()));
+      EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), round % 2 ? LNW_QUEUE_ALL_STARTED : requests, all.data()));
+      for (RingExchange& exchange : exchanges) exchange.end(line);
+    }
+    line.finish();
+    EXPECT_EQ(line.statistics().triggers, 4);
+    EXPECT_EQ(line.statistics().completions, 4);
+    EXPECT_MPI(LNW_Enqueue_startall(line.queue(), requests, all.data()));
+    line.finish();
+    for (RingExchange& exchange : exchanges) EXPECT_MPI(LNW_Start(&exchange.request()));
+    EXPECT_MPI(LNW_Waitall(requests, all.data(), MPI_STATUSES_IGNORE));
+  }
+  for (const RingExchange& exchange : exchanges) exchange.expect_results();
+}
+
+/// Programs of enqueues over several queues, any order, exchanges of one beside those of others.
+void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<RingExchange>& exchanges) {
+  Random random(static_cast<unsigned>(mix({seed, 38})));
+  std::vector<int> line_of(exchanges.size());
+  for (int& line : line_of) line = pick(random, 0, static_cast<int>(lines.size()) - 1);
+  std::vector<bool> open(exchanges.size(), false);
+  const int steps = pick(random, 1, 12);
+  const auto close = [&](std::size_t i, Line& line) {
+    line.wait(exchanges[i].request());
+    exchanges[i].end(line);
+    open[i] = false;
+  };
+  for (int step = 0; step < steps; ++step) {
+    const auto i = static_cast<std::size_t>(pick(random, 0, static_cast<int>(exchanges.size()) - 1));
+    Line& line = lines[static_cast<std::size_t>(line_of[i])];
+    if (open[i]) {
+      close(i, line);
+      continue;
+    }
+    exchanges[i].begin(line);
+    line.start(exchanges[i].request());
+    open[i] = true;
+  }
+  for (std::size_t i = 0; i < exchanges.size(); ++i)
+    if (open[i]) close(i, lines[static_cast<std::size_t>(line_of[i])]);
+  for (Line& line : lines) line.finish();
+}
+
+TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
+  const char* const wanted = std::getenv("LANEWAY_TEST_PROGRAMS");
+  const int programs = wanted != nullptr ? std::atoi(wanted) : long_tests() ? 5000 : effort(40);
+  constexpr int together = 40;
+  for (int done = 0; done < programs; done += together) {
+    std::deque<RingExchange> exchanges;
+    const std::array<const char*, 3> strategies{"direct", "three_step", "auto"};
+    for (int i = 0; i < 4; ++i)
+      exchanges.emplace_back(kind(), ring_.get(), i, 8 + 700 * i,
+                             Hints{{"lnw_strategy", strategies[static_cast<std::size_t>(i) % 3]}});
+    {
+      std::deque<Line> lines;
+      for (int i = 0; i < 3; ++i) lines.emplace_back(kind());
+      for (int i = 0; i < together; ++i) run_random_program(static_cast<std::uint64_t>(done + i), lines, exchanges);
+    }
+    for (const RingExchange& exchange : exchanges) exchange.expect_results();
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Dense operations, reductions and partitioned messages are requests as others.
+TEST_P(QueueTest, RequestsOfEveryKind) {
+  Line line(kind());
+  std::int64_t mine = rank() + 1, sum = 0;
+  LNW_Request allreduce = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Allreduce_init(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &allreduce));
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  std::array<int, 6> out{}, in{};
+  std::iota(out.begin(), out.end(), 100 * rank());
+  LNW_Request send = LNW_REQUEST_NULL, receive = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  EXPECT_MPI(LNW_Psend_init(out.data(), 3, 2, MPI_INT, next, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
+  EXPECT_MPI(LNW_Precv_init(in.data(), 2, 3, MPI_INT, previous, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
+  std::array<LNW_Request, 3> all{allreduce, send, receive};
+  EXPECT_MPI(LNW_Match(3, all.data()));
+  for (int round = 0; round < 5; ++round) {
+    sum = 0;
+    in.fill(-1);
+    EXPECT_MPI(LNW_Enqueue_startall(line.queue(), 3, all.data()));
+    for (int partition = 2; partition >= 0; --partition) EXPECT_MPI(LNW_Enqueue_ready(line.queue(), send, partition));
+    EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), 3, all.data()));
+    line.finish();
+    EXPECT_EQ(sum, size() * (size() + 1) / 2);
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(in[static_cast<std::size_t>(i)], 100 * previous + i);
+  }
+  for (LNW_Request& request : all) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+TEST_P(QueueTest, PartitionsOfEdgesBecomeReadyInTheStream) {
+  Line line(kind());
+  constexpr int count = 8;
+  std::vector<int> out(2 * count), in(2 * count);
+  const std::array<int, 2> counts{count, count}, displacements{0, count}, parts{2, 4}, whole{1, 1};
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(out.data(), counts.data(), displacements.data(), MPI_INT,
+                                                     in.data(), counts.data(), displacements.data(), MPI_INT,
+                                                     parts.data(), whole.data(), ring_.get(), MPI_INFO_NULL, &request));
+  std::vector<int> expected(2 * count);
+  for (int round = 0; round < 4; ++round) {
+    std::iota(out.begin(), out.end(), 1000 * rank() + 100 * round);
+    exchange_by_messages(out.data(), expected.data(), count * static_cast<int>(sizeof(int)), ring_.get());
+    line.start(request);
+    for (int edge = 1; edge >= 0; --edge)
+      for (int part = parts[static_cast<std::size_t>(edge)] - 1; part >= 0; --part)
+        EXPECT_MPI(LNW_Enqueue_ready_edge(line.queue(), request, edge, part));
+    line.wait(request);
+    line.finish();
+    EXPECT_EQ(in, expected);
+  }
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// An event that is recorded after the wait is complete only when the data are in place.
+TEST_P(QueueTest, EventsAfterTheWaitComeAfterTheData) {
+  if (!on_device()) GTEST_SKIP() << "SKIP: a queue of host tasks has no events";
+  RingExchange exchange(kind(), ring_.get(), 0, 3000);
+  const lnw_device_table& table = *device_table();
+  void *other = nullptr, *event = nullptr;
+  ASSERT_EQ(table.stream_create(0, 0, &other), LNW_DEVICE_OK);
+  ASSERT_EQ(table.event_create(0, 0, &event), LNW_DEVICE_OK);
+  {
+    Line line(kind());
+    for (int i = 0; i < 20; ++i) {
+      exchange.begin(line);
+      line.start(exchange.request());
+      line.wait(exchange.request());
+      ASSERT_EQ(table.event_record(0, event, line.stream()), LNW_DEVICE_OK);
+      ASSERT_EQ(table.event_synchronize(0, event), LNW_DEVICE_OK);
+      exchange.end(line);  // reads in the stream; the next check reads what is there now
+      line.finish();
+      exchange.expect_results();
+    }
+  }
+  table.event_destroy(0, event);
+  table.stream_destroy(0, other);
+}
+
+/// What the stream records is replayed any number of times, beside exchanges that are enqueued as usual.
+TEST_P(QueueTest, GraphsAreReplayed) {
+  if (!on_device() || sim_graphs() == nullptr) GTEST_SKIP() << "SKIP: only the sim device's graphs are recorded here";
+  const lnw_sim_graphs* const graphs = sim_graphs();
+  constexpr int bytes = 500;
+  const LineMemory send(kind(), 2 * bytes), receive(kind(), 2 * bytes);
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Neighbor_alltoall_init(send.data(), bytes, MPI_BYTE, receive.data(), bytes, MPI_BYTE, ring_.get(),
+                                        MPI_INFO_NULL, &request));
+  RingExchange usual(kind(), ring_.get(), 3);
+  Bytes source(2 * bytes), result(2 * bytes), expected(2 * bytes), garbage(2 * bytes, 0xDB);
+  {
+    Line line(kind());
+    std::array<void*, 2> graph{};
+    for (void*& one : graph) {
+      ASSERT_EQ(graphs->begin(line.stream()), LNW_DEVICE_OK);
+      line.copy(send.data(), source.data(), source.size());
+      line.start(request);
+      line.wait(request);
+      line.copy(send.data(), garbage.data(), garbage.size());
+      line.copy(result.data(), receive.data(), result.size());
+      ASSERT_EQ(graphs->end(line.stream(), &one), LNW_DEVICE_OK);
+    }
+    for (int round = 0; round < 12; ++round) {
+      for (std::size_t i = 0; i < source.size(); ++i)
+        source[i] = static_cast<unsigned char>(static_cast<std::size_t>(rank() * 31 + round * 7) + i);
+      exchange_by_messages(source.data(), expected.data(), bytes, ring_.get());
+      ASSERT_EQ(graphs->launch(graph[round % 3 == 0 ? 1 : 0], line.stream()), LNW_DEVICE_OK);
+      if (round % 2 == 0) usual.put(line);
+      line.finish();
+      EXPECT_EQ(result, expected) << round;
+    }
+    EXPECT_EQ(line.statistics().exchanges, 12 + 6);
+    for (void* one : graph) graphs->destroy(one);
+  }
+  usual.expect_results();
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Nobody but the caller advances such a queue.
+TEST_P(QueueTest, TheHostMayAdvanceQueues) {
+  RingExchange exchange(kind(), ring_.get(), 0);
+  {
+    Line line(kind(), LNW_QUEUE_PROGRESS_BY_HOST);
+    for (int i = 0; i < 3; ++i) {
+      exchange.put(line);
+      for (int flag = 0; i != 2 && !flag;) EXPECT_MPI(LNW_Queue_progress(line.queue(), &flag));
+    }
+    line.finish();
+  }
+  exchange.expect_results();
+}
+
+class QueueErrors : public QueueTest {
+ protected:
+  void expect_error(int code, const char* part) {
+    EXPECT_NE(code, MPI_SUCCESS) << part;
+    if (!is_mpich()) {
+      EXPECT_NE(error_text(code).find(part), std::string::npos) << error_text(code);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, QueueErrors, testing::Values(host, device),
+                         [](const auto& one) { return one.param == host ? "Host" : "Device"; });
+
+TEST_P(QueueErrors, OfQueues) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  LNW_Queue queue = LNW_QUEUE_NULL;
+  int dummy = 0;
+  expect_error(LNW_Queue_init(&queue, 9, nullptr), "kind is 9");
+  expect_error(LNW_Queue_init(nullptr, kind(), nullptr), "queue is NULL");
+  expect_error(LNW_Queue_init(&queue, LNW_QUEUE_HOST, &dummy), "stream is given to a queue of host tasks");
+  expect_error(LNW_Queue_wait(LNW_QUEUE_NULL), "queue is LNW_QUEUE_NULL");
+  expect_error(LNW_Queue_free(&queue), "queue is LNW_QUEUE_NULL");
+  if (on_device()) {
+    if (sim_device() != nullptr)
+      expect_error(LNW_Queue_init(&queue, kind(), &dummy), "stream is none of a device of sim");
+    expect_error(LNW_Queue_init(&queue, LNW_QUEUE_HIP, nullptr), "no plugin for devices of amd is loaded");
+  }
+  EXPECT_EQ(queue, LNW_QUEUE_NULL);
+}
+
+TEST_P(QueueErrors, OfRequests) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(ring_.get(), MPI_ERRORS_RETURN);
+  RingExchange exchange(kind(), ring_.get(), 0);
+  LNW_Request& request = exchange.request();
+  LNW_Request null = LNW_REQUEST_NULL;
+  LNW_Queue freed = LNW_QUEUE_NULL;
+  std::atomic<bool> gate{false};
+  {
+    Line line(kind()), other(kind());
+    expect_error(LNW_Enqueue_start(LNW_QUEUE_NULL, &request), "queue is LNW_QUEUE_NULL");
+    expect_error(LNW_Enqueue_start(line.queue(), nullptr), "request is NULL");
+    expect_error(LNW_Enqueue_start(line.queue(), &null), "request is LNW_REQUEST_NULL");
+    expect_error(LNW_Enqueue_wait(line.queue(), &request), "has not been started in this queue");
+    std::array<LNW_Request, 2> twice{request, request};
+    expect_error(LNW_Enqueue_startall(line.queue(), 2, twice.data()), "appears twice");
+    expect_error(LNW_Enqueue_ready(line.queue(), request, 0), "has not been started in this queue");
+    line.hold(gate);
+    exchange.begin(line);
+    line.start(request);
+    expect_error(LNW_Enqueue_start(line.queue(), &request), "has been started in this queue already");
+    expect_error(LNW_Enqueue_start(other.queue(), &request), "is in another queue");
+    expect_error(LNW_Enqueue_wait(other.queue(), &request), "is in another queue");
+    expect_error(LNW_Enqueue_ready(line.queue(), request, 0), "neither LNW_Psend_init nor LNW_Precv_init");
+    expect_error(LNW_Enqueue_ready_edge(line.queue(), request, 0, 0), "no edges with partitions");
+    expect_error(LNW_Start(&request), "is in a queue");
+    expect_error(LNW_Wait(&request, MPI_STATUS_IGNORE), "is in a queue");
+    int flag = 0;
+    expect_error(LNW_Test(&request, &flag, MPI_STATUS_IGNORE), "is in a queue");
+    expect_error(LNW_Request_set_stream(request, LNW_STREAM_NONE), "is in a queue");
+    expect_error(LNW_Request_free(&request), "is in a queue");
+    LNW_Queue busy = line.queue();
+    expect_error(LNW_Queue_free(&busy), "queue has work that is not done");
+    gate.store(true, std::memory_order_release);
+    line.wait(request);
+    exchange.end(line);
+    line.finish();
+    freed = line.queue();
+  }
+  expect_error(LNW_Enqueue_start(freed, &request), "queue has been freed");
+  expect_error(LNW_Queue_free(&freed), "queue has been freed");
+  exchange.expect_results();
+  EXPECT_MPI(LNW_Start(&request));
+  Line line(kind());
+  const int code = LNW_Enqueue_start(line.queue(), &request);
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  if (code != MPI_SUCCESS) expect_error(code, "request is active");
+  if (code == MPI_SUCCESS) ADD_FAILURE() << "an active request was enqueued";
+}
+
+TEST_P(QueueErrors, OfDevices) {
+  int devices = 0;
+  if (on_device()) device_table()->device_count(&devices);
+  if (devices < 2) GTEST_SKIP() << "SKIP: there are no two devices";
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(ring_.get(), MPI_ERRORS_RETURN);
+  RingExchange exchange(kind(), ring_.get(), 0);
+  void* stream = nullptr;
+  ASSERT_EQ(device_table()->stream_create(1, 0, &stream), LNW_DEVICE_OK);
+  LNW_Queue queue = LNW_QUEUE_NULL;
+  EXPECT_MPI(LNW_Queue_init(&queue, kind(), stream));
+  expect_error(LNW_Enqueue_start(queue, &exchange.request()), "stream is of device 1");
+  EXPECT_MPI(LNW_Queue_free(&queue));
+  device_table()->stream_destroy(1, stream);
+}
+
+/// A partition that is ready twice fails in the stream: the host hears of it when it waits, and nothing hangs.
+TEST_P(QueueErrors, InTheStreamAreToldByTheWait) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  Line line(kind());
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  const std::array<int, 2> out{rank(), rank() + 100};
+  std::array<int, 2> in{};
+  EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  std::array<LNW_Request, 2> both{};
+  EXPECT_MPI(LNW_Psend_init(out.data(), 2, 1, MPI_INT, next, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]));
+  EXPECT_MPI(LNW_Precv_init(in.data(), 1, 2, MPI_INT, previous, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]));
+  EXPECT_MPI(LNW_Enqueue_startall(line.queue(), 2, both.data()));
+  for (const int partition : {0, 0, 1}) EXPECT_MPI(LNW_Enqueue_ready(line.queue(), both[0], partition));
+  EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), 2, both.data()));
+  expect_error(LNW_Queue_wait(line.queue()), "is ready already");
+  EXPECT_MPI(LNW_Queue_wait(line.queue()));
+  EXPECT_EQ(in, (std::array<int, 2>{previous, previous + 100}));
+  for (LNW_Request& request : both) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Every call of the peer.
+TEST_P(QueueTest, NamesOfThePeer) {
+  MPIS_Queue queue{}, second{};
+  void* stream = nullptr;
+  if (on_device()) device_table()->stream_create(0, 0, &stream);
+  const MPIS_Queue_type type = on_device() ? GPU_MEM_OPS : THREAD;
+  ASSERT_EQ(MPIS_Queue_init(&queue, type, on_device() ? &stream : nullptr), MPIS_SUCCESS);
+  ASSERT_EQ(MPIS_Queue_init(&second, THREAD, nullptr), MPIS_SUCCESS);
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  void* memory = nullptr;
+  ASSERT_EQ(MPIS_Alloc_mem(sizeof(int), MPI_INFO_NULL, &memory), MPIS_SUCCESS);
+  int& out = *static_cast<int*>(memory);
+  int in = -1, ready_in = -1, ready_out = 0, sum = 0;
+  std::array<MPIS_Request, 6> requests{};
+  EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  EXPECT_EQ(MPIS_Send_init(&out, 1, MPI_INT, next, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Recv_init(&in, 1, MPI_INT, previous, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Rsend_init(&ready_out, 1, MPI_INT, previous, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2]),
+            MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Recv_init(&ready_in, 1, MPI_INT, next, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[3]), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[4]), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Allreduce_init(&out, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[5]),
+            MPIS_SUCCESS);
+  int matched = 0;
+  MPI_Status status;
+  MPIS_Request match = nullptr;
+  std::array<MPI_Status, 6> statuses{};
+  EXPECT_EQ(MPIS_Match(&requests[0], &status), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Matchall(6, requests.data(), statuses.data()), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Imatch(&requests[1], &match), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Wait(&match, &status), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Is_matched(&requests[1], &matched), MPIS_SUCCESS);
+  EXPECT_EQ(matched, 1);
+  EXPECT_EQ(MPIS_Queue_match(queue, &requests[2], &status), MPIS_SUCCESS);
+  for (int round = 0; round < 3; ++round) {
+    out = 10 * rank() + round;
+    ready_out = -out;
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(MPIS_Enqueue_start(queue, &requests[i]), MPIS_SUCCESS);
+    EXPECT_EQ(MPIS_Enqueue_startall(second, 2, &requests[4]), MPIS_SUCCESS);
+    EXPECT_EQ(MPIS_Enqueue_waitall(queue), MPIS_SUCCESS);
+    EXPECT_EQ(MPIS_Queue_wait(queue), MPIS_SUCCESS);
+    if (round == 0) {
+      EXPECT_EQ(MPIS_Wait(&requests[4], &status), MPIS_SUCCESS);
+      EXPECT_EQ(MPIS_Waitall(2, &requests[4], statuses.data()), MPIS_SUCCESS);
+    }
+    EXPECT_EQ(MPIS_Queue_wait(second), MPIS_SUCCESS);
+    EXPECT_EQ(in, 10 * previous + round);
+    EXPECT_EQ(ready_in, -(10 * next + round));
+    EXPECT_EQ(sum, 10 * size() * (size() - 1) / 2 + size() * round);
+  }
+  EXPECT_EQ(MPIS_Request_free(&requests[0]), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Request_freeall(5, &requests[1]), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Free_mem(memory), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Queue_free(&second), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Queue_free(&queue), MPIS_SUCCESS);
+  if (stream != nullptr) device_table()->stream_destroy(0, stream);
+}
+
+}  // namespace
+}  // namespace laneway::test
