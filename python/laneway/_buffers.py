@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -118,28 +119,55 @@ def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
     return found
 
 
-@cache
+class _Types:
+    """Committed datatypes by what they describe: as many as are in use, the oldest freed first, all freed at exit."""
+
+    KEPT = 256
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Any] = {}
+        atexit.register(self.clear)
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) >= self.KEPT:
+                self._made.pop(next(iter(self._made))).Free()
+            found = self._made[key] = make().Commit()
+        return found
+
+    def clear(self) -> None:
+        while self._made and not MPI.Is_finalized():
+            self._made.popitem()[1].Free()
+
+
+_types = _Types()
+
+
 def _element(dtype: np.dtype[Any]) -> Any:
     """MPI's type of a dtype; of a dtype without one, its bytes."""
-    code = np.dtype(dtype).char
-    if dtype.isnative and code in MPI._typedict:
-        return MPI._typedict[code]
-    return MPI.BYTE.Create_contiguous(dtype.itemsize).Commit()
+    if dtype.isnative and dtype.char in MPI._typedict:
+        return MPI._typedict[dtype.char]
+    return _types.get(dtype.itemsize, lambda: MPI.BYTE.Create_contiguous(dtype.itemsize))
 
 
-@cache
-def _row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The datatype of one row. Kept, as there are few and requests use them again."""
-    made = _element(dtype)
-    inner = dtype.itemsize
+def _make_row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    made, inner, between = _element(dtype), dtype.itemsize, []
     for extent, stride in zip(reversed(shape[1:]), reversed(strides[1:]), strict=True):
         made = made.Create_contiguous(extent) if stride == inner else made.Create_hvector(extent, 1, stride)
+        between.append(made)
         inner = stride * extent
-    if shape[0] > 1 and strides[0] != made.Get_extent()[1]:
-        made = made.Create_resized(0, strides[0])
-    if made != _element(dtype):
-        made.Commit()
+    made = made.Create_resized(0, strides[0])
+    for step in between:
+        step.Free()
     return made
+
+
+def _row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    if len(shape) == 1 and (shape[0] < 2 or strides[0] == dtype.itemsize):
+        return _element(dtype)
+    strides = strides if shape[0] > 1 else (_contiguous(shape, dtype.itemsize)[0], *strides[1:])
+    return _types.get((shape[1:], strides, dtype), lambda: _make_row(shape, strides, dtype))
 
 
 def row_type(array: Array) -> Any:
