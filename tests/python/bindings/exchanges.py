@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -331,3 +333,11 @@ def test_examples_in_the_docstrings_run(module: str) -> None:
         pytest.importorskip("scipy.sparse")
     result = doctest.testmod(importlib.import_module(f"laneway.{module}"))
     everywhere(result.failed == 0 and result.attempted > 5, result)
+
+
+def test_the_page_runs() -> None:
+    pytest.importorskip("scipy.sparse")
+    page = (Path(__file__).parents[3] / "docs/use/python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 7
+    exec(compile("\n".join(blocks), "docs/use/python.md", "exec"), {})
