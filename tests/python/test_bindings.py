@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -98,6 +99,23 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     code = "import laneway\ntry:\n    laneway.Topology(__import__('mpi4py.MPI').MPI.COMM_SELF, [], [])\nexcept ImportError as error:\n    print(error)"
     said = _run(_launcher("openmpi", 1), around, "-c", code)
     assert "liblaneway.so was not found; LANEWAY_LIBRARY=FILE names it" in said and "/nowhere/liblaneway.so" in said
+
+
+@needs_long
+def test_a_wheel_has_the_library_inside(tmp_path: Path) -> None:
+    built = {**os.environ, "CMAKE_ARGS": "-DMPI_C_COMPILER=mpicc.openmpi -DMPI_CXX_COMPILER=mpicxx.openmpi"}
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    for argv in ([*pip, "wheel", "--no-deps", "-w", str(tmp_path), "./python"],
+                 [*pip, "install", "--no-deps", "--target", str(tmp_path / "there"), "--find-links", str(tmp_path), "--no-index", "laneway"]):  # fmt: skip
+        done = subprocess.run(argv, cwd=root(), env=built, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = tmp_path.glob("laneway-*-py3-none-linux_*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert [name for name in names if "/lib/liblaneway.so" in name]
+    assert not [name for name in names if "libmpi" in name or "libopen-" in name]
+    around = _environment("openmpi", tmp_path) | {"PYTHONPATH": str(tmp_path / "there")}
+    del around["LANEWAY_LIBRARY"]
+    _run(_launcher("openmpi", 2), around, *_pytest())
 
 
 def test_start_and_wait_cost_little_over_c(tmp_path: Path) -> None:
