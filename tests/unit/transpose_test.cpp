@@ -83,7 +83,7 @@ void for_each_seed(std::uint64_t seeds, int part, F&& check) {
 TEST_P(Transpose, OfEveryStrategyIsProvenAndAgreesWithTheOracle) {
   int cases = 0;
   int refused = 0;
-  for_each_seed(cases::effort(100), GetParam(), [&](std::uint64_t seed) {
+  for_each_seed(cases::effort(60), GetParam(), [&](std::uint64_t seed) {
     const cases::Reduction reduction = cases::make_reduction(seed, false);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       ++cases;
