@@ -51,7 +51,7 @@ def _launcher(mpi: str, ranks: int) -> list[str]:
 
 
 def _run(launcher: Sequence[str], around: dict[str, str], *program: str) -> str:
-    argv = ["timeout", "--kill-after=5", "100", *launcher, sys.executable, *program]
+    argv = ["timeout", "--kill-after=5", "200", *launcher, sys.executable, *program]
     done = subprocess.run(argv, cwd=root(), env=around, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-6000:]
@@ -105,8 +105,9 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_wheel_has_the_library_inside(tmp_path: Path) -> None:
     built = {**os.environ, "CMAKE_ARGS": "-DMPI_C_COMPILER=mpicc.openmpi -DMPI_CXX_COMPILER=mpicxx.openmpi"}
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    for argv in ([*pip, "wheel", "--no-deps", "-w", str(tmp_path), "./python"],
-                 [*pip, "install", "--no-deps", "--target", str(tmp_path / "there"), "--find-links", str(tmp_path), "--no-index", "laneway"]):  # fmt: skip
+    make = [*pip, "wheel", "--no-deps", "-w", str(tmp_path), "./python"]
+    install = [*pip, "install", "--no-deps", "--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "there"), "laneway"]
+    for argv in (make, install):
         done = subprocess.run(argv, cwd=root(), env=built, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = tmp_path.glob("laneway-*-py3-none-linux_*.whl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
 import tracemalloc
 from collections.abc import Callable
@@ -21,7 +22,7 @@ import laneway
 COMM = MPI.COMM_WORLD
 RANK, SIZE = COMM.rank, COMM.size
 # All ranks draw the same examples.
-same = settings(max_examples=15, derandomize=True, database=None, deadline=None)
+same = settings(max_examples=30 if os.environ.get("LANEWAY_TEST_LONG") else 6, derandomize=True, database=None, deadline=None)
 DTYPES = ("f8", "i4", "c16", "i1", ">i4", "f4,i8")
 
 
