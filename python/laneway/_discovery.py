@@ -1,0 +1,164 @@
+"""Partners that only one side knows."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from laneway import _library
+from laneway._buffers import Array, describe, pointer, row_handle
+from laneway._request import Request
+from laneway._topology import Topology
+
+_Integers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class ByRank:
+    """Elements sorted by rank: ``order`` of the elements, the ``ranks`` that occur and their ``counts``."""
+
+    def __init__(self, ranks: Any) -> None:
+        found = np.ascontiguousarray(ranks, dtype=np.int64)
+        self.order: _Integers = np.argsort(found, kind="stable")
+        names, counts = np.unique(found, return_counts=True)
+        self.ranks, self.counts = [int(name) for name in names], counts.astype(np.int64)
+
+
+def _release(state: ctypes.c_void_p) -> None:
+    _library.library().LNW_Arrivals_free(ctypes.byref(state))
+
+
+class _Memory:
+    """What the library holds for arrivals; arrays that look into it keep it."""
+
+    def __init__(self, state: ctypes.c_void_p, bytes: int, address: int) -> None:
+        self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (bytes,), "data": (address, False)}
+        self._finalizer = weakref.finalize(self, _release, state)
+
+
+class Arrivals:
+    """What has arrived in a sparse exchange: ``sources`` in ascending order, ``counts`` of rows, and ``data``, all rows.
+    ``data`` is the library's memory, not a copy."""
+
+    def __init__(self, state: ctypes.c_void_p, row: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        number, bytes = ctypes.c_int(), _library.Count()
+        sources, counts, data = ctypes.POINTER(ctypes.c_int)(), ctypes.POINTER(_library.Count)(), ctypes.c_void_p()
+        _library.call("LNW_Arrivals_get_count", state, ctypes.byref(number))
+        _library.call("LNW_Arrivals_get_sources", state, ctypes.byref(sources), ctypes.byref(counts), None)
+        _library.call("LNW_Arrivals_get_data", state, ctypes.byref(data), ctypes.byref(bytes))
+        self.sources = sources[: number.value]
+        self.counts = np.array(counts[: number.value], dtype=np.int64)
+        rows = int(self.counts.sum())
+        if bytes.value and data.value:
+            held = np.asarray(_Memory(state, bytes.value, data.value))
+            self.data = held.view(dtype).reshape(rows, *row)
+        else:
+            self.data = np.empty((rows, *row), dtype=dtype)
+            _release(state)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        """Pairs of a source and its rows."""
+        end = 0
+        for source, count in zip(self.sources, self.counts, strict=True):
+            end += int(count)
+            yield source, self.data[end - int(count) : end]
+
+
+def sparse_alltoallv(comm: Any, destinations: Any, send: Any, sendcounts: Any = None, sdispls: Any = None, **hints: object) -> Arrivals:
+    """Send rows of `send` to ranks that do not expect them; who gets something learns from whom. Collective.
+
+    ``sendcounts[i]`` rows go to ``destinations[i]``, one row to each without `sendcounts`; blocks follow each other
+    without `sdispls`. The dtype and the shape of a row are the same on all ranks. Hints: ``find``.
+
+    >>> import numpy as np
+    >>> from mpi4py import MPI
+    >>> import laneway
+    >>> arrived = laneway.sparse_alltoallv(MPI.COMM_WORLD, [MPI.COMM_WORLD.rank], np.array([[1, 2]]))
+    >>> [(source == MPI.COMM_WORLD.rank, rows.tolist()) for source, rows in arrived]
+    [(True, [[1, 2]])]
+    """
+    array = describe(send, "send")
+    ranks = np.ascontiguousarray(destinations, dtype=np.intc)
+    counts = np.ones(len(ranks), dtype=np.int64) if sendcounts is None else np.ascontiguousarray(sendcounts, dtype=np.int64)
+    displs = np.cumsum(counts) - counts if sdispls is None else np.ascontiguousarray(sdispls, dtype=np.int64)
+    if not len(ranks) == len(counts) == len(displs):
+        raise ValueError(
+            f"sparse_alltoallv: rank {comm.rank}: {len(ranks)} destinations, {len(counts)} sendcounts, {len(displs)} sdispls"
+        )
+    reached = int((displs + counts)[counts > 0].max(initial=0))
+    if reached > array.shape[0]:
+        raise ValueError(f"sparse_alltoallv: rank {comm.rank}: sendcounts and sdispls reach row {reached} of {array.shape[0]}")
+    state = ctypes.c_void_p()
+    with _library.Hints(hints) as info:
+        _library.call(
+            "LNW_Sparse_alltoallv_c", len(ranks), ctypes.c_void_p(ranks.ctypes.data), pointer(array),
+            ctypes.c_void_p(counts.ctypes.data), ctypes.c_void_p(displs.ctypes.data), row_handle(array),
+            _library.handle(comm), info, ctypes.byref(state),
+        )  # fmt: skip
+    return Arrivals(state, array.shape[1:], array.dtype)
+
+
+class Distributor:
+    """Sends row i of an array to rank ``destinations[i]``, again and again, and back. Collective.
+
+    ``sources`` names the rank of each row that arrives. Rows arrive in the order of ranks, those of one rank in their order.
+
+    >>> import numpy as np
+    >>> from mpi4py import MPI
+    >>> import laneway
+    >>> rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+    >>> distributor = laneway.Distributor(MPI.COMM_WORLD, np.arange(size))
+    >>> arrived = distributor.forward(np.full(size, rank))
+    >>> bool((arrived == np.arange(size)).all())
+    True
+    """
+
+    def __init__(self, comm: Any, destinations: Any, **hints: object) -> None:
+        routes = ByRank(destinations)
+        told = sparse_alltoallv(comm, routes.ranks, routes.counts.reshape(-1, 1))
+        counts = told.data.reshape(-1)
+        self.comm, self.rows = comm, len(routes.order)
+        self.sources = np.repeat(np.array(told.sources, dtype=np.int64), counts)
+        self._out = (routes.counts, routes.order)
+        self._in = (np.array(counts), np.arange(len(self.sources)))
+        self._ways = (Topology(comm, told.sources, routes.ranks, **hints), Topology(comm, routes.ranks, told.sources, **hints))
+        self._requests: dict[Any, Request] = {}
+
+    def _move(self, way: int, x: Any, out: Any) -> Any:
+        sides = (self._out, self._in) if way == 0 else (self._in, self._out)
+        rows = (self.rows, len(self.sources)) if way == 0 else (len(self.sources), self.rows)
+        array = describe(x, "x")
+        if array.shape[0] != rows[0]:
+            raise ValueError(f"Distributor: rank {self.comm.rank}: x has {array.shape[0]} rows, expected {rows[0]}")
+        if out is None:
+            out = np.empty((rows[1], *array.shape[1:]), dtype=array.dtype)
+        target: Array = describe(out, "out", writable=True)
+        if target.shape[0] != rows[1]:
+            raise ValueError(f"Distributor: rank {self.comm.rank}: out has {target.shape[0]} rows, expected {rows[1]}")
+        key = (way, array.layout, target.layout)
+        request = self._requests.get(key)
+        if request is None:
+            request = self._ways[way].indexed_init(array, *sides[0], target, *sides[1])
+            self._requests[key] = request
+        else:
+            request.set_buffers(array, target)
+        request.start()
+        request.wait()
+        return out
+
+    def forward(self, x: Any, out: Any = None) -> Any:
+        """The rows that arrive, in `out` where it is given. The first call of a layout plans: all ranks take part."""
+        return self._move(0, x, out)
+
+    def backward(self, y: Any, out: Any = None) -> Any:
+        """The rows of ``forward`` back to where they were."""
+        return self._move(1, y, out)
+
+
+__all__ = ["Arrivals", "ByRank", "Distributor", "sparse_alltoallv"]

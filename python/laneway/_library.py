@@ -1,0 +1,111 @@
+"""The library itself: where it is, and calls of its C functions with handles of mpi4py."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mpi4py import MPI
+
+Count = ctypes.c_int64
+"""MPI_Count, of 64 bits in every library that this one is built for."""
+_SONAME = "liblaneway.so.0.1"
+
+
+class Error(MPI.Exception):
+    """An error of the library, with its text: the rank, the call and the argument. ``error_code`` is MPI's."""
+
+
+def _candidates() -> list[str]:
+    if named := os.environ.get("LANEWAY_LIBRARY"):
+        return [named]
+    inside = sorted(str(path) for path in (Path(__file__).parent / "lib").glob("liblaneway*.so*"))
+    return [*inside, _SONAME]
+
+
+def _address(library: ctypes.CDLL, name: str) -> int | None:
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+
+
+def _checked(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
+    # Two MPI libraries in one process would take each other's handles for their own.
+    theirs = ctypes.CDLL(MPI.__file__)
+    name = "MPI_Get_library_version"
+    if _address(library, name) != _address(theirs, name):
+        text = ctypes.create_string_buffer(8192)
+        getattr(library, name)(text, ctypes.byref(ctypes.c_int()))
+        mine, other = (version.splitlines()[0] for version in (text.value.decode(), MPI.Get_library_version()))
+        raise ImportError(f"{path} is built for another MPI library than mpi4py: {mine}; mpi4py has {other}")
+    return library
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The loaded library. ImportError says where it was looked for, or which MPI library it is built for."""
+    reasons = []
+    for path in _candidates():
+        try:
+            return _checked(ctypes.CDLL(path), path)
+        except OSError as error:
+            reasons.append(str(error))
+    raise ImportError(
+        "liblaneway.so was not found; LANEWAY_LIBRARY=FILE names it, `pip install ./python` builds it:\n" + "\n".join(reasons)
+    )
+
+
+def handle(value: Any) -> Any:
+    """An MPI object as an argument of a C function: a pointer or an int, whichever this MPI library has."""
+    number = MPI._handleof(value)
+    return ctypes.c_void_p(number) if MPI._sizeof(value) == ctypes.sizeof(ctypes.c_void_p) else ctypes.c_int(number)
+
+
+def fail(code: int) -> None:
+    """Raise what the library says of an error code."""
+    raise Error(code)
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Call a C function; arguments are values of ctypes. Raises Error."""
+    code = getattr(library(), name)(*arguments)
+    if code:
+        fail(code)
+
+
+def ints(values: Any) -> Any:
+    """An array of C ints."""
+    values = [int(value) for value in values]
+    return (ctypes.c_int * max(len(values), 1))(*values)
+
+
+class Hints:
+    """An info object with the hints, for the time of one call: ``strategy="three_step"`` is ``lnw_strategy``."""
+
+    def __init__(self, hints: Mapping[str, object]) -> None:
+        self._info = MPI.INFO_NULL
+        if hints:
+            self._info = MPI.Info.Create()
+            for key, value in hints.items():
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                self._info.Set(key if key.startswith("lnw_") else f"lnw_{key}", text)
+
+    def __enter__(self) -> Any:
+        return handle(self._info)
+
+    def __exit__(self, *_: object) -> None:
+        if self._info != MPI.INFO_NULL:
+            self._info.Free()
+
+
+def info_of(function: str, owner: Any) -> dict[str, str]:
+    """What a function that makes an info object says of `owner`."""
+    info = MPI.Info()
+    call(function, owner, ctypes.c_void_p(MPI._addressof(info)))
+    try:
+        keys = [info.Get_nthkey(i) for i in range(info.Get_nkeys())]
+        return {key: info.Get(key) or "" for key in keys}
+    finally:
+        info.Free()

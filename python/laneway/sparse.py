@@ -1,0 +1,122 @@
+"""Sparse matrices whose rows are distributed over ranks. Needs SciPy beside mpi4py and NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from laneway._halo import Halo
+
+
+class DistributedMatrix:
+    """A matrix of which each rank has some rows, one after the other in the order of ranks. Collective over `comm`.
+
+    `rows` are this rank's rows as a CSR matrix with global column indices. Vectors that are multiplied are distributed as
+    the columns: `columns` of them on this rank, as many as it has rows if that is None. ``A @ x`` and ``A.T @ y`` take and
+    give what this rank has of a vector, or of several as the columns of an array.
+
+    >>> from mpi4py import MPI
+    >>> from scipy.sparse import eye
+    >>> import numpy as np
+    >>> from laneway.sparse import DistributedMatrix
+    >>> size, rank = MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank
+    >>> A = DistributedMatrix(MPI.COMM_WORLD, 2 * eye(3 * size, format="csr")[3 * rank : 3 * rank + 3])
+    >>> A @ np.ones(3)
+    array([2., 2., 2.])
+    """
+
+    def __init__(self, comm: Any, rows: Any, columns: int | None = None, **hints: object) -> None:
+        matrix = csr_matrix(rows)
+        here = matrix.shape[0] if columns is None else int(columns)
+        counts = comm.allgather(here)
+        begin = sum(counts[: comm.rank])
+        if comm.allreduce(int(matrix.shape[1] != sum(counts))):
+            raise ValueError(
+                f"DistributedMatrix: rank {comm.rank}: rows have {matrix.shape[1]} columns, and the vectors have {sum(counts)} entries"
+            )
+        used = np.unique(matrix.indices)
+        ghosts = used[(used < begin) | (used >= begin + here)]
+        local = np.where(
+            (matrix.indices >= begin) & (matrix.indices < begin + here),
+            matrix.indices - begin,
+            here + np.searchsorted(ghosts, matrix.indices),
+        )
+        self.comm, self.columns = comm, here
+        self.shape = (comm.allreduce(matrix.shape[0]), matrix.shape[1])
+        self.local = csr_matrix((matrix.data, local, matrix.indptr), shape=(matrix.shape[0], here + len(ghosts)))
+        """This rank's rows; columns are those of its part of a vector, then those of its ghosts."""
+        self.halo = Halo(comm, np.arange(begin, begin + here), ghosts, **hints)
+        self._vectors: dict[Any, Any] = {}
+
+    def _extended(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        # One array a shape, so that its exchange stays bound.
+        key = (shape, np.dtype(dtype))
+        if key not in self._vectors:
+            self._vectors[key] = np.zeros((self.local.shape[1], *shape), dtype=dtype)
+        return self._vectors[key]
+
+    def _check(self, x: Any, rows: int) -> Any:
+        x = np.asarray(x)
+        if x.ndim not in (1, 2) or x.shape[0] != rows:
+            raise ValueError(f"DistributedMatrix: rank {self.comm.rank}: the vector has shape {x.shape}, expected {rows} rows")
+        return x
+
+    def __matmul__(self, x: Any) -> Any:
+        x = self._check(x, self.columns)
+        extended = self._extended(x.shape[1:], x.dtype)
+        extended[: self.columns] = x
+        self.halo.exchange(extended)
+        return self.local @ extended
+
+    def _transposed(self, y: Any) -> Any:
+        y = self._check(y, self.local.shape[0])
+        found = self.local.T @ y
+        extended = self._extended(found.shape[1:], found.dtype)
+        extended[:] = found
+        self.halo.accumulate(extended)
+        return extended[: self.columns].copy()
+
+    @property
+    def T(self) -> Transposed:  # noqa: N802
+        """The transposed matrix."""
+        return Transposed(self)
+
+
+class Transposed:
+    """The transpose of a DistributedMatrix, to multiply with."""
+
+    def __init__(self, matrix: DistributedMatrix) -> None:
+        self._matrix = matrix
+        self.shape = matrix.shape[::-1]
+
+    @property
+    def T(self) -> DistributedMatrix:  # noqa: N802
+        """The matrix itself."""
+        return self._matrix
+
+    def __matmul__(self, y: Any) -> Any:
+        return self._matrix._transposed(y)
+
+
+def cg(matrix: DistributedMatrix, b: Any, tolerance: float = 1e-8, iterations: int = 1000) -> tuple[Any, int]:
+    """Solve ``matrix @ x = b`` for a symmetric positive definite matrix by conjugate gradients.
+
+    `b` is what this rank has of the right side. Returns this rank's part of x, and how many iterations it took until the
+    residual was `tolerance` of that of x = 0.
+    """
+    x = np.zeros_like(b)
+    residual = np.array(b)
+    direction = residual.copy()
+    square = first = matrix.comm.allreduce(residual @ residual)
+    for iteration in range(iterations):
+        if square <= tolerance**2 * first:
+            return x, iteration
+        product = matrix @ direction
+        step = square / matrix.comm.allreduce(direction @ product)
+        x += step * direction
+        residual -= step * product
+        last, square = square, matrix.comm.allreduce(residual @ residual)
+        direction = residual + (square / last) * direction
+    return x, iterations

