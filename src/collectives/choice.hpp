@@ -24,7 +24,8 @@ struct DenseChoice {
 /// Seconds by the max-rate model.
 [[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters);
 
-/// The rule that is expected to be the fastest of those that apply. From facts that all ranks share alone, so that all
+/// The rule that is expected to be the fastest of those that apply. Windows are for those who ask for them: no model
+/// knows what an MPI library makes of them. From facts that all ranks share alone, so that all
 /// choose the same.
 [[nodiscard]] DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
                                             const DenseSettings& settings = {});
