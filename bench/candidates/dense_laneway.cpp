@@ -19,7 +19,8 @@ class DenseHints {
     MPI_Info_create(&info_);
     MPI_Info_set(info_, "lnw_collective", rule.c_str());
     if (!task.run.machine.empty()) MPI_Info_set(info_, "lnw_machine", task.run.machine.c_str());
-    if (simulated) MPI_Info_set(info_, "lnw_progress", "wait");  // nothing else can pass anything on there
+    // Nothing else can pass anything on where ranks are simulated, and in windows all ranks wait for each other.
+    if (simulated || rule.starts_with("rma_")) MPI_Info_set(info_, "lnw_progress", "wait");
   }
   ~DenseHints() { MPI_Info_free(&info_); }
   DenseHints(const DenseHints&) = delete;
