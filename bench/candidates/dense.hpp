@@ -55,6 +55,8 @@ class DenseCandidate {
   virtual void run() = 0;
   /// What a candidate that chooses by itself has chosen; empty where it does not say.
   [[nodiscard]] virtual std::string choice() const { return {}; }
+  /// Why it cannot be run here, the same on all ranks; empty: it can.
+  [[nodiscard]] virtual std::string obstacle() const { return {}; }
 };
 
 /// Which candidates a name stands for, and how one is made. Rows are in the order in which they are looked through.

@@ -19,7 +19,8 @@ class DenseHints {
     MPI_Info_create(&info_);
     MPI_Info_set(info_, "lnw_collective", rule.c_str());
     if (!task.run.machine.empty()) MPI_Info_set(info_, "lnw_machine", task.run.machine.c_str());
-    if (simulated) MPI_Info_set(info_, "lnw_progress", "wait");  // nothing else can pass anything on there
+    // Nothing else can pass anything on where ranks are simulated, and in windows all ranks wait for each other.
+    if (simulated || rule.starts_with("rma_")) MPI_Info_set(info_, "lnw_progress", "wait");
   }
   ~DenseHints() { MPI_Info_free(&info_); }
   DenseHints(const DenseHints&) = delete;
@@ -74,7 +75,9 @@ class LanewayBlocking final : public DenseCandidate {
  public:
   /// Calls of all sizes are made on one communicator, as in a program.
   LanewayBlocking(const std::string& rule, const DenseTask& task)
-      : task_(task), comm_(task.communicators.get(rule, [&] { return with_rule(rule, task); })) {}
+      : task_(task), rule_(rule), comm_(task.communicators.get(rule, [&] { return with_rule(rule, task); })) {}
+
+  [[nodiscard]] std::string choice() const override;
 
   void run() override {
     const DenseBlocks& b = task_.blocks;
@@ -119,6 +122,7 @@ class LanewayBlocking final : public DenseCandidate {
 
  private:
   const DenseTask& task_;
+  std::string rule_;
   MPI_Comm comm_;
 };
 
@@ -192,6 +196,11 @@ class LanewayPersistent final : public DenseCandidate {
 
   LNW_Request request_ = LNW_REQUEST_NULL;
 };
+
+/// Blocking calls do not say it: of the same call as a request.
+std::string LanewayBlocking::choice() const {
+  return rule_ == "auto" ? LanewayPersistent(rule_, task_).choice() : std::string();
+}
 
 /// Forms that differ only in how blocks are described are one.
 Dense family(DenseKind kind) {

@@ -14,20 +14,24 @@ enum class Synchronization : std::uint8_t { fence, lock };
 class Rma final : public DenseCandidate {
  public:
   Rma(const DenseTask& task, Synchronization synchronization, bool keeps_window)
-      : task_(task), synchronization_(synchronization), keeps_window_(keeps_window), comm_(task.run.comm) {
+      : task_(task), synchronization_(synchronization), keeps_window_(keeps_window) {
+    MPI_Comm_dup(task.run.comm, &comm_);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     const std::vector<int>& places = task.blocks.receive_displacements;
     places_.resize(places.size());
     MPI_Alltoall(places.data(), 1, MPI_INT, places_.data(), 1, MPI_INT, comm_);
-    if (keeps_window_) open();
+    has_windows_ = open();
+    if (has_windows_ && !keeps_window_) close();
   }
   ~Rma() override {
-    if (keeps_window_) close();
+    if (has_windows_ && keeps_window_) close();
+    MPI_Comm_free(&comm_);
   }
   Rma(const Rma&) = delete;
   Rma& operator=(const Rma&) = delete;
 
   void run() override {
-    if (!keeps_window_) open();
+    if (!keeps_window_) (void)open();
     if (synchronization_ == Synchronization::fence) {
       MPI_Win_fence(MPI_MODE_NOPRECEDE, window_);
       put();
@@ -43,12 +47,24 @@ class Rma final : public DenseCandidate {
     }
     if (!keeps_window_) close();
   }
+  [[nodiscard]] std::string obstacle() const override {
+    return has_windows_ ? "" : "the MPI library has no windows on these ranks";
+  }
 
  private:
-  void open() {
-    MPI_Win_create(task_.receive.data(), static_cast<MPI_Aint>(task_.receive.size()), 1, MPI_INFO_NULL, comm_,
-                   &window_);
+  /// Whether all ranks have a window.
+  bool open() {
+    int has_one = MPI_Win_create(task_.receive.data(), static_cast<MPI_Aint>(task_.receive.size()), 1, MPI_INFO_NULL,
+                                 comm_, &window_) == MPI_SUCCESS
+                      ? 1
+                      : 0;
+    if (has_windows_) return lock();
+    MPI_Allreduce(MPI_IN_PLACE, &has_one, 1, MPI_INT, MPI_MIN, comm_);
+    return has_one != 0 && lock();
+  }
+  bool lock() {
     if (synchronization_ == Synchronization::lock) MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+    return true;
   }
   void close() {
     if (synchronization_ == Synchronization::lock) MPI_Win_unlock_all(window_);
@@ -67,7 +83,8 @@ class Rma final : public DenseCandidate {
   const DenseTask& task_;
   Synchronization synchronization_;
   bool keeps_window_;
-  MPI_Comm comm_;
+  bool has_windows_ = false;
+  MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
   std::vector<int> places_;  // of this rank's blocks in the others' receive buffers
 };

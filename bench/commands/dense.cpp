@@ -49,17 +49,22 @@ bool is_right(DenseCandidate& candidate, const DenseTask& task, std::uint64_t sa
   return right != 0;
 }
 
-/// Makes it and runs it on data never sent before.
-void prepare(DenseEntrant& entrant, const DenseTask& task) {
+/// Makes it and runs it on data never sent before. False if it cannot be run here, which rank 0 says.
+bool prepare(DenseEntrant& entrant, const DenseTask& task) {
   MPI_Barrier(task.run.comm);
   const double begin = MPI_Wtime();
   entrant.candidate = make_dense_candidate(entrant.result.candidate, task);
+  if (const std::string obstacle = entrant.candidate->obstacle(); !obstacle.empty()) {
+    if (task.run.is_root()) std::cerr << entrant.result.candidate + ": left out, since " + obstacle + "\n";
+    return false;
+  }
   entrant.candidate->run();
   entrant.result.setup_seconds = longest_of_ranks(MPI_Wtime() - begin, task.run.comm);
   entrant.result.is_of_mpi = is_of_mpi(entrant.result.candidate);
   entrant.result.verified =
       is_right(*entrant.candidate, task, 1) && (simulated || is_right(*entrant.candidate, task, 2));
   entrant.result.choice = entrant.candidate->choice();
+  return true;
 }
 
 /// Where one rank is the root, others could be many runs behind it: a barrier follows each run, as OSU's benchmarks
@@ -103,7 +108,7 @@ DenseReport compare_dense(const Run& run, DenseCommunicators& communicators, con
   std::vector<DenseEntrant> entrants;
   for (const std::string& name : dense_names(options.candidates, dense.kind))
     entrants.emplace_back().result.candidate = name;
-  for (DenseEntrant& entrant : entrants) prepare(entrant, task);
+  std::erase_if(entrants, [&](DenseEntrant& entrant) { return !prepare(entrant, task); });
   std::vector<DenseEntrant*> timed;
   for (DenseEntrant& entrant : entrants)
     if (entrant.result.verified) timed.push_back(&entrant);

@@ -44,7 +44,7 @@ DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, con
                               const DenseSettings& settings, OnNode on_node) {
   DenseChoice choice;
   for (const DenseRule& rule : dense_rules())
-    if (applies(rule, facts))
+    if (applies(rule, facts) && rule.traits.windows == Windows::none)
       choice.candidates.push_back({&rule, predict(rule.cost(facts, layout, settings), parameters, on_node)});
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);

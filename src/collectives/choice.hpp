@@ -28,7 +28,8 @@ enum class OnNode : std::uint8_t { messages, memory };
 /// Seconds by the max-rate model.
 [[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, OnNode on_node = OnNode::messages);
 
-/// The rule that is expected to be the fastest of those that apply. From facts that all ranks share alone, so that all
+/// The rule that is expected to be the fastest of those that apply. Windows are for those who ask for them: no model
+/// knows what an MPI library makes of them. From facts that all ranks share alone, so that all
 /// choose the same.
 [[nodiscard]] DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
                                             const DenseSettings& settings = {}, OnNode on_node = OnNode::messages);

@@ -19,9 +19,11 @@ constexpr std::string_view mpich =
 constexpr std::string_view bruck_1997 =
     "J. Bruck and others: Efficient algorithms for all-to-all communications in multiport message-passing systems, "
     "1997";
+constexpr std::string_view windows_2025 =
+    "E. Namugwanya, A. Bienz, M. Dosanjh, A. Skjellum: RMA-based alltoallv: performance analysis, 2025";
 constexpr std::string_view canonical = "operands in the order of ranks, as in MPI 4.1, 6.9.1";
 
-constexpr std::array<DenseRule, 47> dense_rows = {{
+constexpr std::array<DenseRule, 49> dense_rows = {{
     {Dense::alltoall, "nonblocking", "all messages at once", all_to_all, DenseTraits{}, dense::alltoall::nonblocking,
      nullptr, dense::costs::alltoall::nonblocking},
     {Dense::alltoall, "pairwise", "one partner after another", all_to_all, DenseTraits{}, dense::alltoall::pairwise,
@@ -43,6 +45,11 @@ constexpr std::array<DenseRule, 47> dense_rows = {{
     {Dense::alltoall, "multi_leader_locality", "several leaders gather, send each node one message, and hand it on",
      all_to_all, DenseTraits{.relays = true}, dense::alltoall::multi_leader_locality,
      dense::alltoall::want_multi_leader_locality, dense::costs::alltoall::multi_leader_locality},
+    {Dense::alltoall, "rma_fence", "each rank puts into the windows of all others, between two fences", windows_2025,
+     DenseTraits{.windows = Windows::fence}, dense::alltoall::nonblocking, nullptr,
+     dense::costs::alltoall::nonblocking},
+    {Dense::alltoall, "rma_lock", "each rank puts into the windows of all others, which are locked once", windows_2025,
+     DenseTraits{.windows = Windows::lock}, dense::alltoall::nonblocking, nullptr, dense::costs::alltoall::nonblocking},
     {Dense::allgather, "direct", "each rank sends its block to each other one", mpich, DenseTraits{},
      dense::allgather::direct, nullptr, dense::costs::allgather::direct},
     {Dense::allgather, "ring", "blocks go from rank to rank", mpich, DenseTraits{.relays = true},

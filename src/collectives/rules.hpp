@@ -18,11 +18,15 @@ struct DenseSettings {
   std::int64_t segment_bytes = 65536;  ///< what is pipelined is cut into pieces of this size
 };
 
+/// What carries the messages of a rule: messages, or puts into windows between fences, or under a lock of all windows.
+enum class Windows : std::uint8_t { none, fence, lock };
+
 /// What a rule does and needs.
 struct DenseTraits {
   bool in_order = false;    ///< operands are combined in the order of ranks: results are canonical
   bool equal_only = false;  ///< all blocks must be as large
   bool relays = false;      ///< ranks pass on what is not theirs
+  Windows windows = Windows::none;
 };
 
 /// What a rule costs, from facts that all ranks share: of the rank, or node, that has most to do. Rounds are messages

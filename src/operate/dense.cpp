@@ -14,6 +14,7 @@
 #include "operate/dense_mpi.hpp"
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
+#include "operate/dense_windows.hpp"
 #include "passes/pack.hpp"
 
 namespace laneway {
@@ -95,6 +96,32 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const Dense
   return made;
 }
 
+bool is_in_windows(const DenseDecision& decision) {
+  return decision.rule != nullptr && decision.rule->traits.windows != Windows::none;
+}
+
+constexpr const char* no_windows = "the MPI library has no windows on these ranks";
+
+/// Null where there are no windows.
+std::unique_ptr<WindowExchange> make_in_windows(const std::shared_ptr<PrivateComm>& comm, const DenseDecision& decision,
+                                                const CollectiveCall& call, const DenseCall& blocks,
+                                                std::shared_ptr<const Plan> plan) {
+  require_host_buffers(glance_at(buffers_of(call), *plan, DeviceUse{}));
+  return WindowExchange::make(comm, blocks, buffers_of(call), decision.rule->traits.windows, std::move(plan));
+}
+
+/// A window is made for each blocking call: others may have another buffer than last time, which nobody is told.
+int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const KeptDense& made, const CollectiveCall& call,
+                   const Place& place) {
+  const DenseCall blocks = look_at(call, place.rank, place.ranks, false).blocks(call, place.rank, place.ranks);
+  const std::unique_ptr<WindowExchange> exchange =
+      together(*comm, [&] { return make_in_windows(comm, made.decision, call, blocks, made.bound->shared_plan()); });
+  if (exchange == nullptr) return place.run_mpi(call);
+  exchange->start();
+  exchange->wait();
+  return MPI_SUCCESS;
+}
+
 bool may_keep(const KeptDense& made, DenseKind kind) {
   return made.decision.rule == nullptr || !asks_for_sizes(*made.decision.rule, kind);
 }
@@ -117,6 +144,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     if (may_keep(*found, call.kind)) kept.keep(found);
   }
   if (known->hints.check) compare_collective(*communicator.private_comm(), call, found->checked);
+  if (is_in_windows(found->decision)) return run_in_windows(communicator.private_comm(), *found, call, place);
   SettledDense* const settled = found->settled.get();
   if (settled != nullptr) settled->count(communicator, *known, *found->comm, comm);
   const auto way = settled != nullptr ? settled->way() : SettledDense::Way::as_decided;
@@ -246,7 +274,18 @@ class Making {
     return all / blocks_in_all;
   }
 
+  std::unique_ptr<Request> make_by_windows(const DenseDecision& decision) {
+    const DenseCall blocks = looked_.blocks(call_, place_.rank, place_.ranks);
+    auto plan =
+        std::make_shared<const Plan>(plan_dense(*known_, *decision.rule, comm_, call_, blocks, settings_of(hints_)));
+    const std::shared_ptr<PrivateComm> comm = comm_.shared_from_this();
+    std::unique_ptr<WindowExchange> exchange = make_in_windows(comm, decision, call_, blocks, std::move(plan));
+    if (exchange == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, mpi_reasons(no_windows));
+    return Request::make_of(comm, communicator_.error_handler(), std::move(exchange), decision.reasons);
+  }
+
   std::unique_ptr<Request> make_by(const DenseDecision& decision) {
+    if (is_in_windows(decision)) return make_by_windows(decision);
     Planned planned = plan_on_node(communicator_, comm_, *known_, hints_,
                                    plan_dense(*known_, *decision.rule, comm_, call_,
                                               looked_.blocks(call_, place_.rank, place_.ranks), settings_of(hints_)));

@@ -61,6 +61,7 @@ class BoundDense {
   /// Runs it once. What is on a device goes through memory of the host, which each call allocates.
   void run(Buffers buffers, const PrivateComm& comm);
   [[nodiscard]] const Plan& plan() const { return *plan_; }
+  [[nodiscard]] const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
   /// What it is bound to.
   void forget() { bindings_.clear(); }
 

@@ -64,6 +64,11 @@ std::int64_t staging_of(const DenseRule& rule, const DenseFacts& facts, const La
   }
 }
 
+/// Whether a request would be through only when all ranks wait for theirs.
+bool waits_for_all(const DenseRule& rule, const Hints& hints, Phases phases) {
+  return rule.traits.windows != Windows::none && phases == Phases::split && hints.progress != ProgressHint::wait;
+}
+
 }  // namespace
 
 DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const DenseAsk& ask) {
@@ -76,9 +81,12 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
     return decision;
   }
   const auto may_run = [&](const DenseRule& rule) {
-    return applies(rule, ask.facts) && (ask.may_ask_others || !asks_for_sizes(rule, ask.kind)) &&
+    const bool asks = asks_for_sizes(rule, ask.kind) || rule.traits.windows != Windows::none;
+    return applies(rule, ask.facts) && (ask.may_ask_others || !asks) &&
            (!ask.limits_staging || staging_of(rule, ask.facts, known.layout) <= hints.staging_limit);
   };
+  if (hint.rule != nullptr && waits_for_all(*hint.rule, hints, ask.phases))
+    return mpi("with windows each rank waits for all others, which lnw_progress=wait allows");
   if (hint.rule != nullptr && may_run(*hint.rule)) return by(*hint.rule, "lnw_collective asks for it");
   if (std::string why = obstacle(known, ask); !why.empty()) return mpi(std::move(why));
   const DenseSettings settings = settings_of(hints);

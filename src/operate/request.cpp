@@ -196,9 +196,10 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
 }
 
 std::unique_ptr<Request> Request::make_of(std::shared_ptr<PrivateComm> comm,
-                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work) {
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work,
+                                          Reasons reasons) {
   std::unique_ptr<Request> request(
-      new Request(std::move(comm), std::move(handler), 0, nullptr, Reasons{.strategy = "direct"}, Region{}));
+      new Request(std::move(comm), std::move(handler), 0, nullptr, std::move(reasons), Region{}));
   request->work_ = std::move(work);
   request->is_special_ = true;
   return request;

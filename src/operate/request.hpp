@@ -59,9 +59,10 @@ class Request {
   /// arguments of any rank are bad, all ranks throw. `events`: of this rank alone, which its peers need not know.
   static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events = {});
-  /// Persistent, of work between two ranks. Local.
+  /// Persistent, of work between two ranks, or of all in windows. Local.
   static std::unique_ptr<Request> make_of(std::shared_ptr<PrivateComm> comm,
-                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work);
+                                          std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work,
+                                          Reasons reasons = Reasons{.strategy = "direct"});
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
   /// Of a dense operation, persistent or nonblocking. Local.

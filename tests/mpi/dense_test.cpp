@@ -131,6 +131,53 @@ TEST_F(DenseTest, EveryRuleAgreesWithMpi) {
     }
 }
 
+/// Open MPI has none for one rank, and between nodes only with some transports.
+bool have_windows() {
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);
+  int word = 0;
+  MPI_Win window = MPI_WIN_NULL;
+  if (MPI_Win_create(&word, sizeof word, 1, MPI_INFO_NULL, comm.get(), &window) != MPI_SUCCESS) return false;
+  MPI_Win_free(&window);
+  return true;
+}
+
+/// In windows all ranks wait for each other, which those who start something and then do something else must allow.
+TEST_F(DenseTest, RequestsKeepWindowsOnlyWhereRanksMayWaitForEachOther) {
+  const auto strategy_of = [&](const char* progress) {
+    const Setting collective("LANEWAY_COLLECTIVE", "alltoall:rma_lock");
+    const Setting setting("LANEWAY_PROGRESS", progress);
+    const Comm comm = copy_of(MPI_COMM_WORLD);
+    std::vector<int> sent(static_cast<std::size_t>(size()), rank());
+    std::vector<int> received(sent.size(), -1);
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_EQ(
+        LNW_Alltoall_init(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, comm.get(), MPI_INFO_NULL, &request),
+        MPI_SUCCESS);
+    for (int exchange = 0; exchange < 3; ++exchange) {
+      for (int& value : sent) value = rank() + 100 * exchange;
+      EXPECT_EQ(LNW_Start(&request), MPI_SUCCESS);
+      int flag = 0;
+      if (exchange == 1)
+        while (flag == 0) EXPECT_EQ(LNW_Test(&request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      else
+        EXPECT_EQ(LNW_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      for (int from = 0; from < size(); ++from)
+        EXPECT_EQ(received[static_cast<std::size_t>(from)], from + 100 * exchange);
+    }
+    MPI_Info info = MPI_INFO_NULL;
+    EXPECT_EQ(LNW_Request_get_info(request, &info), MPI_SUCCESS);
+    std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+    int found = 0;
+    MPI_Info_get(info, "lnw_strategy", MPI_MAX_INFO_VAL, value.data(), &found);
+    MPI_Info_free(&info);
+    EXPECT_EQ(LNW_Request_free(&request), MPI_SUCCESS);
+    return std::string(value.data());
+  };
+  EXPECT_EQ(strategy_of("auto"), "mpi");
+  EXPECT_EQ(strategy_of("wait"), have_windows() ? "rma_lock" : "mpi");
+}
+
 TEST_F(DenseTest, OrderedOperatorsByEveryRule) {
   const Setting progress("LANEWAY_PROGRESS", "wait");
   const Setting machine("LANEWAY_MACHINE", uneven_machine());

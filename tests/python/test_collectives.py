@@ -17,11 +17,12 @@ def test_figures_are_those_of_the_talks() -> None:
     shapes = {(figure.machine, figure.nodes, figure.ranks_of_node, figure.operation) for figure in FIGURES}
     assert shapes == {
         ("dane-like", 32, 16, "alltoall"),
+        ("dane-like", 8, 16, "alltoall"),
         ("dane-like", 32, 16, "allreduce"),
         ("deltaai-like", 16, 4, "allreduce"),
     }
     assert all("assumed" in machines.read(figure.machine).path.read_text() for figure in FIGURES)
-    assert all(quick.nodes * 8 == full.nodes for quick, full in zip(collectives.figures(quick=True), FIGURES, strict=True))
+    assert all(quick.nodes == max(2, full.nodes // 8) for quick, full in zip(collectives.figures(quick=True), FIGURES, strict=True))
 
 
 def test_regret_is_over_the_fastest_of_all() -> None:

@@ -464,7 +464,7 @@ def platform(
 
 @app.command(rich_help_panel=EXPLAIN)
 def reproduce(
-    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, hypre-fixed, lassen or scale")],
+    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, hypre-fixed, lassen, scale, dense, collectives or reductions")],
     output: Annotated[
         Optional[Path], typer.Option("-o", "--output", metavar="FOLDER", help="tables and pictures; default: reproduced/")
     ] = None,
@@ -472,11 +472,14 @@ def reproduce(
     table: Annotated[
         Optional[Path], typer.Option("--from", metavar="FILE.csv", help="a table of this figure: draw it, simulate nothing")
     ] = None,
+    kept: Annotated[
+        bool, typer.Option("--keep", help="put the table into bench/results, and its pictures and tables into docs")
+    ] = False,
 ) -> None:
     """Published figures on simulated clusters, beside what the papers say: laneway reproduce rocm"""
     from laneway.tools.papers import reproduce as reproducing
 
-    reproducing.run(figure, output or root() / "reproduced", quick=quick, table=table)
+    reproducing.run(figure, output or root() / "reproduced", quick=quick, table=table, kept=kept)
 
 
 @cluster_app.command("check")

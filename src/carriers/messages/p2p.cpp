@@ -121,6 +121,10 @@ class P2PEndpoint final : public Endpoint {
       throw;
     }
     if constexpr (arrays_return_errors) statuses_.resize(messages.size());
+    if constexpr (simulated) {
+      under_way_now_.resize(messages.size());
+      given_.resize(messages.size());
+    }
     // MPI_Startall may start requests in any order, but those of one channel match in theirs.
     const bool repeats = std::ranges::any_of(messages, may_repeat, &Message::channel);
     std::map<std::tuple<bool, Rank, int>, std::size_t> next;  // the first one from here on, by channel
@@ -157,6 +161,7 @@ class P2PEndpoint final : public Endpoint {
 
   void start(int first, int count) override {
     const int end = first + count;
+    if constexpr (simulated) std::fill_n(under_way_now_.begin() + first, count, true);
     if (keeps_list_)
       for (int m = first; m < end; ++m) under_way_.push_back(m);
     for (int next = first; next < end;) {
@@ -182,10 +187,11 @@ class P2PEndpoint final : public Endpoint {
   int poll(std::span<int> completed) override {
     int n = 0;
     if constexpr (arrays_return_errors) {
-      const int code = MPI_Testsome(size(), requests_.data(), &n, completed.data(), statuses_.data());
-      if (code != MPI_SUCCESS)
-        throw_failed(code, "MPI_Testsome", completed.first(static_cast<std::size_t>(std::max(n, 0))));
-      return n == MPI_UNDEFINED ? 0 : n;
+      const int code = MPI_Testsome(size(), give_started(), &n, completed.data(), statuses_.data());
+      if (n == MPI_UNDEFINED) n = 0;
+      take_back(completed.first(static_cast<std::size_t>(n)));
+      if (code != MPI_SUCCESS) throw_failed(code, "MPI_Testsome", completed.first(static_cast<std::size_t>(n)));
+      return n;
     }
     for (std::size_t i = 0; i < under_way_.size();) {
       const int m = under_way_[i];
@@ -204,10 +210,11 @@ class P2PEndpoint final : public Endpoint {
     if constexpr (!simulated) return poll(completed);
     int index = MPI_UNDEFINED;
     const double begin = MPI_Wtime();
-    check_mpi(MPI_Waitany(size(), requests_.data(), &index, MPI_STATUS_IGNORE), "MPI_Waitany");
+    check_mpi(MPI_Waitany(size(), give_started(), &index, MPI_STATUS_IGNORE), "MPI_Waitany");
     if (MPI_Wtime() > begin) pass(simulated_costs().turn);
     if (index == MPI_UNDEFINED) return 0;
     completed[0] = index;
+    take_back(completed.first(1));
     return 1;
   }
 
@@ -271,6 +278,21 @@ class P2PEndpoint final : public Endpoint {
     bool is_send;
     bool in_user_buffer;
   };
+
+  /// SMPI takes a persistent request that has never been started for a complete one.
+  MPI_Request* give_started() {
+    if constexpr (!simulated) return requests_.data();
+    for (std::size_t m = 0; m < requests_.size(); ++m) given_[m] = under_way_now_[m] ? requests_[m] : MPI_REQUEST_NULL;
+    return given_.data();
+  }
+  void take_back(std::span<const int> completed) {
+    if constexpr (!simulated) return;
+    for (const int index : completed) {
+      const auto m = static_cast<std::size_t>(index);
+      requests_[m] = given_[m];
+      under_way_now_[m] = false;
+    }
+  }
 
   void make_requests(int tag_base, std::span<const Message> messages, const MessageElements* elements) {
     std::size_t sends = 0;
@@ -344,6 +366,8 @@ class P2PEndpoint final : public Endpoint {
   std::vector<Start> starts_;         // by message
   std::vector<MPI_Status> statuses_;  // where arrays return errors
   std::size_t complete_ = 0;          // where messages are waited for one by one: how many of the first ones
+  std::vector<MPI_Request> given_;    // to MPI, where it may see only those that have been started
+  std::vector<bool> under_way_now_;   // which these are
   std::vector<int> under_way_;        // if they are looked at one by one, in any order
 };
 

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from laneway.tools.draw import style
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record, number, rounded
-from laneway.tools.papers import points
+from laneway.tools.papers import measured, points
+from laneway.tools.papers.measured import Part
 from laneway.tools.papers.points import Point
 from laneway.tools.places import machines
 from laneway.tools.places.places import Simulated
+from laneway.tools.places.simulator import DATA
 
 _ALLTOALL_SIZES = (4, 16, 64, 256, 1024, 4096)
+_MANY_RANKS_SIZES = (4, 64, 1024)
 _ALLREDUCE_SIZES = (8, 128, 2048, 32768, 524_288)
+# Of these, a message goes from each rank to each other one: 262,144 on 512 ranks, minutes to simulate.
+_OF_ALL_PAIRS = ("mpi", "nonblocking", "pairwise")
+# Without those that keep the order of operands, and windows, which are measured elsewhere.
+_ALGORITHMS = {
+    "alltoall": ("bruck", "hierarchical", "multi_leader", "node_aware", "locality_aware", "multi_leader_locality"),
+    "allreduce": ("recursive_doubling", "ring", "rabenseifner", "node_aware", "multi_lane", "locality_aware"),
+}
 _FEW = 2  # sizes of a quick run
+_COLUMNS = ("machine", "nodes", "ranks", "op", "bytes", "candidate", "chosen", "simulated_s")
 
 
 @dataclass(frozen=True)
@@ -32,32 +42,33 @@ class Figure:
     ranks_of_node: int
     operation: str
     sizes: Sequence[int]
-
-    @property
-    def title(self) -> str:
-        return f"{self.operation}, {self.machine}, {self.nodes} x {self.ranks_of_node} ranks"
+    has_all_pairs: bool = True
 
     def points(self) -> list[Point]:
         """One run for each size: they are simulated side by side."""
         goodput = f"{1 / machines.read(self.machine).injection_beta:g}"
-        arguments = ("dense", "--op", self.operation, "--candidate", "mpi,laneway:*", "--iterations", "1", "--goodput", goodput)
+        first = ("mpi",) if self.operation != "alltoall" else _OF_ALL_PAIRS if self.has_all_pairs else ()
+        candidates = ",".join((*first, *_ALGORITHMS[self.operation], "auto"))
+        arguments = ("dense", "--op", self.operation, "--candidate", candidates, "--goodput", goodput)
+        arguments += ("--iterations", "1", "--warmup", "0")
         place = Simulated(self.machine, self.nodes, self.ranks_of_node)
-        return [Point(place, (*arguments, "--bytes", str(size))) for size in self.sizes]
+        return [Point(place, (*arguments, "--bytes", str(size)), ((DATA, "0"),)) for size in self.sizes]
 
 
 #: "Scaling Results (Dane, 32 Nodes)" and "Optimizing GPU-Aware Allreduce Operations" (DeltaAI) of the talks.
 FIGURES = (
-    Figure("dane-like", 32, 16, "alltoall", _ALLTOALL_SIZES),
+    Figure("dane-like", 32, 16, "alltoall", _MANY_RANKS_SIZES, has_all_pairs=False),
+    Figure("dane-like", 8, 16, "alltoall", _ALLTOALL_SIZES),
     Figure("dane-like", 32, 16, "allreduce", _ALLREDUCE_SIZES),
     Figure("deltaai-like", 16, 4, "allreduce", _ALLREDUCE_SIZES),
 )
 
 
 def figures(*, quick: bool) -> list[Figure]:
-    """All of them; ``quick``: on an eighth of the nodes, two sizes of each."""
+    """All of them; ``quick``: on an eighth of the nodes, but two at least, two sizes of each."""
     if not quick:
         return list(FIGURES)
-    return [Figure(f.machine, f.nodes // 8, f.ranks_of_node, f.operation, f.sizes[:_FEW]) for f in FIGURES]
+    return [replace(f, nodes=max(2, f.nodes // 8), sizes=f.sizes[:_FEW]) for f in FIGURES]
 
 
 @dataclass(frozen=True)
@@ -99,23 +110,35 @@ def regret(found: Sequence[Found]) -> float:
     return auto / min(one.seconds for one in found)
 
 
-def _print(console: Console, figure: Figure, found: Sequence[Found]) -> None:
-    table = Table(title=f"{figure.title}: µs")
-    sizes = list(dict.fromkeys(one.bytes for one in found))
-    for column in ("algorithm", *map(str, sizes)):
-        table.add_column(column, justify="left" if column == "algorithm" else "right")
-    times = {(one.candidate, one.bytes): one for one in found}
-    for candidate in dict.fromkeys(one.candidate for one in found):
+def parts(table: Path) -> list[Part]:
+    """What the page of results says of a table: a table an operation and machine, microseconds by size."""
+    rows = results.read_csv(table, _COLUMNS)
+    made = []
+    for key in dict.fromkeys((row["op"], row["machine"], row["nodes"], row["ranks"]) for row in rows):
+        own = [row for row in rows if (row["op"], row["machine"], row["nodes"], row["ranks"]) == key]
+        operation, machine, nodes, ranks = key
+        title = f"{operation}, {machine}, {nodes} nodes, {ranks} ranks, µs"
+        made.append(_part(title, own))
+    return made
+
+
+def _part(title: str, own: Sequence[dict[str, str]]) -> Part:
+    sizes = list(dict.fromkeys(row["bytes"] for row in own))
+    times = {(row["candidate"], row["bytes"]): float(row["simulated_s"]) for row in own}
+    chosen = {row["bytes"]: row["chosen"] for row in own if row["candidate"] == "auto"}
+    lines = []
+    for candidate in dict.fromkeys(row["candidate"] for row in own):
         cells = [times.get((candidate, size)) for size in sizes]
-        table.add_row(candidate, *("-" if cell is None else f"{1e6 * cell.seconds:.1f}" for cell in cells))
-    table.add_row("auto chose", *(times["auto", size].chosen for size in sizes))
-    table.add_row("auto / fastest", *(f"{regret([one for one in found if one.bytes == size]):.3f}" for size in sizes))
-    console.print(table)
+        lines.append((candidate, *("-" if cell is None else f"{1e6 * cell:.1f}" for cell in cells)))
+    lines.append(("`auto` chose", *(chosen[size] for size in sizes)))
+    fastest = {size: min(seconds for (_, where), seconds in times.items() if where == size) for size in sizes}
+    lines.append(("`auto` ÷ fastest", *(f"{times['auto', size] / fastest[size]:.3f}" for size in sizes)))
+    return Part(title, ("algorithm", *(f"{int(size):,} B" for size in sizes)), tuple(lines))
 
 
 def draw(table: Path, output: Path) -> list[Path]:
     """The pictures of what ``dense`` has written, into a folder: an operation on a machine is a panel."""
-    rows = results.read_csv(table, ("machine", "nodes", "ranks", "op", "bytes", "candidate", "simulated_s"))
+    rows = results.read_csv(table, _COLUMNS)
     made = []
     for operation in dict.fromkeys(row["op"] for row in rows):
         values = [
@@ -134,8 +157,7 @@ def dense(output: Path, console: Console, *, quick: bool = False) -> None:
     runs = [(figure, point) for figure in wanted for point in figure.points()]
     records = points.run_all([point for _, point in runs])
     found = [one for (figure, _), some in zip(runs, records, strict=True) for one in found_in(figure, some)]
-    for figure in wanted:
-        _print(console, figure, [one for one in found if one.figure == figure])
     table = output / "dense.csv"
     results.write_csv(table, [one.row() for one in found])
+    measured.show(console, parts(table))
     console.print(", ".join(map(str, [table, *draw(table, output)])))

@@ -20,7 +20,7 @@ from rich.table import Table
 from laneway.tools.draw.lines import Value, draw_lines
 from laneway.tools.measure import results, validate
 from laneway.tools.measure.results import Record, number, rounded
-from laneway.tools.papers import channels, collectives, discovery, flows, heterogeneous, multigrid, points, scale
+from laneway.tools.papers import channels, clusters, collectives, discovery, flows, heterogeneous, measured, multigrid, points, scale
 from laneway.tools.papers.points import Point
 from laneway.tools.places import machines, talk
 from laneway.tools.places.errors import UserError
@@ -451,6 +451,8 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "dense": collectives.dense,
     "discovery": discovery.discovery,
     "channels": channels.channels,
+    "collectives": clusters.collectives,
+    "reductions": clusters.reductions,
 }
 FIGURES = tuple(_FIGURES)
 #: From a table of the figure to pictures in a folder.
@@ -462,17 +464,34 @@ _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "dense": collectives.draw,
     "discovery": discovery.draw,
     "channels": channels.draw,
+    "collectives": clusters.draw_collectives,
+    "reductions": clusters.draw_reductions,
+}
+#: Page of results, and from a table of the figure to the page's tables.
+_PAGES: dict[str, tuple[str, Callable[[Path], list[measured.Part]]]] = {
+    "dense": ("collectives.md", collectives.parts),
+    "collectives": ("collectives.md", clusters.collectives_parts),
+    "reductions": ("reductions.md", clusters.reductions_parts),
 }
 
 
-def run(figure: str, output: Path, *, quick: bool = False, table: Path | None = None) -> None:
-    """Reproduce one of FIGURES; tables and pictures go to the folder ``output``. Of a table of the figure, only pictures."""
+def run(figure: str, output: Path, *, quick: bool = False, table: Path | None = None, kept: bool = False) -> None:
+    """Reproduce one of FIGURES; tables and pictures go to the folder ``output``. Of a table of the figure, only pictures.
+    ``kept``: the table becomes that of the repository, whose page and pictures follow."""
     if figure not in _FIGURES:
         raise UserError(f"reproduce {figure}: expected one of {', '.join(FIGURES)}")
     if table is not None and figure not in _DRAWN:
         raise UserError(f"reproduce {figure} --from: it has no pictures; expected one of {', '.join(_DRAWN)}")
+    if kept and figure not in _PAGES:
+        raise UserError(f"reproduce {figure} --keep: no page has its tables; expected one of {', '.join(_PAGES)}")
+    if kept and quick:
+        raise UserError(f"reproduce {figure} --keep: not with --quick, which leaves out most of the table")
     output.mkdir(parents=True, exist_ok=True)
     if table is None:
         _FIGURES[figure](output, talk.console(), quick=quick)
-    else:
+        table = output / f"{figure}.csv"
+    elif not kept:
         talk.console().print(", ".join(map(str, _DRAWN[figure](table, output))))
+    if kept:
+        page, parts = _PAGES[figure]
+        measured.keep(table, f"{figure}.csv", root() / "docs" / "results" / page, parts, _DRAWN[figure], talk.console())

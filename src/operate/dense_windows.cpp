@@ -1,0 +1,206 @@
+#include "operate/dense_windows.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "carriers/messages/p2p.hpp"
+#include "comm/mailbox.hpp"
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::int64_t most_of_a_put = std::int64_t{1} << 30;
+
+/// Where blocks that are each in one piece begin; nothing if one has gaps.
+std::optional<Range> span_of(const std::vector<RangeList>& blocks) {
+  std::optional<Range> all;
+  for (const RangeList& block : blocks) {
+    const std::optional<Range> piece = block.contiguous();
+    if (!piece) return std::nullopt;
+    if (piece->bytes == 0) continue;
+    const std::int64_t begin = all ? std::min(all->offset, piece->offset) : piece->offset;
+    const std::int64_t end = all ? std::max(all->end(), piece->end()) : piece->end();
+    all = Range{begin, end - begin};
+  }
+  return all ? all : Range{};
+}
+
+void pack(const std::byte* buffer, const RangeList& block, std::byte* to) {
+  block.for_each([&](Range range) {
+    std::memcpy(to, buffer + range.offset, static_cast<std::size_t>(range.bytes));
+    to += range.bytes;
+  });
+}
+
+void unpack(const std::byte* from, const RangeList& block, std::byte* buffer) {
+  block.for_each([&](Range range) {
+    std::memcpy(buffer + range.offset, from, static_cast<std::size_t>(range.bytes));
+    from += range.bytes;
+  });
+}
+
+}  // namespace
+
+void WindowExchange::Side::look_at(const Blocks& given, Rank ranks, void* buffer, bool must_pack) {
+  std::int64_t bytes = 0;
+  for (Rank peer = 0; peer < ranks; ++peer) {
+    blocks.push_back(given.of(peer));
+    offsets.push_back(bytes);
+    bytes += blocks.back().bytes();
+  }
+  const std::optional<Range> span = must_pack ? std::nullopt : span_of(blocks);
+  if (!span) {
+    packed.resize(static_cast<std::size_t>(bytes));
+    base = packed.data();
+    return;
+  }
+  base = buffer == nullptr ? nullptr : static_cast<std::byte*>(buffer) + span->offset;
+  for (std::size_t peer = 0; peer < blocks.size(); ++peer) {
+    const Range piece = *blocks[peer].contiguous();
+    offsets[peer] = piece.bytes == 0 ? 0 : piece.offset - span->offset;
+  }
+}
+
+WindowExchange::WindowExchange(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks, Buffers buffers, Windows way,
+                               std::shared_ptr<const Plan> plan)
+    : comm_(std::move(comm)), way_(way), buffers_(buffers), in_place_(blocks.in_place), plan_(std::move(plan)) {
+  receive_.look_at(blocks.receive, comm_->size(), buffers.receive, false);
+  // In place, others may put where this rank still reads.
+  const Blocks& sent = in_place_ ? blocks.receive : blocks.send;
+  send_.look_at(sent, comm_->size(), const_cast<void*>(in_place_ ? buffers.receive : buffers.send), in_place_);
+}
+
+std::unique_ptr<WindowExchange> WindowExchange::make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
+                                                     Buffers buffers, Windows way, std::shared_ptr<const Plan> plan) {
+  std::unique_ptr<WindowExchange> made(new WindowExchange(std::move(comm), blocks, buffers, way, std::move(plan)));
+  return made->open() ? std::move(made) : nullptr;
+}
+
+/// All ranks have come when the first exchange is over, so that no rank waits in MPI for one that needs its help.
+bool WindowExchange::open() {
+  const auto ranks = static_cast<std::size_t>(comm_->size());
+  places_.resize(ranks);
+  std::vector<MPI_Request> requests(1);
+  check_mpi(MPI_Ialltoall(receive_.offsets.data(), 1, MPI_INT64_T, places_.data(), 1, MPI_INT64_T, comm_->get(),
+                          requests.data()),
+            "MPI_Ialltoall");
+  wait_all_progressing(*comm_, requests);
+  std::int64_t bytes = static_cast<std::int64_t>(receive_.packed.size());
+  if (receive_.packed.empty())
+    for (std::size_t peer = 0; peer < ranks; ++peer)
+      bytes = std::max(bytes, receive_.offsets[peer] + receive_.blocks[peer].bytes());
+  const int code =
+      MPI_Win_create(receive_.base, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, comm_->get(), &window_);
+  int has_one = code == MPI_SUCCESS ? 1 : 0;
+  int all_have = 0;
+  reduce_progressing(&has_one, &all_have, 1, MPI_INT, MPI_MIN, *comm_);
+  if (all_have == 0) {
+    // To free a window takes all ranks: one that some have is left behind.
+    window_ = MPI_WIN_NULL;
+    return false;
+  }
+  check_mpi(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  if (way_ == Windows::lock) check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+  return true;
+}
+
+WindowExchange::~WindowExchange() {
+  if (window_ == MPI_WIN_NULL || mpi_is_finalized()) return;
+  if (way_ == Windows::lock) MPI_Win_unlock_all(window_);
+  MPI_Win_free(&window_);
+}
+
+void WindowExchange::start() {
+  const auto* const from = static_cast<const std::byte*>(in_place_ ? buffers_.receive : buffers_.send);
+  if (!send_.packed.empty())
+    for (std::size_t peer = 0; peer < send_.blocks.size(); ++peer)
+      pack(from, send_.blocks[peer], send_.packed.data() + send_.offsets[peer]);
+  check_mpi(MPI_Ibarrier(comm_->get(), &request_), "MPI_Ibarrier");
+  state_ = State::entering;
+}
+
+void WindowExchange::put() {
+  const Rank ranks = comm_->size();
+  for (Rank step = 0; step < ranks; ++step) {
+    const Rank to = (comm_->rank() + step) % ranks;
+    const auto at = static_cast<std::size_t>(to);
+    const std::int64_t bytes = send_.blocks[at].bytes();
+    if (bytes == 0) continue;
+    const std::byte* const block = send_.base + send_.offsets[at];
+    if (step == 0) {
+      std::memcpy(receive_.base + receive_.offsets[at], block, static_cast<std::size_t>(bytes));
+      continue;
+    }
+    for (std::int64_t done = 0; done < bytes; done += most_of_a_put) {
+      const int part = static_cast<int>(std::min(most_of_a_put, bytes - done));
+      check_mpi(
+          MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[at] + done), part, MPI_BYTE, window_),
+          "MPI_Put");
+    }
+  }
+}
+
+void WindowExchange::move() {
+  if (way_ == Windows::fence) {
+    check_mpi(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_), "MPI_Win_fence");
+    put();
+    check_mpi(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_), "MPI_Win_fence");
+    finish();
+    return;
+  }
+  check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
+  put();
+  check_mpi(MPI_Win_flush_all(window_), "MPI_Win_flush_all");
+  check_mpi(MPI_Ibarrier(comm_->get(), &request_), "MPI_Ibarrier");
+  state_ = State::leaving;
+}
+
+void WindowExchange::finish() {
+  if (way_ == Windows::lock) check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
+  if (!receive_.packed.empty())
+    for (std::size_t peer = 0; peer < receive_.blocks.size(); ++peer)
+      unpack(receive_.packed.data() + receive_.offsets[peer], receive_.blocks[peer],
+             static_cast<std::byte*>(buffers_.receive));
+  state_ = State::complete;
+}
+
+bool WindowExchange::done() {
+  while (state_ == State::entering || state_ == State::leaving) {
+    int flag = 0;
+    check_mpi(MPI_Test(&request_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    if (flag == 0) return false;
+    state_ == State::entering ? move() : finish();
+  }
+  return true;
+}
+
+bool WindowExchange::test() {
+  if (!done()) return false;
+  state_ = State::inactive;
+  return true;
+}
+
+void WindowExchange::wait() {
+  while (state_ == State::entering || state_ == State::leaving) {
+    std::vector<MPI_Request> requests(1, std::exchange(request_, MPI_REQUEST_NULL));
+    wait_all_progressing(*comm_, requests);
+    state_ == State::entering ? move() : finish();
+  }
+  state_ = State::inactive;
+}
+
+void WindowExchange::fill(MPI_Status&) const {}
+
+void WindowExchange::ready(int) {
+  throw Error(ErrorKind::request, "the request has no partitions");
+}
+
+bool WindowExchange::arrived(int) {
+  throw Error(ErrorKind::request, "the request has no partitions");
+}
+
+}  // namespace laneway

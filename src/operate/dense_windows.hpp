@@ -1,0 +1,73 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "collectives/call.hpp"
+#include "collectives/rules.hpp"
+#include "comm/private_comm.hpp"
+#include "exec/device_copies.hpp"
+#include "operate/work.hpp"
+
+namespace laneway {
+
+/// An all-to-all in which every rank puts its blocks into the receive buffers of the others, after E. Namugwanya,
+/// A. Bienz, M. Dosanjh, A. Skjellum: RMA-based alltoallv: performance analysis, 2025. Where blocks go is exchanged
+/// once, and the window is kept. Blocks with gaps, and those in place, are packed beside the buffers.
+///
+/// Ranks wait for each other: each puts when all have started, and is through when all have put. So one that blocks
+/// between start and wait for what another sends after its own wait waits for ever.
+class WindowExchange final : public Work {
+ public:
+  /// Collective. `blocks` and `plan`: this rank's. Null, on all ranks, where the MPI library has no windows here.
+  static std::unique_ptr<WindowExchange> make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
+                                              Buffers buffers, Windows way, std::shared_ptr<const Plan> plan);
+  ~WindowExchange() override;
+
+  [[nodiscard]] bool active() const override { return state_ != State::inactive; }
+  void start() override;
+  [[nodiscard]] bool test() override;
+  [[nodiscard]] bool done() override;
+  void wait() override;
+  void fill(MPI_Status& status) const override;
+  [[nodiscard]] const Plan& plan() const override { return *plan_; }
+  void ready(int partition) override;
+  [[nodiscard]] bool arrived(int partition) override;
+
+ private:
+  enum class State : std::uint8_t { inactive, entering, leaving, complete };
+  /// One side of the call. `packed`: where blocks lie one after the other; empty: they are in the buffer as they are.
+  struct Side {
+    std::vector<RangeList> blocks;
+    std::vector<std::byte> packed;
+    std::byte* base = nullptr;
+    std::vector<std::int64_t> offsets;  // of each block, from the base
+
+    void look_at(const Blocks& given, Rank ranks, void* buffer, bool must_pack);
+  };
+
+  WindowExchange(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks, Buffers buffers, Windows way,
+                 std::shared_ptr<const Plan> plan);
+  [[nodiscard]] bool open();
+  void put();
+  void move();
+  void finish();
+
+  std::shared_ptr<PrivateComm> comm_;
+  Windows way_;
+  Buffers buffers_;
+  bool in_place_;
+  std::shared_ptr<const Plan> plan_;
+  Side send_;
+  Side receive_;
+  std::vector<std::int64_t> places_;  // of this rank's blocks in the others' windows
+  MPI_Win window_ = MPI_WIN_NULL;
+  MPI_Request request_ = MPI_REQUEST_NULL;  // of the barrier in which the ranks are
+  State state_ = State::inactive;
+};
+
+}  // namespace laneway
