@@ -90,7 +90,8 @@ void Executor::order() {
     if (step.kind == StepKind::send || step.kind == StepKind::receive) continue;
     ++(step.await || (step.kind == StepKind::event && !step.goes_out) ? waits : run_here);
   }
-  // A trace shows when each message is complete. Peers wait for the end of this exchange before they write shared staging memory in the next one.
+  // A trace shows when each message is complete. Peers wait for the end of this exchange before they write shared
+  // staging memory in the next one.
   independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !uses_device_ && !trace_;
   only_messages_wait_ = independent_ && waits == 0 && !memory_;
   if (!independent_)

@@ -231,7 +231,7 @@ class Executor final : public Progressive {
   bool has_more_than_messages_ = false;
   bool begins_otherwise_ = false;    // with a device, with events, or traced
   bool advances_otherwise_ = false;  // with a device, or traced
-  bool messages_complete_ = false;  // of an independent plan
+  bool messages_complete_ = false;   // of an independent plan
   std::uint64_t turn_ = 0;
   unsigned fruitless_ = 0;
   SimulatedWait simulated_wait_;

@@ -140,7 +140,8 @@ std::string Trace::line() const {
   for (std::uint64_t n = recorded_ - kept; n < recorded_; ++n) {
     const Record& each = records_[n & (records_.size() - 1)];
     text += (n == recorded_ - kept ? "[" : ",[") + std::to_string(each.exchange_and_what >> 2) + "," +
-            std::to_string(each.exchange_and_what & 3U) + "," + std::to_string(each.step) + "," + std::to_string(each.nanoseconds) + "]";
+            std::to_string(each.exchange_and_what & 3U) + "," + std::to_string(each.step) + "," +
+            std::to_string(each.nanoseconds) + "]";
   }
   return text + "]}";
 }

@@ -15,8 +15,8 @@ namespace laneway {
 enum class Moment : std::uint8_t { started, completed, step_began, step_ended };
 
 /// When the steps of one executor began and ended, for `LANEWAY_TRACE=FILE`: `laneway trace` reads what the ranks wrote
-/// to FILE.RANK, an object a line for each executor. A message begins when it is handed to the MPI library and ends when
-/// this rank sees that it is complete; a wait for a word or an event begins when nothing else keeps the step back.
+/// to FILE.RANK, an object a line for each executor. A message begins when it is handed to the MPI library and ends
+/// when this rank sees that it is complete; a wait for a word or an event begins when nothing else keeps the step back.
 ///
 /// Only the thread that advances the executor records. The last moments are kept, as many as `most_bytes` hold; older
 /// ones are counted. Nothing is allocated after the constructor. The line is written by the destructor, or when the

@@ -21,7 +21,8 @@ Plan two_steps() {
 
 /// Exchange after exchange, so that the ring is passed round several times.
 nlohmann::json traced(int exchanges, std::int64_t bytes) {
-  Trace trace(std::make_shared<const Plan>(two_steps()), {.group = 7, .tag = 64, .own = 13, .peers = {15}}, false, bytes);
+  Trace trace(std::make_shared<const Plan>(two_steps()), {.group = 7, .tag = 64, .own = 13, .peers = {15}}, false,
+              bytes);
   for (int n = 0; n < exchanges; ++n) {
     trace.start();
     for (const int step : {0, 1}) {
