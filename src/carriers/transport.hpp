@@ -67,10 +67,22 @@ class Endpoint {
   [[nodiscard]] virtual Left abandon() noexcept { return Left::nothing; }
 };
 
+/// What messages are called outside their communicator: for traces.
+struct MessageNames {
+  std::uint64_t group = 0;  ///< equal on ranks whose communicator has the same ranks in the same order
+  int tag = 0;              ///< of the first channel
+  Rank own = 0;             ///< this rank's in MPI_COMM_WORLD
+  std::vector<Rank> peers;  ///< those asked for
+};
+
 /// A way to carry messages between ranks.
 class Transport {
  public:
   virtual ~Transport() = default;
+  /// Ranks of which there is no other name keep that of the communicator.
+  [[nodiscard]] virtual MessageNames names(Rank own, const std::vector<Rank>& peers) const {
+    return {0, 0, own, peers};
+  }
   [[nodiscard]] virtual std::unique_ptr<Endpoint> bind(std::span<const Message> messages) = 0;
 };
 

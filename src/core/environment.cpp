@@ -9,6 +9,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_DISABLE", "1: the preloaded libraries take nothing over; count: they also say what they would"},
     {"LANEWAY_VERBOSE", "1: say what was taken over, and why strategies and memory were chosen"},
     {"LANEWAY_LOG", "warn, info or debug, or of one part of the library alone, as in info:choose: what it says"},
+    {"LANEWAY_TRACE", "a file, with the rank behind its name: when the steps of exchanges began and ended"},
     {"LANEWAY_REPORT", "0, 1 or a file .txt, .json or .html: what the preloaded library saved"},
     {"LANEWAY_REPORT_WAIT", "seconds in MPI_Finalize after which rank 0 reports alone where others have not come"},
     {"LANEWAY_PRELOAD_PETSC", "neighbor: set by laneway run with -sf_type neighbor in PETSC_OPTIONS"},

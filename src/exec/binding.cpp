@@ -50,6 +50,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
   LANEWAY_ASSERT(combiners_.empty() || !device_aware_);
   bind(buffers, transport);
 
+  trace_ = Trace::of(plan_, transport, uses_device_);
   number_events();
   order();
   const std::vector<Step>& steps = plan_->steps;
@@ -62,7 +63,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
     if (step_message_[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
   }
   if (uses_device_) add_device_copies();
-  begins_otherwise_ = device_ != nullptr || has_events();
+  find_ways();
 }
 
 void Executor::number_events() {
@@ -89,8 +90,9 @@ void Executor::order() {
     if (step.kind == StepKind::send || step.kind == StepKind::receive) continue;
     ++(step.await || (step.kind == StepKind::event && !step.goes_out) ? waits : run_here);
   }
-  // Peers wait for the end of this exchange before they write shared staging memory in the next one.
-  independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !uses_device_;
+  // A trace shows when each message is complete. Peers wait for the end of this exchange before they write shared
+  // staging memory in the next one.
+  independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !uses_device_ && !trace_;
   only_messages_wait_ = independent_ && waits == 0 && !memory_;
   if (!independent_)
     for (const std::unique_ptr<Endpoint>& endpoint : endpoints_)
@@ -302,7 +304,7 @@ void Executor::open_lent() {
 void Executor::set_stream(std::optional<lnw_device_stream> stream) {
   if (!device_ && stream) device_ = std::make_unique<DeviceCopies>(where_, bases_, plan_->steps.size());
   if (device_) device_->set_stream(stream);
-  begins_otherwise_ = device_ != nullptr || has_events();
+  find_ways();
 }
 
 }  // namespace laneway

@@ -50,29 +50,27 @@ void Executor::move(int step) {
   }
 }
 
+template <bool traced>
 void Executor::begin_on_device(int step) {
+  if constexpr (traced) trace_->begin(step);
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
   Borrowed* const borrowed = borrows(what) ? &borrowed_.of(what.peer, *memory_, worker_) : nullptr;
   std::byte* const from = borrowed != nullptr ? borrowed->base : now(bound.from, bound.last_from);
   lnw_device_event const after =
       borrowed != nullptr ? borrowed->ready_in(device_->stream_of(step), memory_->exchange) : nullptr;
-  device_->begin(step, from, now(bound.to, bound.last_to), after, [this](int each) { end(each); });
-}
-
-void Executor::complete_on_device(int step) {
-  end(step);
-  drain();
+  device_->begin(step, from, now(bound.to, bound.last_to), after, [this](int each) { end<traced>(each); });
 }
 
 /// Of what a step does by itself.
+template <bool traced>
 void Executor::end(int step) {
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
   if (bound.raise.first != nullptr)
     raise(now(bound.raise, bound.last_raise), memory_->exchange);
   else if (bound.event != none)
     announce(bound);
-  complete(step);
+  complete<traced>(step);
 }
 
 /// Unless it has come in.
@@ -103,42 +101,56 @@ bool Executor::passes(int step) const {
 }
 
 /// A step that is no message, when all that it depends on is complete.
+template <bool traced>
 void Executor::begin(int step) {
-  if (bound_[static_cast<std::size_t>(step)].waits_for != WaitsFor::nothing)
+  if (bound_[static_cast<std::size_t>(step)].waits_for != WaitsFor::nothing) {
+    if constexpr (traced) trace_->begin(step);
     waiting_.push_back(step);
-  else if (device_ && device_->has(step))
-    begin_on_device(step);
-  else
+  } else if (device_ && device_->has(step)) {
+    begin_on_device<traced>(step);
+  } else {
     ready_.push_back(step);
+  }
 }
 
+template <bool traced>
 void Executor::complete(int step) {
+  if constexpr (traced) trace_->end(step);
   --remaining_;
   const auto s = static_cast<std::size_t>(step);
   for (int n = next_begin_[s]; n < next_begin_[s + 1]; ++n) {
     const int next = next_[static_cast<std::size_t>(n)];
     if (--unmet_[static_cast<std::size_t>(next)] > 0) continue;
     const int message = step_message_[static_cast<std::size_t>(next)];
-    if (message >= 0)
+    if (message >= 0) {
+      if constexpr (traced) trace_->begin(next);
       endpoint_->start(message, 1);
-    else
-      begin(next);
+    } else {
+      begin<traced>(next);
+    }
   }
 }
 
+template <bool traced>
 void Executor::drain() {
   while (!ready_.empty()) {
     const int step = ready_.back();
     ready_.pop_back();
+    if constexpr (traced) trace_->begin(step);
     move(step);
-    end(step);
+    end<traced>(step);
   }
 }
 
 void Executor::start_otherwise() {
   if (has_events()) exchanges_.fetch_add(1, std::memory_order_relaxed);
   if (device_) device_->begin_exchange(staging());
-  start_steps();
+  if (!trace_) return start_steps();
+  trace_->start();
+  for (int message = 0; message < initial_messages_; ++message)
+    trace_->begin(message_step_[static_cast<std::size_t>(message)]);
+  if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
+  start_rest<true>();
 }
 
 void Executor::begin_exchange() {
@@ -147,19 +159,23 @@ void Executor::begin_exchange() {
   endpoint_ = endpoints_[in_second_place() && endpoints_[1] ? 1 : 0].get();
 }
 
+template <bool traced>
 void Executor::start_rest() {
   if (memory_) raise(memory_->own.words + started_word, memory_->exchange);
   remaining_ = static_cast<int>(plan_->steps.size());
   waiting_.clear();
   if (!independent_) std::copy(unmet_at_start_.begin(), unmet_at_start_.end(), unmet_.begin());
   for (int step : initial_steps_) {
-    begin(step);
-    drain();
+    begin<traced>(step);
+    drain<traced>();
   }
-  if (!independent_) poll_words();
-  if (remaining_ == 0) finish();
+  if (!independent_) poll_words<traced>();
+  if (remaining_ == 0) finish<traced>();
 }
 
+template void Executor::start_rest<false>();  // which start() calls
+
+template <bool traced>
 void Executor::poll_words() {
   for (std::size_t i = 0; i < waiting_.size();) {
     const int step = waiting_[i];
@@ -172,16 +188,17 @@ void Executor::poll_words() {
     waiting_.pop_back();
     fruitless_ = 0;
     if (device_ && device_->has(step)) {
-      begin_on_device(step);
-      drain();
+      begin_on_device<traced>(step);
+      drain<traced>();
       continue;
     }
     move(step);
-    end(step);
-    drain();
+    end<traced>(step);
+    drain<traced>();
   }
 }
 
+template <bool traced>
 bool Executor::poll_messages(Patience patience) {
   if (independent_) {
     if (messages_complete_) return true;
@@ -196,8 +213,8 @@ bool Executor::poll_messages(Patience patience) {
   const int n = patience == Patience::some ? endpoint_->wait_some(completed_) : endpoint_->poll(completed_);
   if (simulated && n > 0) simulated_wait_.end_by_message();
   for (int i = 0; i < n; ++i) {
-    complete(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
-    drain();
+    complete<traced>(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
+    drain<traced>();
   }
   return completed_.empty();
 }
@@ -212,20 +229,42 @@ bool Executor::progress() {
 
 bool Executor::progress_steps() {
   if (remaining_ == 0) return true;
-  if (!waiting_.empty()) poll_words();
-  if (device_) device_->poll([this](int step) { complete_on_device(step); });
+  if (advances_otherwise_) [[unlikely]]
+    return advance_otherwise();
+  return advance<false>();
+}
+
+bool Executor::advance_otherwise() {
+  if (device_)
+    device_->poll([this](int step) {
+      if (trace_) {
+        end<true>(step);
+        drain<true>();
+      } else {
+        end<false>(step);
+        drain<false>();
+      }
+    });
+  return trace_ ? advance<true>() : advance<false>();
+}
+
+template <bool traced>
+bool Executor::advance() {
+  if (!waiting_.empty()) poll_words<traced>();
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.
   constexpr unsigned turns_before_advance = 64;
-  if (poll_messages() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0) endpoint_->advance();
+  if (poll_messages<traced>() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0) endpoint_->advance();
   if (remaining_ > 0) {
     if constexpr (simulated) pass(simulated_costs().flag);
     return false;
   }
-  finish();
+  finish<traced>();
   return true;
 }
 
+template <bool traced>
 void Executor::finish() {
+  if constexpr (traced) trace_->complete();
   if (memory_) raise(memory_->own.words + completed_word, memory_->exchange);
 }
 
@@ -304,11 +343,11 @@ std::int64_t Executor::metadata_bytes() const {
 void Executor::wait_in_virtual_time() {
   while (remaining_ > 0) {
     const int before = remaining_;
-    if (!waiting_.empty()) poll_words();
-    if (remaining_ == before) poll_messages(waiting_.empty() ? Patience::some : Patience::none);
+    if (!waiting_.empty()) poll_words<false>();
+    if (remaining_ == before) poll_messages<false>(waiting_.empty() ? Patience::some : Patience::none);
     if (remaining_ == before) simulated_wait_.pause();
   }
-  finish();
+  finish<false>();
 }
 
 void Executor::wait_for_steps() {
@@ -323,15 +362,15 @@ void Executor::wait_for_words_first() {
   constexpr int looks_before_messages = 32;
   constexpr int looks_before_advance = 256;
   for (int turns = impatient_turns, looks = 1;; ++looks) {
-    poll_words();
+    poll_words<false>();
     if (waiting_.empty()) break;
-    if (looks % looks_before_messages == 0 && poll_messages() && looks % looks_before_advance == 0)
+    if (looks % looks_before_messages == 0 && poll_messages<false>() && looks % looks_before_advance == 0)
       endpoint_->advance();
     relax(turns);
   }
   if (!messages_complete_) endpoint_->wait_all();
   remaining_ = 0;
-  finish();
+  finish<false>();
 }
 
 }  // namespace laneway

@@ -17,6 +17,7 @@
 #include "exec/combine.hpp"
 #include "exec/copy.hpp"
 #include "exec/device_copies.hpp"
+#include "exec/trace.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
@@ -157,6 +158,10 @@ class Executor final : public Progressive {
   [[nodiscard]] bool has_events() const { return !come_in_.empty() || !gone_out_.empty(); }
   void bind(Buffers buffers, Transport& transport);
   void order();
+  void find_ways() {
+    advances_otherwise_ = device_ != nullptr || trace_ != nullptr;
+    begins_otherwise_ = advances_otherwise_ || has_events();
+  }
   void number_events();
   [[nodiscard]] Places find(const Operand& operand, Rank peer, LastPlace& last) const;
   [[nodiscard]] Places find(const Word& word, Rank peer, LastPlace& last) const;
@@ -176,11 +181,10 @@ class Executor final : public Progressive {
     if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
     remaining_ = initial_messages_;
     messages_complete_ = remaining_ == 0;
-    if (has_more_than_messages_) start_rest();
+    if (has_more_than_messages_) start_rest<false>();
   }
   void start_otherwise();
   void announce(const BoundStep& bound);
-  void start_rest();
   void wait_for_steps();
   void wait_for_words_first();
   void wait_in_virtual_time();
@@ -188,17 +192,31 @@ class Executor final : public Progressive {
   [[nodiscard]] std::byte* now(const Places& places, LastPlace last) const {
     return at(places.first, places.distance * static_cast<std::int64_t>(turn_ & last));
   }
-  void begin_on_device(int step);
-  void complete_on_device(int step);
-  void end(int step);
   [[nodiscard]] bool passes(int step) const;
-  void poll_words();
   enum class Patience : std::uint8_t { none, some };
+
+  // What runs an exchange, once without and once with a trace, so that there is nothing to ask for without.
+  template <bool traced>
+  void start_rest();
+  template <bool traced>
+  void begin_on_device(int step);
+  template <bool traced>
+  void end(int step);
+  template <bool traced>
+  void poll_words();
+  template <bool traced>
   bool poll_messages(Patience patience = Patience::none);
+  template <bool traced>
   void begin(int step);
+  template <bool traced>
   void complete(int step);
+  template <bool traced>
   void drain();
+  template <bool traced>
+  bool advance();
+  template <bool traced>
   void finish();
+  bool advance_otherwise();
   bool progress_steps();
   [[noreturn]] void fail();
   [[noreturn]] void explain(const MessageError& error) const;
@@ -211,8 +229,9 @@ class Executor final : public Progressive {
   bool independent_ = false;
   bool only_messages_wait_ = false;  // MPI's own completion of all is enough
   bool has_more_than_messages_ = false;
-  bool begins_otherwise_ = false;   // with a device, or with events
-  bool messages_complete_ = false;  // of an independent plan
+  bool begins_otherwise_ = false;    // with a device, with events, or traced
+  bool advances_otherwise_ = false;  // with a device, or traced
+  bool messages_complete_ = false;   // of an independent plan
   std::uint64_t turn_ = 0;
   unsigned fruitless_ = 0;
   SimulatedWait simulated_wait_;
@@ -245,6 +264,7 @@ class Executor final : public Progressive {
   std::vector<int> ready_;    // stack of steps that wait for nothing
   std::vector<int> waiting_;  // for words and events
   std::vector<int> completed_;
+  std::unique_ptr<Trace> trace_;
 };
 
 }  // namespace laneway

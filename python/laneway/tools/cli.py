@@ -230,6 +230,37 @@ def info(
     _run(["laneway-bench", "info", *context.args], place, ranks, mpi, variables, None)
 
 
+@app.command(rich_help_panel=EXPLAIN)
+def trace(
+    path: Annotated[Path, typer.Argument(help="as LANEWAY_TRACE named it: ranks have written PATH.0, PATH.1 …")],
+    which: Annotated[str, typer.Option("--exchange", help="slowest, median, last, or a number from 1")] = "slowest",
+    output: Annotated[Optional[Path], typer.Option("-o", "--output", metavar="PICTURE", help="the exchange over time, .svg or .png")] = None,
+    chrome: Annotated[Optional[Path], typer.Option("--chrome", metavar="FILE", help="all exchanges as JSON for Perfetto")] = None,
+    otf2: Annotated[Optional[Path], typer.Option("--otf2", metavar="FOLDER", help="all exchanges as an OTF2 archive")] = None,
+) -> None:
+    """The critical path of an exchange, and what held it up: LANEWAY_TRACE=t mpirun … && laneway trace t"""
+    from laneway.tools.measure import trace as tracing
+    from laneway.tools.measure import trace_formats
+
+    exchanges = tracing.read(path)
+    chosen = tracing.choose(exchanges, which)
+    critical = tracing.critical_path(chosen)
+    tracing.show(chosen, critical, len(exchanges))
+    written = []
+    if output:
+        from laneway.tools.draw import trace as drawing
+
+        drawing.draw(chosen, critical, output)
+        written.append(output)
+    if chrome:
+        trace_formats.write_chrome(exchanges, chrome)
+        written.append(chrome)
+    if otf2:
+        trace_formats.write_otf2(exchanges, otf2)
+        written.append(otf2)
+    print("".join(f"{each}\n" for each in written), end="")
+
+
 @app.command("machines", rich_help_panel=EXPLAIN)
 def list_machines() -> None:
     """The machine files that come with Laneway, by the names that --parameters and lnw_parameters take."""

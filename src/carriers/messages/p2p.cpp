@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include "carriers/elements.hpp"
 #include "core/address.hpp"
 #include "core/error.hpp"
+#include "core/mix.hpp"
 #include "core/simulated.hpp"
 #include "plan/plan.hpp"
 
@@ -375,6 +377,33 @@ class P2PEndpoint final : public Endpoint {
 
 std::unique_ptr<Endpoint> P2PTransport::bind(std::span<const Message> messages) {
   return std::make_unique<P2PEndpoint>(comm_, tag_base_, messages, elements_);
+}
+
+MessageNames P2PTransport::names(Rank own, const std::vector<Rank>& peers) const {
+  MessageNames names{0, tag_base_, own, peers};
+  int has_world = 0;
+  check_mpi(MPI_Initialized(&has_world), "MPI_Initialized");
+  if (has_world == 0) return names;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  int size = 0;
+  check_mpi(MPI_Comm_group(comm_, &group), "MPI_Comm_group");
+  check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  check_mpi(MPI_Group_size(group, &size), "MPI_Group_size");
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> in_world(ranks.size());
+  check_mpi(MPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data()), "MPI_Group_translate_ranks");
+  check_mpi(MPI_Group_free(&group), "MPI_Group_free");
+  check_mpi(MPI_Group_free(&world), "MPI_Group_free");
+  for (const int rank : in_world) names.group = mix(names.group ^ static_cast<std::uint64_t>(rank));
+  const auto known = [&](Rank rank) {
+    const int there = in_world.at(static_cast<std::size_t>(rank));
+    return there == MPI_UNDEFINED ? rank : there;
+  };
+  names.own = known(own);
+  std::ranges::transform(peers, names.peers.begin(), known);
+  return names;
 }
 
 MessageElements::~MessageElements() {

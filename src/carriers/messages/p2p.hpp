@@ -36,6 +36,7 @@ class P2PTransport final : public Transport {
   P2PTransport(MPI_Comm comm, int tag_base, const MessageElements* elements = nullptr)
       : comm_(comm), tag_base_(tag_base), elements_(elements) {}
   std::unique_ptr<Endpoint> bind(std::span<const Message> messages) override;
+  [[nodiscard]] MessageNames names(Rank own, const std::vector<Rank>& peers) const override;
 
  private:
   MPI_Comm comm_;
