@@ -198,8 +198,7 @@ std::string run_bags(const BagCase& what, std::int64_t* most_bytes = nullptr) {
   for (std::size_t rank = 0; rank < ranks; ++rank)
     all.push_back(std::make_unique<BagRank>(network, what, static_cast<Rank>(rank)));
   std::mt19937 random(what.seed);
-  const std::int64_t most_turns =
-      what.fault != Fault::none ? 200'000 : std::int64_t{4000} * what.rounds * static_cast<std::int64_t>(ranks);
+  const std::int64_t most_turns = std::int64_t{4000} * what.rounds * static_cast<std::int64_t>(ranks);
   std::int64_t turn = 0;
   while (!std::ranges::all_of(all, [](const auto& rank) { return rank->done(); })) {
     if (++turn > most_turns) return "no end";
@@ -271,8 +270,7 @@ TEST(Bag, ManyMessagesInLittleMemory) {
     what.rounds = 2;
     what.takes = takes;
     what.seed = 5;
-    BagCase patient = what;
-    ASSERT_EQ(run_bags(patient), "");
+    ASSERT_EQ(run_bags(what), "");
   }
 }
 
