@@ -117,6 +117,9 @@ TEST_F(DenseTest, EveryRuleAgreesWithMpi) {
   std::size_t turn = 0;
   for (const laneway::DenseRule& rule : laneway::dense_rules())
     for (std::size_t m = 0; m < (long_tests() ? all.size() : 2); ++m) {
+      // To make windows takes long, and nodes do not matter to them.
+      const bool in_windows = rule.traits.windows != laneway::Windows::none;
+      if (in_windows && m > 0) break;
       const std::string& described = all[turn++ % all.size()];
       const Setting machine("LANEWAY_MACHINE", described);
       const Setting collective("LANEWAY_COLLECTIVE",
@@ -124,6 +127,7 @@ TEST_F(DenseTest, EveryRuleAgreesWithMpi) {
       const Comm comm = copy_of(MPI_COMM_WORLD);
       for (const std::string& operation : operations_of(rule.kind))
         for (const int count : {0, 3, 150}) {
+          if (in_windows && count != 3) continue;
           SCOPED_TRACE(std::string(rule.name) + " on " + described);
           compare({.operation = operation, .comm = comm.get(), .count = count, .root = size() - 1, .seed = turn});
           if (HasFatalFailure()) return;
