@@ -14,7 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, describe, element_handle, is_contiguous, pointer, row_handle
+from laneway._buffers import Array, describe, element_handle, is_contiguous, pointer, row_handle, stream_of
 from laneway._request import Request, make
 
 _Parts = tuple[str, list[Any], list[Any], list[Any]]
@@ -68,7 +68,9 @@ def _reduction(call: str, comm: Any, send: Any, recv: Any, op: Any, parts: int, 
 
 
 def _blocking(comm: Any, parts: _Parts) -> None:
-    name, arguments, _, _ = parts
+    name, arguments, arrays, _ = parts
+    if stream_of(*arrays) is not None:
+        raise ValueError(f"{name}: rank {comm.rank}: buffers of dense operations are in the host's memory, and an array here names a stream")
     _library.call(f"LNW_{name.capitalize()}_c", *arguments, _library.handle(comm))
 
 

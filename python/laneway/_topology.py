@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, describe, pointer, row_handle
+from laneway._buffers import Array, describe, pointer, row_handle, stream_of
 from laneway._request import Request, make
 
 
@@ -110,6 +110,13 @@ class Topology:
 
     def _blocking(self, name: str, parts: _Parts, *op: Any) -> None:
         # `parts` holds the arrays that the pointers of its arguments look into.
+        if stream_of(*parts[1]) is not None:
+            # Only persistent requests are ordered by a stream.
+            request = self._persistent(name, parts, {}, *op)
+            with request:
+                pass
+            request.free()
+            return
         _library.call(f"LNW_Neighbor_{name}_topology_c", *parts[0], *op, self._state)
 
     def _nonblocking(self, name: str, parts: _Parts, *op: Any) -> Request:

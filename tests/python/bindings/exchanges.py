@@ -314,9 +314,9 @@ def test_nothing_is_copied() -> None:
 class OnADevice:
     """Stands in for an array on a GPU: memory of the host behind the interface of one."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, stream: int | None = None) -> None:
         self.array = array
-        self.__cuda_array_interface__ = {**array.__array_interface__, "version": 3, "stream": None}
+        self.__cuda_array_interface__ = {**array.__array_interface__, "version": 3, "stream": stream}
         self.__cuda_array_interface__["strides"] = array.strides
 
 
@@ -326,6 +326,31 @@ def test_arrays_behind_the_cuda_array_interface() -> None:
     x, y = filled((3, 4), "f8"), np.zeros((3, 4))
     topology.alltoallv(OnADevice(x[:, ::2]), [3], OnADevice(y[:, 1::2]), [3])
     everywhere((y[:, 1::2] == COMM.allgather(x)[source][:, ::2]).all())
+    # No plugin is loaded that knows the stream: the library says so, in place of leaving it out.
+    ordered = OnADevice(x, stream=1)
+    for call in (topology.alltoallv, topology.alltoallv_init):
+        with pytest.raises(laneway.Error, match="a stream is given, but no device plugin is loaded"):
+            call(ordered, [3], np.zeros((3, 4)), [3])
+    with pytest.raises(ValueError, match="need a persistent operation"):
+        topology.ialltoallv(ordered, [3], np.zeros((3, 4)), [3])
+    with pytest.raises(ValueError, match="in the host's memory"):
+        laneway.allreduce(COMM, ordered, np.zeros((3, 4)))
+
+
+def test_arrays_behind_dlpack() -> None:
+    class Foreign:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.array.__dlpack__()
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.array.__dlpack_device__()
+
+    x, y = filled((3, 4), "f8"), np.zeros((3, 4))
+    laneway.Topology(COMM, [RANK], [RANK]).alltoallv(Foreign(x), [3], y, [3])
+    everywhere((x == y).all())
 
 
 @pytest.mark.parametrize("module", ["_topology", "_halo", "_discovery", "sparse"])
