@@ -229,7 +229,7 @@ class Making {
   std::unique_ptr<Request> make(MPI_Info info) {
     agree_on(info);
     DenseAsk ask = looked_.ask(call_, place_.ranks, Phases::split, mean_bytes());
-    ask.in_memory = known_->layout.regions() > 1;
+    ask.in_memory = true;
     ask.limits_staging = false;
     const DenseDecision decision = decide(*known_, hints_, ask);
     tell_reasons(decision.reasons, place_.rank);
