@@ -1,6 +1,9 @@
 // Jacobi's iteration for Laplace's equation in three dimensions, a block for each rank. The solution is x + y + z.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <laneway/kokkos.hpp>
 #include <utility>
 
@@ -9,7 +12,7 @@ int main(int argc, char** argv) {
   Kokkos::initialize(argc, argv);
   {
     using Field = Kokkos::View<double***>;
-    const int own = 6, iterations = 400;
+    const int own = 4, iterations = argc > 1 ? std::atoi(argv[1]) : 400;
     int ranks = 0;
     std::array<int, 3> blocks{}, periodic{}, at{};
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

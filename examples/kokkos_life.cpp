@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   Kokkos::initialize(argc, argv);
   {
     using Cells = Kokkos::View<int**>;
-    const int own = 12, generations = 40;
+    const int own = 12, generations = 16;
     int ranks = 0;
     std::array<int, 2> blocks{}, periodic{1, 1}, at{};
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
