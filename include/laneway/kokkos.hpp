@@ -1,0 +1,148 @@
+/// Halos of Kokkos Views of any rank and layout, ordered by an execution space instance. Needs Kokkos 3.4 or later.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "laneway/strided.hpp"
+
+namespace laneway {
+
+inline namespace cxx {
+
+namespace kokkos {
+
+/// A View's pointer, extents and strides.
+template <class View>
+[[nodiscard]] auto strided(const View& view) {
+  static_assert(Kokkos::is_view<View>::value, "laneway::kokkos: this is no Kokkos::View");
+  constexpr auto rank = static_cast<std::size_t>(View::rank);
+  static_assert(rank >= 1, "laneway::kokkos: a View of rank 0 has no halo");
+  StridedView<typename View::value_type, rank> result;
+  result.data = view.data();
+  std::array<std::size_t, rank + 1> strides{};  // Kokkos appends the size
+  view.stride(strides.data());
+  for (std::size_t d = 0; d < rank; ++d) {
+    result.extents[d] = view.extent(d);
+    result.strides[d] = strides[d];
+  }
+  return result;
+}
+
+/// Whether the host may read the View's elements.
+template <class View>
+inline constexpr bool is_on_host =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename View::memory_space>::accessible;
+
+namespace detail {
+
+/// The vendor's stream of an execution space instance, or LNW_STREAM_NONE if it has none.
+template <class ExecutionSpace>
+[[nodiscard]] void* stream_of(const ExecutionSpace& space) {
+  if constexpr (requires { space.cuda_stream(); })
+    return static_cast<void*>(space.cuda_stream());
+  else if constexpr (requires { space.hip_stream(); })
+    return static_cast<void*>(space.hip_stream());
+  else
+    return LNW_STREAM_NONE;
+}
+
+}  // namespace detail
+
+/// Orders what `operation` does with Views of type View by `space`: on devices by its stream, so that the host waits
+/// for nothing; where the stream is not enough, waits for this instance. Call before each start.
+template <class View, class ExecutionSpace>
+void order(const ExecutionSpace& space, const Persistent& operation) {
+  static_assert(Kokkos::is_execution_space<ExecutionSpace>::value,
+                "laneway::kokkos: this is no Kokkos execution space instance");
+  if constexpr (!is_on_host<View>) {
+    void* stream = detail::stream_of(space);
+    if (stream != LNW_STREAM_NONE) {
+      check(LNW_Request_set_stream(operation.get(), stream));
+      return;
+    }
+  }
+  space.fence();
+}
+
+/// The halo of a View: StridedHalo with ordering by an execution space instance. What was put into the instance before
+/// `exchange` comes before it, what is put into it afterwards comes after it; other instances are not waited for.
+///
+///     laneway::kokkos::Halo<decltype(u)> halo(comm, u, send, receive);
+///     halo.exchange(space, u);
+template <class View>
+class Halo {
+  static_assert(Kokkos::is_view<View>::value, "laneway::kokkos::Halo: this is no Kokkos::View");
+  static_assert(!std::is_const_v<typename View::value_type>, "laneway::kokkos::Halo: the View is of constants");
+
+ public:
+  static constexpr std::size_t rank = static_cast<std::size_t>(View::rank);
+  using value_type = typename View::non_const_value_type;
+
+  /// Collective over `comm`. Views that are exchanged have the extents and strides of `view`.
+  Halo(MPI_Comm comm, const View& view, std::span<const Part<rank>> send, std::span<const Part<rank>> receive,
+       const Hints& hints = {})
+      : halo_(comm, strided(view), send, receive, hints) {}
+
+  template <class ExecutionSpace>
+  void exchange(const ExecutionSpace& space, const View& view) {
+    start(space, view);
+    wait();
+  }
+  template <class ExecutionSpace>
+  void start(const ExecutionSpace& space, const View& view) {
+    order<View>(space, halo_.operation());
+    halo_.start(strided(view));
+  }
+  [[nodiscard]] bool test() { return halo_.test(); }
+  void wait() { halo_.wait(); }
+
+  /// Combines ghost elements into those of which they are copies. Returns when they are in place.
+  template <class ExecutionSpace>
+  void accumulate(const ExecutionSpace& space, const View& view, MPI_Op op = MPI_SUM) {
+    space.fence();
+    halo_.accumulate(strided(view), op);
+  }
+
+  [[nodiscard]] const Persistent& operation() const { return halo_.operation(); }
+
+ private:
+  StridedHalo<value_type, rank> halo_;
+};
+
+/// Halo::exchange and Halo::accumulate as functions.
+template <class ExecutionSpace, class View>
+void exchange(const ExecutionSpace& space, Halo<View>& halo, const View& view) {
+  halo.exchange(space, view);
+}
+template <class ExecutionSpace, class View>
+void accumulate(const ExecutionSpace& space, Halo<View>& halo, const View& view, MPI_Op op = MPI_SUM) {
+  halo.accumulate(space, view, op);
+}
+
+/// laneway::neighbor_alltoallv_init of contiguous Views of rank 1. The operation does not keep the Views alive.
+template <class SendView, class ReceiveView>
+[[nodiscard]] Persistent neighbor_alltoallv_init(MPI_Comm comm, const SendView& send, const Blocks& send_blocks,
+                                                 const ReceiveView& receive, const Blocks& receive_blocks,
+                                                 const Hints& hints = {}) {
+  using T = typename ReceiveView::value_type;
+  static_assert(SendView::rank == 1 && ReceiveView::rank == 1, "laneway::kokkos: Views of rank 1");
+  static_assert(std::is_same_v<typename SendView::non_const_value_type, T>,
+                "laneway::kokkos: both Views are of one type, and the receive View is not of constants");
+  if (!send.span_is_contiguous() || !receive.span_is_contiguous())
+    throw std::invalid_argument("laneway::kokkos::neighbor_alltoallv_init: a View is not contiguous");
+  return laneway::neighbor_alltoallv_init<T>(comm, std::span<const T>(send.data(), send.extent(0)), send_blocks,
+                                             std::span<T>(receive.data(), receive.extent(0)), receive_blocks, hints);
+}
+
+/// Runs an operation on Views of type View, ordered by `space`.
+template <class View, class ExecutionSpace>
+void run(const ExecutionSpace& space, Persistent& operation) {
+  order<View>(space, operation);
+  operation.run();
+}
+
+}  // namespace kokkos
+
+}  // namespace cxx
+
+}  // namespace laneway
