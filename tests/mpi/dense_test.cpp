@@ -542,6 +542,30 @@ TEST_F(DenseTest, BadArgumentsAreNamed) {
   }
 }
 
+/// More bytes than a message of MPI has elements, and places beyond 2^31.
+TEST_F(DenseTest, MoreThanTwoToThe31Bytes) {
+  if (!long_tests()) GTEST_SKIP() << "SKIP: needs 9 GB and time; set LANEWAY_TEST_LONG=1";
+  if (size() != 2) GTEST_SKIP() << "SKIP: only with 2 ranks, there are " << size();
+  const MPI_Count count = (MPI_Count{1} << 31) + 8;
+  const auto value = [](std::size_t i) { return static_cast<unsigned char>(mix({i / 4096})); };
+  std::vector<unsigned char> data(static_cast<std::size_t>(count));
+  for (const char* rule : {"mpi", "chain", "binomial"}) {
+    for (std::size_t i = 0; i < data.size(); i += 4096) data[i] = rank() == 0 ? value(i) : 0;
+    const Info info(Hints{{"lnw_collective", rule}, {"lnw_progress", "wait"}});
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Bcast_init_c(data.data(), count, MPI_BYTE, 0, MPI_COMM_WORLD, info.get(), &request));
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_MPI(LNW_Request_free(&request));
+    for (std::size_t i = 0; i < data.size(); i += 4096) ASSERT_EQ(data[i], value(i)) << rule << " " << i;
+  }
+  const std::size_t half = data.size() / 2;
+  for (std::size_t i = 0; i < data.size(); i += 4096)
+    data[i] = (i < half) == (rank() == 0) ? value(i) : static_cast<unsigned char>(~value(i));
+  EXPECT_MPI(LNW_Allgather_c(MPI_IN_PLACE, 0, MPI_BYTE, data.data(), count / 2, MPI_BYTE, MPI_COMM_WORLD));
+  for (std::size_t i = 0; i < data.size(); i += 4096) ASSERT_EQ(data[i], value(i)) << i;
+}
+
 /// Where one rank's arguments are bad, all ranks of a persistent operation throw.
 TEST_F(DenseTest, OneRanksBadArgumentsFailOnAll) {
   const Comm comm = copy_of(MPI_COMM_WORLD);
