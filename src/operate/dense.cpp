@@ -15,6 +15,7 @@
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
 #include "operate/dense_windows.hpp"
+#include "operate/proof.hpp"
 #include "passes/pack.hpp"
 
 namespace laneway {
@@ -286,9 +287,10 @@ class Making {
 
   std::unique_ptr<Request> make_by(const DenseDecision& decision) {
     if (is_in_windows(decision)) return make_by_windows(decision);
+    const DenseCall blocks = looked_.blocks(call_, place_.rank, place_.ranks);
     Planned planned = plan_on_node(communicator_, comm_, *known_, hints_,
-                                   plan_dense(*known_, *decision.rule, comm_, call_,
-                                              looked_.blocks(call_, place_.rank, place_.ranks), settings_of(hints_)));
+                                   plan_dense(*known_, *decision.rule, comm_, call_, blocks, settings_of(hints_)));
+    if (hints_.check_plan) prove_dense_plans(comm_, *planned.plan, blocks, decision.reasons.strategy);
     DenseParts parts;
     parts.plan = std::move(planned.plan);
     parts.memory = std::move(planned.memory);

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "collectives/call.hpp"
 #include "comm/communicator.hpp"
 #include "pattern/pattern.hpp"
 #include "plan/plan.hpp"
@@ -17,5 +18,9 @@ inline constexpr Rank most_ranks_proven = 512;
 /// Throws Error(internal) on all ranks with the first fault that is found. `what`: the strategy, for that line.
 void prove_plans(const PrivateComm& comm, const Plan& plan, const RankPattern& pattern, std::string_view what,
                  const Combination* how = nullptr);
+
+/// The same for plans of an operation among all ranks, of which this is the rank's call; of a barrier also that nobody
+/// leaves before all have come.
+void prove_dense_plans(const PrivateComm& comm, const Plan& plan, const DenseCall& call, std::string_view what);
 
 }  // namespace laneway

@@ -30,6 +30,13 @@ Report synchronizes(std::span<const Plan> plans) {
   std::vector<Heard> heard(static_cast<std::size_t>(program.steps()), Heard(ranks, false));
   for (int s = 0; s < program.steps(); ++s)
     heard[static_cast<std::size_t>(s)][static_cast<std::size_t>(program.rank(s))] = true;
+  // Of a word that another step of this exchange raises, or its start.
+  const auto heard_at = [&](int point) {
+    if (point >= 0 && point < program.steps()) return heard[static_cast<std::size_t>(point)];
+    Heard known(ranks, false);
+    if (point >= 0) known[static_cast<std::size_t>(program.rank(point))] = true;
+    return known;
+  };
   for (bool is_new = true; is_new;) {
     is_new = false;
     for (int s = 0; s < program.steps(); ++s) {
@@ -41,6 +48,8 @@ Report synchronizes(std::span<const Plan> plans) {
       // anything.
       if (program.step(s).kind == StepKind::receive && program.partner(s) >= 0)
         is_new = hear(here, heard[static_cast<std::size_t>(program.partner(s))]) || is_new;
+      for (const verification::Await& each : program.awaits(s))
+        if (each.lag == 0) is_new = hear(here, heard_at(each.point)) || is_new;
     }
   }
   for (Rank rank = 0; rank < program.ranks(); ++rank) {

@@ -40,6 +40,10 @@ TEST_P(DenseInNodeMemory, IsProvenAsItRuns) {
     ASSERT_TRUE(proof.ok) << "seed " << seed << ", mailboxes of " << options.mailbox_bytes
                           << (options.shares_staging ? ", shared staging" : "") << "\n"
                           << to_string(proof);
+    if (rule.kind == Dense::barrier) {
+      const Report together = synchronizes(plans);
+      ASSERT_TRUE(together.ok) << to_string(together);
+    }
   }
   EXPECT_GT(moved, 0);
 }
