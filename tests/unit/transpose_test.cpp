@@ -36,7 +36,7 @@ std::string check(std::uint64_t seed, const cases::Reduction& reduction, const s
 
 /// Buffers on devices: combined by the host, or by the device.
 TEST(Combining, OnDevicesIsProvenAndAgreesWithTheOracle) {
-  for (std::uint64_t seed = 1; seed <= cases::effort(40); ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(20); ++seed) {
     const bool in_order = seed % 2 == 0;
     const cases::Reduction reduction = cases::make_reduction(seed, in_order);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
