@@ -72,6 +72,24 @@ std::vector<To> widened(const Integers& given, int entries) {
   return all;
 }
 
+/// MPICH 4.0's MPI_Reduce reads what is given in place at another root than rank 0 from the address MPI_IN_PLACE, for
+/// more than 2 KiB; MPI_Ireduce does not. So it is given a copy.
+template <class Arguments>
+int reduce_copy(Arguments arguments, MPI_Comm comm) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  MPI_Aint true_lower = 0;
+  MPI_Aint true_extent = 0;
+  check_mpi(MPI_Type_get_extent(arguments.receive.type, &lower, &extent), "MPI_Type_get_extent");
+  check_mpi(MPI_Type_get_true_extent(arguments.receive.type, &true_lower, &true_extent), "MPI_Type_get_true_extent");
+  const std::int64_t count = arguments.receive.count;
+  if (count == 0 || true_extent == 0) return call_mpi(DenseKind::reduce, arguments, comm);
+  const std::byte* const first = static_cast<const std::byte*>(arguments.recvbuf) + true_lower;
+  const std::vector<std::byte> copy(first, first + (count - 1) * extent + true_extent);
+  arguments.sendbuf = copy.data() - true_lower;
+  return call_mpi(DenseKind::reduce, arguments, comm);
+}
+
 }  // namespace
 
 MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root, Borrows borrows)
@@ -194,11 +212,13 @@ void MpiCall::own_types(const SideArguments& given, int entries, bool is_send) {
 }
 
 int MpiCall::run(MPI_Comm comm) const {
+  const bool is_wrong_in_place = !arrays_return_errors && kind_ == DenseKind::reduce && small_.root != 0;
+  const bool copies = is_wrong_in_place && small_.sendbuf == MPI_IN_PLACE;
 #ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
-  if (is_large_) return call_mpi(kind_, large_, comm);
+  if (is_large_) return copies ? reduce_copy(large_, comm) : call_mpi(kind_, large_, comm);
 #endif
   if (parts_count_ > 0) return run_in_parts(comm);
-  return call_mpi(kind_, small_, comm);
+  return copies ? reduce_copy(small_, comm) : call_mpi(kind_, small_, comm);
 }
 
 int MpiCall::start(MPI_Comm comm, MPI_Request* request) {

@@ -114,7 +114,14 @@ class Calls {
   [[nodiscard]] const void* from() const {
     const bool at_root = d.operation == "gather" || d.operation == "gatherv" || d.operation == "reduce";
     const bool here = d.in_place && !d.operation.starts_with("scatter") && (!at_root || rank_ == d.root);
+    if (here && way_ == Way::mpi && d.operation == "reduce") return copied();
     return here ? MPI_IN_PLACE : send.data();
+  }
+  /// MPICH 4.0's blocking MPI_Reduce crashes in place at another root than rank 0, with more than 2 KiB.
+  [[nodiscard]] const void* copied() const {
+    static std::vector<std::byte> copy;
+    copy = receive;
+    return copy.data();
   }
   [[nodiscard]] void* to() {
     return d.in_place && d.operation.starts_with("scatter") && rank_ == d.root ? MPI_IN_PLACE : receive.data();
