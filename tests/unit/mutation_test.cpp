@@ -490,7 +490,7 @@ TEST(Mutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
     int caught = 0;
     int harmless = 0;
   };
-  constexpr int enough = 50;
+  constexpr int enough = cases::sanitized ? 30 : 50;
   std::vector<Count> counts(mutators.size());
   for (std::uint64_t seed = 1; seed <= cases::effort(250); ++seed) {
     const cases::Case c = base_case(seed);
