@@ -28,6 +28,7 @@ program dense_test
 
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   if (rank == 0 .and. total == 0) print '(a)', 'passed'
+  deallocate (counts, places, types, sent, received, expected)
   call MPI_Finalize()
   if (total > 0) error stop 1
 
