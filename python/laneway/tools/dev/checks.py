@@ -31,6 +31,10 @@ LONG = "^long$"
 """The label of ctests that run with ``--long``, or where a test is named."""
 
 
+_LONG_SETTINGS = {"asan": ("LANEWAY_UNIT_TESTS=ON",)}
+"""Under sanitizers the unit tests take minutes to build, and see what those of the MPI programs see."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which tests run: of these suites, or of all; with a name that matches; affected by what changed since a revision.
@@ -135,7 +139,8 @@ def run_all(wanted: Wanted) -> int:
     if wanted.name:
         names = [name for name in names if name != "lint"]
     names += wanted.wheels
-    builder = suites.Builder([(name, ()) for name in names if name in build.PRESETS and not suites.not_here(name)])
+    presets = [(name, ()) for name in names if name in build.PRESETS and not suites.not_here(name)]
+    builder = suites.Builder(presets, _LONG_SETTINGS if wanted.long or wanted.name else None)
     builder.start()
     try:
         outcomes = list(_run(talk.console(), names, builder, wanted, files))

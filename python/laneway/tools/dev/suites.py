@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -204,9 +204,10 @@ class Builder(threading.Thread):
     Of several presets the output goes to build/PRESET.log, and its end is shown if a build fails.
     """
 
-    def __init__(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> None:
+    def __init__(self, wanted: Sequence[tuple[str, Sequence[str]]], settings: Mapping[str, Sequence[str]] | None = None) -> None:
         super().__init__(daemon=True)
         self._wanted = list(wanted)
+        self._settings = settings or {}
         self._asked = {preset: threading.Event() for preset, _ in wanted}
         self._done = {preset: threading.Event() for preset, _ in wanted}
         self._built = {preset: Built() for preset, _ in wanted}
@@ -250,7 +251,7 @@ class Builder(threading.Thread):
         begin, cpu_seconds, status = time.monotonic(), 0.0, 0
         print(f"{preset}: building", flush=True)
         with log.open("wb") as file:
-            for argv in (build.configure_command(preset), build.compile_command(directory, targets)):
+            for argv in (build.configure_command(preset, settings=self._settings.get(preset, ())), build.compile_command(directory, targets)):
                 if self._stopped or status != 0:
                     break
                 self._process = Process(
