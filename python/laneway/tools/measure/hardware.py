@@ -105,7 +105,7 @@ class _Runner:
             self.run(name, [*product, "--memory", "device", "--baseline", "p2p", "--iterations", self._iterations], 2)
 
         queue = ["laneway-bench", "queue", "--iterations", "20" if self._quick else "200", "--repeats", "3"]
-        self.run("queue", [*queue, "--bytes", "4KiB" if self._quick else "8,4KiB,64KiB,1MiB"], 2)
+        self.run("queue", [*queue, "--bytes", "4096" if self._quick else "8,4096,65536,1048576"], 2)
 
     def _neighbor(self, pattern: str, path: str, sizes: str) -> list[str]:
         command = ["laneway-bench", "neighbor", "--op", "alltoallv", "--pattern", pattern, "--bytes", sizes]
