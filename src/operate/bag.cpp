@@ -8,7 +8,6 @@
 #include "arguments/hints.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
-#include "core/simulated.hpp"
 #include "operate/sparse.hpp"
 
 namespace laneway {
@@ -61,34 +60,9 @@ bool MpiBagPost::all_sent() {
   return true;
 }
 
-/// Begins to receive what has come.
-void MpiBagPost::look() {
-  for (;;) {
-    int flag = 0;
-    MPI_Status status;
-    int bytes = 0;
-    MPI_Message found = MPI_MESSAGE_NULL;
-    if constexpr (simulated)
-      check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, bag_tag, comm_->get(), &flag, &status), "MPI_Iprobe");
-    else
-      check_mpi(MPI_Improbe(MPI_ANY_SOURCE, bag_tag, comm_->get(), &flag, &found, &status), "MPI_Improbe");
-    if (flag == 0) return;
-    check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-    receiving_.push_back(std::make_unique<UnderWay>());
-    UnderWay& message = *receiving_.back();
-    message.data.resize(static_cast<std::size_t>(bytes));
-    message.other = status.MPI_SOURCE;
-    if constexpr (simulated)
-      check_mpi(MPI_Irecv(message.data.data(), bytes, MPI_BYTE, message.other, bag_tag, comm_->get(), &message.request),
-                "MPI_Irecv");
-    else
-      check_mpi(MPI_Imrecv(message.data.data(), bytes, MPI_BYTE, &found, &message.request), "MPI_Imrecv");
-  }
-}
-
 /// In the order in which messages were found: what one rank has sent later must not come first.
 std::optional<BagMail> MpiBagPost::take() {
-  look();
+  receive_probed(comm_->get(), bag_tag, receiving_);
   (void)all_sent();
   if (receiving_.empty()) return std::nullopt;
   UnderWay& message = *receiving_.front();

@@ -14,6 +14,7 @@
 #include "comm/communicator.hpp"
 #include "discovery/bag.hpp"
 #include "exec/progress.hpp"
+#include "operate/probed.hpp"
 #include "operate/request.hpp"
 
 namespace laneway {
@@ -32,13 +33,6 @@ class MpiBagPost final : public BagPost {
   [[nodiscard]] bool all_sent() override;
 
  private:
-  struct UnderWay {
-    Bytes data;
-    MPI_Request request = MPI_REQUEST_NULL;
-    Rank other = 0;
-  };
-  void look();
-
   std::shared_ptr<PrivateComm> comm_;
   std::deque<std::unique_ptr<UnderWay>> sending_;
   std::deque<std::unique_ptr<UnderWay>> receiving_;

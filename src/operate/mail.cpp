@@ -8,7 +8,6 @@
 #include "carriers/messages/p2p.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
-#include "core/simulated.hpp"
 #include "discovery/finder.hpp"
 
 namespace laneway {
@@ -31,7 +30,7 @@ MpiPost::~MpiPost() {
   const auto keep = [&](auto& messages) {
     for (auto& message : messages) {
       if (message->request == MPI_REQUEST_NULL) continue;
-      posted->letters.push_back({message->source, std::move(message->data)});
+      posted->letters.push_back({message->other, std::move(message->data)});
       posted->requests.push_back(message->request);
     }
   };
@@ -66,33 +65,8 @@ bool MpiPost::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
   return true;
 }
 
-/// Begins to receive what has come. A message that is found is nobody else's, so threads may look at the same time.
-void MpiPost::look() {
-  for (;;) {
-    int flag = 0;
-    MPI_Status status;
-    int bytes = 0;
-    MPI_Message found = MPI_MESSAGE_NULL;
-    if constexpr (simulated)
-      check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_->get(), &flag, &status), "MPI_Iprobe");
-    else
-      check_mpi(MPI_Improbe(MPI_ANY_SOURCE, tag_, comm_->get(), &flag, &found, &status), "MPI_Improbe");
-    if (flag == 0) return;
-    check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-    receiving_.push_back(std::make_unique<UnderWay>());
-    UnderWay& message = *receiving_.back();
-    message.data.resize(static_cast<std::size_t>(bytes));
-    message.source = status.MPI_SOURCE;
-    if constexpr (simulated)
-      check_mpi(MPI_Irecv(message.data.data(), bytes, MPI_BYTE, message.source, tag_, comm_->get(), &message.request),
-                "MPI_Irecv");
-    else
-      check_mpi(MPI_Imrecv(message.data.data(), bytes, MPI_BYTE, &found, &message.request), "MPI_Imrecv");
-  }
-}
-
 std::optional<Mail> MpiPost::take() {
-  look();
+  receive_probed(comm_->get(), tag_, receiving_);
   for (auto message = receiving_.begin(); message != receiving_.end(); ++message) {
     int flag = 0;
     check_mpi(MPI_Test(&(*message)->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
@@ -112,10 +86,10 @@ Mail MpiPost::open(UnderWay message) const {
   message.data.resize(bytes);
   LANEWAY_ASSERT(trailer.round == round_);
   require(trailer.finder == finder_, ErrorKind::info, [&] {
-    return "lnw_find differs: rank " + std::to_string(message.source) + " uses " +
+    return "lnw_find differs: rank " + std::to_string(message.other) + " uses " +
            row_of(static_cast<Find>(trailer.finder)).name + ", this rank " + row_of(static_cast<Find>(finder_)).name;
   });
-  return {message.source, static_cast<Topic>(trailer.topic), trailer.step, std::move(message.data)};
+  return {message.other, static_cast<Topic>(trailer.topic), trailer.step, std::move(message.data)};
 }
 
 /// A window for this round alone: one that stays would have to be freed together by ranks that free their communicators

@@ -9,6 +9,7 @@
 
 #include "comm/private_comm.hpp"
 #include "discovery/post.hpp"
+#include "operate/probed.hpp"
 
 namespace laneway {
 
@@ -37,14 +38,7 @@ class MpiPost final : public Post {
   [[nodiscard]] std::int64_t messages() const { return messages_; }
 
  private:
-  struct UnderWay {
-    Bytes data;
-    MPI_Request request = MPI_REQUEST_NULL;
-    Rank source = 0;
-  };
-
   [[nodiscard]] static bool complete(std::vector<std::unique_ptr<UnderWay>>& messages);
-  void look();
   [[nodiscard]] Mail open(UnderWay message) const;
 
   std::shared_ptr<PrivateComm> comm_;
