@@ -17,7 +17,7 @@ _ROLES = {"send": 1, "receive": 2}
 
 def _release(state: ctypes.c_void_p) -> None:
     if state and not MPI.Is_finalized():
-        _library.library().LNW_Channel_free(ctypes.byref(state))
+        _library.loaded().LNW_Channel_free(ctypes.byref(state))
 
 
 class _Segment:

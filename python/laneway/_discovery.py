@@ -28,7 +28,7 @@ class ByRank:
 
 
 def _release(state: ctypes.c_void_p) -> None:
-    _library.library().LNW_Arrivals_free(ctypes.byref(state))
+    _library.loaded().LNW_Arrivals_free(ctypes.byref(state))
 
 
 class _Memory:

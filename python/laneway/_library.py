@@ -44,7 +44,7 @@ def _checked(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
 
 
 @cache
-def library() -> ctypes.CDLL:
+def loaded() -> ctypes.CDLL:
     """The loaded library. ImportError says where it was looked for, or which MPI library it is built for."""
     reasons = []
     for path in _candidates():
@@ -70,7 +70,7 @@ def fail(code: int) -> None:
 
 def call(name: str, *arguments: Any) -> None:
     """Call a C function; arguments are values of ctypes. Raises Error."""
-    code = getattr(library(), name)(*arguments)
+    code = getattr(loaded(), name)(*arguments)
     if code:
         fail(code)
 

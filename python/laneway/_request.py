@@ -24,7 +24,7 @@ _abandoned: list[object] = []
 def _release(state: ctypes.c_void_p, kept: list[object], function: str) -> None:
     if not state or MPI.Is_finalized():
         return
-    if getattr(_library.library(), function)(ctypes.byref(state)):
+    if getattr(_library.loaded(), function)(ctypes.byref(state)):
         # Still active: its buffers have to outlive the program that forgot it.
         _abandoned.append((state, kept))
 
@@ -54,7 +54,7 @@ class Request:
     """
 
     def __init__(self, state: ctypes.c_void_p, kept: list[object], persistent: bool) -> None:
-        library = _library.library()
+        library = _library.loaded()
         self._state, self._kept, self.persistent = state, kept, persistent
         # All that a call needs, made once: a start and a wait are then one call each.
         self._reference = ctypes.byref(state)

@@ -21,7 +21,7 @@ _Parts = tuple[list[Any], list[Any], list[Any]]
 
 def _release(state: ctypes.c_void_p) -> None:
     if state and not MPI.Is_finalized():
-        _library.library().LNW_Topology_free(ctypes.byref(state))
+        _library.loaded().LNW_Topology_free(ctypes.byref(state))
 
 
 class _Side:

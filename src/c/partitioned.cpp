@@ -51,6 +51,27 @@ const EdgePartitions& partitions_of(LNW_Request request) {
   return *partitions;
 }
 
+template <class Counts, class Displacements>
+Call call_of(const void* sendbuf, Counts sendcounts, Displacements sdispls, MPI_Datatype sendtype, void* recvbuf,
+             Counts recvcounts, Displacements rdispls, MPI_Datatype recvtype) {
+  return {Kind::alltoallv,
+          sendbuf,
+          recvbuf,
+          {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+          {.counts = recvcounts, .displacements = rdispls, .type = recvtype}};
+}
+
+template <class Counts>
+Call indexed_call_of(const void* sendbuf, MPI_Count sendsize, Counts sendcounts, const MPI_Count* sendindices,
+                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, Counts recvcounts,
+                     const MPI_Count* recvindices, MPI_Datatype recvtype) {
+  return {Kind::alltoallv_indexed,
+          sendbuf,
+          recvbuf,
+          {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
+          {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}};
+}
+
 /// Arguments are looked at by all ranks together: what is wrong on one is told there.
 template <class Where>
 int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* request, Call call,
@@ -138,11 +159,7 @@ int LNW_Neighbor_alltoallv_init_partitioned(const void* sendbuf, const int sendc
                                             const int recvpartitions[], MPI_Comm comm, MPI_Info info,
                                             LNW_Request* request) {
   return init_edges(__func__, comm, info, request,
-                    {Kind::alltoallv,
-                     sendbuf,
-                     recvbuf,
-                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
-                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
                     sendpartitions, recvpartitions);
 }
 
@@ -152,11 +169,7 @@ int LNW_Neighbor_alltoallv_init_partitioned_topology(const void* sendbuf, const 
                                                      const int sendpartitions[], const int recvpartitions[],
                                                      LNW_Topology topology, MPI_Info info, LNW_Request* request) {
   return init_edges(__func__, topology, info, request,
-                    {Kind::alltoallv,
-                     sendbuf,
-                     recvbuf,
-                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
-                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
                     sendpartitions, recvpartitions);
 }
 
@@ -167,11 +180,7 @@ int LNW_Neighbor_alltoallv_init_partitioned_c(const void* sendbuf, const MPI_Cou
                                               const int recvpartitions[], MPI_Comm comm, MPI_Info info,
                                               LNW_Request* request) {
   return init_edges(__func__, comm, info, request,
-                    {Kind::alltoallv,
-                     sendbuf,
-                     recvbuf,
-                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
-                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
                     sendpartitions, recvpartitions);
 }
 
@@ -182,11 +191,7 @@ int LNW_Neighbor_alltoallv_init_partitioned_topology_c(const void* sendbuf, cons
                                                        const int recvpartitions[], LNW_Topology topology, MPI_Info info,
                                                        LNW_Request* request) {
   return init_edges(__func__, topology, info, request,
-                    {Kind::alltoallv,
-                     sendbuf,
-                     recvbuf,
-                     {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
-                     {.counts = recvcounts, .displacements = rdispls, .type = recvtype}},
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
                     sendpartitions, recvpartitions);
 }
 
@@ -197,11 +202,8 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Cou
                                                     const int sendpartitions[], const int recvpartitions[],
                                                     MPI_Comm comm, MPI_Info info, LNW_Request* request) {
   return init_edges(__func__, comm, info, request,
-                    {Kind::alltoallv_indexed,
-                     sendbuf,
-                     recvbuf,
-                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
-                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
                     sendpartitions, recvpartitions);
 }
 
@@ -213,11 +215,8 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology(const void* sendbuf
                                                              const int recvpartitions[], LNW_Topology topology,
                                                              MPI_Info info, LNW_Request* request) {
   return init_edges(__func__, topology, info, request,
-                    {Kind::alltoallv_indexed,
-                     sendbuf,
-                     recvbuf,
-                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
-                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
                     sendpartitions, recvpartitions);
 }
 
@@ -229,11 +228,8 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned_c(const void* sendbuf, MPI_C
                                                       const int recvpartitions[], MPI_Comm comm, MPI_Info info,
                                                       LNW_Request* request) {
   return init_edges(__func__, comm, info, request,
-                    {Kind::alltoallv_indexed,
-                     sendbuf,
-                     recvbuf,
-                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
-                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
                     sendpartitions, recvpartitions);
 }
 
@@ -243,11 +239,8 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
     const MPI_Count recvindices[], MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[],
     LNW_Topology topology, MPI_Info info, LNW_Request* request) {
   return init_edges(__func__, topology, info, request,
-                    {Kind::alltoallv_indexed,
-                     sendbuf,
-                     recvbuf,
-                     {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
-                     {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}},
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
                     sendpartitions, recvpartitions);
 }
 

@@ -18,7 +18,7 @@ import numpy as np
 from mpi4py import MPI
 
 import laneway
-from laneway._library import library
+from laneway._library import loaded
 
 LOOP = """
 typedef void* Request;
@@ -38,7 +38,7 @@ def compiled(compiler: str) -> ctypes.CDLL:
     """The loop; its two functions are found in the library that is loaded already."""
     folder = Path(tempfile.mkdtemp())
     (folder / "loop.c").write_text(LOOP, encoding="utf-8")
-    file = library()._name
+    file = loaded()._name
     rpath = f"-Wl,-rpath,{Path(file).parent}"
     subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", folder / "loop.so", folder / "loop.c", file, rpath], check=True)
     return ctypes.CDLL(str(folder / "loop.so"))
