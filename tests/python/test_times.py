@@ -122,7 +122,7 @@ def test_what_says_how_everything_is_built_affects_every_test(monkeypatch: pytes
 
 def _fake_builds(monkeypatch: pytest.MonkeyPatch, top: Path, script: str) -> None:
     monkeypatch.setattr(build, "build_dir", lambda preset: top / preset)
-    monkeypatch.setattr(build, "configure_command", lambda preset: ["true"])
+    monkeypatch.setattr(build, "configure_command", lambda preset, settings: ["true"])
     monkeypatch.setattr(build, "compile_command", lambda directory, targets: ["sh", "-c", script, "sh", directory.name])
 
 
@@ -135,6 +135,13 @@ def test_a_build_that_fails_shows_its_end_and_the_others_go_on(monkeypatch: pyte
     assert not (tmp_path / "b.log").exists()  # nothing is built beside tests
     assert builder.wait("b").error == ""
     assert (tmp_path / "b.log").read_text() == "compiling b\n"
+
+
+def test_a_build_that_breaks_down_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "build_dir", lambda preset: 1 / 0)
+    builder = suites.Builder([("a", ())])
+    builder.start()
+    assert builder.wait("a").error == "division by zero"
 
 
 def test_a_build_ends_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

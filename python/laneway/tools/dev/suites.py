@@ -221,8 +221,8 @@ class Builder(threading.Thread):
                     return
             try:
                 self._build(preset, targets)
-            except (OSError, UserError) as error:
-                self._built[preset].error = str(error)
+            except Exception as error:  # whoever waits for this build would wait for ever
+                self._built[preset].error = str(error) or repr(error)
             self._done[preset].set()
 
     def ask(self, preset: str) -> None:
