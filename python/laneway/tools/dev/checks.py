@@ -31,8 +31,11 @@ LONG = "^long$"
 """The label of ctests that run with ``--long``, or where a test is named."""
 
 
-_LONG_SETTINGS = {"asan": ("LANEWAY_UNIT_TESTS=ON",)}
-"""Under sanitizers the unit tests take minutes to build, and see what those of the MPI programs see."""
+_LONG_SETTINGS = {"asan": ("LANEWAY_UNIT_TESTS=ON", "LANEWAY_FEW_TESTS=OFF", "LANEWAY_INTEGRATIONS=ON", "LANEWAY_FORTRAN=ON")}
+"""Under sanitizers everything takes minutes more to build, and sees little that the programs which use all of the library do not see."""
+
+_FEW_TARGETS = {"mpich": ("src/all", "plugins/all", "fortran/all", "tests/all")}
+"""What is built of a preset for the tests that run without ``--long``: of MPICH no benchmarks, of which those of Open MPI are run."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +142,10 @@ def run_all(wanted: Wanted) -> int:
     if wanted.name:
         names = [name for name in names if name != "lint"]
     names += wanted.wheels
-    presets = [(name, ()) for name in names if name in build.PRESETS and not suites.not_here(name)]
-    builder = suites.Builder(presets, _LONG_SETTINGS if wanted.long or wanted.name else None)
+    all_of_it = wanted.long or bool(wanted.name)
+    few = {} if all_of_it else _FEW_TARGETS
+    presets = [(name, few.get(name, ())) for name in names if name in build.PRESETS and not suites.not_here(name)]
+    builder = suites.Builder(presets, _LONG_SETTINGS if all_of_it else None)
     builder.start()
     try:
         outcomes = list(_run(talk.console(), names, builder, wanted, files))
