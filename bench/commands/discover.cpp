@@ -44,8 +44,8 @@ struct Part {
   int bytes = 0;
 };
 
-/// Different ranks, none of them `rank`, in random order: as many as there are, at most `degree`. Takes time in proportion
-/// to these, since each rank looks at what all others send.
+/// Different ranks, none of them `rank`, in random order: as many as there are, at most `degree`. Takes time in
+/// proportion to these, since each rank looks at what all others send.
 std::vector<int> random_others(Rank rank, Rank ranks, int degree) {
   std::mt19937 random(static_cast<std::uint32_t>(rank * 7919 + degree));
   // The first steps of a shuffle of all others, of which only what has moved is kept.
@@ -86,8 +86,8 @@ struct Heard {
 
 constexpr int first_tag = 1;
 
-/// Between looks in vain. In simulations each would be an event of some nanoseconds: there as much time passes as between
-/// the looks of the library.
+/// Between looks in vain. In simulations each would be an event of some nanoseconds: there as much time passes as
+/// between the looks of the library.
 void look_again() {
   pass(1e-6);
 }

@@ -1,7 +1,7 @@
 // Finders that know nodes. Each rank hands what it says to the first rank of its node, which speaks for the node. When
-// the first ranks know that they have heard all, each tells the ranks of its node what is for them. Where the ranks of a
-// node share memory, they write and read it there, and only first ranks send messages. Long notes go straight to their
-// receivers.
+// the first ranks know that they have heard all, each tells the ranks of its node what is for them. Where the ranks of
+// a node share memory, they write and read it there, and only first ranks send messages. Long notes go straight to
+// their receivers.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -64,8 +64,7 @@ class ByNode final : public Finder {
     Writer writer;
     writer.put(votes);
     const auto goes_straight = [&](const Note& note) {
-      return note.data.size() > most_relayed_note ||
-             (way_ == NodeWay::straight && nodes_.node_of(note.peer) != node_);
+      return note.data.size() > most_relayed_note || (way_ == NodeWay::straight && nodes_.node_of(note.peer) != node_);
     };
     for (const Note& note : notes) put_passage(writer, {post_.rank(), note.peer, goes_straight(note)}, note.data);
     // First what others wait for most.

@@ -119,8 +119,7 @@ struct NodeFacts {
 /// Until the first rank of a node has heard `bytes` of each of its ranks; or they of it.
 double predict_inside(double bytes, const RoundFacts& facts, const MessageCosts& costs) {
   const double others = facts.largest_node - 1.0;
-  if (facts.boards)
-    return others == 0 ? 0 : costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
+  if (facts.boards) return others == 0 ? 0 : costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
   return costs.inside(bytes) + others * (costs.inside(bytes) - costs.inside(0) + costs.node_overhead);
 }
 

@@ -49,8 +49,9 @@ class Consensus {
 };
 
 /// How many messages each rank gets: MPI_Reduce_scatter_block of vectors that are zero almost everywhere, of which
-/// only the rest is there. Each place learns it of the ranks that it speaks for. Recursive halving (Thakur, Rabenseifner, Gropp: Optimization of collective communication
-/// operations in MPICH, 2005); halves may differ by one. Every place hears what all have voted.
+/// only the rest is there. Each place learns it of the ranks that it speaks for. Recursive halving (Thakur,
+/// Rabenseifner, Gropp: Optimization of collective communication operations in MPICH, 2005); halves may differ by one.
+/// Every place hears what all have voted.
 class Counting {
  public:
   using Counts = std::map<Rank, std::int32_t>;  ///< by rank

@@ -155,8 +155,8 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
     Hints of_costs = hints;
     if (of_costs.parameters == measured_parameters) of_costs.parameters.clear();
     auto parameters = communicator.parameters(of_costs, nodes.nodes() == 1);
-    return std::make_shared<SparseRounds>(comm, comm->take_tags(), std::move(nodes), std::move(board), boards, hints.find,
-                                          agreement, std::move(parameters));
+    return std::make_shared<SparseRounds>(comm, comm->take_tags(), std::move(nodes), std::move(board), boards,
+                                          hints.find, agreement, std::move(parameters));
   });
   communicator.attachment<KeptRounds>().rounds = made;
   return made;

@@ -63,7 +63,8 @@ struct ToEach {
   std::vector<int> destinations, counts, displacements, data;
 
   ToEach(int round, int from, int ranks, int longest) {
-    Random random(static_cast<std::uint32_t>(mix({static_cast<std::uint64_t>(round), static_cast<std::uint64_t>(from)})));
+    Random random(
+        static_cast<std::uint32_t>(mix({static_cast<std::uint64_t>(round), static_cast<std::uint64_t>(from)})));
     for (int to = 0; to < ranks; ++to) {
       if (pick(random, 0, 3) == 0) continue;
       destinations.push_back(to);

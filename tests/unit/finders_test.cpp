@@ -225,8 +225,8 @@ FinderOutcome run_round(const FinderRow& row, const NodeMap& nodes, const std::v
     if (round.state[rank] != 2 && round.turn(rank)) ++done;
   }
   round.expect_nothing_left(row.name);
-  return {std::move(round.heard), std::move(round.votes), round.network.messages, round.network.inside,
-          round.most_bytes(), round.most_allocated()};
+  return {std::move(round.heard), std::move(round.votes), round.network.messages,
+          round.network.inside,   round.most_bytes(),     round.most_allocated()};
 }
 
 /// All that there is of a finder.
@@ -290,8 +290,8 @@ TEST(Finders, HearWhatIsSaidWhateverTheOrder) {
           for (std::size_t rank = 0; rank < votes.size(); ++rank) votes[rank].bytes = static_cast<std::int64_t>(rank);
           const FinderOutcome outcome = run_round(row, nodes, notes, votes, seed * 77, how, number);
           if (how.boards != nullptr) ++number;
-          EXPECT_EQ(outcome.heard, expected_of(notes)) << row.name << " on " << machine << ", seed " << seed << ", way "
-                                                       << static_cast<int>(how.way);
+          EXPECT_EQ(outcome.heard, expected_of(notes))
+              << row.name << " on " << machine << ", seed " << seed << ", way " << static_cast<int>(how.way);
           for (const RoundVotes& all : outcome.votes) EXPECT_EQ(all.bytes, ranks - 1) << row.name;
         }
     }
