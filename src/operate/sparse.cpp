@@ -103,13 +103,13 @@ struct KeptRounds final : Attachment {
   std::shared_ptr<SparseRounds> rounds;
 };
 
-/// Collective over `node`, the ranks of this rank's node. In simulations messages stand for memory, whose words nobody
-/// there waits for in virtual time.
+/// Collective; `node`: the ranks of this rank's node. In simulations messages stand for memory, whose words nobody there
+/// waits for in virtual time.
 SharedBoard share_board(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const Region& node,
                         bool translate) {
-  if (simulated || node.members.size() < 2) return {};
-  const Region sharing = find_sharing(communicator, hints, translate);
-  if (!std::ranges::includes(sharing.members, node.members)) return {};
+  if constexpr (simulated) return {};
+  const Region sharing = find_sharing(communicator, hints, translate);  // of which ranks that are alone are a part, too
+  if (node.members.size() < 2 || !std::ranges::includes(sharing.members, node.members)) return {};
   Talking talk(comm);
   SharedBoard shared{share_windows(talk, node, NodeBoard::bytes_of_rank()), nullptr};
   if (!shared.memory) return {};
