@@ -103,8 +103,8 @@ struct KeptRounds final : Attachment {
   std::shared_ptr<SparseRounds> rounds;
 };
 
-/// Collective; `node`: the ranks of this rank's node. In simulations messages stand for memory, whose words nobody there
-/// waits for in virtual time.
+/// Collective; `node`: the ranks of this rank's node. In simulations messages stand for memory, whose words nobody
+/// there waits for in virtual time.
 SharedBoard share_board(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const Region& node,
                         bool translate) {
   if constexpr (simulated) return {};
