@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,13 +44,28 @@ struct Part {
   int bytes = 0;
 };
 
-Part random_part(Rank rank, Rank ranks, int degree, int bytes) {
+/// Different ranks, none of them `rank`, in random order: as many as there are, at most `degree`. Takes time in
+/// proportion to these, since each rank looks at what all others send.
+std::vector<int> random_others(Rank rank, Rank ranks, int degree) {
   std::mt19937 random(static_cast<std::uint32_t>(rank * 7919 + degree));
+  // The first steps of a shuffle of all others, of which only what has moved is kept.
+  std::unordered_map<Rank, Rank> moved;
+  const auto at = [&](Rank place) {
+    const auto found = moved.find(place);
+    return found == moved.end() ? place : found->second;
+  };
   std::vector<int> others;
-  for (Rank other = 0; other < ranks; ++other)
-    if (other != rank) others.push_back(other);
-  std::shuffle(others.begin(), others.end(), random);
-  others.resize(std::min(others.size(), static_cast<std::size_t>(degree)));
+  for (Rank i = 0; i < std::min(ranks - 1, degree); ++i) {
+    const Rank from = i + static_cast<Rank>(random() % static_cast<std::uint32_t>(ranks - 1 - i));
+    const Rank drawn = at(from);
+    moved[from] = at(i);
+    others.push_back(drawn < rank ? drawn : drawn + 1);
+  }
+  return others;
+}
+
+Part random_part(Rank rank, Rank ranks, int degree, int bytes) {
+  const std::vector<int> others = random_others(rank, ranks, degree);
   Part part{others, std::vector<char>(others.size() * static_cast<std::size_t>(bytes)), bytes};
   for (std::size_t i = 0; i < part.data.size(); ++i)
     part.data[i] = static_cast<char>(rank + static_cast<int>(i) % bytes);
@@ -70,6 +86,27 @@ struct Heard {
 
 constexpr int first_tag = 1;
 
+/// Between looks in vain. In simulations each would be an event of some nanoseconds: there as much time passes as
+/// between the looks of the library.
+void look_again() {
+  pass(1e-6);
+}
+
+/// MPI_Probe, which in simulations looks, too.
+MPI_Status probe(int tag, MPI_Comm comm) {
+  MPI_Status status;
+  if constexpr (!simulated) {
+    check_mpi(MPI_Probe(MPI_ANY_SOURCE, tag, comm, &status), "MPI_Probe");
+    return status;
+  }
+  for (;;) {
+    int flag = 0;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &flag, &status), "MPI_Iprobe");
+    if (flag) return status;
+    look_again();
+  }
+}
+
 /// As Hoefer, Siebert and Lumsdaine (2010) write it. Rounds take two tags in turn, or one could take the other's
 /// messages.
 void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
@@ -89,6 +126,8 @@ void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
       check_mpi(MPI_Recv(heard.add(status.MPI_SOURCE, part.bytes), part.bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm,
                          MPI_STATUS_IGNORE),
                 "MPI_Recv");
+    else
+      look_again();
     if (barrier != MPI_REQUEST_NULL) {
       check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
       continue;
@@ -114,8 +153,7 @@ void run_reduce_scatter(const Part& part, MPI_Comm comm, Heard& heard) {
                         part.destinations[i], tag, comm, &sends[i]),
               "MPI_Isend");
   for (int i = 0; i < messages; ++i) {
-    MPI_Status status;
-    check_mpi(MPI_Probe(MPI_ANY_SOURCE, tag, comm, &status), "MPI_Probe");
+    const MPI_Status status = probe(tag, comm);
     check_mpi(MPI_Recv(heard.add(status.MPI_SOURCE, part.bytes), part.bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm,
                        MPI_STATUS_IGNORE),
               "MPI_Recv");
@@ -185,6 +223,7 @@ std::vector<std::pair<int, std::string>> sorted(const Heard& heard, int bytes) {
 std::vector<std::pair<int, std::string>> expected_at(Rank rank, Rank ranks, int degree, int bytes) {
   std::vector<std::pair<int, std::string>> all;
   for (Rank source = 0; source < ranks; ++source) {
+    if (source == rank || std::ranges::count(random_others(source, ranks, degree), rank) == 0) continue;
     const Part part = random_part(source, ranks, degree, bytes);
     for (std::size_t i = 0; i < part.destinations.size(); ++i)
       if (part.destinations[i] == rank)

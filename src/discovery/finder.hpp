@@ -9,6 +9,7 @@
 
 #include "core/wire.hpp"
 #include "discovery/find.hpp"
+#include "discovery/node_board.hpp"
 #include "discovery/node_map.hpp"
 #include "discovery/post.hpp"
 #include "machine/parameters.hpp"
@@ -31,6 +32,8 @@ class Finder {
   virtual void on(Mail mail) = 0;
   /// Goes on as far as that needs no waiting. True when all notes have been heard, on this rank.
   virtual bool proceed() = 0;
+  /// Whether a message could bring it further. Where not, looking for messages only lets those of others move.
+  [[nodiscard]] virtual bool listens() const { return true; }
 
   /// What has been heard since the last call.
   [[nodiscard]] std::vector<Note> take_heard() { return std::exchange(heard_, {}); }
@@ -42,23 +45,39 @@ class Finder {
   RoundVotes all_;
 };
 
+/// How finders by nodes go between nodes.
+enum class NodeWay : std::uint8_t {
+  lanes,     ///< a message to each node that is spoken to; the first ranks find out when all have come
+  all,       ///< a message to each other node, so that each knows how many come: one hop
+  straight,  ///< what is said goes from rank to rank, and the first ranks count
+};
+
+/// What finders know of a round beside what this rank says. The same on all ranks, but for the board.
+struct RoundSetting {
+  const NodeMap& nodes;
+  NodeBoard* board = nullptr;  ///< of this rank's node; null: its ranks tell each other by messages. The caller says to
+                               ///< it when rounds are over
+  std::int64_t round = 0;      ///< its number
+  NodeWay way = NodeWay::lanes;
+};
+
 struct FinderRow {
   Find find;
   const char* name;
   bool by_nodes;  ///< what is said goes by way of the first rank of a node
   bool chooses;   ///< may be chosen where the hint names none
-  std::unique_ptr<Finder> (*make)(Post& post, const NodeMap& nodes);
+  std::unique_ptr<Finder> (*make)(Post& post, const RoundSetting& setting);
 };
 
 /// All finders.
 [[nodiscard]] std::span<const FinderRow> finders();
 [[nodiscard]] const FinderRow& row_of(Find find);
 
-[[nodiscard]] std::unique_ptr<Finder> make_personalized(Post& post, const NodeMap& nodes);
-[[nodiscard]] std::unique_ptr<Finder> make_nbx(Post& post, const NodeMap& nodes);
-[[nodiscard]] std::unique_ptr<Finder> make_rma(Post& post, const NodeMap& nodes);
-[[nodiscard]] std::unique_ptr<Finder> make_personalized_node(Post& post, const NodeMap& nodes);
-[[nodiscard]] std::unique_ptr<Finder> make_nbx_node(Post& post, const NodeMap& nodes);
+[[nodiscard]] std::unique_ptr<Finder> make_personalized(Post& post, const RoundSetting& setting);
+[[nodiscard]] std::unique_ptr<Finder> make_nbx(Post& post, const RoundSetting& setting);
+[[nodiscard]] std::unique_ptr<Finder> make_rma(Post& post, const RoundSetting& setting);
+[[nodiscard]] std::unique_ptr<Finder> make_personalized_node(Post& post, const RoundSetting& setting);
+[[nodiscard]] std::unique_ptr<Finder> make_nbx_node(Post& post, const RoundSetting& setting);
 
 /// What all ranks know of a round before it.
 struct RoundFacts {
@@ -67,6 +86,7 @@ struct RoundFacts {
   Rank largest_node = 1;  ///< its ranks
   double degree = 8;      ///< destinations of a rank
   double bytes = 8 * 64;  ///< that a rank sends
+  bool boards = false;    ///< ranks of a node tell each other by its memory, on all nodes
 };
 
 /// What was chosen, and what each that may be chosen was predicted to take.
@@ -77,8 +97,10 @@ struct FinderChoice {
 
 /// The finder that takes the least time by the model; the same on all ranks where the facts are.
 [[nodiscard]] FinderChoice choose_finder(const RoundFacts& facts, const Parameters& parameters);
-/// Seconds of one round.
+/// Seconds of one round, by the fastest way that the finder has.
 [[nodiscard]] double predict_finder(Find find, const RoundFacts& facts, const Parameters& parameters);
+/// The way of a finder that takes the least time by the model; the same on all ranks where the facts are.
+[[nodiscard]] NodeWay choose_way(Find find, const RoundFacts& facts, const Parameters& parameters);
 
 /// Notes up to this many bytes go by way of the first rank of a node; longer ones go straight to their receivers, which
 /// are told to expect them.

@@ -51,7 +51,7 @@ class Personalized final : public Finder {
   void start(std::vector<Note> notes, const RoundVotes& votes) override {
     Counting::Counts counts;
     for (const Note& note : notes) counts[note.peer] = 1;
-    counting_.begin(std::move(counts), votes);
+    counting_.begin(counts, votes);
     for (Note& note : notes) post_.send(note.peer, Topic::data, 0, std::move(note.data));
   }
   void on(Mail mail) override {
@@ -61,7 +61,7 @@ class Personalized final : public Finder {
     heard_.push_back({mail.source, std::move(mail.data)});
   }
   bool proceed() override {
-    if (!counting_.done() || taken_ < counting_.count()) return false;
+    if (!counting_.done() || taken_ < counting_.count(post_.rank())) return false;
     all_ = counting_.votes();
     return true;
   }
@@ -106,13 +106,13 @@ class Rma final : public Finder {
 
 }  // namespace
 
-std::unique_ptr<Finder> make_nbx(Post& post, const NodeMap&) {
+std::unique_ptr<Finder> make_nbx(Post& post, const RoundSetting&) {
   return std::make_unique<Nbx>(post);
 }
-std::unique_ptr<Finder> make_personalized(Post& post, const NodeMap&) {
+std::unique_ptr<Finder> make_personalized(Post& post, const RoundSetting&) {
   return std::make_unique<Personalized>(post);
 }
-std::unique_ptr<Finder> make_rma(Post& post, const NodeMap&) {
+std::unique_ptr<Finder> make_rma(Post& post, const RoundSetting&) {
   return std::make_unique<Rma>(post);
 }
 

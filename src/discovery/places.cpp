@@ -57,9 +57,9 @@ void Consensus::advance() {
   }
 }
 
-void Counting::begin(Counts own, const RoundVotes& votes) {
+void Counting::begin(const Counts& own, const RoundVotes& votes) {
   begun_ = true;
-  counts_ = std::move(own);
+  for (const auto& [rank, count] : own) counts_[{places_.place_of(rank), rank}] += count;
   votes_.merge(votes);
   if (end_ - first_ > 1) say();
   advance();
@@ -75,10 +75,10 @@ void Counting::say() {
   awaited_ = is_lower ? (own == 0 && upper > lower ? 2 : 1) : (own < lower ? 1 : 0);
   Writer writer;
   writer.put(votes_);
-  const auto from = is_lower ? counts_.lower_bound(middle) : counts_.begin();
-  const auto until = is_lower ? counts_.end() : counts_.lower_bound(middle);
+  const auto from = is_lower ? counts_.lower_bound({middle, 0}) : counts_.begin();
+  const auto until = is_lower ? counts_.end() : counts_.lower_bound({middle, 0});
   for (auto entry = from; entry != until; ++entry) {
-    writer.put_compact(entry->first);
+    writer.put_compact(entry->first.second);
     writer.put_compact(entry->second);
   }
   counts_.erase(from, until);
@@ -89,8 +89,8 @@ void Counting::say() {
 void Counting::merge(Reader& reader) {
   votes_.merge(reader.get<RoundVotes>());
   while (!reader.done()) {
-    const auto place = static_cast<Rank>(reader.get_compact());
-    counts_[place] += static_cast<std::int32_t>(reader.get_compact());
+    const auto rank = static_cast<Rank>(reader.get_compact());
+    counts_[{places_.place_of(rank), rank}] += static_cast<std::int32_t>(reader.get_compact());
   }
 }
 
@@ -116,8 +116,8 @@ void Counting::advance() {
   }
 }
 
-int Counting::count() const {
-  const auto own = counts_.find(places_.place);
+int Counting::count(Rank rank) const {
+  const auto own = counts_.find({places_.place_of(rank), rank});
   return own == counts_.end() ? 0 : own->second;
 }
 

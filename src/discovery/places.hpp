@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "discovery/node_map.hpp"
@@ -16,6 +17,8 @@ struct Places {
   const NodeMap* nodes = nullptr;  ///< of the first ranks of nodes; null: all ranks
 
   [[nodiscard]] Rank rank_at(Rank other) const { return nodes == nullptr ? other : nodes->leader_of(other); }
+  /// Of whoever speaks for this rank.
+  [[nodiscard]] Rank place_of(Rank rank) const { return nodes == nullptr ? rank : nodes->node_of(rank); }
 };
 
 /// Consensus: ends on no rank before all have begun. Dissemination (Hensgen, Finkel, Manber: Two algorithms for barrier
@@ -45,21 +48,22 @@ class Consensus {
   std::map<int, RoundVotes> early_;  // by step
 };
 
-/// How many messages each place gets: MPI_Reduce_scatter_block of vectors that are zero almost everywhere, of which
-/// only the rest is there. Recursive halving (Thakur, Rabenseifner, Gropp: Optimization of collective communication
-/// operations in MPICH, 2005); halves may differ by one. Every place hears what all have voted.
+/// How many messages each rank gets: MPI_Reduce_scatter_block of vectors that are zero almost everywhere, of which
+/// only the rest is there. Each place learns it of the ranks that it speaks for. Recursive halving (Thakur,
+/// Rabenseifner, Gropp: Optimization of collective communication operations in MPICH, 2005); halves may differ by one.
+/// Every place hears what all have voted.
 class Counting {
  public:
-  using Counts = std::map<Rank, std::int32_t>;  ///< by place
+  using Counts = std::map<Rank, std::int32_t>;  ///< by rank
 
   Counting(Post& post, Places places) : post_(post), places_(places), end_(places.size) {}
 
-  void begin(Counts own, const RoundVotes& votes);
+  void begin(const Counts& own, const RoundVotes& votes);
   [[nodiscard]] bool begun() const { return begun_; }
   void on(const Mail& mail);
   [[nodiscard]] bool done() const { return finished_; }
-  /// When done: what this place gets, and what all have voted.
-  [[nodiscard]] int count() const;
+  /// When done: what a rank gets that this place speaks for, and what all have voted.
+  [[nodiscard]] int count(Rank rank) const;
   [[nodiscard]] const RoundVotes& votes() const { return votes_; }
 
  private:
@@ -72,7 +76,7 @@ class Counting {
   Rank first_ = 0;
   Rank end_;  // places that this one is still among
   RoundVotes votes_;
-  Counts counts_;  // of those
+  std::map<std::pair<Rank, Rank>, std::int32_t> counts_;  // by place, of those, and rank
   bool begun_ = false;
   bool finished_ = false;
   int step_ = 0;

@@ -10,11 +10,15 @@
 
 #include "arguments/datatype.hpp"
 #include "carriers/messages/p2p.hpp"
+#include "carriers/node/sharing.hpp"
+#include "choose/agreed.hpp"
 #include "comm/agreement.hpp"
 #include "comm/background.hpp"
 #include "comm/mailbox.hpp"
 #include "comm/running.hpp"
+#include "comm/talking.hpp"
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "device/memory.hpp"
 #include "exec/progress.hpp"
 #include "operate/mail.hpp"
@@ -24,6 +28,12 @@ namespace laneway {
 
 namespace {
 
+/// What the ranks of this rank's node write for each other, and the memory that it is in; null where they share none.
+struct SharedBoard {
+  std::shared_ptr<NodeMemory> memory;
+  std::shared_ptr<NodeBoard> board;
+};
+
 /// Rounds on one communicator. Each has a number, the same on all ranks, and a tag. A rank begins round n only when it
 /// has completed round n - most_rounds; then all ranks have begun that one, and so completed round n - 2 most_rounds,
 /// which had the same tag.
@@ -31,11 +41,15 @@ class SparseRounds {
  public:
   static constexpr std::int64_t most_rounds = 8;
   static constexpr std::int64_t tags = 2 * most_rounds;
+  static_assert(tags == NodeBoard::rounds_at_once);
 
-  SparseRounds(std::shared_ptr<PrivateComm> comm_of_all, int first_tag, NodeMap map, Find default_find,
-               const Agreement& agreement, std::shared_ptr<const Parameters> known)
+  SparseRounds(std::shared_ptr<PrivateComm> comm_of_all, int first_tag, NodeMap map, SharedBoard shared_board,
+               bool all_have_boards, Find default_find, const Agreement& agreement,
+               std::shared_ptr<const Parameters> known)
       : comm(std::move(comm_of_all)),
         nodes(std::move(map)),
+        board(std::move(shared_board)),
+        boards(all_have_boards),
         find(default_find),
         single(agreement.flags.front()),
         have_helpers(agreement.have_helpers),
@@ -56,6 +70,7 @@ class SparseRounds {
   /// What all ranks know when round `number` begins.
   [[nodiscard]] RoundFacts facts(std::int64_t number) const {
     RoundFacts facts{comm->size(), nodes.nodes(), nodes.largest()};
+    facts.boards = boards;
     if (number < most_rounds) return facts;
     const RoundVotes& votes = votes_[slot(number - most_rounds)];
     facts.degree = std::max(1, votes.degree);
@@ -66,6 +81,8 @@ class SparseRounds {
 
   const std::shared_ptr<PrivateComm> comm;
   const NodeMap nodes;
+  const SharedBoard board;
+  const bool boards;  ///< on all nodes
   const Find find;
   const bool single;
   const bool have_helpers;
@@ -85,6 +102,23 @@ struct KeptRounds final : Attachment {
   void on(Change) override { rounds.reset(); }
   std::shared_ptr<SparseRounds> rounds;
 };
+
+/// Collective; `node`: the ranks of this rank's node. In simulations messages stand for memory, whose words nobody
+/// there waits for in virtual time.
+SharedBoard share_board(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const Region& node,
+                        bool translate) {
+  if constexpr (simulated) return {};
+  const Region sharing = find_sharing(communicator, hints, translate);  // of which ranks that are alone are a part, too
+  if (node.members.size() < 2 || !std::ranges::includes(sharing.members, node.members)) return {};
+  Talking talk(comm);
+  SharedBoard shared{share_windows(talk, node, NodeBoard::bytes_of_rank()), nullptr};
+  if (!shared.memory) return {};
+  std::vector<std::byte*> parts;
+  for (const Rank member : node.members) parts.push_back(shared.memory->peers.at(member).window);
+  const auto own = std::ranges::lower_bound(node.members, comm.rank()) - node.members.begin();
+  shared.board = std::make_shared<NodeBoard>(std::move(parts), static_cast<std::size_t>(own));
+  return shared;
+}
 
 /// Collective on the first call for a communicator.
 std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
@@ -108,14 +142,21 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
     const Agreement agreement = agree(*comm, failure, hints, {single_threaded()}, region);
     Hints of_nodes;
     of_nodes.machine = hints.machine;
-    std::vector<Rank> first(static_cast<std::size_t>(comm->size()), 0);
-    first[static_cast<std::size_t>(comm->rank())] = communicator.regions(of_nodes, agreement.knows_nodes).front().id;
-    NodeMap nodes(reduce_progressing(first, MPI_INT32_T, MPI_MAX, *comm));
+    const Region node = communicator.regions(of_nodes, agreement.knows_nodes).front();
+    SharedBoard board = share_board(communicator, *comm, hints, node, agreement.knows_nodes);
+    // The first ranks of all nodes, and whether the ranks of one share no memory.
+    std::vector<Rank> first(static_cast<std::size_t>(comm->size()) + 1, 0);
+    first[static_cast<std::size_t>(comm->rank())] = node.id;
+    first.back() = node.members.size() > 1 && !board.board ? 1 : 0;
+    first = reduce_progressing(first, MPI_INT32_T, MPI_MAX, *comm);
+    const bool boards = first.back() == 0;
+    first.pop_back();
+    NodeMap nodes(first);
     Hints of_costs = hints;
     if (of_costs.parameters == measured_parameters) of_costs.parameters.clear();
     auto parameters = communicator.parameters(of_costs, nodes.nodes() == 1);
-    return std::make_shared<SparseRounds>(comm, comm->take_tags(), std::move(nodes), hints.find, agreement,
-                                          std::move(parameters));
+    return std::make_shared<SparseRounds>(comm, comm->take_tags(), std::move(nodes), std::move(board), boards,
+                                          hints.find, agreement, std::move(parameters));
   });
   communicator.attachment<KeptRounds>().rounds = made;
   return made;
@@ -197,6 +238,8 @@ class SparseRound final : public Progressive {
   SparseReasons reasons_;
   std::unique_ptr<MpiPost> post_;
   std::unique_ptr<Finder> finder_;
+  static constexpr int most_deaf_turns = 16;
+  int deaf_turns_ = 0;
   std::size_t answers_awaited_ = 0;
   std::vector<Note> answers_;
   std::vector<Note> heard_;
@@ -233,13 +276,15 @@ void SparseRound::prepare() {
 
 void SparseRound::begin() {
   reasons_.find = find_ == Find::rma && !has_windows(*rounds_->comm) ? Find::nbx : find_;
+  const RoundFacts facts = rounds_->facts(number_);
   if (find_ == Find::automatic) {
-    const FinderChoice choice = choose_finder(rounds_->facts(number_), *rounds_->parameters);
+    const FinderChoice choice = choose_finder(facts, *rounds_->parameters);
     reasons_ = {choice.find, true, choice.seconds, rounds_->parameters->name};
   }
   post_ = std::make_unique<MpiPost>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_),
                                     static_cast<std::uint8_t>(reasons_.find));
-  finder_ = row_of(reasons_.find).make(*post_, rounds_->nodes);
+  const NodeWay way = choose_way(reasons_.find, facts, *rounds_->parameters);
+  finder_ = row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, way});
   if (call_.answerer) answers_awaited_ = notes_.size();
   finder_->start(std::move(notes_), votes_);
   if (own_note_) hear(std::move(*own_note_));
@@ -274,11 +319,14 @@ bool SparseRound::advance() {
     if (!rounds_->may_begin(number_)) return false;
     begin();
   }
-  while (std::optional<Mail> mail = post_->take()) on(std::move(*mail));
+  // Ranks that only wait for a word leave the processors to those who have messages; others' still move.
+  if (finder_->listens() || ++deaf_turns_ % most_deaf_turns == 0)
+    while (std::optional<Mail> mail = post_->take()) on(std::move(*mail));
   const bool found = finder_->proceed();
   for (Note& note : finder_->take_heard()) hear(std::move(note));
   if (!found || answers_awaited_ > 0 || !post_->idle()) return false;
   over_ = true;
+  if (rounds_->board.board) rounds_->board.board->complete(number_);
   rounds_->complete(number_, finder_->votes());
   return true;
 }

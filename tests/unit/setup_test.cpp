@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "allocations.hpp"
 #include "cases.hpp"
 #include "core/error.hpp"
 #include "lanes/strategy.hpp"
@@ -34,6 +35,11 @@ thread_local std::int64_t allocated_bytes = 0;
 #include "own_new.hpp"
 
 namespace laneway {
+
+std::int64_t allocated_bytes_so_far() {
+  return allocated_bytes;
+}
+
 namespace {
 
 Pattern stencil_pattern(const std::string& spec, Rank ranks) {

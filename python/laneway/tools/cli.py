@@ -495,7 +495,7 @@ def platform(
 
 @app.command(rich_help_panel=EXPLAIN)
 def reproduce(
-    figure: Annotated[str, typer.Argument(help="simulator, rocm, hypre, hypre-fixed, lassen, scale, dense, collectives or reductions")],
+    figure: Annotated[str, typer.Argument(help="such as scale, dense, discovery, finders, collectives; another name lists all")],
     output: Annotated[
         Optional[Path], typer.Option("-o", "--output", metavar="FOLDER", help="tables and pictures; default: reproduced/")
     ] = None,

@@ -168,6 +168,10 @@ void share_with_node(Talk& talk, const Plan& plan, const Region& node, bool with
   memory = share(talk, node, plan.window_bytes, with_staging ? plan.staging_bytes : 0, true).memory;
 }
 
+std::shared_ptr<NodeMemory> share_windows(Talk& talk, const Region& node, std::int64_t bytes) {
+  return share(talk, node, bytes, 0, true).memory;
+}
+
 std::shared_ptr<StagingArena> find_arena(Talk& talk, const Region& node, Arenas& arenas, std::int64_t limit,
                                          const Plan& plan) {
   if (limit == 0) return nullptr;

@@ -30,6 +30,10 @@ struct Arenas final : Attachment {
 void share_with_node(Talk& talk, const Plan& plan, const Region& node, bool with_staging,
                      std::shared_ptr<NodeMemory>& memory);
 
+/// The ranks of `node` share a window of so many bytes each, zero at first; null on all of them where one cannot, as
+/// above. Collective over `node`.
+[[nodiscard]] std::shared_ptr<NodeMemory> share_windows(Talk& talk, const Region& node, std::int64_t bytes);
+
 /// What the plan shares its staging memory with, if it takes at most `limit` bytes, which the ranks of `node` share,
 /// or which is this rank's alone where they can share none. Null if the plan has memory of its own, or needs none.
 /// Collective over `node`.

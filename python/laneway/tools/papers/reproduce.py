@@ -450,6 +450,7 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "scale": scale.scale,
     "dense": collectives.dense,
     "discovery": discovery.discovery,
+    "finders": discovery.finders,
     "channels": channels.channels,
     "collectives": clusters.collectives,
     "reductions": clusters.reductions,
@@ -463,6 +464,7 @@ _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "scale": scale.draw,
     "dense": collectives.draw,
     "discovery": discovery.draw,
+    "finders": discovery.draw_finders,
     "channels": channels.draw,
     "collectives": clusters.draw_collectives,
     "reductions": clusters.draw_reductions,
@@ -472,6 +474,8 @@ _PAGES: dict[str, tuple[str, Callable[[Path], list[measured.Part]]]] = {
     "dense": ("collectives.md", collectives.parts),
     "collectives": ("collectives.md", clusters.collectives_parts),
     "reductions": ("reductions.md", clusters.reductions_parts),
+    "discovery": ("discovery.md", discovery.parts),
+    "finders": ("discovery.md", discovery.finders_parts),
 }
 
 

@@ -49,6 +49,7 @@ SETTINGS = {
     "smpi/barrier": "ompi_recursivedoubling",
     "smpi/gather": "ompi_binomial",
     "smpi/reduce": "binomial",
+    "smpi/reduce_scatter": "ompi_basic_recursivehalving",
 }
 
 
