@@ -108,6 +108,7 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
 FixedDense* fixed_dense(Communicator& communicator, const DenseKnowledge& known, const CollectiveCall& call) {
   if (!known.hints.fixed_counts || !is_promised(call)) return nullptr;
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  if (known.hints.check) compare_collective(*comm, call, check_collective(call, comm->rank(), comm->size()));
   std::unique_ptr<FixedDense>& found = communicator.attachment<FixedDenseCalls>().of[key_of_promise(call)];
   // Where a rank's arguments are bad the others find nothing either, and all try again in the next call.
   if (!found)

@@ -9,7 +9,7 @@ namespace laneway {
 
 MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, bool owns,
                          std::unique_ptr<HostImages> images)
-    : images_(std::move(images)), call_(std::move(call)), comm_(comm), owns_(owns) {}
+    : call_(std::move(call)), comm_(comm), owns_(owns), images_(std::move(images)) {}
 
 MpiExchange::~MpiExchange() {
   if (owns_ && !mpi_is_finalized()) MPI_Comm_free(&comm_);

@@ -32,13 +32,13 @@ class MpiExchange {
  private:
   [[nodiscard]] bool mpi_is_done();
 
-  std::unique_ptr<HostImages> images_;  // or null
   std::unique_ptr<MpiCall> call_;
   MPI_Comm comm_;
   bool owns_;
   bool active_ = false;
-  bool is_returning_ = false;  // to devices, from the images
   MPI_Request request_ = MPI_REQUEST_NULL;
+  std::unique_ptr<HostImages> images_;  // or null
+  bool is_returning_ = false;           // to devices, from the images
 };
 
 }  // namespace laneway

@@ -187,7 +187,7 @@ class Calls {
 void Calls::fill(std::vector<std::byte>& buffer, std::size_t bytes, std::uint64_t side) const {
   buffer.assign(bytes + 64, std::byte{0});
   MPI_Datatype type = side == 1 ? d.sent.type : d.received.type;
-  Random random(static_cast<Random::result_type>(mix({d.seed, side, static_cast<std::uint64_t>(rank_)})));
+  Random random(static_cast<Random::result_type>(mix({d.seed, side, static_cast<std::uint64_t>(rank_), d.turn})));
   const bool is_complex = type == MPI_C_FLOAT_COMPLEX || type == MPI_C_DOUBLE_COMPLEX;
   const auto number = [&](auto value) {
     for (std::size_t at = 0; at + sizeof value <= bytes; at += sizeof value) {
