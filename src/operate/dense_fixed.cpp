@@ -50,17 +50,15 @@ std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKn
   DenseAsk ask = looked.ask(call, ranks, Phases::one, mean);
   ask.in_memory = true;
   ask.knows_mean = true;
-  auto made = std::make_unique<FixedDense>(KnownCollective(call, comm.rank(), ranks, true),
-                                           decide(known, known.hints, ask));
+  auto made =
+      std::make_unique<FixedDense>(KnownCollective(call, comm.rank(), ranks, true), decide(known, known.hints, ask));
   const DenseDecision& decision = made->decision();
   tell_reasons(decision.reasons, comm.rank());
   if (decision.rule == nullptr || decision.rule->traits.windows != Windows::none) return made;
-  Planned planned =
-      plan_on_node(communicator, comm, known, known.hints,
-                   plan_dense(known, *decision.rule, comm, call, blocks, settings_of(known.hints)));
+  Planned planned = plan_on_node(communicator, comm, known, known.hints,
+                                 plan_dense(known, *decision.rule, comm, call, blocks, settings_of(known.hints)));
   Combiners combiners = looked.combiners(*planned.plan);
-  made->bind(
-      std::make_unique<BoundDense>(std::move(planned.plan), std::move(planned.memory), std::move(combiners)));
+  made->bind(std::make_unique<BoundDense>(std::move(planned.plan), std::move(planned.memory), std::move(combiners)));
   return made;
 }
 

@@ -66,9 +66,12 @@ TouchedBytes touched_by(const Plan& plan) {
   std::vector<Range> written;
   if (plan.lent_bytes > 0) sent.push_back({plan.lent_offset, plan.lent_bytes});
   for (const Step& step : plan.steps) {
-    if (step.kind == StepKind::send && step.span.buffer == Buffer::send) sent.push_back({step.span.offset, step.span.bytes});
-    if (step.kind == StepKind::send && step.span.buffer == Buffer::receive) read.push_back({step.span.offset, step.span.bytes});
-    if (step.kind == StepKind::receive && step.span.buffer == Buffer::receive) written.push_back({step.span.offset, step.span.bytes});
+    if (step.kind == StepKind::send && step.span.buffer == Buffer::send)
+      sent.push_back({step.span.offset, step.span.bytes});
+    if (step.kind == StepKind::send && step.span.buffer == Buffer::receive)
+      read.push_back({step.span.offset, step.span.bytes});
+    if (step.kind == StepKind::receive && step.span.buffer == Buffer::receive)
+      written.push_back({step.span.offset, step.span.bytes});
     if (step.kind != StepKind::move) continue;
     for (const CopyRun& run : step.runs) {
       if (step.from == Buffer::send) add_runs(sent, run.from, run.from_stride, run);

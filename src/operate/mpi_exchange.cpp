@@ -7,8 +7,7 @@
 
 namespace laneway {
 
-MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, bool owns,
-                         std::unique_ptr<HostImages> images)
+MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, bool owns, std::unique_ptr<HostImages> images)
     : call_(std::move(call)), comm_(comm), owns_(owns), images_(std::move(images)) {}
 
 MpiExchange::~MpiExchange() {

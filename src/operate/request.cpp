@@ -257,9 +257,8 @@ std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std
   request->is_dense_ = true;
   if (where.on_device().any()) {
     auto images = std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.plan), MemoryKind::host);
-    request->nonblocking_ =
-        std::make_unique<NonblockingExchange>(order, std::move(parts.plan), std::move(images),
-                                              find_helper(parts.progress), std::move(parts.combiners));
+    request->nonblocking_ = std::make_unique<NonblockingExchange>(
+        order, std::move(parts.plan), std::move(images), find_helper(parts.progress), std::move(parts.combiners));
     return request;
   }
   request->nonblocking_ =

@@ -95,8 +95,9 @@ TEST_F(DenseDeviceTest, DenseRequestsLeaveGapsAlone) {
   theirs.write(result);
   LNW_Request requests[2] = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};
   for (int n = 0; n < 2; ++n)
-    EXPECT_MPI(LNW_Allgather_init(mine.data(), block, MPI_INT, theirs.data() + static_cast<std::size_t>(n) * sizeof(int),
-                                  block, every_second, comm.get(), MPI_INFO_NULL, &requests[n]));
+    EXPECT_MPI(LNW_Allgather_init(mine.data(), block, MPI_INT,
+                                  theirs.data() + static_cast<std::size_t>(n) * sizeof(int), block, every_second,
+                                  comm.get(), MPI_INFO_NULL, &requests[n]));
   for (int turn = 0; turn < 3; ++turn) {
     EXPECT_MPI(LNW_Startall(2, requests));
     EXPECT_MPI(LNW_Waitall(2, requests, MPI_STATUSES_IGNORE));

@@ -228,6 +228,8 @@ TEST_F(DenseTest, DisagreementIsNamedUnderCheck) {
 /// In place is another call, for which the promise is another communicator's.
 TEST_F(DenseTest, FixedCountsAgreeWithMpi) {
   const Setting fixed("LANEWAY_FIXED_COUNTS", "true");
+  const std::vector<std::string> all = machines();
+  std::size_t turn = 0;
   for (const std::string operation :
        {"alltoallv", "alltoallw", "allgatherv", "gatherv", "scatterv", "reduce_scatter"}) {
     std::vector<std::string> rules = {"auto"};
@@ -237,6 +239,7 @@ TEST_F(DenseTest, FixedCountsAgreeWithMpi) {
     for (const std::string& rule : rules) {
       const Setting collective("LANEWAY_COLLECTIVE", rule);
       for (const bool in_place : {false, true}) {
+        const Setting machine("LANEWAY_MACHINE", all[turn++ % all.size()]);
         const Comm comm = copy_of(MPI_COMM_WORLD);
         test::Dense dense{.operation = operation, .comm = comm.get(), .count = 40, .root = size() / 2, .seed = 31};
         dense.in_place = in_place;
@@ -244,8 +247,8 @@ TEST_F(DenseTest, FixedCountsAgreeWithMpi) {
           const std::vector<std::byte> expected = dense.run(Way::mpi);
           const std::vector<std::byte> received = dense.run(dense.turn % 2 == 0 ? Way::blocking : Way::large_blocking);
           ASSERT_EQ(dense.code, MPI_SUCCESS) << operation << ' ' << rule << ": " << error_text(dense.code);
-          ASSERT_TRUE(received == expected) << operation << ' ' << rule << (in_place ? " in place" : "") << ", call "
-                                            << dense.turn;
+          ASSERT_TRUE(received == expected)
+              << operation << ' ' << rule << (in_place ? " in place" : "") << ", call " << dense.turn;
         }
       }
     }
