@@ -9,6 +9,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "exec/progress.hpp"
 
 namespace laneway {
@@ -56,8 +57,30 @@ Communicator* Communicator::find(MPI_Comm comm) {
   return found ? static_cast<Communicator*>(attribute) : nullptr;
 }
 
+namespace {
+
+/// As far as the MPI library has kept them. Read once: what MPI_Comm_set_info says later would reach ranks at different
+/// calls.
+HintTexts hints_of(MPI_Comm comm) {
+  if constexpr (simulated) return {};
+  MPI_Info info = MPI_INFO_NULL;
+  check_mpi(MPI_Comm_get_info(comm, &info), "MPI_Comm_get_info");
+  if (info == MPI_INFO_NULL) return {};
+  try {
+    HintTexts texts = hints_in(info);
+    MPI_Info_free(&info);
+    return texts;
+  } catch (...) {
+    MPI_Info_free(&info);
+    throw;
+  }
+}
+
+}  // namespace
+
 Communicator& Communicator::attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag) {
   auto fresh = std::unique_ptr<Communicator>(new Communicator(comm, std::move(priv), nonblocking_tag));
+  fresh->hints = hints_of(comm);
   check_mpi(MPI_Comm_set_attr(comm, communicator_key, fresh.get()), "MPI_Comm_set_attr");
   return *fresh.release();
 }

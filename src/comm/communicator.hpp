@@ -103,7 +103,7 @@ class Communicator {
   [[nodiscard]] Rank rank() const { return private_->rank(); }
   void call_error_handler(int code) const { error_handler()->call(*private_, code); }
 
-  /// Hints given when the communicator was created.
+  /// Hints given when the communicator was created, by this library's functions or in its info.
   HintTexts hints;
 
   /// What other rooms keep with the communicator.

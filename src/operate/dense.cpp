@@ -8,6 +8,7 @@
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "operate/dense_fixed.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
 #include "operate/dense_looked.hpp"
@@ -15,6 +16,7 @@
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
 #include "operate/dense_windows.hpp"
+#include "operate/host_images.hpp"
 #include "operate/proof.hpp"
 #include "passes/pack.hpp"
 
@@ -45,7 +47,19 @@ struct Place {
     return !has_root(call.kind) || call.root == (is_inter ? MPI_ROOT : rank);
   }
   [[nodiscard]] int run_mpi(const CollectiveCall& call) const {
-    return MpiCall(call, peers, ranks, is_root(call), MpiCall::Borrows::all).run(comm);
+    const std::unique_ptr<HostImages> images = images_of(call, MemoryKind::host);
+    if (!images) return MpiCall(call, peers, ranks, is_root(call), MpiCall::Borrows::all).run(comm);
+    images->fetch();
+    images->synchronize();
+    const CollectiveCall here = on_images(call, *images);
+    const int code = MpiCall(here, peers, ranks, is_root(call), MpiCall::Borrows::all).run(comm);
+    images->put_back();
+    images->synchronize();
+    return code;
+  }
+  /// Where MPI does not take the buffers as they are. The arguments of an intercommunicator are MPI's business.
+  [[nodiscard]] std::unique_ptr<HostImages> images_of(const CollectiveCall& call, MemoryKind memory) const {
+    return is_inter ? nullptr : images_for_mpi(call, rank, ranks, memory);
   }
   [[nodiscard]] std::unique_ptr<MpiCall> mpi(const CollectiveCall& call, MpiCall::Borrows borrows) const {
     return std::make_unique<MpiCall>(call, peers, ranks, is_root(call), borrows);
@@ -107,8 +121,12 @@ constexpr const char* no_windows = "the MPI library has no windows on these rank
 std::unique_ptr<WindowExchange> make_in_windows(const std::shared_ptr<PrivateComm>& comm, const DenseDecision& decision,
                                                 const CollectiveCall& call, const DenseCall& blocks,
                                                 std::shared_ptr<const Plan> plan) {
-  require_host_buffers(glance_at(buffers_of(call), *plan, DeviceUse{}));
-  return WindowExchange::make(comm, blocks, buffers_of(call), decision.rule->traits.windows, std::move(plan));
+  const Buffers buffers = buffers_of(call);
+  const BufferMemory where = glance_at(buffers, *plan, DeviceUse{});
+  std::unique_ptr<HostImages> images;
+  if (where.on_device().any())
+    images = std::make_unique<HostImages>(buffers, where, touched_by(*plan), MemoryKind::pinned);
+  return WindowExchange::make(comm, blocks, buffers, decision.rule->traits.windows, std::move(plan), std::move(images));
 }
 
 /// A window is made for each blocking call: others may have another buffer than last time, which nobody is told.
@@ -138,8 +156,12 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     return place.run_mpi(call);
   }
   KeptDensePlans& kept = communicator.attachment<KeptDensePlans>();
-  std::shared_ptr<KeptDense> found = kept.find(call);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+  if (FixedDense* const fixed = fixed_dense(communicator, *known, call); fixed != nullptr && fixed->runs()) {
+    fixed->run(buffers_of(call), *communicator.private_comm());
+    return MPI_SUCCESS;
+  }
+  std::shared_ptr<KeptDense> found = kept.find(call);
   if (!found) {
     found = plan_blocking(communicator, *known, call, place);
     if (may_keep(*found, call.kind)) kept.keep(found);
@@ -171,15 +193,18 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
 namespace {
 
 std::unique_ptr<Request> start_mpi(const Place& place, const CollectiveCall& call, Reasons reasons) {
-  auto exchange = std::make_unique<MpiExchange>(place.mpi(call, MpiCall::Borrows::types), place.comm, false);
+  std::unique_ptr<HostImages> images = place.images_of(call, MemoryKind::host);
+  auto own = place.mpi(images ? on_images(call, *images) : call, MpiCall::Borrows::types);
+  auto exchange = std::make_unique<MpiExchange>(std::move(own), place.comm, false, std::move(images));
   exchange->start();
   return Request::of_mpi(nullptr, place.rank, std::move(exchange), std::move(reasons), true);
 }
 
 std::unique_ptr<Request> make_mpi(const Place& place, Communicator* communicator, MPI_Comm comm,
                                   const CollectiveCall& call, Reasons reasons) {
-  auto own = place.mpi(call, MpiCall::Borrows::nothing);
-  auto exchange = std::make_unique<MpiExchange>(std::move(own), duplicate(comm), true);
+  std::unique_ptr<HostImages> images = place.images_of(call, MemoryKind::pinned);
+  auto own = place.mpi(images ? on_images(call, *images) : call, MpiCall::Borrows::nothing);
+  auto exchange = std::make_unique<MpiExchange>(std::move(own), duplicate(comm), true, std::move(images));
   return Request::of_mpi(communicator, place.rank, std::move(exchange), std::move(reasons), false);
 }
 
@@ -263,16 +288,7 @@ class Making {
   /// Of all blocks, where no rank knows the sizes of all.
   [[nodiscard]] std::int64_t mean_bytes() const {
     if (knows_all_sizes(call_.kind)) return 0;
-    const bool is_root = !has_root(call_.kind) || call_.root == place_.rank;
-    const DenseCall blocks = looked_.blocks(call_, place_.rank, place_.ranks);
-    const bool counts_sent = call_.kind == DenseKind::scatterv;
-    std::int64_t mine = 0;
-    if (is_root)
-      for (Rank peer = 0; peer < place_.ranks; ++peer) mine += (counts_sent ? blocks.send : blocks.receive).bytes(peer);
-    std::int64_t all = 0;
-    reduce_progressing(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm_);
-    const std::int64_t blocks_in_all = has_root(call_.kind) ? place_.ranks : std::int64_t{place_.ranks} * place_.ranks;
-    return all / blocks_in_all;
+    return mean_block_bytes(call_, looked_.blocks(call_, place_.rank, place_.ranks), comm_);
   }
 
   std::unique_ptr<Request> make_by_windows(const DenseDecision& decision) {

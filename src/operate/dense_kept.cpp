@@ -1,13 +1,13 @@
 #include "operate/dense_kept.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/device_support.hpp"
-#include "core/address.hpp"
 #include "core/error.hpp"
-#include "device/device.hpp"
+#include "operate/host_images.hpp"
 
 namespace laneway {
 
@@ -17,6 +17,11 @@ int commutes(MPI_Op op) {
   int flag = 1;
   if (op != MPI_OP_NULL) check_mpi(MPI_Op_commutative(op, &flag), "MPI_Op_commutative");
   return flag;
+}
+
+/// Null of a predefined one.
+std::shared_ptr<const TypeMap> map_of_derived(MPI_Datatype type) {
+  return is_predefined(type) ? nullptr : type_map(type);
 }
 
 bool same(const std::vector<std::int64_t>& known, const Integers& given) {
@@ -29,9 +34,9 @@ bool same(const std::vector<std::int64_t>& known, const Integers& given) {
 
 }  // namespace
 
-KnownCollective::KnownCollective(const CollectiveCall& call, Rank rank, Rank ranks)
+KnownCollective::KnownCollective(const CollectiveCall& call, Rank rank, Rank ranks, bool types)
     : kind_(call.kind), root_(call.root), op_(call.op), in_place_(is_in_place(call)) {
-  if (call.kind == DenseKind::alltoallw) return;
+  if (call.kind == DenseKind::alltoallw && !types) return;
   known_ = true;
   if (call.op != MPI_OP_NULL) commutes_ = commutes(call.op);
   const bool is_root = !has_root(call.kind) || call.root == rank;
@@ -44,7 +49,11 @@ void KnownCollective::Side::learn(const SideArguments& given, int entries) {
   used = true;
   count = given.count;
   type = given.type;
-  if (type != MPI_DATATYPE_NULL && !is_predefined(type)) map = type_map(type);
+  if (given.types == nullptr && type != MPI_DATATYPE_NULL) map = map_of_derived(type);
+  for (int i = 0; i < entries && given.types != nullptr; ++i) {
+    types.push_back(given.types[i]);
+    maps.push_back(map_of_derived(given.types[i]));
+  }
   for (int i = 0; i < entries && !given.counts.null(); ++i) counts.push_back(given.counts[i]);
   for (int i = 0; i < entries && !given.displacements.null(); ++i) displacements.push_back(given.displacements[i]);
 }
@@ -54,18 +63,41 @@ bool KnownCollective::Side::equal(const SideArguments& given) const {
   if (given.count != count || given.type != type || !same(counts, given.counts) ||
       !same(displacements, given.displacements))
     return false;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (given.types[i] != types[i] || map_of_derived(given.types[i]) != maps[i]) return false;
   return map == nullptr || type_map(given.type) == map;
+}
+
+std::string KnownCollective::Side::difference(const SideArguments& given, const SideRow& names) const {
+  if (!used) return "";
+  const auto say = [](const std::string& name, std::int64_t now, std::int64_t before) {
+    return name + " is " + std::to_string(now) + " instead of " + std::to_string(before);
+  };
+  const auto entry = [](const char* name, std::size_t i) { return std::string(name) + "[" + std::to_string(i) + "]"; };
+  if (given.count != count) return say(names.count, given.count, count);
+  for (const auto& [name, known, now] : {std::tuple{names.counts, &counts, &given.counts},
+                                         std::tuple{names.displacements, &displacements, &given.displacements}})
+    for (std::size_t i = 0; i < known->size(); ++i)
+      if (const std::int64_t value = (*now)[static_cast<std::int64_t>(i)]; value != (*known)[i])
+        return say(entry(name, i), value, (*known)[i]);
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (given.types[i] != types[i] || map_of_derived(given.types[i]) != maps[i])
+      return entry(names.types, i) + " is another datatype";
+  return equal(given) ? "" : std::string(names.type) + " is another datatype";
+}
+
+std::string KnownCollective::difference(const CollectiveCall& call) const {
+  if (is_in_place(call) != in_place_) return in_place_ ? "it is no longer in place" : "it is in place";
+  const DenseRow& row = row_of(call.kind);
+  std::string what = send_.difference(call.send, row.send);
+  if (what.empty()) what = receive_.difference(call.receive, row.receive);
+  return what.empty() && !equal(call) ? "op is another operator" : what;
 }
 
 bool KnownCollective::equal(const CollectiveCall& call) const {
   return call.kind == kind_ && call.root == root_ && call.op == op_ && is_in_place(call) == in_place_ &&
          call.fault == nullptr && receive_.equal(call.receive) && send_.equal(call.send) &&
          (op_ == MPI_OP_NULL || commutes(op_) == commutes_);
-}
-
-void require_host_buffers(const BufferMemory& where) {
-  require(!where.on_device().any(), ErrorKind::unsupported,
-          "a buffer is on a device, where lnw_collective=mpi alone takes dense operations");
 }
 
 Exchange* BoundDense::find(Buffers buffers) {
@@ -100,47 +132,15 @@ void BoundDense::run(Buffers buffers, const PrivateComm& comm) {
   }
 }
 
-namespace {
-
-/// What a plan touches of a buffer on a device, in memory of the host.
-class HostCopy {
- public:
-  HostCopy(const MemoryInfo& memory, const void* buffer, Range touched)
-      : buffer_(static_cast<std::byte*>(const_cast<void*>(buffer))), touched_(touched) {
-    if (memory.host_may_touch() || touched.bytes == 0) return;
-    stream_ = Stream(Device(memory));
-    copy_.resize(static_cast<std::size_t>(touched.bytes));
-    move(copy_.data(), at(buffer_, touched.offset));
-  }
-  /// That has the same offsets as the buffer.
-  [[nodiscard]] void* buffer() { return copy_.empty() ? buffer_ : at(copy_.data(), -touched_.offset); }
-  void put_back() {
-    if (!copy_.empty()) move(at(buffer_, touched_.offset), copy_.data());
-  }
-
- private:
-  void move(void* to, const void* from) const {
-    stream_.copy(to, from, copy_.size());
-    stream_.synchronize();
-  }
-
-  std::byte* buffer_;
-  Range touched_;
-  Stream stream_;
-  std::vector<std::byte> copy_;
-};
-
-}  // namespace
-
 void BoundDense::run_through_host(Buffers buffers, const BufferMemory& where, const PrivateComm& comm) {
-  const Extents touched = extents_of(*plan_);
-  HostCopy send(where.send, buffers.send, touched.send);
-  HostCopy receive(where.receive, buffers.receive, touched.receive);
-  const Buffers copies{send.buffer(), receive.buffer()};
-  const std::unique_ptr<Exchange> exchange = bind(copies, BufferMemory{}, comm);
+  HostImages images(buffers, where, touched_by(*plan_), MemoryKind::host);
+  images.fetch();
+  const std::unique_ptr<Exchange> exchange = bind(images.images(), BufferMemory{}, comm);
+  images.synchronize();
   exchange->start();
   exchange->wait();
-  receive.put_back();
+  images.put_back();
+  images.synchronize();
 }
 
 std::shared_ptr<KeptDense> KeptDensePlans::find(const CollectiveCall& call) {

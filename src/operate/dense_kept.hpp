@@ -18,12 +18,14 @@ namespace laneway {
 /// The arguments of a call, to be compared with later ones without looking at these closely.
 class KnownCollective {
  public:
-  /// `call` has been found good. Of alltoallw nothing is known.
-  KnownCollective(const CollectiveCall& call, Rank rank, Rank ranks);
+  /// `call` has been found good. Of alltoallw nothing is known, unless `types`: a list of them is long to compare.
+  KnownCollective(const CollectiveCall& call, Rank rank, Rank ranks, bool types = false);
   [[nodiscard]] bool known() const { return known_; }
   /// Of a derived datatype it is not enough that the handle is the same: it may be of another one since. Likewise of an
   /// operator, which may commute or not.
   [[nodiscard]] bool equal(const CollectiveCall& call) const;
+  /// What has changed, for people: "recvcounts[3] is 7 instead of 5"; empty if nothing has.
+  [[nodiscard]] std::string difference(const CollectiveCall& call) const;
 
  private:
   struct Side {
@@ -33,9 +35,12 @@ class KnownCollective {
     std::vector<std::int64_t> displacements;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::shared_ptr<const TypeMap> map;  // of a derived one
+    std::vector<MPI_Datatype> types;     // of each block
+    std::vector<std::shared_ptr<const TypeMap>> maps;
 
     void learn(const SideArguments& given, int entries);
     [[nodiscard]] bool equal(const SideArguments& given) const;
+    [[nodiscard]] std::string difference(const SideArguments& given, const SideRow& names) const;
   };
 
   bool known_ = false;
@@ -48,9 +53,6 @@ class KnownCollective {
   Side receive_;
 };
 
-/// Dense plans read and write the buffers themselves. Throws Error(unsupported) where one is on a device.
-void require_host_buffers(const BufferMemory& where);
-
 /// A plan of blocking calls, and its bindings to the last buffers.
 class BoundDense {
  public:
@@ -58,7 +60,7 @@ class BoundDense {
   BoundDense(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, Combiners combiners)
       : plan_(std::move(plan)), memory_(std::move(memory)), combiners_(std::move(combiners)) {}
 
-  /// Runs it once. What is on a device goes through memory of the host, which each call allocates.
+  /// Runs it once. What is on a device goes through HostImages, which each call makes.
   void run(Buffers buffers, const PrivateComm& comm);
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }

@@ -44,7 +44,7 @@ std::string obstacle(const DenseKnowledge& known, const DenseAsk& ask) {
   if (known.layout.regions() == 1 && !(is_in_memory(known, ask) && is_fast_on_one_node(ask.facts.kind)))
     return "all ranks are on one node, where MPI's own is not known to be slower";
   if (known.layout.largest() == 1) return "each rank has a node of its own, so that there is nothing to join";
-  if (!knows_all_sizes(ask.kind)) return "no rank knows the sizes of all blocks";
+  if (!knows_all_sizes(ask.kind) && !ask.knows_mean) return "no rank knows the sizes of all blocks";
   return "";
 }
 

@@ -26,6 +26,7 @@ struct DenseAsk {
   DenseFacts facts;
   Phases phases = Phases::one;
   bool may_ask_others = true;          ///< for sizes of blocks
+  bool knows_mean = false;             ///< facts.bytes is a mean that all ranks have agreed on, and stays
   bool in_memory = false;              ///< ranks of a node use memory that they share, if they can
   bool limits_staging = true;          ///< what passes on more than lnw_staging_limit is not taken
   const char* uncombinable = nullptr;  ///< why this library cannot combine it

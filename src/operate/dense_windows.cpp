@@ -66,17 +66,24 @@ void WindowExchange::Side::look_at(const Blocks& given, Rank ranks, void* buffer
 }
 
 WindowExchange::WindowExchange(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks, Buffers buffers, Windows way,
-                               std::shared_ptr<const Plan> plan)
-    : comm_(std::move(comm)), way_(way), buffers_(buffers), in_place_(blocks.in_place), plan_(std::move(plan)) {
-  receive_.look_at(blocks.receive, comm_->size(), buffers.receive, false);
+                               std::shared_ptr<const Plan> plan, std::unique_ptr<HostImages> images)
+    : comm_(std::move(comm)),
+      way_(way),
+      buffers_(images ? images->images() : buffers),
+      in_place_(blocks.in_place),
+      plan_(std::move(plan)),
+      images_(std::move(images)) {
+  receive_.look_at(blocks.receive, comm_->size(), buffers_.receive, false);
   // In place, others may put where this rank still reads.
   const Blocks& sent = in_place_ ? blocks.receive : blocks.send;
-  send_.look_at(sent, comm_->size(), const_cast<void*>(in_place_ ? buffers.receive : buffers.send), in_place_);
+  send_.look_at(sent, comm_->size(), const_cast<void*>(in_place_ ? buffers_.receive : buffers_.send), in_place_);
 }
 
 std::unique_ptr<WindowExchange> WindowExchange::make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
-                                                     Buffers buffers, Windows way, std::shared_ptr<const Plan> plan) {
-  std::unique_ptr<WindowExchange> made(new WindowExchange(std::move(comm), blocks, buffers, way, std::move(plan)));
+                                                     Buffers buffers, Windows way, std::shared_ptr<const Plan> plan,
+                                                     std::unique_ptr<HostImages> images) {
+  std::unique_ptr<WindowExchange> made(
+      new WindowExchange(std::move(comm), blocks, buffers, way, std::move(plan), std::move(images)));
   return made->open() ? std::move(made) : nullptr;
 }
 
@@ -115,6 +122,10 @@ WindowExchange::~WindowExchange() {
 }
 
 void WindowExchange::start() {
+  if (images_) {
+    images_->fetch();
+    images_->synchronize();
+  }
   const auto* const from = static_cast<const std::byte*>(in_place_ ? buffers_.receive : buffers_.send);
   if (!send_.packed.empty())
     for (std::size_t peer = 0; peer < send_.blocks.size(); ++peer)
@@ -165,6 +176,10 @@ void WindowExchange::finish() {
     for (std::size_t peer = 0; peer < receive_.blocks.size(); ++peer)
       unpack(receive_.packed.data() + receive_.offsets[peer], receive_.blocks[peer],
              static_cast<std::byte*>(buffers_.receive));
+  if (images_) {
+    images_->put_back();
+    images_->synchronize();
+  }
   state_ = State::complete;
 }
 

@@ -11,6 +11,7 @@
 #include "collectives/rules.hpp"
 #include "comm/private_comm.hpp"
 #include "exec/device_copies.hpp"
+#include "operate/host_images.hpp"
 #include "operate/work.hpp"
 
 namespace laneway {
@@ -24,8 +25,10 @@ namespace laneway {
 class WindowExchange final : public Work {
  public:
   /// Collective. `blocks` and `plan`: this rank's. Null, on all ranks, where the MPI library has no windows here.
+  /// `images`: of buffers on devices, else null; each exchange begins and ends with their copies.
   static std::unique_ptr<WindowExchange> make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
-                                              Buffers buffers, Windows way, std::shared_ptr<const Plan> plan);
+                                              Buffers buffers, Windows way, std::shared_ptr<const Plan> plan,
+                                              std::unique_ptr<HostImages> images = nullptr);
   ~WindowExchange() override;
 
   [[nodiscard]] bool active() const override { return state_ != State::inactive; }
@@ -51,7 +54,7 @@ class WindowExchange final : public Work {
   };
 
   WindowExchange(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks, Buffers buffers, Windows way,
-                 std::shared_ptr<const Plan> plan);
+                 std::shared_ptr<const Plan> plan, std::unique_ptr<HostImages> images);
   [[nodiscard]] bool open();
   void put();
   void move();
@@ -62,6 +65,7 @@ class WindowExchange final : public Work {
   Buffers buffers_;
   bool in_place_;
   std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<HostImages> images_;  // or null
   Side send_;
   Side receive_;
   std::vector<std::int64_t> places_;  // of this rank's blocks in the others' windows

@@ -56,6 +56,18 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
   begin(helper);
 }
 
+NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
+                                         std::unique_ptr<HostImages> images, Helper helper, Combiners combiners)
+    : order_(std::move(order)),
+      ticket_(order_->take_ticket()),
+      plan_(std::move(plan)),
+      buffers_(images->images()),
+      combiners_(std::move(combiners)),
+      images_(std::move(images)) {
+  images_->fetch();
+  begin(helper);
+}
+
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
                                          Buffers buffers, Helper helper)
     : order_(std::move(order)), ticket_(order_->take_ticket()), bound_(std::move(bound)), buffers_(buffers) {
@@ -63,7 +75,7 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
 }
 
 void NonblockingExchange::begin(Helper helper) {
-  if (order_->is_turn_of(ticket_))
+  if (may_start())
     start();
   else if (elements_)
     elements_->keep_types();
@@ -72,7 +84,7 @@ void NonblockingExchange::begin(Helper helper) {
   if (helper == Helper::thread_for_all || others_depend) employ(helper);
   if (others_depend || helper == Helper::thread_for_all)
     activity_.list(*this, progress_by(helper));
-  else if (!executor_->independent())
+  else if (images_ || !executor_->independent())
     activity_.list(*this, Progress::in_calls);
   activity_.begin();
 }
@@ -94,9 +106,10 @@ void NonblockingExchange::start() {
 
 bool NonblockingExchange::progress() {
   if (executor_ == nullptr) {
-    if (!order_->is_turn_of(ticket_)) return false;
+    if (!may_start()) return false;
     start();
   }
+  if (is_returning_) return images_->complete();
   bool complete = true;  // also if it fails
   const auto end_turn = [&] {
     if (complete && std::exchange(holds_turn_, false)) order_->end_turn();
@@ -109,7 +122,10 @@ bool NonblockingExchange::progress() {
     throw;
   }
   end_turn();
-  return complete;
+  if (!complete || !images_) return complete;
+  images_->put_back();
+  is_returning_ = true;
+  return images_->complete();
 }
 
 }  // namespace laneway

@@ -12,6 +12,7 @@
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
 #include "exec/progress.hpp"
+#include "operate/host_images.hpp"
 #include "passes/through_host.hpp"
 
 namespace laneway {
@@ -101,6 +102,9 @@ class NonblockingExchange final : public Progressive, public NonblockingWork {
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
                       const BufferMemory& where, std::shared_ptr<MessageElements> elements = nullptr,
                       Helper helper = Helper::none, Combiners combiners = {});
+  /// On images of buffers on devices: it starts when these are there, and ends with the copies back.
+  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
+                      std::unique_ptr<HostImages> images, Helper helper, Combiners combiners);
   /// Exchanges of a bound plan come one after another.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
                       Helper helper = Helper::none);
@@ -116,6 +120,7 @@ class NonblockingExchange final : public Progressive, public NonblockingWork {
   void begin(Helper helper);
   void start();
   [[nodiscard]] Executor* executor() { return executor_; }
+  [[nodiscard]] bool may_start() const { return order_->is_turn_of(ticket_) && (!images_ || images_->complete()); }
 
   std::shared_ptr<StartOrder> order_;
   std::int64_t ticket_;
@@ -125,9 +130,11 @@ class NonblockingExchange final : public Progressive, public NonblockingWork {
   Buffers buffers_;
   BufferMemory where_;  // of a plan that is not bound
   Combiners combiners_;
+  std::unique_ptr<HostImages> images_;  // or null
   std::optional<Executor> own_;
   Executor* executor_ = nullptr;  // once started
   bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use
+  bool is_returning_ = false;     // to devices, from the images
   Activity activity_;             // in the list where completion needs more than MPI's progress
 };
 

@@ -12,7 +12,7 @@
 #include "comm/background.hpp"
 #include "comm/talking.hpp"
 #include "core/error.hpp"
-#include "operate/dense_kept.hpp"
+#include "operate/dense_through_host.hpp"
 #include "operate/fixed_operation.hpp"
 #include "operate/kept_plans.hpp"
 #include "operate/proof.hpp"
@@ -234,18 +234,33 @@ std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std
   request->combiners_ = std::move(parts.combiners);
   request->memory_ = std::move(parts.memory);
   request->helper_ = find_helper(parts.progress);
-  require_host_buffers(laneway::glance_at(parts.buffers, *request->plans_.plan(), DeviceUse{}));
-  request->set_buffers(parts.buffers);
+  const std::shared_ptr<const Plan>& plan = request->plans_.plan();
+  const BufferMemory where = laneway::glance_at(parts.buffers, *plan, DeviceUse{});
+  if (!where.on_device().any()) {
+    request->set_buffers(parts.buffers);
+    return request;
+  }
+  auto images = std::make_unique<HostImages>(parts.buffers, where, touched_by(*plan), MemoryKind::pinned);
+  employ(request->helper_);
+  request->reasons_.progress_by = name(request->helper_);
+  request->work_ = std::make_unique<DenseThroughHost>(comm, parts.tag, plan, request->memory_, request->combiners_,
+                                                      std::move(images), progress_by(request->helper_));
+  request->is_special_ = true;
   return request;
 }
 
 std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
                                            DenseParts parts) {
   const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, DeviceUse{});
-  require_host_buffers(where);
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), parts.plan,
                                                std::move(parts.reasons), std::move(parts.node)));
   request->is_dense_ = true;
+  if (where.on_device().any()) {
+    auto images = std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.plan), MemoryKind::host);
+    request->nonblocking_ = std::make_unique<NonblockingExchange>(
+        order, std::move(parts.plan), std::move(images), find_helper(parts.progress), std::move(parts.combiners));
+    return request;
+  }
   request->nonblocking_ =
       std::make_unique<NonblockingExchange>(order, std::move(parts.plan), parts.buffers, where, nullptr,
                                             find_helper(parts.progress), std::move(parts.combiners));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device_memory.hpp"
+
 namespace laneway::test {
 
 const char* name(Way way) {
@@ -74,9 +76,22 @@ class Calls {
     fill(send, most * d.sent.extent, 1);
     fill(receive, most * d.received.extent, 2);
     before = receive;
+    if (!d.on_devices || way_ == Way::mpi) return;
+    const auto kind = [&](std::uint64_t side) { return Mirror::kind_of(mix({d.seed, side})); };
+    send_there_ = Mirror(kind(static_cast<std::uint64_t>(rank_)), send.size());
+    receive_there_ = Mirror(kind(static_cast<std::uint64_t>(rank_) + 100), receive.size());
+    write(send_there_, send);
+    write(receive_there_, receive);
   }
 
   int run();
+
+  void bring_back() {
+    if (!receive_there_) return;
+    std::vector<unsigned char> bytes(receive.size());
+    receive_there_.read(bytes);
+    std::memcpy(receive.data(), bytes.data(), bytes.size());
+  }
 
   /// Of what a rank gets of a reduction.
   [[nodiscard]] std::size_t own_bytes() const {
@@ -115,7 +130,7 @@ class Calls {
     const bool at_root = d.operation == "gather" || d.operation == "gatherv" || d.operation == "reduce";
     const bool here = d.in_place && !d.operation.starts_with("scatter") && (!at_root || rank_ == d.root);
     if (here && way_ == Way::mpi && d.operation == "reduce") return copied();
-    return here ? MPI_IN_PLACE : send.data();
+    return here ? MPI_IN_PLACE : sent();
   }
   /// MPICH 4.0's blocking MPI_Reduce crashes in place at another root than rank 0, with more than 2 KiB.
   [[nodiscard]] const void* copied() const {
@@ -124,13 +139,24 @@ class Calls {
     return copy.data();
   }
   [[nodiscard]] void* to() {
-    return d.in_place && d.operation.starts_with("scatter") && rank_ == d.root ? MPI_IN_PLACE : receive.data();
+    return d.in_place && d.operation.starts_with("scatter") && rank_ == d.root ? MPI_IN_PLACE : received();
+  }
+  [[nodiscard]] const void* sent() const {
+    return send_there_ ? static_cast<const void*>(send_there_.data()) : send.data();
+  }
+  [[nodiscard]] void* received() { return receive_there_ ? static_cast<void*>(receive_there_.data()) : receive.data(); }
+  static void write(const Mirror& mirror, const std::vector<std::byte>& bytes) {
+    if (!mirror) return;
+    std::vector<unsigned char> copy(bytes.size());
+    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    mirror.write(copy);
   }
 
   /// Two exchanges, from the same data.
   int start_twice(LNW_Request& request) {
     for (int n = 0; n < 2; ++n) {
       std::copy(before.begin(), before.end(), receive.begin());
+      write(receive_there_, receive);
       if (const int code = LNW_Start(&request); code != MPI_SUCCESS) return code;
       if (const int code = LNW_Wait(&request, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
     }
@@ -152,6 +178,7 @@ class Calls {
   Lists<MPI_Count, MPI_Aint> large;
   std::vector<MPI_Datatype> sendtypes, recvtypes;
   std::vector<std::byte> send, before;
+  Mirror send_there_, receive_there_;  // on devices
 
  public:
   std::vector<std::byte> receive;
@@ -160,7 +187,7 @@ class Calls {
 void Calls::fill(std::vector<std::byte>& buffer, std::size_t bytes, std::uint64_t side) const {
   buffer.assign(bytes + 64, std::byte{0});
   MPI_Datatype type = side == 1 ? d.sent.type : d.received.type;
-  Random random(static_cast<Random::result_type>(mix({d.seed, side, static_cast<std::uint64_t>(rank_)})));
+  Random random(static_cast<Random::result_type>(mix({d.seed, side, static_cast<std::uint64_t>(rank_), d.turn})));
   const bool is_complex = type == MPI_C_FLOAT_COMPLEX || type == MPI_C_DOUBLE_COMPLEX;
   const auto number = [&](auto value) {
     for (std::size_t at = 0; at + sizeof value <= bytes; at += sizeof value) {
@@ -247,9 +274,9 @@ int Calls::rooted() {
     CALL(Gatherv, Igatherv, from(), block(rank_, 0), d.sent.type, to(), L.received.data(), L.to.data(), d.received.type,
          d.root)
   if (d.operation == "scatter")
-    CALL(Scatter, Iscatter, send.data(), d.count, d.sent.type, to(), d.count, d.received.type, d.root)
+    CALL(Scatter, Iscatter, sent(), d.count, d.sent.type, to(), d.count, d.received.type, d.root)
   if (d.operation == "scatterv")
-    CALL(Scatterv, Iscatterv, send.data(), L.sent.data(), L.from.data(), d.sent.type, to(), block(d.root, rank_),
+    CALL(Scatterv, Iscatterv, sent(), L.sent.data(), L.from.data(), d.sent.type, to(), block(d.root, rank_),
          d.received.type, d.root)
   CALL(Bcast, Ibcast, to(), d.count, d.received.type, d.root)
 }
@@ -289,6 +316,7 @@ int Calls::run() {
 std::vector<std::byte> Dense::run(Way way) {
   Calls calls(*this, way);
   if (const int returned = calls.run(); returned != MPI_SUCCESS) code = returned;
+  calls.bring_back();
   // Nobody says what becomes of the rest of a vector of which a rank gets its part, in place.
   if (in_place && operation.starts_with("reduce_scatter")) calls.receive.resize(calls.own_bytes());
   // Nobody says what is in the bytes that such numbers do not use.

@@ -31,7 +31,9 @@ struct Dense {
   int count = 1;  ///< of elements of a block; of unequal blocks the most
   int root = 0;
   bool in_place = false;
-  std::uint64_t seed = 0;
+  bool on_devices = false;  ///< this library gets buffers in memory of devices, some of all kinds; MPI gets the host's
+  std::uint64_t seed = 0;   ///< of counts and data
+  std::uint64_t turn = 0;   ///< of data only
   MPI_Info info = MPI_INFO_NULL;  ///< of persistent operations
   int code = MPI_SUCCESS;         ///< of the last call that failed
 

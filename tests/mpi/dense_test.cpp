@@ -225,6 +225,97 @@ TEST_F(DenseTest, DisagreementIsNamedUnderCheck) {
          "the size of count elements in bytes is 8, but 4 on rank 0");
 }
 
+/// In place is another call, for which the promise is another communicator's.
+TEST_F(DenseTest, FixedCountsAgreeWithMpi) {
+  const Setting fixed("LANEWAY_FIXED_COUNTS", "true");
+  const std::vector<std::string> all = machines();
+  std::size_t turn = 0;
+  for (const std::string operation :
+       {"alltoallv", "alltoallw", "allgatherv", "gatherv", "scatterv", "reduce_scatter"}) {
+    std::vector<std::string> rules = {"auto"};
+    for (const laneway::DenseRule& rule : laneway::dense_rules())
+      if (operation.starts_with(laneway::name(rule.kind)) && rule.traits.windows == laneway::Windows::none)
+        rules.push_back(std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
+    for (const std::string& rule : rules) {
+      const Setting collective("LANEWAY_COLLECTIVE", rule);
+      for (const bool in_place : {false, true}) {
+        const Setting machine("LANEWAY_MACHINE", all[turn++ % all.size()]);
+        const Comm comm = copy_of(MPI_COMM_WORLD);
+        test::Dense dense{.operation = operation, .comm = comm.get(), .count = 40, .root = size() / 2, .seed = 31};
+        dense.in_place = in_place;
+        for (dense.turn = 0; dense.turn < 5; ++dense.turn) {
+          const std::vector<std::byte> expected = dense.run(Way::mpi);
+          const std::vector<std::byte> received = dense.run(dense.turn % 2 == 0 ? Way::blocking : Way::large_blocking);
+          ASSERT_EQ(dense.code, MPI_SUCCESS) << operation << ' ' << rule << ": " << error_text(dense.code);
+          ASSERT_TRUE(received == expected)
+              << operation << ' ' << rule << (in_place ? " in place" : "") << ", call " << dense.turn;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DenseTest, BrokenPromisesOfCountsAreNamedUnderCheck) {
+  const Setting check("LANEWAY_CHECK", "1");
+  const Setting fixed("LANEWAY_FIXED_COUNTS", "true");
+  const Setting collective("LANEWAY_COLLECTIVE", "alltoall:pairwise");
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<int> sent(ranks, rank()), received(ranks, -1), counts(ranks, 1), places(ranks);
+  for (std::size_t i = 0; i < ranks; ++i) places[i] = static_cast<int>(i);
+  const auto call = [&](MPI_Datatype type) {
+    return LNW_Alltoallv(sent.data(), counts.data(), places.data(), MPI_INT, received.data(), counts.data(),
+                         places.data(), type, comm.get());
+  };
+  EXPECT_MPI(call(MPI_INT));
+  EXPECT_MPI(call(MPI_INT));
+  for (std::size_t i = 0; i < ranks; ++i) EXPECT_EQ(received[i], static_cast<int>(i));
+  const bool is_last = rank() == size() - 1;
+  const std::string who = "rank " + std::to_string(size() - 1) + ": alltoallv: ";
+  const auto expect = [&](int code, const std::string& part) {
+    EXPECT_NE(error_text(code).find(who + part), std::string::npos) << error_text(code);
+  };
+  if (is_last) counts[0] = 0;
+  expect(call(MPI_INT), "sendcounts[0] is 0 instead of 1, but lnw_fixed_counts=true promised");
+  counts[0] = 1;
+  if (is_last) std::swap(places.front(), places.back());
+  if (size() > 1) expect(call(MPI_INT), "sdispls[0] is " + std::to_string(size() - 1) + " instead of 0");
+  if (is_last) std::swap(places.front(), places.back());
+  expect(call(is_last ? MPI_FLOAT : MPI_INT), "recvtype is another datatype");
+  EXPECT_MPI(call(MPI_INT));
+}
+
+TEST_F(DenseTest, HintsMayBeInTheInfoOfACommunicator) {
+  const Info info(Hints{{"lnw_collective", "allreduce:recursive_doubling"}});
+  MPI_Comm made = MPI_COMM_NULL;
+  EXPECT_MPI(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info.get(), &made));
+  const Comm comm(made);
+  MPI_Info kept = MPI_INFO_NULL;
+  EXPECT_MPI(MPI_Comm_get_info(comm.get(), &kept));
+  char value[64] = "";
+  int found = 0;
+  MPI_Info_get(kept, "lnw_collective", 63, value, &found);
+  MPI_Info_free(&kept);
+  if (found == 0) GTEST_SKIP() << "SKIP: this MPI library drops keys that it does not know";
+  int a = rank();
+  int b = -1;
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Allreduce_init(&a, &b, 1, MPI_INT, MPI_SUM, comm.get(), MPI_INFO_NULL, &request));
+  MPI_Info reasons = MPI_INFO_NULL;
+  EXPECT_MPI(LNW_Request_get_info(request, &reasons));
+  MPI_Info_get(reasons, "lnw_strategy", 63, value, &found);
+  EXPECT_STREQ(value, "recursive_doubling");
+  MPI_Info_free(&reasons);
+  EXPECT_MPI(LNW_Request_free(&request));
+  const Info wrong(Hints{{"lnw_colective", "auto"}});
+  EXPECT_MPI(MPI_Comm_dup_with_info(MPI_COMM_WORLD, wrong.get(), &made));
+  const Comm other(made);
+  const Handler handler(other.get(), MPI_ERRORS_RETURN);
+  const std::string text = error_text(LNW_Allreduce(&a, &b, 1, MPI_INT, MPI_SUM, other.get()));
+  EXPECT_NE(text.find("unknown key lnw_colective"), std::string::npos) << text;
+}
+
 TEST_F(DenseTest, UnknownRulesAreNamed) {
   const Comm comm = copy_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);

@@ -1,0 +1,131 @@
+#include "operate/dense_fixed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "carriers/messages/p2p.hpp"
+#include "comm/agreement.hpp"
+#include "comm/mailbox.hpp"
+#include "core/error.hpp"
+#include "core/tell.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// What all ranks of a call know of it without talking.
+using PromisedKey = std::tuple<DenseKind, int, MPI_Op, MPI_Datatype>;
+
+struct FixedDenseCalls final : Attachment {
+  std::map<PromisedKey, std::unique_ptr<FixedDense>> of;
+  void on(Change) override { of.clear(); }
+};
+
+/// Of a reduction, ranks may have other handles of a derived datatype, or of a user's operator.
+bool is_promised(const CollectiveCall& call) {
+  if (call.kind == DenseKind::reduce_scatter)
+    return is_predefined_operator(call.op) && is_predefined(call.receive.type);
+  return call.kind == DenseKind::allgatherv || !knows_all_sizes(call.kind);
+}
+
+PromisedKey key_of_promise(const CollectiveCall& call) {
+  const int root = has_root(call.kind) ? call.root : 0;
+  if (!reduces(call.kind)) return {call.kind, root, MPI_OP_NULL, MPI_DATATYPE_NULL};
+  return {call.kind, root, call.op, call.receive.type};
+}
+
+/// Collective.
+std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKnowledge& known,
+                                       const CollectiveCall& call, const PrivateComm& comm) {
+  const Rank ranks = comm.size();
+  const Looked looked = look_at(call, comm.rank(), ranks, known.hints.order == ReductionOrder::canonical);
+  const DenseCall blocks = looked.blocks(call, comm.rank(), ranks);
+  const std::int64_t mean = knows_all_sizes(call.kind) ? 0 : mean_block_bytes(call, blocks, comm);
+  DenseAsk ask = looked.ask(call, ranks, Phases::one, mean);
+  ask.in_memory = true;
+  ask.knows_mean = true;
+  auto made =
+      std::make_unique<FixedDense>(KnownCollective(call, comm.rank(), ranks, true), decide(known, known.hints, ask));
+  const DenseDecision& decision = made->decision();
+  tell_reasons(decision.reasons, comm.rank());
+  if (decision.rule == nullptr || decision.rule->traits.windows != Windows::none) return made;
+  Planned planned = plan_on_node(communicator, comm, known, known.hints,
+                                 plan_dense(known, *decision.rule, comm, call, blocks, settings_of(known.hints)));
+  Combiners combiners = looked.combiners(*planned.plan);
+  made->bind(std::make_unique<BoundDense>(std::move(planned.plan), std::move(planned.memory), std::move(combiners)));
+  return made;
+}
+
+/// What has changed on a rank.
+using Change = std::array<char, 160>;
+
+Change text_of_change(const std::string& text) {
+  Change change{};
+  std::copy_n(text.begin(), std::min(text.size(), change.size() - 1), change.begin());
+  return change;
+}
+
+}  // namespace
+
+void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& known, const PrivateComm& comm) const {
+  std::string what;
+  if (!arguments_.equal(call)) {
+    (void)check_collective(call, comm.rank(), comm.size());
+    what = arguments_.difference(call);
+  }
+  const auto broken_by = [&](Rank rank, const std::string& how) {
+    return "rank " + std::to_string(rank) + ": " + name(call.kind) + ": " + how +
+           ", but lnw_fixed_counts=true promised the arguments of the first call";
+  };
+  if (!known.hints.check) {
+    if (what.empty()) return;
+    tell(broken_by(comm.rank(), what));
+    MPI_Abort(comm.get(), MPI_ERR_ARG);
+    std::abort();
+  }
+  const Change mine = text_of_change(what);
+  std::vector<Change> all(static_cast<std::size_t>(comm.size()));
+  std::vector<MPI_Request> requests(1);
+  constexpr int bytes = sizeof(Change);
+  check_mpi(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm.get(), requests.data()),
+            "MPI_Iallgather");
+  wait_all_progressing(comm, requests);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].front() == '\0') continue;
+    comm.all_throw();
+    throw Error(ErrorKind::argument, broken_by(static_cast<Rank>(rank), all[rank].data()));
+  }
+}
+
+FixedDense* fixed_dense(Communicator& communicator, const DenseKnowledge& known, const CollectiveCall& call) {
+  if (!known.hints.fixed_counts || !is_promised(call)) return nullptr;
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  if (known.hints.check) compare_collective(*comm, call, check_collective(call, comm->rank(), comm->size()));
+  std::unique_ptr<FixedDense>& found = communicator.attachment<FixedDenseCalls>().of[key_of_promise(call)];
+  // Where a rank's arguments are bad the others find nothing either, and all try again in the next call.
+  if (!found)
+    found = together(*comm, [&] { return make_fixed(communicator, known, call, *comm); });
+  else
+    found->keep_promise(call, known, *comm);
+  return found.get();
+}
+
+std::int64_t mean_block_bytes(const CollectiveCall& call, const DenseCall& blocks, const PrivateComm& comm) {
+  const std::int64_t ranks = comm.size();
+  const bool is_root = !has_root(call.kind) || call.root == comm.rank();
+  const bool counts_sent = call.kind == DenseKind::scatterv;
+  std::int64_t mine = 0;
+  if (is_root)
+    for (Rank peer = 0; peer < ranks; ++peer) mine += (counts_sent ? blocks.send : blocks.receive).bytes(peer);
+  std::int64_t all = 0;
+  reduce_progressing(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm);
+  return all / (has_root(call.kind) ? ranks : ranks * ranks);
+}
+
+}  // namespace laneway

@@ -1,0 +1,118 @@
+// Dense operations with buffers in memory of any kind: all rules and MPI's own operations, in every way.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "collectives/rules.hpp"
+#include "dense_operations.hpp"
+#include "device_memory.hpp"
+#include "support.hpp"
+
+namespace laneway::test {
+namespace {
+
+class DenseDeviceTest : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    if (!uses_devices()) GTEST_SKIP() << "SKIP: no device plugin is loaded";
+  }
+};
+
+/// In all ways, in place and not, against MPI's own operation on the host; on the buffers' gaps, too.
+void expect_dense_on_devices(MPI_Comm comm, const std::string& operation, std::uint64_t seed, int count = 300) {
+  for (const bool in_place : {false, true}) {
+    if (in_place && !takes_in_place(operation)) continue;
+    Dense dense{.operation = operation, .comm = comm, .count = count, .in_place = in_place, .seed = seed};
+    MPI_Comm_size(comm, &dense.root);
+    dense.root /= 2;
+    const std::vector<std::byte> expected = dense.run(Way::mpi);
+    ASSERT_EQ(dense.code, MPI_SUCCESS) << operation;
+    dense.on_devices = true;
+    for (const Way way : {Way::blocking, Way::blocking, Way::nonblocking, Way::persistent, Way::large_persistent}) {
+      const std::vector<std::byte> received = dense.run(way);
+      ASSERT_EQ(dense.code, MPI_SUCCESS) << operation << ' ' << name(way) << ": " << error_text(dense.code);
+      int rank = 0;
+      MPI_Comm_rank(comm, &rank);
+      if (operation == "exscan" && rank == 0) continue;
+      ASSERT_TRUE(received == expected) << operation << ' ' << name(way) << (in_place ? " in place" : "") << ", seed "
+                                        << seed;
+    }
+  }
+}
+
+TEST_F(DenseDeviceTest, EveryDenseOperationTakesDevicesByEveryRule) {
+  setenv("LANEWAY_PROGRESS", "wait", 1);
+  std::uint64_t seed = 0;
+  for (const laneway::DenseRule& rule : laneway::dense_rules()) {
+    const std::string family = laneway::name(rule.kind);
+    setenv("LANEWAY_COLLECTIVE", (family + ":" + std::string(rule.name)).c_str(), 1);
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    const Comm comm(copy);
+    for (const std::vector<std::string>* list : {&movements(), &reductions()})
+      for (const std::string& operation : *list)
+        if (operation == family || operation == family + "v" || operation == family + "w" ||
+            operation == family + "_block")
+          expect_dense_on_devices(comm.get(), operation, ++seed);
+  }
+  unsetenv("LANEWAY_COLLECTIVE");
+  unsetenv("LANEWAY_PROGRESS");
+}
+
+/// An MPI library that takes no addresses on devices gets images, of what it reads and writes alone.
+TEST_F(DenseDeviceTest, MpisOwnDenseOperationsTakeDevices) {
+  setenv("LANEWAY_COLLECTIVE", "mpi", 1);
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm comm(copy);
+  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    for (const std::vector<std::string>* list : {&movements(), &reductions()})
+      for (const std::string& operation : *list) expect_dense_on_devices(comm.get(), operation, seed, 50);
+  unsetenv("LANEWAY_COLLECTIVE");
+}
+
+/// Two requests write every second block of one buffer at the same time.
+TEST_F(DenseDeviceTest, DenseRequestsLeaveGapsAlone) {
+  setenv("LANEWAY_COLLECTIVE", "allgather:bruck", 1);
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm comm(copy);
+  constexpr int block = 64;
+  MPI_Datatype every_second = MPI_DATATYPE_NULL;
+  EXPECT_MPI(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &every_second));
+  EXPECT_MPI(MPI_Type_commit(&every_second));
+  const auto all = static_cast<std::size_t>(size()) * block * 2 * sizeof(int);
+  const Mirror mine(Mirror::Kind::device, block * sizeof(int));
+  const Mirror theirs(Mirror::Kind::device, all);
+  std::vector<unsigned char> bytes(block * sizeof(int)), result(all, 0);
+  for (int i = 0; i < block; ++i) {
+    const int value = rank() * 1000 + i;
+    std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+  }
+  mine.write(bytes);
+  theirs.write(result);
+  LNW_Request requests[2] = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};
+  for (int n = 0; n < 2; ++n)
+    EXPECT_MPI(LNW_Allgather_init(mine.data(), block, MPI_INT,
+                                  theirs.data() + static_cast<std::size_t>(n) * sizeof(int), block, every_second,
+                                  comm.get(), MPI_INFO_NULL, &requests[n]));
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_MPI(LNW_Startall(2, requests));
+    EXPECT_MPI(LNW_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  theirs.read(result);
+  for (int from = 0; from < size(); ++from)
+    for (int i = 0; i < 2 * block; ++i) {
+      int value = -1;
+      std::memcpy(&value, result.data() + static_cast<std::size_t>(from * 2 * block + i) * sizeof value, sizeof value);
+      ASSERT_EQ(value, from * 1000 + i / 2) << from << ' ' << i;
+    }
+  EXPECT_MPI(MPI_Type_free(&every_second));
+  unsetenv("LANEWAY_COLLECTIVE");
+}
+
+}  // namespace
+}  // namespace laneway::test
