@@ -75,6 +75,8 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
   if (ask.uncombinable != nullptr) return mpi(ask.uncombinable);
   const CollectiveHint hint = read_collective(hints.collective, ask.kind);
   if (hint.is_mpi) return mpi("lnw_collective asks for it");
+  if (hints.progress == ProgressHint::strict && (hint.rule == nullptr || hint.rule->traits.relays))
+    return mpi("with lnw_progress=strict nothing is passed on");
   if (ask.phases == Phases::split && !may_relay(hints.progress, known.have_helpers)) {
     DenseDecision decision = mpi("nothing is passed on, since some rank has nobody to do so while it computes");
     decision.reasons.progress_reason = decision.reasons.rule_reason;

@@ -258,7 +258,7 @@ std::optional<SettledDense::Key> key_of(CallForm form, const CollectiveCall& cal
   if (simulated || known->layout.largest() == 1 || known->hints.sharing == Sharing::none) return std::nullopt;
   if (looked.reduction && looked.reduction->combiner == nullptr) return std::nullopt;
   const CollectiveHint hint = read_collective(known->hints.collective, call.kind);
-  if (hint.is_mpi) return std::nullopt;
+  if (hint.is_mpi || known->hints.progress == ProgressHint::strict) return std::nullopt;
   const DenseFacts facts = looked.ask(call, ranks, Phases::one, 0).facts;
   if (hint.rule != nullptr && !applies(*hint.rule, facts)) return std::nullopt;
   std::optional<AlikeCalls> alike = alike_to(call, looked.checked, ranks);
