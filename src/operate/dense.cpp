@@ -249,7 +249,7 @@ class Making {
     ask.limits_staging = false;
     DenseDecision decision = decide(*known_, hints_, ask);
     if (hints_.check) compare_collective(comm_, call_, looked_.checked);
-    if (are_on_hosts_ && decision.may_be_tried && !looked_.is_of_one_rule(call_)) decision = tried(std::move(decision));
+    decision = tried(std::move(decision));
     tell_reasons(decision.reasons, place_.rank);
     if (decision.rule == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, decision.reasons);
     return make_by(decision);
@@ -280,12 +280,13 @@ class Making {
   /// What a trial says, which is made here if such requests are expected to start so often that it pays.
   DenseDecision tried(DenseDecision decision) {
     SettledDenseCalls& calls = communicator_.attachment<SettledDenseCalls>();
-    const std::shared_ptr<SettledDense> settled = calls.find(CallForm::persistent, call_, looked_, known_);
-    if (!settled) return decision;
+    std::shared_ptr<SettledDense> settled;
+    if (are_on_hosts_ && decision.may_be_tried && !looked_.is_of_one_rule(call_))
+      settled = calls.find(CallForm::persistent, call_, looked_, known_);
     const bool measures = hints_.tuning == Tuning::measure;
-    calls.count(*settled, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
+    if (settled) calls.count(*settled, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
     if (calls.are_due()) calls.settle(communicator_, comm_, place_.comm);
-    return settled->instead_of(std::move(decision));
+    return settled ? settled->instead_of(std::move(decision)) : decision;
   }
 
   /// Of all blocks, where no rank knows the sizes of all.

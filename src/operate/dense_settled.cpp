@@ -31,7 +31,8 @@ constexpr double margin = 0.97;  // a rule must be that much faster than MPI's o
 constexpr int rounds = 3;
 constexpr double seconds_of_turn = 2e-3;
 constexpr double most_calls_of_turn = 50;
-constexpr double out_after_one_call = 4;  // times the least, which also has what a first call costs
+constexpr double most_calls_of_long_turn = 3;  // they are tried early, and the trial is not to cost much more
+constexpr double out_after_one_call = 4;       // times the least, which also has what a first call costs
 constexpr double out_after_turn = 1.5;
 
 }  // namespace
@@ -66,7 +67,9 @@ class DenseTrial {
     const DenseFacts facts = looked_.ask(call_, comm_.size(), Phases::one, 0).facts;
     const DenseChoice choice = choose_dense_rule(facts, known_.layout, *known_.parameters, settings_of(known_.hints),
                                                  has_only_messages() ? OnNode::messages : OnNode::memory);
-    const std::size_t most = choice.seconds < seconds_of_turn ? most_rules : most_rules_of_long;
+    const std::int64_t bytes = settled_.key_.alike.most_bytes(comm_.size());
+    const bool is_long = choice.seconds >= seconds_of_turn || calls_before_trial(bytes) < calls_before_trial(0);
+    const std::size_t most = is_long ? most_rules_of_long : most_rules;
     for (const DenseCandidate& candidate : choice.candidates)
       if (only != nullptr ? candidate.rule == only
                           : ways_.size() < most && candidate.seconds <= hopeless * choice.seconds)
@@ -74,7 +77,7 @@ class DenseTrial {
     leave_out_what_does_not_fit();
     ways_.push_back({});
     Elimination found(ways_.size());
-    time(found, choice.seconds);
+    time(found, choice.seconds, is_long ? most_calls_of_long_turn : most_calls_of_turn);
     decide(found);
   }
 
@@ -157,11 +160,11 @@ class DenseTrial {
   }
 
   /// Ranks are through when the slowest is: what counts is the longest of all.
-  void time(Elimination& found, double expected) {
+  void time(Elimination& found, double expected, double most_calls) {
     Elimination first(ways_.size());
     time_round(first, 1, out_after_one_call);
     const double once = std::max({expected, first.least(), 1e-7});
-    const int calls = static_cast<int>(std::clamp(seconds_of_turn / once, 1.0, most_calls_of_turn));
+    const int calls = static_cast<int>(std::clamp(seconds_of_turn / once, 1.0, most_calls));
     if (calls == 1) found = first;
     for (int round = 0; round < rounds; ++round) time_round(found, calls, out_after_turn);
   }
