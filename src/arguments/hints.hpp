@@ -143,7 +143,9 @@ inline constexpr HintRow hint_rows[] = {
      "`auto`: `model`: by predicted costs; `measure`: persistent operations [time the few most promising "
      "strategies](../concepts/costs.md), once for each pattern and machine"},
     {"lnw_exchanges", "LANEWAY_EXCHANGES", exchanges_of_requests, hint::count<&Hints::exchanges>,
-     "`auto`: within so many exchanges a strategy must make up for its longer setup. The preloaded libraries, whose "
+     "`auto`: within so many exchanges a strategy must make up for its longer setup; a persistent dense operation "
+     "counts "
+     "as so many calls before a [trial](../use/trials.md). The preloaded libraries, whose "
      "programs exchange more often, have other defaults: `1000` for [MPI programs](../use/preloading.md), `200` for "
      "[hypre](../use/hypre.md)"},
     {"lnw_grid",

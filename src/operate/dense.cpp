@@ -1,5 +1,6 @@
 #include "operate/dense.hpp"
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -9,12 +10,14 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "operate/dense_fixed.hpp"
+#include "device/memory.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
 #include "operate/dense_looked.hpp"
 #include "operate/dense_mpi.hpp"
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
+#include "operate/dense_start.hpp"
 #include "operate/dense_windows.hpp"
 #include "operate/host_images.hpp"
 #include "operate/proof.hpp"
@@ -93,22 +96,29 @@ bool is_hinted(const DenseKnowledge& known, const CollectiveCall& call) {
 }
 
 /// The plan of a blocking call, which is kept unless ranks must ask each other for sizes.
-std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const DenseKnowledge& known,
+std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
                                          const CollectiveCall& call, const Place& place) {
-  const Looked looked = look_at(call, place.rank, place.ranks, known.hints.order == ReductionOrder::canonical);
+  const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  DenseDecision decision = decide(known, known.hints, looked.ask_once(call, place.ranks));
+  DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
   auto made = std::make_shared<KeptDense>(
       KeptDense{KnownCollective(call, place.rank, place.ranks), looked.checked, std::move(decision), comm, nullptr,
-                communicator.attachment<SettledDenseCalls>().find(call, looked, known)});
-  if (made->settled) made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(known, call));
+                communicator.attachment<SettledDenseCalls>().find(CallForm::blocking, call, looked, known)});
+  if (made->settled)
+    made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(*known, call));
   tell_reasons(made->decision.reasons, place.rank);
   if (made->decision.rule == nullptr) return made;
   const DenseRule& rule = *made->decision.rule;
   const std::shared_ptr<const Plan> plan = packed(
-      plan_dense(known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks), settings_of(known.hints)));
+      plan_dense(*known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks), settings_of(known->hints)));
   made->bound = std::make_unique<BoundDense>(plan, nullptr, looked.combiners(*plan));
   return made;
+}
+
+/// Whether the host may touch this rank's buffers.
+bool is_on_host(const CollectiveCall& call) {
+  const Buffers buffers = buffers_of(call);
+  return memory_at(buffers.send).host_may_touch() && memory_at(buffers.receive).host_may_touch();
 }
 
 bool is_in_windows(const DenseDecision& decision) {
@@ -163,15 +173,17 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   }
   std::shared_ptr<KeptDense> found = kept.find(call);
   if (!found) {
-    found = plan_blocking(communicator, *known, call, place);
+    found = plan_blocking(communicator, known, call, place);
     if (may_keep(*found, call.kind)) kept.keep(found);
   }
   if (known->hints.check) compare_collective(*communicator.private_comm(), call, found->checked);
   if (is_in_windows(found->decision)) return run_in_windows(communicator.private_comm(), *found, call, place);
+  SettledDenseCalls& calls = communicator.attachment<SettledDenseCalls>();
   SettledDense* const settled = found->settled.get();
-  if (settled != nullptr) settled->count(communicator, *known, *found->comm, comm);
+  if (settled != nullptr) calls.count(*settled, 1);
+  if (calls.are_due()) calls.settle(communicator, *found->comm, comm);
   const auto way = settled != nullptr ? settled->way() : SettledDense::Way::as_decided;
-  if (way == SettledDense::Way::plan) {
+  if (way == SettledDense::Way::rule) {
     settled->run(call, place.rank, place.ranks, *found->comm);
     return MPI_SUCCESS;
   }
@@ -187,7 +199,10 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (communicator.partial) return mpi_reasons(of_some_ranks);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
-  return decide(*known, known->hints, looked.ask_once(call, place.ranks)).reasons;
+  DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
+  const std::shared_ptr<const SettledDense> settled =
+      communicator.attachment<SettledDenseCalls>().look_up(CallForm::blocking, call, looked, known);
+  return (settled ? settled->instead_of(std::move(decision)) : std::move(decision)).reasons;
 }
 
 namespace {
@@ -230,18 +245,18 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   DenseAsk ask = looked.ask(call, place.ranks, Phases::split, 0);
   ask.may_ask_others = false;
   DenseDecision decision = decide(*known, known->hints, ask);
-  if (decision.rule == nullptr) return start_mpi(place, call, std::move(decision.reasons));
   Communicator& communicator = Communicator::of_nonblocking(comm);
-  const std::shared_ptr<StartOrder>& order = start_order(communicator);
-  DenseParts parts;
-  parts.plan = packed(make_dense_plan(*decision.rule, looked.blocks(call, place.rank, place.ranks), known->layout,
-                                      settings_of(known->hints)));
-  parts.combiners = looked.combiners(*parts.plan);
-  parts.reasons = std::move(decision.reasons);
-  parts.buffers = buffers_of(call);
-  parts.node = known->node;
-  parts.progress = known->hints.progress;
-  return Request::of_dense(communicator, order, std::move(parts));
+  // Counted here, tried in a later call that may block.
+  if (decision.may_be_tried && !looked.is_of_one_rule(call)) {
+    SettledDenseCalls& calls = communicator.attachment<SettledDenseCalls>();
+    if (const auto settled = calls.find(CallForm::nonblocking, call, looked, known)) {
+      settled->stays_as_decided(!is_on_host(call));
+      calls.count(*settled, 1);
+      decision = settled->instead_of(std::move(decision));
+    }
+  }
+  if (decision.rule == nullptr) return start_mpi(place, call, std::move(decision.reasons));
+  return start_by_rule(communicator, *known, *decision.rule, call, looked, place.rank, std::move(decision.reasons));
 }
 
 namespace {
@@ -257,9 +272,10 @@ class Making {
     DenseAsk ask = looked_.ask(call_, place_.ranks, Phases::split, mean_bytes());
     ask.in_memory = true;
     ask.limits_staging = false;
-    const DenseDecision decision = decide(*known_, hints_, ask);
-    tell_reasons(decision.reasons, place_.rank);
+    DenseDecision decision = decide(*known_, hints_, ask);
     if (hints_.check) compare_collective(comm_, call_, looked_.checked);
+    decision = tried(std::move(decision));
+    tell_reasons(decision.reasons, place_.rank);
     if (decision.rule == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, decision.reasons);
     return make_by(decision);
   }
@@ -278,11 +294,24 @@ class Making {
     } catch (...) {
       failure = std::current_exception();
     }
-    const Agreement agreement = agree(comm_, failure, hints_, {}, region);
+    const Agreement agreement = agree(comm_, failure, hints_, {failure || is_on_host(call_)}, region);
+    are_on_hosts_ = agreement.flags[0];
     communicator_.learn_regions(hints_, agreement.regions);
     communicator_.knows_nodes = agreement.knows_nodes;
     tag_ = comm_.take_tags();
     known_ = learn_dense(communicator_, comm_, hints_, agreement.knows_nodes, agreement.have_helpers);
+  }
+
+  /// What a trial says, which is made here if such requests are expected to start so often that it pays.
+  DenseDecision tried(DenseDecision decision) {
+    SettledDenseCalls& calls = communicator_.attachment<SettledDenseCalls>();
+    std::shared_ptr<SettledDense> settled;
+    if (are_on_hosts_ && decision.may_be_tried && !looked_.is_of_one_rule(call_))
+      settled = calls.find(CallForm::persistent, call_, looked_, known_);
+    const bool measures = hints_.tuning == Tuning::measure;
+    if (settled) calls.count(*settled, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
+    if (calls.are_due()) calls.settle(communicator_, comm_, place_.comm);
+    return settled ? settled->instead_of(std::move(decision)) : decision;
   }
 
   /// Of all blocks, where no rank knows the sizes of all.
@@ -326,6 +355,7 @@ class Making {
   Hints hints_;
   Looked looked_;
   std::shared_ptr<const DenseKnowledge> known_;
+  bool are_on_hosts_ = false;  // the buffers of all ranks
   int tag_ = 0;
 };
 

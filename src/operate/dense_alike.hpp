@@ -14,7 +14,7 @@
 
 namespace laneway {
 
-/// What all ranks know of a blocking call with equal blocks, whatever datatypes and buffers each of them gives. Calls
+/// What all ranks know of a call with equal blocks, whatever datatypes and buffers each of them gives. Calls
 /// that are alike can have one plan.
 struct AlikeCalls {
   DenseKind kind = DenseKind::barrier;

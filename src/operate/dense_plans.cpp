@@ -75,6 +75,8 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
   if (ask.uncombinable != nullptr) return mpi(ask.uncombinable);
   const CollectiveHint hint = read_collective(hints.collective, ask.kind);
   if (hint.is_mpi) return mpi("lnw_collective asks for it");
+  if (hints.progress == ProgressHint::strict && (hint.rule == nullptr || hint.rule->traits.relays))
+    return mpi("with lnw_progress=strict nothing is passed on");
   if (ask.phases == Phases::split && !may_relay(hints.progress, known.have_helpers)) {
     DenseDecision decision = mpi("nothing is passed on, since some rank has nobody to do so while it computes");
     decision.reasons.progress_reason = decision.reasons.rule_reason;
@@ -88,12 +90,17 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
   if (hint.rule != nullptr && waits_for_all(*hint.rule, hints, ask.phases))
     return mpi("with windows each rank waits for all others, which lnw_progress=wait allows");
   if (hint.rule != nullptr && may_run(*hint.rule)) return by(*hint.rule, "lnw_collective asks for it");
-  if (std::string why = obstacle(known, ask); !why.empty()) return mpi(std::move(why));
+  if (std::string why = obstacle(known, ask); !why.empty()) {
+    DenseDecision decision = mpi(std::move(why));
+    decision.may_be_tried = true;
+    return decision;
+  }
   const DenseSettings settings = settings_of(hints);
   const DenseChoice choice = choose_dense_rule(ask.facts, known.layout, *known.parameters, settings,
                                                is_in_memory(known, ask) ? OnNode::memory : OnNode::messages);
   if (choice.rule == nullptr || !may_run(*choice.rule)) return mpi("no rule is right for such a call");
   DenseDecision decision = by(*choice.rule, choice.reason);
+  decision.may_be_tried = true;
   decision.reasons.parameters = known.parameters->name;
   for (const DenseCandidate& candidate : choice.candidates)
     decision.reasons.rule_seconds.emplace_back(candidate.rule->name, candidate.seconds);

@@ -18,6 +18,7 @@ namespace laneway {
 struct DenseDecision {
   const DenseRule* rule = nullptr;  ///< null: MPI's own operation
   Reasons reasons;
+  bool may_be_tried = false;  ///< a trial may come to another end: no hint and no want decides it
 };
 
 /// What a call is, as far as all ranks know it.

@@ -1,0 +1,407 @@
+// How dense calls that are repeated come to run: which of them send messages, when trials are made and what they
+// change. Messages and MPI's own operations are counted where the library calls them; its clock is this test's.
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "collectives/rules.hpp"
+#include "dense_operations.hpp"
+
+namespace {
+
+struct Counts {
+  long inside = 0;   ///< messages to ranks of the same node
+  long between = 0;  ///< and of other nodes
+  long own = 0;      ///< MPI's own operations
+};
+
+Counts counts;
+std::map<MPI_Request, int> peers;  // of persistent messages
+std::vector<int> node_of_rank;     // empty: all are on one node
+
+bool is_inside(int peer) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return node_of_rank.empty() ||
+         node_of_rank[static_cast<std::size_t>(peer)] == node_of_rank[static_cast<std::size_t>(rank)];
+}
+
+void count_message(int peer) {
+  ++(is_inside(peer) ? counts.inside : counts.between);
+}
+
+void count_start(MPI_Request request) {
+  if (const auto found = peers.find(request); found != peers.end()) count_message(found->second);
+}
+
+bool has_own_clock = false;
+double now = 0;
+double seconds_of_own = 0;  // that an operation of MPI's own takes by this test's clock
+
+void count_own() {
+  ++counts.own;
+  now += seconds_of_own;
+}
+
+}  // namespace
+
+extern "C" {
+
+double MPI_Wtime() {
+  return has_own_clock ? now += 1e-5 : PMPI_Wtime();
+}
+
+int MPI_Send(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
+  count_message(peer);
+  return PMPI_Send(data, count, type, peer, tag, comm);
+}
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
+  count_message(peer);
+  return PMPI_Isend(data, count, type, peer, tag, comm, request);
+}
+int MPI_Send_init(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                  MPI_Request* request) {
+  const int code = PMPI_Send_init(data, count, type, peer, tag, comm, request);
+  peers[*request] = peer;
+  return code;
+}
+int MPI_Recv_init(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
+  const int code = PMPI_Recv_init(data, count, type, peer, tag, comm, request);
+  peers.erase(*request);
+  return code;
+}
+int MPI_Start(MPI_Request* request) {
+  count_start(*request);
+  return PMPI_Start(request);
+}
+int MPI_Startall(int count, MPI_Request requests[]) {
+  std::for_each(requests, requests + count, count_start);
+  return PMPI_Startall(count, requests);
+}
+
+int MPI_Barrier(MPI_Comm comm) {
+  count_own();
+  return PMPI_Barrier(comm);
+}
+int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  count_own();
+  return PMPI_Bcast(data, count, type, root, comm);
+}
+int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  count_own();
+  return PMPI_Allreduce(from, to, count, type, op, comm);
+}
+int MPI_Allgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
+                  MPI_Datatype received_type, MPI_Comm comm) {
+  count_own();
+  return PMPI_Allgather(from, sent, sent_type, to, received, received_type, comm);
+}
+int MPI_Alltoall(const void* from, int sent, MPI_Datatype sent_type, void* to, int received, MPI_Datatype received_type,
+                 MPI_Comm comm) {
+  count_own();
+  return PMPI_Alltoall(from, sent, sent_type, to, received, received_type, comm);
+}
+int MPI_Ialltoall(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
+                  MPI_Datatype received_type, MPI_Comm comm, MPI_Request* request) {
+  count_own();
+  return PMPI_Ialltoall(from, sent, sent_type, to, received, received_type, comm, request);
+}
+int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request* request) {
+  count_own();
+  return PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
+
+}  // extern "C"
+
+namespace laneway::test {
+namespace {
+
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Setting() { unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+};
+
+Comm copy_of_world() {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  return Comm(copy);
+}
+
+/// Of all ranks.
+long sum(long mine) {
+  long all = 0;
+  PMPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  return all;
+}
+
+std::string told(LNW_Request request, const char* key) {
+  MPI_Info info = MPI_INFO_NULL;
+  EXPECT_MPI(LNW_Request_get_info(request, &info));
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int found = 0;
+  MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found);
+  MPI_Info_free(&info);
+  return found != 0 ? value.data() : "";
+}
+
+/// An all-to-all of a few numbers, with what must come of it.
+class Numbers {
+ public:
+  explicit Numbers(int each) : each_(each), sent_(all()), received_(all()), expected_(all()) {}
+
+  void fill(int seed) {
+    for (std::size_t i = 0; i < sent_.size(); ++i) {
+      const int peer = static_cast<int>(i) / each_;
+      sent_[i] = number(seed, rank(), peer);
+      expected_[i] = number(seed, peer, rank());
+    }
+    std::ranges::fill(received_, -1);
+  }
+  void call(MPI_Comm comm) {
+    EXPECT_MPI(LNW_Alltoall(sent_.data(), each_, MPI_INT, received_.data(), each_, MPI_INT, comm));
+  }
+  LNW_Request start(MPI_Comm comm) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Ialltoall(sent_.data(), each_, MPI_INT, received_.data(), each_, MPI_INT, comm, &request));
+    return request;
+  }
+  LNW_Request init(MPI_Comm comm, const Hints& hints = {}) {
+    const Info info(hints);
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(
+        LNW_Alltoall_init(sent_.data(), each_, MPI_INT, received_.data(), each_, MPI_INT, comm, info.get(), &request));
+    return request;
+  }
+  [[nodiscard]] bool are_right() const { return received_ == expected_; }
+
+ private:
+  [[nodiscard]] std::vector<int> all() const {
+    return std::vector<int>(static_cast<std::size_t>(each_) * static_cast<std::size_t>(size()));
+  }
+  static int number(int seed, int from, int to) { return (seed * 64 + from) * 64 + to; }
+
+  int each_;
+  std::vector<int> sent_, received_, expected_;
+};
+
+class DenseTrialsTest : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    setenv("LANEWAY_PROGRESS", "wait", 1);  // so that rules may relay with every MPI library
+  }
+  void TearDown() override {
+    unsetenv("LANEWAY_PROGRESS");
+    has_own_clock = false;
+    seconds_of_own = 0;
+    node_of_rank.clear();
+    MpiTest::TearDown();
+  }
+
+  /// From now on rules take no time, and MPI's own operations so long.
+  static void say_that_own_takes(double seconds) {
+    has_own_clock = true;
+    seconds_of_own = seconds;
+  }
+  static void skip_one_rank() {
+    if (size() == 1) GTEST_SKIP() << "SKIP: one rank has nothing to try";
+  }
+
+  /// A request that has been made as the hints say, and has given the right results; its reason.
+  std::string reason_of(MPI_Comm comm, const Hints& hints, std::string& strategy, int each = 5) {
+    Numbers numbers(each);
+    LNW_Request request = numbers.init(comm, hints);
+    const Counts before = counts;
+    for (int n = 0; n < 3; ++n) {
+      numbers.fill(n);
+      EXPECT_MPI(LNW_Start(&request));
+      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      EXPECT_TRUE(numbers.are_right()) << n;
+    }
+    messages_ = counts.inside - before.inside;
+    strategy = told(request, "lnw_strategy");
+    const std::string reason = told(request, "lnw_reason");
+    EXPECT_EQ(told(request, "lnw_measured_mpi").empty(), reason.find("trial") == std::string::npos) << reason;
+    EXPECT_MPI(LNW_Request_free(&request));
+    return reason;
+  }
+
+  long messages_ = 0;  ///< of this rank's exchanges of the last such request
+};
+
+bool is_of_trial(const std::string& reason) {
+  return reason.starts_with("in a trial");
+}
+
+/// Operations that are named here, by every rule that has messages.
+std::vector<std::pair<std::string, std::string>> named_rules() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const laneway::DenseRule& rule : laneway::dense_rules()) {
+    const std::string operation = laneway::name(rule.kind);
+    for (const char* const known : {"allreduce", "bcast", "allgather", "barrier", "alltoall"})
+      if (operation == known && rule.traits.windows == laneway::Windows::none)
+        all.emplace_back(operation, std::string(rule.name));
+  }
+  return all;
+}
+
+TEST_F(DenseTrialsTest, RepeatedCallsSendNoMessageInsideANode) {
+  const Setting transport("LANEWAY_TRANSPORT", "node");
+  for (const int ranks_of_node : {size(), 2}) {
+    if (ranks_of_node > size()) continue;
+    const Setting machine("LANEWAY_MACHINE", "node:* rank:" + std::to_string(ranks_of_node));
+    node_of_rank.resize(static_cast<std::size_t>(size()));
+    for (int i = 0; i < size(); ++i) node_of_rank[static_cast<std::size_t>(i)] = i / ranks_of_node;
+    for (const auto& [operation, rule] : named_rules()) {
+      SCOPED_TRACE(operation + " by " + rule + ", nodes of " + std::to_string(ranks_of_node));
+      const Setting collective("LANEWAY_COLLECTIVE", operation + ":" + rule);
+      const Comm comm = copy_of_world();
+      test::Dense dense{.operation = operation, .comm = comm.get(), .count = 20, .root = size() - 1, .seed = 4};
+      const std::vector<std::byte> expected = dense.run(Way::mpi);
+      for (int n = 0; n < 3; ++n) ASSERT_TRUE(dense.run(Way::blocking) == expected) << n;
+      counts = {};
+      for (int n = 0; n < 5; ++n) ASSERT_TRUE(dense.run(Way::blocking) == expected) << n;
+      const Counts counted = counts;
+      EXPECT_EQ(sum(counted.inside), 0);
+      EXPECT_EQ(sum(counted.own), 0);
+      EXPECT_EQ(sum(counted.between) > 0, ranks_of_node < size());
+    }
+  }
+}
+
+TEST_F(DenseTrialsTest, APersistentRequestIsTriedWhereItIsMade) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  std::string strategy;
+  say_that_own_takes(1e-3);
+  const Comm comm = copy_of_world();
+  EXPECT_TRUE(is_of_trial(reason_of(comm.get(), {}, strategy)));
+  EXPECT_NE(strategy, "mpi");
+  // The next one of the kind takes the verdict: MPI's own operation is not run again.
+  counts = {};
+  seconds_of_own = 0;
+  EXPECT_TRUE(is_of_trial(reason_of(comm.get(), {}, strategy)));
+  EXPECT_NE(strategy, "mpi");
+  EXPECT_EQ(counts.own, 0);
+  EXPECT_EQ(messages_, 0);
+  // Of another size there is another trial, with another end.
+  EXPECT_TRUE(is_of_trial(reason_of(comm.get(), {}, strategy, 6)));
+  EXPECT_EQ(strategy, "mpi");
+}
+
+TEST_F(DenseTrialsTest, HintsSayWhetherThereIsATrial) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  std::string strategy;
+  say_that_own_takes(1e-3);
+  const Comm comm = copy_of_world();
+  for (const Hints& without :
+       {Hints{{"lnw_exchanges", "1"}}, Hints{{"lnw_collective", "mpi"}}, Hints{{"lnw_collective", "bruck"}},
+        Hints{{"lnw_transport", "p2p"}}, Hints{{"lnw_progress", "strict"}}})
+    EXPECT_FALSE(is_of_trial(reason_of(comm.get(), without, strategy))) << without.front().first;
+  for (const Hints& with : {Hints{{"lnw_exchanges", "1"}, {"lnw_tune", "measure"}}, Hints{{"lnw_exchanges", "1000"}}}) {
+    EXPECT_TRUE(is_of_trial(reason_of(comm.get(), with, strategy))) << with.front().first;
+    EXPECT_NE(strategy, "mpi");
+  }
+  // Requests that will not be started often are counted together.
+  const Hints ten{{"lnw_exchanges", "10"}};
+  EXPECT_FALSE(is_of_trial(reason_of(comm.get(), ten, strategy)));
+  EXPECT_TRUE(is_of_trial(reason_of(comm.get(), ten, strategy)));
+}
+
+TEST_F(DenseTrialsTest, RequestsOfOneTrialMayBeActiveTogether) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  say_that_own_takes(1e-3);
+  const Comm comm = copy_of_world();
+  std::vector<Numbers> numbers(3, Numbers(4));
+  std::vector<LNW_Request> requests;
+  for (Numbers& one : numbers) requests.push_back(one.init(comm.get()));
+  for (int n = 0; n < 5; ++n) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i].fill(3 * n + static_cast<int>(i));
+      EXPECT_MPI(LNW_Start(&requests[i]));
+    }
+    for (std::size_t i = numbers.size(); i-- > 0;) {
+      EXPECT_MPI(LNW_Wait(&requests[i], MPI_STATUS_IGNORE));
+      EXPECT_TRUE(numbers[i].are_right()) << n;
+    }
+  }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Their order must not follow from times.
+TEST_F(DenseTrialsTest, SumsOfFloatingPointNumbersAreNotTried) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  say_that_own_takes(1e-3);
+  const Comm comm = copy_of_world();
+  std::array<double, 4> mine{1, 2, 3, 4}, all{};
+  const auto reason = [&](MPI_Op op) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Allreduce_init(mine.data(), all.data(), 4, MPI_DOUBLE, op, comm.get(), MPI_INFO_NULL, &request));
+    std::string text = told(request, "lnw_reason");
+    EXPECT_MPI(LNW_Request_free(&request));
+    return text;
+  };
+  EXPECT_FALSE(is_of_trial(reason(MPI_SUM)));
+  EXPECT_TRUE(is_of_trial(reason(MPI_MAX)));
+}
+
+TEST_F(DenseTrialsTest, NonblockingCallsAreTriedInALaterCallThatMayBlock) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  say_that_own_takes(1e-3);
+  const Comm comm = copy_of_world();
+  EXPECT_MPI(LNW_Barrier(comm.get()));
+  Numbers numbers(3);
+  const auto own_of_next = [&](int seed) {
+    numbers.fill(seed);
+    counts = {};
+    LNW_Request request = numbers.start(comm.get());
+    const long own = counts.own;
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_TRUE(numbers.are_right()) << seed;
+    return own;
+  };
+  for (int n = 0; n < 25; ++n) ASSERT_EQ(own_of_next(n), 1) << n;
+  EXPECT_MPI(LNW_Barrier(comm.get()));
+  for (int n = 0; n < 3; ++n) ASSERT_EQ(own_of_next(n), 0) << n;
+}
+
+TEST_F(DenseTrialsTest, LongCallsAreTriedEarlier) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  say_that_own_takes(1e-3);
+  const Comm comm = copy_of_world();
+  const auto first_without_own = [&](int each, int calls) {
+    Numbers numbers(each);
+    for (int n = 1; n <= calls; ++n) {
+      numbers.fill(n);
+      counts = {};
+      numbers.call(comm.get());
+      EXPECT_TRUE(numbers.are_right()) << n;
+      if (counts.own == 0) return n;
+    }
+    return 0;
+  };
+  EXPECT_EQ(first_without_own(2, 30), 21);
+  EXPECT_EQ(first_without_own((1 << 19) / size(), 20), 9);
+  // Larger buffers are not tried: a trial has as many of its own. They take long where many ranks share few cores.
+  if (size() == 2 || long_tests()) EXPECT_EQ(first_without_own((17 << 18) / size(), 10), 0);
+}
+
+}  // namespace
+}  // namespace laneway::test
