@@ -26,7 +26,7 @@ struct DenseChoice {
 enum class OnNode : std::uint8_t { messages, memory };
 
 /// Seconds by the max-rate model.
-[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, OnNode on_node = OnNode::messages);
+[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, Rank nodes, OnNode on_node = OnNode::messages);
 
 /// The rule that is expected to be the fastest of those that apply. Windows are for those who ask for them: no model
 /// knows what an MPI library makes of them. From facts that all ranks share alone, so that all
