@@ -12,17 +12,18 @@ namespace {
 
 /// LogP: messages that wait for each other take the latency, all of them the work of their ends. Where only alpha is
 /// known, messages of a rank take it one after another.
-double link_seconds(const LinkCost* link, const Overhead& overhead, double rounds, double messages, double bytes) {
+double link_seconds(const LinkCost* link, const Overhead& overhead, int ways, double rounds, double messages,
+                    double bytes) {
   if (link == nullptr || messages <= 0) return 0;
   const Protocol& protocol = link->protocol(static_cast<std::int64_t>(bytes / messages));
-  const double work = overhead.message > 0 ? overhead.message / 2 : protocol.alpha;
+  const double work = overhead.message > 0 ? ways * overhead.message / 2 : protocol.alpha;
   return rounds * std::max(protocol.alpha - work, 0.0) + messages * work + bytes * protocol.beta;
 }
 
 /// Rounds wait for words of the memory that ranks share, and each message is copied by its two ends.
 double memory_seconds(const DenseCost& cost, const Parameters& parameters) {
   const Overhead& overhead = parameters.shared_overhead;
-  return cost.node_rounds * parameters.flag + cost.node_messages * overhead.message / 2 +
+  return cost.node_rounds * parameters.flag + cost.node_messages * cost.ways * overhead.message / 2 +
          cost.node_bytes * std::max(overhead.byte, 2 * parameters.copy_beta(1));
 }
 
@@ -70,10 +71,10 @@ double predict(const DenseCost& cost, const Parameters& parameters, Rank nodes, 
   const double inside = knows_memory
                             ? memory_seconds(cost, parameters)
                             : link_seconds(known_link(parameters.links, LinkClass::node), parameters.node_overhead,
-                                           cost.node_rounds, cost.node_messages, cost.node_bytes);
+                                           cost.ways, cost.node_rounds, cost.node_messages, cost.node_bytes);
   const LinkCost* const network = known_link(parameters.links, LinkClass::network);
-  const double across = link_seconds(network, parameters.network_overhead, cost.network_rounds, cost.network_messages,
-                                     cost.network_bytes);
+  const double across = link_seconds(network, parameters.network_overhead, cost.ways, cost.network_rounds,
+                                     cost.network_messages, cost.network_bytes);
   const double link = std::max(across, injection_seconds(cost, parameters)) * contention(cost, network);
   const double copies = cost.combined_bytes * parameters.copy_beta(1);
   return overlapped(inside + link + copies, shared_processor_seconds(cost, parameters, nodes, knows_memory));
@@ -84,7 +85,8 @@ DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, con
   DenseChoice choice;
   for (const DenseRule& rule : dense_rules())
     if (applies(rule, facts) && rule.traits.windows == Windows::none)
-      choice.candidates.push_back({&rule, predict(rule.cost(facts, layout, settings), parameters, layout.regions(), on_node)});
+      choice.candidates.push_back(
+          {&rule, predict(rule.cost(facts, layout, settings), parameters, layout.regions(), on_node)});
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);
   choice.rule = choice.candidates.front().rule;

@@ -43,6 +43,7 @@ DenseCost add(DenseCost a, const DenseCost& b) {
   a.injected_messages += b.injected_messages;
   a.combined_bytes += b.combined_bytes;
   a.at_once = a.at_once || b.at_once;
+  a.ways = std::min(a.ways, b.ways);
   a.all.node_messages += b.all.node_messages;
   a.all.node_bytes += b.all.node_bytes;
   a.all.node_waits += b.all.node_waits;
@@ -53,21 +54,24 @@ DenseCost add(DenseCost a, const DenseCost& b) {
   return a;
 }
 
-
 DenseCost times(const DenseCost& one, double n) {
   DenseCost cost = one;
-  for (double* number : {&cost.node_rounds, &cost.node_messages, &cost.node_bytes, &cost.network_rounds,
-                         &cost.network_messages, &cost.network_bytes, &cost.injected_bytes, &cost.injected_messages,
-                         &cost.combined_bytes, &cost.all.node_messages, &cost.all.node_bytes, &cost.all.node_waits,
-                         &cost.all.network_messages, &cost.all.network_bytes, &cost.all.network_waits,
-                         &cost.all.combined_bytes})
+  for (double* number :
+       {&cost.node_rounds, &cost.node_messages, &cost.node_bytes, &cost.network_rounds, &cost.network_messages,
+        &cost.network_bytes, &cost.injected_bytes, &cost.injected_messages, &cost.combined_bytes,
+        &cost.all.node_messages, &cost.all.node_bytes, &cost.all.node_waits, &cost.all.network_messages,
+        &cost.all.network_bytes, &cost.all.network_waits, &cost.all.combined_bytes})
     *number *= n;
   return cost;
 }
 
+DenseCost one_way(DenseCost cost) {
+  cost.ways = 1;
+  return cost;
+}
+
 /// `doing`: ranks of all nodes that do as much as the busiest; negative: all.
-DenseCost inside(const Shape& s, double rounds, double messages, double bytes, double combined = 0,
-                 double doing = -1) {
+DenseCost inside(const Shape& s, double rounds, double messages, double bytes, double combined = 0, double doing = -1) {
   DenseCost cost;
   cost.node_rounds = rounds;
   cost.node_messages = messages;
@@ -180,8 +184,7 @@ class Pairs {
     counting_.end_round();
   }
   void exchange(Rank distance, double bytes) {
-    for (Rank number = 0; number < numbers_; ++number)
-      counting_.message(rank(number), rank(number ^ distance), bytes);
+    for (Rank number = 0; number < numbers_; ++number) counting_.message(rank(number), rank(number ^ distance), bytes);
     counting_.end_round();
   }
 
@@ -195,6 +198,18 @@ class Pairs {
   Rank ranks_;
   Rank numbers_ = 1;
 };
+
+/// Of steps to the rank 1, 2, 4 ... further: those shorter than a node lead to another one at most once in a row, where
+/// a node's ranks follow each other.
+DenseCost along_ways(DenseCost cost, const Layout& layout) {
+  const double all = rounds(layout.ranks());
+  const double near = std::min(rounds(layout.largest()), all);
+  for (Rank region = 0; region < layout.regions(); ++region)
+    if (layout.members(region).back() - layout.leader(region) + 1 != layout.size(region)) return cost;
+  if (layout.regions() > 1) cost.network_rounds = std::min(cost.network_rounds, all - near + (near > 0 ? 1 : 0));
+  cost.node_rounds = all - cost.network_rounds;
+  return cost;
+}
 
 /// To the rank so much further, of all.
 void shift(Counting& counting, Rank ranks, Rank distance, double bytes) {
@@ -251,7 +266,7 @@ DenseCost bruck(const DenseFacts& facts, const Layout& layout, const DenseSettin
     shift(counting, n, bit, bytes);
     copied += bytes;
   }
-  return counting.cost(copied);
+  return along_ways(counting.cost(copied), layout);
 }
 
 namespace {
@@ -261,8 +276,8 @@ DenseCost relayed(const Shape& s, double sources, double collectors, double regi
   const double outside = s.ranks - region;
   const double away = outside * s.bytes;  // of a rank
   DenseCost cost = inside(s, 1, region - 1, (region - 1) * s.bytes);
-  if (sources > 1) cost = add(cost, inside(s, 2, 2 * (sources - 1), 2 * (sources - 1) * away, 2 * sources * away,
-                                                 s.ranks / sources));
+  if (sources > 1)
+    cost = add(cost, inside(s, 2, 2 * (sources - 1), 2 * (sources - 1) * away, 2 * sources * away, s.ranks / sources));
   // Some of these regions may be on the own node.
   const double elsewhere = s.outside / std::max(outside, 1.0);
   cost = add(cost, across(s, s.nodes > 1 ? 1 : 0, (regions - 1) * elsewhere, sources * away * elsewhere,
@@ -324,8 +339,9 @@ DenseCost bruck(const DenseFacts& facts, const Layout& layout, const DenseSettin
   Counting counting(layout);
   const Rank n = layout.ranks();
   for (Rank distance = 1; distance < n; distance *= 2)
-    shift(counting, n, distance, static_cast<double>(std::min(distance, n - distance)) * static_cast<double>(facts.bytes));
-  return counting.cost(0);
+    shift(counting, n, distance,
+          static_cast<double>(std::min(distance, n - distance)) * static_cast<double>(facts.bytes));
+  return along_ways(counting.cost(0), layout);
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -350,22 +366,22 @@ namespace gather {
 
 DenseCost direct(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, 1),
-             across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, 1));
+  return one_way(add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, 1),
+                     across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, 1)));
 }
 
 DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double near = rounds(s.members);
   const double far = rounds(s.ranks) - near;
-  return add(inside(s, near, near, (s.members - 1) * s.bytes, 0, in_trees(s)),
-             across(s, far, far, s.outside * s.bytes, 1, s.ranks * s.bytes));
+  return one_way(add(inside(s, near, near, (s.members - 1) * s.bytes, 0, in_trees(s)),
+                     across(s, far, far, s.outside * s.bytes, 1, s.ranks * s.bytes)));
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes),
-             across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, s.outside * s.bytes, 1));
+  return one_way(add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes),
+                     across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, s.outside * s.bytes, 1)));
 }
 
 }  // namespace gather
@@ -399,7 +415,7 @@ DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSet
     for (Rank u = v; u != 0; u = parent(u)) all += crosses(u);
     far = std::max(far, all);
   }
-  DenseCost cost = counting.cost(0);
+  DenseCost cost = one_way(counting.cost(0));
   cost.network_rounds = far;
   cost.node_rounds = std::max(rounds(s.ranks) - far, 0.0);
   cost.network_messages = std::max(cost.network_messages, longest);
@@ -425,6 +441,7 @@ DenseCost pipeline(const Shape& s, const DenseSettings& settings, double width, 
   }
   // Each rank but the root gets the data once. Pieces that follow the first find it awake.
   const double receivers = between ? s.nodes - 1 : s.ranks - s.nodes;
+  cost.ways = 1;
   cost.all = {};
   (between ? cost.all.network_messages : cost.all.node_messages) = receivers * pieces;
   (between ? cost.all.network_bytes : cost.all.node_bytes) = receivers * s.bytes;
@@ -528,7 +545,10 @@ DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseS
   const double more = is_ring || numbers == s.nodes ? 0 : 1;  // vectors that are folded, and unfolded
   const double far = is_ring ? 2 * (s.nodes - 1) : 2 * std::log2(numbers) + 2 * more;
   const double bytes = is_ring ? 2 * part * (1 - 1 / s.nodes) : part * (2 * (1 - 1 / numbers) + more);
-  const DenseCost lanes = across(s, far, far * pieces, bytes, s.members, part * (1 + more));
+  DenseCost lanes = across(s, far, far * pieces, bytes, s.members, part * (1 + more));
+  // Ranks of nodes that are smaller than the largest have several lanes.
+  lanes.all.network_messages = s.nodes * s.members * far * pieces;
+  lanes.all.network_bytes = s.nodes * s.members * bytes;
   return add(inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1) * pieces, 2 * (s.members - 1) * part, s.bytes),
              lanes);
 }
@@ -606,7 +626,7 @@ DenseCost recursive_doubling(const DenseFacts& facts, const Layout& layout, cons
     for (Rank rank = 0; rank + distance < layout.ranks(); ++rank) counting.message(rank, rank + distance, s.bytes);
     counting.end_round();
   }
-  return counting.cost(rounds(s.ranks) * s.bytes);
+  return along_ways(counting.cost(rounds(s.ranks) * s.bytes), layout);
 }
 
 DenseCost linear(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -628,7 +648,7 @@ namespace barrier {
 DenseCost dissemination(const DenseFacts&, const Layout& layout, const DenseSettings&) {
   Counting counting(layout);
   for (Rank distance = 1; distance < layout.ranks(); distance *= 2) shift(counting, layout.ranks(), distance, 1);
-  return counting.cost(0);
+  return along_ways(counting.cost(0), layout);
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {

@@ -49,9 +49,10 @@ struct DenseCost {
   double network_rounds = 0;  ///< between nodes
   double network_messages = 0;
   double network_bytes = 0;
-  double injected_bytes = 0;  ///< that leave the busiest node, of all its ranks
-  double combined_bytes = 0;  ///< that a rank combines or copies
+  double injected_bytes = 0;     ///< that leave the busiest node, of all its ranks
+  double combined_bytes = 0;     ///< that a rank combines or copies
   double injected_messages = 0;  ///< as injected_bytes
+  int ways = 2;                  ///< 1: who has most to do sends or receives, not both
   bool at_once = false;          ///< each rank's messages to other nodes are under way together
   DenseWork all;
 };

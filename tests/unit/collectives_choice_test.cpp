@@ -93,9 +93,8 @@ struct Cluster {
   std::vector<Rank> sizes;
   const char* parameters;
 };
-const std::vector<Cluster> clusters{{{4, 4, 4, 4}, "cluster-4x4-200mbit"},
-                                    {{8, 8}, "cluster-2x8-1gbit"},
-                                    {{5, 3, 8}, "cluster-4x4-200mbit"}};
+const std::vector<Cluster> clusters{
+    {{4, 4, 4, 4}, "cluster-4x4-200mbit"}, {{8, 8}, "cluster-2x8-1gbit"}, {{5, 3, 8}, "cluster-4x4-200mbit"}};
 
 /// Also where nodes differ in size: what goes through the busiest node's link, and what all ranks send to others.
 TEST(DenseChoice, CostsOfTheClustersAreCounted) {
@@ -104,28 +103,28 @@ TEST(DenseChoice, CostsOfTheClustersAreCounted) {
   for (const Cluster& cluster : clusters) {
     const Layout layout = cases::layout_of(cluster.sizes);
     for (const auto& [kind, name] : std::vector<std::pair<Dense, const char*>>{{Dense::alltoall, "nonblocking"},
-                                                                              {Dense::alltoall, "pairwise"},
-                                                                              {Dense::alltoall, "bruck"},
-                                                                              {Dense::allgather, "ring"},
-                                                                              {Dense::allgather, "bruck"},
-                                                                              {Dense::bcast, "binomial"},
-                                                                              {Dense::bcast, "chain"},
-                                                                              {Dense::bcast, "multi_lane"},
-                                                                              {Dense::reduce, "binomial"},
-                                                                              {Dense::reduce, "chain"},
-                                                                              {Dense::reduce, "multi_lane"},
-                                                                              {Dense::allreduce, "recursive_doubling"},
-                                                                              {Dense::allreduce, "ring"},
-                                                                              {Dense::allreduce, "rabenseifner"},
-                                                                              {Dense::allreduce, "multi_lane"}}) {
+                                                                               {Dense::alltoall, "pairwise"},
+                                                                               {Dense::alltoall, "bruck"},
+                                                                               {Dense::allgather, "ring"},
+                                                                               {Dense::allgather, "bruck"},
+                                                                               {Dense::bcast, "binomial"},
+                                                                               {Dense::bcast, "chain"},
+                                                                               {Dense::bcast, "multi_lane"},
+                                                                               {Dense::reduce, "binomial"},
+                                                                               {Dense::reduce, "chain"},
+                                                                               {Dense::reduce, "multi_lane"},
+                                                                               {Dense::allreduce, "recursive_doubling"},
+                                                                               {Dense::allreduce, "ring"},
+                                                                               {Dense::allreduce, "rabenseifner"},
+                                                                               {Dense::allreduce, "multi_lane"}}) {
       const DenseRule& rule = find_dense_rule(kind, name);
       const DenseCost cost = rule.cost({kind, 0, bytes, 8, false, true}, layout, settings);
       const Counted counted = count(rule, layout, settings, bytes);
       const std::string what = std::string(laneway::name(kind)) + " " + name + ", " + std::to_string(layout.largest()) +
-                               " ranks on the largest node: " + std::to_string(counted.injected_bytes / bytes) + " and " +
-                               std::to_string(cost.injected_bytes / bytes) + " vectors through a link, " +
-                               std::to_string(counted.all_messages) + " and " + std::to_string(cost.all.network_messages) +
-                               " messages";
+                               " ranks on the largest node: " + std::to_string(counted.injected_bytes / bytes) +
+                               " and " + std::to_string(cost.injected_bytes / bytes) + " vectors through a link, " +
+                               std::to_string(counted.all_messages) + " and " +
+                               std::to_string(cost.all.network_messages) + " messages";
       EXPECT_NEAR(cost.injected_bytes, counted.injected_bytes, 0.1 * counted.injected_bytes) << what;
       EXPECT_NEAR(cost.all.network_messages, counted.all_messages, 0.25 * counted.all_messages + 2) << what;
       EXPECT_NEAR(cost.all.network_bytes, counted.all_bytes, 0.25 * counted.all_bytes) << what;
