@@ -1,6 +1,7 @@
 #include "collectives/choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "core/error.hpp"
@@ -11,33 +12,72 @@ namespace {
 
 /// LogP: messages that wait for each other take the latency, all of them the work of their ends. Where only alpha is
 /// known, messages of a rank take it one after another.
-double link_seconds(const LinkCost* link, const Overhead& overhead, double rounds, double messages, double bytes) {
+double link_seconds(const LinkCost* link, const Overhead& overhead, int ways, double rounds, double messages,
+                    double bytes) {
   if (link == nullptr || messages <= 0) return 0;
   const Protocol& protocol = link->protocol(static_cast<std::int64_t>(bytes / messages));
-  const double work = overhead.message > 0 ? overhead.message / 2 : protocol.alpha;
+  const double work = overhead.message > 0 ? ways * overhead.message / 2 : protocol.alpha;
   return rounds * std::max(protocol.alpha - work, 0.0) + messages * work + bytes * protocol.beta;
 }
 
 /// Rounds wait for words of the memory that ranks share, and each message is copied by its two ends.
 double memory_seconds(const DenseCost& cost, const Parameters& parameters) {
   const Overhead& overhead = parameters.shared_overhead;
-  return cost.node_rounds * parameters.flag + cost.node_messages * overhead.message / 2 +
+  return cost.node_rounds * parameters.flag + cost.node_messages * cost.ways * overhead.message / 2 +
          cost.node_bytes * std::max(overhead.byte, 2 * parameters.copy_beta(1));
+}
+
+/// What the network of the busiest node takes, where a short message takes longer than its bytes do.
+double injection_seconds(const DenseCost& cost, const Parameters& parameters) {
+  const double bytes = parameters.injection_beta ? *parameters.injection_beta * cost.injected_bytes : 0;
+  if (!parameters.injection_short || cost.injected_messages <= 0) return bytes;
+  const double each = cost.injected_bytes / cost.injected_messages;
+  return std::max(bytes, cost.injected_messages * parameters.injection_short->seconds(each));
+}
+
+/// Large messages that are under way together share links, and take longer than one after another: the contention of
+/// L. A. Steffenel: Modeling network contention effects on all-to-all operations, CLUSTER 2006. Its factor is a
+/// network's own; the least that decides is taken, so that no more is lost where there is none.
+double contention(const DenseCost& cost, const LinkCost* network) {
+  if (!cost.at_once || network == nullptr || cost.network_messages <= 0) return 1;
+  const Protocol& protocol = network->protocol(static_cast<std::int64_t>(cost.network_bytes / cost.network_messages));
+  return protocol.up_to < 0 && network->protocols.size() > 1 ? 1.04 : 1;
+}
+
+/// The time of processors that ranks share: all that the ranks of a host do, and the turns that they take while they
+/// wait.
+double shared_processor_seconds(const DenseCost& cost, const Parameters& parameters, double nodes, bool in_memory) {
+  if (parameters.cores <= 0) return 0;
+  const Overhead& inside = in_memory ? parameters.shared_overhead : parameters.node_overhead;
+  const Overhead& across = parameters.network_overhead;
+  const DenseWork& all = cost.all;
+  const double seconds = all.node_messages * inside.message + all.node_bytes * inside.byte +
+                         all.node_waits * inside.wait / 2 + all.network_messages * across.message +
+                         all.network_bytes * across.byte + all.network_waits * across.wait / 2 +
+                         all.combined_bytes * parameters.copy_beta(parameters.cores);
+  const double of_host = parameters.host_nodes > 0 ? std::min<double>(parameters.host_nodes, nodes) / nodes : 1;
+  return seconds * of_host / parameters.cores;
+}
+
+/// Nearly the larger of both, a little more where they are alike.
+double overlapped(double one, double other) {
+  return std::cbrt(one * one * one + other * other * other);
 }
 
 }  // namespace
 
-double predict(const DenseCost& cost, const Parameters& parameters, OnNode on_node) {
+double predict(const DenseCost& cost, const Parameters& parameters, Rank nodes, OnNode on_node) {
   const bool knows_memory = on_node == OnNode::memory && parameters.flag > 0;
   const double inside = knows_memory
                             ? memory_seconds(cost, parameters)
                             : link_seconds(known_link(parameters.links, LinkClass::node), parameters.node_overhead,
-                                           cost.node_rounds, cost.node_messages, cost.node_bytes);
-  const double across = link_seconds(known_link(parameters.links, LinkClass::network), parameters.network_overhead,
-                                     cost.network_rounds, cost.network_messages, cost.network_bytes);
-  const double injection = parameters.injection_beta ? *parameters.injection_beta * cost.injected_bytes : 0;
+                                           cost.ways, cost.node_rounds, cost.node_messages, cost.node_bytes);
+  const LinkCost* const network = known_link(parameters.links, LinkClass::network);
+  const double across = link_seconds(network, parameters.network_overhead, cost.ways, cost.network_rounds,
+                                     cost.network_messages, cost.network_bytes);
+  const double link = std::max(across, injection_seconds(cost, parameters)) * contention(cost, network);
   const double copies = cost.combined_bytes * parameters.copy_beta(1);
-  return inside + std::max(across, injection) + copies;
+  return overlapped(inside + link + copies, shared_processor_seconds(cost, parameters, nodes, knows_memory));
 }
 
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
@@ -45,7 +85,8 @@ DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, con
   DenseChoice choice;
   for (const DenseRule& rule : dense_rules())
     if (applies(rule, facts) && rule.traits.windows == Windows::none)
-      choice.candidates.push_back({&rule, predict(rule.cost(facts, layout, settings), parameters, on_node)});
+      choice.candidates.push_back(
+          {&rule, predict(rule.cost(facts, layout, settings), parameters, layout.regions(), on_node)});
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);
   choice.rule = choice.candidates.front().rule;

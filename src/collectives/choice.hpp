@@ -25,8 +25,10 @@ struct DenseChoice {
 /// How ranks of a node hand each other data.
 enum class OnNode : std::uint8_t { messages, memory };
 
-/// Seconds by the max-rate model.
-[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, OnNode on_node = OnNode::messages);
+/// Seconds: the longer of two, of the rank and the link that have most to do (max-rate, with LogP's work of messages),
+/// and of the processors that the ranks of a host share, where they do. `nodes`: of the communicator.
+[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, Rank nodes,
+                             OnNode on_node = OnNode::messages);
 
 /// The rule that is expected to be the fastest of those that apply. Windows are for those who ask for them: no model
 /// knows what an MPI library makes of them. From facts that all ranks share alone, so that all

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
+
+#include "collectives/groups.hpp"
 
 namespace laneway::dense::costs {
 
@@ -36,20 +40,197 @@ DenseCost add(DenseCost a, const DenseCost& b) {
   a.network_messages += b.network_messages;
   a.network_bytes += b.network_bytes;
   a.injected_bytes += b.injected_bytes;
+  a.injected_messages += b.injected_messages;
   a.combined_bytes += b.combined_bytes;
+  a.at_once = a.at_once || b.at_once;
+  a.ways = std::min(a.ways, b.ways);
+  a.all.node_messages += b.all.node_messages;
+  a.all.node_bytes += b.all.node_bytes;
+  a.all.node_waits += b.all.node_waits;
+  a.all.network_messages += b.all.network_messages;
+  a.all.network_bytes += b.all.network_bytes;
+  a.all.network_waits += b.all.network_waits;
+  a.all.combined_bytes += b.all.combined_bytes;
   return a;
 }
 
-DenseCost inside(double rounds, double messages, double bytes, double combined = 0) {
-  return {rounds, messages, bytes, 0, 0, 0, 0, combined};
+DenseCost times(const DenseCost& one, double n) {
+  DenseCost cost = one;
+  for (double* number :
+       {&cost.node_rounds, &cost.node_messages, &cost.node_bytes, &cost.network_rounds, &cost.network_messages,
+        &cost.network_bytes, &cost.injected_bytes, &cost.injected_messages, &cost.combined_bytes,
+        &cost.all.node_messages, &cost.all.node_bytes, &cost.all.node_waits, &cost.all.network_messages,
+        &cost.all.network_bytes, &cost.all.network_waits, &cost.all.combined_bytes})
+    *number *= n;
+  return cost;
+}
+
+DenseCost one_way(DenseCost cost) {
+  cost.ways = 1;
+  return cost;
+}
+
+/// `doing`: ranks of all nodes that do as much as the busiest; negative: all.
+DenseCost inside(const Shape& s, double rounds, double messages, double bytes, double combined = 0, double doing = -1) {
+  DenseCost cost;
+  cost.node_rounds = rounds;
+  cost.node_messages = messages;
+  cost.node_bytes = bytes;
+  cost.combined_bytes = combined;
+  const double ranks = doing < 0 ? s.ranks : doing;
+  cost.all = {messages * ranks, bytes * ranks, rounds * ranks, 0, 0, 0, combined * ranks};
+  return cost;
 }
 /// `senders`: ranks of a node that do it at a time.
-DenseCost across(double rounds, double messages, double bytes, double senders, double combined = 0) {
-  return {0, 0, 0, rounds, messages, bytes, bytes * senders, combined};
+DenseCost across(const Shape& s, double rounds, double messages, double bytes, double senders, double combined = 0) {
+  DenseCost cost;
+  cost.network_rounds = rounds;
+  cost.network_messages = messages;
+  cost.network_bytes = bytes;
+  cost.injected_bytes = bytes * senders;
+  cost.injected_messages = messages * senders;
+  cost.combined_bytes = combined;
+  const double ranks = std::min(s.nodes * senders, s.ranks);
+  cost.all = {0, 0, 0, messages * ranks, bytes * ranks, rounds * ranks, combined * ranks};
+  return cost;
+}
+
+/// Counts messages one by one, for rules whose partners depend on where nodes begin: in proportion to the messages,
+/// which are log2 of the ranks for each.
+class Counting {
+ public:
+  explicit Counting(const Layout& layout)
+      : layout_(layout),
+        ranks_(static_cast<std::size_t>(layout.ranks())),
+        nodes_(static_cast<std::size_t>(layout.regions())) {}
+
+  void message(Rank from, Rank to, double bytes) {
+    const bool crosses = layout_.region(from) != layout_.region(to);
+    (crosses ? crosses_ : stays_) = true;
+    (crosses ? of(from).far_out : of(from).near_out).add(bytes);
+    (crosses ? of(to).far_in : of(to).near_in).add(bytes);
+    (crosses ? all_.network_messages : all_.node_messages) += 1;
+    (crosses ? all_.network_bytes : all_.node_bytes) += bytes;
+    (crosses ? all_.network_waits : all_.node_waits) += 1;
+    if (!crosses) return;
+    nodes_[static_cast<std::size_t>(layout_.region(from))].first.add(bytes);
+    nodes_[static_cast<std::size_t>(layout_.region(to))].second.add(bytes);
+  }
+  /// What comes next waits for what has been. Rounds of both sorts take as long as messages between nodes do.
+  void end_round() {
+    network_rounds_ += crosses_;
+    node_rounds_ += stays_ && !crosses_;
+    crosses_ = stays_ = false;
+  }
+
+  /// `combined`: bytes, of each rank.
+  [[nodiscard]] DenseCost cost(double combined) const {
+    DenseCost cost;
+    cost.node_rounds = node_rounds_;
+    cost.network_rounds = network_rounds_;
+    for (const Ways& rank : ranks_) {
+      cost.node_messages = std::max({cost.node_messages, rank.near_out.messages, rank.near_in.messages});
+      cost.node_bytes = std::max({cost.node_bytes, rank.near_out.bytes, rank.near_in.bytes});
+      cost.network_messages = std::max({cost.network_messages, rank.far_out.messages, rank.far_in.messages});
+      cost.network_bytes = std::max({cost.network_bytes, rank.far_out.bytes, rank.far_in.bytes});
+    }
+    for (const auto& [out, in] : nodes_) {
+      cost.injected_messages = std::max({cost.injected_messages, out.messages, in.messages});
+      cost.injected_bytes = std::max({cost.injected_bytes, out.bytes, in.bytes});
+    }
+    cost.combined_bytes = combined;
+    cost.all = all_;
+    cost.all.combined_bytes = combined * layout_.ranks();
+    return cost;
+  }
+
+ private:
+  struct Way {
+    double messages = 0;
+    double bytes = 0;
+
+    void add(double more) {
+      messages += 1;
+      bytes += more;
+    }
+  };
+  struct Ways {
+    Way near_out, near_in, far_out, far_in;
+  };
+  Ways& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+
+  const Layout& layout_;
+  std::vector<Ways> ranks_;
+  std::vector<std::pair<Way, Way>> nodes_;  // out, in
+  DenseWork all_;
+  double node_rounds_ = 0;
+  double network_rounds_ = 0;
+  bool crosses_ = false;
+  bool stays_ = false;
+};
+
+/// All ranks in pairs that a power of two separates, as Folded of groups.cpp finds them.
+class Pairs {
+ public:
+  Pairs(Counting& counting, Rank ranks) : counting_(counting), ranks_(ranks) {
+    while (2 * numbers_ <= ranks) numbers_ *= 2;
+  }
+
+  [[nodiscard]] Rank numbers() const { return numbers_; }
+  /// Between those that take part and their twins.
+  void fold(double bytes, bool out) {
+    for (Rank pair = 0; pair < ranks_ - numbers_; ++pair)
+      counting_.message(2 * pair + (out ? 0 : 1), 2 * pair + (out ? 1 : 0), bytes);
+    counting_.end_round();
+  }
+  void exchange(Rank distance, double bytes) {
+    for (Rank number = 0; number < numbers_; ++number) counting_.message(rank(number), rank(number ^ distance), bytes);
+    counting_.end_round();
+  }
+
+ private:
+  [[nodiscard]] Rank rank(Rank number) const {
+    const Rank pairs = ranks_ - numbers_;
+    return number < pairs ? 2 * number : number + pairs;
+  }
+
+  Counting& counting_;
+  Rank ranks_;
+  Rank numbers_ = 1;
+};
+
+/// Of steps to the rank 1, 2, 4 ... further: those shorter than a node lead to another one at most once in a row, where
+/// a node's ranks follow each other.
+DenseCost along_ways(DenseCost cost, const Layout& layout) {
+  const double all = rounds(layout.ranks());
+  const double near = std::min(rounds(layout.largest()), all);
+  for (Rank region = 0; region < layout.regions(); ++region)
+    if (layout.members(region).back() - layout.leader(region) + 1 != layout.size(region)) return cost;
+  if (layout.regions() > 1) cost.network_rounds = std::min(cost.network_rounds, all - near + (near > 0 ? 1 : 0));
+  cost.node_rounds = all - cost.network_rounds;
+  return cost;
+}
+
+/// To the rank so much further, of all.
+void shift(Counting& counting, Rank ranks, Rank distance, double bytes) {
+  for (Rank rank = 0; rank < ranks; ++rank) counting.message(rank, (rank + distance) % ranks, bytes);
+  counting.end_round();
 }
 
 double segments(const DenseSettings& settings, double bytes) {
   return settings.segment_bytes > 0 ? std::max(1.0, std::ceil(bytes / static_cast<double>(settings.segment_bytes))) : 1;
+}
+
+/// Ranks that a tree in each node keeps busy in each of its rounds, of all nodes.
+double in_trees(const Shape& s) {
+  return s.members > 1 ? (s.ranks - s.nodes) / rounds(s.members) : 0;
+}
+
+/// Of doubling, where those beyond a power of two leave their data to others first, and get it back.
+double folded_rounds(double n) {
+  if (n <= 1) return 0;
+  const double whole = std::floor(std::log2(n));
+  return std::exp2(whole) == n ? whole : whole + 2;
 }
 
 /// At most so many parts as a node has ranks.
@@ -63,30 +244,29 @@ namespace alltoall {
 
 DenseCost pairwise(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(s.members - 1, s.members - 1, (s.members - 1) * s.bytes),
-             across(s.outside, s.outside, s.outside * s.bytes, s.members));
+  return add(inside(s, s.members - 1, s.members - 1, (s.members - 1) * s.bytes),
+             across(s, s.outside, s.outside, s.outside * s.bytes, s.members));
 }
 
 DenseCost nonblocking(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes),
-             across(s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, s.members));
+  DenseCost cost = across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, s.members);
+  cost.at_once = s.outside > 1;
+  return add(inside(s, s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes), cost);
 }
 
 DenseCost bruck(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
-  const Shape s(facts, layout);
-  const double all = rounds(s.ranks);
-  const double near = std::min(rounds(s.members), all);  // rounds in which some stay on the node
-  const double each = s.ranks / 2 * s.bytes;
-  if (s.nodes <= 1) return inside(all, all, all * each, all * each);
-  // In the round of distance d, min(d, members) of a node's ranks send to another one.
-  double injected = 0;
-  for (double distance = 1; distance < s.ranks; distance *= 2) injected += std::min(distance, s.members) * each;
-  DenseCost cost = inside(near, near, near * each, all * each);
-  cost.network_rounds = cost.network_messages = all;
-  cost.network_bytes = all * each;
-  cost.injected_bytes = injected;
-  return cost;
+  Counting counting(layout);
+  const Rank n = layout.ranks();
+  double copied = 0;
+  for (Rank bit = 1; bit < n; bit *= 2) {
+    Rank blocks = 0;  // whose number has the bit
+    for (Rank j = bit; j < n; j += 2 * bit) blocks += std::min(bit, n - j);
+    const double bytes = static_cast<double>(blocks) * static_cast<double>(facts.bytes);
+    shift(counting, n, bit, bytes);
+    copied += bytes;
+  }
+  return along_ways(counting.cost(copied), layout);
 }
 
 namespace {
@@ -95,15 +275,18 @@ namespace {
 DenseCost relayed(const Shape& s, double sources, double collectors, double regions, double region) {
   const double outside = s.ranks - region;
   const double away = outside * s.bytes;  // of a rank
-  DenseCost cost = inside(1, region - 1, (region - 1) * s.bytes);
-  if (sources > 1) cost = add(cost, inside(2, 2 * (sources - 1), 2 * (sources - 1) * away, 2 * sources * away));
+  DenseCost cost = inside(s, 1, region - 1, (region - 1) * s.bytes);
+  if (sources > 1)
+    cost = add(cost, inside(s, 2, 2 * (sources - 1), 2 * (sources - 1) * away, 2 * sources * away, s.ranks / sources));
   // Some of these regions may be on the own node.
   const double elsewhere = s.outside / std::max(outside, 1.0);
-  cost = add(cost, across(s.nodes > 1 ? 1 : 0, (regions - 1) * elsewhere, sources * away * elsewhere,
+  cost = add(cost, across(s, s.nodes > 1 ? 1 : 0, (regions - 1) * elsewhere, sources * away * elsewhere,
                           s.members / sources, sources * away));
-  cost = add(cost, inside(elsewhere < 1 ? 1 : 0, (regions - 1) * (1 - elsewhere), sources * away * (1 - elsewhere)));
+  cost = add(cost, inside(s, elsewhere < 1 ? 1 : 0, (regions - 1) * (1 - elsewhere), sources * away * (1 - elsewhere),
+                          0, s.ranks / sources));
   if (collectors > 1)
-    cost = add(cost, inside(1, collectors - 1, sources * away * (collectors - 1) / collectors, sources * away));
+    cost = add(cost, inside(s, 1, collectors - 1, sources * away * (collectors - 1) / collectors, sources * away,
+                            s.ranks / sources));
   return cost;
 }
 
@@ -147,30 +330,34 @@ DenseCost direct(const DenseFacts& facts, const Layout& layout, const DenseSetti
 
 DenseCost ring(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  if (s.nodes <= 1) return inside(s.ranks - 1, s.ranks - 1, (s.ranks - 1) * s.bytes);
-  return across(s.ranks - 1, s.ranks - 1, (s.ranks - 1) * s.bytes, 1);
+  Counting counting(layout);
+  shift(counting, layout.ranks(), 1, s.bytes);
+  return times(counting.cost(0), s.ranks - 1);
 }
 
 DenseCost bruck(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
-  const Shape s(facts, layout);
-  const double all = rounds(s.ranks);
-  const double bytes = (s.ranks - 1) * s.bytes;
-  return s.nodes <= 1 ? inside(all, all, bytes) : across(all, all, bytes, s.members);
+  Counting counting(layout);
+  const Rank n = layout.ranks();
+  for (Rank distance = 1; distance < n; distance *= 2)
+    shift(counting, n, distance,
+          static_cast<double>(std::min(distance, n - distance)) * static_cast<double>(facts.bytes));
+  return along_ways(counting.cost(0), layout);
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double steps = rounds(s.members);
-  return add(inside(1 + steps, s.members - 1 + steps * segments(settings, s.ranks * s.bytes),
-                    (s.members - 1) * s.bytes + steps * s.ranks * s.bytes),
-             across(rounds(s.nodes), rounds(s.nodes), s.outside * s.bytes, 1));
+  const double pieces = segments(settings, s.ranks * s.bytes);
+  const DenseCost gathered = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
+  return add(add(gathered, inside(s, steps, steps * pieces, steps * s.ranks * s.bytes, 0, in_trees(s))),
+             across(s, rounds(s.nodes), rounds(s.nodes), s.outside * s.bytes, 1));
 }
 
 DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double share = s.nodes * s.bytes;
-  return add(across(s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * s.bytes, s.members),
-             inside(s.members > 1 ? 1 : 0, (s.members - 1) * segments(settings, share), (s.members - 1) * share));
+  return add(across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * s.bytes, s.members),
+             inside(s, s.members > 1 ? 1 : 0, (s.members - 1) * segments(settings, share), (s.members - 1) * share));
 }
 
 }  // namespace allgather
@@ -179,34 +366,63 @@ namespace gather {
 
 DenseCost direct(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(1, s.members - 1, (s.members - 1) * s.bytes),
-             across(s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, 1));
+  return one_way(add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, 1),
+                     across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, 1)));
 }
 
 DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double near = rounds(s.members);
   const double far = rounds(s.ranks) - near;
-  return add(inside(near, near, (s.members - 1) * s.bytes),
-             across(far, far, s.outside * s.bytes, 1, s.ranks * s.bytes));
+  return one_way(add(inside(s, near, near, (s.members - 1) * s.bytes, 0, in_trees(s)),
+                     across(s, far, far, s.outside * s.bytes, 1, s.ranks * s.bytes)));
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(1, s.members - 1, (s.members - 1) * s.bytes),
-             across(s.nodes > 1 ? 1 : 0, s.nodes - 1, s.outside * s.bytes, 1));
+  return one_way(add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes),
+                     across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, s.outside * s.bytes, 1)));
 }
 
 }  // namespace gather
 
 namespace tree {
 
+/// What a rank sends to several others at once, all of them get at the same time: `rounds` count that for the last one,
+/// `bytes` for the busiest rank and node.
 DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  const double near = rounds(s.members);
-  const double far = std::max(rounds(s.ranks) - near, s.nodes > 1 ? 1.0 : 0.0);
-  return add(inside(near, near, near * s.bytes, s.sums * near * s.bytes),
-             across(far, far, far * s.bytes, 1, s.sums * far * s.bytes));
+  const Rank n = layout.ranks();
+  const auto rank = [&](Rank v) { return (facts.root + v) % n; };
+  const auto parent = [](Rank v) { return v & (v - 1); };
+  const auto crosses = [&](Rank v) { return layout.region(rank(v)) != layout.region(rank(parent(v))); };
+  Counting counting(layout);
+  std::vector<double> sends(static_cast<std::size_t>(n), 0);  // to other nodes
+  for (Rank v = 1; v < n; ++v) {
+    counting.message(rank(parent(v)), rank(v), s.bytes);
+    sends[static_cast<std::size_t>(parent(v))] += crosses(v);
+  }
+  std::vector<std::pair<double, double>> way(static_cast<std::size_t>(n));  // hops inside, and between nodes
+  double far = 0;
+  double longest = 0;
+  for (Rank v = 1; v < n; ++v) {
+    auto& own = way[static_cast<std::size_t>(v)] = way[static_cast<std::size_t>(parent(v))];
+    (crosses(v) ? own.second : own.first) += crosses(v) ? sends[static_cast<std::size_t>(parent(v))] : 1;
+    longest = std::max(longest, own.second);
+  }
+  for (Rank v = 1; v < n; ++v) {
+    double all = 0;
+    for (Rank u = v; u != 0; u = parent(u)) all += crosses(u);
+    far = std::max(far, all);
+  }
+  DenseCost cost = one_way(counting.cost(0));
+  cost.network_rounds = far;
+  cost.node_rounds = std::max(rounds(s.ranks) - far, 0.0);
+  cost.network_messages = std::max(cost.network_messages, longest);
+  cost.network_bytes = std::max(cost.network_bytes, longest * s.bytes);
+  cost.combined_bytes = s.sums * rounds(s.ranks) * s.bytes;
+  cost.all.combined_bytes = s.sums * (s.ranks - 1) * s.bytes;
+  return cost;
 }
 
 namespace {
@@ -217,9 +433,20 @@ DenseCost pipeline(const Shape& s, const DenseSettings& settings, double width, 
   const double bytes = width * s.bytes + way * s.bytes / pieces;
   const double messages = width * pieces + way;
   const double combined = s.sums * bytes;
-  if (!between) return inside(width + way, messages, bytes, combined);
-  DenseCost cost = across(width + way, messages, bytes, 1, combined);
-  cost.injected_bytes = width * s.bytes;
+  DenseCost cost = between ? across(s, width + way, messages, bytes, 1, combined)
+                           : inside(s, width + way, messages, bytes, combined);
+  if (between) {
+    cost.injected_bytes = width * s.bytes;
+    cost.injected_messages = width * pieces;
+  }
+  // Each rank but the root gets the data once. Pieces that follow the first find it awake.
+  const double receivers = between ? s.nodes - 1 : s.ranks - s.nodes;
+  cost.ways = 1;
+  cost.all = {};
+  (between ? cost.all.network_messages : cost.all.node_messages) = receivers * pieces;
+  (between ? cost.all.network_bytes : cost.all.node_bytes) = receivers * s.bytes;
+  (between ? cost.all.network_waits : cost.all.node_waits) = receivers;
+  cost.all.combined_bytes = s.sums * receivers * s.bytes;
   return cost;
 }
 
@@ -241,9 +468,22 @@ DenseCost chain(const DenseFacts& facts, const Layout& layout, const DenseSettin
 DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.members;
-  const double far = rounds(s.nodes);
-  return add(inside(2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.sums * s.bytes),
-             across(far, far * segments(settings, part), far * part, s.members, s.sums * far * part));
+  const auto whole = static_cast<std::int64_t>(std::ceil(part));
+  const std::int64_t segment = lane_segment(layout, settings.segment_bytes);
+  const double pieces = segments({.segment_bytes = segment}, part);
+  const bool is_chain = segment > 0 && whole > segment;
+  const double width = is_chain ? std::min(s.nodes - 1, 1.0) : rounds(s.nodes);
+  const double way = is_chain ? std::max(s.nodes - 2, 0.0) : 0;
+  DenseCost far = across(s, width + way, width * pieces + way, width * part + way * part / pieces, s.members,
+                         s.sums * (width * part + way * part / pieces));
+  far.injected_bytes = width * s.bytes;
+  far.injected_messages = width * pieces * s.members;
+  far.all.network_messages = (s.nodes - 1) * s.members * pieces;
+  far.all.network_bytes = (s.nodes - 1) * s.bytes;
+  far.all.network_waits = (s.nodes - 1) * s.members;
+  // Of the two steps inside, one is on the root's node alone, or on all of them if there is something to add up.
+  const double doing = s.sums > 0 ? s.ranks : s.ranks / 2;
+  return add(inside(s, 2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.sums * s.bytes, doing), far);
 }
 
 DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -260,62 +500,83 @@ namespace allreduce {
 
 DenseCost recursive_doubling(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  const double near = rounds(s.members);
-  const double far = s.nodes > 1 ? std::max(rounds(s.ranks) - near, 1.0) : 0;
-  return add(inside(near, near, near * s.bytes, (near + far) * s.bytes), across(far, far, far * s.bytes, s.members));
+  Counting counting(layout);
+  Pairs pairs(counting, layout.ranks());
+  pairs.fold(s.bytes, false);
+  for (Rank distance = 1; distance < pairs.numbers(); distance *= 2) pairs.exchange(distance, s.bytes);
+  pairs.fold(s.bytes, true);
+  return counting.cost(rounds(s.ranks) * s.bytes);
 }
 
 DenseCost ring(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  const double steps = 2 * (s.ranks - 1);
-  const double bytes = steps * s.bytes / s.ranks;
-  return s.nodes <= 1 ? inside(steps, steps, bytes, bytes / 2) : across(steps, steps, bytes, 1, bytes / 2);
+  Counting counting(layout);
+  shift(counting, layout.ranks(), 1, s.bytes / s.ranks);
+  return times(counting.cost(s.bytes / s.ranks / 2), 2 * (s.ranks - 1));
 }
 
 DenseCost rabenseifner(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  const double near = rounds(s.members);
-  const double far = s.nodes > 1 ? std::max(rounds(s.ranks) - near, 1.0) : 0;
-  // Halves go the farthest way first.
-  const double between = s.nodes > 1 ? s.bytes * (1 - 1 / s.nodes) : 0;
-  return add(inside(2 * near, 2 * near, 2 * (s.bytes - between), s.bytes),
-             across(2 * far, 2 * far, 2 * between, s.members));
+  Counting counting(layout);
+  Pairs pairs(counting, layout.ranks());
+  const auto numbers = static_cast<double>(pairs.numbers());
+  pairs.fold(s.bytes, false);
+  for (Rank half = pairs.numbers() / 2; half > 0; half /= 2) pairs.exchange(half, s.bytes * half / numbers);
+  for (Rank half = 1; half < pairs.numbers(); half *= 2) pairs.exchange(half, s.bytes * half / numbers);
+  pairs.fold(s.bytes, true);
+  return counting.cost(s.bytes * (s.ranks > numbers ? 2 : 1));
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double near = rounds(s.members);
-  const double far = rounds(s.nodes);
-  return add(inside(2 * near, 2 * near * segments(settings, s.bytes), 2 * near * s.bytes, (near + far) * s.bytes),
-             across(far, far, far * s.bytes, 1));
+  const double far = folded_rounds(s.nodes);
+  return add(inside(s, 2 * near, 2 * near * segments(settings, s.bytes), 2 * near * s.bytes, (near + far) * s.bytes,
+                    in_trees(s)),
+             across(s, far, far, far * s.bytes, 1));
 }
 
 DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.members;
   const double pieces = segments(settings, part);
-  const double far = rounds(s.nodes);
-  return add(inside(s.members > 1 ? 2 : 0, 2 * (s.members - 1) * pieces, 2 * (s.members - 1) * part, s.bytes),
-             across(2 * far, 2 * far * pieces, 2 * part * (1 - 1 / s.nodes), s.members, part));
+  const bool is_ring = is_for_rings(layout.regions(), static_cast<std::int64_t>(part / pieces));
+  const double numbers = std::exp2(std::floor(std::log2(s.nodes)));
+  const double more = is_ring || numbers == s.nodes ? 0 : 1;  // vectors that are folded, and unfolded
+  const double far = is_ring ? 2 * (s.nodes - 1) : 2 * std::log2(numbers) + 2 * more;
+  const double bytes = is_ring ? 2 * part * (1 - 1 / s.nodes) : part * (2 * (1 - 1 / numbers) + more);
+  DenseCost lanes = across(s, far, far * pieces, bytes, s.members, part * (1 + more));
+  // Ranks of nodes that are smaller than the largest have several lanes.
+  lanes.all.network_messages = s.nodes * s.members * far * pieces;
+  lanes.all.network_bytes = s.nodes * s.members * bytes;
+  return add(inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1) * pieces, 2 * (s.members - 1) * part, s.bytes),
+             lanes);
 }
 
 DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   Rank least = layout.largest();
   for (Rank region = 0; region < layout.regions(); ++region) least = std::min(least, layout.size(region));
-  const double radix = least + 1.0;
   const double near = rounds(s.members);
-  const double far = s.nodes > 1 ? std::ceil(std::log(s.nodes) / std::log(radix)) : 0;
-  return add(inside(2 * near + 2 * far, 2 * near + 2 * far * (radix - 2), (2 * near + 2 * far * (radix - 2)) * s.bytes,
-                    (near + far * (radix - 1)) * s.bytes),
-             across(far, far, far * s.bytes, radix - 1));
+  DenseCost cost = inside(s, 2 * near, 2 * near, 2 * near * s.bytes, near * s.bytes, in_trees(s));
+  const auto step = [&](double radix) {
+    const double met = radix - 2;  // members that the leader sends to, and hears from
+    if (met > 0) cost = add(cost, inside(s, 2, 2 * met, 2 * met * s.bytes, 0, s.nodes));
+    cost = add(cost, across(s, 1, 1, s.bytes, radix - 1, (radix - 1) * s.bytes));
+  };
+  double core = 1;
+  for (; core * (least + 1.0) <= s.nodes; core *= least + 1.0) step(least + 1.0);
+  const double rest = std::floor(s.nodes / core);
+  if (rest > 1) step(rest);
+  if (core * rest < s.nodes) cost = add(cost, across(s, 2, 2, s.bytes, 1, s.bytes));
+  return cost;
 }
 
 DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.ranks;
-  return add(inside(2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.bytes),
-             across(s.nodes > 1 ? 2 : 0, 2 * s.outside, 2 * s.outside * part, s.members));
+  return add(inside(s, 2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.bytes),
+             across(s, s.nodes > 1 ? 2 : 0, 2 * s.outside, 2 * s.outside * part, s.members));
 }
 
 }  // namespace allreduce
@@ -325,33 +586,33 @@ namespace reduce_scatter {
 DenseCost pairwise(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.ranks;
-  return add(inside(1, s.members - 1, (s.members - 1) * part, s.bytes),
-             across(s.nodes > 1 ? 1 : 0, s.outside, s.outside * part, s.members));
+  return add(inside(s, 1, s.members - 1, (s.members - 1) * part, s.bytes),
+             across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * part, s.members));
 }
 
 DenseCost ring(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   DenseCost cost = allreduce::ring(facts, layout, settings);
-  for (double* number : {&cost.node_rounds, &cost.node_messages, &cost.node_bytes, &cost.network_rounds,
-                         &cost.network_messages, &cost.network_bytes, &cost.injected_bytes})
-    *number /= 2;
-  cost.combined_bytes += static_cast<double>(facts.bytes);  // the copy
+  const double copied = cost.combined_bytes + static_cast<double>(facts.bytes);
+  cost = times(cost, 0.5);
+  cost.combined_bytes = copied;
+  cost.all.combined_bytes = copied * layout.ranks();
   return cost;
 }
 
 DenseCost recursive_halving(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   DenseCost cost = allreduce::rabenseifner(facts, layout, settings);
-  for (double* number : {&cost.node_rounds, &cost.node_messages, &cost.node_bytes, &cost.network_rounds,
-                         &cost.network_messages, &cost.network_bytes, &cost.injected_bytes})
-    *number /= 2;
-  cost.combined_bytes += static_cast<double>(facts.bytes);
+  const double copied = cost.combined_bytes + static_cast<double>(facts.bytes);
+  cost = times(cost, 0.5);
+  cost.combined_bytes = copied;
+  cost.all.combined_bytes = copied * layout.ranks();
   return cost;
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.ranks;
-  return add(inside(1, 2 * (s.members - 1), (s.members - 1) * part * s.nodes, 2 * s.bytes),
-             across(s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * part, s.members));
+  return add(inside(s, 1, 2 * (s.members - 1), (s.members - 1) * part * s.nodes, 2 * s.bytes),
+             across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * part, s.members));
 }
 
 }  // namespace reduce_scatter
@@ -360,14 +621,12 @@ namespace scan {
 
 DenseCost recursive_doubling(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  const double all = rounds(s.ranks);
-  if (s.nodes <= 1) return inside(all, all, all * s.bytes, all * s.bytes);
-  const double near = rounds(s.members);
-  DenseCost cost = add(inside(near, near, near * s.bytes, all * s.bytes), across(all, all, all * s.bytes, 1));
-  cost.injected_bytes = 0;
-  for (double distance = 1; distance < s.ranks; distance *= 2)
-    cost.injected_bytes += std::min(distance, s.members) * s.bytes;
-  return cost;
+  Counting counting(layout);
+  for (Rank distance = 1; distance < layout.ranks(); distance *= 2) {
+    for (Rank rank = 0; rank + distance < layout.ranks(); ++rank) counting.message(rank, rank + distance, s.bytes);
+    counting.end_round();
+  }
+  return along_ways(counting.cost(rounds(s.ranks) * s.bytes), layout);
 }
 
 DenseCost linear(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -378,28 +637,24 @@ DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseS
   const Shape s(facts, layout);
   const double near = rounds(s.members);
   const double far = rounds(s.nodes);
-  return add(inside(2 * near, 2 * near, 2 * near * s.bytes, (near + far + 1) * s.bytes),
-             across(far, far, far * s.bytes, 1));
+  return add(inside(s, 2 * near, 2 * near, 2 * near * s.bytes, (near + far + 1) * s.bytes),
+             across(s, far, far, far * s.bytes, 1));
 }
 
 }  // namespace scan
 
 namespace barrier {
 
-DenseCost dissemination(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
-  const Shape s(facts, layout);
-  const double all = rounds(s.ranks);
-  if (s.nodes <= 1) return inside(all, all, all);
-  DenseCost cost = across(all, all, all, 1);
-  cost.injected_bytes = 0;
-  for (double distance = 1; distance < s.ranks; distance *= 2) cost.injected_bytes += std::min(distance, s.members);
-  return cost;
+DenseCost dissemination(const DenseFacts&, const Layout& layout, const DenseSettings&) {
+  Counting counting(layout);
+  for (Rank distance = 1; distance < layout.ranks(); distance *= 2) shift(counting, layout.ranks(), distance, 1);
+  return along_ways(counting.cost(0), layout);
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1)),
-             across(rounds(s.nodes), rounds(s.nodes), rounds(s.nodes), 1));
+  return add(inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1), 0, s.nodes),
+             across(s, rounds(s.nodes), rounds(s.nodes), rounds(s.nodes), 1));
 }
 
 }  // namespace barrier

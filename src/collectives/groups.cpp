@@ -69,6 +69,15 @@ Tree chain(const Group& group, Rank root) {
   return tree;
 }
 
+std::int64_t lane_segment(const Layout& layout, std::int64_t segment_bytes) {
+  constexpr std::int64_t least = 4096;  // less is latency
+  return segment_bytes > 0 ? std::max(segment_bytes / layout.largest(), std::min(segment_bytes, least)) : 0;
+}
+
+Tree lane_tree(const Group& group, Rank root, std::int64_t bytes, std::int64_t segment_bytes) {
+  return segment_bytes > 0 && bytes > segment_bytes ? chain(group, root) : binomial(group, root);
+}
+
 Tree flat(const Group& group, Rank root) {
   Tree tree;
   if (group.me != root) {
@@ -336,6 +345,22 @@ void allreduce_halves(Schedule& schedule, const Group& group, const Segment& dat
   halve(schedule, folded, data, cuts, combination, arrivals);
   double_parts(schedule, folded, data, cuts);
   folded.unfold(schedule, data);
+}
+
+bool is_for_rings(Rank ranks, std::int64_t bytes) {
+  constexpr std::int64_t least_part = 4096;  // of a message: less is latency
+  const bool is_power = (ranks & (ranks - 1)) == 0;
+  return !is_power && (ranks == 3 || bytes >= least_part * ranks);  // three take four messages either way
+}
+
+void allreduce_lane(Schedule& schedule, const Group& group, const Segment& data, const Combination& how) {
+  if (!is_for_rings(group.size(), data.ranges.bytes())) return allreduce_halves(schedule, group, data, how);
+  if (group.me < 0) return;
+  const Cuts cuts = cut_evenly(data.ranges.bytes(), how.element_bytes, group.size());
+  reduce_scatter_ring(schedule, group, data, cuts, how);
+  std::vector<Segment> parts;
+  for (Rank i = 0; i < group.size(); ++i) parts.push_back(part(data, cuts, i));
+  allgather_ring(schedule, group, parts);
 }
 
 void reduce_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& own, const Segment& sum,

@@ -49,6 +49,10 @@ struct Tree {
 [[nodiscard]] Tree binomial(const Group& group, Rank root);
 [[nodiscard]] Tree chain(const Group& group, Rank root);
 [[nodiscard]] Tree flat(const Group& group, Rank root);
+/// Of a lane: as long as those of all lanes of the largest node together have `segment_bytes`; 0: not cut.
+[[nodiscard]] std::int64_t lane_segment(const Layout& layout, std::int64_t segment_bytes);
+/// A chain for what is cut to several segments, so that no link has the data twice; else binomial.
+[[nodiscard]] Tree lane_tree(const Group& group, Rank root, std::int64_t bytes, std::int64_t segment_bytes);
 /// Between leaders, then inside of regions: both sorts of trees.
 using MakeTree = Tree (*)(const Group& group, Rank root);
 [[nodiscard]] Tree over_regions(const Layout& layout, Rank root, Rank me, MakeTree between, MakeTree inside);
@@ -129,6 +133,11 @@ void allgather_doubling(Schedule& schedule, const Group& group, const Segment& d
 void allreduce_doubling(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
 /// By halving and doubling.
 void allreduce_halves(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
+/// Whether two rings beat halving and doubling: where the number of ranks is no power of two, these send the whole
+/// vector twice more. A ring sends and receives 2 (1 - 1 / ranks) vectors.
+[[nodiscard]] bool is_for_rings(Rank ranks, std::int64_t bytes);
+/// By rings, or by halves.
+void allreduce_lane(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
 /// Lane after lane, its owner combines what the members of its region have in `own` into its part of `sum`, where it
 /// first puts its own. Nothing else of `sum` is touched.
 void reduce_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& own, const Segment& sum,

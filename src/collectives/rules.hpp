@@ -29,6 +29,17 @@ struct DenseTraits {
   Windows windows = Windows::none;
 };
 
+/// What all ranks of a call do together, which matters where they share processors.
+struct DenseWork {
+  double node_messages = 0;
+  double node_bytes = 0;
+  double node_waits = 0;  ///< times that a rank waits for messages inside of its node
+  double network_messages = 0;
+  double network_bytes = 0;
+  double network_waits = 0;  ///< times that a rank waits for messages of other nodes
+  double combined_bytes = 0;
+};
+
 /// What a rule costs, from facts that all ranks share: of the rank, or node, that has most to do. Rounds are messages
 /// that wait for the one before.
 struct DenseCost {
@@ -38,8 +49,12 @@ struct DenseCost {
   double network_rounds = 0;  ///< between nodes
   double network_messages = 0;
   double network_bytes = 0;
-  double injected_bytes = 0;  ///< that leave the busiest node, of all its ranks
-  double combined_bytes = 0;  ///< that a rank combines or copies
+  double injected_bytes = 0;     ///< that leave the busiest node, of all its ranks
+  double combined_bytes = 0;     ///< that a rank combines or copies
+  double injected_messages = 0;  ///< as injected_bytes
+  int ways = 2;                  ///< 1: who has most to do sends or receives, not both
+  bool at_once = false;          ///< each rank's messages to other nodes are under way together
+  DenseWork all;
 };
 
 /// What all ranks know of a call. `bytes`: of a block (alltoall, allgather, gather, scatter: the mean, agreed, if they

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collectives/choice.hpp"
@@ -19,26 +20,28 @@ struct Counted {
   double network_messages = 0;  ///< of the rank that has most
   double network_bytes = 0;
   double injected_bytes = 0;  ///< of the node that sends most, or receives most
+  double all_messages = 0;    ///< between nodes, of all ranks
+  double all_bytes = 0;
 };
 
-DenseCall equal_call(Dense kind, Rank rank, Rank ranks) {
+DenseCall equal_call(Dense kind, Rank rank, Rank ranks, std::int64_t bytes) {
   DenseCall call;
   call.kind = kind;
   call.rank = rank;
-  call.sizes = Sizes::equal(block);
-  const std::int64_t part = kind == Dense::reduce_scatter ? block / ranks : block;
+  call.sizes = Sizes::equal(bytes);
+  const std::int64_t part = kind == Dense::reduce_scatter ? bytes / ranks : bytes;
   call.send = call.receive = Blocks::contiguous(part);
   if (reduces(kind)) call.combination = {"sum", "number", 8, false};
   return call;
 }
 
-Counted count(const DenseRule& rule, const Layout& layout, const DenseSettings& settings) {
+Counted count(const DenseRule& rule, const Layout& layout, const DenseSettings& settings, std::int64_t bytes = block) {
   Counted most;
   std::vector<double> left(static_cast<std::size_t>(layout.regions()), 0);
   std::vector<double> entered = left;
   for (Rank rank = 0; rank < layout.ranks(); ++rank) {
     Counted own[2];  // sent, received
-    const Plan plan = make_dense_plan(rule, equal_call(rule.kind, rank, layout.ranks()), layout, settings);
+    const Plan plan = make_dense_plan(rule, equal_call(rule.kind, rank, layout.ranks(), bytes), layout, settings);
     for (const Step& step : plan.steps) {
       if (step.kind != StepKind::send && step.kind != StepKind::receive) continue;
       if (layout.region(step.peer) == layout.region(rank)) continue;
@@ -48,6 +51,8 @@ Counted count(const DenseRule& rule, const Layout& layout, const DenseSettings& 
     }
     left[static_cast<std::size_t>(layout.region(rank))] += own[0].network_bytes;
     entered[static_cast<std::size_t>(layout.region(rank))] += own[1].network_bytes;
+    most.all_messages += own[0].network_messages;
+    most.all_bytes += own[0].network_bytes;
     for (const Counted& way : own) {
       most.network_messages = std::max(most.network_messages, way.network_messages);
       most.network_bytes = std::max(most.network_bytes, way.network_bytes);
@@ -74,11 +79,112 @@ TEST(DenseChoice, CostsAreWhatPlansDo) {
         ", " + std::to_string(cost.injected_bytes);
     const bool is_chain =
         rule.name == "chain" || rule.name == "linear" || (rule.kind == Dense::reduce && rule.name == "ordered");
-    const double way = is_chain ? layout.regions() - 1 : 0;
+    // What a rank sends to several others at once reaches all of them at the same time: one more way in such a tree.
+    const bool is_tree = rule.name == "binomial" && (rule.kind == Dense::bcast || rule.kind == Dense::reduce);
+    const double way = is_chain ? layout.regions() - 1 : is_tree ? 1 : 0;
     EXPECT_NEAR(cost.network_messages, counted.network_messages, 0.25 * counted.network_messages + 0.5 + way) << what;
     EXPECT_NEAR(cost.network_bytes, counted.network_bytes, 0.25 * counted.network_bytes + way * block) << what;
     EXPECT_NEAR(cost.injected_bytes, counted.injected_bytes, 0.35 * counted.injected_bytes) << what;
   }
+}
+
+/// The emulated clusters: nodes, and what their links carry in a second.
+struct Cluster {
+  std::vector<Rank> sizes;
+  const char* parameters;
+};
+const std::vector<Cluster> clusters{
+    {{4, 4, 4, 4}, "cluster-4x4-200mbit"}, {{8, 8}, "cluster-2x8-1gbit"}, {{5, 3, 8}, "cluster-4x4-200mbit"}};
+
+/// Also where nodes differ in size: what goes through the busiest node's link, and what all ranks send to others.
+TEST(DenseChoice, CostsOfTheClustersAreCounted) {
+  const DenseSettings settings;
+  constexpr std::int64_t bytes = 1 << 20;
+  for (const Cluster& cluster : clusters) {
+    const Layout layout = cases::layout_of(cluster.sizes);
+    for (const auto& [kind, name] : std::vector<std::pair<Dense, const char*>>{{Dense::alltoall, "nonblocking"},
+                                                                               {Dense::alltoall, "pairwise"},
+                                                                               {Dense::alltoall, "bruck"},
+                                                                               {Dense::allgather, "ring"},
+                                                                               {Dense::allgather, "bruck"},
+                                                                               {Dense::bcast, "binomial"},
+                                                                               {Dense::bcast, "chain"},
+                                                                               {Dense::bcast, "multi_lane"},
+                                                                               {Dense::reduce, "binomial"},
+                                                                               {Dense::reduce, "chain"},
+                                                                               {Dense::reduce, "multi_lane"},
+                                                                               {Dense::allreduce, "recursive_doubling"},
+                                                                               {Dense::allreduce, "ring"},
+                                                                               {Dense::allreduce, "rabenseifner"},
+                                                                               {Dense::allreduce, "multi_lane"}}) {
+      const DenseRule& rule = find_dense_rule(kind, name);
+      const DenseCost cost = rule.cost({kind, 0, bytes, 8, false, true}, layout, settings);
+      const Counted counted = count(rule, layout, settings, bytes);
+      const std::string what = std::string(laneway::name(kind)) + " " + name + ", " + std::to_string(layout.largest()) +
+                               " ranks on the largest node: " + std::to_string(counted.injected_bytes / bytes) +
+                               " and " + std::to_string(cost.injected_bytes / bytes) + " vectors through a link, " +
+                               std::to_string(counted.all_messages) + " and " +
+                               std::to_string(cost.all.network_messages) + " messages";
+      EXPECT_NEAR(cost.injected_bytes, counted.injected_bytes, 0.1 * counted.injected_bytes) << what;
+      EXPECT_NEAR(cost.all.network_messages, counted.all_messages, 0.25 * counted.all_messages + 2) << what;
+      EXPECT_NEAR(cost.all.network_bytes, counted.all_bytes, 0.25 * counted.all_bytes) << what;
+    }
+  }
+}
+
+/// Of large vectors the rule that is taken has no more bytes on the busiest link than must pass it, nearly.
+TEST(DenseChoice, LargeVectorsPassTheBusiestLinkOnce) {
+  const DenseSettings settings;
+  constexpr std::int64_t bytes = 1 << 20;
+  for (const Cluster& cluster : clusters) {
+    const Layout layout = cases::layout_of(cluster.sizes);
+    const Parameters parameters = Parameters::read(cluster.parameters);
+    const double nodes = layout.regions();
+    for (const auto& [kind, vectors] : std::vector<std::pair<Dense, double>>{
+             {Dense::bcast, 1}, {Dense::reduce, 1}, {Dense::allreduce, 2 * (1 - 1 / nodes)}}) {
+      const DenseChoice choice =
+          choose_dense_rule({kind, 0, bytes, 8, false, true}, layout, parameters, settings, OnNode::memory);
+      const Counted counted = count(*choice.rule, layout, settings, bytes);
+      EXPECT_LE(counted.injected_bytes, 1.05 * vectors * bytes) << choice.reason;
+    }
+  }
+}
+
+/// Lanes of three nodes are rings. By halves and doubling the node that gets the third one's vector would send two.
+TEST(DenseChoice, LanesOfThreeNodesAreRings) {
+  const Layout layout = cases::layout_of({5, 3, 8});
+  const DenseRule& rule = find_dense_rule(Dense::allreduce, "multi_lane");
+  for (const std::int64_t bytes : {std::int64_t{4096}, std::int64_t{1} << 20}) {
+    const Counted counted = count(rule, layout, {}, bytes);
+    EXPECT_NEAR(counted.injected_bytes, 4.0 / 3 * static_cast<double>(bytes), 0.02 * static_cast<double>(bytes));
+  }
+}
+
+/// On shared processors messages cost all ranks of the host: of short blocks few are sent, of long ones all in turn.
+TEST(DenseChoice, AllToAllOfTheClusters) {
+  for (const Cluster& cluster : clusters) {
+    const Layout layout = cases::layout_of(cluster.sizes);
+    const Parameters parameters = Parameters::read(cluster.parameters);
+    const auto chosen = [&](std::int64_t bytes) {
+      return choose_dense_rule({Dense::alltoall, 0, bytes, 1, false, true}, layout, parameters, {}, OnNode::memory);
+    };
+    for (const std::int64_t bytes : {8, 64}) {
+      const DenseChoice choice = chosen(bytes);
+      const Counted counted = count(*choice.rule, layout, {}, bytes);
+      const Counted direct = count(find_dense_rule(Dense::alltoall, "nonblocking"), layout, {}, bytes);
+      EXPECT_LE(counted.all_messages, direct.all_messages / 2) << choice.reason;
+      EXPECT_LE(counted.injected_bytes, 1.05 * direct.injected_bytes) << choice.reason;
+    }
+    EXPECT_EQ(chosen(131072).rule->name, "pairwise") << chosen(131072).reason;
+  }
+}
+
+/// Where each rank has a core, few short messages in a row beat many at once.
+TEST(DenseChoice, ShortAllToAllOfManyRanksTakesLogarithmicRounds) {
+  const Layout layout = cases::layout_of({16, 16, 16, 16});
+  const DenseChoice choice = choose_dense_rule({Dense::alltoall, 0, 4, 1, false, true}, layout,
+                                               Parameters::read("dane-like"), {}, OnNode::memory);
+  EXPECT_EQ(choice.rule->name, "bruck") << choice.reason;
 }
 
 TEST(DenseChoice, SmallAndLargeMessagesGoOtherWays) {

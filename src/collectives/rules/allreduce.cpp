@@ -59,7 +59,7 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
     const Cuts cuts = cut_evenly(sum.ranges.bytes(), element, layout.largest());
     reduce_on_node(schedule, layout, call.rank, part(input(call, 0), pieces, piece), sum, cuts, call.combination);
     for (Rank lane = 0; lane < cuts.parts(); ++lane)
-      allreduce_halves(schedule, lane_of(layout, lane, call.rank), part(sum, cuts, lane), call.combination);
+      allreduce_lane(schedule, lane_of(layout, lane, call.rank), part(sum, cuts, lane), call.combination);
     share_on_node(schedule, layout, call.rank, sum, cuts);
   }
 }

@@ -18,6 +18,7 @@ void chain(Schedule& schedule, const DenseCall& call, const Layout& layout, cons
 }
 
 /// J. L. Traeff, S. Hunold, CLUSTER 2020: scatter on the root's node, a broadcast on each lane, allgather on each node.
+/// Along a lane in a chain where it has several segments: all links carry the data once.
 void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Segment data = output(call, 0);
   const Cuts cuts = cut_evenly(data.ranges.bytes(), 1, layout.largest());
@@ -31,8 +32,10 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
   }
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Group group = lane_of(layout, lane, call.rank);
-    if (group.me >= 0)
-      broadcast(schedule, dense::binomial(group, source), part(data, cuts, lane), settings.segment_bytes);
+    if (group.me < 0) continue;
+    const std::int64_t segment = lane_segment(layout, settings.segment_bytes);
+    const Tree tree = lane_tree(group, source, cuts.bytes(0), segment);
+    broadcast(schedule, tree, part(data, cuts, lane), segment);
   }
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Rank from = owner(layout, home, lane);

@@ -41,8 +41,10 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
   const Rank target = layout.region(call.root);
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Group group = lane_of(layout, lane, call.rank);
-    if (group.me >= 0)
-      reduce(schedule, dense::binomial(group, target), part(sum, cuts, lane), call.combination, settings.segment_bytes);
+    if (group.me < 0) continue;
+    const std::int64_t segment = lane_segment(layout, settings.segment_bytes);
+    const Tree tree = lane_tree(group, target, cuts.bytes(0), segment);
+    reduce(schedule, tree, part(sum, cuts, lane), call.combination, segment);
   }
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Rank last = owner(layout, target, lane);
