@@ -164,7 +164,7 @@ TEST_F(CHaloTest, SeveralArraysInOneExchange) {
     const std::array<void*, 3> arrays = {x.data(), y.data(), z.data()};
     const std::array<MPI_Datatype, 3> types = {MPI_DOUBLE, MPI_INT, MPI_DOUBLE};
     LNW_Request together = LNW_REQUEST_NULL, single = LNW_REQUEST_NULL;
-    const Info info({{"lnw_strategy", "direct"}});
+    const Info info(Hints{{"lnw_strategy", "direct"}});
     EXPECT_MPI(LNW_Halo_init_fields(halo, 3, arrays.data(), types.data(), info.get(), &together));
     EXPECT_MPI(LNW_Halo_init(halo, x.data(), MPI_DOUBLE, info.get(), &single));
     for (int again = 0; again < 2; ++again) {
@@ -317,11 +317,9 @@ TEST_F(CHaloTest, GridsOfAnyDimensions) {
 /// An error on all ranks: the bad one's says `text`.
 void expect_halo_error(int code, int bad_rank, const std::string& text) {
   ASSERT_NE(code, MPI_SUCCESS);
-  if (rank() == bad_rank || bad_rank < 0)
-    EXPECT_NE(error_text(code).find(text), std::string::npos) << error_text(code);
-  else
-    EXPECT_NE(error_text(code).find("rank " + std::to_string(bad_rank) + " has reported an error"), std::string::npos)
-        << error_text(code);
+  const bool is_own = rank() == bad_rank || bad_rank < 0;
+  const std::string expected = is_own ? text : "rank " + std::to_string(bad_rank) + " has reported an error";
+  EXPECT_NE(error_text(code).find(expected), std::string::npos) << error_text(code);
 }
 
 TEST_F(CHaloTest, BadArgumentsAreErrorsOfAllRanks) {
@@ -339,7 +337,7 @@ TEST_F(CHaloTest, BadArgumentsAreErrorsOfAllRanks) {
   const std::array<MPI_Count, 2> ids = {first, bad ? -3 : first + 1};
   expect_halo_error(LNW_Halo_create_from_ids(MPI_COMM_WORLD, 2, ids.data(), 0, nullptr, MPI_INFO_NULL, &halo), last,
                     "owned_ids[1] is -3");
-  const Info info({{"lnw_find", bad ? "nobody" : "auto"}});
+  const Info info(Hints{{"lnw_find", bad ? "nobody" : "auto"}});
   expect_halo_error(LNW_Halo_create(MPI_COMM_WORLD, first, 2, 0, nullptr, info.get(), &halo), last, "lnw_find");
   // Every rank owns number 0: the rank that is told of it says so.
   if (size() > 1)
@@ -358,7 +356,9 @@ TEST_F(CHaloTest, BadArgumentsAreErrorsOfAllRanks) {
     const int other = bad ? 2 : 1;
     const int code = LNW_Halo_create_cart(MPI_COMM_WORLD, 1, nullptr, &two, &other, &period, 1, MPI_INFO_NULL, &halo);
     ASSERT_NE(code, MPI_SUCCESS);
-    if (bad) EXPECT_NE(error_text(code).find("extents or widths do not fit those of rank"), std::string::npos);
+    if (bad) {
+      EXPECT_NE(error_text(code).find("extents or widths do not fit those of rank"), std::string::npos);
+    }
   }
   EXPECT_EQ(halo, LNW_HALO_NULL);
   expect_error_class(LNW_Halo_init(halo, nullptr, MPI_INT, MPI_INFO_NULL, nullptr), MPI_ERR_REQUEST);
@@ -372,10 +372,11 @@ TEST_F(CHaloTest, BadArgumentsAreErrorsOfAllRanks) {
   LNW_Request request = LNW_REQUEST_NULL;
   const int code = LNW_Halo_init_fields(halo, 2, arrays.data(), types.data(), MPI_INFO_NULL, &request);
   ASSERT_NE(code, MPI_SUCCESS);
-  if (bad)
+  if (bad) {
     EXPECT_NE(error_text(code).find("LNW_Halo_init_fields on rank " + std::to_string(last) + ": arrays[1] is NULL"),
               std::string::npos)
         << error_text(code);
+  }
   EXPECT_MPI(LNW_Halo_free(&halo));
 }
 

@@ -246,8 +246,12 @@ TEST_F(MpiAdvanceTest, NodesOfSoManyRanks) {
                                             counts.data(), displacements.data(), MPI_INT, graph, info, &request));
     LNW_Request_statistics statistics;
     EXPECT_MPI(LNW_Request_get_statistics(request->request, &statistics));
-    if (size() > 1 && each == 1) EXPECT_GT(statistics.net_messages, 0);
-    if (each == size()) EXPECT_EQ(statistics.net_messages, 0);
+    if (size() > 1 && each == 1) {
+      EXPECT_GT(statistics.net_messages, 0);
+    }
+    if (each == size()) {
+      EXPECT_EQ(statistics.net_messages, 0);
+    }
     EXPECT_MPI(MPIL_Request_win_init(request, receive.data(), static_cast<int>(sizeof receive), 4, MPI_COMM_WORLD));
     EXPECT_MPI(MPIL_Request_win_free(request));
     run(request);
