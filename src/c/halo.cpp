@@ -149,29 +149,31 @@ class FieldTypes {
   std::vector<MPI_Datatype> types_;
 };
 
-std::string problem_of_fields(int fields, void* const arrays[], const MPI_Datatype types[]) {
+/// Where a rank has no elements, its arrays need not be any.
+std::string problem_of_fields(int fields, void* const arrays[], const MPI_Datatype types[], MPI_Count elements) {
   if (fields < 1) return "fields is " + std::to_string(fields);
   if (arrays == nullptr) return "arrays is NULL";
   if (types == nullptr) return "types is NULL";
   for (int i = 0; i < fields; ++i) {
-    if (arrays[i] == nullptr) return "arrays[" + std::to_string(i) + "] is NULL";
+    if (arrays[i] == nullptr && elements > 0) return "arrays[" + std::to_string(i) + "] is NULL";
     if (types[i] == MPI_DATATYPE_NULL) return "types[" + std::to_string(i) + "] is MPI_DATATYPE_NULL";
   }
   return {};
 }
 
-/// Calls `make` with a call of `kind`, from `sent` to `received`.
+/// Calls `make` with a call of `kind`, from `sent` to `received`, on arrays of `elements`.
 template <class Make>
-void with_fields(Kind kind, const ElementLists& sent, const ElementLists& received, int fields, void* const arrays[],
-                 const MPI_Datatype types[], Make&& make) {
+void with_fields(Kind kind, const ElementLists& sent, const ElementLists& received, MPI_Count elements, int fields,
+                 void* const arrays[], const MPI_Datatype types[], Make&& make) {
+  static char no_elements = 0;
   Call call{.kind = kind, .send = {}, .receive = {}};
   std::optional<FieldTypes> out, in;
-  std::string problem = problem_of_fields(fields, arrays, types);
+  std::string problem = problem_of_fields(fields, arrays, types, elements);
   try {
     if (problem.empty()) {
       out.emplace(sent, fields, arrays, types);
       in.emplace(received, fields, arrays, types);
-      call.sendbuf = call.recvbuf = arrays[0];
+      call.sendbuf = call.recvbuf = arrays[0] != nullptr ? arrays[0] : &no_elements;
       call.send = out->side();
       call.receive = in->side();
     }
@@ -291,7 +293,7 @@ int LNW_Halo_init_fields(LNW_Halo halo, int fields, void* const arrays[], const 
   const char* const name = __func__;
   return with_halo(name, halo, [&](const HaloLists& lists) {
     int code = MPI_SUCCESS;
-    with_fields(Kind::alltoallw, lists.sent, lists.received, fields, arrays, types,
+    with_fields(Kind::alltoallw, lists.sent, lists.received, lists.size, fields, arrays, types,
                 [&](const Call& call) { code = persistent(name, halo_topology(lists.there), info, request, call); });
     return code;
   });
@@ -302,7 +304,7 @@ int LNW_Halo_reverse_init_fields(LNW_Halo halo, int fields, void* const arrays[]
   const char* const name = __func__;
   return with_halo(name, halo, [&](const HaloLists& lists) {
     int code = MPI_SUCCESS;
-    with_fields(Kind::reducew, lists.received, lists.sent, fields, arrays, types, [&](Call call) {
+    with_fields(Kind::reducew, lists.received, lists.sent, lists.size, fields, arrays, types, [&](Call call) {
       call.op = op;
       code = persistent(name, halo_topology(lists.back), info, request, call);
     });
