@@ -23,6 +23,7 @@ void add_copy(CLI::App& app, Action& action);
 void add_dense(CLI::App& app, Action& action);
 void add_device(CLI::App& app, Action& action, NetworkDistanceOf network_distance = {});
 void add_discover(CLI::App& app, Action& action);
+void add_distribute(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_halos(CLI::App& app, Action& action);
 void add_hints(CLI::App& app, Action& action);

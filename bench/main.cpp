@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
 #ifdef LANEWAY_BENCH_MPI
   add_device(app, action, network_distance);
   add_bag(app, action);
+  add_distribute(app, action);
   add_calibrate(app, action);
   add_channel(app, action);
   add_dense(app, action);

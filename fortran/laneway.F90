@@ -28,6 +28,37 @@ module laneway
   end type
   type(LNW_Arrivals), parameter, public :: LNW_ARRIVALS_NULL = LNW_Arrivals(c_null_ptr)
 
+  !> A bag of messages between the ranks of a communicator.
+  type, public, bind(C) :: LNW_Bag
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Bag), parameter, public :: LNW_BAG_NULL = LNW_Bag(c_null_ptr)
+
+  !> Which elements of which ranks go where.
+  type, public, bind(C) :: LNW_Distributor
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Distributor), parameter, public :: LNW_DISTRIBUTOR_NULL = LNW_Distributor(c_null_ptr)
+
+  !> Which elements of an array are copies of which elements of other ranks.
+  type, public, bind(C) :: LNW_Halo
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Halo), parameter, public :: LNW_HALO_NULL = LNW_Halo(c_null_ptr)
+
+  !> The arguments of one sparse exchange among several; c_loc gives the addresses.
+  type, public, bind(C) :: LNW_Sparse_set
+    integer(c_int) :: ndestinations = 0
+    type(c_ptr) :: destinations = c_null_ptr
+    type(c_ptr) :: sendbuf = c_null_ptr
+    type(c_ptr) :: sendcounts = c_null_ptr
+    type(c_ptr) :: sdispls = c_null_ptr
+    type(MPI_Datatype) :: sendtype
+  end type
+
   !> One end of a channel.
   type, public, bind(C) :: LNW_Channel
     private
@@ -60,10 +91,10 @@ module laneway
   end type
 
   interface operator(==)
-    module procedure same_request, same_topology, same_arrivals, same_channel
+    module procedure same_request, same_topology, same_arrivals, same_channel, same_bag, same_distributor, same_halo
   end interface
   interface operator(/=)
-    module procedure other_request, other_topology, other_arrivals, other_channel
+    module procedure other_request, other_topology, other_arrivals, other_channel, other_bag, other_distributor, other_halo
   end interface
   public :: operator(==), operator(/=)
 
@@ -77,6 +108,12 @@ module laneway
   public :: lnw_comm_prepare, lnw_channel_create, lnw_channel_create_with_buffer, lnw_channel_put, lnw_channel_flush, &
             lnw_channel_test_free, &
             lnw_channel_test, lnw_channel_wait, lnw_channel_release, lnw_channel_get_info, lnw_channel_free
+  public :: lnw_bag_create, lnw_bag_send, lnw_bag_next, lnw_bag_flush, lnw_bag_iflush, lnw_bag_get_info, &
+            lnw_bag_free, lnw_distributor_create, lnw_distributor_create_from_imports, lnw_distributor_get_count, &
+            lnw_distributor_get_sources, lnw_distributor_exchange, lnw_distributor_init, &
+            lnw_distributor_reverse_init, lnw_distributor_free, lnw_halo_create, lnw_halo_create_from_ids, &
+            lnw_halo_create_cart, lnw_halo_get_count, lnw_halo_get_cart, lnw_halo_init, lnw_halo_reverse_init, &
+            lnw_halo_init_fields, lnw_halo_reverse_init_fields, lnw_halo_free, lnw_sparse_alltoallv_sets
   public :: lnw_psend_init, lnw_precv_init, lnw_pready, lnw_pready_range, lnw_pready_list, lnw_parrived, &
             lnw_neighbor_alltoallv_init_partitioned, lnw_neighbor_alltoallv_init_indexed_partitioned, &
             lnw_pready_edge, lnw_parrived_edge
@@ -140,6 +177,7 @@ module laneway
 #define DISPLACEMENT MPI_ADDRESS_KIND
 #include "collectives.inc"
 #include "pairs.inc"
+#include "movers.inc"
 
   interface
     subroutine lnw_get_version(major, minor, patch, ierror) bind(C, name="lnwf_get_version")
@@ -553,6 +591,31 @@ contains
     flag = done /= 0
   end subroutine
 
+  !> `flag`: whether there was a message; then `data` is its address.
+  subroutine lnw_bag_next(bag, source, data, bytes, flag, ierror)
+    type(LNW_Bag), intent(in) :: bag
+    integer, intent(out) :: source
+    type(c_ptr), intent(out) :: data
+    integer(MPI_COUNT_KIND), intent(out) :: bytes
+    logical, intent(out) :: flag
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: is_there
+    call bag_next(bag, source, data, bytes, is_there, ierror)
+    flag = is_there /= 0
+  end subroutine
+
+  !> `dims` that are 0 are chosen. Arrays are as in C: the last dimension of a grid is the first one of a Fortran array.
+  subroutine lnw_halo_create_cart(comm, ndims, dims, extents, widths, periods, corners, info, halo, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer, intent(in) :: ndims, dims(ndims), extents(ndims), widths(ndims)
+    logical, intent(in) :: periods(ndims), corners
+    type(MPI_Info), intent(in) :: info
+    type(LNW_Halo), intent(out) :: halo
+    integer, optional, intent(out) :: ierror
+    call halo_create_cart(comm, ndims, dims, extents, widths, merge(1_c_int, 0_c_int, periods), &
+                          merge(1_c_int, 0_c_int, corners), info, halo, ierror)
+  end subroutine
+
   !> Whether the segment may be put into again.
   subroutine lnw_channel_test_free(channel, segment, flag, ierror)
     type(LNW_Channel), intent(in) :: channel
@@ -681,6 +744,36 @@ contains
   elemental logical function other_topology(a, b)
     type(LNW_Topology), intent(in) :: a, b
     other_topology = .not. same_topology(a, b)
+  end function
+
+  elemental logical function same_bag(a, b)
+    type(LNW_Bag), intent(in) :: a, b
+    same_bag = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_bag(a, b)
+    type(LNW_Bag), intent(in) :: a, b
+    other_bag = .not. same_bag(a, b)
+  end function
+
+  elemental logical function same_distributor(a, b)
+    type(LNW_Distributor), intent(in) :: a, b
+    same_distributor = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_distributor(a, b)
+    type(LNW_Distributor), intent(in) :: a, b
+    other_distributor = .not. same_distributor(a, b)
+  end function
+
+  elemental logical function same_halo(a, b)
+    type(LNW_Halo), intent(in) :: a, b
+    same_halo = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_halo(a, b)
+    type(LNW_Halo), intent(in) :: a, b
+    other_halo = .not. same_halo(a, b)
   end function
 
   !> Tells shim.c, which calls this once, where this MPI library keeps its constants that are known by address.

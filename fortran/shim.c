@@ -356,6 +356,7 @@ static Degrees ranks_of(MPI_Comm comm) {
 #define DISPLACEMENT MPI_Aint
 #include "collectives.h"
 
+#include "movers.h"
 #include "pairs.h"
 
 void lnwf_start(LNW_Request* request, MPI_Fint* ierror) {

@@ -27,6 +27,14 @@ LNW_PUBLIC int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count expo
                                                    LNW_Distributor* distributor);
 /** How many elements the two buffers have. Local. */
 LNW_PUBLIC int LNW_Distributor_get_count(LNW_Distributor distributor, MPI_Count* exports, MPI_Count* imports);
+/** The ranks that elements come from, in ascending order, and how many come from each. The arrays are valid until the
+ *  handle is freed; each may be NULL. Local. */
+LNW_PUBLIC int LNW_Distributor_get_sources(LNW_Distributor distributor, int* nsources, const int** sources,
+                                           const MPI_Count** counts);
+/** Moves elements of `type` from `exportbuf` to `importbuf` once, without a request: where lists are used once, that
+ *  costs less. Buffers may be on devices. Collective. */
+LNW_PUBLIC int LNW_Distributor_exchange(LNW_Distributor distributor, const void* exportbuf, void* importbuf,
+                                        MPI_Datatype type);
 /** A persistent request that moves elements of `type` from `exportbuf` to `importbuf`. Both may be NULL until
  *  LNW_Request_set_buffers. Collective. */
 LNW_PUBLIC int LNW_Distributor_init(LNW_Distributor distributor, const void* exportbuf, void* importbuf,

@@ -12,6 +12,7 @@
 #include <laneway/channel.h>
 #include <laneway/collectives.h>
 #include <laneway/distributor.h>
+#include <laneway/halo.h>
 #include <laneway/neighborhood.h>
 #include <laneway/operation.h>
 #include <laneway/partitioned.h>

@@ -7,6 +7,7 @@
 
 #include <laneway/laneway.h>
 #include <laneway/mpi_advance_setters.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,12 @@ extern "C" {
 typedef struct MPIL_Comm {
   MPI_Comm global_comm;
   MPI_Comm neighbor_comm; /* MPI_COMM_NULL without a topology */
+  int ranks_per_node;     /* 0: nodes are as Laneway finds them */
+  int next_tag;
 } MPIL_Comm;
+/* Of MPI_COMM_WORLD, unless MPIL_Init names another one. */
+LNW_MA_SHARED MPIL_Comm lnw_ma_world = {MPI_COMM_WORLD, MPI_COMM_NULL, 0, 0};
+LNW_MA_SHARED MPIL_Comm* MPIL_COMM_WORLD = &lnw_ma_world;
 typedef struct MPIL_Info {
   MPI_Info info; /* hints of Laneway's may be set in it */
 } MPIL_Info;
@@ -36,6 +42,8 @@ static inline int MPIL_Comm_init(MPIL_Comm** comm, MPI_Comm global_comm) {
   if (*comm == NULL) return MPI_ERR_NO_MEM;
   (*comm)->global_comm = global_comm;
   (*comm)->neighbor_comm = MPI_COMM_NULL;
+  (*comm)->ranks_per_node = 0;
+  (*comm)->next_tag = 0;
   return MPI_SUCCESS;
 }
 
@@ -43,9 +51,23 @@ static inline int MPIL_Comm_free(MPIL_Comm** comm) {
   int code = MPI_SUCCESS;
   if (*comm == NULL) return code;
   if ((*comm)->neighbor_comm != MPI_COMM_NULL) code = MPI_Comm_free(&(*comm)->neighbor_comm);
-  free(*comm);
+  if (*comm != &lnw_ma_world) free(*comm);
   *comm = NULL;
   return code;
+}
+
+/* Nodes of so many ranks that follow each other, in the calls with an MPIL_Info that come; 0: as Laneway finds them.
+ * MPIL_COMM_WORLD stays as it is. */
+static inline int MPIL_Comm_update_locality(MPIL_Comm* comm, int ppn) {
+  if (comm == MPIL_COMM_WORLD || ppn < 0) return MPI_ERR_ARG;
+  comm->ranks_per_node = ppn;
+  return MPI_SUCCESS;
+}
+/* A tag that no call before this one has given for `comm`, until they are used up and come again. */
+static inline int MPIL_Comm_tag(MPIL_Comm* comm, int* tag) {
+  *tag = comm->next_tag;
+  comm->next_tag = comm->next_tag < 32767 ? comm->next_tag + 1 : 0;
+  return MPI_SUCCESS;
 }
 
 /* Laneway finds nodes by itself. */
@@ -78,21 +100,49 @@ static inline MPI_Info lnw_ma_info(const MPIL_Info* info) {
   return info == NULL ? MPI_INFO_NULL : info->info;
 }
 
-/* The hints of `info`, and that of the setter where `info` has none of its kind; freed by the caller if not null. */
-static inline int lnw_ma_hints(const MPIL_Info* info, enum lnw_ma_setter setter, MPI_Info* hints) {
+/* Sets a hint that `hints` does not have; they are made where there are none. */
+static inline int lnw_ma_add_hint(MPI_Info* hints, const char* key, const char* hint) {
+  char value[MPI_MAX_INFO_VAL + 1];
+  int given = 0;
+  int code = MPI_SUCCESS;
+  if (*hints == MPI_INFO_NULL) code = MPI_Info_create(hints);
+  if (code == MPI_SUCCESS) code = MPI_Info_get(*hints, (char*)key, MPI_MAX_INFO_VAL, value, &given);
+  if (code == MPI_SUCCESS && !given) code = MPI_Info_set(*hints, (char*)key, (char*)hint);
+  return code;
+}
+
+/* The machine of MPIL_Comm_update_locality: nodes of equally many ranks, and what is left on a last one. */
+static inline int lnw_ma_add_machine(MPI_Info* hints, const MPIL_Comm* comm) {
+  char machine[MPI_MAX_INFO_VAL + 1];
+  int ranks = 0;
+  int code = MPI_Comm_size(comm->global_comm, &ranks);
+  if (code != MPI_SUCCESS) return code;
+  const int each = comm->ranks_per_node;
+  if (ranks % each == 0) {
+    snprintf(machine, sizeof machine, "node:%d rank:%d", ranks / each, each);
+  } else {
+    size_t length = (size_t)snprintf(machine, sizeof machine, "ranks:");
+    for (int first = 0; first < ranks && length < sizeof machine; first += each)
+      length += (size_t)snprintf(machine + length, sizeof machine - length, first == 0 ? "%d" : ",%d",
+                                 ranks - first < each ? ranks - first : each);
+    if (length >= sizeof machine) return MPI_ERR_ARG;
+  }
+  return lnw_ma_add_hint(hints, "lnw_machine", machine);
+}
+
+/* The hints of `info`, and those of the setter and of `comm` where `info` has none of their kind; freed by the caller
+ * if not null. */
+static inline int lnw_ma_hints(const MPIL_Info* info, const MPIL_Comm* comm, enum lnw_ma_setter setter,
+                               MPI_Info* hints) {
   const char* const key = setter == lnw_ma_neighbor_init  ? "lnw_strategy"
                           : setter >= lnw_ma_alltoall_crs ? "lnw_find"
                                                           : "lnw_collective";
   const char* const hint = lnw_ma_hint(setter);
-  char value[MPI_MAX_INFO_VAL + 1];
-  int given = 0;
   int code = MPI_SUCCESS;
   *hints = MPI_INFO_NULL;
   if (lnw_ma_info(info) != MPI_INFO_NULL) code = MPI_Info_dup(info->info, hints);
-  if (code != MPI_SUCCESS || hint == NULL) return code;
-  if (*hints == MPI_INFO_NULL) code = MPI_Info_create(hints);
-  if (code == MPI_SUCCESS) code = MPI_Info_get(*hints, (char*)key, MPI_MAX_INFO_VAL, value, &given);
-  if (code == MPI_SUCCESS && !given) code = MPI_Info_set(*hints, (char*)key, (char*)hint);
+  if (code == MPI_SUCCESS && hint != NULL) code = lnw_ma_add_hint(hints, key, hint);
+  if (code == MPI_SUCCESS && comm->ranks_per_node > 0) code = lnw_ma_add_machine(hints, comm);
   return code;
 }
 
@@ -212,7 +262,7 @@ static inline int MPIL_Neighbor_alltoallv_init(const void* sendbuf, const int se
                                                MPIL_Info* info, MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Info hints = MPI_INFO_NULL;
-  int code = lnw_ma_hints(info, lnw_ma_neighbor_init, &hints);
+  int code = lnw_ma_hints(info, comm, lnw_ma_neighbor_init, &hints);
   if (code == MPI_SUCCESS)
     code = LNW_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
                                        comm->neighbor_comm, hints, &made);
@@ -226,7 +276,7 @@ static inline int MPIL_Neighbor_alltoallv_init_topo(const void* sendbuf, const i
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Info hints = MPI_INFO_NULL;
   int code = lnw_ma_topology(topo, comm);
-  if (code == MPI_SUCCESS) code = lnw_ma_hints(info, lnw_ma_neighbor_init, &hints);
+  if (code == MPI_SUCCESS) code = lnw_ma_hints(info, comm, lnw_ma_neighbor_init, &hints);
   if (code == MPI_SUCCESS)
     code = LNW_Neighbor_alltoallv_init_topology(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
                                                 recvtype, topo->topology, hints, &made);
@@ -279,13 +329,14 @@ static inline MPI_Count* lnw_ma_places(int degree, const int counts[], const int
 static inline int lnw_ma_init_ext(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                   const long global_sindices[], MPI_Datatype sendtype, void* recvbuf,
                                   const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-                                  LNW_Topology topology, MPIL_Info* info, MPIL_Request** request) {
+                                  LNW_Topology topology, const MPIL_Comm* comm, MPIL_Info* info,
+                                  MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Count send_size = 0, receive_size = 0;
   int indegree = 0, outdegree = 0;
   MPI_Info hints = MPI_INFO_NULL;
   int code = LNW_Topology_get_neighbors_count(topology, &indegree, &outdegree);
-  if (code == MPI_SUCCESS) code = lnw_ma_hints(info, lnw_ma_neighbor_init, &hints);
+  if (code == MPI_SUCCESS) code = lnw_ma_hints(info, comm, lnw_ma_neighbor_init, &hints);
   if (code != MPI_SUCCESS) return code;
   MPI_Count* const send = lnw_ma_places(outdegree, sendcounts, sdispls, global_sindices, &send_size);
   MPI_Count* const receive = lnw_ma_places(indegree, recvcounts, rdispls, NULL, &receive_size);
@@ -308,7 +359,7 @@ static inline int MPIL_Neighbor_alltoallv_init_ext_topo(const void* sendbuf, con
   const int code = lnw_ma_topology(topo, comm);
   return code != MPI_SUCCESS ? code
                              : lnw_ma_init_ext(sendbuf, sendcounts, sdispls, global_sindices, sendtype, recvbuf,
-                                               recvcounts, rdispls, recvtype, topo->topology, info, request);
+                                               recvcounts, rdispls, recvtype, topo->topology, comm, info, request);
 }
 
 static inline int MPIL_Neighbor_alltoallv_init_ext(const void* sendbuf, const int sendcounts[], const int sdispls[],
@@ -321,7 +372,7 @@ static inline int MPIL_Neighbor_alltoallv_init_ext(const void* sendbuf, const in
   int code = LNW_Topology_from_comm(comm->neighbor_comm, &topology);
   if (code != MPI_SUCCESS) return code;
   code = lnw_ma_init_ext(sendbuf, sendcounts, sdispls, global_sindices, sendtype, recvbuf, recvcounts, rdispls,
-                         recvtype, topology, info, request);
+                         recvtype, topology, comm, info, request);
   LNW_Topology_free(&topology);
   return code;
 }
@@ -370,7 +421,7 @@ static inline int MPIL_Alltoall_crs(const int send_nnz, const int* dest, const i
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
   int elements = 0;
   MPI_Info hints = MPI_INFO_NULL;
-  int code = lnw_ma_hints(info, lnw_ma_alltoall_crs, &hints);
+  int code = lnw_ma_hints(info, comm, lnw_ma_alltoall_crs, &hints);
   if (code == MPI_SUCCESS)
     code = LNW_Sparse_alltoall(send_nnz, dest, sendvals, sendcount, sendtype, comm->global_comm, hints, &arrivals);
   if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
@@ -388,7 +439,7 @@ static inline int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, co
   (void)recvtype;
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
   MPI_Info hints = MPI_INFO_NULL;
-  int code = lnw_ma_hints(info, lnw_ma_alltoallv_crs, &hints);
+  int code = lnw_ma_hints(info, comm, lnw_ma_alltoallv_crs, &hints);
   if (code == MPI_SUCCESS)
     code = LNW_Sparse_alltoallv(send_nnz, dest, sendvals, sendcounts, sdispls, sendtype, comm->global_comm, hints,
                                 &arrivals);
@@ -423,7 +474,7 @@ static inline int MPIL_Alltoall_init(const void* sendbuf, int sendcount, MPI_Dat
                                      MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Info hints = MPI_INFO_NULL;
-  int code = lnw_ma_hints(info, lnw_ma_alltoall_init, &hints);
+  int code = lnw_ma_hints(info, comm, lnw_ma_alltoall_init, &hints);
   if (code == MPI_SUCCESS)
     code =
         LNW_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
@@ -434,7 +485,7 @@ static inline int MPIL_Alltoallv_init(const void* sendbuf, const int sendcounts[
                                       MPI_Datatype recvtype, MPIL_Comm* comm, MPIL_Info* info, MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Info hints = MPI_INFO_NULL;
-  int code = lnw_ma_hints(info, lnw_ma_alltoallv_init, &hints);
+  int code = lnw_ma_hints(info, comm, lnw_ma_alltoallv_init, &hints);
   if (code == MPI_SUCCESS)
     code = LNW_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
                               comm->global_comm, hints, &made);
@@ -445,7 +496,7 @@ static inline int MPIL_Allgather_init(const void* sendbuf, int sendcount, MPI_Da
                                       MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Info hints = MPI_INFO_NULL;
-  int code = lnw_ma_hints(info, lnw_ma_allgather_init, &hints);
+  int code = lnw_ma_hints(info, comm, lnw_ma_allgather_init, &hints);
   if (code == MPI_SUCCESS)
     code =
         LNW_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
@@ -455,7 +506,7 @@ static inline int MPIL_Allreduce_init(const void* sendbuf, void* recvbuf, int co
                                       MPIL_Comm* comm, MPIL_Info* info, MPIL_Request** request) {
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Info hints = MPI_INFO_NULL;
-  int code = lnw_ma_hints(info, lnw_ma_allreduce_init, &hints);
+  int code = lnw_ma_hints(info, comm, lnw_ma_allreduce_init, &hints);
   if (code == MPI_SUCCESS)
     code = LNW_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm->global_comm, hints, &made);
   return lnw_ma_keep_with(&hints, code, made, request);
@@ -463,7 +514,8 @@ static inline int MPIL_Allreduce_init(const void* sendbuf, void* recvbuf, int co
 
 /* Laneway makes what these ask for by itself, where it is needed first. */
 static inline int MPIL_Init(MPI_Comm comm) {
-  (void)comm;
+  lnw_ma_world.global_comm = comm;
+  MPIL_COMM_WORLD = &lnw_ma_world;
   return MPI_SUCCESS;
 }
 static inline int MPIL_Finalize(void) {
@@ -507,6 +559,19 @@ static inline int MPIL_Request_reorder(MPIL_Request* request, int value) {
   return MPI_SUCCESS;
 }
 
+/* Requests need no windows: `lnw_collective=alltoallv:rma_fence` and `rma_lock` make theirs themselves. */
+static inline int MPIL_Request_win_init(MPIL_Request* request, void* memory, int bytes, int type_bytes, MPI_Comm comm) {
+  (void)request;
+  (void)memory;
+  (void)type_bytes;
+  (void)comm;
+  return bytes < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
+}
+static inline int MPIL_Request_win_free(MPIL_Request* request) {
+  (void)request;
+  return MPI_SUCCESS;
+}
+
 /* The generation before had the same names with another prefix. */
 #define MPIX_Comm MPIL_Comm
 #define MPIX_Info MPIL_Info
@@ -541,6 +606,8 @@ static inline int MPIL_Request_reorder(MPIL_Request* request, int value) {
 #define MPIX_Alltoallv_init MPIL_Alltoallv_init
 #define MPIX_Allgather_init MPIL_Allgather_init
 #define MPIX_Allreduce_init MPIL_Allreduce_init
+#define MPIX_Comm_update_locality MPIL_Comm_update_locality
+#define MPIX_Comm_tag MPIL_Comm_tag
 #define MPIX_Comm_leader_init MPIL_Comm_leader_init
 #define MPIX_Comm_leader_free MPIL_Comm_leader_free
 #define MPIX_Comm_win_init MPIL_Comm_win_init
@@ -549,6 +616,8 @@ static inline int MPIL_Request_reorder(MPIL_Request* request, int value) {
 #define MPIX_Comm_device_free MPIL_Comm_device_free
 #define MPIX_Comm_req_resize MPIL_Comm_req_resize
 #define MPIX_Request_reorder MPIL_Request_reorder
+#define MPIX_Request_win_init MPIL_Request_win_init
+#define MPIX_Request_win_free MPIL_Request_win_free
 #define MPIX_Alloc MPIL_Alloc
 #define MPIX_Free MPIL_Free
 /* And the first one said in the name how data moves. */

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What setters name. */
+/* What setters name. The last one, which is where all begin: Laneway chooses. */
 enum AlltoallMethod {
   ALLTOALL_PAIRWISE,
   ALLTOALL_NONBLOCKING,
@@ -23,58 +23,109 @@ enum AlltoallMethod {
   ALLTOALL_LOCALITY_AWARE_NONBLOCKING,
   ALLTOALL_MULTILEADER_LOCALITY_PAIRWISE,
   ALLTOALL_MULTILEADER_LOCALITY_NONBLOCKING,
-  ALLTOALL_PMPI
+  ALLTOALL_PMPI,
+  ALLTOALL_LANEWAY
 };
 enum AlltoallvMethod {
   ALLTOALLV_PAIRWISE,
   ALLTOALLV_NONBLOCKING,
   ALLTOALLV_BATCH,
   ALLTOALLV_BATCH_ASYNC,
-  ALLTOALLV_PMPI
+  ALLTOALLV_PMPI,
+  ALLTOALLV_LANEWAY
 };
 enum AllreduceMethod {
   ALLREDUCE_RECURSIVE_DOUBLING,
   ALLREDUCE_DISSEMINATION_LOC,
   ALLREDUCE_DISSEMINATION_ML,
   ALLREDUCE_DISSEMINATION_RADIX,
-  ALLREDUCE_PMPI
+  ALLREDUCE_PMPI,
+  ALLREDUCE_LANEWAY
 };
-enum AllgatherMethod { ALLGATHER_RING, ALLGATHER_BRUCK, ALLGATHER_PMPI };
-enum AlltoallInitMethod { ALLTOALL_INIT_PAIRWISE, ALLTOALL_INIT_NONBLOCKING, ALLTOALL_INIT_RMA, ALLTOALL_INIT_PMPI };
+enum AllgatherMethod { ALLGATHER_RING, ALLGATHER_BRUCK, ALLGATHER_PMPI, ALLGATHER_LANEWAY };
+enum AlltoallInitMethod {
+  ALLTOALL_INIT_PAIRWISE,
+  ALLTOALL_INIT_NONBLOCKING,
+  ALLTOALL_INIT_RMA,
+  ALLTOALL_INIT_PMPI,
+  ALLTOALL_INIT_LANEWAY
+};
 enum AlltoallvInitMethod {
   ALLTOALLV_INIT_PAIRWISE,
   ALLTOALLV_INIT_NONBLOCKING,
   ALLTOALLV_INIT_RMA,
-  ALLTOALLV_INIT_PMPI
+  ALLTOALLV_INIT_PMPI,
+  ALLTOALLV_INIT_LANEWAY
 };
 enum AllreduceInitMethod {
   ALLREDUCE_INIT_RECURSIVE_DOUBLING,
   ALLREDUCE_INIT_DISSEMINATION_LOC,
   ALLREDUCE_INIT_DISSEMINATION_ML,
   ALLREDUCE_INIT_DISSEMINATION_RADIX,
-  ALLREDUCE_INIT_PMPI
+  ALLREDUCE_INIT_PMPI,
+  ALLREDUCE_INIT_LANEWAY
 };
-enum AllgatherInitMethod { ALLGATHER_INIT_RING, ALLGATHER_INIT_BRUCK, ALLGATHER_INIT_PMPI };
-enum NeighborAlltoallvMethod { NEIGHBOR_ALLTOALLV_STANDARD, NEIGHBOR_ALLTOALLV_LOCALITY };
-enum NeighborAlltoallvInitMethod { NEIGHBOR_ALLTOALLV_INIT_STANDARD, NEIGHBOR_ALLTOALLV_INIT_LOCALITY };
+enum AllgatherInitMethod { ALLGATHER_INIT_RING, ALLGATHER_INIT_BRUCK, ALLGATHER_INIT_PMPI, ALLGATHER_INIT_LANEWAY };
+enum NeighborAlltoallvMethod { NEIGHBOR_ALLTOALLV_STANDARD, NEIGHBOR_ALLTOALLV_LOCALITY, NEIGHBOR_ALLTOALLV_LANEWAY };
+enum NeighborAlltoallvInitMethod {
+  NEIGHBOR_ALLTOALLV_INIT_STANDARD,
+  NEIGHBOR_ALLTOALLV_INIT_LOCALITY,
+  NEIGHBOR_ALLTOALLV_INIT_LANEWAY
+};
 enum AlltoallCRSMethod {
   ALLTOALL_CRS_RMA,
   ALLTOALL_CRS_NONBLOCKING,
   ALLTOALL_CRS_NONBLOCKING_LOC,
   ALLTOALL_CRS_PERSONALIZED,
-  ALLTOALL_CRS_PERSONALIZED_LOC
+  ALLTOALL_CRS_PERSONALIZED_LOC,
+  ALLTOALL_CRS_LANEWAY
 };
 enum AlltoallvCRSMethod {
   ALLTOALLV_CRS_NONBLOCKING,
   ALLTOALLV_CRS_NONBLOCKING_LOC,
   ALLTOALLV_CRS_PERSONALIZED,
-  ALLTOALLV_CRS_PERSONALIZED_LOC
+  ALLTOALLV_CRS_PERSONALIZED_LOC,
+  ALLTOALLV_CRS_LANEWAY
 };
 
 /* One for the whole program, whichever files include this. */
 #define LNW_MA_SHARED __attribute__((weak))
 
-/* Which setters have been called. */
+/* A variable that says which algorithm is meant, and its setter. */
+#define LNW_MA_ALGORITHM(method, variable, setter, begin) \
+  LNW_MA_SHARED enum method variable = begin;             \
+  static inline int setter(enum method algorithm) {       \
+    variable = algorithm;                                 \
+    return MPI_SUCCESS;                                   \
+  }
+/* Of blocking calls, which choose whatever it says. */
+LNW_MA_ALGORITHM(AlltoallMethod, mpil_alltoall_implementation, MPIL_Set_alltoall_algorithm, ALLTOALL_LANEWAY)
+LNW_MA_ALGORITHM(AlltoallvMethod, mpil_alltoallv_implementation, MPIL_Set_alltoallv_algorithm, ALLTOALLV_LANEWAY)
+LNW_MA_ALGORITHM(AllreduceMethod, mpil_allreduce_implementation, MPIL_Set_allreduce_algorithm, ALLREDUCE_LANEWAY)
+LNW_MA_ALGORITHM(AllgatherMethod, mpil_allgather_implementation, MPIL_Set_allgather_algorithm, ALLGATHER_LANEWAY)
+LNW_MA_ALGORITHM(NeighborAlltoallvMethod, mpil_neighbor_alltoallv_implementation, MPIL_Set_alltoallv_neighbor_algorithm,
+                 NEIGHBOR_ALLTOALLV_LANEWAY)
+/* Of the others, where it becomes a hint. */
+LNW_MA_ALGORITHM(AlltoallInitMethod, mpil_alltoall_init_implementation, MPIL_Set_alltoall_init_algorithm,
+                 ALLTOALL_INIT_LANEWAY)
+LNW_MA_ALGORITHM(AlltoallvInitMethod, mpil_alltoallv_init_implementation, MPIL_Set_alltoallv_init_algorithm,
+                 ALLTOALLV_INIT_LANEWAY)
+LNW_MA_ALGORITHM(AllreduceInitMethod, mpil_allreduce_init_implementation, MPIL_Set_allreduce_init_algorithm,
+                 ALLREDUCE_INIT_LANEWAY)
+LNW_MA_ALGORITHM(AllgatherInitMethod, mpil_allgather_init_implementation, MPIL_Set_allgather_init_algorithm,
+                 ALLGATHER_INIT_LANEWAY)
+LNW_MA_ALGORITHM(NeighborAlltoallvInitMethod, mpil_neighbor_alltoallv_init_implementation,
+                 MPIL_Set_alltoallv_neighbor_init_algorithm, NEIGHBOR_ALLTOALLV_INIT_LANEWAY)
+LNW_MA_ALGORITHM(AlltoallCRSMethod, mpil_alltoall_crs_implementation, MPIL_Set_alltoall_crs, ALLTOALL_CRS_LANEWAY)
+LNW_MA_ALGORITHM(AlltoallvCRSMethod, mpil_alltoallv_crs_implementation, MPIL_Set_alltoallv_crs, ALLTOALLV_CRS_LANEWAY)
+#undef LNW_MA_ALGORITHM
+LNW_MA_SHARED int mpil_collective_radix = 2; /* changes nothing */
+static inline int MPIL_Set_collective_radix(int radix) {
+  mpil_collective_radix = radix;
+  return MPI_SUCCESS;
+}
+
+/* Which operation a hint is for. */
 enum lnw_ma_setter {
   lnw_ma_alltoall_init,
   lnw_ma_alltoallv_init,
@@ -82,95 +133,52 @@ enum lnw_ma_setter {
   lnw_ma_allgather_init,
   lnw_ma_neighbor_init,
   lnw_ma_alltoall_crs,
-  lnw_ma_alltoallv_crs,
-  lnw_ma_setters
+  lnw_ma_alltoallv_crs
 };
-LNW_MA_SHARED int lnw_ma_chosen[lnw_ma_setters] = {0}; /* 1 + the enumerator; 0: none */
 
-/* Hints for each enumerator; NULL where Laneway has nothing alike, and chooses. */
+/* The hint of what is set; NULL where Laneway has nothing alike, and chooses. */
 static inline const char* lnw_ma_hint(enum lnw_ma_setter setter) {
-  static const char* const all_to_all[] = {"alltoall:pairwise", "alltoall:nonblocking", NULL, "alltoall:mpi"};
-  static const char* const all_to_all_v[] = {"alltoallv:pairwise", "alltoallv:nonblocking", NULL, "alltoallv:mpi"};
-  static const char* const reduce[] = {"allreduce:recursive_doubling", "allreduce:locality_aware",
-                                       "allreduce:locality_aware", NULL, "allreduce:mpi"};
-  static const char* const gather[] = {"allgather:ring", "allgather:bruck", "allgather:mpi"};
-  static const char* const neighbor[] = {"direct", "three_step"};
-  static const char* const crs[] = {"rma", "nbx", "nbx_node", "personalized", "personalized_node"};
-  const int chosen = lnw_ma_chosen[setter] - 1;
-  if (chosen < 0) return NULL;
+  static const char* const all_to_all[] = {"alltoall:pairwise", "alltoall:nonblocking", NULL, "alltoall:mpi", NULL};
+  static const char* const all_to_all_v[] = {"alltoallv:pairwise", "alltoallv:nonblocking", NULL, "alltoallv:mpi",
+                                             NULL};
+  static const char* const reduce[] = {"allreduce:recursive_doubling",
+                                       "allreduce:locality_aware",
+                                       "allreduce:locality_aware",
+                                       NULL,
+                                       "allreduce:mpi",
+                                       NULL};
+  static const char* const gather[] = {"allgather:ring", "allgather:bruck", "allgather:mpi", NULL};
+  static const char* const neighbor[] = {"direct", "three_step", NULL};
+  static const char* const crs[] = {"rma", "nbx", "nbx_node", "personalized", "personalized_node", NULL};
   switch (setter) {
     case lnw_ma_alltoall_init:
-      return all_to_all[chosen];
+      return all_to_all[mpil_alltoall_init_implementation];
     case lnw_ma_alltoallv_init:
-      return all_to_all_v[chosen];
+      return all_to_all_v[mpil_alltoallv_init_implementation];
     case lnw_ma_allreduce_init:
-      return reduce[chosen];
+      return reduce[mpil_allreduce_init_implementation];
     case lnw_ma_allgather_init:
-      return gather[chosen];
+      return gather[mpil_allgather_init_implementation];
     case lnw_ma_neighbor_init:
-      return neighbor[chosen];
+      return neighbor[mpil_neighbor_alltoallv_init_implementation];
     case lnw_ma_alltoall_crs:
-      return crs[chosen];
+      return crs[mpil_alltoall_crs_implementation];
     case lnw_ma_alltoallv_crs:
-      return crs[chosen + 1];
-    default:
-      return NULL;
+      return crs[mpil_alltoallv_crs_implementation + 1];
   }
+  return NULL;
 }
 
-static inline int lnw_ma_set(enum lnw_ma_setter setter, int enumerator) {
-  lnw_ma_chosen[setter] = 1 + enumerator;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Set_alltoall_init_algorithm(enum AlltoallInitMethod algorithm) {
-  return lnw_ma_set(lnw_ma_alltoall_init, (int)algorithm);
-}
-static inline int MPIL_Set_alltoallv_init_algorithm(enum AlltoallvInitMethod algorithm) {
-  return lnw_ma_set(lnw_ma_alltoallv_init, (int)algorithm);
-}
-static inline int MPIL_Set_allreduce_init_algorithm(enum AllreduceInitMethod algorithm) {
-  return lnw_ma_set(lnw_ma_allreduce_init, (int)algorithm);
-}
-static inline int MPIL_Set_allgather_init_algorithm(enum AllgatherInitMethod algorithm) {
-  return lnw_ma_set(lnw_ma_allgather_init, (int)algorithm);
-}
-static inline int MPIL_Set_alltoallv_neighbor_init_algorithm(enum NeighborAlltoallvInitMethod algorithm) {
-  return lnw_ma_set(lnw_ma_neighbor_init, (int)algorithm);
-}
-static inline int MPIL_Set_alltoall_crs(enum AlltoallCRSMethod algorithm) {
-  return lnw_ma_set(lnw_ma_alltoall_crs, (int)algorithm);
-}
-static inline int MPIL_Set_alltoallv_crs(enum AlltoallvCRSMethod algorithm) {
-  return lnw_ma_set(lnw_ma_alltoallv_crs, (int)algorithm);
-}
-/* Of blocking calls, which choose. */
-static inline int MPIL_Set_alltoall_algorithm(enum AlltoallMethod algorithm) {
-  (void)algorithm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Set_alltoallv_algorithm(enum AlltoallvMethod algorithm) {
-  (void)algorithm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Set_allreduce_algorithm(enum AllreduceMethod algorithm) {
-  (void)algorithm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Set_allgather_algorithm(enum AllgatherMethod algorithm) {
-  (void)algorithm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Set_alltoallv_neighbor_algorithm(enum NeighborAlltoallvMethod algorithm) {
-  (void)algorithm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Set_collective_radix(int radix) {
-  (void)radix;
-  return MPI_SUCCESS;
-}
 /* As version 2.0.0 spells them. */
 #define MPIL_Set_alltoallv_neighbor_alogorithm MPIL_Set_alltoallv_neighbor_algorithm
 #define MPIL_Set_alltoallv_neighbor_init_alogorithm MPIL_Set_alltoallv_neighbor_init_algorithm
+/* As the generation before calls them. */
+#define mpix_alltoall_implementation mpil_alltoall_implementation
+#define mpix_alltoallv_implementation mpil_alltoallv_implementation
+#define mpix_neighbor_alltoallv_implementation mpil_neighbor_alltoallv_implementation
+#define mpix_neighbor_alltoallv_init_implementation mpil_neighbor_alltoallv_init_implementation
+#define mpix_alltoall_crs_implementation mpil_alltoall_crs_implementation
+#define mpix_alltoallv_crs_implementation mpil_alltoallv_crs_implementation
 
 #ifdef __cplusplus
 }

@@ -1,100 +1,30 @@
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "c/barrier.hpp"
+#include "c/operation.hpp"
+#include "operate/element_lists.hpp"
 #include "operate/one_side.hpp"
-#include "operate/sparse.hpp"
 
 using namespace laneway;
 
 struct LNW_Distributor_s {
-  /// Elements of one side, by the rank at the other end, in the order of the topology's neighbours.
-  struct Side {
-    std::vector<MPI_Count> counts;
-    std::vector<MPI_Count> elements;
-  };
   MPI_Count exports = 0;
   MPI_Count imports = 0;
-  Side sent;
-  Side received;
+  ElementLists sent;
+  ElementLists received;
   std::unique_ptr<Communicator> there;
   std::unique_ptr<Communicator> back;
 };
 
 namespace {
 
-using Side = LNW_Distributor_s::Side;
-
-/// The first problem of a call, so that the other ranks learn of it in the exchange that follows.
-template <class Check>
-std::exception_ptr problem_of(Check&& check) {
-  try {
-    check();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
-}
-
 void check_list(MPI_Count count, const char* count_name, const void* list, const char* list_name) {
   require(count >= 0, ErrorKind::count, std::string(count_name) + " is " + std::to_string(count));
   require(list != nullptr || count == 0, ErrorKind::argument, std::string(list_name) + " is NULL");
-}
-
-/// Ranks that have something, ascending, and their elements.
-std::vector<int> by_rank(MPI_Count count, const int* ranks, Side& side, Rank size, const char* name) {
-  for (MPI_Count i = 0; i < count; ++i) {
-    require(ranks[i] >= -1 && ranks[i] < size, ErrorKind::rank, [&] {
-      return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(ranks[i]) +
-             " in a communicator of " + std::to_string(size) + " ranks";
-    });
-    if (ranks[i] >= 0) side.elements.push_back(i);
-  }
-  std::ranges::stable_sort(side.elements, {}, [&](MPI_Count i) { return ranks[i]; });
-  std::vector<int> others;
-  for (const MPI_Count i : side.elements) {
-    if (others.empty() || others.back() != ranks[i]) {
-      others.push_back(ranks[i]);
-      side.counts.push_back(0);
-    }
-    ++side.counts.back();
-  }
-  return others;
-}
-
-/// `counts[i]` numbers to `ranks[i]`.
-struct Say {
-  std::vector<int> ranks;
-  std::vector<MPI_Count> counts;
-  std::vector<std::int64_t> numbers;
-};
-
-std::unique_ptr<Arrivals> tell(Communicator& communicator, const Say& say, MPI_Info info, std::exception_ptr failure) {
-  std::vector<MPI_Count> begins(say.counts.size());
-  std::exclusive_scan(say.counts.begin(), say.counts.end(), begins.begin(), MPI_Count{0});
-  SparseCall call;
-  call.sets.push_back({.degree = static_cast<int>(say.ranks.size()),
-                       .destinations = say.ranks.data(),
-                       .counts = say.counts.data(),
-                       .displacements = begins.data(),
-                       .type = MPI_INT64_T,
-                       .buffer = say.numbers.data()});
-  call.info = info;
-  call.failure = std::move(failure);
-  return std::move(exchange_sparsely(communicator, std::move(call)).front());
-}
-
-std::vector<std::int64_t> numbers_in(const Arrivals& arrivals) {
-  std::vector<std::int64_t> numbers(arrivals.data.size() / sizeof(std::int64_t));
-  if (!numbers.empty()) std::memcpy(numbers.data(), arrivals.data.data(), arrivals.data.size());
-  return numbers;
 }
 
 /// A topology as functions of the C interface know it.
@@ -114,16 +44,18 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
   return guarded(__func__, comm, [&] {
     Communicator& communicator = Communicator::of(comm);
     auto made = std::make_unique<LNW_Distributor_s>();
-    Say say;
-    const std::exception_ptr failure = problem_of([&] {
+    Told told;
+    const std::exception_ptr failure = problem_in([&] {
       require_pointer(distributor, "distributor");
       check_list(exports, "exports", exportranks, "exportranks");
-      say.ranks = by_rank(exports, exportranks, made->sent, communicator.ranks(), "exportranks");
+      made->sent = lists_by_rank(exports, exportranks, communicator.ranks(), "exportranks");
+      told.ranks = made->sent.ranks;
+      told.counts.assign(told.ranks.size(), 1);
+      told.numbers.assign(made->sent.counts.begin(), made->sent.counts.end());
     });
-    say.counts.assign(say.ranks.size(), 1);
-    say.numbers.assign(made->sent.counts.begin(), made->sent.counts.end());
-    const std::unique_ptr<Arrivals> arrivals = tell(communicator, say, info, failure);
+    const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator, told, info, failure);
     made->exports = exports;
+    made->received.ranks = arrivals->sources;
     for (const std::int64_t count : numbers_in(*arrivals)) {
       made->received.counts.push_back(static_cast<MPI_Count>(count));
       for (std::int64_t i = 0; i < count; ++i) made->received.elements.push_back(made->imports++);
@@ -139,22 +71,24 @@ int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count exports, MPI_Co
   return guarded(__func__, comm, [&] {
     Communicator& communicator = Communicator::of(comm);
     auto made = std::make_unique<LNW_Distributor_s>();
-    Say say;
-    std::exception_ptr failure = problem_of([&] {
+    Told told;
+    std::exception_ptr failure = problem_in([&] {
       require_pointer(distributor, "distributor");
       require(exports >= 0, ErrorKind::count, "exports is " + std::to_string(exports));
       check_list(imports, "imports", importranks, "importranks");
       check_list(imports, "imports", ids, "ids");
-      say.ranks = by_rank(imports, importranks, made->received, communicator.ranks(), "importranks");
-      say.counts = made->received.counts;
-      for (const MPI_Count i : made->received.elements) say.numbers.push_back(ids[i]);
+      made->received = lists_by_rank(imports, importranks, communicator.ranks(), "importranks");
+      told.ranks = made->received.ranks;
+      told.counts = made->received.counts;
+      for (const MPI_Count i : made->received.elements) told.numbers.push_back(ids[i]);
     });
     // The exchange goes from those who want to those who have.
-    const std::unique_ptr<Arrivals> arrivals = tell(communicator, say, info, failure);
+    const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator, told, info, failure);
     made->exports = exports;
     made->imports = imports;
+    made->sent.ranks = arrivals->sources;
     made->sent.counts = arrivals->counts;
-    failure = problem_of([&] {
+    failure = problem_in([&] {
       for (const std::int64_t id : numbers_in(*arrivals)) {
         require(id >= 0 && id < exports, ErrorKind::argument, [&] {
           return "element " + std::to_string(id) + " is wanted of exports, which is " + std::to_string(exports);
@@ -162,8 +96,7 @@ int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count exports, MPI_Co
         made->sent.elements.push_back(static_cast<MPI_Count>(id));
       }
     });
-    // Nothing is said: all ranks learn whether one cannot go on.
-    (void)tell(communicator, {}, info, failure);
+    learn_of_failures(communicator, failure);
     made->back = topology_of(*arrivals, info, false);
     made->there = topology_of(*arrivals, info, true);
     *distributor = made.release();
@@ -178,28 +111,50 @@ int LNW_Distributor_get_count(LNW_Distributor distributor, MPI_Count* exports, M
   });
 }
 
+int LNW_Distributor_get_sources(LNW_Distributor distributor, int* nsources, const int** sources,
+                                const MPI_Count** counts) {
+  return guarded(__func__, MPI_COMM_WORLD, [&] {
+    const LNW_Distributor_s& found = distributor_of(distributor);
+    if (nsources != nullptr) *nsources = static_cast<int>(found.received.ranks.size());
+    if (sources != nullptr) *sources = found.received.ranks.data();
+    if (counts != nullptr) *counts = found.received.counts.data();
+  });
+}
+
+int LNW_Distributor_exchange(LNW_Distributor distributor, const void* exportbuf, void* importbuf, MPI_Datatype type) {
+  const char* const name = __func__;
+  int code = MPI_SUCCESS;
+  const int own = guarded(name, MPI_COMM_WORLD, [&] {
+    const LNW_Distributor_s& found = distributor_of(distributor);
+    code = blocking(name, topology_handle(found.there),
+                    {Kind::alltoallv_indexed, exportbuf, importbuf, side_of(found.sent, found.exports, type),
+                     side_of(found.received, found.imports, type)});
+  });
+  return own != MPI_SUCCESS ? own : code;
+}
+
 int LNW_Distributor_init(LNW_Distributor distributor, const void* exportbuf, void* importbuf, MPI_Datatype type,
                          MPI_Info info, LNW_Request* request) {
+  const char* const name = __func__;
   int code = MPI_SUCCESS;
-  const int own = guarded(__func__, MPI_COMM_WORLD, [&] {
+  const int own = guarded(name, MPI_COMM_WORLD, [&] {
     const LNW_Distributor_s& found = distributor_of(distributor);
-    code = LNW_Neighbor_alltoallv_init_indexed_topology_c(exportbuf, found.exports, found.sent.counts.data(),
-                                                          found.sent.elements.data(), type, importbuf, found.imports,
-                                                          found.received.counts.data(), found.received.elements.data(),
-                                                          type, topology_handle(found.there), info, request);
+    code = persistent(name, topology_handle(found.there), info, request,
+                      {Kind::alltoallv_indexed, exportbuf, importbuf, side_of(found.sent, found.exports, type),
+                       side_of(found.received, found.imports, type)});
   });
   return own != MPI_SUCCESS ? own : code;
 }
 
 int LNW_Distributor_reverse_init(LNW_Distributor distributor, const void* importbuf, void* exportbuf, MPI_Datatype type,
                                  MPI_Op op, MPI_Info info, LNW_Request* request) {
+  const char* const name = __func__;
   int code = MPI_SUCCESS;
-  const int own = guarded(__func__, MPI_COMM_WORLD, [&] {
+  const int own = guarded(name, MPI_COMM_WORLD, [&] {
     const LNW_Distributor_s& found = distributor_of(distributor);
-    code = LNW_Neighbor_reducev_init_indexed_topology_c(importbuf, found.imports, found.received.counts.data(),
-                                                        found.received.elements.data(), type, exportbuf, found.exports,
-                                                        found.sent.counts.data(), found.sent.elements.data(), type, op,
-                                                        topology_handle(found.back), info, request);
+    code = persistent(name, topology_handle(found.back), info, request,
+                      {Kind::reducev_indexed, importbuf, exportbuf, side_of(found.received, found.imports, type),
+                       side_of(found.sent, found.exports, type), op});
   });
   return own != MPI_SUCCESS ? own : code;
 }

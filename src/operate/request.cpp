@@ -84,6 +84,9 @@ CallPlan choose_reduction(Communicator& communicator, const Call& call, Phases p
 /// What a call that has agreed on nothing may use.
 CallPlan choose_plan(Communicator& communicator, const Call& call, Phases phases) {
   if (reduces(call.kind)) return choose_reduction(communicator, call, phases);
+  if (call.kind == Kind::alltoallv_indexed)
+    return {.plan = std::make_shared<const Plan>(
+                plan_direct(communicator.rank(), describe(call, communicator.topology())))};
   TypedPattern typed = typed_pattern(call, communicator.topology());
   if (has_equal_edges(call.kind) && plans_of_calls(communicator).routes) {
     const Routes::Routed routed = find_route(communicator, call.kind, describe(typed), sent_bytes(call), phases);

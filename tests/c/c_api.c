@@ -326,6 +326,47 @@ static void errors(MPI_Comm ring) {
 #endif
 }
 
+/* A line of two elements a rank, closed to a ring: two fields of different datatypes, and a sum back. */
+static void halos(int left, int right) {
+  const MPI_Count first = 2 * rank, ghost_ids[2] = {2 * left + 1, 2 * right}, nobodys = -4;
+  const MPI_Datatype types[2] = {MPI_DOUBLE, MPI_INT};
+  const int extent = 2, width = 1, period = 1;
+  int bad_extent = 0;
+  double x[4] = {-1, -1, -1, -1};
+  int y[4] = {-1, -1, -1, -1};
+  void* arrays[2];
+  MPI_Count owned = -1, elements = -1;
+  LNW_Halo halo = LNW_HALO_NULL, grid = LNW_HALO_NULL;
+  LNW_Request request = LNW_REQUEST_NULL;
+  int dims = -1, coords = -1, i;
+  arrays[0] = x;
+  arrays[1] = y;
+  for (i = 0; i < 2; ++i) {
+    x[i] = 2 * rank + i;
+    y[i] = 10 * (2 * rank + i);
+  }
+  CHECK(LNW_Halo_create(MPI_COMM_WORLD, first, 2, 2, ghost_ids, MPI_INFO_NULL, &halo) == MPI_SUCCESS);
+  CHECK(LNW_Halo_get_count(halo, &owned, &elements) == MPI_SUCCESS && owned == 2 && elements == 4);
+  CHECK(LNW_Halo_init_fields(halo, 2, arrays, types, MPI_INFO_NULL, &request) == MPI_SUCCESS);
+  CHECK(LNW_Start(&request) == MPI_SUCCESS && LNW_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(x[2] == 2 * left + 1 && x[3] == 2 * right && y[2] == 10 * (2 * left + 1) && y[3] == 20 * right);
+  CHECK(LNW_Request_free(&request) == MPI_SUCCESS);
+  CHECK(LNW_Halo_reverse_init(halo, x, MPI_DOUBLE, MPI_SUM, MPI_INFO_NULL, &request) == MPI_SUCCESS);
+  CHECK(LNW_Start(&request) == MPI_SUCCESS && LNW_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(x[0] == 4 * rank && x[1] == 4 * rank + 2);
+  CHECK(LNW_Request_free(&request) == MPI_SUCCESS);
+  CHECK(LNW_Halo_create_cart(MPI_COMM_WORLD, 1, NULL, &extent, &width, &period, 1, MPI_INFO_NULL, &grid) ==
+        MPI_SUCCESS);
+  CHECK(LNW_Halo_get_cart(grid, 1, &dims, &coords) == MPI_SUCCESS && dims == size && coords == rank);
+  CHECK_ERROR(LNW_Halo_get_cart(halo, 1, &dims, &coords), "halo is not of a grid");
+  CHECK_ERROR(LNW_Halo_create(MPI_COMM_WORLD, first, 2, 1, &nobodys, MPI_INFO_NULL, &grid),
+              "ghost_ids[0] is -4, which no rank owns");
+  CHECK_ERROR(LNW_Halo_create_cart(MPI_COMM_WORLD, 1, NULL, &bad_extent, &width, &period, 1, MPI_INFO_NULL, &grid),
+              "extents[0] is 0");
+  CHECK_ERROR(LNW_Halo_init(LNW_HALO_NULL, x, MPI_DOUBLE, MPI_INFO_NULL, &request), "halo is LNW_HALO_NULL");
+  CHECK(LNW_Halo_free(&grid) == MPI_SUCCESS && LNW_Halo_free(&halo) == MPI_SUCCESS && halo == LNW_HALO_NULL);
+}
+
 int main(int argc, char** argv) {
   int left, right, total = 0;
   int neighbors_in[2], neighbors_out[2];
@@ -347,6 +388,7 @@ int main(int argc, char** argv) {
   sizes(ring);
   forms(ring, left, right);
   errors(ring);
+  halos(left, right);
   exchanges(ring, left, right);
   MPI_Comm_free(&ring);
   MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

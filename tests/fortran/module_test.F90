@@ -88,7 +88,7 @@ contains
 end module
 
 program module_test
-  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc, c_ptr
   use checks
   use laneway
   implicit none
@@ -122,6 +122,7 @@ program module_test
   call mistakes()
   call topologies()
   call sparse()
+  call movers()
   call pairs()
   call edges_in_partitions()
 
@@ -581,5 +582,158 @@ contains
       call lnw_request_free(request)
     end do
     call lnw_topology_free(topology)
+  end subroutine
+
+  !> Two exchanges in one round; a bag; elements that move; ghosts by their numbers and on a grid.
+  subroutine movers()
+    type(LNW_Sparse_set) :: sets(2)
+    type(LNW_Arrivals) :: arrivals(2)
+    type(LNW_Bag) :: bag
+    type(LNW_Distributor) :: distributor
+    type(LNW_Halo) :: halo
+    type(LNW_Request) :: request
+    type(c_ptr) :: data
+    type(MPI_Info) :: info
+    integer(MPI_COUNT_KIND) :: bytes, from_each(size), elements, owned, places(1), arrived(1), exports
+    integer :: code, source, right, left, i, messages, nsources, from(size), dims(1), coords(1), values(1)
+    integer, target :: to(1), counts(1), begins(1), sent(2), out(2)
+    integer, pointer :: message
+    integer, asynchronous, target :: x(4), y(4)
+    logical :: flag
+    right = mod(rank + 1, size)
+    left = mod(rank + size - 1, size)
+
+    to = right
+    counts = 1
+    begins = 0
+    sent = [rank, rank + 10]
+    do i = 1, 2
+      sets(i) = LNW_Sparse_set(1, c_loc(to), c_loc(sent(i)), c_loc(counts), c_loc(begins), MPI_INTEGER)
+    end do
+    call lnw_sparse_alltoallv_sets(2, sets, MPI_COMM_WORLD, MPI_INFO_NULL, arrivals, code)
+    call check(code == MPI_SUCCESS, 'lnw_sparse_alltoallv_sets')
+    do i = 1, 2
+      call lnw_arrivals_copy(arrivals(i), 1, from(:1), arrived, places, values, 1_MPI_COUNT_KIND, MPI_INTEGER, code)
+      call check(code == MPI_SUCCESS .and. from(1) == left .and. values(1) == left + 10 * (i - 1), 'a set of several')
+      call lnw_arrivals_free(arrivals(i))
+    end do
+
+    call lnw_bag_create(MPI_COMM_WORLD, MPI_INFO_NULL, bag, code)
+    call check(code == MPI_SUCCESS .and. bag /= LNW_BAG_NULL, 'lnw_bag_create')
+    do i = 1, 3
+      call lnw_bag_send(bag, right, 100 * rank + i, 4_MPI_COUNT_KIND, code)
+      call check(code == MPI_SUCCESS, 'lnw_bag_send')
+    end do
+    call lnw_bag_iflush(bag, request, code)
+    call lnw_wait(request, MPI_STATUS_IGNORE, code)
+    call lnw_bag_flush(bag, code)
+    call check(code == MPI_SUCCESS, 'flushes of a bag')
+    messages = 0
+    do
+      call lnw_bag_next(bag, source, data, bytes, flag, code)
+      if (.not. flag) exit
+      messages = messages + 1
+      call c_f_pointer(data, message)
+      call check(source == left .and. bytes == 4 .and. message == 100 * left + messages, 'lnw_bag_next')
+    end do
+    call check(messages == 3, 'messages of a bag')
+    call lnw_bag_send(bag, size, 0, 4_MPI_COUNT_KIND, code)
+    call check_error(code, 'destination is', 'a bag without such a rank')
+    call lnw_bag_get_info(bag, info, code)
+    call check(code == MPI_SUCCESS, 'lnw_bag_get_info')
+    call MPI_Info_free(info)
+    call lnw_bag_free(bag, code)
+    call check(bag == LNW_BAG_NULL, 'lnw_bag_free')
+
+    ! One element to the right, one stays nowhere.
+    out = [rank, -5]
+    call lnw_distributor_create(MPI_COMM_WORLD, 2_MPI_COUNT_KIND, [right, -1], MPI_INFO_NULL, distributor, code)
+    call check(code == MPI_SUCCESS .and. distributor /= LNW_DISTRIBUTOR_NULL, 'lnw_distributor_create')
+    call lnw_distributor_get_count(distributor, exports, elements, code)
+    call check(exports == 2 .and. elements == 1, 'lnw_distributor_get_count')
+    call lnw_distributor_get_sources(distributor, size, nsources, from, from_each, code)
+    call check(nsources == 1 .and. from(1) == left .and. from_each(1) == 1, 'lnw_distributor_get_sources')
+    x = -1
+    call lnw_distributor_exchange(distributor, out, x, MPI_INTEGER, code)
+    call check(code == MPI_SUCCESS .and. x(1) == left .and. x(2) == -1, 'lnw_distributor_exchange')
+    call lnw_distributor_init(distributor, out, y, MPI_INTEGER, MPI_INFO_NULL, request, code)
+    call lnw_start(request)
+    call lnw_wait(request, MPI_STATUS_IGNORE)
+    call MPI_F_sync_reg(y)
+    call check(y(1) == left, 'lnw_distributor_init')
+    call lnw_request_free(request)
+    call lnw_distributor_reverse_init(distributor, y, out, MPI_INTEGER, MPI_SUM, MPI_INFO_NULL, request, code)
+    call lnw_start(request)
+    call lnw_wait(request, MPI_STATUS_IGNORE)
+    call check(out(1) == 2 * rank .and. out(2) == -5, 'lnw_distributor_reverse_init')
+    call lnw_request_free(request)
+    call lnw_distributor_free(distributor)
+    call check(distributor == LNW_DISTRIBUTOR_NULL, 'lnw_distributor_free')
+    call lnw_distributor_create_from_imports(MPI_COMM_WORLD, 2_MPI_COUNT_KIND, 1_MPI_COUNT_KIND, [right], &
+                                             [1_MPI_COUNT_KIND], MPI_INFO_NULL, distributor, code)
+    out = [0, 7 * rank]
+    call lnw_distributor_exchange(distributor, out, x, MPI_INTEGER, code)
+    call check(code == MPI_SUCCESS .and. x(1) == 7 * right, 'lnw_distributor_create_from_imports')
+    call lnw_distributor_free(distributor)
+
+    ! Elements 2 rank and 2 rank + 1 are here; ghosts are the last of the left, the first of the right.
+    do i = 1, 3
+      select case (i)
+      case (1)
+        call lnw_halo_create(MPI_COMM_WORLD, int(2 * rank, MPI_COUNT_KIND), 2_MPI_COUNT_KIND, 2_MPI_COUNT_KIND, &
+                             int([2 * left + 1, 2 * right], MPI_COUNT_KIND), MPI_INFO_NULL, halo, code)
+        x = [2 * rank, 2 * rank + 1, -1, -1]
+      case (2)
+        call lnw_halo_create_from_ids(MPI_COMM_WORLD, 2_MPI_COUNT_KIND, int([2 * rank, 2 * rank + 1], MPI_COUNT_KIND), &
+                                      2_MPI_COUNT_KIND, int([2 * left + 1, 2 * right], MPI_COUNT_KIND), MPI_INFO_NULL, &
+                                      halo, code)
+        x = [2 * rank, 2 * rank + 1, -1, -1]
+      case (3)
+        call lnw_halo_create_cart(MPI_COMM_WORLD, 1, [0], [2], [1], [.true.], .true., MPI_INFO_NULL, halo, code)
+        x = [-1, 2 * rank, 2 * rank + 1, -1]
+      end select
+      call check(code == MPI_SUCCESS .and. halo /= LNW_HALO_NULL, 'lnw_halo_create')
+      y = 3 * x
+      call lnw_halo_get_count(halo, owned, elements, code)
+      call check(owned == 2 .and. elements == 4, 'lnw_halo_get_count')
+      if (i < 3) then
+        call lnw_halo_get_cart(halo, 1, dims, coords, code)
+        call check_error(code, 'halo is not of a grid', 'a halo without a grid')
+        call lnw_halo_init(halo, x, MPI_INTEGER, MPI_INFO_NULL, request, code)
+      else
+        call lnw_halo_get_cart(halo, 1, dims, coords, code)
+        call check(code == MPI_SUCCESS .and. dims(1) == size .and. coords(1) == rank, 'lnw_halo_get_cart')
+        call lnw_halo_init_fields(halo, 2, [c_loc(x), c_loc(y)], [MPI_INTEGER, MPI_INTEGER], MPI_INFO_NULL, request, code)
+      end if
+      call lnw_start(request)
+      call lnw_wait(request, MPI_STATUS_IGNORE)
+      call MPI_F_sync_reg(x)
+      call MPI_F_sync_reg(y)
+      call lnw_request_free(request)
+      if (i < 3) then
+        call check(all(x == [2 * rank, 2 * rank + 1, 2 * left + 1, 2 * right]), 'lnw_halo_init')
+        call lnw_halo_reverse_init(halo, x, MPI_INTEGER, MPI_SUM, MPI_INFO_NULL, request, code)
+      else
+        call check(all(x == [2 * left + 1, 2 * rank, 2 * rank + 1, 2 * right]) .and. all(y == 3 * x), 'lnw_halo_init_fields')
+        call lnw_halo_reverse_init_fields(halo, 2, [c_loc(x), c_loc(y)], [MPI_INTEGER, MPI_INTEGER], MPI_SUM, &
+                                          MPI_INFO_NULL, request, code)
+      end if
+      call lnw_start(request)
+      call lnw_wait(request, MPI_STATUS_IGNORE)
+      call MPI_F_sync_reg(x)
+      call MPI_F_sync_reg(y)
+      call lnw_request_free(request)
+      ! Each element has one copy.
+      if (i < 3) then
+        call check(all(x(:2) == [4 * rank, 4 * rank + 2]), 'lnw_halo_reverse_init')
+      else
+        call check(all(x(2:3) == [4 * rank, 4 * rank + 2]) .and. all(y == 3 * x), 'lnw_halo_reverse_init_fields')
+      end if
+      call lnw_halo_free(halo)
+      call check(halo == LNW_HALO_NULL, 'lnw_halo_free')
+    end do
+    call lnw_halo_create(MPI_COMM_WORLD, -1_MPI_COUNT_KIND, 1_MPI_COUNT_KIND, 0_MPI_COUNT_KIND, [0_MPI_COUNT_KIND], &
+                         MPI_INFO_NULL, halo, code)
+    call check_error(code, 'first is -1', 'a bad number')
   end subroutine
 end program

@@ -2,6 +2,8 @@
 // the operations are known to be taken over, and what MPI libraries forgive is an error; with `at_once` no persistent
 // operation is used (MPICH 4.0 waits for ever for its own inactive ones).
 #include <cstring>
+#include <numeric>
+#include <random>
 
 #include "check.hpp"
 #if __has_include(<mpi-ext.h>)
@@ -355,6 +357,58 @@ void test_graph_create() {
   MPI_Comm_free(&graph);
 }
 
+/// Any rank names any edges, some twice; what moves is compared with the MPI library's own operation on the same graph.
+void test_general_graphs() {
+  const int size = size_of(MPI_COMM_WORLD), rank = rank_in(MPI_COMM_WORLD);
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    std::mt19937 random(100 * seed + static_cast<unsigned>(rank));
+    std::vector<int> sources, degrees, destinations;
+    for (unsigned i = random() % 4; i > 0; --i) {
+      sources.push_back(static_cast<int>(random() % static_cast<unsigned>(size)));
+      degrees.push_back(static_cast<int>(random() % 3));
+      for (int k = 0; k < degrees.back(); ++k)
+        destinations.push_back(static_cast<int>(random() % static_cast<unsigned>(size)));
+    }
+    MPI_Comm graph = MPI_COMM_NULL;
+    sources.reserve(1);
+    degrees.reserve(1);
+    destinations.reserve(1);
+    const auto named = static_cast<int>(degrees.size());
+    CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, named, sources.data(), degrees.data(), destinations.data(),
+                                MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph) == MPI_SUCCESS);
+    int in = 0, out = 0, weighted = 0, own_in = 0, own_out = 0;
+    MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
+    PMPI_Dist_graph_neighbors_count(graph, &own_in, &own_out, &weighted);
+    CHECK(in == own_in && out == own_out && !weighted);
+    std::vector<int> send, send_counts, send_places, receive_counts, receive_places;
+    for (int i = 0; i < out; ++i) {
+      send_counts.push_back(1 + i % 2);
+      send_places.push_back(static_cast<int>(send.size()));
+      for (int k = 0; k < send_counts.back(); ++k) send.push_back(10000 * rank + 10 * i + k);
+    }
+    // The receiver learns counts in the order of its edges, as the MPI library has it.
+    receive_counts.resize(static_cast<std::size_t>(in) + 1);
+    send_counts.reserve(1);
+    std::vector<int> ones(static_cast<std::size_t>(in + out) + 1, 1), places(ones.size());
+    std::iota(places.begin(), places.end(), 0);
+    CHECK(PMPI_Neighbor_alltoallv(send_counts.data(), ones.data(), places.data(), MPI_INT, receive_counts.data(),
+                                  ones.data(), places.data(), MPI_INT, graph) == MPI_SUCCESS);
+    int total = 0;
+    for (int i = 0; i < in; ++i) {
+      receive_places.push_back(total);
+      total += receive_counts[static_cast<std::size_t>(i)];
+    }
+    for (auto* const list : {&send, &send_places, &receive_places}) list->reserve(1);
+    std::vector<int> received(static_cast<std::size_t>(total) + 1, -1), expected = received;
+    CHECK(PMPI_Neighbor_alltoallv(send.data(), send_counts.data(), send_places.data(), MPI_INT, expected.data(),
+                                  receive_counts.data(), receive_places.data(), MPI_INT, graph) == MPI_SUCCESS);
+    CHECK(MPI_Neighbor_alltoallv(send.data(), send_counts.data(), send_places.data(), MPI_INT, received.data(),
+                                 receive_counts.data(), receive_places.data(), MPI_INT, graph) == MPI_SUCCESS);
+    CHECK(received == expected);
+    MPI_Comm_free(&graph);
+  }
+}
+
 void test_free_with_pending(AllToAll exchange) {
   exchange.comm = exchange.graph.create_adjacent(MPI_COMM_WORLD);
   exchange.fill(3);
@@ -455,6 +509,7 @@ int main(int argc, char** argv) {
   AllToAll exchange(size_of(MPI_COMM_WORLD));
   test_nothing();
   test_graph_create();
+  test_general_graphs();
   test_attributes();
   test_errors(exchange);
   test_get_status(exchange);

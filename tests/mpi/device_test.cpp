@@ -329,6 +329,122 @@ TEST_F(DeviceTest, SpansInCxxMayBeOnDevices) {
   }
 }
 
+/// An array of numbers on a device.
+class DeviceNumbers {
+ public:
+  explicit DeviceNumbers(const std::vector<double>& values)
+      : mirror_(Mirror::Kind::device, std::max<std::size_t>(1, values.size()) * sizeof(double)), size_(values.size()) {
+    write(values);
+  }
+  void write(const std::vector<double>& values) {
+    Bytes bytes(std::max<std::size_t>(1, values.size()) * sizeof(double));
+    std::memcpy(bytes.data(), values.data(), values.size() * sizeof(double));
+    mirror_.write(bytes);
+  }
+  [[nodiscard]] std::vector<double> read() const {
+    Bytes bytes(std::max<std::size_t>(1, size_) * sizeof(double));
+    mirror_.read(bytes);
+    std::vector<double> values(size_);
+    std::memcpy(values.data(), bytes.data(), size_ * sizeof(double));
+    return values;
+  }
+  [[nodiscard]] std::span<double> span() const { return {reinterpret_cast<double*>(mirror_.data()), size_}; }
+
+ private:
+  Mirror mirror_;
+  std::size_t size_;
+};
+
+/// Element i of rank r is 1000 r + i; to the right go the even ones, nowhere every fifth, the others stay.
+TEST_F(DeviceTest, DistributorsMoveElementsOnDevices) {
+  constexpr int elements = 40;
+  const auto owner_of = [](int of, int i) { return i % 5 == 0 ? -1 : i % 2 == 0 ? (of + 1) % size() : of; };
+  std::vector<int> owners;
+  std::vector<double> values, expected, back(elements, 1);
+  for (int i = 0; i < elements; ++i) {
+    owners.push_back(owner_of(rank(), i));
+    values.push_back(1000.0 * rank() + i);
+    if (owners.back() >= 0) back[static_cast<std::size_t>(i)] += values.back();
+  }
+  for (int source = 0; source < size(); ++source)
+    for (int i = 0; i < elements; ++i)
+      if (owner_of(source, i) == rank()) expected.push_back(1000.0 * source + i);
+  laneway::Distributor<double> distributor(MPI_COMM_WORLD, owners);
+  ASSERT_EQ(distributor.imports(), expected.size());
+  // Without a plan, with one, and with one on other arrays, of which one is the host's.
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    const DeviceNumbers source(values), arrived(std::vector<double>(expected.size(), -1));
+    distributor.distribute(source.span(), arrived.span());
+    EXPECT_EQ(arrived.read(), expected) << exchange;
+  }
+  std::vector<double> on_host(expected.size(), -1);
+  distributor.distribute(DeviceNumbers(values).span(), on_host);
+  EXPECT_EQ(on_host, expected);
+  const DeviceNumbers sums(std::vector<double>(elements, 1)), arrived(expected);
+  distributor.reverse(arrived.span(), sums.span());
+  EXPECT_EQ(sums.read(), back);
+}
+
+/// Each rank wants the first elements of all ranks, its own last.
+TEST_F(DeviceTest, CollectorsFetchElementsOnDevices) {
+  std::vector<int> owners;
+  std::vector<MPI_Count> ids;
+  std::vector<double> expected, sums(3, 0);
+  for (int other = size() - 1; other >= 0; --other)
+    for (int i = 0; i < 2; ++i) {
+      owners.push_back(other);
+      ids.push_back(1 - i);
+      expected.push_back(10.0 * other + 1 - i);
+    }
+  for (std::size_t i = 0; i < 2; ++i) sums[i] = size();
+  laneway::Collector<double> collector(MPI_COMM_WORLD, 3, owners, ids);
+  const DeviceNumbers owned({10.0 * rank(), 10.0 * rank() + 1, 10.0 * rank() + 2});
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    const DeviceNumbers imports(std::vector<double>(expected.size(), -1));
+    collector.collect(owned.span(), imports.span());
+    EXPECT_EQ(imports.read(), expected) << exchange;
+  }
+  const DeviceNumbers ones(std::vector<double>(expected.size(), 1)), found(std::vector<double>(3, 0));
+  collector.reverse(ones.span(), found.span());
+  EXPECT_EQ(found.read(), sums);
+}
+
+/// Two fields on a ring of numbers, one array each, and back.
+TEST_F(DeviceTest, HalosOfTheCInterfaceOnDevices) {
+  const MPI_Count first = 2 * rank(), all = 2 * size();
+  const std::array<MPI_Count, 2> ghosts = {(first + all - 1) % all, (first + 2) % all};
+  LNW_Halo halo = LNW_HALO_NULL;
+  EXPECT_MPI(LNW_Halo_create(MPI_COMM_WORLD, first, 2, 2, ghosts.data(), MPI_INFO_NULL, &halo));
+  const auto field = [&](double scale, bool filled) {
+    std::vector<double> values;
+    for (const MPI_Count number : {first, first + 1, ghosts[0], ghosts[1]})
+      values.push_back(values.size() < 2 || filled ? scale * static_cast<double>(number) : -1);
+    return values;
+  };
+  // Both in one allocation, which their addresses are counted in.
+  std::vector<double> both = field(1, false);
+  const std::vector<double> second = field(3, false);
+  both.insert(both.end(), second.begin(), second.end());
+  const DeviceNumbers array(both);
+  const std::array<void*, 2> arrays = {array.span().data(), array.span().data() + 4};
+  const std::array<MPI_Datatype, 2> types = {MPI_DOUBLE, MPI_DOUBLE};
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Halo_init_fields(halo, 2, arrays.data(), types.data(), MPI_INFO_NULL, &request));
+  run(request);
+  EXPECT_MPI(LNW_Request_free(&request));
+  std::vector<double> expected = field(1, true);
+  const std::vector<double> second_expected = field(3, true);
+  expected.insert(expected.end(), second_expected.begin(), second_expected.end());
+  EXPECT_EQ(array.read(), expected);
+  EXPECT_MPI(LNW_Halo_reverse_init(halo, array.span().data(), MPI_DOUBLE, MPI_SUM, MPI_INFO_NULL, &request));
+  run(request);
+  EXPECT_MPI(LNW_Request_free(&request));
+  expected[0] *= 2;  // each element has one copy
+  expected[1] *= 2;
+  EXPECT_EQ(array.read(), expected);
+  EXPECT_MPI(LNW_Halo_free(&halo));
+}
+
 /// Where the host may touch the device's memory, so may the MPI library, and nothing is copied. Where it may not, the
 /// library is not even asked to try.
 TEST_F(DeviceTest, AddressesOnDevicesReachMpiOnlyIfItTakesThem) {

@@ -82,6 +82,17 @@ TEST_F(DistributorTest, DistributorsAndCollectorsInC) {
     EXPECT_EQ(exports, static_cast<MPI_Count>(ranks.size()));
     ASSERT_EQ(imports, static_cast<MPI_Count>(expected.size()));
     std::vector<int> arrived(expected.size(), -1);
+    EXPECT_MPI(LNW_Distributor_exchange(distributor, mine.data(), arrived.data(), MPI_INT));
+    EXPECT_EQ(arrived, expected);
+    std::fill(arrived.begin(), arrived.end(), -1);
+    int nsources = -1;
+    const int* sources = nullptr;
+    const MPI_Count* counts = nullptr;
+    EXPECT_MPI(LNW_Distributor_get_sources(distributor, &nsources, &sources, &counts));
+    std::vector<int> from, all_from;
+    for (int i = 0; i < nsources; ++i) from.insert(from.end(), static_cast<std::size_t>(counts[i]), sources[i]);
+    for (const int value : expected) all_from.push_back(value / 1000);
+    EXPECT_EQ(from, all_from);
     LNW_Request request = LNW_REQUEST_NULL, reverse = LNW_REQUEST_NULL;
     EXPECT_MPI(LNW_Distributor_init(distributor, mine.data(), arrived.data(), MPI_INT, MPI_INFO_NULL, &request));
     EXPECT_MPI(LNW_Distributor_reverse_init(distributor, arrived.data(), back.data(), MPI_INT, MPI_SUM, MPI_INFO_NULL,
@@ -181,18 +192,28 @@ TEST_F(DistributorTest, CollectsWhatOthersOwnAndSumsBack) {
 }
 
 TEST_F(DistributorTest, BadArgumentsAreThrownOnAllRanks) {
-  const std::vector<int> ranks(1, rank() == size() - 1 ? size() + 3 : 0);
-  try {
-    const laneway::Distributor<int> distributor(MPI_COMM_WORLD, ranks);
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const std::invalid_argument& error) {
-    EXPECT_EQ(std::string(error.what()), "laneway::Distributor on rank " + std::to_string(size() - 1) +
-                                             ": export_ranks[0] is " + std::to_string(size() + 3) +
-                                             " in a communicator of " + std::to_string(size()) + " ranks");
-  }
-  const std::vector<int> first(1, 0);
-  const std::vector<MPI_Count> ids(1, rank() == size() - 1 ? 4 : 0);
-  EXPECT_THROW(laneway::Collector<int>(MPI_COMM_WORLD, 4, first, ids), std::invalid_argument);
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int last = size() - 1;
+  const std::vector<int> ranks(1, rank() == last ? size() + 3 : 0);
+  const auto expect_thrown = [&](const auto& make, const std::string& text) {
+    try {
+      make();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const laneway::MpiError& error) {
+      const std::string expected = rank() == last ? text : "rank " + std::to_string(last) + " has reported an error";
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+  };
+  expect_thrown(
+      [&] { const laneway::Distributor<int> distributor(MPI_COMM_WORLD, ranks); },
+      "exportranks[0] is " + std::to_string(size() + 3) + " in a communicator of " + std::to_string(size()) + " ranks");
+  // The rank that owns the elements finds it.
+  const std::vector<int> to_last(1, last);
+  const std::vector<MPI_Count> ids(1, rank() == 0 ? 4 : 0);
+  expect_thrown([&] { laneway::Collector<int>(MPI_COMM_WORLD, 4, to_last, ids); },
+                "element 4 is wanted of exports, which is 4");
+  const std::vector<MPI_Count> two(rank() == last ? 2 : 1, 0);
+  EXPECT_THROW(laneway::Collector<int>(MPI_COMM_WORLD, 4, to_last, two), std::invalid_argument);
 }
 
 TEST_F(DistributorTest, QueriesAnswerInOrder) {
@@ -274,8 +295,9 @@ TEST_F(DistributorTest, HalosFromGhostNumbers) {
       x = field(1);
       z = field(3);
     }
+    const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     const std::vector<MPI_Count> nobodys(1, rank() == size() - 1 ? all + 5 : 0);
-    EXPECT_THROW((void)laneway::Halo<double>::from_ghosts(MPI_COMM_WORLD, owned, nobodys), std::invalid_argument);
+    EXPECT_THROW((void)laneway::Halo<double>::from_ghosts(MPI_COMM_WORLD, owned, nobodys), laneway::MpiError);
   }
 }
 

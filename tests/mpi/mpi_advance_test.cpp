@@ -195,14 +195,70 @@ TEST_F(MpiAdvanceTest, SettersNameFinders) {
     MPIL_Free(sources);
     MPIL_Free(values);
   }
-  lnw_ma_chosen[lnw_ma_alltoall_crs] = 0;
+  EXPECT_MPI(MPIL_Set_alltoall_crs(ALLTOALL_CRS_LANEWAY));
+  EXPECT_EQ(lnw_ma_hint(lnw_ma_alltoall_crs), nullptr);
   // What is set is what the hint says.
   EXPECT_MPI(MPIL_Set_alltoallv_crs(ALLTOALLV_CRS_PERSONALIZED));
   EXPECT_STREQ(lnw_ma_hint(lnw_ma_alltoallv_crs), "personalized");
   EXPECT_MPI(MPIL_Set_alltoallv_neighbor_init_algorithm(NEIGHBOR_ALLTOALLV_INIT_LOCALITY));
   EXPECT_STREQ(lnw_ma_hint(lnw_ma_neighbor_init), "three_step");
-  lnw_ma_chosen[lnw_ma_alltoallv_crs] = lnw_ma_chosen[lnw_ma_neighbor_init] = 0;
+  // Or programs write the variables.
+  mpil_alltoallv_crs_implementation = ALLTOALLV_CRS_NONBLOCKING;
+  EXPECT_STREQ(lnw_ma_hint(lnw_ma_alltoallv_crs), "nbx");
+  mpix_neighbor_alltoallv_init_implementation = NEIGHBOR_ALLTOALLV_INIT_STANDARD;
+  EXPECT_STREQ(lnw_ma_hint(lnw_ma_neighbor_init), "direct");
+  mpil_alltoallv_crs_implementation = ALLTOALLV_CRS_LANEWAY;
+  mpil_neighbor_alltoallv_init_implementation = NEIGHBOR_ALLTOALLV_INIT_LANEWAY;
   EXPECT_MPI(MPIL_Comm_free(&comm));
+}
+
+TEST_F(MpiAdvanceTest, TheWorldAndItsTags) {
+  int tag = -1, next = -1;
+  EXPECT_EQ(MPIL_COMM_WORLD->global_comm, MPI_COMM_WORLD);
+  EXPECT_MPI(MPIL_Comm_tag(MPIL_COMM_WORLD, &tag));
+  EXPECT_MPI(MPIL_Comm_tag(MPIL_COMM_WORLD, &next));
+  EXPECT_NE(tag, next);
+  EXPECT_EQ(MPIL_Comm_update_locality(MPIL_COMM_WORLD, 1), MPI_ERR_ARG);
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+  const Comm other(duplicate);
+  EXPECT_MPI(MPIL_Init(other.get()));
+  int sum = 0;
+  const int one = 1;
+  EXPECT_MPI(MPIL_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPIL_COMM_WORLD));
+  EXPECT_EQ(sum, size());
+  EXPECT_EQ(MPIL_COMM_WORLD->global_comm, other.get());
+  EXPECT_MPI(MPIL_Init(MPI_COMM_WORLD));
+  EXPECT_MPI(MPIL_Finalize());
+}
+
+TEST_F(MpiAdvanceTest, NodesOfSoManyRanks) {
+  MPIL_Comm* graph = nullptr;
+  MPIL_Info* info = nullptr;
+  MPIL_Request* request = nullptr;
+  EXPECT_MPI(MPIL_Info_init(&info));
+  EXPECT_MPI(MPIL_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, neighbors.data(), MPI_UNWEIGHTED, 2, neighbors.data(),
+                                             MPI_UNWEIGHTED, info, 0, &graph));
+  // Of one rank, where all leaves a node; of two, where of 3 ranks one is left; of all, where nothing does.
+  for (const int each : {1, 2, size(), 0}) {
+    EXPECT_MPI(MPIL_Comm_update_locality(graph, each));
+    EXPECT_MPI(MPIL_Neighbor_alltoallv_init(send.data(), counts.data(), displacements.data(), MPI_INT, receive.data(),
+                                            counts.data(), displacements.data(), MPI_INT, graph, info, &request));
+    LNW_Request_statistics statistics;
+    EXPECT_MPI(LNW_Request_get_statistics(request->request, &statistics));
+    if (size() > 1 && each == 1) {
+      EXPECT_GT(statistics.net_messages, 0);
+    }
+    if (each == size()) {
+      EXPECT_EQ(statistics.net_messages, 0);
+    }
+    EXPECT_MPI(MPIL_Request_win_init(request, receive.data(), static_cast<int>(sizeof receive), 4, MPI_COMM_WORLD));
+    EXPECT_MPI(MPIL_Request_win_free(request));
+    run(request);
+  }
+  EXPECT_EQ(MPIL_Comm_update_locality(graph, -1), MPI_ERR_ARG);
+  EXPECT_MPI(MPIL_Comm_free(&graph));
+  EXPECT_MPI(MPIL_Info_free(&info));
 }
 
 }  // namespace

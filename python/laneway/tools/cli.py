@@ -186,7 +186,7 @@ def bench(
 ) -> None:
     """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
 
-    Exchanges: neighbor, reduce, dense, discover, bag, channel, partitioned, queue, spmv, spmm, spmbv, amg, overlap. The machine:
+    Exchanges: neighbor, reduce, dense, discover, distribute, bag, channel, partitioned, queue, spmv, spmm, spmbv, amg, overlap. The machine:
     link, copy, device, calibrate. Without MPI: explain, predict, model, halos, strategies, hints, info. laneway bench neighbor --help
     says more of one.
     """

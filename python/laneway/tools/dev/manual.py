@@ -11,7 +11,7 @@ from pathlib import Path
 
 from laneway.tools.dev import reference
 
-HEADERS = ("base.h", "topology.h", "sparse.h", "bag.h", "distributor.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h", "queue.h")
+HEADERS = ("base.h", "topology.h", "sparse.h", "bag.h", "distributor.h", "halo.h", "neighborhood.h", "collectives.h", "requests.h", "operation.h", "channel.h", "partitioned.h", "queue.h")
 _ERRORS = (
     "MPI_SUCCESS or an MPI error code. The communicator's error handler has been called before. MPI_Error_string gives a text that names "
     "the rank, the call and the argument."
@@ -79,9 +79,23 @@ _SUMMARIES = {
     "LNW_Distributor_create": "find out which elements arrive from whom",
     "LNW_Distributor_create_from_imports": "find out who wants which elements of this rank",
     "LNW_Distributor_get_count": "how many elements leave and arrive",
+    "LNW_Distributor_get_sources": "from which ranks elements arrive",
+    "LNW_Distributor_exchange": "move elements once",
     "LNW_Distributor_init": "make a persistent request that moves elements",
     "LNW_Distributor_reverse_init": "make a persistent request that combines elements where they came from",
     "LNW_Distributor_free": "free a distributor",
+    "LNW_Halo_create": "make a halo from the global numbers of ghosts",
+    "LNW_Halo_create_from_ids": "make a halo from global numbers, own elements having any",
+    "LNW_Halo_create_cart": "make a halo of an array that is spread over a grid of ranks",
+    "LNW_Halo_get_count": "how many elements the arrays of a halo have",
+    "LNW_Halo_get_sent": "which elements of a halo go to which ranks",
+    "LNW_Halo_get_received": "which ghosts of a halo come from which ranks",
+    "LNW_Halo_get_cart": "the grid of a halo, and this rank's place in it",
+    "LNW_Halo_init": "make a persistent request that fills the ghosts of an array",
+    "LNW_Halo_reverse_init": "make a persistent request that combines ghosts into what they are copies of",
+    "LNW_Halo_init_fields": "make a persistent request that fills the ghosts of several arrays",
+    "LNW_Halo_reverse_init_fields": "make a persistent request that combines the ghosts of several arrays",
+    "LNW_Halo_free": "free a halo",
     "LNW_Channel_create": "make an end of a channel",
     "LNW_Channel_create_with_buffer": "make an end of a channel, with memory of the receiver's own",
     "LNW_Channel_put": "put data into a segment of a channel",

@@ -1,0 +1,83 @@
+#include "operate/element_lists.hpp"
+
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// A number for each rank that occurs. Neighbouring elements mostly have the same rank.
+class NumberOfRank {
+ public:
+  MPI_Count& operator[](int rank) {
+    if (last_ == numbers_.end() || last_->first != rank) last_ = numbers_.try_emplace(rank, 0).first;
+    return last_->second;
+  }
+  [[nodiscard]] auto begin() { return numbers_.begin(); }
+  [[nodiscard]] auto end() { return numbers_.end(); }
+
+ private:
+  std::map<int, MPI_Count> numbers_;
+  std::map<int, MPI_Count>::iterator last_ = numbers_.end();
+};
+
+}  // namespace
+
+ElementLists lists_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name) {
+  ElementLists lists;
+  NumberOfRank places;
+  MPI_Count all = 0;
+  for (MPI_Count i = 0; i < count; ++i) {
+    require(ranks[i] >= -1 && ranks[i] < size, ErrorKind::rank, [&] {
+      return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(ranks[i]) +
+             " in a communicator of " + std::to_string(size) + " ranks";
+    });
+    if (ranks[i] < 0) continue;
+    ++places[ranks[i]];
+    ++all;
+  }
+  MPI_Count begin = 0;
+  for (auto& [rank, place] : places) {
+    lists.ranks.push_back(rank);
+    lists.counts.push_back(place);
+    begin += std::exchange(place, begin);
+  }
+  lists.elements.resize(static_cast<std::size_t>(all));
+  for (MPI_Count i = 0; i < count; ++i)
+    if (ranks[i] >= 0) lists.elements[static_cast<std::size_t>(places[ranks[i]]++)] = i;
+  return lists;
+}
+
+std::unique_ptr<Arrivals> tell_numbers(Communicator& communicator, const Told& told, MPI_Info info,
+                                       std::exception_ptr failure) {
+  std::vector<MPI_Count> begins(told.counts.size());
+  std::exclusive_scan(told.counts.begin(), told.counts.end(), begins.begin(), MPI_Count{0});
+  SparseCall call;
+  call.sets.push_back({.degree = static_cast<int>(told.ranks.size()),
+                       .destinations = told.ranks.data(),
+                       .counts = told.counts.data(),
+                       .displacements = begins.data(),
+                       .type = MPI_INT64_T,
+                       .buffer = told.numbers.data()});
+  call.info = info;
+  call.failure = std::move(failure);
+  return std::move(exchange_sparsely(communicator, std::move(call)).front());
+}
+
+std::vector<std::int64_t> numbers_in(const Arrivals& arrivals) {
+  std::vector<std::int64_t> numbers(arrivals.data.size() / sizeof(std::int64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), arrivals.data.data(), arrivals.data.size());
+  return numbers;
+}
+
+void learn_of_failures(Communicator& communicator, std::exception_ptr failure) {
+  (void)tell_numbers(communicator, {}, MPI_INFO_NULL, std::move(failure));
+}
+
+}  // namespace laneway

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "operate/sparse.hpp"
+
+namespace laneway {
+
+/// Elements of one side, by the rank at the other end.
+struct ElementLists {
+  std::vector<int> ranks;
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Count> elements;  ///< list after list
+};
+
+/// As a side of an operation on an array of `size` elements; the lists must stay.
+[[nodiscard]] inline SideArguments side_of(const ElementLists& lists, MPI_Count size, MPI_Datatype type) {
+  return {.count = size, .counts = lists.counts.data(), .indices = lists.elements.data(), .type = type};
+}
+
+/// Elements 0 to `count` - 1 by their ranks, ascending; -1: of none. Throws Error(rank) with the name of the array.
+[[nodiscard]] ElementLists lists_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name);
+
+/// `counts[i]` numbers to `ranks[i]`.
+struct Told {
+  std::vector<int> ranks;
+  std::vector<MPI_Count> counts;
+  std::vector<std::int64_t> numbers;
+};
+
+/// Collective. With `failure`, which is what is wrong on this rank, all ranks throw.
+[[nodiscard]] std::unique_ptr<Arrivals> tell_numbers(Communicator& communicator, const Told& told, MPI_Info info,
+                                                     std::exception_ptr failure);
+[[nodiscard]] std::vector<std::int64_t> numbers_in(const Arrivals& arrivals);
+
+/// Nothing is said: all ranks learn whether one cannot go on. Collective.
+void learn_of_failures(Communicator& communicator, std::exception_ptr failure);
+
+/// What `check` throws, so that the other ranks learn of it in the exchange that follows.
+template <class Check>
+[[nodiscard]] std::exception_ptr problem_in(Check&& check) {
+  try {
+    std::forward<Check>(check)();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+}  // namespace laneway
