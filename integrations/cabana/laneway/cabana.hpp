@@ -703,8 +703,7 @@ void migrate(ExecutionSpace space, const Distributor<MemorySpace, laneway::Caban
   space.fence();
   if (arriving < particles.size()) particles.resize(arriving);
 }
-template <class MemorySpace, class Particles,
-          typename std::enable_if<is_aosoa<Particles>::value, int>::type = 0>
+template <class MemorySpace, class Particles, typename std::enable_if<is_aosoa<Particles>::value, int>::type = 0>
 void migrate(const Distributor<MemorySpace, laneway::CabanaCommSpace>& distributor, Particles& particles) {
   migrate(typename MemorySpace::execution_space{}, distributor, particles);
 }

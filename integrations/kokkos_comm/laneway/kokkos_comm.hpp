@@ -276,8 +276,7 @@ class Request<laneway::KokkosCommSpace> {
     if (collective_ != LNW_REQUEST_NULL) laneway::check(LNW_Test(&collective_, &flag, MPI_STATUS_IGNORE));
     if (flag == 0) return false;
     if (!messages_.empty())
-      laneway::check(
-          MPI_Testall(static_cast<int>(messages_.size()), messages_.data(), &flag, MPI_STATUSES_IGNORE));
+      laneway::check(MPI_Testall(static_cast<int>(messages_.size()), messages_.data(), &flag, MPI_STATUSES_IGNORE));
     if (flag == 0) return false;
     messages_.clear();
     for (const std::function<void()>& callback : std::exchange(callbacks_, {})) callback();
@@ -294,9 +293,15 @@ class Request<laneway::KokkosCommSpace> {
   std::vector<std::function<void()>> callbacks_;
 };
 
-inline void wait(Request<laneway::KokkosCommSpace>& request) { request.wait(); }
-inline void wait(Request<laneway::KokkosCommSpace>&& request) { request.wait(); }
-inline bool test(Request<laneway::KokkosCommSpace>& request) { return request.test(); }
+inline void wait(Request<laneway::KokkosCommSpace>& request) {
+  request.wait();
+}
+inline void wait(Request<laneway::KokkosCommSpace>&& request) {
+  request.wait();
+}
+inline bool test(Request<laneway::KokkosCommSpace>& request) {
+  return request.test();
+}
 inline void wait_all(std::span<Request<laneway::KokkosCommSpace>> requests) {
   for (auto& request : requests) request.wait();
 }
@@ -494,10 +499,9 @@ struct AllGather<SendView, RecvView, Exec, laneway::KokkosCommSpace> {
                                      sent.size() * static_cast<std::size_t>(comm.size()));
     const laneway::Datatype<typename RecvView::value_type> type;
     const auto count = static_cast<MPI_Count>(sent.size());
-    return laneway::kokkos_comm::collective(
-        comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
-          return LNW_Iallgather_c(out, count, type.get(), in, count, type.get(), comm.comm(), request);
-        });
+    return laneway::kokkos_comm::collective(comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
+      return LNW_Iallgather_c(out, count, type.get(), in, count, type.get(), comm.comm(), request);
+    });
   }
 };
 
@@ -509,10 +513,9 @@ struct AllToAll<SendView, RecvView, Exec, laneway::KokkosCommSpace> {
     laneway::kokkos_comm::check_size("alltoall", "that is sent", sent.size(), needed);
     laneway::kokkos_comm::check_size("alltoall", "that receives", received.size(), needed);
     const laneway::Datatype<typename RecvView::value_type> type;
-    return laneway::kokkos_comm::collective(
-        comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
-          return LNW_Ialltoall_c(out, count, type.get(), in, count, type.get(), comm.comm(), request);
-        });
+    return laneway::kokkos_comm::collective(comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
+      return LNW_Ialltoall_c(out, count, type.get(), in, count, type.get(), comm.comm(), request);
+    });
   }
 };
 
@@ -521,12 +524,11 @@ struct AllReduce<SendView, RecvView, Op, Exec, laneway::KokkosCommSpace> {
   static auto execute(Communicator<laneway::KokkosCommSpace, Exec>& comm, const SendView& sent,
                       const RecvView& received) {
     laneway::kokkos_comm::check_size("allreduce", "that receives", received.size(), sent.size());
-    return laneway::kokkos_comm::collective(
-        comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
-          return LNW_Iallreduce_c(out, in, static_cast<MPI_Count>(sent.size()),
-                                  laneway::kokkos_comm::reduced<typename RecvView::value_type>(),
-                                  reduction_op<MpiSpace, Op>(), comm.comm(), request);
-        });
+    return laneway::kokkos_comm::collective(comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
+      return LNW_Iallreduce_c(out, in, static_cast<MPI_Count>(sent.size()),
+                              laneway::kokkos_comm::reduced<typename RecvView::value_type>(),
+                              reduction_op<MpiSpace, Op>(), comm.comm(), request);
+    });
   }
 };
 
@@ -534,16 +536,14 @@ template <KokkosView SendView, KokkosView RecvView, ReductionOperator Op, Kokkos
 struct Reduce<SendView, RecvView, Op, Exec, laneway::KokkosCommSpace> {
   static auto execute(Communicator<laneway::KokkosCommSpace, Exec>& comm, const SendView& sent,
                       const RecvView& received, int root) {
-    if (comm.rank() == root)
-      laneway::kokkos_comm::check_size("reduce", "that receives", received.size(), sent.size());
-    return laneway::kokkos_comm::collective(
-        comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
-          // In place only where the result is.
-          const void* const from = out == MPI_IN_PLACE && comm.rank() != root ? in : out;
-          return LNW_Ireduce_c(from, in, static_cast<MPI_Count>(sent.size()),
-                               laneway::kokkos_comm::reduced<typename RecvView::value_type>(),
-                               reduction_op<MpiSpace, Op>(), root, comm.comm(), request);
-        });
+    if (comm.rank() == root) laneway::kokkos_comm::check_size("reduce", "that receives", received.size(), sent.size());
+    return laneway::kokkos_comm::collective(comm, sent, received, [&](const void* out, void* in, LNW_Request* request) {
+      // In place only where the result is.
+      const void* const from = out == MPI_IN_PLACE && comm.rank() != root ? in : out;
+      return LNW_Ireduce_c(from, in, static_cast<MPI_Count>(sent.size()),
+                           laneway::kokkos_comm::reduced<typename RecvView::value_type>(), reduction_op<MpiSpace, Op>(),
+                           root, comm.comm(), request);
+    });
   }
 };
 
