@@ -574,8 +574,23 @@ TEST_P(QueueErrors, OfRequests) {
     line.finish();
     freed = line.queue();
   }
-  expect_error(LNW_Enqueue_start(freed, &request), "queue has been freed");
   expect_error(LNW_Queue_free(&freed), "queue has been freed");
+  const std::array<std::pair<LNW_Queue, const char*>, 2> none{
+      {{LNW_QUEUE_NULL, "queue is LNW_QUEUE_NULL"}, {freed, "queue has been freed"}}};
+  for (const auto& [queue, text] : none) {
+    int flag = 0;
+    LNW_Queue_statistics statistics{};
+    expect_error(LNW_Enqueue_start(queue, &request), text);
+    expect_error(LNW_Enqueue_startall(queue, 1, &request), text);
+    expect_error(LNW_Enqueue_wait(queue, &request), text);
+    expect_error(LNW_Enqueue_waitall(queue, LNW_QUEUE_ALL_STARTED, nullptr), text);
+    expect_error(LNW_Enqueue_ready(queue, request, 0), text);
+    expect_error(LNW_Enqueue_ready_edge(queue, request, 0, 0), text);
+    expect_error(LNW_Enqueue_call(queue, [](void*) {}, nullptr), text);
+    expect_error(LNW_Queue_wait(queue), text);
+    expect_error(LNW_Queue_progress(queue, &flag), text);
+    expect_error(LNW_Queue_get_statistics(queue, &statistics), text);
+  }
   exchange.expect_results();
   EXPECT_MPI(LNW_Start(&request));
   Line line(kind());
