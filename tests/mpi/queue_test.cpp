@@ -262,13 +262,12 @@ TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
   }
 }
 
-/// What a neighborhood reduction combines, by messages: into each block, neighbour after neighbour.
+/// What a neighborhood reduction combines into each neighbour's block, by messages.
 void reduce_by_messages(const std::vector<std::int32_t>& out, std::vector<std::int32_t>& into, int count, MPI_Op op,
                         MPI_Comm ring) {
   std::vector<std::int32_t> arrived(out.size());
   exchange_by_messages(out.data(), arrived.data(), count * static_cast<int>(sizeof(std::int32_t)), ring);
-  for (int neighbor = 0; neighbor < 2; ++neighbor)
-    MPI_Reduce_local(arrived.data() + neighbor * count, into.data(), count, MPI_INT32_T, op);
+  MPI_Reduce_local(arrived.data(), into.data(), 2 * count, MPI_INT32_T, op);
 }
 
 /// Reductions by themselves: over neighbours in memory of the queue's kind, and over all ranks.
@@ -278,20 +277,22 @@ TEST_P(QueueTest, Reductions) {
     const auto* const first = reinterpret_cast<const unsigned char*>(list.data());
     return Bytes(first, first + list.size() * sizeof(std::int32_t));
   };
-  const LineMemory send(kind(), 2 * count * sizeof(std::int32_t)), receive(kind(), count * sizeof(std::int32_t));
+  const LineMemory send(kind(), 2 * count * sizeof(std::int32_t)), receive(kind(), 2 * count * sizeof(std::int32_t));
   for (const auto& [op, name] : {std::pair{MPI_SUM, "sum"}, {MPI_MAX, "max"}, {MPI_BXOR, "bxor"}}) {
     LNW_Request request = LNW_REQUEST_NULL;
     EXPECT_MPI(LNW_Neighbor_reduce_init(send.data(), count, MPI_INT32_T, receive.data(), count, MPI_INT32_T, op,
                                         ring_.get(), MPI_INFO_NULL, &request));
     Line line(kind());
     for (int round = 0; round < 6; ++round) {
-      std::vector<std::int32_t> out(2 * count), own(count);
-      for (int i = 0; i < 2 * count; ++i) out[static_cast<std::size_t>(i)] = (rank() + 3) * (i + 7 * round) - 400;
-      for (int i = 0; i < count; ++i) own[static_cast<std::size_t>(i)] = 5 * i - 100 * rank() - round;
+      std::vector<std::int32_t> out(2 * count), own(2 * count);
+      for (int i = 0; i < 2 * count; ++i) {
+        out[static_cast<std::size_t>(i)] = (rank() + 3) * (i + 7 * round) - 400;
+        own[static_cast<std::size_t>(i)] = 5 * i - 100 * rank() - round;
+      }
       std::vector<std::int32_t> expected = own;
       reduce_by_messages(out, expected, count, op, ring_.get());
       const HostMemory from(kind(), bytes_of(out)), before(kind(), bytes_of(own));
-      const HostMemory after(kind(), Bytes(count * sizeof(std::int32_t), 0xDB));
+      const HostMemory after(kind(), Bytes(2 * count * sizeof(std::int32_t), 0xDB));
       line.copy(send.data(), from.data(), from.size());
       line.copy(receive.data(), before.data(), before.size());
       line.start(request);
