@@ -149,7 +149,9 @@ TEST_F(KokkosCommTest, OtherCollectives) {
   for (std::size_t i = 0; i < 2 * ranks; ++i) ASSERT_EQ(got(i), expected[i]);
   KokkosComm::Impl::Barrier<Exec, KokkosCommSpace>{comm_};
 
-  EXPECT_THROW((void)wide::allgather(comm_, own, own), std::exception);
+  if (size() > 1) {
+    EXPECT_THROW((void)wide::allgather(comm_, own, own), std::invalid_argument);
+  }
   EXPECT_THROW((void)wide::alltoall(comm_, sent, got, 3), std::invalid_argument);
 }
 
