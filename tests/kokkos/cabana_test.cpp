@@ -136,7 +136,8 @@ TEST_F(CabanaTest, MigratesSlices) {
   Field target("target", distributor.totalNumImport());
   std::map<int, std::vector<std::array<double, 3>>> out;
   for (std::size_t i = 0; i < 31; ++i) {
-    for (std::size_t n = 0; n < 3; ++n) source(i, n) = 100.0 * rank() + static_cast<double>(i) + 0.25 * static_cast<double>(n);
+    for (std::size_t n = 0; n < 3; ++n)
+      source(i, n) = 100.0 * rank() + static_cast<double>(i) + 0.25 * static_cast<double>(n);
     if (ranks[i] >= 0) out[ranks[i]].push_back({source(i, 0), source(i, 1), source(i, 2)});
   }
   const auto expected = in_order(sent_by_messages(out), distributor);
@@ -338,9 +339,7 @@ void exchange_grids(const Grid& grid, Halo& halo, const Cabana::Grid::Array<doub
   // Every cell holds its number, so that a sum has it as many times as there are copies: all copies are counted by
   // what the whole torus has.
   const int cells[] = {grid.block.cells[0], grid.block.cells[1]}, width = grid.block.width;
-  const auto copies = [&](int d, int index) {
-    return 1 + (index < 2 * width) + (index >= cells[d]);
-  };
+  const auto copies = [&](int d, int index) { return 1 + (index < 2 * width) + (index >= cells[d]); };
   scatter(halo, Cabana::Grid::ScatterReduce::Sum());
   grid.for_each_cell([&](int i, int j) {
     if (!grid.is_owned(i, j)) return;

@@ -1,6 +1,6 @@
 // Exchanges that a stream starts and waits for, on host tasks and on a device.
-#include <laneway/laneway.hpp>
 #include <laneway/stream_triggering.h>
+#include <laneway/laneway.hpp>
 
 #include <algorithm>
 #include <array>
@@ -212,7 +212,8 @@ void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<
   std::array<std::size_t, 4> line_of{};
   std::array<bool, 4> open{};
   ASSERT_LE(exchanges.size(), open.size());
-  for (std::size_t& line : line_of) line = static_cast<std::size_t>(pick(placing, 0, static_cast<int>(lines.size()) - 1));
+  for (std::size_t& line : line_of)
+    line = static_cast<std::size_t>(pick(placing, 0, static_cast<int>(lines.size()) - 1));
   const int steps = pick(random, 1, 8);
   const auto close = [&](std::size_t i) {
     Line& line = lines[line_of[i]];
@@ -236,8 +237,8 @@ void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<
     for (Line& line : lines) line.finish();
 }
 
-/// Queues and requests serve many programs, so that 100,000 of them take minutes: LANEWAY_TEST_PROGRAMS, or --long, which
-/// says how many there were if the machine is too slow for all.
+/// Queues and requests serve many programs, so that 100,000 of them take minutes: LANEWAY_TEST_PROGRAMS, or --long,
+/// which says how many there were if the machine is too slow for all.
 TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
   const char* const wanted = std::getenv("LANEWAY_TEST_PROGRAMS");
   constexpr double long_seconds = 100;
@@ -327,7 +328,8 @@ TEST_P(QueueTest, Reductions) {
                                            MPI_INFO_NULL, &requests[3]));
   Line line(kind());
   for (int round = 0; round < 6; ++round) {
-    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<std::int64_t>(i * i) * (rank() + 1) - 900 * round;
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      mine[i] = static_cast<std::int64_t>(i * i) * (rank() + 1) - 900 * round;
     for (std::size_t i = 0; i < long_mine.size(); ++i)
       long_mine[i] = static_cast<std::int64_t>((i * 37 + static_cast<std::size_t>(rank()) * 11) % 101) - round;
     if (round % 2 == 0) {
@@ -597,7 +599,9 @@ TEST_P(QueueErrors, OfRequests) {
     expect_error(LNW_Enqueue_waitall(queue, LNW_QUEUE_ALL_STARTED, nullptr), text);
     expect_error(LNW_Enqueue_ready(queue, request, 0), text);
     expect_error(LNW_Enqueue_ready_edge(queue, request, 0, 0), text);
-    expect_error(LNW_Enqueue_call(queue, [](void*) {}, nullptr), text);
+    expect_error(LNW_Enqueue_call(
+                     queue, [](void*) {}, nullptr),
+                 text);
     expect_error(LNW_Queue_wait(queue), text);
     expect_error(LNW_Queue_progress(queue, &flag), text);
     expect_error(LNW_Queue_get_statistics(queue, &statistics), text);

@@ -42,8 +42,8 @@ TEST(QueueHostStream, WordsAndCallsAreInOrder) {
   QueueStream::Word* const triggered = stream->word();
   QueueStream::Word* const completed = stream->word();
   struct Shared {
-    std::uint64_t in_stream = 0;    // of the calls
-    std::uint64_t exchanged = 0;    // of who advances
+    std::uint64_t in_stream = 0;  // of the calls
+    std::uint64_t exchanged = 0;  // of who advances
     std::uint64_t wrong = 0;
   } shared;
   std::atomic<bool> is_enqueued{false};

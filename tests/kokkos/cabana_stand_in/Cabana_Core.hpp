@@ -305,23 +305,27 @@ struct is_distributor<Distributor<MemorySpace, CommSpaceType>> : std::true_type 
 
 /// Those of Cabana, to which overloads for a communication space must be preferred.
 template <class ExecutionSpace, class Distributor_t, class AoSoA_t>
-void migrate(ExecutionSpace, const Distributor_t&, const AoSoA_t&, AoSoA_t&,
-             typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
+void migrate(
+    ExecutionSpace, const Distributor_t&, const AoSoA_t&, AoSoA_t&,
+    typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
   static_assert(std::is_void_v<Distributor_t>, "no communication space of its own has been chosen");
 }
 template <class Distributor_t, class AoSoA_t>
-void migrate(const Distributor_t& distributor, const AoSoA_t& source, AoSoA_t& target,
-             typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
+void migrate(
+    const Distributor_t& distributor, const AoSoA_t& source, AoSoA_t& target,
+    typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
   migrate(typename Distributor_t::execution_space{}, distributor, source, target);
 }
 template <class ExecutionSpace, class Distributor_t, class AoSoA_t>
-void migrate(ExecutionSpace, const Distributor_t&, AoSoA_t&,
-             typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
+void migrate(
+    ExecutionSpace, const Distributor_t&, AoSoA_t&,
+    typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
   static_assert(std::is_void_v<Distributor_t>, "no communication space of its own has been chosen");
 }
 template <class Distributor_t, class AoSoA_t>
-void migrate(const Distributor_t& distributor, AoSoA_t& particles,
-             typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
+void migrate(
+    const Distributor_t& distributor, AoSoA_t& particles,
+    typename std::enable_if<is_distributor<Distributor_t>::value && is_aosoa<AoSoA_t>::value, int>::type* = 0) {
   migrate(typename Distributor_t::execution_space{}, distributor, particles);
 }
 

@@ -120,8 +120,9 @@ class HaloBase {
     std::array<int, 2> begin{}, end{};
     for (std::size_t d = 0; d < 2; ++d) {
       const int first = block.width, last = block.width + block.cells[d];
-      begin[d] = direction[d] == 0 ? first : direction[d] > 0 ? (ghosts ? last : last - width)
-                                                              : (ghosts ? first - width : first);
+      begin[d] = direction[d] == 0  ? first
+                 : direction[d] > 0 ? (ghosts ? last : last - width)
+                                    : (ghosts ? first - width : first);
       end[d] = direction[d] == 0 ? last : begin[d] + width;
     }
     for (int i = begin[0]; i < end[0]; ++i)
