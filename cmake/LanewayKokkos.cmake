@@ -1,4 +1,4 @@
-# The targets laneway_kokkos, laneway_tpetra (headers and what they need), where Kokkos is found, and Tpetra of the MPI library of this
+# The targets laneway_kokkos, laneway_cabana, laneway_kokkos_comm, laneway_tpetra (headers and what they need), where Kokkos is found, and Tpetra of the MPI library of this
 # build. Debian's are found with libtrilinos-kokkos-dev and libtrilinos-tpetra-dev; others by CMAKE_PREFIX_PATH.
 if(LANEWAY_SIMULATED OR NOT LANEWAY_MPI)
   return()
@@ -31,6 +31,23 @@ endif()
 add_library(laneway_kokkos INTERFACE)
 target_include_directories(laneway_kokkos SYSTEM INTERFACE ${folders})
 target_link_libraries(laneway_kokkos INTERFACE ${libraries})
+
+# laneway_NAME: the headers of a backend, with the types that stand in for those of the other library in tests. Where that is found:
+# laneway_NAME_found, with its own.
+function(laneway_backend name package target)
+  add_library(laneway_${name} INTERFACE)
+  target_include_directories(laneway_${name} INTERFACE "${PROJECT_SOURCE_DIR}/integrations/${name}"
+                             "${PROJECT_SOURCE_DIR}/tests/kokkos/${name}_stand_in")
+  target_link_libraries(laneway_${name} INTERFACE laneway_kokkos)
+  find_package(${package} QUIET)
+  if(TARGET ${target})
+    add_library(laneway_${name}_found INTERFACE)
+    target_include_directories(laneway_${name}_found INTERFACE "${PROJECT_SOURCE_DIR}/integrations/${name}")
+    target_link_libraries(laneway_${name}_found INTERFACE laneway_kokkos ${target} ${ARGN})
+  endif()
+endfunction()
+laneway_backend(cabana Cabana Cabana::Core Cabana::Grid)
+laneway_backend(kokkos_comm KokkosComm KokkosComm::KokkosComm)
 
 find_path(TPETRA_INCLUDE_DIR Tpetra_Distributor.hpp HINTS ${folders} PATH_SUFFIXES trilinos)
 find_path(TEUCHOS_INCLUDE_DIR Teuchos_DefaultMpiComm.hpp HINTS ${folders} PATH_SUFFIXES trilinos)

@@ -1,6 +1,6 @@
 !> Laneway for Fortran: the calls of laneway.h with the argument lists of mpi_f08; see docs/reference/fortran.md.
 module laneway
-  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funptr, c_int, c_loc, c_null_ptr, c_ptr, c_size_t
   use mpi_f08, only: MPI_ADDRESS_KIND, MPI_BOTTOM, MPI_Comm, MPI_COUNT_KIND, MPI_Datatype, MPI_IN_PLACE, MPI_Info, MPI_Op, &
                      MPI_Status, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, MPI_SUCCESS, &
                      MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY
@@ -68,6 +68,27 @@ module laneway
   !> Which end it is.
   integer, parameter, public :: LNW_CHANNEL_SEND = 1, LNW_CHANNEL_RECEIVE = 2
 
+  !> A stream that starts exchanges and waits for them.
+  type, public, bind(C) :: LNW_Queue
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type(LNW_Queue), parameter, public :: LNW_QUEUE_NULL = LNW_Queue(c_null_ptr)
+  !> What the stream is.
+  integer, parameter, public :: LNW_QUEUE_HOST = 1, LNW_QUEUE_CUDA = 2, LNW_QUEUE_HIP = 3, LNW_QUEUE_SIM = 4
+  !> Added to that: the program advances the queue.
+  integer, parameter, public :: LNW_QUEUE_PROGRESS_BY_HOST = 16
+  !> In place of a number of requests.
+  integer, parameter, public :: LNW_QUEUE_ALL_STARTED = -1
+
+  !> Since a queue was made.
+  type, public, bind(C) :: LNW_Queue_statistics
+    integer(MPI_COUNT_KIND) :: exchanges    !< started
+    integer(MPI_COUNT_KIND) :: triggers     !< words that the stream was told to write
+    integer(MPI_COUNT_KIND) :: completions  !< words that the stream was told to wait for
+    integer(MPI_COUNT_KIND) :: unfinished   !< of what was enqueued
+  end type
+
   !> What reordering has brought. Weights are sums over edges, as the destinations' arguments give them.
   type, public, bind(C) :: LNW_Reorder
     integer(MPI_COUNT_KIND) :: weight        !< of all edges
@@ -91,10 +112,12 @@ module laneway
   end type
 
   interface operator(==)
-    module procedure same_request, same_topology, same_arrivals, same_channel, same_bag, same_distributor, same_halo
+    module procedure same_request, same_topology, same_arrivals, same_channel, same_bag, same_distributor, same_halo, &
+      same_queue
   end interface
   interface operator(/=)
-    module procedure other_request, other_topology, other_arrivals, other_channel, other_bag, other_distributor, other_halo
+    module procedure other_request, other_topology, other_arrivals, other_channel, other_bag, other_distributor, other_halo, &
+      other_queue
   end interface
   public :: operator(==), operator(/=)
 
@@ -117,6 +140,9 @@ module laneway
   public :: lnw_psend_init, lnw_precv_init, lnw_pready, lnw_pready_range, lnw_pready_list, lnw_parrived, &
             lnw_neighbor_alltoallv_init_partitioned, lnw_neighbor_alltoallv_init_indexed_partitioned, &
             lnw_pready_edge, lnw_parrived_edge
+  public :: lnw_queue_init, lnw_queue_wait, lnw_queue_progress, lnw_queue_free, lnw_queue_get_statistics, &
+            lnw_enqueue_start, lnw_enqueue_startall, lnw_enqueue_wait, lnw_enqueue_waitall, lnw_enqueue_ready, &
+            lnw_enqueue_ready_edge, lnw_enqueue_call
 #include "names.inc"
 #include "collective_names.inc"
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
@@ -399,6 +425,83 @@ module laneway
       type(LNW_Request), intent(inout) :: array_of_requests(count)
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
+    !> Without `stream`, or with a null one: the default stream, and for LNW_QUEUE_HOST the only choice.
+    subroutine lnw_queue_init(queue, kind, stream, ierror) bind(C, name="lnwf_queue_init")
+      import
+      type(LNW_Queue), intent(inout) :: queue
+      integer(c_int), intent(in) :: kind
+      type(c_ptr), optional, intent(in) :: stream
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_queue_wait(queue, ierror) bind(C, name="lnwf_queue_wait")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine queue_progress(queue, flag, ierror) bind(C, name="lnwf_queue_progress")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      integer(c_int), intent(out) :: flag
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_queue_free(queue, ierror) bind(C, name="lnwf_queue_free")
+      import
+      type(LNW_Queue), intent(inout) :: queue
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_queue_get_statistics(queue, statistics, ierror) bind(C, name="lnwf_queue_get_statistics")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      type(LNW_Queue_statistics), intent(out) :: statistics
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_enqueue_start(queue, request, ierror) bind(C, name="lnwf_enqueue_start")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      type(LNW_Request), intent(inout) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_enqueue_startall(queue, count, array_of_requests, ierror) bind(C, name="lnwf_enqueue_startall")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      integer(c_int), intent(in) :: count
+      type(LNW_Request), intent(inout) :: array_of_requests(*)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_enqueue_wait(queue, request, ierror) bind(C, name="lnwf_enqueue_wait")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      type(LNW_Request), intent(inout) :: request
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_enqueue_waitall(queue, count, array_of_requests, ierror) bind(C, name="lnwf_enqueue_waitall")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      integer(c_int), intent(in) :: count
+      type(LNW_Request), intent(inout) :: array_of_requests(*)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_enqueue_ready(queue, request, partition, ierror) bind(C, name="lnwf_enqueue_ready")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      type(LNW_Request), intent(in) :: request
+      integer(c_int), intent(in) :: partition
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_enqueue_ready_edge(queue, request, edge, partition, ierror) bind(C, name="lnwf_enqueue_ready_edge")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      type(LNW_Request), intent(in) :: request
+      integer(c_int), intent(in) :: edge, partition
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_enqueue_call(queue, function, argument, ierror) bind(C, name="lnwf_enqueue_call")
+      import
+      type(LNW_Queue), intent(in) :: queue
+      type(c_funptr), value, intent(in) :: function
+      type(c_ptr), intent(in) :: argument
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
     subroutine lnw_wait(request, status, ierror) bind(C, name="lnwf_wait")
       import
       type(LNW_Request), intent(inout) :: request
@@ -565,6 +668,16 @@ contains
     integer, optional, intent(out) :: ierror
     integer(c_int) :: done
     call test(request, done, status, ierror)
+    flag = done /= 0
+  end subroutine
+
+  !> Advances the queue once; `flag` is true if nothing of it is left to be done.
+  subroutine lnw_queue_progress(queue, flag, ierror)
+    type(LNW_Queue), intent(in) :: queue
+    logical, intent(out) :: flag
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: done
+    call queue_progress(queue, done, ierror)
     flag = done /= 0
   end subroutine
 
@@ -739,6 +852,16 @@ contains
   elemental logical function other_channel(a, b)
     type(LNW_Channel), intent(in) :: a, b
     other_channel = .not. same_channel(a, b)
+  end function
+
+  elemental logical function same_queue(a, b)
+    type(LNW_Queue), intent(in) :: a, b
+    same_queue = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
+  end function
+
+  elemental logical function other_queue(a, b)
+    type(LNW_Queue), intent(in) :: a, b
+    other_queue = .not. same_queue(a, b)
   end function
 
   elemental logical function other_topology(a, b)

@@ -457,6 +457,60 @@ void lnwf_request_set_buffers(const LNW_Request* request, const CFI_cdesc_t* sen
   finish(LNW_Request_set_buffers(*request, buffer(sendbuf), buffer(recvbuf)), ierror);
 }
 
+void lnwf_queue_init(LNW_Queue* queue, const int* kind, void* const* stream, MPI_Fint* ierror) {
+  finish(LNW_Queue_init(queue, *kind, stream != NULL ? *stream : NULL), ierror);
+}
+
+void lnwf_queue_wait(const LNW_Queue* queue, MPI_Fint* ierror) {
+  finish(LNW_Queue_wait(*queue), ierror);
+}
+
+void lnwf_queue_progress(const LNW_Queue* queue, int* flag, MPI_Fint* ierror) {
+  *flag = 0;
+  finish(LNW_Queue_progress(*queue, flag), ierror);
+}
+
+void lnwf_queue_free(LNW_Queue* queue, MPI_Fint* ierror) {
+  finish(LNW_Queue_free(queue), ierror);
+}
+
+void lnwf_queue_get_statistics(const LNW_Queue* queue, LNW_Queue_statistics* statistics, MPI_Fint* ierror) {
+  finish(LNW_Queue_get_statistics(*queue, statistics), ierror);
+}
+
+void lnwf_enqueue_start(const LNW_Queue* queue, LNW_Request* request, MPI_Fint* ierror) {
+  finish(LNW_Enqueue_start(*queue, request), ierror);
+}
+
+void lnwf_enqueue_startall(const LNW_Queue* queue, const MPI_Fint* count, LNW_Request array_of_requests[],
+                           MPI_Fint* ierror) {
+  finish(LNW_Enqueue_startall(*queue, *count, array_of_requests), ierror);
+}
+
+void lnwf_enqueue_wait(const LNW_Queue* queue, LNW_Request* request, MPI_Fint* ierror) {
+  finish(LNW_Enqueue_wait(*queue, request), ierror);
+}
+
+void lnwf_enqueue_waitall(const LNW_Queue* queue, const MPI_Fint* count, LNW_Request array_of_requests[],
+                          MPI_Fint* ierror) {
+  finish(LNW_Enqueue_waitall(*queue, *count, array_of_requests), ierror);
+}
+
+void lnwf_enqueue_ready(const LNW_Queue* queue, const LNW_Request* request, const MPI_Fint* partition,
+                        MPI_Fint* ierror) {
+  finish(LNW_Enqueue_ready(*queue, *request, *partition), ierror);
+}
+
+/* Edges count from 1. */
+void lnwf_enqueue_ready_edge(const LNW_Queue* queue, const LNW_Request* request, const MPI_Fint* edge,
+                             const MPI_Fint* partition, MPI_Fint* ierror) {
+  finish(LNW_Enqueue_ready_edge(*queue, *request, *edge - 1, *partition), ierror);
+}
+
+void lnwf_enqueue_call(const LNW_Queue* queue, void (*function)(void*), void* const* argument, MPI_Fint* ierror) {
+  finish(LNW_Enqueue_call(*queue, function, *argument), ierror);
+}
+
 void lnwf_request_set_stream(const LNW_Request* request, void* stream, MPI_Fint* ierror) {
   finish(LNW_Request_set_stream(*request, stream), ierror);
 }

@@ -48,6 +48,20 @@ template <class ExecutionSpace>
 
 }  // namespace detail
 
+/// A queue on the stream of an execution space instance, or none where the instance has no stream: what is enqueued is
+/// then in the order of the instance, and the host waits for nothing.
+template <class ExecutionSpace>
+[[nodiscard]] std::optional<Queue> queue_of_stream([[maybe_unused]] const ExecutionSpace& space) {
+  static_assert(Kokkos::is_execution_space<ExecutionSpace>::value,
+                "laneway::kokkos: this is no Kokkos execution space instance");
+  if constexpr (requires { space.cuda_stream(); })
+    return Queue(LNW_QUEUE_CUDA, detail::stream_of(space));
+  else if constexpr (requires { space.hip_stream(); })
+    return Queue(LNW_QUEUE_HIP, detail::stream_of(space));
+  else
+    return std::nullopt;
+}
+
 /// Orders what `operation` does with Views of type View by `space`: on devices by its stream, so that the host waits
 /// for nothing; where the stream is not enough, waits for this instance. Call before each start.
 template <class View, class ExecutionSpace>
@@ -96,6 +110,10 @@ class Halo {
   [[nodiscard]] bool test() { return halo_.test(); }
   void wait() { halo_.wait(); }
 
+  /// Puts the exchange into a queue and returns. Another View than the last time only when the queue has been waited
+  /// for.
+  void enqueue(Queue& queue, const View& view) { halo_.enqueue(queue, strided(view)); }
+
   /// Combines ghost elements into those of which they are copies. Returns when they are in place.
   template <class ExecutionSpace>
   void accumulate(const ExecutionSpace& space, const View& view, MPI_Op op = MPI_SUM) {
@@ -132,6 +150,13 @@ template <class SendView, class ReceiveView>
     throw std::invalid_argument("laneway::kokkos::neighbor_alltoallv_init: a View is not contiguous");
   return laneway::neighbor_alltoallv_init<T>(comm, std::span<const T>(send.data(), send.extent(0)), send_blocks,
                                              std::span<T>(receive.data(), receive.extent(0)), receive_blocks, hints);
+}
+
+/// Orders what `operation` does by a queue: puts it there and returns. It comes after what was put into the queue
+/// before, and before what is put there afterwards.
+inline void order(Queue& queue, const Persistent& operation) {
+  queue.start(operation);
+  queue.wait(operation);
 }
 
 /// Runs an operation on Views of type View, ordered by `space`.

@@ -532,12 +532,17 @@ class Halo {
     together.operation.run();
     together.unpack(ghosts_, fields);
   }
+  /// Puts the exchange into a queue (laneway::Queue) and returns. What is put into the queue afterwards comes
+  /// after it. Another array than the last time only when the queue has been waited for.
+  template <class InQueue>
+  void enqueue(InQueue& queue, std::span<T> x) {
+    if (!parts_.empty()) throw std::logic_error("laneway::Halo::enqueue: the halo is partitioned");
+    bind(x);
+    queue.start(exchange_);
+    queue.wait(exchange_);
+  }
   void start(std::span<T> x) {
-    if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
-    if (x.data() != bound_) {
-      exchange_.set_buffers(x.data(), x.data());
-      bound_ = x.data();
-    }
+    bind(x);
     for (std::size_t p = 0; p < parts_.size(); ++p) missing_[p].store(parts_[p].elements, std::memory_order_relaxed);
     exchange_.start();
   }
@@ -609,6 +614,13 @@ class Halo {
     std::size_t index = 0;
     std::size_t part = 0;
   };
+
+  void bind(std::span<T> x) {
+    if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
+    if (x.data() == bound_) return;
+    exchange_.set_buffers(x.data(), x.data());
+    bound_ = x.data();
+  }
 
   void list_parts(const std::vector<int>& partitions) {
     parts_.clear();
@@ -731,4 +743,5 @@ class Halo {
 
 }  // namespace laneway
 
-#include "laneway/sparse.hpp"  // needs what is above
+#include "laneway/queue.hpp"  // need what is above
+#include "laneway/sparse.hpp"

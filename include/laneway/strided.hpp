@@ -225,6 +225,8 @@ class StridedHalo {
 
   void exchange(const StridedView<T, Rank>& view) { halo_.exchange(elements_of(view)); }
   void start(const StridedView<T, Rank>& view) { halo_.start(elements_of(view)); }
+  /// As Halo::enqueue.
+  void enqueue(Queue& queue, const StridedView<T, Rank>& view) { halo_.enqueue(queue, elements_of(view)); }
   [[nodiscard]] bool test() { return halo_.test(); }
   void wait() { halo_.wait(); }
   /// As Halo::accumulate.

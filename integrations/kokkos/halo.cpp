@@ -1,6 +1,9 @@
 /// Times the halo of a contiguous View against the C API, and of a strided one against packing by hand, in turns.
+/// With --json FILE, appends a record of each.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "laneway/kokkos.hpp"
@@ -21,9 +24,11 @@ double seconds(F&& f) {
   return taken / iterations;
 }
 
+std::FILE* records = nullptr;
+
 /// Prints the medians of two ways that take turns, and what the second costs of the first.
 template <class First, class Second>
-void compare(const char* what, int rank, First&& first, Second&& second) {
+void compare(const char* kind, std::size_t elements, const char* baseline, int rank, First&& first, Second&& second) {
   std::vector<double> times[2];
   for (int round = 0; round <= rounds; ++round) {
     const double one = seconds(first), two = seconds(second);
@@ -33,7 +38,16 @@ void compare(const char* what, int rank, First&& first, Second&& second) {
   }
   for (auto& list : times) std::sort(list.begin(), list.end());
   const double a = times[0][rounds / 2], b = times[1][rounds / 2];
-  if (rank == 0) std::printf("time %s: %.2f us, View %.2f us, ratio %.3f\n", what, a * 1e6, b * 1e6, b / a);
+  if (rank != 0) return;
+  std::printf("time %s, %zu elements, %s: %.2f us, View %.2f us, ratio %.3f\n", kind, elements, baseline, a * 1e6,
+              b * 1e6, b / a);
+  if (records == nullptr) return;
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::fprintf(records,
+               "{\"benchmark\":\"kokkos\",\"view\":\"%s\",\"elements\":%zu,\"ranks\":%d,\"baseline\":\"%s\","
+               "\"baseline_s\":%.9g,\"view_s\":%.9g,\"ratio\":%.4g}\n",
+               kind, elements, ranks, baseline, a, b, b / a);
 }
 
 struct Ring {
@@ -61,9 +75,8 @@ void contiguous(const Ring& ring, std::size_t width) {
                                              graph.get(), MPI_INFO_NULL, &request));
   laneway::Persistent plain(request);
   const Kokkos::DefaultHostExecutionSpace space;
-  const std::string what = "contiguous, " + std::to_string(width) + " elements, C API";
   compare(
-      what.c_str(), ring.rank,
+      "contiguous", width, "C API", ring.rank,
       [&] {
         LNW_Start(&request);
         LNW_Wait(&request, MPI_STATUS_IGNORE);
@@ -83,9 +96,8 @@ void strided(const Ring& ring, std::size_t n) {
   laneway::Persistent plain = laneway::neighbor_alltoallv_init<double>(graph.get(), std::span<const double>(out),
                                                                        {count, zero}, std::span(in), {count, zero});
   const Kokkos::DefaultHostExecutionSpace space;
-  const std::string what = "strided, " + std::to_string(n) + " elements, packed by hand";
   compare(
-      what.c_str(), ring.rank,
+      "strided", n, "packed by hand", ring.rank,
       [&] {
         for (std::size_t i = 0; i < n; ++i) out[i] = u(i, 62);
         plain.run();
@@ -99,13 +111,23 @@ void strided(const Ring& ring, std::size_t n) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   Kokkos::initialize(argc, argv);
+  const bool has_records = argc == 3 && std::strcmp(argv[1], "--json") == 0;
+  if (argc != 1 && !has_records) {
+    std::fprintf(stderr, "usage: laneway-kokkos-halo [--json FILE]\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
   {
     const Ring ring;
+    if (has_records && ring.rank == 0 && (records = std::fopen(argv[2], "a")) == nullptr) {
+      std::perror(argv[2]);
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     for (const std::size_t elements : {64, 1024, 16384}) {
       contiguous(ring, elements);
       strided(ring, elements);
     }
   }
+  if (records != nullptr && std::fclose(records) != 0) std::perror(argv[2]);
   Kokkos::finalize();
   MPI_Finalize();
 }

@@ -1,5 +1,5 @@
 /// Times imports of the ghosts of a matrix, and their reverse with ADD, by Tpetra and by plans, in turns, and compares
-/// what they give. Lines that start with "time" differ from run to run.
+/// what they give. Lines that start with "time" differ from run to run. With --json FILE, appends a record of each.
 #include <Tpetra_Core.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -63,7 +63,7 @@ double difference(const Vector& a, const Vector& b) {
   return largest;
 }
 
-void run(const std::string& spec, std::size_t columns, int iterations, int rounds) {
+void run(const std::string& spec, std::size_t columns, int iterations, int rounds, const char* json) {
   const auto importer = importer_of(laneway::matrix::load(spec));
   laneway::tpetra::Import<double> plan(*importer);
   Vector source(importer->getSourceMap(), columns), target(importer->getTargetMap(), columns);
@@ -87,11 +87,22 @@ void run(const std::string& spec, std::size_t columns, int iterations, int round
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (rank != 0) return;
   std::printf("%s, %d ranks, %zu vectors\n", spec.c_str(), size, columns);
+  std::FILE* const records = json != nullptr ? std::fopen(json, "a") : nullptr;
+  if (json != nullptr && records == nullptr) {
+    std::perror(json);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   for (int k = 0; k < 4; k += 2) {
     const double theirs = median(times[k]), ours = median(times[k + 1]);
     std::printf("time %s: Tpetra %.1f us, plan %.1f us, ratio %.2f\n", k == 0 ? "forward" : "reverse", theirs * 1e6,
                 ours * 1e6, theirs / ours);
+    if (records != nullptr)
+      std::fprintf(records,
+                   "{\"benchmark\":\"tpetra\",\"matrix\":\"%s\",\"ranks\":%d,\"vectors\":%zu,\"direction\":\"%s\","
+                   "\"tpetra_s\":%.9g,\"plan_s\":%.9g,\"speedup\":%.4g}\n",
+                   spec.c_str(), size, columns, k == 0 ? "forward" : "reverse", theirs, ours, theirs / ours);
   }
+  if (records != nullptr && std::fclose(records) != 0) std::perror(json);
 }
 
 }  // namespace
@@ -99,6 +110,7 @@ void run(const std::string& spec, std::size_t columns, int iterations, int round
 int main(int argc, char** argv) {
   Tpetra::ScopeGuard scope(&argc, &argv);
   std::string spec = "delaunay:n=131072,seed=1";
+  const char* json = nullptr;
   int columns = 1, iterations = 50, rounds = 9;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--matrix") == 0)
@@ -109,13 +121,16 @@ int main(int argc, char** argv) {
       iterations = std::atoi(argv[i + 1]);
     else if (std::strcmp(argv[i], "--rounds") == 0)
       rounds = std::atoi(argv[i + 1]);
+    else if (std::strcmp(argv[i], "--json") == 0)
+      json = argv[i + 1];
     else
       argc = 0;
   }
   if (argc % 2 == 0 || columns < 1 || iterations < 1 || rounds < 1) {
     std::fprintf(stderr,
-                 "usage: laneway-tpetra-exchange [--matrix SPEC] [--columns N] [--iterations N] [--rounds N]\n");
+                 "usage: laneway-tpetra-exchange [--matrix SPEC] [--columns N] [--iterations N] [--rounds N] "
+                 "[--json FILE]\n");
     return 2;
   }
-  run(spec, static_cast<std::size_t>(columns), iterations, rounds);
+  run(spec, static_cast<std::size_t>(columns), iterations, rounds, json);
 }

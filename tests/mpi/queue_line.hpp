@@ -69,7 +69,10 @@ class Line {
   void hold(const std::atomic<bool>& gate);
   void start(LNW_Request& request) { EXPECT_MPI(LNW_Enqueue_start(queue_, &request)); }
   void wait(LNW_Request& request) { EXPECT_MPI(LNW_Enqueue_wait(queue_, &request)); }
-  void finish() { EXPECT_MPI(LNW_Queue_wait(queue_)); }
+  void finish() {
+    EXPECT_MPI(LNW_Queue_wait(queue_));
+    copies_.clear();
+  }
   [[nodiscard]] LNW_Queue_statistics statistics() const;
 
  private:

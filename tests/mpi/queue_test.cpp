@@ -1,8 +1,10 @@
 // Exchanges that a stream starts and waits for, on host tasks and on a device.
 #include <laneway/stream_triggering.h>
+#include <laneway/laneway.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <memory>
@@ -66,14 +68,14 @@ class RingExchange {
 
   /// Everything by the stream alone: garbage is in the receive buffer before, and in the send buffer after.
   void begin(Line& line) {
-    sent_.emplace_back(kind_, sent(rank(), static_cast<int>(sent_.size())));
+    HostMemory& out = next(sent_, begun_);
+    out.set(sent(rank(), first_ + begun_++));
     line.copy(receive_.data(), garbage_.data(), garbage_.size());
-    line.copy(send_.data(), sent_.back().data(), sent_.back().size());
+    line.copy(send_.data(), out.data(), out.size());
   }
   void end(Line& line) {
     line.copy(send_.data(), garbage_.data(), garbage_.size());
-    results_.emplace_back(kind_, garbage_.bytes());
-    line.copy(results_.back().data(), receive_.data(), garbage_.size());
+    line.copy(next(results_, ended_++).data(), receive_.data(), garbage_.size());
   }
   void put(Line& line) {
     begin(line);
@@ -82,11 +84,23 @@ class RingExchange {
     end(line);
   }
   void expect_results() const {
-    for (std::size_t i = 0; i < results_.size(); ++i)
-      ASSERT_EQ(results_[i].bytes(), received(static_cast<int>(i))) << "request " << number_ << " exchange " << i;
+    for (int i = 0; i < ended_; ++i)
+      ASSERT_EQ(results_[static_cast<std::size_t>(i)].bytes(), received(first_ + i))
+          << "request " << number_ << " exchange " << first_ + i;
+  }
+  /// Those so far are no longer looked at, and their memory is used again. The line must be finished.
+  void forget_results() {
+    first_ += begun_;
+    begun_ = ended_ = 0;
   }
 
  private:
+  /// The memory of exchange `number` since those that are forgotten.
+  HostMemory& next(std::deque<HostMemory>& memory, int number) const {
+    const auto at = static_cast<std::size_t>(number);
+    if (at == memory.size()) memory.emplace_back(kind_, garbage_.bytes());
+    return memory[at];
+  }
   [[nodiscard]] Bytes sent(int from, int exchange) const {
     Bytes data(garbage_.size());
     for (std::size_t i = 0; i < data.size(); ++i)
@@ -110,6 +124,9 @@ class RingExchange {
   LNW_Request request_ = LNW_REQUEST_NULL;
   std::deque<HostMemory> sent_;
   std::deque<HostMemory> results_;
+  int first_ = 0;
+  int begun_ = 0;
+  int ended_ = 0;
 };
 
 class QueueTest : public MpiTest, public testing::WithParamInterface<int> {
@@ -189,49 +206,186 @@ TEST_P(QueueTest, SeveralRequestsAtOnce) {
 /// Programs of enqueues over several queues, any order, exchanges of one beside those of others.
 void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<RingExchange>& exchanges) {
   Random random(static_cast<unsigned>(mix({seed, 38})));
-  std::vector<int> line_of(exchanges.size());
-  for (int& line : line_of) line = pick(random, 0, static_cast<int>(lines.size()) - 1);
-  std::vector<bool> open(exchanges.size(), false);
-  const int steps = pick(random, 1, 12);
-  const auto close = [&](std::size_t i, Line& line) {
+  // Requests change their queues from time to time: they have to wait for these then.
+  constexpr std::uint64_t programs_without_wait = 4;
+  Random placing(static_cast<unsigned>(mix({seed / programs_without_wait, 39})));
+  std::array<std::size_t, 4> line_of{};
+  std::array<bool, 4> open{};
+  ASSERT_LE(exchanges.size(), open.size());
+  for (std::size_t& line : line_of)
+    line = static_cast<std::size_t>(pick(placing, 0, static_cast<int>(lines.size()) - 1));
+  const int steps = pick(random, 1, 8);
+  const auto close = [&](std::size_t i) {
+    Line& line = lines[line_of[i]];
     line.wait(exchanges[i].request());
     exchanges[i].end(line);
     open[i] = false;
   };
   for (int step = 0; step < steps; ++step) {
     const auto i = static_cast<std::size_t>(pick(random, 0, static_cast<int>(exchanges.size()) - 1));
-    Line& line = lines[static_cast<std::size_t>(line_of[i])];
     if (open[i]) {
-      close(i, line);
+      close(i);
       continue;
     }
-    exchanges[i].begin(line);
-    line.start(exchanges[i].request());
+    exchanges[i].begin(lines[line_of[i]]);
+    lines[line_of[i]].start(exchanges[i].request());
     open[i] = true;
   }
   for (std::size_t i = 0; i < exchanges.size(); ++i)
-    if (open[i]) close(i, lines[static_cast<std::size_t>(line_of[i])]);
-  for (Line& line : lines) line.finish();
+    if (open[i]) close(i);
+  if ((seed + 1) % programs_without_wait == 0)
+    for (Line& line : lines) line.finish();
 }
 
+/// Queues and requests serve many programs, so that 100,000 of them take minutes: LANEWAY_TEST_PROGRAMS, or --long,
+/// which says how many there were if the machine is too slow for all.
 TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
   const char* const wanted = std::getenv("LANEWAY_TEST_PROGRAMS");
-  const int programs = wanted != nullptr ? std::atoi(wanted) : long_tests() ? 5000 : effort(40);
-  constexpr int together = 40;
-  for (int done = 0; done < programs; done += together) {
-    std::deque<RingExchange> exchanges;
-    const std::array<const char*, 3> strategies{"direct", "three_step", "auto"};
-    for (int i = 0; i < 4; ++i)
-      exchanges.emplace_back(kind(), ring_.get(), i, 8 + 700 * i,
-                             Hints{{"lnw_strategy", strategies[static_cast<std::size_t>(i) % 3]}});
-    {
-      std::deque<Line> lines;
-      for (int i = 0; i < 3; ++i) lines.emplace_back(kind());
-      for (int i = 0; i < together; ++i) run_random_program(static_cast<std::uint64_t>(done + i), lines, exchanges);
+  constexpr double long_seconds = 100;
+  const double begin = MPI_Wtime();
+  const int programs = wanted != nullptr ? std::atoi(wanted) : long_tests() ? 100000 : effort(40);
+  constexpr int looked_at_together = 50, together = 2000;
+  const std::array<const char*, 3> strategies{"direct", "three_step", "auto"};
+  for (int done = 0; done < programs;) {
+    int is_late = wanted == nullptr && MPI_Wtime() - begin > long_seconds;
+    MPI_Allreduce(MPI_IN_PLACE, &is_late, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (is_late != 0) {
+      if (rank() == 0) std::printf("%d of %d programs in %.0f s\n", done, programs, long_seconds);
+      return;
     }
-    for (const RingExchange& exchange : exchanges) exchange.expect_results();
-    if (HasFatalFailure()) return;
+    std::deque<RingExchange> exchanges;
+    for (int i = 0; i < 4; ++i)
+      exchanges.emplace_back(kind(), ring_.get(), i, 8 + 350 * i,
+                             Hints{{"lnw_strategy", strategies[static_cast<std::size_t>(i) % 3]}});
+    std::deque<Line> lines;
+    for (int i = 0; i < 3; ++i) lines.emplace_back(kind());
+    const int end = std::min(programs, done + together);
+    while (done < end) {
+      for (int i = 0; i < looked_at_together && done < end; ++i, ++done)
+        run_random_program(static_cast<std::uint64_t>(done), lines, exchanges);
+      for (Line& line : lines) line.finish();
+      for (RingExchange& exchange : exchanges) {
+        exchange.expect_results();
+        exchange.forget_results();
+      }
+      if (HasFatalFailure()) return;
+    }
   }
+}
+
+/// What a neighborhood reduction combines into each neighbour's block, by messages.
+void reduce_by_messages(const std::vector<std::int32_t>& out, std::vector<std::int32_t>& into, int count, MPI_Op op,
+                        MPI_Comm ring) {
+  std::vector<std::int32_t> arrived(out.size());
+  exchange_by_messages(out.data(), arrived.data(), count * static_cast<int>(sizeof(std::int32_t)), ring);
+  MPI_Reduce_local(arrived.data(), into.data(), 2 * count, MPI_INT32_T, op);
+}
+
+/// Reductions by themselves: over neighbours in memory of the queue's kind, and over all ranks.
+TEST_P(QueueTest, Reductions) {
+  constexpr int count = 300;
+  const auto bytes_of = [](const std::vector<std::int32_t>& list) {
+    const auto* const first = reinterpret_cast<const unsigned char*>(list.data());
+    return Bytes(first, first + list.size() * sizeof(std::int32_t));
+  };
+  const LineMemory send(kind(), 2 * count * sizeof(std::int32_t)), receive(kind(), 2 * count * sizeof(std::int32_t));
+  for (const auto& [op, name] : {std::pair{MPI_SUM, "sum"}, {MPI_MAX, "max"}, {MPI_BXOR, "bxor"}}) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Neighbor_reduce_init(send.data(), count, MPI_INT32_T, receive.data(), count, MPI_INT32_T, op,
+                                        ring_.get(), MPI_INFO_NULL, &request));
+    Line line(kind());
+    for (int round = 0; round < 6; ++round) {
+      std::vector<std::int32_t> out(2 * count), own(2 * count);
+      for (int i = 0; i < 2 * count; ++i) {
+        out[static_cast<std::size_t>(i)] = (rank() + 3) * (i + 7 * round) - 400;
+        own[static_cast<std::size_t>(i)] = 5 * i - 100 * rank() - round;
+      }
+      std::vector<std::int32_t> expected = own;
+      reduce_by_messages(out, expected, count, op, ring_.get());
+      const HostMemory from(kind(), bytes_of(out)), before(kind(), bytes_of(own));
+      const HostMemory after(kind(), Bytes(2 * count * sizeof(std::int32_t), 0xDB));
+      line.copy(send.data(), from.data(), from.size());
+      line.copy(receive.data(), before.data(), before.size());
+      line.start(request);
+      line.wait(request);
+      line.copy(after.data(), receive.data(), after.size());
+      line.finish();
+      ASSERT_EQ(after.bytes(), bytes_of(expected)) << name << " " << round;
+    }
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+  if (on_device()) return;  // those of all ranks are for the host's memory
+  std::vector<std::int64_t> mine(count), all(count), prefix(count), one(count), share(count);
+  std::vector<std::int64_t> expected(count), long_mine(static_cast<std::size_t>(count * size()));
+  std::array<LNW_Request, 4> requests{};
+  EXPECT_MPI(LNW_Allreduce_init(mine.data(), all.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                &requests[0]));
+  EXPECT_MPI(LNW_Scan_init(mine.data(), prefix.data(), count, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD, MPI_INFO_NULL,
+                           &requests[1]));
+  EXPECT_MPI(LNW_Reduce_init(mine.data(), one.data(), count, MPI_INT64_T, MPI_BXOR, size() - 1, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &requests[2]));
+  EXPECT_MPI(LNW_Reduce_scatter_block_init(long_mine.data(), share.data(), count, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD,
+                                           MPI_INFO_NULL, &requests[3]));
+  Line line(kind());
+  for (int round = 0; round < 6; ++round) {
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      mine[i] = static_cast<std::int64_t>(i * i) * (rank() + 1) - 900 * round;
+    for (std::size_t i = 0; i < long_mine.size(); ++i)
+      long_mine[i] = static_cast<std::int64_t>((i * 37 + static_cast<std::size_t>(rank()) * 11) % 101) - round;
+    if (round % 2 == 0) {
+      EXPECT_MPI(LNW_Enqueue_startall(line.queue(), 4, requests.data()));
+      EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), LNW_QUEUE_ALL_STARTED, nullptr));
+    } else {
+      for (LNW_Request& request : requests) line.start(request);
+      for (int i = 3; i >= 0; --i) line.wait(requests[static_cast<std::size_t>(i)]);
+    }
+    line.finish();
+    MPI_Allreduce(mine.data(), expected.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    ASSERT_EQ(all, expected) << round;
+    MPI_Scan(mine.data(), expected.data(), count, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    ASSERT_EQ(prefix, expected) << round;
+    MPI_Reduce(mine.data(), expected.data(), count, MPI_INT64_T, MPI_BXOR, size() - 1, MPI_COMM_WORLD);
+    if (rank() == size() - 1) {
+      ASSERT_EQ(one, expected) << round;
+    }
+    MPI_Reduce_scatter_block(long_mine.data(), expected.data(), count, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    ASSERT_EQ(share, expected) << round;
+  }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// laneway::Queue, and a halo that is put into one.
+TEST_P(QueueTest, InCxx) {
+  if (on_device()) GTEST_SKIP() << "SKIP: the same calls as on host tasks";
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  std::vector<double> u{0, 0}, others{0, 0};
+  ::laneway::Halo<double> halo(MPI_COMM_WORLD, {{next}, {1}, {1}}, {{previous}, {1}, {0}}, 2);
+  std::int64_t mine = rank() + 1, sum = 0;
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Allreduce_init(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+  const Persistent reduction(request);
+  ::laneway::Queue made, queue = std::move(made);
+  EXPECT_EQ(made.get(), LNW_QUEUE_NULL);
+  auto add = [&] { u[1] += 1; };
+  for (int round = 0; round < 10; ++round) {
+    queue.call(add);
+    halo.enqueue(queue, u);
+  }
+  const std::array<const Persistent*, 2> both{&reduction, &halo.operation()};
+  queue.start(both);
+  queue.wait(both);
+  queue.start(reduction);
+  queue.wait_for_all_started();
+  queue.wait();
+  EXPECT_TRUE(queue.progress());
+  EXPECT_EQ(u, (std::vector<double>{10, 10}));
+  EXPECT_EQ(sum, size() * (size() + 1) / 2);
+  EXPECT_EQ(queue.statistics().exchanges, 13);
+  EXPECT_EQ(queue.statistics().triggers, 12);
+  others[1] = 100 + rank();
+  halo.enqueue(queue, others);
+  queue.wait();
+  EXPECT_EQ(others[0], 100 + previous);
 }
 
 /// Dense operations, reductions and partitioned messages are requests as others.
@@ -433,8 +587,25 @@ TEST_P(QueueErrors, OfRequests) {
     line.finish();
     freed = line.queue();
   }
-  expect_error(LNW_Enqueue_start(freed, &request), "queue has been freed");
   expect_error(LNW_Queue_free(&freed), "queue has been freed");
+  const std::array<std::pair<LNW_Queue, const char*>, 2> none{
+      {{LNW_QUEUE_NULL, "queue is LNW_QUEUE_NULL"}, {freed, "queue has been freed"}}};
+  for (const auto& [queue, text] : none) {
+    int flag = 0;
+    LNW_Queue_statistics statistics{};
+    expect_error(LNW_Enqueue_start(queue, &request), text);
+    expect_error(LNW_Enqueue_startall(queue, 1, &request), text);
+    expect_error(LNW_Enqueue_wait(queue, &request), text);
+    expect_error(LNW_Enqueue_waitall(queue, LNW_QUEUE_ALL_STARTED, nullptr), text);
+    expect_error(LNW_Enqueue_ready(queue, request, 0), text);
+    expect_error(LNW_Enqueue_ready_edge(queue, request, 0, 0), text);
+    expect_error(LNW_Enqueue_call(
+                     queue, [](void*) {}, nullptr),
+                 text);
+    expect_error(LNW_Queue_wait(queue), text);
+    expect_error(LNW_Queue_progress(queue, &flag), text);
+    expect_error(LNW_Queue_get_statistics(queue, &statistics), text);
+  }
   exchange.expect_results();
   EXPECT_MPI(LNW_Start(&request));
   Line line(kind());
