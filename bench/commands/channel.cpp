@@ -27,7 +27,7 @@ namespace {
 struct ChannelOptions {
   std::vector<std::int64_t> bytes = {8, 64, 512, 4096, 65536};
   std::vector<int> threads;  ///< none: one puts messages of all sizes
-  int segments = 2;           ///< used in turn
+  int segments = 2;          ///< used in turn
   int iterations = 40;
   std::string transport = "auto";
   std::string json;

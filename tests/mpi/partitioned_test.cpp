@@ -391,8 +391,7 @@ TEST_F(PartitionedTest, PairsThatArrive) {
     MPI_Type_contiguous(elements / sent, MPI_INT, &part);
     MPI_Type_commit(&part);
     std::array<LNW_Request, 2> requests{};
-    EXPECT_MPI(
-        LNW_Psend_init(send.data(), sent, 1, part, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+    EXPECT_MPI(LNW_Psend_init(send.data(), sent, 1, part, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
     EXPECT_MPI(LNW_Precv_init(receive.data(), received, elements / received, MPI_INT, previous(), 0, MPI_COMM_WORLD,
                               MPI_INFO_NULL, &requests[1]));
     MPI_Type_free(&part);
@@ -450,9 +449,8 @@ TEST_F(PartitionedTest, GapsStayAsTheyAre) {
       EXPECT_MPI(LNW_Pready_range(0, sent - 1, requests[0]));
       EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
       for (std::size_t i = 0; i < receive.size(); ++i)
-        ASSERT_EQ(receive[i], i % (2 * stride) == 0
-                                  ? value(previous(), exchange, static_cast<int>(i / (2 * stride)))
-                                  : -3);
+        ASSERT_EQ(receive[i],
+                  i % (2 * stride) == 0 ? value(previous(), exchange, static_cast<int>(i / (2 * stride))) : -3);
     }
     for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
   }
@@ -466,8 +464,8 @@ void exchange_three(const std::array<MPI_Comm, 3>& comms, const std::array<int, 
   std::array<LNW_Request, 3> sends{}, receives{};
   for (const std::size_t i : {2, 1, 0}) {
     send[i].assign(partitions * each, -1);
-    EXPECT_MPI(LNW_Psend_init(send[i].data(), partitions, each, MPI_INT, to, tags[i], comms[i], MPI_INFO_NULL,
-                              &sends[i]));
+    EXPECT_MPI(
+        LNW_Psend_init(send[i].data(), partitions, each, MPI_INT, to, tags[i], comms[i], MPI_INFO_NULL, &sends[i]));
   }
   for (const std::size_t i : {0, 1, 2}) {
     receive[i].assign(partitions * each, -1);
