@@ -27,6 +27,7 @@ namespace {
 struct ChannelOptions {
   std::vector<std::int64_t> bytes = {8, 64, 512, 4096, 65536};
   std::vector<int> threads;  ///< none: one puts messages of all sizes
+  int segments = 2;          ///< used in turn
   int iterations = 40;
   std::string transport = "auto";
   std::string json;
@@ -75,6 +76,14 @@ class Channels {
     LNW_Channel_wait(from_, segment, &data, &bytes);
     LNW_Channel_release(from_, segment);
   }
+  /// What came before is released while the next is on its way, so that no answer waits for that.
+  void take_in_turn(int segment) {
+    if (taken_ >= 0) LNW_Channel_release(from_, taken_);
+    taken_ = segment;
+    void* data = nullptr;
+    MPI_Count bytes = 0;
+    LNW_Channel_wait(from_, segment, &data, &bytes);
+  }
   [[nodiscard]] std::string carrier() const {
     MPI_Info info = MPI_INFO_NULL;
     LNW_Channel_get_info(to_, &info);
@@ -88,6 +97,7 @@ class Channels {
  private:
   LNW_Channel to_ = LNW_CHANNEL_NULL;
   LNW_Channel from_ = LNW_CHANNEL_NULL;
+  int taken_ = -1;  // a segment that has not been released
 };
 
 /// The library's persistent messages.
@@ -174,12 +184,14 @@ std::function<void()> there_and_back(const Ends& ends, std::function<void()> sen
 
 void time_channel(const Ends& ends, std::int64_t bytes, const ChannelOptions& options, nlohmann::ordered_json& rows) {
   std::vector<std::byte> send(static_cast<std::size_t>(bytes)), receive(send.size());
-  const Channels channels(ends, bytes, 1, options.transport);
+  Channels channels(ends, bytes, options.segments, options.transport);
   PersistentMessages messages(ends, send, receive);
   PutWindow window(ends, send);
+  int puts = 0, takes = 0;
   std::vector<std::function<void()>> actions = {
       there_and_back(
-          ends, [&] { channels.put(0, send.data(), bytes); }, [&] { channels.take(0); }),
+          ends, [&] { channels.put(puts++ % options.segments, send.data(), bytes); },
+          [&] { channels.take_in_turn(takes++ % options.segments); }),
       there_and_back(
           ends, [&] { messages.send(); }, [&] { messages.receive(); })};
   if (window.exists())
@@ -264,6 +276,9 @@ void add_channel(CLI::App& app, Action& action) {
       app.add_subcommand("channel", "Channels beside persistent messages and MPI_Put, between two ranks");
   command->add_option("--bytes", options->bytes, "Sizes of messages")->delimiter(',')->capture_default_str();
   command->add_option("--threads", options->threads, "Only the rate of short puts, by so many threads")->delimiter(',');
+  command->add_option("--segments", options->segments, "Of a channel, used in turn")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   command->add_option("--iterations", options->iterations, "Samples of each")->capture_default_str();
   command->add_option("--transport", options->transport, "As lnw_transport")->capture_default_str();
   command->add_option("--json", options->json, "Append one object to this file");

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,12 +37,30 @@ struct TimedPair {
   int peer = 0;
 };
 
+/// Who carries partitions: this library, or the MPI library, where it has MPI_Psend_init. Open MPI 4 has none.
+enum class PartsOf { laneway, mpi };
+#if MPI_VERSION >= 4
+constexpr bool mpi_has_partitions = true;
+#else
+constexpr bool mpi_has_partitions = false;
+#endif
+
 /// A message one way, and an empty one back when it has come.
 class PartedMessage {
  public:
-  PartedMessage(const TimedPair& pair, std::vector<std::byte>& data, int partitions)
-      : pair_(pair), partitions_(partitions) {
+  PartedMessage(const TimedPair& pair, std::vector<std::byte>& data, int partitions, PartsOf parts = PartsOf::laneway)
+      : pair_(pair), partitions_(partitions), by_mpi_(partitions == 0 || parts == PartsOf::mpi) {
     const auto bytes = static_cast<int>(data.size());
+#if MPI_VERSION >= 4
+    if (parts == PartsOf::mpi && partitions > 0) {
+      const MPI_Count part = bytes / partitions;
+      if (pair.sends)
+        MPI_Psend_init(data.data(), partitions, part, MPI_BYTE, pair.peer, 2, pair.comm, MPI_INFO_NULL, &whole_);
+      else
+        MPI_Precv_init(data.data(), partitions, part, MPI_BYTE, pair.peer, 2, pair.comm, MPI_INFO_NULL, &whole_);
+      return;
+    }
+#endif
     if (partitions == 0) {
       if (pair.sends)
         MPI_Send_init(data.data(), bytes, MPI_BYTE, pair.peer, 0, pair.comm, &whole_);
@@ -64,7 +83,7 @@ class PartedMessage {
 
   /// Each partition is ready after another `pause`. Returns seconds from the last one to the answer.
   double run(std::chrono::duration<double> pause = {}) {
-    if (partitions_ == 0)
+    if (by_mpi_)
       MPI_Start(&whole_);
     else
       LNW_Start(&parts_);
@@ -72,9 +91,9 @@ class PartedMessage {
     for (int p = 0; pair_.sends && p < partitions_; ++p) {
       if (pause.count() > 0) std::this_thread::sleep_for(pause);
       begin = MPI_Wtime();
-      LNW_Pready(p, parts_);
+      ready(p);
     }
-    if (partitions_ == 0)
+    if (by_mpi_)
       MPI_Wait(&whole_, MPI_STATUS_IGNORE);
     else
       LNW_Wait(&parts_, MPI_STATUS_IGNORE);
@@ -86,33 +105,72 @@ class PartedMessage {
   }
 
  private:
+  void ready(int partition) {
+#if MPI_VERSION >= 4
+    if (by_mpi_) {
+      MPI_Pready(partition, whole_);
+      return;
+    }
+#endif
+    LNW_Pready(partition, parts_);
+  }
+
   TimedPair pair_;
   int partitions_;
-  MPI_Request whole_ = MPI_REQUEST_NULL;
+  bool by_mpi_;
+  MPI_Request whole_ = MPI_REQUEST_NULL;  // whole, or in MPI's partitions
   LNW_Request parts_ = LNW_REQUEST_NULL;
 };
 
 nlohmann::ordered_json time_partitions(const TimedPair& pair, std::int64_t bytes, const PartitionedOptions& options) {
   std::vector<std::byte> data(static_cast<std::size_t>(bytes));
   PartedMessage whole(pair, data, 0), one(pair, data, 1), several(pair, data, options.partitions);
-  const std::vector<std::function<void()>> actions = {[&] { whole.run(); }, [&] { one.run(); }};
+  std::optional<PartedMessage> one_of_mpi, several_of_mpi;
+  std::vector<std::function<void()>> actions = {[&] { whole.run(); }, [&] { one.run(); }, [&] { several.run(); }};
+  if (mpi_has_partitions) {
+    one_of_mpi.emplace(pair, data, 1, PartsOf::mpi);
+    several_of_mpi.emplace(pair, data, options.partitions, PartsOf::mpi);
+    actions.push_back([&] { one_of_mpi->run(); });
+    actions.push_back([&] { several_of_mpi->run(); });
+  }
   const Samples samples = bench::measure(pair.comm, actions, {.warmup = 5, .timed = options.iterations});
   const double whole_seconds = median(samples.seconds[0]), one_seconds = median(samples.seconds[1]);
   const std::chrono::duration<double> pause(whole_seconds / options.partitions);
-  std::vector<double> left;
+  std::vector<double> left, left_of_mpi;
   for (int i = 0; i < options.iterations; ++i) {
     MPI_Barrier(pair.comm);
     left.push_back(several.run(pause));
+    if (!several_of_mpi) continue;
+    MPI_Barrier(pair.comm);
+    left_of_mpi.push_back(several_of_mpi->run(pause));
   }
-  if (pair.sends)
-    std::cout << bytes << " B: persistent message " << format_seconds(whole_seconds) << ", one partition "
-              << format_seconds(one_seconds) << " (" << format_number(one_seconds / whole_seconds, 2)
-              << "), after the last of " << options.partitions << " partitions " << format_seconds(median(left)) << " ("
-              << format_number(median(left) / whole_seconds, 2) << ")\n";
-  return {{"bytes", bytes},
-          {"persistent_s", whole_seconds},
-          {"one_partition_s", one_seconds},
-          {"after_last_s", median(left)}};
+  nlohmann::ordered_json row = {{"bytes", bytes},
+                                {"persistent_s", whole_seconds},
+                                {"one_partition_s", one_seconds},
+                                {"partitions_s", median(samples.seconds[2])},
+                                {"after_last_s", median(left)}};
+  const auto of_mpi = [&](std::size_t action) {
+    return several_of_mpi ? nlohmann::ordered_json(median(samples.seconds[action])) : nullptr;
+  };
+  row["mpi_one_partition_s"] = of_mpi(3);
+  row["mpi_partitions_s"] = of_mpi(4);
+  row["mpi_after_last_s"] = several_of_mpi ? nlohmann::ordered_json(median(left_of_mpi)) : nullptr;
+  if (!pair.sends) return row;
+  const auto beside = [](double seconds, double whole_message) {
+    return format_seconds(seconds) + " (" + format_number(seconds / whole_message, 2) + ")";
+  };
+  std::cout << bytes << " B: persistent message " << format_seconds(whole_seconds) << ", one partition "
+            << beside(one_seconds, whole_seconds) << ", " << options.partitions << " partitions "
+            << beside(median(samples.seconds[2]), whole_seconds) << ", after the last of them "
+            << beside(median(left), whole_seconds);
+  if (several_of_mpi)
+    std::cout << "; MPI's own: one " << beside(median(samples.seconds[3]), whole_seconds) << ", " << options.partitions
+              << " partitions " << beside(median(samples.seconds[4]), whole_seconds) << ", after the last "
+              << beside(median(left_of_mpi), whole_seconds);
+  else
+    std::cout << "; this MPI library has no MPI_Psend_init";
+  std::cout << "\n";
+  return row;
 }
 
 int report_partitioned(const Run& run, const PartitionedOptions& options) {

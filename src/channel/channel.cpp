@@ -215,6 +215,11 @@ bool Channel::other_is_closed() {
   return true;
 }
 
+/// Whether to look, after so many tests that have found nothing.
+bool Channel::looks_for_other_end(unsigned turns) const {
+  return memory_ || turns % turns_before_other_end == 0;
+}
+
 /// Whether nothing comes from the other end any more.
 bool Channel::is_gone(unsigned turns) {
   if (other_is_closed()) return true;
@@ -258,7 +263,8 @@ bool Channel::is_free(std::int64_t segment) {
   if (!has_opened()) return false;
   const auto is_free = [&] { return memory_ ? memory_->is_free(segment) : messages_->is_free(segment); };
   if (is_free()) return true;
-  if (!is_gone(++fruitless_)) return false;
+  const unsigned turns = ++fruitless_;
+  if (!looks_for_other_end(turns) || !is_gone(turns)) return false;
   if (is_free()) return true;  // between the two looks
   throw_gone();
 }
@@ -294,8 +300,7 @@ std::optional<Arrived> Channel::test(std::int64_t segment) {
   const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
   if (has_come()) return arrived(segment);
   const unsigned turns = ++fruitless_;
-  const bool looks = memory_ || turns % turns_before_other_end == 0;
-  if (!looks || !is_gone(turns)) return std::nullopt;
+  if (!looks_for_other_end(turns) || !is_gone(turns)) return std::nullopt;
   if (has_come()) return arrived(segment);  // between the two looks
   throw_gone();
 }

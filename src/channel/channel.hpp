@@ -92,6 +92,7 @@ class Channel final : private Progressive {
   void wait_for_other_end();
   [[nodiscard]] bool has_opened();
   [[nodiscard]] bool other_is_closed();
+  [[nodiscard]] bool looks_for_other_end(unsigned turns) const;
   [[nodiscard]] bool is_gone(unsigned turns);
   [[noreturn]] void throw_gone() const;
   [[nodiscard]] Arrived arrived(std::int64_t segment);

@@ -43,15 +43,13 @@ ChannelMessages::ChannelMessages(const Way& way, bool is_sender, std::int64_t by
       data_(buffer != nullptr ? buffer : memory_.data()),
       segments_(static_cast<std::size_t>(segments)) {
   for (std::int64_t s = 0; s < segments; ++s) {
-    const int back = way_.tag_back + static_cast<int>(s);
     if (is_sender_) {
-      check_mpi(MPI_Recv_init(nullptr, 0, MPI_BYTE, way_.peer, back, way_.comm, &at(s).back), "MPI_Recv_init");
+      check_mpi(MPI_Recv_init(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm, &at(s).back), "MPI_Recv_init");
       continue;
     }
     check_mpi(MPI_Recv_init(data_ + s * stride_, static_cast<int>(bytes), MPI_BYTE, way_.peer, tag(s), way_.comm,
                             &at(s).data),
               "MPI_Recv_init");
-    check_mpi(MPI_Send_init(nullptr, 0, MPI_BYTE, way_.peer, back, way_.comm, &at(s).back), "MPI_Send_init");
     check_mpi(MPI_Start(&at(s).data), "MPI_Start");
   }
 }
@@ -153,10 +151,8 @@ bool ChannelMessages::release(std::int64_t s) {
   Segment& segment = at(s);
   return claim(segment, State::full, State::empty, [&] {
     check_mpi(MPI_Start(&segment.data), "MPI_Start");
-    // The last one was empty and has been received, or what has come since would not have been sent.
-    if (segment.has_back) check_mpi(MPI_Wait(&segment.back, MPI_STATUS_IGNORE), "MPI_Wait");
-    check_mpi(MPI_Start(&segment.back), "MPI_Start");
-    segment.has_back = true;
+    // Does not wait for the sender, which has posted its receive before it put: one call, without a request.
+    check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm), "MPI_Send");
     return State::empty;
   });
 }

@@ -55,14 +55,15 @@ class ChannelMessages {
   struct alignas(64) Segment {
     std::atomic<State> state{State::empty};
     MPI_Request data = MPI_REQUEST_NULL;  // of a sender made for each put, as its size differs
-    MPI_Request back = MPI_REQUEST_NULL;  // persistent
-    bool has_back = false;
+    MPI_Request back = MPI_REQUEST_NULL;  // of a sender, persistent
+    bool has_back = false;                // of a sender
     std::int64_t bytes = 0;
   };
   template <class Work>
   [[nodiscard]] static bool claim(Segment& segment, State from, State failed, Work&& work);
   [[nodiscard]] Segment& at(std::int64_t segment) { return segments_[static_cast<std::size_t>(segment)]; }
   [[nodiscard]] int tag(std::int64_t segment) const { return way_.tag + static_cast<int>(segment); }
+  [[nodiscard]] int tag_back(std::int64_t segment) const { return way_.tag_back + static_cast<int>(segment); }
 
   Way way_;
   bool is_sender_;

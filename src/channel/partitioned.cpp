@@ -165,23 +165,34 @@ Plan Partitioned::make_plan() const {
 
 void Partitioned::start() {
   if (state_.load(std::memory_order_acquire) == State::failed) std::rethrow_exception(failure_);
-  if (readiness_) readiness_->reset();
+  // Once the two have met, nobody but the owner starts anything.
+  const bool has_met = state_.load(std::memory_order_relaxed) == State::met && !goes_nowhere();
+  if (readiness_) readiness_->reset(has_met);
+  if (has_met) {
+    run();
+    active_.store(true, std::memory_order_release);
+    return;
+  }
   active_.store(true, std::memory_order_release);
   if (goes_nowhere()) return;
   run_.store(Run::wanted);
   if (state_.load() == State::met) start_if_met();
 }
 
-/// The owner, or who finds that the two have met.
-void Partitioned::start_if_met() {
-  Run wanted = Run::wanted;
-  if (!run_.compare_exchange_strong(wanted, Run::starting)) return;
+void Partitioned::run() {
   try {
     whole_ ? whole_->start() : exchange_->start();
   } catch (...) {
     fail();
   }
-  run_.store(Run::running);
+  run_.store(Run::running, std::memory_order_release);
+}
+
+/// The owner, or who finds that the two have met.
+void Partitioned::start_if_met() {
+  Run wanted = Run::wanted;
+  if (!run_.compare_exchange_strong(wanted, Run::starting)) return;
+  run();
   if (readiness_) readiness_->run([this](std::int64_t message) { fire(message); });
 }
 

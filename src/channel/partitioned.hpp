@@ -61,6 +61,7 @@ class Partitioned final : public Work, private Progressive {
   [[nodiscard]] End end_of(std::int64_t message) const;
   [[nodiscard]] bool goes_nowhere() const { return arguments_.peer == MPI_PROC_NULL; }
   void start_if_met();
+  void run();
   void fire(std::int64_t message);
   [[nodiscard]] bool reached(std::int64_t message);
   [[nodiscard]] bool complete(bool ends);

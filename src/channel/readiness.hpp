@@ -20,9 +20,11 @@ class Readiness {
         messages_(static_cast<std::size_t>(cut.partitions == 0 ? 0 : cut.messages())) {}
 
   /// Nothing is ready any more. Nobody else may be here, nor come before the owner has said that it is done.
-  void reset() {
+  /// `runs`: the exchange will run before that, so that messages leave when they can; else from `run` on.
+  void reset(bool runs) {
     ++turn_;
-    runs_.store(false, std::memory_order_relaxed);
+    runs_.store(runs, std::memory_order_relaxed);
+    ran_at_first_ = runs;
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       messages_[m].missing.store(cut_.partitions_in(static_cast<std::int64_t>(m)), std::memory_order_relaxed);
       messages_[m].has_gone.store(false, std::memory_order_relaxed);
@@ -35,7 +37,11 @@ class Readiness {
     // Relaxed: what the thread has written before is published by the count.
     if (ready_[static_cast<std::size_t>(partition)].exchange(turn_, std::memory_order_relaxed) == turn_) return false;
     const std::int64_t m = cut_.message_of(partition);
-    if (messages_[static_cast<std::size_t>(m)].missing.fetch_sub(1) == 1 && runs_.load()) let_go(m, go);
+    if (messages_[static_cast<std::size_t>(m)].missing.fetch_sub(1) != 1) return true;
+    if (ran_at_first_)
+      go(m);  // nobody else finds that it can
+    else if (runs_.load())
+      let_go(m, go);
     return true;
   }
 
@@ -68,6 +74,7 @@ class Readiness {
   PartitionCut cut_;
   std::uint32_t turn_ = 0;  // exchanges
   std::atomic<bool> runs_{false};
+  bool ran_at_first_ = false;
   std::vector<std::atomic<std::uint32_t>> ready_;  // by partition, in which exchange it has become ready last
   std::vector<Message> messages_;
 };

@@ -1,5 +1,23 @@
 // Partitioned messages between two ranks, and partitioned neighborhoods, against what was written into the buffers:
 // what MPI 4 says of MPI_Psend_init and its relatives, with numbers of partitions that differ.
+//
+// Behaviours that MPICH's own tests exercise (its test/mpi/part), and where they are here:
+//   equal and different numbers of partitions, up to 8192    NumbersOfPartitions, DifferentNumbersOnBothSides
+//   ready one by one, in ranges, in lists, in lists with gaps  NumbersOfPartitions, RangesAndLists
+//   completed by test or by wait                              NumbersOfPartitions
+//   looked for by pairs, in and out of order                  PairsThatArrive, DifferentNumbersOnBothSides
+//   complete at the first test when all has arrived           PairsThatArrive
+//   the sender's datatype another than the receiver's          PairsThatArrive, DerivedDatatypes
+//   a buffer with gaps that stay as they are                  GapsStayAsTheyAre
+//   several requests: one tag, several tags, several communicators
+//                                                             SeveralRequestsMatchInOrder, MatchedByTag,
+//                                                             MatchedByCommunicator
+//   started late by the receiver: ready does not block        ReadyDoesNotWaitForTheReceiver
+//   never started, and freed                                  NeverStarted, FreedBeforeTheyMeet
+//   made, run once and freed, again and again, with statuses  MadeForOneExchange
+//   no partitions, nothing in them                            ZeroPartitionsAndZeroCounts
+//   free of what is active: an error                          BadArgumentsAreErrors
+//   ready by threads                                          ThreadsSayWhatIsReady
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -300,6 +318,240 @@ TEST_F(PartitionedTest, ThreadsSayWhatIsReady) {
         ring.expect(exchange % 90, 0, partitions * 8);
       }
     }
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// How a sender says that its partitions are ready.
+enum class Way { one_by_one, ranges, lists, lists_with_gaps };
+
+void say_ready(Ring& ring, Way way, int exchange, int partitions, int together) {
+  const LNW_Request request = ring.requests()[0];
+  for (int low = 0; low < partitions; low += together) {
+    const int high = std::min(low + together, partitions);
+    for (int p = low; p < high; ++p) ring.write(exchange, p);
+    const auto list = [&](int first, int stride) {
+      std::vector<int> some;
+      for (int p = first; p < high; p += stride) some.push_back(p);
+      EXPECT_MPI(LNW_Pready_list(static_cast<int>(some.size()), some.data(), request));
+    };
+    switch (way) {
+      case Way::one_by_one:
+        for (int p = low; p < high; ++p) EXPECT_MPI(LNW_Pready(p, request));
+        break;
+      case Way::ranges:
+        EXPECT_MPI(LNW_Pready_range(low, high - 1, request));
+        break;
+      case Way::lists:
+        list(low, 1);
+        break;
+      case Way::lists_with_gaps:
+        list(low, 2);
+        list(low + 1, 2);
+        break;
+    }
+  }
+}
+
+/// Of one side few partitions and of the other many; completed by test in some exchanges, by wait in others.
+TEST_F(PartitionedTest, NumbersOfPartitions) {
+  struct Numbers {
+    int sent, received, elements, together;
+  };
+  std::vector<Numbers> all = {{1, 1, 64, 1},  {8, 8, 64, 2},   {64, 64, 64, 4},       {1, 16, 64, 1},
+                              {16, 1, 64, 5}, {16, 32, 64, 2}, {512, 512, 65536, 64}, {8192, 512, 65536, 64}};
+  if (long_tests()) all.push_back({8192, 512, 4194304, 64});
+  for (const auto& [sent, received, elements, together] : all)
+    for (const Way way : {Way::one_by_one, Way::ranges, Way::lists, Way::lists_with_gaps}) {
+      Ring ring(elements, sent, received, 0);
+      for (int exchange = 0; exchange < 4; ++exchange) {
+        ring.start();
+        say_ready(ring, way, exchange, sent, together);
+        for (const std::size_t side : {0, 1}) {
+          LNW_Request& request = ring.requests()[side];
+          if (exchange % 2 == 0) {
+            EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+            continue;
+          }
+          for (int flag = 0; flag == 0;) EXPECT_MPI(LNW_Test(&request, &flag, MPI_STATUS_IGNORE));
+        }
+        ring.expect(exchange, 0, elements);
+      }
+      if (HasFatalFailure()) return;
+    }
+}
+
+/// A receiver that needs two partitions at a time. A partition of the sender's is one element of a derived datatype.
+TEST_F(PartitionedTest, PairsThatArrive) {
+  for (const auto& [sent, received] : std::vector<std::pair<int, int>>{{1, 1}, {8, 8}, {33, 17}, {17, 33}, {64, 4}}) {
+    const int elements = sent * received;
+    const auto total = static_cast<std::size_t>(elements);
+    std::vector<int> send(total, -1), receive(total, -1);
+    MPI_Datatype part = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(elements / sent, MPI_INT, &part);
+    MPI_Type_commit(&part);
+    std::array<LNW_Request, 2> requests{};
+    EXPECT_MPI(LNW_Psend_init(send.data(), sent, 1, part, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+    EXPECT_MPI(LNW_Precv_init(receive.data(), received, elements / received, MPI_INT, previous(), 0, MPI_COMM_WORLD,
+                              MPI_INFO_NULL, &requests[1]));
+    MPI_Type_free(&part);
+    for (int exchange = 0; exchange < 7; ++exchange) {
+      std::ranges::fill(receive, -1);
+      EXPECT_MPI(LNW_Startall(2, requests.data()));
+      for (int i = 0; i < sent; ++i) {
+        const int p = exchange % 2 == 0 ? i : sent - 1 - i;
+        for (int k = p * (elements / sent); k < (p + 1) * (elements / sent); ++k)
+          send[static_cast<std::size_t>(k)] = value(rank(), exchange, k);
+        EXPECT_MPI(LNW_Pready(p, requests[0]));
+      }
+      const int each = elements / received;
+      for (int first = 0; first < received; first += 2) {
+        const int last = std::min(first + 2, received);
+        for (int missing = last - first; missing > 0;) {
+          missing = 0;
+          for (int p = first; p < last; ++p) {
+            int flag = 0;
+            EXPECT_MPI(LNW_Parrived(requests[1], p, &flag));
+            if (!flag) ++missing;
+          }
+        }
+        for (int k = first * each; k < last * each; ++k)
+          ASSERT_EQ(receive[static_cast<std::size_t>(k)], value(previous(), exchange, k)) << sent << " " << received;
+      }
+      int flag = 0;
+      EXPECT_MPI(LNW_Test(&requests[1], &flag, MPI_STATUS_IGNORE));
+      EXPECT_EQ(flag, 1) << "all partitions have arrived";
+      EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+    }
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
+/// Both sides have elements with gaps of different lengths.
+TEST_F(PartitionedTest, GapsStayAsTheyAre) {
+  constexpr int sent = 17, received = 33, total = 2 * sent * received;
+  for (const std::size_t stride : {2, 4, 8}) {
+    std::vector<int> send(stride * total, -2), receive(2 * stride * total, -3);
+    std::array<MPI_Datatype, 2> types{};
+    for (std::size_t side : {0, 1}) {
+      MPI_Type_create_resized(MPI_INT, 0, static_cast<MPI_Aint>((side + 1) * stride * sizeof(int)), &types[side]);
+      MPI_Type_commit(&types[side]);
+    }
+    std::array<LNW_Request, 2> requests{};
+    EXPECT_MPI(LNW_Psend_init(send.data(), sent, total / sent, types[0], next(), 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                              &requests[0]));
+    EXPECT_MPI(LNW_Precv_init(receive.data(), received, total / received, types[1], previous(), 1, MPI_COMM_WORLD,
+                              MPI_INFO_NULL, &requests[1]));
+    for (MPI_Datatype& type : types) MPI_Type_free(&type);
+    for (int exchange = 0; exchange < 3; ++exchange) {
+      for (std::size_t i = 0; i < total; ++i) send[i * stride] = value(rank(), exchange, static_cast<int>(i));
+      EXPECT_MPI(LNW_Startall(2, requests.data()));
+      EXPECT_MPI(LNW_Pready_range(0, sent - 1, requests[0]));
+      EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+      for (std::size_t i = 0; i < receive.size(); ++i)
+        ASSERT_EQ(receive[i],
+                  i % (2 * stride) == 0 ? value(previous(), exchange, static_cast<int>(i / (2 * stride))) : -3);
+    }
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
+/// Three messages at a time to the next rank, each of one value; senders make, and start, theirs in another order.
+void exchange_three(const std::array<MPI_Comm, 3>& comms, const std::array<int, 3>& tags) {
+  constexpr int partitions = 8, each = 64;
+  const int to = (rank() + 1) % size(), from = (rank() + size() - 1) % size();
+  std::array<std::vector<int>, 3> send, receive;
+  std::array<LNW_Request, 3> sends{}, receives{};
+  for (const std::size_t i : {2, 1, 0}) {
+    send[i].assign(partitions * each, -1);
+    EXPECT_MPI(
+        LNW_Psend_init(send[i].data(), partitions, each, MPI_INT, to, tags[i], comms[i], MPI_INFO_NULL, &sends[i]));
+  }
+  for (const std::size_t i : {0, 1, 2}) {
+    receive[i].assign(partitions * each, -1);
+    EXPECT_MPI(LNW_Precv_init(receive[i].data(), partitions, each, MPI_INT, from, tags[i], comms[i], MPI_INFO_NULL,
+                              &receives[i]));
+  }
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    EXPECT_MPI(LNW_Startall(3, receives.data()));
+    for (const std::size_t i : {1, 0, 2}) {
+      EXPECT_MPI(LNW_Start(&sends[i]));
+      std::ranges::fill(send[i], value(rank(), exchange, static_cast<int>(i)));
+      EXPECT_MPI(LNW_Pready_range(0, partitions - 1, sends[i]));
+    }
+    std::array<MPI_Status, 3> statuses{};
+    EXPECT_MPI(LNW_Waitall(3, receives.data(), statuses.data()));
+    EXPECT_MPI(LNW_Waitall(3, sends.data(), MPI_STATUSES_IGNORE));
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(statuses[i].MPI_SOURCE, from);
+      EXPECT_EQ(statuses[i].MPI_TAG, tags[i]);
+      for (const int found : receive[i]) ASSERT_EQ(found, value(from, exchange, static_cast<int>(i)));
+    }
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_MPI(LNW_Request_free(&sends[i]));
+    EXPECT_MPI(LNW_Request_free(&receives[i]));
+  }
+}
+
+TEST_F(PartitionedTest, MatchedByTag) {
+  exchange_three({MPI_COMM_WORLD, MPI_COMM_WORLD, MPI_COMM_WORLD}, {0, 1, 2});
+}
+
+TEST_F(PartitionedTest, MatchedByCommunicator) {
+  std::array<MPI_Comm, 3> comms{};
+  for (MPI_Comm& comm : comms) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    EXPECT_MPI(LNW_Comm_prepare(comm));  // all begin with the same one
+  }
+  exchange_three(comms, {0, 0, 0});
+  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+}
+
+/// The receiver begins only when it has heard that the sender has gone on.
+TEST_F(PartitionedTest, ReadyDoesNotWaitForTheReceiver) {
+  for (const int elements : {1, 1 << 18}) {
+    Ring ring(elements, 1, 1, 6);
+    for (int exchange = 0; exchange < 3; ++exchange) {
+      EXPECT_MPI(LNW_Start(&ring.requests()[0]));
+      ring.ready(exchange, 0);
+      MPI_Barrier(MPI_COMM_WORLD);
+      EXPECT_MPI(LNW_Start(&ring.requests()[1]));
+      EXPECT_MPI(LNW_Wait(&ring.requests()[1], MPI_STATUS_IGNORE));
+      EXPECT_MPI(LNW_Wait(&ring.requests()[0], MPI_STATUS_IGNORE));
+      ring.expect(exchange, 0, elements);
+    }
+  }
+}
+
+/// Also where the two have met.
+TEST_F(PartitionedTest, NeverStarted) {
+  for (const int partitions : {1, 3}) {
+    const Ring ring(96, partitions, 1, 8);
+    for (int turn = 0; turn < partitions; ++turn) {
+      EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+}
+
+TEST_F(PartitionedTest, MadeForOneExchange) {
+  const int turns = long_tests() ? 4000 : effort(100);
+  Random random(17);  // the same on all ranks
+  for (int turn = 0; turn < turns; ++turn) {
+    const int elements = 4 * (1 + static_cast<int>(random() % 3000));
+    const int sent = 1 << random() % 3, received = 1 << random() % 3;
+    Ring ring(elements, sent, received, 10);
+    ring.start();
+    for (int p = 0; p < sent; ++p) ring.ready(turn % 90, p);
+    std::array<MPI_Status, 2> statuses{};
+    EXPECT_MPI(LNW_Waitall(2, ring.requests().data(), statuses.data()));
+    ring.expect(turn % 90, 0, elements);
+    int count = -1;
+    MPI_Get_count(&statuses[1], MPI_INT, &count);
+    EXPECT_EQ(count, elements);
+    EXPECT_EQ(statuses[1].MPI_SOURCE, previous());
+    EXPECT_EQ(statuses[1].MPI_TAG, 10);
     if (HasFatalFailure()) return;
   }
 }

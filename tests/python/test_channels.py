@@ -10,6 +10,7 @@ RECORDS = """
 {"benchmark": "channel", "nodes": 2, "sizes": [{"bytes": 8, "carrier": "messages", "channel_s": 2e-5, "persistent_s": 2e-5, "put_flush_message_s": null}], "threads": []}
 {"benchmark": "channel", "nodes": 1, "sizes": [], "threads": [{"threads": 4, "puts_per_second": 2.5e7}]}
 {"benchmark": "partitioned", "nodes": 16, "sizes": [{"bytes": 512, "persistent_s": 1e-4, "one_partition_s": 1.05e-4, "after_last_s": 2e-5}]}
+{"benchmark": "partitioned", "nodes": 1, "sizes": [{"bytes": 8, "persistent_s": 4e-7, "one_partition_s": 5e-7, "partitions_s": 6e-7, "after_last_s": 7e-7, "mpi_one_partition_s": 1e-6, "mpi_partitions_s": 2e-6, "mpi_after_last_s": 1.4e-6}]}
 {"benchmark": "spmbv", "columns": 8, "exchange": "partitioned:direct", "early": true, "median_s": 0.004, "of_whole": 1.5}
 """
 
@@ -20,6 +21,7 @@ def test_every_record_has_rows() -> None:
     assert "| 2 nodes | 8 | messages | 20 | 20 | – | 1.00 | – |" in text
     assert "| 4 | 25.0 |" in text
     assert "| 16 nodes | 512 | 100 | 105 | 20 | 1.05 | 0.20 |" in text
+    assert "| one node | 8 | 0.5 | 1 | 0.50 | 0.6 | 2 | 0.30 | 0.7 | 1.4 | 0.50 |" in text
     assert "| 8 | `partitioned:direct` | early | 4 | 1.50 |" in text
 
 

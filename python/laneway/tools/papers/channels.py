@@ -81,6 +81,24 @@ def _partitions(records: Sequence[Record]) -> list[str]:
         for row in _rows(record, "sizes")
     ]
     heading = ("where", "bytes", "persistent message, µs", "one partition, µs", "after the last of 8, µs", "one to message", "rest to message")
+    return (_table(heading, rows) if rows else []) + _beside_mpi(records)
+
+
+def _beside_mpi(records: Sequence[Record]) -> list[str]:
+    """Beside MPI_Psend_init, where the MPI library has it."""
+    pairs = [(f"mpi_{name}", name) for name in ("one_partition_s", "partitions_s", "after_last_s")]
+    rows = [
+        (
+            _where(record),
+            f"{row['bytes']}",
+            *(text for of_mpi, own in pairs for text in (_microseconds(row[own]), _microseconds(row[of_mpi]), _ratio(row[own], row[of_mpi]))),
+        )
+        for record in records
+        for row in _rows(record, "sizes")
+        if row.get("mpi_partitions_s") is not None
+    ]
+    each = ("one partition", "8 partitions", "after the last of 8")
+    heading = ("where", "bytes", *(text for name in each for text in (f"{name}, µs", "MPI's own, µs", "to MPI's")))
     return _table(heading, rows) if rows else []
 
 
