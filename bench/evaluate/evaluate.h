@@ -66,6 +66,7 @@ const char* load_laneway(const char* file);
 
 typedef struct Options {
   double seconds;  /**< for one case: all candidates together */
+  double within;   /**< for the whole program, shared by its benchmarks and their cases; 0: as long as they take */
   double interval; /**< a candidate is known well enough once its 95% interval is so wide, as a share of its median */
   int least_rounds, most_rounds;
   int most_batch;    /**< repetitions of a sample at most */
@@ -114,6 +115,10 @@ typedef struct Case {
 /** Measures candidates in turns, in an order that is drawn for each round, until their intervals are narrow or time is
  * up. Collective on `comm`; its rank 0 prints. */
 void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm);
+
+/** Gives the benchmark that comes next its part of the time that is left: `left` benchmarks are not done, it among them.
+ * Runs it once without measuring, to count its cases. Without --within it does nothing. */
+void share_time(void (*run)(const char*), const char* name, int left);
 
 /** All ranks wait, those that have nothing to do without using a processor. */
 void quiet_barrier(MPI_Comm comm);

@@ -12,7 +12,7 @@ from typing import Any
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, describe, pointer, stream_of
+from laneway._buffers import Array, ArrayLike, describe, pointer, stream_of
 
 _STATUS_BYTES = MPI._sizeof(MPI.Status)
 _STATISTICS = (
@@ -97,10 +97,15 @@ class Request:
     def __exit__(self, *_: object) -> None:
         self.wait()
 
-    def set_buffers(self, send: Any, recv: Any) -> None:
+    def set_buffers(self, send: ArrayLike, recv: ArrayLike) -> None:
         """Other arrays of the same layout from the next start on. The request must be inactive."""
         sending, receiving = describe(send, "send"), describe(recv, "recv", writable=True)
-        _library.call("LNW_Request_set_buffers", self._state, pointer(sending), pointer(receiving))
+        self.rebind(sending, receiving)
+
+    def rebind(self, sending: Array, receiving: Array) -> None:
+        """`set_buffers` of arrays that are described already. Those that are bound cost no call."""
+        if [array.address for array in self._kept[:2] if isinstance(array, Array)] != [sending.address, receiving.address]:
+            _library.call("LNW_Request_set_buffers", self._state, pointer(sending), pointer(receiving))
         self._kept[:2] = [sending, receiving]
 
     @property

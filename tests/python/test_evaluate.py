@@ -137,6 +137,63 @@ def _sleepers() -> set[str]:
     return found
 
 
+class Clock:
+    """Time that passes when a launch runs, and as much as it is told."""
+
+    def __init__(self, seconds: list[float]) -> None:
+        self.now, self.seconds = 1000.0, seconds
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_time_is_shared_and_kept_to(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each launch gets of what is left what its benchmarks are of all that are left; the same command goes on."""
+    real, clock = running.run, Clock([10, 50, 40])
+
+    def timed(*arguments: object) -> running.Outcome:
+        clock.now += clock.seconds.pop(0)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(running, "run", timed)
+    wanted = _wanted(tmp_path, made, launches=2, minutes=1.5, benchmarks=("barrier", "bcast", "fft_alltoall"))
+    path = evaluation.run(wanted, clock)
+
+    def launches() -> list[tuple[list[str], float]]:
+        words = [str(record["command"]).split() for record in _records(path, "launch")]
+        return [([word for word in each if word in evaluation.BENCHMARKS], float(each[each.index("--within") + 1])) for each in words]
+
+    # 90 s for 6 benchmarks: 30 of them for two; of 80 s then a quarter; of 30 s two thirds; the last is left out, none is left.
+    assert launches() == [(["barrier", "bcast"], 30), (["fft_alltoall"], 20), (["barrier", "bcast"], 20)]
+    clock.seconds = [1]
+    evaluation.run(wanted, clock)
+    assert launches()[3:] == [(["fft_alltoall"], 90)]
+    assert evaluation.Wanted(tmp_path, "openmpi", Local(), quick=True).effort().minutes == 7
+    assert evaluation.Wanted(tmp_path, "openmpi", parse_place("sim:frontier-like:2x2")).effort().minutes is None
+
+
+def test_the_program_keeps_to_its_time(tmp_path: Path) -> None:
+    """Each benchmark has results, cases without time are named, and the whole is over in time."""
+    try:
+        library = libraries.find("openmpi")
+    except UserError as error:
+        pytest.skip(str(error))
+    program = libraries.compile_program(library)
+    names = ["latency", "allreduce", "alltoall", "hpcg_ddot"]
+    many = ["--sizes", "4:4194304:2", "--seconds", "5", "--interval", "1e-9", "--rounds", "3:1000000"]
+    begin = time.monotonic()
+    outcome = running.run(library, Local(), 2, [program, *many, "--within", "6", *names], tmp_path / "log", 120, {})
+    assert outcome.is_complete and outcome.done == names
+    assert time.monotonic() - begin < 30
+    found = [record for record in outcome.records if record["record"] == "result"]
+    assert {record["benchmark"] for record in found} == {*names}
+    skipped = [record for record in outcome.records if record["record"] == "skip"]
+    assert all(record["message"] == "the time of --within is used up" for record in skipped)
+    # 21 sizes of three benchmarks and one of the fourth, each a result or said to be left out.
+    cases = {(record["benchmark"], record.get("bytes")) for record in [*found, *skipped]}
+    assert len([name for name, _ in cases if name != "hpcg_ddot"]) == 63
+
+
 def test_a_hang_is_a_result_and_leaves_nothing(tmp_path: Path, made: Path) -> None:
     before = _sleepers()
     wanted = _wanted(tmp_path, made, launches=1, still_seconds=4, benchmarks=("allreduce", "gather"), variables={"FAKE": "hang"})
