@@ -53,6 +53,18 @@ class Channel:
 
     `bytes` of a segment and the number of `segments` are the same on both. As many puts may be under way as there are
     segments. Only the two ranks take part, but see ``prepare``.
+
+    >>> import numpy as np
+    >>> from mpi4py import MPI
+    >>> import laneway
+    >>> comm = MPI.COMM_WORLD
+    >>> laneway.Channel.prepare(comm)
+    >>> to, source = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    >>> with laneway.Channel(comm, to, "send", 64) as out, laneway.Channel(comm, source, "receive", 64) as into:
+    ...     out.put(np.array([comm.rank, 7]))
+    ...     with into.wait() as received:
+    ...         received.view(int).tolist() == [source, 7]
+    True
     """
 
     def __init__(
