@@ -21,17 +21,16 @@ typedef struct Vendor {
   const char *prefix, *collectives;
   const char *runtimes[4], *libraries[3], *aware[3];
 } Vendor;
-static const Vendor vendors[] = {
-    {"cuda",
-     "nccl",
-     {"libcudart.so", "libcudart.so.13", "libcudart.so.12"},
-     {"libnccl.so.2", "libnccl.so"},
-     {"MPIX_Query_cuda_support"}},
-    {"hip",
-     "rccl",
-     {"libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.5"},
-     {"librccl.so.1", "librccl.so"},
-     {"MPIX_Query_rocm_support", "MPIX_Query_hip_support"}}};
+static const Vendor vendors[] = {{"cuda",
+                                  "nccl",
+                                  {"libcudart.so", "libcudart.so.13", "libcudart.so.12"},
+                                  {"libnccl.so.2", "libnccl.so"},
+                                  {"MPIX_Query_cuda_support"}},
+                                 {"hip",
+                                  "rccl",
+                                  {"libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.5"},
+                                  {"librccl.so.1", "librccl.so"},
+                                  {"MPIX_Query_rocm_support", "MPIX_Query_hip_support"}}};
 
 static struct {
   const Vendor* vendor;
@@ -56,8 +55,8 @@ static struct {
   Stream stream;
   Clique clique;
   int is_aware;
-  char reason[128];  ///< why there is no device here; empty where there is one
-  char without[128]; ///< why there is no clique
+  char reason[128];   ///< why there is no device here; empty where there is one
+  char without[128];  ///< why there is no clique
 } gpu;
 
 static void* open_one(const char* const* names) {
@@ -99,11 +98,11 @@ static int find_library(void) {
   void* library = open_one(gpu.vendor->libraries);
   return library && find(library, "nccl", "GetUniqueId", &gpu.get_unique_id) &&
          find(library, "nccl", "CommInitRank", &gpu.comm_init_rank) &&
-         find(library, "nccl", "CommDestroy", &gpu.comm_destroy) && find(library, "nccl", "AllReduce", &gpu.all_reduce) &&
-         find(library, "nccl", "AllGather", &gpu.all_gather) && find(library, "nccl", "Broadcast", &gpu.broadcast) &&
-         find(library, "nccl", "Reduce", &gpu.reduce) && find(library, "nccl", "Send", &gpu.send) &&
-         find(library, "nccl", "Recv", &gpu.receive) && find(library, "nccl", "GroupStart", &gpu.group_start) &&
-         find(library, "nccl", "GroupEnd", &gpu.group_end);
+         find(library, "nccl", "CommDestroy", &gpu.comm_destroy) &&
+         find(library, "nccl", "AllReduce", &gpu.all_reduce) && find(library, "nccl", "AllGather", &gpu.all_gather) &&
+         find(library, "nccl", "Broadcast", &gpu.broadcast) && find(library, "nccl", "Reduce", &gpu.reduce) &&
+         find(library, "nccl", "Send", &gpu.send) && find(library, "nccl", "Recv", &gpu.receive) &&
+         find(library, "nccl", "GroupStart", &gpu.group_start) && find(library, "nccl", "GroupEnd", &gpu.group_end);
 }
 
 static int everywhere(int here) {
@@ -173,7 +172,7 @@ typedef struct Device {
   enum Operation operation;
   const Calls* calls;
   int count, is_staged;
-  int *send, *recv;            ///< on the device
+  int *send, *recv;  ///< on the device
   int *host_send, *host_recv;
 } Device;
 
@@ -331,8 +330,8 @@ static void measure_device(const Kind* kind, Device* staged, long long bytes) {
     candidates[count++] = (Candidate){.name = "laneway", .run = run_calls, .context = &laneway, .verify = verify_calls};
   }
   if (!gpu.without[0]) {
-    candidates[count++] = (Candidate){
-        .name = gpu.vendor->collectives, .run = run_clique, .context = staged, .verify = verify_clique};
+    candidates[count++] =
+        (Candidate){.name = gpu.vendor->collectives, .run = run_clique, .context = staged, .verify = verify_clique};
   }
   measure(&what, candidates, count, MPI_COMM_WORLD);
 }

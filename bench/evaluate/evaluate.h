@@ -116,8 +116,8 @@ typedef struct Case {
  * up. Collective on `comm`; its rank 0 prints. */
 void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm);
 
-/** Gives the benchmark that comes next its part of the time that is left: `left` benchmarks are not done, it among them.
- * Runs it once without measuring, to count its cases. Without --within it does nothing. */
+/** Gives the benchmark that comes next its part of the time that is left: `left` benchmarks are not done, it among
+ * them. Runs it once without measuring, to count its cases. Without --within it does nothing. */
 void share_time(void (*run)(const char*), const char* name, int left);
 
 /** All ranks wait, those that have nothing to do without using a processor. */

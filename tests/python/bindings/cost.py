@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import datetime
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -54,7 +55,7 @@ PAGE = """# Cost of Python
 
 | | |
 | --- | --- |
-| measured | {date}, one rank, {mpi}, Python {python}, mpi4py {mpi4py}, NumPy {numpy} |
+| measured | {date}, one rank, {mpi}, Python {python}, mpi4py {mpi4py}, NumPy {numpy}; load of {load:.0f} on {processors} processors |
 | command | `mpiexec -n 1 python tests/python/bindings/cost.py mpicc docs/results/python.md` |
 | data | this page |
 | wanted | start and wait from Python at most 1.5 µs over C; no copies of contiguous arrays |
@@ -117,6 +118,8 @@ def write_page(path: Path, comm: MPI.Comm, c: list[float], python: list[float]) 
         python=platform.python_version(),
         mpi4py=mpi4py.__version__,
         numpy=np.__version__,
+        load=os.getloadavg()[0],
+        processors=os.cpu_count(),
         times=f"{TIMES:,}",
         turns=TURNS,
         peak=f"{peak:,}",
