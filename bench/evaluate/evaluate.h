@@ -66,6 +66,7 @@ const char* load_laneway(const char* file);
 
 typedef struct Options {
   double seconds;  /**< for one case: all candidates together */
+  double within;   /**< for the whole program, shared by its benchmarks and their cases; 0: as long as they take */
   double interval; /**< a candidate is known well enough once its 95% interval is so wide, as a share of its median */
   int least_rounds, most_rounds;
   int most_batch;    /**< repetitions of a sample at most */
@@ -115,6 +116,10 @@ typedef struct Case {
  * up. Collective on `comm`; its rank 0 prints. */
 void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm);
 
+/** Gives the benchmark that comes next its part of the time that is left: `left` benchmarks are not done, it among
+ * them. Runs it once without measuring, to count its cases. Without --within it does nothing. */
+void share_time(void (*run)(const char*), const char* name, int left);
+
 /** All ranks wait, those that have nothing to do without using a processor. */
 void quiet_barrier(MPI_Comm comm);
 /** Sizes from the least to the most; 0 ends. */
@@ -128,6 +133,7 @@ void run_point_to_point(const char* benchmark);
 void run_collective(const char* benchmark);
 void run_neighborhood(const char* benchmark);
 void run_discovery(void);
+void run_device(const char* benchmark);
 void run_fft(const char* benchmark);
 void run_solver(const char* benchmark);
 

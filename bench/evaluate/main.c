@@ -45,6 +45,11 @@ static const Benchmark benchmarks[] = {
     {"neighbor_allgather", "neighborhood", run_neighborhood},
     {"neighbor_alltoallv", "neighborhood", run_neighborhood},
     {"discovery", "discovery", run_no_discovery_argument},
+    {"device_allreduce", "device", run_device},
+    {"device_allgather", "device", run_device},
+    {"device_bcast", "device", run_device},
+    {"device_reduce", "device", run_device},
+    {"device_alltoall", "device", run_device},
     {"fft_alltoall", "application", run_fft},
     {"fft_alltoallv", "application", run_fft},
     {"hpcg_spmv", "application", run_solver},
@@ -63,6 +68,7 @@ static const char usage[] =
     "  --sizes A:B:FACTOR  bytes from A to B\n"
     "  --grid N            points along a side of the largest grid of the applications\n"
     "  --seconds S         for one case at most, of all candidates together\n"
+    "  --within S          for all benchmarks together; cases without time are left out, and say so\n"
     "  --interval SHARE    enough once all 95% intervals are so narrow, of their medians\n"
     "  --rounds LEAST:MOST samples of a candidate\n"
     "  --batch MOST        repetitions of a sample\n"
@@ -111,6 +117,9 @@ static int read_option(const char* name, const char* value) {
   }
   if (!strcmp(name, "--seconds")) {
     return sscanf(value, "%lf", &options.seconds) == 1 && options.seconds > 0;
+  }
+  if (!strcmp(name, "--within")) {
+    return sscanf(value, "%lf", &options.within) == 1 && options.within > 0;
   }
   if (!strcmp(name, "--interval")) {
     return sscanf(value, "%lf", &options.interval) == 1 && options.interval > 0;
@@ -191,6 +200,7 @@ int main(int argc, char** argv) {
   print_machine();
   for (int i = 0; i < count; i++) {
     const Benchmark* benchmark = find(argv[i]);
+    share_time(benchmark->run, benchmark->name, count - i);
     benchmark->run(benchmark->name);
     quiet_barrier(MPI_COMM_WORLD);
     if (machine.rank == 0) {

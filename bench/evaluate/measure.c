@@ -15,6 +15,12 @@ typedef struct Samples {
   double median, low, high, share;
 } Samples;
 
+/** Of the time of --within: until when the benchmark that runs may take, and how many of its cases are to come. */
+static struct {
+  int is_counting, cases_left;
+  double end_of_all, end_of_benchmark;
+} plan;
+
 void* allocate(size_t bytes) {
   void* memory = calloc(bytes ? bytes : 1, 1);
   if (!memory) {
@@ -104,7 +110,7 @@ static void end_record(void) {
 }
 
 void skip(const Case* what, const char* reason) {
-  if (machine.rank == 0) {
+  if (machine.rank == 0 && !plan.is_counting) {
     begin_record("skip", what);
     print_text("message", reason);
     end_record();
@@ -193,9 +199,39 @@ static void shuffle(int* order, int count, unsigned long long* state) {
   }
 }
 
+void share_time(void (*run)(const char*), const char* name, int left) {
+  if (!(options.within > 0)) {
+    return;
+  }
+  if (plan.end_of_all == 0) {
+    plan.end_of_all = MPI_Wtime() + options.within;
+  }
+  plan.is_counting = 1;
+  plan.cases_left = 0;
+  run(name);
+  plan.is_counting = 0;
+  const double now = MPI_Wtime();
+  plan.end_of_benchmark = now + (plan.end_of_all - now) / left;
+}
+
+/** Seconds that the case which comes next may take, with its preparation; as rank 0 has them. Negative: none. */
+static double seconds_of_case(MPI_Comm comm) {
+  double seconds = options.seconds;
+  if (options.within > 0) {
+    const double left = (plan.end_of_benchmark - MPI_Wtime()) / (plan.cases_left > 1 ? plan.cases_left : 1);
+    seconds = left < seconds ? left : seconds;
+    plan.cases_left--;
+    MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, comm);
+  }
+  return seconds;
+}
+
 /** 0: go on; 1: all intervals are narrow; 2: the time or the rounds are used up. */
-static int is_enough(Samples* samples, const int* order, int count, int round, double begin) {
-  if (round < options.least_rounds) {
+static int is_enough(Samples* samples, const int* order, int count, int round, double begin, double seconds) {
+  const int is_late = MPI_Wtime() - begin > seconds;
+  // Where all have to share the time, it is kept to with fewer samples.
+  const int least = is_late && options.within > 0 ? 3 : options.least_rounds;
+  if (round < least && round < options.most_rounds) {
     return 0;
   }
   int narrow = 1;
@@ -204,13 +240,23 @@ static int is_enough(Samples* samples, const int* order, int count, int round, d
     summarise(one);
     narrow = narrow && one->high - one->low <= options.interval * one->median;
   }
-  return narrow ? 1 : MPI_Wtime() - begin > options.seconds || round >= options.most_rounds ? 2 : 0;
+  return narrow ? 1 : is_late || round >= options.most_rounds ? 2 : 0;
 }
 
 void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm) {
   Samples samples[most_candidates] = {{0}};
   int order[most_candidates], used = 0, rank;
   unsigned long long state = options.seed * 0x9E3779B97F4A7C15ull + 1;
+  if (plan.is_counting) {
+    plan.cases_left++;
+    return;
+  }
+  const double seconds = seconds_of_case(comm);
+  if (seconds <= 0) {
+    skip(what, "the time of --within is used up");
+    return;
+  }
+  const double begin_of_case = MPI_Wtime();
   MPI_Comm_rank(comm, &rank);
   for (int i = 0; i < count && i < most_candidates; i++) {
     if (prepare(what, &candidates[i], &samples[i], comm, rank == 0)) {
@@ -222,7 +268,8 @@ void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm) 
     begin_record("at", what);
     end_record();
   }
-  const double begin = MPI_Wtime();
+  // What a case has of a common time holds its preparation, too.
+  const double begin = options.within > 0 ? begin_of_case : MPI_Wtime();
   int enough = used == 0;
   for (int round = 1; !enough; round++) {
     shuffle(order, used, &state);
@@ -233,7 +280,7 @@ void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm) 
         one->share += (*candidates[order[i]].shares - one->share) / one->count;
       }
     }
-    enough = agree(rank == 0 ? is_enough(samples, order, used, round, begin) : 0, comm);
+    enough = agree(rank == 0 ? is_enough(samples, order, used, round, begin, seconds) : 0, comm);
   }
   for (int i = 0; i < count && i < most_candidates; i++) {
     if (rank == 0 && samples[i].count) {

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_DENSE = ("allgather", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather", "reduce", "reduce_scatter_block", "scan", "exscan", "scatter")
+_DENSE = (
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "exscan", "gather", "gatherv", "reduce",
+    "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv",
+)  # fmt: skip
 _HOMES = {
     "Channel": "_channel",
     "Received": "_channel",

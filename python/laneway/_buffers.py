@@ -6,7 +6,7 @@ import atexit
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
@@ -34,6 +34,25 @@ class Array:
     def layout(self) -> tuple[Any, ...]:
         """Equal for arrays that one request serves."""
         return self.shape, self.strides, self.dtype, self.stream
+
+
+class SupportsCudaArray(Protocol):
+    """An array on a device, CuPy's for example."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+
+class SupportsDLPack(Protocol):
+    """An array of any library that has DLPack."""
+
+    def __dlpack__(self, *, stream: Any = None) -> Any: ...
+
+    def __dlpack_device__(self) -> tuple[Any, int]: ...
+
+
+ArrayLike: TypeAlias = np.ndarray[Any, Any] | SupportsCudaArray | SupportsDLPack | Array
+"""What is exchanged: described in place, never copied."""
 
 
 def _contiguous(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

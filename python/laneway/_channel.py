@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import describe, is_contiguous
+from laneway._buffers import ArrayLike, describe, is_contiguous
 
 _ROLES = {"send": 1, "receive": 2}
 
@@ -53,10 +53,22 @@ class Channel:
 
     `bytes` of a segment and the number of `segments` are the same on both. As many puts may be under way as there are
     segments. Only the two ranks take part, but see ``prepare``.
+
+    >>> import numpy as np
+    >>> from mpi4py import MPI
+    >>> import laneway
+    >>> comm = MPI.COMM_WORLD
+    >>> laneway.Channel.prepare(comm)
+    >>> to, source = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    >>> with laneway.Channel(comm, to, "send", 64) as out, laneway.Channel(comm, source, "receive", 64) as into:
+    ...     out.put(np.array([comm.rank, 7]))
+    ...     with into.wait() as received:
+    ...         received.view(int).tolist() == [source, 7]
+    True
     """
 
     def __init__(
-        self, comm: Any, peer: int, role: Literal["send", "receive"], bytes: int, segments: int = 1, **hints: object
+        self, comm: MPI.Comm, peer: int, role: Literal["send", "receive"], bytes: int, segments: int = 1, **hints: object
     ) -> None:
         if role not in _ROLES:
             raise ValueError(f"Channel: rank {comm.rank}: role is {role!r}, expected 'send' or 'receive'")
@@ -69,11 +81,11 @@ class Channel:
         self._finalizer = weakref.finalize(self, _release, self._state)
 
     @staticmethod
-    def prepare(comm: Any) -> None:
+    def prepare(comm: MPI.Comm) -> None:
         """Make what channels on `comm` need. Collective; without it all ranks have to make a channel at some time."""
         _library.call("LNW_Comm_prepare", _library.handle(comm))
 
-    def put(self, data: Any, segment: int = 0) -> None:
+    def put(self, data: ArrayLike, segment: int = 0) -> None:
         """Send a contiguous array to a free segment. `data` may be written again once it is free, or after ``flush``."""
         array = describe(data, "data")
         if not is_contiguous(array):

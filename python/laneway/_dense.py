@@ -2,6 +2,20 @@
 
 Each has three forms: ``allreduce`` blocks, ``iallreduce`` returns a Request that is under way, ``allreduce_init`` plans once
 and returns a Request to start again and again. Arrays are split along their first axis. ``MPI.IN_PLACE`` is where MPI has it.
+
+>>> import numpy as np
+>>> from mpi4py import MPI
+>>> import laneway
+>>> comm = MPI.COMM_WORLD
+>>> total = np.zeros(2)
+>>> laneway.allreduce(comm, np.ones(2), total)
+>>> bool((total == comm.size).all())
+True
+>>> ranks = np.zeros(comm.size)
+>>> with laneway.iallgather(comm, np.array([float(comm.rank)]), ranks):
+...     pass  # work that touches neither array
+>>> bool((ranks == np.arange(comm.size)).all())
+True
 """
 
 from __future__ import annotations
@@ -14,298 +28,220 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, describe, element_handle, is_contiguous, pointer, row_handle, stream_of
+from laneway._buffers import Array, ArrayLike, describe, element_handle, is_contiguous, pointer, row_handle, stream_of
+from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
 
-_Parts = tuple[str, list[Any], list[Any], list[Any]]
 _EMPTY = np.empty(0, dtype=np.uint8)
+
+
+def _function(form: str, call: Call) -> str:
+    return f"LNW_{form.format(call.name if form.startswith('I') else call.name.capitalize())}" + ("_c" if call.arguments else "")
+
+
+def _blocking(comm: MPI.Comm, call: Call) -> None:
+    if stream_of(*call.arrays) is not None:
+        raise ValueError(f"{call.name}: rank {comm.rank}: buffers of dense operations are in the host's memory, and an array here names a stream")
+    _library.call(_function("{}", call), *call.arguments, _library.handle(comm))
+
+
+def _nonblocking(comm: MPI.Comm, call: Call) -> Request:
+    return make(_function("I{}", call), [*call.arguments, _library.handle(comm)], call.arrays, [comm, *call.kept])
+
+
+def _persistent(comm: MPI.Comm, call: Call, hints: dict[str, object]) -> Request:
+    with _library.Hints(hints) as info:
+        return make(_function("{}_init", call), [*call.arguments, _library.handle(comm)], call.arrays, [comm, *call.kept], info)
+
+
+_RUNNERS = Runners(_blocking, _nonblocking, _persistent)
 
 
 def _is_in_place(value: Any) -> bool:
     return value is MPI.IN_PLACE
 
 
-def _buffer(value: Any, what: str, writable: bool) -> tuple[Any, Array]:
+def _buffer(value: Any, what: str, writable: bool, needed: bool = True) -> tuple[Any, Array]:
+    """The address and what is known of it; of None, where only other ranks need it, no address."""
     if _is_in_place(value):
         return ctypes.c_void_p(int(MPI.IN_PLACE)), describe(_EMPTY)
-    array = describe(_EMPTY if value is None else value, what, writable and value is not None)
+    if value is None and not needed:
+        return None, describe(_EMPTY)
+    array = describe(value, what, writable)
     return pointer(array), array
 
 
-def _rows(call: str, comm: Any, what: str, array: Array, parts: int) -> Any:
-    if parts and array.shape[0] % parts:
+def _equal(call: str, comm: MPI.Comm, what: str, value: Any, parts: int, needed: bool = True) -> tuple[list[Any], Array]:
+    """Buffer, count and datatype of equal parts."""
+    address, array = _buffer(value, what, what == "recv", needed)
+    if array.shape[0] % parts:
         raise ValueError(f"{call}: rank {comm.rank}: {what} has {array.shape[0]} rows for {parts} ranks")
-    return _library.Count(array.shape[0] // max(parts, 1))
+    return [address, _library.Count(array.shape[0] // parts), row_handle(array)], array
 
 
-def _exchange(call: str, comm: Any, send: Any, recv: Any, sendparts: int, recvparts: int, *after: Any) -> _Parts:
+def _uneven(
+    call: str, comm: MPI.Comm, what: str, value: Any, counts: Any, displs: Any, needed: bool = True
+) -> tuple[list[Any], Array, list[Any]]:
+    """Buffer, counts, displacements and datatype of a part for each rank."""
+    address, array = _buffer(value, what, what == "recv", needed)
+    if counts is None and (_is_in_place(value) or not needed):
+        return [address, None, None, row_handle(array)], array, []
+    numbers = np.ascontiguousarray(counts, dtype=np.int64)
+    places = np.cumsum(numbers) - numbers if displs is None else np.ascontiguousarray(displs, dtype=np.int64)
+    if numbers.shape != (comm.size,) or places.shape != (comm.size,):
+        raise ValueError(f"{call}: rank {comm.rank}: {what}counts and displacements have {comm.size} entries, one for each rank")
+    reached = int((places + numbers)[numbers > 0].max(initial=0))
+    if reached > array.shape[0] and needed and not _is_in_place(value):
+        raise ValueError(f"{call}: rank {comm.rank}: {what}counts and displacements reach row {reached} of {array.shape[0]}")
+    pointers = [ctypes.c_void_p(each.ctypes.data) for each in (numbers, places)]
+    return [address, *pointers, row_handle(array)], array, [numbers, places]
+
+
+def _even_parts(call: str, comm: MPI.Comm, send: Any, recv: Any, parts: tuple[int, int], root: int | None = None) -> Call:
+    here = root is None or comm.rank == root
+    sending, sent = _equal(call, comm, "send", send, parts[0], here or parts[0] == 1)
+    receiving, received = _equal(call, comm, "recv", recv, parts[1], here or parts[1] == 1)
+    return Call(call, [*sending, *receiving, *([] if root is None else [ctypes.c_int(root)])], [sent, received], [])
+
+
+def _reduction(call: str, comm: MPI.Comm, send: Any, recv: Any, op: MPI.Op, counts: Any = None, parts: int = 1, root: int | None = None) -> Call:
+    """Arrays that are combined element by element. The result has the rows that were sent, their part of `parts`, or `counts`
+    of this rank."""
     sendbuf, sending = _buffer(send, "send", False)
-    recvbuf, receiving = _buffer(recv, "recv", True)
-    arguments = [
-        sendbuf, _rows(call, comm, "send", sending, sendparts), row_handle(sending),
-        recvbuf, _rows(call, comm, "recv", receiving, recvparts), row_handle(receiving),
-        *after,
-    ]  # fmt: skip
-    return call, arguments, [sending, receiving], []
-
-
-def _reduction(call: str, comm: Any, send: Any, recv: Any, op: Any, parts: int, *after: Any) -> _Parts:
-    sendbuf, sending = _buffer(send, "send", False)
-    recvbuf, receiving = _buffer(recv, "recv", True)
-    of = receiving if recv is not None and not _is_in_place(recv) else sending
-    if of is receiving and parts == 1 and not _is_in_place(send) and sending.shape != receiving.shape:
-        raise ValueError(f"{call}: rank {comm.rank}: send has shape {sending.shape}, recv {receiving.shape}")
-    if not _is_in_place(send) and of is receiving and sending.dtype != receiving.dtype:
-        raise TypeError(f"{call}: rank {comm.rank}: send has dtype {sending.dtype}, recv {receiving.dtype}")
-    if parts != 1 and not _is_in_place(send) and sending.shape[0] != receiving.shape[0] * parts:
-        raise ValueError(f"{call}: rank {comm.rank}: send has {sending.shape[0]} rows, recv {receiving.shape[0]} for each of {parts} ranks")
-    for what, array in (("send", sending), ("recv", receiving)):
+    recvbuf, receiving = _buffer(recv, "recv", True, root is None or comm.rank == root)
+    array = receiving if _is_in_place(send) else sending
+    numbers = None if counts is None else np.ascontiguousarray(counts, dtype=np.int64)
+    if numbers is not None and numbers.shape != (comm.size,):
+        raise ValueError(f"{call}: rank {comm.rank}: recvcounts have {comm.size} entries, one for each rank")
+    if numbers is not None and int(numbers.sum()) != array.shape[0]:
+        raise ValueError(f"{call}: rank {comm.rank}: recvcounts are {int(numbers.sum())} rows, and there are {array.shape[0]}")
+    if array.shape[0] % parts:
+        raise ValueError(f"{call}: rank {comm.rank}: {array.shape[0]} rows for {parts} ranks")
+    rows = array.shape[0] // parts if numbers is None else int(numbers[comm.rank])
+    if recvbuf is not None and not _is_in_place(send):
+        if sending.dtype != receiving.dtype:
+            raise TypeError(f"{call}: rank {comm.rank}: send has dtype {sending.dtype}, recv {receiving.dtype}")
+        if receiving.shape != (rows, *sending.shape[1:]):
+            raise ValueError(f"{call}: rank {comm.rank}: send has shape {sending.shape}, recv {receiving.shape}")
+    for what, each in (("send", sending), ("recv", receiving)):
         # MPI's operators are for its predefined types alone, so a row cannot be one element.
-        if not is_contiguous(array):
+        if not is_contiguous(each):
             raise ValueError(f"{call}: rank {comm.rank}: {what} is not contiguous")
-    count = _library.Count(math.prod(of.shape))
-    return call, [sendbuf, recvbuf, count, element_handle(of), _library.handle(op), *after], [sending, receiving], []
+    size = math.prod(array.shape[1:])
+    elements = None if numbers is None else numbers * size
+    count = _library.Count(rows * size) if elements is None else ctypes.c_void_p(elements.ctypes.data)
+    after = [] if root is None else [ctypes.c_int(root)]
+    return Call(call, [sendbuf, recvbuf, count, element_handle(array), _library.handle(op), *after], [sending, receiving], [elements])
 
 
-def _blocking(comm: Any, parts: _Parts) -> None:
-    name, arguments, arrays, _ = parts
-    if stream_of(*arrays) is not None:
-        raise ValueError(f"{name}: rank {comm.rank}: buffers of dense operations are in the host's memory, and an array here names a stream")
-    _library.call(f"LNW_{name.capitalize()}_c", *arguments, _library.handle(comm))
-
-
-def _nonblocking(comm: Any, parts: _Parts) -> Request:
-    name, arguments, arrays, kept = parts
-    return make(f"LNW_I{name}_c", [*arguments, _library.handle(comm)], arrays, [comm, *kept])
-
-
-def _persistent(comm: Any, parts: _Parts, hints: dict[str, object]) -> Request:
-    name, arguments, arrays, kept = parts
-    with _library.Hints(hints) as info:
-        return make(f"LNW_{name.capitalize()}_init_c", [*arguments, _library.handle(comm)], arrays, [comm, *kept], info)
-
-
-def _alltoall(comm: Any, send: Any, recv: Any) -> _Parts:
-    return _exchange("alltoall", comm, send, recv, comm.size, comm.size)
-
-
-def _allgather(comm: Any, send: Any, recv: Any) -> _Parts:
-    return _exchange("allgather", comm, send, recv, 1, comm.size)
-
-
-def _gather(comm: Any, send: Any, recv: Any, root: int) -> _Parts:
-    return _exchange("gather", comm, send, recv, 1, comm.size, ctypes.c_int(root))
-
-
-def _scatter(comm: Any, send: Any, recv: Any, root: int) -> _Parts:
-    return _exchange("scatter", comm, send, recv, comm.size, 1, ctypes.c_int(root))
-
-
-def _bcast(comm: Any, buffer: Any, root: int) -> _Parts:
-    array = describe(buffer, "buffer", writable=comm.rank != root)
-    return "bcast", [pointer(array), _library.Count(array.shape[0]), row_handle(array), ctypes.c_int(root)], [array], []
-
-
-def _alltoallv(comm: Any, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any, rdispls: Any) -> _Parts:
-    arguments: list[Any] = []
-    kept: list[Any] = []
-    arrays = []
-    for what, value, counts, displs in (("send", send, sendcounts, sdispls), ("recv", recv, recvcounts, rdispls)):
-        address, array = _buffer(value, what, what == "recv")
-        arrays.append(array)
-        if _is_in_place(value):
-            arguments += [address, None, None, row_handle(array)]
-            continue
-        numbers = np.ascontiguousarray(counts, dtype=np.int64)
-        places = np.cumsum(numbers) - numbers if displs is None else np.ascontiguousarray(displs, dtype=np.int64)
-        if numbers.shape != (comm.size,) or places.shape != (comm.size,):
-            raise ValueError(f"alltoallv: rank {comm.rank}: {what}counts and displacements have {comm.size} entries, one for each rank")
-        reached = int((places + numbers)[numbers > 0].max(initial=0))
-        if reached > array.shape[0]:
-            raise ValueError(f"alltoallv: rank {comm.rank}: {what}counts and displacements reach row {reached} of {array.shape[0]}")
-        kept += [numbers, places]
-        arguments += [address, ctypes.c_void_p(numbers.ctypes.data), ctypes.c_void_p(places.ctypes.data), row_handle(array)]
-    return "alltoallv", arguments, arrays, kept
-
-
-def alltoall(comm: Any, send: Any, recv: Any) -> None:
+def _alltoall(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
     """Equally many rows from each rank to each."""
-    _blocking(comm, _alltoall(comm, send, recv))
+    return _even_parts("alltoall", comm, send, recv, (comm.size, comm.size))
 
 
-def ialltoall(comm: Any, send: Any, recv: Any) -> Request:
-    """As `alltoall`, nonblocking."""
-    return _nonblocking(comm, _alltoall(comm, send, recv))
-
-
-def alltoall_init(comm: Any, send: Any, recv: Any, **hints: object) -> Request:
-    """As `alltoall`, persistent."""
-    return _persistent(comm, _alltoall(comm, send, recv), hints)
-
-
-def alltoallv(comm: Any, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any = None, rdispls: Any = None) -> None:
+def _alltoallv(
+    comm: MPI.Comm, send: ArrayLike, sendcounts: Any, recv: ArrayLike, recvcounts: Any, sdispls: Any = None, rdispls: Any = None
+) -> Call:
     """``sendcounts[k]`` rows to rank k. Without displacements, blocks follow each other."""
-    _blocking(comm, _alltoallv(comm, send, sendcounts, recv, recvcounts, sdispls, rdispls))
+    if _is_in_place(send):
+        sendcounts = sdispls = None
+    sending, sent, out = _uneven("alltoallv", comm, "send", send, sendcounts, sdispls)
+    receiving, received, back = _uneven("alltoallv", comm, "recv", recv, recvcounts, rdispls)
+    return Call("alltoallv", [*sending, *receiving], [sent, received], [*out, *back])
 
 
-def ialltoallv(comm: Any, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any = None, rdispls: Any = None) -> Request:
-    """As `alltoallv`, nonblocking."""
-    return _nonblocking(comm, _alltoallv(comm, send, sendcounts, recv, recvcounts, sdispls, rdispls))
-
-
-def alltoallv_init(
-    comm: Any, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any = None, rdispls: Any = None, **hints: object
-) -> Request:
-    """As `alltoallv`, persistent."""
-    return _persistent(comm, _alltoallv(comm, send, sendcounts, recv, recvcounts, sdispls, rdispls), hints)
-
-
-def allgather(comm: Any, send: Any, recv: Any) -> None:
+def _allgather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
     """All rows of every rank, in the order of ranks."""
-    _blocking(comm, _allgather(comm, send, recv))
+    return _even_parts("allgather", comm, send, recv, (1, comm.size))
 
 
-def iallgather(comm: Any, send: Any, recv: Any) -> Request:
-    """As `allgather`, nonblocking."""
-    return _nonblocking(comm, _allgather(comm, send, recv))
+def _allgatherv(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts: Any, rdispls: Any = None) -> Call:
+    """All rows of every rank: ``recvcounts[k]`` of rank k, at row ``rdispls[k]``, or one block after the other."""
+    sending, sent = _equal("allgatherv", comm, "send", send, 1)
+    receiving, received, back = _uneven("allgatherv", comm, "recv", recv, recvcounts, rdispls)
+    return Call("allgatherv", [*sending, *receiving], [sent, received], back)
 
 
-def allgather_init(comm: Any, send: Any, recv: Any, **hints: object) -> Request:
-    """As `allgather`, persistent."""
-    return _persistent(comm, _allgather(comm, send, recv), hints)
-
-
-def gather(comm: Any, send: Any, recv: Any = None, root: int = 0) -> None:
+def _gather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, root: int = 0) -> Call:
     """All rows of every rank at `root`. `recv` is None elsewhere."""
-    _blocking(comm, _gather(comm, send, recv, root))
+    return _even_parts("gather", comm, send, recv, (1, comm.size), root)
 
 
-def igather(comm: Any, send: Any, recv: Any = None, root: int = 0) -> Request:
-    """As `gather`, nonblocking."""
-    return _nonblocking(comm, _gather(comm, send, recv, root))
+def _gatherv(
+    comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, recvcounts: Any = None, rdispls: Any = None, root: int = 0
+) -> Call:
+    """All rows of every rank at `root`: ``recvcounts[k]`` of rank k. `recv` and `recvcounts` are None elsewhere."""
+    sending, sent = _equal("gatherv", comm, "send", send, 1)
+    receiving, received, back = _uneven("gatherv", comm, "recv", recv, recvcounts, rdispls, comm.rank == root)
+    return Call("gatherv", [*sending, *receiving, ctypes.c_int(root)], [sent, received], back)
 
 
-def gather_init(comm: Any, send: Any, recv: Any = None, root: int = 0, **hints: object) -> Request:
-    """As `gather`, persistent."""
-    return _persistent(comm, _gather(comm, send, recv, root), hints)
-
-
-def scatter(comm: Any, send: Any, recv: Any, root: int = 0) -> None:
+def _scatter(comm: MPI.Comm, send: ArrayLike | None, recv: ArrayLike, root: int = 0) -> Call:
     """Equally many rows of `root` to every rank. `send` is None elsewhere."""
-    _blocking(comm, _scatter(comm, send, recv, root))
+    return _even_parts("scatter", comm, send, recv, (comm.size, 1), root)
 
 
-def iscatter(comm: Any, send: Any, recv: Any, root: int = 0) -> Request:
-    """As `scatter`, nonblocking."""
-    return _nonblocking(comm, _scatter(comm, send, recv, root))
+def _scatterv(comm: MPI.Comm, send: ArrayLike | None, sendcounts: Any, recv: ArrayLike, sdispls: Any = None, root: int = 0) -> Call:
+    """``sendcounts[k]`` rows of `root` to rank k. `send` and `sendcounts` are None elsewhere."""
+    sending, sent, out = _uneven("scatterv", comm, "send", send, sendcounts, sdispls, comm.rank == root)
+    receiving, received = _equal("scatterv", comm, "recv", recv, 1)
+    return Call("scatterv", [*sending, *receiving, ctypes.c_int(root)], [sent, received], out)
 
 
-def scatter_init(comm: Any, send: Any, recv: Any, root: int = 0, **hints: object) -> Request:
-    """As `scatter`, persistent."""
-    return _persistent(comm, _scatter(comm, send, recv, root), hints)
-
-
-def bcast(comm: Any, buffer: Any, root: int = 0) -> None:
+def _bcast(comm: MPI.Comm, buffer: ArrayLike, root: int = 0) -> Call:
     """The rows of `root` on every rank."""
-    _blocking(comm, _bcast(comm, buffer, root))
+    array = describe(buffer, "buffer", writable=comm.rank != root)
+    return Call("bcast", [pointer(array), _library.Count(array.shape[0]), row_handle(array), ctypes.c_int(root)], [array], [])
 
 
-def ibcast(comm: Any, buffer: Any, root: int = 0) -> Request:
-    """As `bcast`, nonblocking."""
-    return _nonblocking(comm, _bcast(comm, buffer, root))
-
-
-def bcast_init(comm: Any, buffer: Any, root: int = 0, **hints: object) -> Request:
-    """As `bcast`, persistent."""
-    return _persistent(comm, _bcast(comm, buffer, root), hints)
-
-
-def reduce(comm: Any, send: Any, recv: Any = None, op: Any = MPI.SUM, root: int = 0) -> None:
+def _reduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, op: MPI.Op = MPI.SUM, root: int = 0) -> Call:
     """The arrays of all ranks combined, at `root`. `recv` is None elsewhere."""
-    _blocking(comm, _reduction("reduce", comm, send, recv, op, 1, ctypes.c_int(root)))
+    return _reduction("reduce", comm, send, recv, op, root=root)
 
 
-def ireduce(comm: Any, send: Any, recv: Any = None, op: Any = MPI.SUM, root: int = 0) -> Request:
-    """As `reduce`, nonblocking."""
-    return _nonblocking(comm, _reduction("reduce", comm, send, recv, op, 1, ctypes.c_int(root)))
-
-
-def reduce_init(comm: Any, send: Any, recv: Any = None, op: Any = MPI.SUM, root: int = 0, **hints: object) -> Request:
-    """As `reduce`, persistent."""
-    return _persistent(comm, _reduction("reduce", comm, send, recv, op, 1, ctypes.c_int(root)), hints)
-
-
-def allreduce(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> None:
+def _allreduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of all ranks combined, on every rank."""
-    _blocking(comm, _reduction("allreduce", comm, send, recv, op, 1))
+    return _reduction("allreduce", comm, send, recv, op)
 
 
-def iallreduce(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> Request:
-    """As `allreduce`, nonblocking."""
-    return _nonblocking(comm, _reduction("allreduce", comm, send, recv, op, 1))
+def _reduce_scatter(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts: Any, op: MPI.Op = MPI.SUM) -> Call:
+    """The arrays of all ranks combined, ``recvcounts[k]`` rows on rank k."""
+    return _reduction("reduce_scatter", comm, send, recv, op, recvcounts)
 
 
-def allreduce_init(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM, **hints: object) -> Request:
-    """As `allreduce`, persistent."""
-    return _persistent(comm, _reduction("allreduce", comm, send, recv, op, 1), hints)
-
-
-def reduce_scatter_block(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> None:
+def _reduce_scatter_block(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of all ranks combined, an equal part on each."""
-    _blocking(comm, _reduction("reduce_scatter_block", comm, send, recv, op, comm.size))
+    return _reduction("reduce_scatter_block", comm, send, recv, op, parts=comm.size)
 
 
-def ireduce_scatter_block(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> Request:
-    """As `reduce_scatter_block`, nonblocking."""
-    return _nonblocking(comm, _reduction("reduce_scatter_block", comm, send, recv, op, comm.size))
-
-
-def reduce_scatter_block_init(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM, **hints: object) -> Request:
-    """As `reduce_scatter_block`, persistent."""
-    return _persistent(comm, _reduction("reduce_scatter_block", comm, send, recv, op, comm.size), hints)
-
-
-def scan(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> None:
+def _scan(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of this rank and all before it combined."""
-    _blocking(comm, _reduction("scan", comm, send, recv, op, 1))
+    return _reduction("scan", comm, send, recv, op)
 
 
-def iscan(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> Request:
-    """As `scan`, nonblocking."""
-    return _nonblocking(comm, _reduction("scan", comm, send, recv, op, 1))
-
-
-def scan_init(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM, **hints: object) -> Request:
-    """As `scan`, persistent."""
-    return _persistent(comm, _reduction("scan", comm, send, recv, op, 1), hints)
-
-
-def exscan(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> None:
+def _exscan(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of all ranks before this one combined; `recv` of rank 0 stays as it is."""
-    _blocking(comm, _reduction("exscan", comm, send, recv, op, 1))
+    return _reduction("exscan", comm, send, recv, op)
 
 
-def iexscan(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM) -> Request:
-    """As `exscan`, nonblocking."""
-    return _nonblocking(comm, _reduction("exscan", comm, send, recv, op, 1))
-
-
-def exscan_init(comm: Any, send: Any, recv: Any, op: Any = MPI.SUM, **hints: object) -> Request:
-    """As `exscan`, persistent."""
-    return _persistent(comm, _reduction("exscan", comm, send, recv, op, 1), hints)
-
-
-def barrier(comm: Any) -> None:
+def _barrier(comm: MPI.Comm) -> Call:
     """Return when all ranks have come here."""
-    _library.call("LNW_Barrier", _library.handle(comm))
+    return Call("barrier", [], [], [])
 
 
-def ibarrier(comm: Any) -> Request:
-    """As `barrier`, nonblocking."""
-    return make("LNW_Ibarrier", [_library.handle(comm)], [], [comm])
-
-
-def barrier_init(comm: Any, **hints: object) -> Request:
-    """As `barrier`, persistent."""
-    with _library.Hints(hints) as info:
-        return make("LNW_Barrier_init", [_library.handle(comm)], [], [comm], info)
+alltoall, ialltoall, alltoall_init = forms(_alltoall, _RUNNERS)
+alltoallv, ialltoallv, alltoallv_init = forms(_alltoallv, _RUNNERS)
+allgather, iallgather, allgather_init = forms(_allgather, _RUNNERS)
+allgatherv, iallgatherv, allgatherv_init = forms(_allgatherv, _RUNNERS)
+gather, igather, gather_init = forms(_gather, _RUNNERS)
+gatherv, igatherv, gatherv_init = forms(_gatherv, _RUNNERS)
+scatter, iscatter, scatter_init = forms(_scatter, _RUNNERS)
+scatterv, iscatterv, scatterv_init = forms(_scatterv, _RUNNERS)
+bcast, ibcast, bcast_init = forms(_bcast, _RUNNERS)
+reduce, ireduce, reduce_init = forms(_reduce, _RUNNERS)
+allreduce, iallreduce, allreduce_init = forms(_allreduce, _RUNNERS)
+reduce_scatter, ireduce_scatter, reduce_scatter_init = forms(_reduce_scatter, _RUNNERS)
+reduce_scatter_block, ireduce_scatter_block, reduce_scatter_block_init = forms(_reduce_scatter_block, _RUNNERS)
+scan, iscan, scan_init = forms(_scan, _RUNNERS)
+exscan, iexscan, exscan_init = forms(_exscan, _RUNNERS)
+barrier, ibarrier, barrier_init = forms(_barrier, _RUNNERS)

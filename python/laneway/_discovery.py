@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, describe, pointer, row_handle
+from laneway._buffers import Array, ArrayLike, describe, pointer, row_handle
 from laneway._request import Request
 from laneway._topology import Topology
 
@@ -70,7 +71,7 @@ class Arrivals:
             yield source, self.data[end - int(count) : end]
 
 
-def sparse_alltoallv(comm: Any, destinations: Any, send: Any, sendcounts: Any = None, sdispls: Any = None, **hints: object) -> Arrivals:
+def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcounts: Any = None, sdispls: Any = None, **hints: object) -> Arrivals:
     """Send rows of `send` to ranks that do not expect them; who gets something learns from whom. Collective.
 
     ``sendcounts[i]`` rows go to ``destinations[i]``, one row to each without `sendcounts`; blocks follow each other
@@ -119,7 +120,7 @@ class Distributor:
     True
     """
 
-    def __init__(self, comm: Any, destinations: Any, **hints: object) -> None:
+    def __init__(self, comm: MPI.Comm, destinations: Any, **hints: object) -> None:
         routes = ByRank(destinations)
         told = sparse_alltoallv(comm, routes.ranks, routes.counts.reshape(-1, 1))
         counts = told.data.reshape(-1)
@@ -144,19 +145,20 @@ class Distributor:
         key = (way, array.layout, target.layout)
         request = self._requests.get(key)
         if request is None:
-            request = self._ways[way].indexed_init(array, *sides[0], target, *sides[1])
+            (counts, rows_out), (expected, rows_in) = sides
+            request = self._ways[way].indexed_init(array, counts, rows_out, target, expected, rows_in)
             self._requests[key] = request
         else:
-            request.set_buffers(array, target)
+            request.rebind(array, target)
         request.start()
         request.wait()
         return out
 
-    def forward(self, x: Any, out: Any = None) -> Any:
+    def forward(self, x: ArrayLike, out: ArrayLike | None = None) -> Any:
         """The rows that arrive, in `out` where it is given. The first call of a layout plans: all ranks take part."""
         return self._move(0, x, out)
 
-    def backward(self, y: Any, out: Any = None) -> Any:
+    def backward(self, y: ArrayLike, out: ArrayLike | None = None) -> Any:
         """The rows of ``forward`` back to where they were."""
         return self._move(1, y, out)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from laneway._buffers import describe
+from laneway._buffers import ArrayLike, describe
 from laneway._discovery import ByRank, sparse_alltoallv
 from laneway._request import Explanation, Request
 from laneway._topology import Topology
 
 
-def _agree(comm: Any, call: str, problem: str) -> None:
+def _agree(comm: MPI.Comm, call: str, problem: str) -> None:
     # A rank that raised alone would leave the others in a collective call.
     first = comm.allreduce(comm.rank if problem else comm.size, op=MPI.MIN)
     if first < comm.size:
@@ -31,7 +31,7 @@ def _indices(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
 class _Directory:
     """Owner and local position of global indices, spread over the ranks in equal ranges of indices."""
 
-    def __init__(self, comm: Any, owned: np.ndarray[Any, np.dtype[np.int64]], highest: int) -> None:
+    def __init__(self, comm: MPI.Comm, owned: np.ndarray[Any, np.dtype[np.int64]], highest: int) -> None:
         self.comm = comm
         self.chunk = max(-(-(highest + 1) // comm.size), 1)
         self.begin = comm.rank * self.chunk
@@ -80,7 +80,7 @@ class Halo:
     The first exchange of a layout (shape, strides, dtype) plans, and all ranks take part. Later ones start at once.
     """
 
-    def __init__(self, comm: Any, owned: Any, ghosts: Any, **hints: object) -> None:
+    def __init__(self, comm: MPI.Comm, owned: Any, ghosts: Any, **hints: object) -> None:
         mine, wanted = _indices(owned), _indices(ghosts)
         lowest = min((int(values.min()) for values in (mine, wanted) if values.size), default=0)
         _agree(comm, "Halo", f"index {lowest} is negative" if lowest < 0 else "")
@@ -98,7 +98,7 @@ class Halo:
         self._receive = (owners.counts, owners.order + len(mine))
         self._requests: dict[Any, Request] = {}
 
-    def _request(self, x: Any, op: Any) -> Request:
+    def _request(self, x: ArrayLike, op: MPI.Op | None) -> Request:
         array = describe(x, "x", writable=True)
         if array.shape[0] != self.owned + self.ghosts:
             raise ValueError(
@@ -114,29 +114,27 @@ class Halo:
                     self._reversed = Topology(self.comm, self.topology.destinations, self.topology.sources, **self._hints)
                 request = self._reversed.indexed_init(array, *self._receive, array, *self._send, op)
             self._requests[key] = request
-        elif request._kept[0].address != array.address:
-            request.set_buffers(array, array)
         else:
-            request._kept[:2] = [array, array]
+            request.rebind(array, array)
         return request
 
-    def exchange(self, x: Any) -> None:
+    def exchange(self, x: ArrayLike) -> None:
         """Fill the ghost rows of `x` from their owners. `x` has any dtype, any further axes, any strides."""
         request = self._request(x, None)
         request.start()
         request.wait()
 
-    def accumulate(self, x: Any, op: Any = MPI.SUM) -> None:
+    def accumulate(self, x: ArrayLike, op: MPI.Op = MPI.SUM) -> None:
         """Combine the ghost rows of `x` into the rows of their owners: ``owned = owned op ghost``. Ghosts stay as they are."""
         request = self._request(x, op)
         request.start()
         request.wait()
 
-    def exchange_init(self, x: Any) -> Request:
+    def exchange_init(self, x: ArrayLike) -> Request:
         """The request of ``exchange(x)``, to start and to wait for; the halo's own, not to be freed."""
         return self._request(x, None)
 
-    def accumulate_init(self, x: Any, op: Any = MPI.SUM) -> Request:
+    def accumulate_init(self, x: ArrayLike, op: MPI.Op = MPI.SUM) -> Request:
         """The request of ``accumulate(x)``."""
         return self._request(x, op)
 

@@ -12,7 +12,7 @@ from typing import Any
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, describe, pointer, stream_of
+from laneway._buffers import Array, ArrayLike, describe, pointer, stream_of
 
 _STATUS_BYTES = MPI._sizeof(MPI.Status)
 _STATISTICS = (
@@ -51,6 +51,21 @@ class Request:
     """A persistent or nonblocking operation. It keeps its arrays alive. ``with request:`` starts it, and waits at the end.
 
     A persistent request may be started again after it is complete; a nonblocking one is under way already.
+
+    >>> import numpy as np
+    >>> from mpi4py import MPI
+    >>> import laneway
+    >>> comm = MPI.COMM_WORLD
+    >>> ring = laneway.Topology(comm, [(comm.rank - 1) % comm.size], [(comm.rank + 1) % comm.size], strategy="direct")
+    >>> x, received = np.array([float(comm.rank)]), np.zeros(1)
+    >>> request = ring.allgather_init(x, received)
+    >>> for step in range(3):
+    ...     with request:
+    ...         pass  # work that touches neither array
+    >>> bool(received[0] == (comm.rank - 1) % comm.size)
+    True
+    >>> request.explain().rows["strategy"]
+    'direct'
     """
 
     def __init__(self, state: ctypes.c_void_p, kept: list[object], persistent: bool) -> None:
@@ -97,10 +112,15 @@ class Request:
     def __exit__(self, *_: object) -> None:
         self.wait()
 
-    def set_buffers(self, send: Any, recv: Any) -> None:
+    def set_buffers(self, send: ArrayLike, recv: ArrayLike) -> None:
         """Other arrays of the same layout from the next start on. The request must be inactive."""
         sending, receiving = describe(send, "send"), describe(recv, "recv", writable=True)
-        _library.call("LNW_Request_set_buffers", self._state, pointer(sending), pointer(receiving))
+        self.rebind(sending, receiving)
+
+    def rebind(self, sending: Array, receiving: Array) -> None:
+        """`set_buffers` of arrays that are described already. Those that are bound cost no call."""
+        if [array.address for array in self._kept[:2] if isinstance(array, Array)] != [sending.address, receiving.address]:
+            _library.call("LNW_Request_set_buffers", self._state, pointer(sending), pointer(receiving))
         self._kept[:2] = [sending, receiving]
 
     @property

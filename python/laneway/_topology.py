@@ -11,12 +11,9 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, describe, pointer, row_handle, stream_of
+from laneway._buffers import Array, ArrayLike, describe, pointer, row_handle, stream_of
+from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
-
-
-_Parts = tuple[list[Any], list[Any], list[Any]]
-"""Arguments of a C function, the arrays that a request binds, and what else has to live as long."""
 
 
 def _release(state: ctypes.c_void_p) -> None:
@@ -46,6 +43,30 @@ class _Side:
         return [pointer(self.array), *pointers, row_handle(self.array)]
 
 
+def _blocking(topology: Topology, call: Call) -> None:
+    # `call` holds the arrays that the pointers of its arguments look into.
+    if stream_of(*call.arrays) is not None:
+        # Only persistent requests are ordered by a stream.
+        request = _persistent(topology, call, {})
+        with request:
+            pass
+        request.free()
+        return
+    _library.call(f"LNW_Neighbor_{call.name}_topology_c", *call.arguments, topology._state)
+
+
+def _nonblocking(topology: Topology, call: Call) -> Request:
+    return make(f"LNW_Ineighbor_{call.name}_topology_c", [*call.arguments, topology._state], call.arrays, call.kept)
+
+
+def _persistent(topology: Topology, call: Call, hints: dict[str, object]) -> Request:
+    with _library.Hints(hints) as info:
+        return make(f"LNW_Neighbor_{call.name}_init_topology_c", [*call.arguments, topology._state], call.arrays, call.kept, info)
+
+
+_RUNNERS = Runners(_blocking, _nonblocking, _persistent)
+
+
 class Topology:
     """The ranks that this one receives from and sends to. Collective over `comm`; keeps no communicator of its own.
 
@@ -67,7 +88,7 @@ class Topology:
     True
     """
 
-    def __init__(self, comm: Any, sources: Sequence[int], destinations: Sequence[int], **hints: object) -> None:
+    def __init__(self, comm: MPI.Comm, sources: Sequence[int], destinations: Sequence[int], **hints: object) -> None:
         self.comm = comm
         self.sources, self.destinations = [int(s) for s in sources], [int(d) for d in destinations]
         self._state = ctypes.c_void_p()
@@ -88,110 +109,72 @@ class Topology:
     def __repr__(self) -> str:
         return f"Topology(sources={self.sources}, destinations={self.destinations})"
 
-    def _v(self, call: str, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any, rdispls: Any) -> _Parts:
+    def _v(self, call: str, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any, rdispls: Any) -> Call:
         sending = _Side(call, "send", self.comm.rank, describe(send, "send"), sendcounts, sdispls, len(self.destinations))
         receiving = _Side(call, "recv", self.comm.rank, describe(recv, "recv", True), recvcounts, rdispls, len(self.sources))
-        return sending.arguments() + receiving.arguments(), [sending.array, receiving.array], [sending, receiving, self]
+        return Call(call, sending.arguments() + receiving.arguments(), [sending.array, receiving.array], [sending, receiving, self])
 
-    def _equal(self, call: str, send: Any, recv: Any, split: bool) -> _Parts:
-        sending, receiving = describe(send, "send"), describe(recv, "recv", True)
-        rows = []
-        for what, array, parts in (
-            ("send", sending, len(self.destinations) if split else 1), ("recv", receiving, len(self.sources))
-        ):  # fmt: skip
-            if parts and array.shape[0] % parts:
-                raise ValueError(f"{call}: rank {self.comm.rank}: {what} has {array.shape[0]} rows for {parts} neighbours")
-            rows.append(array.shape[0] // parts if parts else 0)
-        arguments = [
-            pointer(sending), _library.Count(rows[0]), row_handle(sending),
-            pointer(receiving), _library.Count(rows[1]), row_handle(receiving),
-        ]  # fmt: skip
-        return arguments, [sending, receiving], [self]
+    def _equal(self, call: str, send: Any, recv: Any, parts: int) -> Call:
+        arrays, arguments = [describe(send, "send"), describe(recv, "recv", True)], []
+        for what, array, pieces in (("send", arrays[0], parts), ("recv", arrays[1], len(self.sources))):
+            if pieces and array.shape[0] % pieces:
+                raise ValueError(f"{call}: rank {self.comm.rank}: {what} has {array.shape[0]} rows for {pieces} neighbours")
+            arguments += [pointer(array), _library.Count(array.shape[0] // pieces if pieces else 0), row_handle(array)]
+        return Call(call, arguments, arrays, [self])
 
-    def _blocking(self, name: str, parts: _Parts, *op: Any) -> None:
-        # `parts` holds the arrays that the pointers of its arguments look into.
-        if stream_of(*parts[1]) is not None:
-            # Only persistent requests are ordered by a stream.
-            request = self._persistent(name, parts, {}, *op)
-            with request:
-                pass
-            request.free()
-            return
-        _library.call(f"LNW_Neighbor_{name}_topology_c", *parts[0], *op, self._state)
-
-    def _nonblocking(self, name: str, parts: _Parts, *op: Any) -> Request:
-        arguments, arrays, kept = parts
-        return make(f"LNW_Ineighbor_{name}_topology_c", [*arguments, *op, self._state], arrays, kept)
-
-    def _persistent(self, name: str, parts: _Parts, hints: dict[str, object], *op: Any) -> Request:
-        arguments, arrays, kept = parts
-        with _library.Hints(hints) as info:
-            return make(f"LNW_Neighbor_{name}_init_topology_c", [*arguments, *op, self._state], arrays, kept, info)
-
-    def alltoallv(self, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any = None, rdispls: Any = None) -> None:
+    def _alltoallv(
+        self, send: ArrayLike, sendcounts: Any, recv: ArrayLike, recvcounts: Any, sdispls: Any = None, rdispls: Any = None
+    ) -> Call:
         """Send ``sendcounts[k]`` rows to the k-th destination, receive ``recvcounts[k]`` from the k-th source. Without
         displacements, blocks follow each other."""
-        self._blocking("alltoallv", self._v("alltoallv", send, sendcounts, recv, recvcounts, sdispls, rdispls))
+        return self._v("alltoallv", send, sendcounts, recv, recvcounts, sdispls, rdispls)
 
-    def ialltoallv(self, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any = None, rdispls: Any = None) -> Request:
-        """The same, nonblocking."""
-        return self._nonblocking("alltoallv", self._v("ialltoallv", send, sendcounts, recv, recvcounts, sdispls, rdispls))
-
-    def alltoallv_init(
-        self, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any = None, rdispls: Any = None, **hints: object
-    ) -> Request:
-        """The same, persistent. Collective."""
-        parts = self._v("alltoallv_init", send, sendcounts, recv, recvcounts, sdispls, rdispls)
-        return self._persistent("alltoallv", parts, hints)
-
-    def allgather(self, send: Any, recv: Any) -> None:
+    def _allgather(self, send: ArrayLike, recv: ArrayLike) -> Call:
         """Send all of `send` to every destination. `recv` has equally many rows for each source, in their order."""
-        self._blocking("allgather", self._equal("allgather", send, recv, False))
+        return self._equal("allgather", send, recv, 1)
 
-    def iallgather(self, send: Any, recv: Any) -> Request:
-        """The same, nonblocking."""
-        return self._nonblocking("allgather", self._equal("iallgather", send, recv, False))
+    def _allgatherv(self, send: ArrayLike, recv: ArrayLike, recvcounts: Any, rdispls: Any = None) -> Call:
+        """Send all of `send` to every destination, receive ``recvcounts[k]`` rows from the k-th source."""
+        sending = describe(send, "send")
+        receiving = _Side("allgatherv", "recv", self.comm.rank, describe(recv, "recv", True), recvcounts, rdispls, len(self.sources))
+        arguments = [pointer(sending), _library.Count(sending.shape[0]), row_handle(sending), *receiving.arguments()]
+        return Call("allgatherv", arguments, [sending, receiving.array], [receiving, self])
 
-    def allgather_init(self, send: Any, recv: Any, **hints: object) -> Request:
-        """The same, persistent. Collective."""
-        return self._persistent("allgather", self._equal("allgather_init", send, recv, False), hints)
-
-    def alltoall(self, send: Any, recv: Any) -> None:
+    def _alltoall(self, send: ArrayLike, recv: ArrayLike) -> Call:
         """Send equally many rows of `send` to each destination, receive equally many from each source."""
-        self._blocking("alltoall", self._equal("alltoall", send, recv, True))
+        return self._equal("alltoall", send, recv, len(self.destinations))
 
-    def ialltoall(self, send: Any, recv: Any) -> Request:
-        """The same, nonblocking."""
-        return self._nonblocking("alltoall", self._equal("ialltoall", send, recv, True))
-
-    def alltoall_init(self, send: Any, recv: Any, **hints: object) -> Request:
-        """The same, persistent. Collective."""
-        return self._persistent("alltoall", self._equal("alltoall_init", send, recv, True), hints)
-
-    def reduce(
-        self, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, op: Any = MPI.SUM, sdispls: Any = None, rdispls: Any = None
-    ) -> None:
+    def _reduce(
+        self,
+        send: ArrayLike,
+        sendcounts: Any,
+        recv: ArrayLike,
+        recvcounts: Any,
+        op: MPI.Op = MPI.SUM,
+        sdispls: Any = None,
+        rdispls: Any = None,
+    ) -> Call:
         """As `alltoallv`, but what arrives is combined with what is in `recv`: ``recv = recv op arrived``. A row may be named
         by several sources. The result is the same in every run."""
-        parts = self._v("reduce", send, sendcounts, recv, recvcounts, sdispls, rdispls)
-        self._blocking("reducev", parts, _library.handle(op))
+        call = self._v("reduce", send, sendcounts, recv, recvcounts, sdispls, rdispls)
+        return Call("reducev", [*call.arguments, _library.handle(op)], call.arrays, call.kept)
 
-    def ireduce(
-        self, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, op: Any = MPI.SUM, sdispls: Any = None, rdispls: Any = None
-    ) -> Request:
-        """The same, nonblocking."""
-        parts = self._v("ireduce", send, sendcounts, recv, recvcounts, sdispls, rdispls)
-        return self._nonblocking("reducev", parts, _library.handle(op))
-
-    def reduce_init(
-        self, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, op: Any = MPI.SUM, sdispls: Any = None, rdispls: Any = None, **hints: object
-    ) -> Request:
-        """The same, persistent. Collective."""
-        parts = self._v("reduce_init", send, sendcounts, recv, recvcounts, sdispls, rdispls)
-        return self._persistent("reducev", parts, hints, _library.handle(op))
+    alltoallv, ialltoallv, alltoallv_init = forms(_alltoallv, _RUNNERS)
+    allgather, iallgather, allgather_init = forms(_allgather, _RUNNERS)
+    allgatherv, iallgatherv, allgatherv_init = forms(_allgatherv, _RUNNERS)
+    alltoall, ialltoall, alltoall_init = forms(_alltoall, _RUNNERS)
+    reduce, ireduce, reduce_init = forms(_reduce, _RUNNERS)
 
     def indexed_init(
-        self, send: Any, sendcounts: Any, sendindices: Any, recv: Any, recvcounts: Any, recvindices: Any, op: Any = None, **hints: object
+        self,
+        send: ArrayLike,
+        sendcounts: Any,
+        sendindices: Any,
+        recv: ArrayLike,
+        recvcounts: Any,
+        recvindices: Any,
+        op: MPI.Op | None = None,
+        **hints: object,
     ) -> Request:
         """A persistent alltoallv of any rows: the k-th destination gets the rows of the next ``sendcounts[k]`` entries of
         `sendindices`, and what the k-th source sends goes to rows `recvindices`. With `op` it is combined there. Collective.

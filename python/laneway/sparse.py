@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from mpi4py import MPI
 from scipy.sparse import csr_matrix
 
 from laneway._halo import Halo
@@ -27,7 +28,7 @@ class DistributedMatrix:
     array([2., 2., 2.])
     """
 
-    def __init__(self, comm: Any, rows: Any, columns: int | None = None, **hints: object) -> None:
+    def __init__(self, comm: MPI.Comm, rows: Any, columns: int | None = None, **hints: object) -> None:
         matrix = csr_matrix(rows)
         here = matrix.shape[0] if columns is None else int(columns)
         counts = comm.allgather(here)

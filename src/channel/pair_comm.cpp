@@ -128,7 +128,8 @@ void PairComm::send_all() {
 
 void PairComm::advance() {
   send_all();
-  const auto receive = [&](int tag, auto& into) {
+  // The constants of MPI 5's ABI are of an enumeration.
+  const auto receive = [&](int tag, auto& into) -> int {
     MPI_Status status;
     int flag = 0;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, get(), &flag, &status), "MPI_Iprobe");

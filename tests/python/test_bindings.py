@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,13 +57,22 @@ def _run(launcher: Sequence[str], around: dict[str, str], *program: str) -> str:
     return said
 
 
-def _pytest() -> list[str]:
-    return ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", "python/pyproject.toml", "--rootdir", ".", MODULE]
+def _pytest(module: str = MODULE) -> list[str]:
+    return ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", "python/pyproject.toml", "--rootdir", ".", module]
 
 
 @pytest.mark.parametrize(("mpi", "ranks"), [("openmpi", 1), ("openmpi", 3), ("mpich", 2)])
 def test_exchanges_are_loops_of_messages(mpi: str, ranks: int, tmp_path: Path) -> None:
     _run(_launcher(mpi, ranks), _environment(mpi, tmp_path), *_pytest())
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_arrays_on_a_device_are_ordered_by_their_streams(ranks: int, tmp_path: Path) -> None:
+    plugin = _library("openmpi").parent / "liblaneway_simdevice.so"
+    if not plugin.is_file():
+        pytest.skip(f"{plugin.name} is not built")
+    around = _environment("openmpi", tmp_path) | {"LANEWAY_DEVICE_PLUGINS": str(plugin)}
+    _run(_launcher("openmpi", ranks), around, *_pytest("tests/python/bindings/devices.py"))
 
 
 @needs_long
@@ -99,24 +107,6 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     code = "import laneway\ntry:\n    laneway.Topology(__import__('mpi4py.MPI').MPI.COMM_SELF, [], [])\nexcept ImportError as error:\n    print(error)"
     said = _run(_launcher("openmpi", 1), around, "-c", code)
     assert "liblaneway.so was not found; LANEWAY_LIBRARY=FILE names it" in said and "/nowhere/liblaneway.so" in said
-
-
-@needs_long
-def test_a_wheel_has_the_library_inside(tmp_path: Path) -> None:
-    built = {**os.environ, "CMAKE_ARGS": "-DMPI_C_COMPILER=mpicc.openmpi -DMPI_CXX_COMPILER=mpicxx.openmpi"}
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    make = [*pip, "wheel", "--no-deps", "-w", str(tmp_path), "./python"]
-    install = [*pip, "install", "--no-deps", "--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "there"), "laneway"]
-    for argv in (make, install):
-        done = subprocess.run(argv, cwd=root(), env=built, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    (wheel,) = tmp_path.glob("laneway-*-py3-none-linux_*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert [name for name in names if "/lib/liblaneway.so" in name]
-    assert not [name for name in names if "libmpi" in name or "libopen-" in name]
-    around = _environment("openmpi", tmp_path) | {"PYTHONPATH": str(tmp_path / "there")}
-    del around["LANEWAY_LIBRARY"]
-    _run(_launcher("openmpi", 2), around, *_pytest())
 
 
 def test_start_and_wait_cost_little_over_c(tmp_path: Path) -> None:

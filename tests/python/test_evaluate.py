@@ -137,6 +137,63 @@ def _sleepers() -> set[str]:
     return found
 
 
+class Clock:
+    """Time that passes when a launch runs, and as much as it is told."""
+
+    def __init__(self, seconds: list[float]) -> None:
+        self.now, self.seconds = 1000.0, seconds
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_time_is_shared_and_kept_to(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each launch gets of what is left what its benchmarks are of all that are left; the same command goes on."""
+    real, clock = running.run, Clock([10, 50, 40])
+
+    def timed(*arguments: object) -> running.Outcome:
+        clock.now += clock.seconds.pop(0)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(running, "run", timed)
+    wanted = _wanted(tmp_path, made, launches=2, minutes=1.5, benchmarks=("barrier", "bcast", "fft_alltoall"))
+    path = evaluation.run(wanted, clock)
+
+    def launches() -> list[tuple[list[str], float]]:
+        words = [str(record["command"]).split() for record in _records(path, "launch")]
+        return [([word for word in each if word in evaluation.BENCHMARKS], float(each[each.index("--within") + 1])) for each in words]
+
+    # 90 s for 6 benchmarks: 30 of them for two; of 80 s then a quarter; of 30 s two thirds; the last is left out, none is left.
+    assert launches() == [(["barrier", "bcast"], 30), (["fft_alltoall"], 20), (["barrier", "bcast"], 20)]
+    clock.seconds = [1]
+    evaluation.run(wanted, clock)
+    assert launches()[3:] == [(["fft_alltoall"], 90)]
+    assert evaluation.Wanted(tmp_path, "openmpi", Local(), quick=True).effort().minutes == 7
+    assert evaluation.Wanted(tmp_path, "openmpi", parse_place("sim:frontier-like:2x2")).effort().minutes is None
+
+
+def test_the_program_keeps_to_its_time(tmp_path: Path) -> None:
+    """Each benchmark has results, cases without time are named, and the whole is over in time."""
+    try:
+        library = libraries.find("openmpi")
+    except UserError as error:
+        pytest.skip(str(error))
+    program = libraries.compile_program(library)
+    names = ["latency", "allreduce", "alltoall", "hpcg_ddot"]
+    many = ["--sizes", "4:4194304:2", "--seconds", "5", "--interval", "1e-9", "--rounds", "3:1000000"]
+    begin = time.monotonic()
+    outcome = running.run(library, Local(), 2, [program, *many, "--within", "6", *names], tmp_path / "log", 120, {})
+    assert outcome.is_complete and outcome.done == names
+    assert time.monotonic() - begin < 30
+    found = [record for record in outcome.records if record["record"] == "result"]
+    assert {record["benchmark"] for record in found} == {*names}
+    skipped = [record for record in outcome.records if record["record"] == "skip"]
+    assert all(record["message"] == "the time of --within is used up" for record in skipped)
+    # 21 sizes of three benchmarks and one of the fourth, each a result or said to be left out.
+    cases = {(record["benchmark"], record.get("bytes")) for record in [*found, *skipped]}
+    assert len([name for name, _ in cases if name != "hpcg_ddot"]) == 63
+
+
 def test_a_hang_is_a_result_and_leaves_nothing(tmp_path: Path, made: Path) -> None:
     before = _sleepers()
     wanted = _wanted(tmp_path, made, launches=1, still_seconds=4, benchmarks=("allreduce", "gather"), variables={"FAKE": "hang"})
@@ -277,8 +334,10 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
     outcome = running.run(library, Local(), 2, [program, *ours, *few, *evaluation.BENCHMARKS], tmp_path / "log", 120, {})
     assert outcome.is_complete and outcome.status == 0, (tmp_path / "log").read_text(encoding="utf-8")
     found = [record for record in outcome.records if record["record"] == "result"]
-    assert {record["benchmark"] for record in found} == {*evaluation.BENCHMARKS}
-    assert not [record for record in outcome.records if record["record"] in ("wrong", "skip")]
+    # Without a device those of devices say so.
+    skipped = {record["benchmark"] for record in outcome.records if record["record"] == "skip"}
+    assert skipped <= {*evaluation.GROUPS["device"]} and {record["benchmark"] for record in found} | skipped == {*evaluation.BENCHMARKS}
+    assert not [record for record in outcome.records if record["record"] == "wrong"]
     unverified = {"hpcg_ddot", "hpcg_waxpby"}
     assert all(record["verified"] or record["benchmark"] in unverified for record in found)
     if ours:
@@ -287,6 +346,72 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
             "hpcg",
             "sparse_product",
         }
+
+
+_RUNTIME = """
+#include <stdlib.h>
+#include <string.h>
+int cudaGetDeviceCount(int* count) { *count = 2; return 0; }
+int cudaSetDevice(int device) { return device > 1; }
+int cudaMalloc(void** memory, size_t bytes) { return !(*memory = malloc(bytes)); }
+int cudaFree(void* memory) { free(memory); return 0; }
+int cudaMemcpy(void* to, const void* from, size_t bytes, int kind) { memcpy(to, from, bytes); return kind != 4; }
+int cudaStreamCreate(void** stream) { *stream = 0; return 0; }
+int cudaStreamSynchronize(void* stream) { return stream != 0; }
+"""
+_CLIQUE = """
+#include <mpi.h>
+typedef struct { char bytes[128]; } Id;
+static MPI_Request requests[64];
+static int count_of_requests;
+int ncclGetUniqueId(Id* id) { id->bytes[5] = 7; return 0; }
+int ncclCommInitRank(void** comm, int ranks, Id id, int rank) { *comm = &requests; return id.bytes[5] != 7 || rank >= ranks; }
+int ncclCommDestroy(void* comm) { return !comm; }
+int ncclAllReduce(const void* s, void* r, size_t n, int t, int op, void* c, void* q) {
+  return MPI_Allreduce(s, r, n, t == 2 ? MPI_INT : MPI_BYTE, op ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+}
+int ncclAllGather(const void* s, void* r, size_t n, int t, void* c, void* q) { return MPI_Allgather(s, n, MPI_INT, r, n, MPI_INT, MPI_COMM_WORLD); }
+int ncclBroadcast(const void* s, void* r, size_t n, int t, int root, void* c, void* q) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return MPI_Bcast(rank == root ? (void*)s : r, n, MPI_INT, root, MPI_COMM_WORLD);
+}
+int ncclReduce(const void* s, void* r, size_t n, int t, int op, int root, void* c, void* q) {
+  return MPI_Reduce(s, r, n, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+}
+int ncclGroupStart(void) { count_of_requests = 0; return 0; }
+int ncclSend(const void* s, size_t n, int t, int peer, void* c, void* q) {
+  return MPI_Isend(s, n, MPI_INT, peer, 9, MPI_COMM_WORLD, &requests[count_of_requests++]);
+}
+int ncclRecv(void* r, size_t n, int t, int peer, void* c, void* q) {
+  return MPI_Irecv(r, n, MPI_INT, peer, 9, MPI_COMM_WORLD, &requests[count_of_requests++]);
+}
+int ncclGroupEnd(void) { return MPI_Waitall(count_of_requests, requests, MPI_STATUSES_IGNORE); }
+"""
+
+
+def test_devices_with_a_runtime_that_is_made_here(tmp_path: Path) -> None:
+    """What a vendor's runtime and its collective library offer is used as it is meant; without the latter, it is said."""
+    try:
+        library = libraries.find("openmpi")
+    except UserError as error:
+        pytest.skip(str(error))
+    program = libraries.compile_program(library)
+    for compiler, name, text in (("cc", "libcudart.so", _RUNTIME), (library.compiler, "libnccl.so.2", _CLIQUE)):
+        source = (tmp_path / name).with_suffix(".c")
+        source.write_text(text, encoding="utf-8")
+        subprocess.run([compiler, "-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(tmp_path / name)], check=True)
+    names, few = evaluation.GROUPS["device"], ["--sizes", "4:4096:1024", "--rounds", "1:1", "--no-control"]
+    around = {"LD_LIBRARY_PATH": f"{tmp_path}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    for expected in ({"staged", "nccl"}, {"staged"}):
+        outcome = running.run(library, Local(), 3, [program, *few, *names], tmp_path / "log", 120, around)
+        assert outcome.is_complete, (tmp_path / "log").read_text(encoding="utf-8")
+        found = [record for record in outcome.records if record["record"] == "result"]
+        assert {(record["benchmark"], record["candidate"]) for record in found} == {(name, each) for name in names for each in expected}
+        assert all(record["verified"] for record in found) and not [r for r in outcome.records if r["record"] == "wrong"]
+        skipped = {record["message"] for record in outcome.records if record["record"] == "skip"}
+        assert skipped == (set() if "nccl" in expected else {"libnccl.so.2 was not found"})
+        (tmp_path / "libnccl.so.2").unlink(missing_ok=True)
 
 
 def test_a_wrong_option_is_named() -> None:

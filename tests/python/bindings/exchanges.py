@@ -218,6 +218,9 @@ def test_dense_operations_are_mpis() -> None:
     ours = x.copy()
     laneway.allreduce(COMM, MPI.IN_PLACE, ours)
     everywhere((ours == COMM.allreduce(x)).all(), "in place")
+    ours = x.copy()
+    laneway.reduce_scatter_block(COMM, MPI.IN_PLACE, ours)
+    everywhere((ours[:1] == COMM.allreduce(x)[RANK]).all(), "reduce_scatter_block in place")
     root = SIZE - 1
     ours = x.copy()
     laneway.bcast(COMM, ours, root)
@@ -239,6 +242,85 @@ def test_dense_operations_are_mpis() -> None:
     laneway.ibarrier(COMM).wait()
     with laneway.barrier_init(COMM):
         pass
+
+
+@same
+@given(st.lists(st.integers(0, 4), min_size=SIZE, max_size=SIZE), st.sampled_from(DTYPES), st.sampled_from(((), (3,))), st.integers(0, SIZE - 1))
+def test_uneven_dense_operations_are_mpi4pys(counts: list[int], dtype: str, row: tuple[int, ...], root: int) -> None:
+    """In three forms, with gaps between the blocks, against objects that mpi4py gathers and scatters."""
+    mine = filled((counts[RANK], *row), dtype)
+    displs = np.cumsum([count + 1 for count in counts]) - counts
+    whole = filled((sum(counts) + SIZE, *row), dtype, seed=1)
+    parts = COMM.allgather(mine)
+    gathered = COMM.bcast(np.zeros((sum(counts) + SIZE, *row), dtype), 0)
+    for displ, part in zip(displs, parts, strict=True):
+        gathered[displ : displ + len(part)] = part
+    scattered = COMM.bcast(whole, root)[displs[RANK] : displs[RANK] + counts[RANK]]
+    is_root = root == RANK
+    for form in ("{}", "i{}", "{}_init"):
+        def run(name: str, *arguments: Any) -> None:
+            made = getattr(laneway, form.format(name))(COMM, *arguments)  # noqa: B023
+            if made is not None:
+                with made:
+                    pass
+
+        found = np.zeros_like(gathered)
+        run("allgatherv", mine, found, counts, displs)
+        everywhere(found.tobytes() == gathered.tobytes(), (form, "allgatherv"))
+        found = np.zeros_like(gathered)
+        run("gatherv", mine, *((found, counts, displs) if is_root else (None, None, None)), root)
+        everywhere(not is_root or found.tobytes() == gathered.tobytes(), (form, "gatherv"))
+        part = np.zeros_like(mine)
+        run("scatterv", *((whole, counts) if is_root else (None, None)), part, displs if is_root else None, root)
+        everywhere(part.tobytes() == scattered.tobytes(), (form, "scatterv"))
+        numbers = filled((sum(counts), *row), "i8")
+        part = np.zeros((counts[RANK], *row), "i8")
+        run("reduce_scatter", numbers, part, counts)
+        begin = sum(counts[:RANK])
+        everywhere((part == COMM.allreduce(numbers)[begin : begin + counts[RANK]]).all(), (form, "reduce_scatter"))
+
+
+@same
+@given(graphs, st.data(), st.sampled_from(DTYPES), layouts)
+def test_neighbors_gather_uneven_rows(edges: list[list[int]], data: Any, dtype: str, taken: str) -> None:
+    rows = data.draw(st.lists(st.integers(0, 3), min_size=SIZE, max_size=SIZE))
+    sources = [rank for rank in range(SIZE) for to in edges[rank] if to == RANK]
+    x = filled((rows[RANK], 2), dtype)
+    everyone = COMM.allgather(x)
+    expected = np.concatenate([np.zeros((0, 2), dtype), *(everyone[source] for source in sources)])
+    topology = laneway.Topology(COMM, sources, edges[RANK])
+    for form in (topology.allgatherv, topology.iallgatherv, topology.allgatherv_init):
+        recv = strided(np.zeros_like(expected), taken)
+        made = form(x, recv, [rows[source] for source in sources])
+        if made is not None:
+            with made:
+                pass
+        everywhere(recv.tobytes() == expected.tobytes(), (form, dtype, taken))
+
+
+def test_what_is_missing_is_named() -> None:
+    x = np.zeros(SIZE)
+    for call in (lambda: laneway.allreduce(COMM, x, None), lambda: laneway.allgather(COMM, None, x)):  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="expected an array, got NoneType"):
+            call()
+    if RANK == 0:
+        with pytest.raises(TypeError, match="recv: expected an array, got NoneType"):
+            laneway.reduce(COMM, x)
+    with pytest.raises(ValueError, match="send has shape"):
+        laneway.allreduce(COMM, x, np.zeros(SIZE + 1))
+    with pytest.raises(ValueError, match="recvcounts are 0 rows, and there are"):
+        laneway.reduce_scatter(COMM, x, x, [0] * SIZE)
+
+
+def test_forms_have_signatures_and_docstrings() -> None:
+    import inspect
+
+    for name in ("alltoallv", "reduce_scatter", "bcast"):
+        for form in (name, f"i{name}", f"{name}_init"):
+            function = getattr(laneway, form)
+            assert function.__name__ == form and function.__doc__.startswith(getattr(laneway, name).__doc__[:20])
+            assert ("hints" in inspect.signature(function).parameters) == form.endswith("_init")
+    assert list(inspect.signature(laneway.Topology.alltoallv).parameters)[:3] == ["self", "send", "sendcounts"]
 
 
 def test_channels_hand_over_the_segment_itself() -> None:
@@ -353,7 +435,7 @@ def test_arrays_behind_dlpack() -> None:
     everywhere((x == y).all())
 
 
-@pytest.mark.parametrize("module", ["_topology", "_halo", "_discovery", "sparse"])
+@pytest.mark.parametrize("module", ["_topology", "_halo", "_discovery", "_dense", "_channel", "_request", "sparse"])
 def test_examples_in_the_docstrings_run(module: str) -> None:
     if module == "sparse":
         pytest.importorskip("scipy.sparse")

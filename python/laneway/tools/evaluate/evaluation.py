@@ -9,7 +9,7 @@ import platform
 import random
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +31,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "collective": ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "alltoall", "alltoallv"),
     "neighborhood": ("neighbor_allgather", "neighbor_alltoallv"),
     "discovery": ("discovery",),
+    "device": ("device_allreduce", "device_allgather", "device_bcast", "device_reduce", "device_alltoall"),
     "application": ("fft_alltoall", "fft_alltoallv", "hpcg_spmv", "hpcg_mg", "hpcg_ddot", "hpcg_waxpby", "hpcg", "sparse_product"),
 }
 BENCHMARKS = tuple(name for group in GROUPS.values() for name in group)
@@ -38,16 +39,18 @@ BENCHMARKS = tuple(name for group in GROUPS.values() for name in group)
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: the program's options, launches of each library, and seconds without a result that are a hang."""
+    """How much is measured: the program's options, launches of each library, seconds without a result that are a hang, and
+    minutes for all launches together."""
 
     arguments: tuple[str, ...]
     launches: int
     still_seconds: float
+    minutes: float | None = None
 
 
-QUICK = Effort(("--sizes", "4:262144:16", "--grid", "16", "--seconds", "0.3", "--interval", "0.1", "--rounds", "7:60"), 2, 60)
-FULL = Effort(("--sizes", "4:4194304:4", "--grid", "64", "--seconds", "2", "--interval", "0.03", "--rounds", "15:400"), 3, 300)
-# Virtual times repeat exactly.
+QUICK = Effort(("--sizes", "4:262144:16", "--grid", "16", "--seconds", "0.3", "--interval", "0.1", "--rounds", "7:60"), 2, 60, 7)
+FULL = Effort(("--sizes", "4:4194304:4", "--grid", "64", "--seconds", "2", "--interval", "0.03", "--rounds", "15:400"), 3, 300, 80)
+# Virtual times repeat exactly, and cases that are left out would differ from run to run.
 SIMULATED = Effort(("--sizes", "4:1048576:16", "--grid", "16", "--rounds", "1:1", "--batch", "1", "--no-control"), 1, 600)
 
 
@@ -68,11 +71,17 @@ class Wanted:
     launches: int | None = None
     still_seconds: float | None = None
     afresh: bool = False
+    minutes: float | None = None
 
     def effort(self) -> Effort:
         """As asked for, or what suits the place."""
         base = SIMULATED if isinstance(self.place, Simulated) else QUICK if self.quick else FULL
-        return Effort((*base.arguments, *self.arguments), self.launches or base.launches, self.still_seconds or base.still_seconds)
+        return Effort(
+            (*base.arguments, *self.arguments),
+            self.launches or base.launches,
+            self.still_seconds or base.still_seconds,
+            self.minutes or base.minutes,
+        )
 
     def settings(self) -> Record:
         """What must be the same where an evaluation goes on."""
@@ -153,6 +162,22 @@ class Store:
         }
 
 
+class Budget:
+    """The time of an evaluation: each launch gets of what is left as its benchmarks are of all that are left."""
+
+    def __init__(self, minutes: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = None if minutes is None else clock() + 60 * minutes
+
+    def seconds(self, benchmarks: int, of: int) -> float | None:
+        """For a launch of so many of the benchmarks that are left; None: as long as it takes. Not positive: none is left."""
+        return None if self._end is None else (self._end - self._clock()) * benchmarks / max(of, benchmarks)
+
+    def is_used_up(self) -> bool:
+        """Whether nothing more is to be launched."""
+        return self._end is not None and self._clock() >= self._end
+
+
 class _Progress:
     """A line for each launch that ends, with what is left as long as it looks like those before."""
 
@@ -206,9 +231,10 @@ def _provenance() -> Record:
 
 
 class _Evaluation:
-    def __init__(self, wanted: Wanted, store: Store, ready: Sequence[_Ready]) -> None:
+    def __init__(self, wanted: Wanted, store: Store, ready: Sequence[_Ready], clock: Callable[[], float]) -> None:
         self._wanted, self._store, self._ready = wanted, store, ready
         self._effort = wanted.effort()
+        self._budget = Budget(self._effort.minutes, clock)
         self._place = str(wanted.place)
         self._commit = system.commit(root())
         self._number = sum(record.get("record") == "launch" for record in store.records)
@@ -229,25 +255,36 @@ class _Evaluation:
         return [name for name in GROUPS[group] if name in self._wanted.benchmarks and (ready.mpi.name, launch, name) not in done]
 
     def run(self) -> None:
-        """All that is not there yet."""
+        """All that is not there yet, as far as the time reaches."""
         left = [each for each in self._launches() if self._left(*each)]
         progress = _Progress(len(left))
-        for launch, ready, group in left:
-            self._run_group(launch, ready, group, progress)
+        for number, (launch, ready, group) in enumerate(left):
+            if self._budget.is_used_up():
+                if not talk.is_quiet():
+                    print(f"the time is used up: {len(left) - number} of {len(left)} launches are left, and the same command goes on", flush=True)
+                return
+            after = sum(len(self._left(*each)) for each in left[number + 1 :])
+            self._run_group(launch, ready, group, progress, after)
 
-    def _command(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool) -> list[str]:
+    def _command(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool, seconds: float | None) -> list[str]:
         ours = ["--laneway", ready.laneway] if ready.laneway and with_laneway else []
+        if seconds is not None:
+            ours += ["--within", f"{max(seconds, 1):.1f}"]
         if isinstance(self._wanted.place, Simulated):
             # Each simulated rank is a host of its own.
             ours += ["--ranks-of-node", str(self._wanted.place.ranks_of_node)]
         return [ready.program, *ours, *self._effort.arguments, "--seed", str(self._wanted.seed * 1000 + launch), *names]
 
-    def _run_group(self, launch: int, ready: _Ready, group: str, progress: _Progress) -> None:
-        """A group of benchmarks. After a failure its benchmark is tried without Laneway, and those behind it are launched anew."""
+    def _run_group(self, launch: int, ready: _Ready, group: str, progress: _Progress, after: int) -> None:
+        """A group of benchmarks; `after` are those of later launches. After a failure its benchmark is tried without Laneway, and
+        those behind it are launched anew."""
         begin, failures, without = time.monotonic(), 0, False
-        while names := self._left(launch, ready, group):
-            names = names[:1] if without else names
-            outcome = self._launch(ready, launch, names, not without)
+        while left := self._left(launch, ready, group):
+            if failures and self._budget.is_used_up():
+                break
+            names = left[:1] if without else left
+            seconds = self._budget.seconds(len(names), len(left) + after)
+            outcome = self._launch(ready, launch, names, not without, seconds)
             failed = next((name for name in names if name not in outcome.done), "")
             if not failed:
                 without = False
@@ -259,8 +296,8 @@ class _Evaluation:
         said = f", {failures} failed" if failures else ""
         progress.end(f"{ready.mpi.name}: {group}, launch {launch}{said}, {_duration(time.monotonic() - begin)}")
 
-    def _launch(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool) -> running.Outcome:
-        command = self._command(ready, launch, names, with_laneway)
+    def _launch(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool, seconds: float | None) -> running.Outcome:
+        command = self._command(ready, launch, names, with_laneway, seconds)
         self._number += 1
         log = self._wanted.output / "logs" / f"{self._number:03}.log"
         wanted = self._wanted
@@ -323,8 +360,11 @@ def _describe(store: Store, wanted: Wanted, ready: Sequence[_Ready]) -> None:
             )
 
 
-def run(wanted: Wanted) -> Path:
-    """Measure what is not measured yet; the file of results. A UserError says what is wrong before anything is launched."""
+def run(wanted: Wanted, clock: Callable[[], float] = time.monotonic) -> Path:
+    """Measure what is not measured yet; the file of results. A UserError says what is wrong before anything is launched.
+
+    The time of ``wanted.minutes`` is that of `clock`, and begins when programs and libraries are built.
+    """
     found = libraries.parse(wanted.mpis, wanted.place)
     if isinstance(wanted.place, Cluster):
         cluster.require_privilege()
@@ -334,5 +374,5 @@ def run(wanted: Wanted) -> Path:
         if each.why_not:
             talk.line(f"{each.mpi.name}: measured without Laneway: {each.why_not}")
     _describe(store, wanted, ready)
-    _Evaluation(wanted, store, ready).run()
+    _Evaluation(wanted, store, ready, clock).run()
     return store.path

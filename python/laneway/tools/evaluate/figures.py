@@ -13,8 +13,8 @@ from laneway.tools.evaluate.study import OWN, Case, Contestant, Measured, Study
 Figure = dict[str, object]
 # Okabe and Ito's colours, which most colour-blind readers can tell apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_DASHES = {OWN: "solid", "loop": "dot", "consensus": "dot", "laneway": "dash", "laneway_persistent": "longdash"}
-_SYMBOLS = {OWN: "circle", "loop": "x", "consensus": "x", "laneway": "square", "laneway_persistent": "diamond"}
+_DASHES = {OWN: "solid", "loop": "dot", "staged": "dot", "nccl": "dashdot", "rccl": "dashdot", "consensus": "dot", "laneway": "dash", "laneway_persistent": "longdash"}
+_SYMBOLS = {OWN: "circle", "loop": "x", "staged": "x", "nccl": "star", "rccl": "star", "consensus": "x", "laneway": "square", "laneway_persistent": "diamond"}
 _LIMIT = "#555555"
 
 

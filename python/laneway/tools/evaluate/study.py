@@ -30,6 +30,9 @@ _CANDIDATES = {
     OWN: "{}",
     "loop": "a plain loop over {}",
     "consensus": "Issend and Ibarrier over {}",
+    "staged": "copies through the host over {}",
+    "nccl": "NCCL beside {}",
+    "rccl": "RCCL beside {}",
     "laneway": "Laneway over {}",
     "laneway_persistent": "Laneway, persistent, over {}",
 }

@@ -1,0 +1,46 @@
+"""What pip builds the package with: scikit-build-core; its source distribution has the library's sources, too."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scikit_build_core.build import *  # noqa: F403
+from scikit_build_core.build import build_sdist as _build_sdist
+
+_HERE = Path(__file__).resolve().parent
+_PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "machines", "plugins", "src")
+"""Of the folder above: what the library is built from. In a source distribution they are in the folder ``library``."""
+
+
+def _sources(top: Path) -> Iterator[Path]:
+    for part in _PARTS:
+        path = top / part
+        yield from [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+
+
+def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
+    """The source distribution of scikit-build-core, and beside its files those of the library."""
+    name = _build_sdist(sdist_directory, config_settings)
+    top, made = _HERE.parent, Path(sdist_directory) / name
+    if (_HERE / "library").is_dir():  # of a source distribution: its files are there already
+        return name
+    text = io.BytesIO()
+    with tarfile.open(made) as old, tarfile.open(fileobj=text, mode="w", format=tarfile.PAX_FORMAT) as new:
+        members = old.getmembers()
+        for member in members:
+            new.addfile(member, old.extractfile(member))
+        for path in _sources(top):
+            # Names, contents and the right to run alone, so that equal sources give equal files.
+            entry = tarfile.TarInfo(f"{name.removesuffix('.tar.gz')}/library/{path.relative_to(top)}")
+            entry.size, entry.mtime = path.stat().st_size, members[0].mtime
+            entry.mode = 0o755 if os.access(path, os.X_OK) else 0o644
+            with path.open("rb") as contents:
+                new.addfile(entry, contents)
+    made.write_bytes(gzip.compress(text.getvalue(), mtime=0))
+    return name
