@@ -400,7 +400,9 @@ TEST_F(DenseTrialsTest, LongCallsAreTriedEarlier) {
   EXPECT_EQ(first_without_own(2, 30), 21);
   EXPECT_EQ(first_without_own((1 << 19) / size(), 20), 9);
   // Larger buffers are not tried: a trial has as many of its own. They take long where many ranks share few cores.
-  if (size() == 2 || long_tests()) EXPECT_EQ(first_without_own((17 << 18) / size(), 10), 0);
+  if (size() == 2 || long_tests()) {
+    EXPECT_EQ(first_without_own((17 << 18) / size(), 10), 0);
+  }
 }
 
 }  // namespace
