@@ -1,5 +1,6 @@
 #include "operate/dense.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "operate/dense_mpi.hpp"
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
+#include "operate/dense_shared_device.hpp"
 #include "operate/dense_windows.hpp"
 #include "operate/host_images.hpp"
 #include "operate/proof.hpp"
@@ -161,6 +163,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     fixed->run(buffers_of(call), *communicator.private_comm());
     return MPI_SUCCESS;
   }
+  if (run_on_shared_device(communicator, *known, call)) return MPI_SUCCESS;
   std::shared_ptr<KeptDense> found = kept.find(call);
   if (!found) {
     found = plan_blocking(communicator, *known, call, place);
@@ -185,6 +188,7 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (place.is_inter) return mpi_reasons(between_groups);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return mpi_reasons(of_some_ranks);
+  if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, call)) return *std::move(reasons);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
   return decide(*known, known->hints, looked.ask_once(call, place.ranks)).reasons;

@@ -5,9 +5,11 @@
 #include <limits>
 #include <string>
 
+#include "carriers/messages/p2p.hpp"
 #include "choose/reasons.hpp"
 #include "collectives/choice.hpp"
 #include "comm/agreement.hpp"
+#include "comm/mailbox.hpp"
 #include "core/simulated.hpp"
 #include "operate/dense_mpi.hpp"
 
