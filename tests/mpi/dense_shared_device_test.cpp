@@ -138,7 +138,9 @@ std::uint64_t expect_reduced(const Call& call) {
                            call.op, call.comm));
   const std::uint64_t crossed = bytes_through_host() - before;
   EXPECT_TRUE(received.read() == expected) << "count " << call.count << (call.in_place ? " in place" : "");
-  if (!call.in_place) EXPECT_TRUE(sent.read() == mine);
+  if (!call.in_place) {
+    EXPECT_TRUE(sent.read() == mine);
+  }
   return crossed;
 }
 
@@ -161,11 +163,14 @@ TEST_F(DenseSharedDeviceTest, CombinesOnTheDevice) {
           const std::uint64_t launched = kernels();
           const std::uint64_t crossed = expect_reduced(
               {.numbers = numbers, .op = op, .count = count, .in_place = in_place, .comm = comm.get(), .seed = ++seed});
-          if (is_shared)
+          if (is_shared) {
             EXPECT_EQ(crossed, 0u);
-          else
+          } else {
             EXPECT_GT(crossed, 0u);
-          if (is_shared && count >= size()) EXPECT_EQ(kernels() - launched, static_cast<unsigned>(size() - 1));
+          }
+          if (is_shared && count >= size()) {
+            EXPECT_EQ(kernels() - launched, static_cast<unsigned>(size() - 1));
+          }
         }
 }
 
@@ -179,7 +184,9 @@ TEST_F(DenseSharedDeviceTest, CombinesInPieces) {
     for (const bool in_place : {false, true}) {
       const std::uint64_t crossed =
           expect_reduced({.count = count, .in_place = in_place, .comm = comm.get(), .seed = ++seed});
-      if (size() > 1 && devices_can_be_shared()) EXPECT_EQ(crossed, 0u);
+      if (size() > 1 && devices_can_be_shared()) {
+        EXPECT_EQ(crossed, 0u);
+      }
     }
 }
 
@@ -198,7 +205,9 @@ TEST_F(DenseSharedDeviceTest, CombinesBetweenNodesAlongLanes) {
             expect_reduced({.numbers = numbers, .count = count, .comm = comm.get(), .seed = ++seed});
         const bool is_two_nodes = machine.starts_with("ranks:1,") && size() > 2;
         const auto bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(numbers.bytes);
-        if (is_two_nodes && devices_can_be_shared()) EXPECT_EQ(crossed, rank() < 2 ? 2 * bytes : 0) << machine;
+        if (is_two_nodes && devices_can_be_shared()) {
+          EXPECT_EQ(crossed, rank() < 2 ? 2 * bytes : 0) << machine;
+        }
       }
   }
 }
@@ -255,7 +264,9 @@ TEST_F(DenseSharedDeviceTest, RanksOfPartsOfTheWorld) {
     MPI_Comm_size(part, &ranks);
     for (const int count : {13, 6000}) {
       const std::uint64_t crossed = expect_reduced({.count = count, .comm = part, .seed = ++seed});
-      if (ranks > 1 && devices_can_be_shared()) EXPECT_EQ(crossed, 0u);
+      if (ranks > 1 && devices_can_be_shared()) {
+        EXPECT_EQ(crossed, 0u);
+      }
     }
   }
 }
@@ -325,7 +336,9 @@ TEST_F(DenseSharedDeviceTest, NodesMayHaveSeveralDevices) {
   constexpr std::uint64_t bytes = 1000 * sizeof(double);
   const int lanes = size() - upper;
   const bool has_lane = rank() >= upper || rank() < lanes;
-  if (lanes == 1) EXPECT_EQ(expect_reduced({.comm = comm.get()}), has_lane ? 2 * bytes : 0);
+  if (lanes == 1) {
+    EXPECT_EQ(expect_reduced({.comm = comm.get()}), has_lane ? 2 * bytes : 0);
+  }
   expect_reduced({.numbers = all_numbers[0], .count = 50001, .comm = comm.get()});
   expect_ok(sim_device()->set_device(rank() < upper ? 1 : 0));
   EXPECT_GT(expect_reduced({.numbers = all_numbers[1], .comm = comm.get()}), 0u);  // on another device than before
