@@ -1,6 +1,7 @@
 #include "operate/dense.hpp"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "operate/dense_mpi.hpp"
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
+#include "operate/dense_shared_device.hpp"
 #include "operate/dense_start.hpp"
 #include "operate/dense_windows.hpp"
 #include "operate/host_images.hpp"
@@ -171,6 +173,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     fixed->run(buffers_of(call), *communicator.private_comm());
     return MPI_SUCCESS;
   }
+  if (run_on_shared_device(communicator, *known, call)) return MPI_SUCCESS;
   std::shared_ptr<KeptDense> found = kept.find(call);
   if (!found) {
     found = plan_blocking(communicator, known, call, place);
@@ -197,6 +200,7 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (place.is_inter) return mpi_reasons(between_groups);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return mpi_reasons(of_some_ranks);
+  if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, call)) return *std::move(reasons);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));

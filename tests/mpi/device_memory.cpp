@@ -82,13 +82,13 @@ bool host_may_touch_devices() {
   return (info.features & LNW_DEVICE_HAS_DIRECT_HOST) != 0;
 }
 
-namespace {
+const lnw_device_table* device_table() {
+  return table();
+}
 
 const lnw_sim_device* sim_device() {
   return static_cast<const lnw_sim_device*>(table()->extension(LNW_SIM_DEVICE_EXTENSION));
 }
-
-}  // namespace
 
 bool counts_moves() {
   return sim_device() != nullptr;
