@@ -124,6 +124,47 @@ MPI_Status probe(int tag, MPI_Comm comm) {
   }
 }
 
+/// MPI_Ibarrier. SMPI's ends on a rank as soon as rank 0 has begun it: there the barrier is one by dissemination (Hensgen,
+/// Finkel, Manber 1988).
+class NonblockingBarrier {
+ public:
+  explicit NonblockingBarrier(MPI_Comm comm) : comm_(comm) {
+    check_mpi(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
+  }
+
+  void begin() {
+    has_begun_ = true;
+    if constexpr (simulated)
+      send_on();
+    else
+      check_mpi(MPI_Ibarrier(comm_, requests_), "MPI_Ibarrier");
+  }
+  [[nodiscard]] bool has_begun() const { return has_begun_; }
+  /// Whether all ranks have begun.
+  bool test() {
+    int done = 0;
+    check_mpi(MPI_Testall(2, requests_, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    if (!simulated || !done) return done != 0;
+    distance_ *= 2;
+    if (distance_ < ranks_) send_on();
+    return distance_ >= ranks_;
+  }
+
+ private:
+  void send_on() {
+    if (distance_ >= ranks_) return;
+    const int to = (rank_ + distance_) % ranks_, from = (rank_ + ranks_ - distance_) % ranks_;
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, from, first_tag + 3, comm_, &requests_[0]), "MPI_Irecv");
+    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, first_tag + 3, comm_, &requests_[1]), "MPI_Isend");
+  }
+
+  MPI_Comm comm_;
+  MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  int rank_ = 0, ranks_ = 0, distance_ = 1;
+  bool has_begun_ = false;
+};
+
 /// As Hoefer, Siebert and Lumsdaine (2010) write it. Rounds take two tags in turn, or one could take the other's
 /// messages.
 void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
@@ -134,8 +175,8 @@ void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
     check_mpi(MPI_Issend(part.data.data() + i * static_cast<std::size_t>(part.bytes), part.bytes, MPI_BYTE,
                          part.destinations[i], tag, comm, &sends[i]),
               "MPI_Issend");
-  MPI_Request barrier = MPI_REQUEST_NULL;
-  for (int done = 0; !done;) {
+  NonblockingBarrier barrier(comm);
+  for (bool done = false; !done;) {
     int flag = 0;
     MPI_Status status;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &flag, &status), "MPI_Iprobe");
@@ -145,13 +186,13 @@ void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
                 "MPI_Recv");
     else
       look_again();
-    if (barrier != MPI_REQUEST_NULL) {
-      check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (barrier.has_begun()) {
+      done = barrier.test();
       continue;
     }
     int sent = 0;
     check_mpi(MPI_Testall(static_cast<int>(sends.size()), sends.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
-    if (sent) check_mpi(MPI_Ibarrier(comm, &barrier), "MPI_Ibarrier");
+    if (sent) barrier.begin();
   }
 }
 
