@@ -124,8 +124,8 @@ MPI_Status probe(int tag, MPI_Comm comm) {
   }
 }
 
-/// MPI_Ibarrier. SMPI's ends on a rank as soon as rank 0 has begun it: there the barrier is one by dissemination (Hensgen,
-/// Finkel, Manber 1988).
+/// MPI_Ibarrier. SMPI's ends on a rank as soon as rank 0 has begun it: there it is a dissemination (Hensgen, Finkel,
+/// Manber 1988).
 class NonblockingBarrier {
  public:
   explicit NonblockingBarrier(MPI_Comm comm) : comm_(comm) {
