@@ -189,7 +189,9 @@ def find_laneway(library: Library) -> str:
 
 
 def configuration(library: Library) -> str:
-    """How the library was configured, in its own words; empty where it does not say."""
+    """How the library was configured, in its own words; empty where it does not say. What SMPI has beside it is of other libraries."""
+    if library.kind == SIMULATED:
+        return ""
     folder = Path(shutil.which(library.compiler) or library.compiler).parent
     tools = (("ompi_info", ["--all", "--parsable"], "config:cli:"), ("mpichversion", [], "MPICH configure:"))
     for tool, arguments, key in tools:
