@@ -127,7 +127,10 @@ void quiet_barrier(MPI_Comm comm);
 long long next_size(long long bytes);
 /** Zeroed memory; ends the job with a message where there is none. */
 void* allocate(size_t bytes);
+/** Records that nothing of the case runs, and why. */
 void skip(const Case* what, const char* reason);
+/** Records that one candidate does not run where others do, and why. */
+void leave_out(const Case* what, const char* candidate, const char* reason);
 unsigned value_of(int from, int to, int index);
 
 void run_point_to_point(const char* benchmark);

@@ -115,8 +115,15 @@ static void end_record(void) {
 }
 
 void skip(const Case* what, const char* reason) {
+  leave_out(what, "", reason);
+}
+
+void leave_out(const Case* what, const char* candidate, const char* reason) {
   if (machine.rank == 0 && !plan.is_counting) {
     begin_record("skip", what);
+    if (*candidate) {
+      print_text("candidate", candidate);
+    }
     print_text("message", reason);
     end_record();
   }
