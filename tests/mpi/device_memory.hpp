@@ -13,7 +13,7 @@ namespace laneway::test {
 /// LANEWAY_DEVICE_PLUGINS has, unset if all shall be in the host's.
 [[nodiscard]] bool uses_devices();
 
-/// Of the first plugin; null without one.
+/// Of the first plugin that LANEWAY_DEVICE_PLUGINS names; null without one.
 [[nodiscard]] const lnw_device_table* device_table();
 /// Null if that is not the sim device.
 [[nodiscard]] const lnw_sim_device* sim_device();
