@@ -8,23 +8,13 @@
 #include <vector>
 
 #include "device_memory.hpp"
+#include "setting.hpp"
 #include "support.hpp"
 
 namespace laneway::test {
 namespace {
 
 using Bytes = std::vector<unsigned char>;
-
-class Setting {
- public:
-  Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-  ~Setting() { unsetenv(name_); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-};
 
 class DenseSharedDeviceTest : public MpiTest {
  protected:

@@ -11,6 +11,7 @@
 
 #include "collectives/rules.hpp"
 #include "dense_operations.hpp"
+#include "setting.hpp"
 
 namespace {
 
@@ -124,17 +125,6 @@ int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI
 
 namespace laneway::test {
 namespace {
-
-class Setting {
- public:
-  Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-  ~Setting() { unsetenv(name_); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-};
 
 Comm copy_of_world() {
   MPI_Comm copy = MPI_COMM_NULL;
