@@ -23,7 +23,6 @@
 #include "operate/dense_windows.hpp"
 #include "operate/host_images.hpp"
 #include "operate/proof.hpp"
-#include "passes/pack.hpp"
 
 namespace laneway {
 
@@ -86,10 +85,6 @@ Reasons mpi_reasons(const char* why) {
   reasons.strategy = "mpi";
   reasons.rule_reason = why;
   return reasons;
-}
-
-std::shared_ptr<const Plan> packed(Plan plan) {
-  return std::make_shared<const Plan>(needs_packing(plan) ? pack(std::move(plan)) : std::move(plan));
 }
 
 /// Whether a hint names a rule for such calls.
