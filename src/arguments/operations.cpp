@@ -150,15 +150,19 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
     });
   const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
   const auto whole = map->ranges.contiguous();
+  const bool is_dense = whole && whole->bytes == map->extent;
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
     Edge edge{neighbor.rank, {}};
     const auto slot = static_cast<std::size_t>(neighbor.slot);
-    for (std::int64_t i = begin[slot]; i < begin[slot + 1]; ++i) {
-      const std::int64_t offset = side.indices[i] * map->extent;
+    for (std::int64_t i = begin[slot], next = i; i < begin[slot + 1]; i = next) {
+      // Elements that follow each other are one range from the start: lists of a million elements have few of them.
+      const std::int64_t first = side.indices[i];
+      for (next = i + 1; is_dense && next < begin[slot + 1] && side.indices[next] == first + next - i;) ++next;
+      const std::int64_t offset = first * map->extent;
       if (whole)
-        edge.ranges.append(Range{offset + whole->offset, whole->bytes});
+        edge.ranges.append(Range{offset + whole->offset, (next - i) * whole->bytes});
       else
         edge.ranges.append(map->ranges, offset);
     }

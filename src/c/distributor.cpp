@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,8 +59,10 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
     made->received.ranks = arrivals->sources;
     for (const std::int64_t count : numbers_in(*arrivals)) {
       made->received.counts.push_back(static_cast<MPI_Count>(count));
-      for (std::int64_t i = 0; i < count; ++i) made->received.elements.push_back(made->imports++);
+      made->imports += static_cast<MPI_Count>(count);
     }
+    made->received.elements.resize(static_cast<std::size_t>(made->imports));
+    std::iota(made->received.elements.begin(), made->received.elements.end(), MPI_Count{0});
     made->there = topology_of(*arrivals, info, false);
     made->back = topology_of(*arrivals, info, true);
     *distributor = made.release();

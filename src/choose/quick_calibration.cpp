@@ -12,6 +12,7 @@
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"
 #include "core/processors.hpp"
+#include "core/simulated.hpp"
 #include "core/wire.hpp"
 
 namespace laneway {
@@ -206,12 +207,9 @@ void probe_together(const Scene& scene, Probe& probe, Figures& figures) {
 }
 
 void count_cores(const Scene& scene, Figures& figures) {
-  const double processors = std::min<double>(std::thread::hardware_concurrency(),
-                                             std::max(1.0, std::floor(own_processors().quota.processors)));
-  const auto sharers = static_cast<double>(world_node_size());
-  if (sharers <= processors) return;
-  figures.cores = processors;
-  figures.host_nodes = std::ceil(sharers / static_cast<double>(scene.node.members.size()));
+  const HostShare share = share_of_host(scene.node.members.size());
+  figures.cores = share.cores;
+  figures.host_nodes = share.nodes;
 }
 
 /// Each measured by some ranks, while the others wait.
@@ -235,6 +233,16 @@ Parameters fitted(Parameters assumed, const Figures& figures) {
 }
 
 }  // namespace
+
+HostShare share_of_host(std::size_t members) {
+  if constexpr (simulated) return {};
+  const double processors = std::min<double>(std::thread::hardware_concurrency(),
+                                             std::max(1.0, std::floor(own_processors().quota.processors)));
+  const auto sharers = static_cast<double>(world_node_size());
+  if (sharers <= processors) return {};
+  return {static_cast<int>(processors),
+          static_cast<int>(std::ceil(sharers / static_cast<double>(std::max<std::size_t>(members, 1))))};
+}
 
 Parameters calibrate_quickly(const PrivateComm& comm, const Region& node, Parameters assumed) {
   Rank outside = 0;

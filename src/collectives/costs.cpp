@@ -117,6 +117,25 @@ double in_trees(const Shape& s) {
   return s.members > 1 ? (s.ranks - s.nodes) / rounds(s.members) : 0;
 }
 
+/// Up a tree in each node, and down again.
+DenseCost up_and_down(const Shape& s, std::int64_t bytes, double pieces) {
+  const TreeShape tree(s.members, radix_inside(bytes));
+  const double messages = 2 * tree.children * pieces;
+  DenseCost cost = inside(s, 2 * tree.levels, messages, 2 * tree.children * s.bytes, tree.children * s.bytes, 0);
+  const double members = s.ranks - s.nodes;  // that are no leaders
+  cost.all.node_messages = 2 * members * pieces;
+  cost.all.node_bytes = 2 * members * s.bytes;
+  cost.all.node_waits = members + s.nodes * tree.parents;
+  cost.all.combined_bytes = members * s.bytes;
+  return cost;
+}
+
+/// Parts of whole elements into which a vector is cut among so many ranks.
+double parts_among(const DenseFacts& facts, double ranks) {
+  const auto elements = static_cast<double>(facts.bytes / std::max<std::int64_t>(facts.element_bytes, 1));
+  return std::clamp(elements, 1.0, std::max(ranks, 1.0));
+}
+
 /// Of doubling, where those beyond a power of two leave their data to others first, and get it back.
 double folded_rounds(double n) {
   if (n <= 1) return 0;
@@ -313,19 +332,25 @@ DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSet
   cost.network_bytes = std::max(cost.network_bytes, longest * s.bytes);
   cost.combined_bytes = s.sums * rounds(s.ranks) * s.bytes;
   cost.all.combined_bytes = s.sums * (s.ranks - 1) * s.bytes;
+  if (s.sums > 0) {  // upwards, who has children waits, which every second rank has
+    cost.all.node_waits /= 2;
+    cost.all.network_waits /= 2;
+  }
   return cost;
 }
 
 namespace {
 
-/// A rank passes on the data so many times, to `width` others; the last segment has `way` ranks to go after that.
-DenseCost pipeline(const Shape& s, const DenseSettings& settings, double width, double way, bool between) {
+/// A rank passes on the data so many times, to `width` others, which takes so many `levels`; the last segment has `way`
+/// ranks to go after that.
+DenseCost pipeline(const Shape& s, const DenseSettings& settings, double levels, double width, double way,
+                   bool between) {
   const double pieces = segments(settings, s.bytes);
   const double bytes = width * s.bytes + way * s.bytes / pieces;
   const double messages = width * pieces + way;
   const double combined = s.sums * bytes;
-  DenseCost cost = between ? across(s, width + way, messages, bytes, 1, combined)
-                           : inside(s, width + way, messages, bytes, combined);
+  DenseCost cost = between ? across(s, levels + way, messages, bytes, 1, combined)
+                           : inside(s, levels + way, messages, bytes, combined);
   if (between) {
     cost.injected_bytes = width * s.bytes;
     cost.injected_messages = width * pieces;
@@ -345,14 +370,22 @@ DenseCost pipeline(const Shape& s, const DenseSettings& settings, double width, 
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  return add(pipeline(s, settings, rounds(s.nodes), 0, true), pipeline(s, settings, rounds(s.members), 0, false));
+  const TreeShape far(s.nodes, radix_between(facts.bytes));
+  const TreeShape near(s.members, radix_inside(facts.bytes));
+  DenseCost cost = add(pipeline(s, settings, far.levels, far.children, 0, true),
+                       pipeline(s, settings, near.levels, near.children, 0, false));
+  if (s.sums == 0) return cost;
+  // Upwards, who has children waits for all of them together.
+  cost.all.network_waits = far.parents;
+  cost.all.node_waits = s.nodes * near.parents;
+  return cost;
 }
 
 DenseCost chain(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   DenseCost cost;
-  if (s.nodes > 1) cost = add(cost, pipeline(s, settings, 1, s.nodes - 2, true));
-  if (s.members > 1) cost = add(cost, pipeline(s, settings, 1, s.members - 2, false));
+  if (s.nodes > 1) cost = add(cost, pipeline(s, settings, 1, 1, s.nodes - 2, true));
+  if (s.members > 1) cost = add(cost, pipeline(s, settings, 1, 1, s.members - 2, false));
   return cost;
 }
 
@@ -380,8 +413,8 @@ DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseS
 DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   DenseCost cost;
-  if (s.nodes > 1) cost = add(cost, pipeline(s, settings, 1, s.nodes - 1, true));
-  if (s.members > 1) cost = add(cost, pipeline(s, settings, 1, (s.members - 1) * s.nodes, false));
+  if (s.nodes > 1) cost = add(cost, pipeline(s, settings, 1, 1, s.nodes - 1, true));
+  if (s.members > 1) cost = add(cost, pipeline(s, settings, 1, 1, (s.members - 1) * s.nodes, false));
   return cost;
 }
 
@@ -420,36 +453,40 @@ DenseCost rabenseifner(const DenseFacts& facts, const Layout& layout, const Dens
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  const double near = rounds(s.members);
   const double far = folded_rounds(s.nodes);
-  return add(inside(s, 2 * near, 2 * near * segments(settings, s.bytes), 2 * near * s.bytes, (near + far) * s.bytes,
-                    in_trees(s)),
-             across(s, far, far, far * s.bytes, 1));
+  return add(up_and_down(s, facts.bytes, segments(settings, s.bytes)),
+             across(s, far, far, far * s.bytes, 1, far * s.bytes));
 }
 
 DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  const double part = s.bytes / s.members;
+  const double lanes = parts_among(facts, s.members);
+  const double part = s.bytes / lanes;
   const double pieces = segments(settings, part);
   const bool is_ring = is_for_rings(layout.regions(), static_cast<std::int64_t>(part / pieces));
   const double numbers = std::exp2(std::floor(std::log2(s.nodes)));
   const double more = is_ring || numbers == s.nodes ? 0 : 1;  // vectors that are folded, and unfolded
   const double far = is_ring ? 2 * (s.nodes - 1) : 2 * std::log2(numbers) + 2 * more;
   const double bytes = is_ring ? 2 * part * (1 - 1 / s.nodes) : part * (2 * (1 - 1 / numbers) + more);
-  DenseCost lanes = across(s, far, far * pieces, bytes, s.members, part * (1 + more));
+  DenseCost between = across(s, far, far * pieces, bytes, lanes, part * (1 + more));
   // Ranks of nodes that are smaller than the largest have several lanes.
-  lanes.all.network_messages = s.nodes * s.members * far * pieces;
-  lanes.all.network_bytes = s.nodes * s.members * bytes;
-  return add(inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1) * pieces, 2 * (s.members - 1) * part, s.bytes),
-             lanes);
+  between.all.network_messages = s.nodes * lanes * far * pieces;
+  between.all.network_bytes = s.nodes * lanes * bytes;
+  // A part's owner has to do with all others of its node.
+  const double others = s.members - 1;
+  DenseCost near = inside(s, others > 0 ? 2 : 0, 2 * others * pieces, 2 * others * part, others * part);
+  near.all.node_messages = 2 * s.nodes * lanes * others * pieces;
+  near.all.node_bytes = 2 * s.nodes * lanes * others * part;
+  near.all.node_waits = others > 0 ? s.nodes * lanes + s.ranks : 0;
+  near.all.combined_bytes = s.nodes * lanes * others * part;
+  return add(near, between);
 }
 
 DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   Rank least = layout.largest();
   for (Rank region = 0; region < layout.regions(); ++region) least = std::min(least, layout.size(region));
-  const double near = rounds(s.members);
-  DenseCost cost = inside(s, 2 * near, 2 * near, 2 * near * s.bytes, near * s.bytes, in_trees(s));
+  DenseCost cost = up_and_down(s, facts.bytes, 1);
   const auto step = [&](double radix) {
     const double met = radix - 2;  // members that the leader sends to, and hears from
     if (met > 0) cost = add(cost, inside(s, 2, 2 * met, 2 * met * s.bytes, 0, s.nodes));
@@ -465,9 +502,19 @@ DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const De
 
 DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  const double part = s.bytes / s.ranks;
-  return add(inside(s, 2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.bytes),
-             across(s, s.nodes > 1 ? 2 : 0, 2 * s.outside, 2 * s.outside * part, s.members));
+  const double parts = parts_among(facts, s.ranks);
+  const double part = s.bytes / parts;
+  const double others = s.members - 1;
+  DenseCost cost = add(inside(s, 2, 2 * others, 2 * others * part, (s.ranks - 1) * part),
+                       across(s, s.nodes > 1 ? 2 : 0, 2 * s.outside, 2 * s.outside * part, s.members));
+  cost.all.node_messages = 2 * parts * others;
+  cost.all.node_bytes = 2 * parts * others * part;
+  cost.all.node_waits = parts + s.ranks;
+  cost.all.network_messages = 2 * parts * s.outside;
+  cost.all.network_bytes = 2 * parts * s.outside * part;
+  cost.all.network_waits = s.nodes > 1 ? parts + s.ranks : 0;
+  cost.all.combined_bytes = parts * (s.ranks - 1) * part;
+  return cost;
 }
 
 }  // namespace allreduce

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -8,6 +9,20 @@
 #include "collectives/rules.hpp"
 
 namespace laneway::dense::costs {
+
+/// A k-nomial tree of n ranks.
+struct TreeShape {
+  double levels = 0;
+  double children = 0;  ///< of the root
+  double parents = 0;   ///< ranks that have children
+
+  TreeShape(double n, double radix) : parents(n > 1 ? std::ceil(n / radix) : 0) {
+    for (double span = 1; span < n; span *= radix) {
+      ++levels;
+      children += std::min(radix, std::ceil(n / span)) - 1;
+    }
+  }
+};
 
 /// Counts messages one by one, for rules whose partners depend on where nodes begin: in proportion to the messages,
 /// which are log2 of the ranks for each.

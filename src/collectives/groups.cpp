@@ -40,21 +40,34 @@ Group leaders_of(const Layout& layout, Rank root, Rank me) {
   return group;
 }
 
-Tree binomial(const Group& group, Rank root) {
+Tree knomial(const Group& group, Rank root, Rank radix) {
   Tree tree;
-  const Rank n = group.size();
-  const Rank mine = (group.me - root + n) % n;
-  Rank span = 1;  // of ranks from mine on that are below it, were there enough
-  while (mine == 0 ? span < n : (mine & span) == 0) span *= 2;
-  if (mine != 0) tree.parent = group.around(root + mine - span);
-  for (Rank half = span / 2; half > 0; half /= 2) {
-    const Rank child = mine + half;
-    if (child >= n) continue;
-    tree.children.push_back(group.around(root + child));
-    std::vector<Rank>& below = tree.below.emplace_back();
-    for (Rank i = child; i < std::min(child + half, n); ++i) below.push_back(group.around(root + i));
-  }
+  const std::int64_t n = group.size();
+  const std::int64_t mine = (group.me - root + n) % n;
+  std::int64_t span = 1;  // of ranks from mine on that are below it, were there enough
+  while (mine == 0 ? span < n : mine % (span * radix) == 0) span *= radix;
+  if (mine != 0) tree.parent = group.around(root + mine - mine / span % radix * span);
+  for (std::int64_t part = span / radix; part > 0; part /= radix)
+    for (std::int64_t child = mine + part; child < std::min(mine + part * radix, n); child += part) {
+      tree.children.push_back(group.around(root + child));
+      std::vector<Rank>& below = tree.below.emplace_back();
+      for (std::int64_t i = child; i < std::min(child + part, n); ++i) below.push_back(group.around(root + i));
+    }
   return tree;
+}
+
+Tree binomial(const Group& group, Rank root) {
+  return knomial(group, root, 2);
+}
+
+MakeTree tree_between(std::int64_t bytes) {
+  if (radix_between(bytes) == 2) return binomial;
+  return [](const Group& group, Rank root) { return knomial(group, root, short_radix_between); };
+}
+
+MakeTree tree_inside(std::int64_t bytes) {
+  if (radix_inside(bytes) == 2) return binomial;
+  return [](const Group& group, Rank root) { return knomial(group, root, short_radix_inside); };
 }
 
 Tree chain(const Group& group, Rank root) {

@@ -62,6 +62,11 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
     bind_step(s);
     if (step_message_[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
   }
+  // What nobody waits for, as copies from this rank to itself, is done while messages are on their way.
+  std::stable_partition(initial_steps_.begin(), initial_steps_.end(), [&](int step) {
+    const auto s = static_cast<std::size_t>(step);
+    return next_begin_[s] < next_begin_[s + 1] || bound_[s].raise.first != nullptr || steps[s].kind == StepKind::event;
+  });
   if (uses_device_) add_device_copies();
   find_ways();
 }

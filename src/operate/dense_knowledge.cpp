@@ -10,6 +10,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "choose/agreed.hpp"
 #include "choose/costs.hpp"
+#include "choose/quick_calibration.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
@@ -18,6 +19,25 @@
 namespace laneway {
 
 namespace {
+
+/// What a rank says of itself.
+struct Told {
+  Rank node = 0;
+  bool has_devices = false;
+  HostShare share;
+};
+
+/// Those that do not say whether ranks share cores, as no measured ones do: with what the busiest host says.
+std::shared_ptr<const Parameters> with_cores(std::shared_ptr<const Parameters> parameters,
+                                             const std::vector<Told>& told) {
+  const auto ratio = [](const Told& one) { return one.share.cores > 0 ? one.share.nodes : 0; };
+  const Told& busiest = *std::ranges::max_element(told, {}, ratio);
+  if (parameters->cores > 0 || busiest.share.cores == 0) return parameters;
+  Parameters shared = *parameters;
+  shared.cores = busiest.share.cores;
+  shared.host_nodes = busiest.share.nodes;
+  return std::make_shared<const Parameters>(std::move(shared));
+}
 
 /// What each rank says, on all of them, by rank.
 template <class T>
@@ -82,12 +102,13 @@ std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, co
   const Region node = communicator.regions(hints, translate).front();
   const Region sharing = find_sharing(communicator, hints, translate);
   std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, hints, sharing);
-  // Ranks without plugins say so by the complement.
-  std::vector<Rank> nodes = gather_all(comm, device_plugins().empty() ? ~node.id : node.id);
-  const bool have_devices = std::ranges::none_of(nodes, [](Rank id) { return id < 0; });
-  for (Rank& id : nodes) id = id < 0 ? ~id : id;
-  known = std::make_shared<const DenseKnowledge>(
-      DenseKnowledge{hints, Layout(nodes), have_helpers, node, sharing, std::move(parameters), have_devices});
+  const std::vector<Told> told =
+      gather_all(comm, Told{node.id, !device_plugins().empty(), share_of_host(node.members.size())});
+  std::vector<Rank> nodes;
+  for (const Told& one : told) nodes.push_back(one.node);
+  const bool have_devices = std::ranges::all_of(told, [](const Told& one) { return one.has_devices; });
+  known = std::make_shared<const DenseKnowledge>(DenseKnowledge{hints, Layout(nodes), have_helpers, node, sharing,
+                                                                with_cores(std::move(parameters), told), have_devices});
   return known;
 }
 

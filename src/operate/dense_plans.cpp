@@ -32,12 +32,15 @@ bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
   const Hints& hints = known.hints;
   const bool all_share =
       hints.sharing == Sharing::all || (hints.sharing == Sharing::described && known.layout.regions() == 1);
-  return ask.in_memory && all_share && ask.facts.bytes <= hints.local.mailbox_bytes;
+  // What is reduced on a node is cut into as many parts as it has ranks.
+  const std::int64_t parts = ask.facts.kind == Dense::allreduce ? known.layout.largest() : 1;
+  return ask.in_memory && all_share && ask.facts.bytes / parts <= hints.local.mailbox_bytes;
 }
 
 /// Whether rules that use memory of the node are known to be faster there than MPI's own, by measurement.
 bool is_fast_on_one_node(Dense kind) {
-  return kind == Dense::allgather || kind == Dense::allreduce || kind == Dense::barrier;
+  return kind == Dense::allgather || kind == Dense::allreduce || kind == Dense::barrier || kind == Dense::bcast ||
+         kind == Dense::reduce;
 }
 
 /// Why costs are not asked; empty: they are.

@@ -12,36 +12,31 @@ namespace laneway {
 
 namespace {
 
-/// A number for each rank that occurs. Neighbouring elements mostly have the same rank.
-class NumberOfRank {
- public:
-  MPI_Count& operator[](int rank) {
-    if (last_ == numbers_.end() || last_->first != rank) last_ = numbers_.try_emplace(rank, 0).first;
-    return last_->second;
+/// Calls f(rank, first, count) for elements that follow each other and have the same rank; not for -1.
+template <class F>
+void for_each_run(MPI_Count count, const int* ranks, F&& f) {
+  for (MPI_Count i = 0, next = 0; i < count; i = next) {
+    const int rank = ranks[i];
+    for (next = i + 1; next < count && ranks[next] == rank;) ++next;
+    if (rank >= 0) f(rank, i, next - i);
   }
-  [[nodiscard]] auto begin() { return numbers_.begin(); }
-  [[nodiscard]] auto end() { return numbers_.end(); }
-
- private:
-  std::map<int, MPI_Count> numbers_;
-  std::map<int, MPI_Count>::iterator last_ = numbers_.end();
-};
+}
 
 }  // namespace
 
 ElementLists lists_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name) {
-  ElementLists lists;
-  NumberOfRank places;
-  MPI_Count all = 0;
-  for (MPI_Count i = 0; i < count; ++i) {
+  for (MPI_Count i = 0; i < count; ++i)
     require(ranks[i] >= -1 && ranks[i] < size, ErrorKind::rank, [&] {
       return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(ranks[i]) +
              " in a communicator of " + std::to_string(size) + " ranks";
     });
-    if (ranks[i] < 0) continue;
-    ++places[ranks[i]];
-    ++all;
-  }
+  ElementLists lists;
+  std::map<int, MPI_Count> places;
+  MPI_Count all = 0;
+  for_each_run(count, ranks, [&](int rank, MPI_Count, MPI_Count number) {
+    places[rank] += number;
+    all += number;
+  });
   MPI_Count begin = 0;
   for (auto& [rank, place] : places) {
     lists.ranks.push_back(rank);
@@ -49,8 +44,10 @@ ElementLists lists_by_rank(MPI_Count count, const int* ranks, Rank size, const c
     begin += std::exchange(place, begin);
   }
   lists.elements.resize(static_cast<std::size_t>(all));
-  for (MPI_Count i = 0; i < count; ++i)
-    if (ranks[i] >= 0) lists.elements[static_cast<std::size_t>(places[ranks[i]]++)] = i;
+  for_each_run(count, ranks, [&](int rank, MPI_Count first, MPI_Count number) {
+    const auto at = lists.elements.begin() + std::exchange(places[rank], places[rank] + number);
+    std::iota(at, at + number, first);
+  });
   return lists;
 }
 

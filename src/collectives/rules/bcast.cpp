@@ -7,7 +7,9 @@ void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, c
 }
 
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  broadcast(schedule, over_regions(layout, call.root, call.rank, dense::binomial, dense::binomial), output(call, 0),
+  const Segment data = output(call, 0);
+  const std::int64_t bytes = data.ranges.bytes();
+  broadcast(schedule, over_regions(layout, call.root, call.rank, tree_between(bytes), tree_inside(bytes)), data,
             settings.segment_bytes);
 }
 

@@ -24,7 +24,8 @@ void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, c
 }
 
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  up(schedule, call, over_regions(layout, call.root, call.rank, dense::binomial, dense::binomial),
+  const std::int64_t bytes = input(call, 0).ranges.bytes();
+  up(schedule, call, over_regions(layout, call.root, call.rank, tree_between(bytes), tree_inside(bytes)),
      settings.segment_bytes);
 }
 
