@@ -87,7 +87,9 @@ endif()
 # The presets share most of what they compile: with ccache, to which all folders of builds are one, the second one is nearly free.
 find_program(LANEWAY_CCACHE ccache)
 if(LANEWAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" ${LANEWAY_CCACHE})
+  # Precompiled headers of tests are cached, too: what they define is in what is hashed, and nothing uses __TIME__.
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${LANEWAY_CCACHE})
   if(LANEWAY_MAP_PREFIX)
     # Without: it would hand the compiler other names of the sources, which stay in debug information.
     set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR= ${LANEWAY_CCACHE})

@@ -52,7 +52,7 @@ int effort(int cases) {
   return std::max(1, cases / (size() < 4 ? 36 : 12));
 #else
   // More ranks are more nodes: strategies, operations and machines have gone together at fewer.
-  return size() > 8 ? std::max(1, cases / 8) : cases;
+  return std::max(1, size() > 8 ? cases / 8 : size() > 5 ? cases / 3 : cases);
 #endif
 }
 

@@ -195,7 +195,7 @@ bool is_on_devices(const Plan& plan) {
 TEST(Events, NothingMovesBeforeItsEventOrGoesOutTooEarly) {
   std::size_t events = 0;
   int run = 0;
-  for (std::uint64_t seed = 1; seed <= cases::effort(40); ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(80); ++seed) {
     cases::Shape shape;
     shape.most_ranks = 8;
     shape.places_may_overlap = false;

@@ -64,7 +64,7 @@ TEST(InStream, PlansOfAllStrategiesAreProven) {
 /// Without any one dependency of the two events, the proof of races fails.
 TEST(InStream, EachDependencyIsNeeded) {
   int dropped = 0;
-  for (std::uint64_t seed = 1; seed <= cases::effort(10); ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(20); ++seed) {
     const cases::Case c = cases::make_case(seed);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       if (candidate.strategy->relays()) continue;  // there, steps may come after the event by others

@@ -492,7 +492,7 @@ TEST(Mutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
   };
   constexpr int enough = cases::sanitized ? 30 : 50;
   std::vector<Count> counts(mutators.size());
-  for (std::uint64_t seed = 1; seed <= cases::effort(250); ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(500); ++seed) {
     const cases::Case c = base_case(seed);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       PlanOptions options = c.options;

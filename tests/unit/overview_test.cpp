@@ -15,7 +15,7 @@ namespace {
 /// Where one rank chooses for all, plans are those that regions make which choose for themselves.
 TEST(Overview, PlansAreThoseOfRegionsThatChooseForThemselves) {
   int seen = 0;
-  for (std::uint64_t seed = 0; seed < cases::effort(150); ++seed) {
+  for (std::uint64_t seed = 0; seed < cases::effort(300); ++seed) {
     const cases::Case c = cases::make_case(seed);
     const auto ranks = static_cast<Rank>(c.pattern.size());
     if (ranks > few_ranks) continue;
@@ -35,7 +35,7 @@ TEST(Overview, PlansAreThoseOfRegionsThatChooseForThemselves) {
 TEST(Overview, TheChoiceIsTheSame) {
   const Parameters parameters = Parameters::read("default-ethernet");
   const Levels automatic = choose_levels("auto");
-  for (std::uint64_t seed = 0; seed < cases::effort(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < cases::effort(600); ++seed) {
     const cases::Case c = cases::make_case(seed);
     const auto ranks = static_cast<Rank>(c.pattern.size());
     if (ranks > few_ranks) continue;

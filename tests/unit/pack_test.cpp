@@ -97,7 +97,7 @@ TEST(Pack, PlansMoveWhatTheyDidWhenMessagesWerePackedAsTheyWereMade) {
 /// planner packs.
 TEST(Pack, PlansAreProvenBeforeTheyArePacked) {
   std::int64_t scattered = 0;
-  for (std::uint64_t seed = 1; seed <= cases::effort(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(200); ++seed) {
     const cases::Case c = cases::make_case(seed);
     for (const cases::Candidate& candidate : cases::candidates(seed)) {
       SCOPED_TRACE("seed " + std::to_string(seed) + " " + candidate.name);

@@ -506,9 +506,9 @@ TEST(RunningMutation, EveryBrokenPlanIsCaughtByTheProverInCharge) {
     int harmless = 0;
   };
   std::vector<Count> counts(mutators.size());
-  const auto enough = static_cast<int>(cases::effort(60));
+  const auto enough = static_cast<int>(cases::effort(120));
   constexpr std::array uses = {NodeUse::own_staging, NodeUse::shared_staging, NodeUse::devices, NodeUse::events};
-  for (std::uint64_t seed = 1; seed <= cases::effort(60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases::effort(120); ++seed) {
     cases::Shape shape;
     shape.places_may_overlap = false;
     const cases::Case c = cases::make_case(seed, shape);
