@@ -15,6 +15,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "commands.hpp"
+#include "commands/on_nodes.hpp"
 #include "core/error.hpp"
 #include "data/statistics.hpp"
 #include "laneway/bag.h"
@@ -210,13 +211,7 @@ void add_bag(CLI::App& app, Action& action) {
   command->add_option("--iterations", options->iterations, "How often each is timed")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
-  command->add_option("--json", options->json, "Append one object a line to this file");
-  command->callback([options, &action] {
-    action = [options] {
-      return with_mpi(options->machine, [&](const Run& run) { return report_bag(run, *options); });
-    };
-  });
+  report_on_nodes(*command, options, action, report_bag);
 }
 
 }  // namespace laneway::bench

@@ -14,6 +14,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "commands.hpp"
+#include "commands/on_nodes.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "data/statistics.hpp"
@@ -392,13 +393,7 @@ void add_discover(CLI::App& app, Action& action) {
   command->add_option("--iterations", options->iterations, "Samples of each candidate")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
-  command->add_option("--json", options->json, "Append one object a line to this file");
-  command->callback([options, &action] {
-    action = [options] {
-      return with_mpi(options->machine, [&](const Run& run) { return report_discover(run, *options); });
-    };
-  });
+  report_on_nodes(*command, options, action, report_discover);
 }
 
 }  // namespace laneway::bench

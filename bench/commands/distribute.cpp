@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "commands/on_nodes.hpp"
 #include "data/statistics.hpp"
 #include "laneway/laneway.hpp"
 #include "measure/run.hpp"
@@ -223,13 +224,7 @@ void add_distribute(CLI::App& app, Action& action) {
   command->add_option("--iterations", options->iterations, "Samples of each way")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
-  command->add_option("--json", options->json, "Append one object a line to this file");
-  command->callback([options, &action] {
-    action = [options] {
-      return with_mpi(options->machine, [&](const Run& run) { return report_distribute(run, *options); });
-    };
-  });
+  report_on_nodes(*command, options, action, report_distribute);
 }
 
 }  // namespace laneway::bench

@@ -90,7 +90,7 @@ void Settings::read(std::string_view text, bool running) {
   const auto speed = [](Rate& value) {
     return [&value](std::string_view setting, std::string_view is) { value = rate(setting, is); };
   };
-  const std::array<Row, 19> rows = {{
+  const std::array<Row, 20> rows = {{
       {"devices", false, count(devices, 1)},
       {"device", false, count(device, 0)},
       {"buses", false, [this](auto setting, auto is) { buses = read_buses(setting, is, devices); }},
@@ -112,6 +112,8 @@ void Settings::read(std::string_view text, bool running) {
       {"delay", true, [this](auto setting, auto is) { delay_seconds = number(setting, is, 0, "seconds"); }},
       {"drop", true,
        [this](auto setting, auto is) { drop = static_cast<std::uint64_t>(number(setting, is, 0, "a number")); }},
+      {"refuse", true,
+       [this](auto setting, auto is) { refuse = static_cast<std::uint64_t>(number(setting, is, 0, "a number")); }},
       {"h2d", true, speed(host_to_device)},
       {"d2h", true, speed(device_to_host)},
       {"d2d", true, speed(device_to_device)},

@@ -35,6 +35,7 @@ struct Settings {
   std::uint64_t seed = 0;
   double delay_seconds = 200e-6;  ///< the longest before and within a piece of work, where it reorders
   std::uint64_t drop = 0;         ///< the number, from 1, of the dependency that is not kept; 0: none
+  std::uint64_t refuse = 0;       ///< of the pieces of work put from now on, the number, from 1, of the one refused
   Rate host_to_device, device_to_host, device_to_device, peer, kernel;
 
   /// Throws Failure that names the setting. `running`: only what may change while devices are in use.

@@ -65,7 +65,16 @@ void check_records_no_graph(const Stream& stream) {
     throw Failure(LNW_DEVICE_UNSUPPORTED, "the stream is being captured, and the sim device records no graphs");
 }
 
+/// As a driver does whose device has failed. What had been put before is done, and what comes later is taken again.
+void refuse_or_not() {
+  Sim& s = sim();
+  const std::lock_guard lock(s.mutex);
+  if (s.settings.refuse > 0 && --s.settings.refuse == 0)
+    throw Failure(LNW_DEVICE_FAILED, "the work is refused, as the setting refuse says");
+}
+
 void put(int device, lnw_device_stream handle, Stream::Work work) {
+  refuse_or_not();
   const auto stream = find_stream(device, handle);
   if (stream->recorded != nullptr) {
     stream->recorded->push_back(std::move(work));

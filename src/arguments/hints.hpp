@@ -155,8 +155,8 @@ inline constexpr HintRow hint_rows[] = {
      "`cartesian_combining`: the grid that the ranks of the communicator form in row-major order"},
     {"lnw_fixed_counts", "LANEWAY_FIXED_COUNTS", "false", hint::toggle<&Hints::fixed_counts>,
      "a promise: on this communicator no rank ever changes its counts and displacements; blocking and nonblocking v "
-     "and w "
-     "operations then use plans, see below"},
+     "and w operations then use plans, of neighbors (see below) and dense ones (see "
+     "[arguments](../use/collectives-arguments.md))"},
     {"lnw_staging_limit", "LANEWAY_STAGING_LIMIT", "67108864", hint::bytes<&Hints::staging_limit>,
      "blocking and nonblocking operations that would need more staging memory do not relay"},
     {"lnw_progress", "LANEWAY_PROGRESS", "auto",

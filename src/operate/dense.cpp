@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
+#include "choose/device_support.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
@@ -50,13 +51,31 @@ struct Place {
   [[nodiscard]] bool is_root(const CollectiveCall& call) const {
     return !has_root(call.kind) || call.root == (is_inter ? MPI_ROOT : rank);
   }
-  [[nodiscard]] int run_mpi(const CollectiveCall& call) const {
+  /// An intercommunicator's buffers are given to MPI as they are. Throws Error(unsupported) where one that this rank
+  /// uses is on a device that MPI does not know.
+  void check_buffers_between(const CollectiveCall& call) const {
+    const bool is_rooted = has_root(call.kind);
+    if (call.kind == DenseKind::barrier || (is_rooted && call.root == MPI_PROC_NULL)) return;
+    const bool from_root = call.kind == DenseKind::scatter || call.kind == DenseKind::scatterv;
+    const bool is_bcast = call.kind == DenseKind::bcast;
+    if (!is_bcast && (!is_rooted || from_root == is_root(call))) refuse_device(call.sendbuf, "sendbuf");
+    if (is_bcast || !is_rooted || from_root != is_root(call))
+      refuse_device(call.recvbuf, is_bcast ? "buffer" : "recvbuf");
+  }
+  /// `has_to_help`: on all ranks or none. What others wait for may be passed on in calls of this library alone, and
+  /// this is one: a rank may wait for another operation before it comes here.
+  [[nodiscard]] int run_mpi(const CollectiveCall& call, bool has_to_help) const {
+    if (is_inter) check_buffers_between(call);
     const std::unique_ptr<HostImages> images = images_of(call, MemoryKind::host);
-    if (!images) return MpiCall(call, peers, ranks, is_root(call), MpiCall::Borrows::all).run(comm);
+    const auto run = [&](const CollectiveCall& here) {
+      const auto borrows = has_to_help ? MpiCall::Borrows::types : MpiCall::Borrows::all;
+      MpiCall own(here, peers, ranks, is_root(here), borrows);
+      return has_to_help ? own.run_progressing(comm) : own.run(comm);
+    };
+    if (!images) return run(call);
     images->fetch();
     images->synchronize();
-    const CollectiveCall here = on_images(call, *images);
-    const int code = MpiCall(here, peers, ranks, is_root(call), MpiCall::Borrows::all).run(comm);
+    const int code = run(on_images(call, *images));
     images->put_back();
     images->synchronize();
     return code;
@@ -68,7 +87,18 @@ struct Place {
   [[nodiscard]] std::unique_ptr<MpiCall> mpi(const CollectiveCall& call, MpiCall::Borrows borrows) const {
     return std::make_unique<MpiCall>(call, peers, ranks, is_root(call), borrows);
   }
+
+ private:
+  static void refuse_device(const void* buffer, const char* name);
 };
+
+void Place::refuse_device(const void* buffer, const char* name) {
+  const MemoryInfo memory = memory_at(buffer);
+  require(memory.host_may_touch() || device_support(Device(memory)).takes, ErrorKind::unsupported, [&] {
+    return std::string(name) +
+           ": memory of a device, which the MPI library does not take; operations between two groups are its own";
+  });
+}
 
 MPI_Comm duplicate(MPI_Comm comm) {
   MPI_Comm copy = MPI_COMM_NULL;
@@ -99,7 +129,7 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
   auto made = std::make_shared<KeptDense>(
-      KeptDense{KnownCollective(call, place.rank, place.ranks), looked.checked, std::move(decision), comm, nullptr,
+      KeptDense{KnownCollective(call, place.rank, place.ranks), std::move(decision), comm, nullptr,
                 communicator.attachment<SettledDenseCalls>().find(CallForm::blocking, call, looked, known)});
   if (made->settled)
     made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(*known, call));
@@ -138,11 +168,11 @@ std::unique_ptr<WindowExchange> make_in_windows(const std::shared_ptr<PrivateCom
 
 /// A window is made for each blocking call: others may have another buffer than last time, which nobody is told.
 int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const KeptDense& made, const CollectiveCall& call,
-                   const Place& place) {
+                   const Place& place, bool has_to_help) {
   const DenseCall blocks = look_at(call, place.rank, place.ranks, false).blocks(call, place.rank, place.ranks);
   const std::unique_ptr<WindowExchange> exchange =
       together(*comm, [&] { return make_in_windows(comm, made.decision, call, blocks, made.bound->shared_plan()); });
-  if (exchange == nullptr) return place.run_mpi(call);
+  if (exchange == nullptr) return place.run_mpi(call, has_to_help);
   exchange->start();
   exchange->wait();
   return MPI_SUCCESS;
@@ -156,26 +186,30 @@ bool may_keep(const KeptDense& made, DenseKind kind) {
 
 int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   const Place place(comm);
-  if (place.is_inter) return place.run_mpi(call);
+  if (place.is_inter) return place.run_mpi(call, false);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) {
     (void)look_at(call, place.rank, place.ranks, false);
-    return place.run_mpi(call);
+    return place.run_mpi(call, false);
   }
   KeptDensePlans& kept = communicator.attachment<KeptDensePlans>();
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
-  if (FixedDense* const fixed = fixed_dense(communicator, *known, call); fixed != nullptr && fixed->runs()) {
+  if (known->hints.check)
+    compare_collective(*communicator.private_comm(), call, check_collective(call, place.rank, place.ranks));
+  if (FixedDense* const fixed = fixed_dense(communicator, *known, call, Phases::one);
+      fixed != nullptr && fixed->runs()) {
     fixed->run(buffers_of(call), *communicator.private_comm());
     return MPI_SUCCESS;
   }
-  if (run_on_shared_device(communicator, *known, call)) return MPI_SUCCESS;
+  if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
   std::shared_ptr<KeptDense> found = kept.find(call);
   if (!found) {
     found = plan_blocking(communicator, known, call, place);
     if (may_keep(*found, call.kind)) kept.keep(found);
   }
-  if (known->hints.check) compare_collective(*communicator.private_comm(), call, found->checked);
-  if (is_in_windows(found->decision)) return run_in_windows(communicator.private_comm(), *found, call, place);
+  const bool has_to_help = known->hints.progress == ProgressHint::wait;
+  if (is_in_windows(found->decision))
+    return run_in_windows(communicator.private_comm(), *found, call, place, has_to_help);
   SettledDenseCalls& calls = communicator.attachment<SettledDenseCalls>();
   SettledDense* const settled = found->settled.get();
   if (settled != nullptr) calls.count(*settled, 1);
@@ -185,7 +219,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     settled->run(call, place.rank, place.ranks, *found->comm);
     return MPI_SUCCESS;
   }
-  if (way == SettledDense::Way::mpi || found->bound == nullptr) return place.run_mpi(call);
+  if (way == SettledDense::Way::mpi || found->bound == nullptr) return place.run_mpi(call, has_to_help);
   found->bound->run(buffers_of(call), *found->comm);
   return MPI_SUCCESS;
 }
@@ -195,8 +229,8 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (place.is_inter) return mpi_reasons(between_groups);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return mpi_reasons(of_some_ranks);
-  if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, call)) return *std::move(reasons);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+  if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, *known, call)) return *std::move(reasons);
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
   const std::shared_ptr<const SettledDense> settled =
@@ -222,6 +256,16 @@ std::unique_ptr<Request> make_mpi(const Place& place, Communicator* communicator
   return Request::of_mpi(communicator, place.rank, std::move(exchange), std::move(reasons), false);
 }
 
+/// That of a promised call; null: there is none. Collective in the first one.
+std::unique_ptr<Request> start_fixed(MPI_Comm comm, const CollectiveCall& call) {
+  if (!may_be_promised(call)) return nullptr;
+  Communicator& communicator = Communicator::of_nonblocking(comm);
+  if (communicator.partial || !promises_counts(communicator)) return nullptr;
+  const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+  const FixedDense* const fixed = fixed_dense(communicator, *known, call, Phases::split);
+  return fixed != nullptr && fixed->runs() ? fixed->start(communicator, *known, buffers_of(call)) : nullptr;
+}
+
 /// What has been learnt in calls that block; null: nothing yet.
 std::shared_ptr<const DenseKnowledge> knowledge_without_blocking(MPI_Comm comm) {
   Communicator* const communicator = Communicator::find(comm);
@@ -235,8 +279,10 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   const Place place(comm);
   if (place.is_inter) {
     require(call.fault == nullptr, ErrorKind::argument, call.fault);
+    place.check_buffers_between(call);
     return start_mpi(place, call, mpi_reasons(between_groups));
   }
+  if (std::unique_ptr<Request> fixed = start_fixed(comm, call)) return fixed;
   const std::shared_ptr<const DenseKnowledge> known = knowledge_without_blocking(comm);
   const bool by_rank = known && known->hints.order == ReductionOrder::canonical;
   const Looked looked = look_at(call, place.rank, place.ranks, by_rank);
@@ -268,11 +314,14 @@ class Making {
 
   std::unique_ptr<Request> make(MPI_Info info) {
     agree_on(info);
+    if (hints_.check) compare_collective(comm_, call_, looked_.checked);
+    if (!are_on_hosts_)
+      if (std::unique_ptr<Request> shared = make_on_shared_device(communicator_, known_, comm_, call_, looked_, info))
+        return shared;
     DenseAsk ask = looked_.ask(call_, place_.ranks, Phases::split, mean_bytes());
     ask.in_memory = true;
     ask.limits_staging = false;
     DenseDecision decision = decide(*known_, hints_, ask);
-    if (hints_.check) compare_collective(comm_, call_, looked_.checked);
     decision = tried(std::move(decision));
     tell_reasons(decision.reasons, place_.rank);
     if (decision.rule == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, decision.reasons);
@@ -326,7 +375,7 @@ class Making {
     const std::shared_ptr<PrivateComm> comm = comm_.shared_from_this();
     std::unique_ptr<WindowExchange> exchange = make_in_windows(comm, decision, call_, blocks, std::move(plan));
     if (exchange == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, mpi_reasons(no_windows));
-    return Request::make_of(comm, communicator_.error_handler(), std::move(exchange), decision.reasons);
+    return Request::of_dense(comm, communicator_.error_handler(), std::move(exchange), decision.reasons);
   }
 
   std::unique_ptr<Request> make_by(const DenseDecision& decision) {
@@ -364,6 +413,7 @@ std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const Collecti
   const Place place(comm);
   if (place.is_inter) {
     require(call.fault == nullptr, ErrorKind::argument, call.fault);
+    place.check_buffers_between(call);
     return make_mpi(place, nullptr, comm, call, mpi_reasons(between_groups));
   }
   Communicator& communicator = Communicator::of(comm);

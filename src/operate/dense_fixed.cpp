@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -20,34 +21,29 @@ namespace laneway {
 namespace {
 
 /// What all ranks of a call know of it without talking.
-using PromisedKey = std::tuple<DenseKind, int, MPI_Op, MPI_Datatype>;
+using PromisedKey = std::tuple<DenseKind, int, MPI_Op, MPI_Datatype, Phases>;
 
 struct FixedDenseCalls final : Attachment {
   std::map<PromisedKey, std::unique_ptr<FixedDense>> of;
+  std::optional<bool> promises;  // of the communicator's own hints
   void on(Change) override { of.clear(); }
 };
 
-/// Of a reduction, ranks may have other handles of a derived datatype, or of a user's operator.
-bool is_promised(const CollectiveCall& call) {
-  if (call.kind == DenseKind::reduce_scatter)
-    return is_predefined_operator(call.op) && is_predefined(call.receive.type);
-  return call.kind == DenseKind::allgatherv || !knows_all_sizes(call.kind);
-}
-
-PromisedKey key_of_promise(const CollectiveCall& call) {
+PromisedKey key_of_promise(const CollectiveCall& call, Phases phases) {
   const int root = has_root(call.kind) ? call.root : 0;
-  if (!reduces(call.kind)) return {call.kind, root, MPI_OP_NULL, MPI_DATATYPE_NULL};
-  return {call.kind, root, call.op, call.receive.type};
+  if (!reduces(call.kind)) return {call.kind, root, MPI_OP_NULL, MPI_DATATYPE_NULL, phases};
+  return {call.kind, root, call.op, call.receive.type, phases};
 }
 
 /// Collective.
 std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKnowledge& known,
-                                       const CollectiveCall& call, const PrivateComm& comm) {
+                                       const CollectiveCall& call, PrivateComm& comm, Phases phases) {
+  const int tag = phases == Phases::split ? comm.take_tags() : 0;
   const Rank ranks = comm.size();
   const Looked looked = look_at(call, comm.rank(), ranks, known.hints.order == ReductionOrder::canonical);
   const DenseCall blocks = looked.blocks(call, comm.rank(), ranks);
   const std::int64_t mean = knows_all_sizes(call.kind) ? 0 : mean_block_bytes(call, blocks, comm);
-  DenseAsk ask = looked.ask(call, ranks, Phases::one, mean);
+  DenseAsk ask = looked.ask(call, ranks, phases, mean);
   ask.in_memory = true;
   ask.knows_mean = true;
   auto made =
@@ -58,7 +54,12 @@ std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKn
   Planned planned = plan_on_node(communicator, comm, known, known.hints,
                                  plan_dense(known, *decision.rule, comm, call, blocks, settings_of(known.hints)));
   Combiners combiners = looked.combiners(*planned.plan);
-  made->bind(std::make_unique<BoundDense>(std::move(planned.plan), std::move(planned.memory), std::move(combiners)));
+  if (phases == Phases::one)
+    made->bind(std::make_unique<BoundDense>(std::move(planned.plan), std::move(planned.memory), std::move(combiners)));
+  else
+    made->bind(std::make_shared<StartOrder>(comm.shared_from_this(), tag),
+               std::make_shared<BoundPlan>(std::move(planned.plan), std::move(planned.memory), DeviceUse{},
+                                           BoundPlan::most_bindings, std::move(combiners)));
   return made;
 }
 
@@ -83,7 +84,7 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
     return "rank " + std::to_string(rank) + ": " + name(call.kind) + ": " + how +
            ", but lnw_fixed_counts=true promised the arguments of the first call";
   };
-  if (!known.hints.check) {
+  if (!known.hints.check || split_) {
     if (what.empty()) return;
     tell(broken_by(comm.rank(), what));
     MPI_Abort(comm.get(), MPI_ERR_ARG);
@@ -103,14 +104,39 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
   }
 }
 
-FixedDense* fixed_dense(Communicator& communicator, const DenseKnowledge& known, const CollectiveCall& call) {
-  if (!known.hints.fixed_counts || !is_promised(call)) return nullptr;
+std::unique_ptr<Request> FixedDense::start(Communicator& communicator, const DenseKnowledge& known,
+                                           Buffers buffers) const {
+  DenseParts parts;
+  parts.plan = split_->plan();
+  parts.bound = split_;
+  parts.reasons = decision_.reasons;
+  parts.buffers = buffers;
+  parts.node = known.node;
+  parts.progress = known.hints.progress;
+  return Request::of_dense(communicator, order_, std::move(parts));
+}
+
+/// Of a reduction, ranks may have other handles of a derived datatype, or of a user's operator.
+bool may_be_promised(const CollectiveCall& call) {
+  if (call.kind == DenseKind::reduce_scatter)
+    return is_predefined_operator(call.op) && is_predefined(call.receive.type);
+  return call.kind == DenseKind::allgatherv || !knows_all_sizes(call.kind);
+}
+
+bool promises_counts(Communicator& communicator) {
+  std::optional<bool>& promises = communicator.attachment<FixedDenseCalls>().promises;
+  if (!promises) promises = resolve_hints({}, communicator.hints).fixed_counts;
+  return *promises;
+}
+
+FixedDense* fixed_dense(Communicator& communicator, const DenseKnowledge& known, const CollectiveCall& call,
+                        Phases phases) {
+  if (!known.hints.fixed_counts || !may_be_promised(call)) return nullptr;
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  if (known.hints.check) compare_collective(*comm, call, check_collective(call, comm->rank(), comm->size()));
-  std::unique_ptr<FixedDense>& found = communicator.attachment<FixedDenseCalls>().of[key_of_promise(call)];
+  std::unique_ptr<FixedDense>& found = communicator.attachment<FixedDenseCalls>().of[key_of_promise(call, phases)];
   // Where a rank's arguments are bad the others find nothing either, and all try again in the next call.
   if (!found)
-    found = together(*comm, [&] { return make_fixed(communicator, known, call, *comm); });
+    found = together(*comm, [&] { return make_fixed(communicator, known, call, *comm, phases); });
   else
     found->keep_promise(call, known, *comm);
   return found.get();

@@ -89,7 +89,6 @@ class SettledDense;
 /// What a blocking call comes to.
 struct KeptDense {
   KnownCollective arguments;
-  CheckedCollective checked;
   DenseDecision decision;
   std::shared_ptr<const PrivateComm> comm;
   std::unique_ptr<BoundDense> bound;      ///< null: MPI's own operation

@@ -7,6 +7,7 @@
 #include "arguments/datatype.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "exec/progress.hpp"
 
 namespace laneway {
 
@@ -231,6 +232,19 @@ int MpiCall::start(MPI_Comm comm, MPI_Request* request) {
            ", and this MPI library takes none over 2^31 in a reduction that does not block";
   });
   return start_mpi(kind_, small_, comm, request);
+}
+
+int MpiCall::run_progressing(MPI_Comm comm) {
+  if (parts_count_ > 0) return run(comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = start(comm, &request);
+  if (code != MPI_SUCCESS) return code;
+  int flag = 0;
+  progress_until([&] {
+    code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    return flag != 0 || code != MPI_SUCCESS;
+  });
+  return code;
 }
 
 /// Operators combine element by element, so a vector may be cut; but not where parts of it go to different ranks.

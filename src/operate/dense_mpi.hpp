@@ -54,6 +54,9 @@ class MpiCall {
   MpiCall& operator=(const MpiCall&) = delete;
 
   int run(MPI_Comm comm) const;
+  /// The same, but the process's exchanges are advanced meanwhile: by MPI's nonblocking operation, so that all ranks do
+  /// so. Must not borrow all.
+  int run_progressing(MPI_Comm comm);
   int start(MPI_Comm comm, MPI_Request* request);
 
  private:

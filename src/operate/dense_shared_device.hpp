@@ -1,11 +1,16 @@
 #pragma once
 
+#include <mpi.h>
+
+#include <memory>
 #include <optional>
 
 #include "arguments/collective.hpp"
 #include "choose/reasons.hpp"
 #include "comm/communicator.hpp"
 #include "operate/dense_knowledge.hpp"
+#include "operate/dense_looked.hpp"
+#include "operate/request.hpp"
 
 namespace laneway {
 
@@ -18,10 +23,22 @@ namespace laneway {
 /// False on all ranks, and nothing has been done: the call has to run in another way. The first call of a class decides
 /// for all of it, and is collective: calls with one operator, one datatype and vectors of about one size, all in place
 /// or none. Buffers of later ones may be in memory of any kind. Operands are combined in the order of ranks on a node.
-[[nodiscard]] bool run_on_shared_device(Communicator& communicator, const DenseKnowledge& known,
+///
+/// Where a device fails, all ranks throw: in this call or, where it failed after the last data had gone between nodes,
+/// the others in the next one. Later calls return false.
+[[nodiscard]] bool run_on_shared_device(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
                                         const CollectiveCall& call);
 
 /// Where calls like this one have been found to run there. Local.
-[[nodiscard]] std::optional<Reasons> reasons_on_shared_device(Communicator& communicator, const CollectiveCall& call);
+[[nodiscard]] std::optional<Reasons> reasons_on_shared_device(Communicator& communicator, const DenseKnowledge& known,
+                                                              const CollectiveCall& call);
+
+/// The same as a persistent request, which has a buffer of its own. Null on all ranks: it has to run in another way.
+/// `known`: of hints that all ranks have agreed on. Collective; what is wrong on one rank is thrown on all by
+/// `together`.
+[[nodiscard]] std::unique_ptr<Request> make_on_shared_device(Communicator& communicator,
+                                                             const std::shared_ptr<const DenseKnowledge>& known,
+                                                             PrivateComm& comm, const CollectiveCall& call,
+                                                             const Looked& looked, MPI_Info info);
 
 }  // namespace laneway

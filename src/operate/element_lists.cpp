@@ -52,7 +52,7 @@ ElementLists lists_by_rank(MPI_Count count, const int* ranks, Rank size, const c
 }
 
 std::unique_ptr<Arrivals> tell_numbers(Communicator& communicator, const Told& told, MPI_Info info,
-                                       std::exception_ptr failure) {
+                                       std::exception_ptr failure, Answerer answerer) {
   std::vector<MPI_Count> begins(told.counts.size());
   std::exclusive_scan(told.counts.begin(), told.counts.end(), begins.begin(), MPI_Count{0});
   SparseCall call;
@@ -64,6 +64,7 @@ std::unique_ptr<Arrivals> tell_numbers(Communicator& communicator, const Told& t
                        .buffer = told.numbers.data()});
   call.info = info;
   call.failure = std::move(failure);
+  call.answerer = std::move(answerer);
   return std::move(exchange_sparsely(communicator, std::move(call)).front());
 }
 

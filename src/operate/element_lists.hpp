@@ -34,9 +34,10 @@ struct Told {
   std::vector<std::int64_t> numbers;
 };
 
-/// Collective. With `failure`, which is what is wrong on this rank, all ranks throw.
+/// Collective. With `failure`, which is what is wrong on this rank, all ranks throw. `answerer`: of numbers that are
+/// requests; then the arrivals are the answers, in the order of the numbers.
 [[nodiscard]] std::unique_ptr<Arrivals> tell_numbers(Communicator& communicator, const Told& told, MPI_Info info,
-                                                     std::exception_ptr failure);
+                                                     std::exception_ptr failure, Answerer answerer = {});
 [[nodiscard]] std::vector<std::int64_t> numbers_in(const Arrivals& arrivals);
 
 /// Nothing is said: all ranks learn whether one cannot go on. Collective.

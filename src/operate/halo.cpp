@@ -64,19 +64,9 @@ class Directory {
       keepers.push_back(number < 0 || number >= end_ ? -1 : static_cast<int>(number / each_));
     const ElementLists asked =
         lists_by_rank(static_cast<MPI_Count>(numbers.size()), keepers.data(), communicator_.ranks(), "ghost_ids");
-    std::vector<std::int64_t> wanted;
-    for (const MPI_Count i : asked.elements) wanted.push_back(numbers[static_cast<std::size_t>(i)]);
-    std::vector<MPI_Count> begins(asked.counts.size());
-    std::exclusive_scan(asked.counts.begin(), asked.counts.end(), begins.begin(), MPI_Count{0});
-    SparseCall call;
-    call.sets.push_back({.degree = static_cast<int>(asked.ranks.size()),
-                         .destinations = asked.ranks.data(),
-                         .counts = asked.counts.data(),
-                         .displacements = begins.data(),
-                         .type = MPI_INT64_T,
-                         .buffer = wanted.data()});
-    call.failure = std::move(failure);
-    call.answerer = [this](Rank, std::span<const std::byte> request, Bytes& answer) {
+    Told wanted{asked.ranks, asked.counts, {}};
+    for (const MPI_Count i : asked.elements) wanted.numbers.push_back(numbers[static_cast<std::size_t>(i)]);
+    const auto answerer = [this](Rank, std::span<const std::byte> request, Bytes& answer) {
       for (std::size_t at = 0; at < request.size(); at += sizeof(std::int64_t)) {
         std::int64_t number = 0;
         std::memcpy(&number, request.data() + at, sizeof number);
@@ -85,8 +75,8 @@ class Directory {
         answer.insert(answer.end(), bytes, bytes + sizeof place);
       }
     };
-    // In the order of the requests.
-    const Bytes answers = std::move(exchange_sparsely(communicator_, std::move(call)).front()->data);
+    const Bytes answers =
+        std::move(tell_numbers(communicator_, wanted, MPI_INFO_NULL, std::move(failure), answerer)->data);
     std::vector<GhostPlace> places(numbers.size());
     for (std::size_t k = 0; k < asked.elements.size(); ++k)
       std::memcpy(&places[static_cast<std::size_t>(asked.elements[k])], answers.data() + k * sizeof(GhostPlace),

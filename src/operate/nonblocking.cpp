@@ -69,8 +69,13 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
 }
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
-                                         Buffers buffers, Helper helper)
-    : order_(std::move(order)), ticket_(order_->take_ticket()), bound_(std::move(bound)), buffers_(buffers) {
+                                         Buffers buffers, Helper helper, std::unique_ptr<HostImages> images)
+    : order_(std::move(order)),
+      ticket_(order_->take_ticket()),
+      bound_(std::move(bound)),
+      buffers_(images ? images->images() : buffers),
+      images_(std::move(images)) {
+  if (images_) images_->fetch();
   begin(helper);
 }
 

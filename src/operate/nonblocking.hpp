@@ -105,9 +105,9 @@ class NonblockingExchange final : public Progressive, public NonblockingWork {
   /// On images of buffers on devices: it starts when these are there, and ends with the copies back.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
                       std::unique_ptr<HostImages> images, Helper helper, Combiners combiners);
-  /// Exchanges of a bound plan come one after another.
+  /// Exchanges of a bound plan come one after another. `images`: as above, of the buffers; else null.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
-                      Helper helper = Helper::none);
+                      Helper helper = Helper::none, std::unique_ptr<HostImages> images = nullptr);
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool test() override { return activity_.test(executor()); }

@@ -208,6 +208,14 @@ std::unique_ptr<Request> Request::make_of(std::shared_ptr<PrivateComm> comm,
   return request;
 }
 
+std::unique_ptr<Request> Request::of_dense(std::shared_ptr<PrivateComm> comm,
+                                           std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work,
+                                           Reasons reasons) {
+  std::unique_ptr<Request> request = make_of(std::move(comm), std::move(handler), std::move(work), std::move(reasons));
+  request->is_dense_ = true;
+  return request;
+}
+
 std::unique_ptr<Request> Request::make_nonblocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
   const Helper helper = find_helper(communicator.call_hints().progress);
@@ -258,15 +266,19 @@ std::unique_ptr<Request> Request::of_dense(Communicator& communicator, const std
   std::unique_ptr<Request> request(new Request(order->comm(), communicator.error_handler(), order->tag(), parts.plan,
                                                std::move(parts.reasons), std::move(parts.node)));
   request->is_dense_ = true;
-  if (where.on_device().any()) {
-    auto images = std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.plan), MemoryKind::host);
-    request->nonblocking_ = std::make_unique<NonblockingExchange>(
-        order, std::move(parts.plan), std::move(images), find_helper(parts.progress), std::move(parts.combiners));
-    return request;
-  }
-  request->nonblocking_ =
-      std::make_unique<NonblockingExchange>(order, std::move(parts.plan), parts.buffers, where, nullptr,
-                                            find_helper(parts.progress), std::move(parts.combiners));
+  const Helper helper = find_helper(parts.progress);
+  std::unique_ptr<HostImages> images;
+  if (where.on_device().any())
+    images = std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.plan), MemoryKind::host);
+  if (parts.bound)
+    request->nonblocking_ =
+        std::make_unique<NonblockingExchange>(order, std::move(parts.bound), parts.buffers, helper, std::move(images));
+  else if (images)
+    request->nonblocking_ = std::make_unique<NonblockingExchange>(order, std::move(parts.plan), std::move(images),
+                                                                  helper, std::move(parts.combiners));
+  else
+    request->nonblocking_ = std::make_unique<NonblockingExchange>(order, std::move(parts.plan), parts.buffers, where,
+                                                                  nullptr, helper, std::move(parts.combiners));
   return request;
 }
 

@@ -42,6 +42,7 @@ struct Statistics {
 /// What a request of a dense operation is made of.
 struct DenseParts {
   std::shared_ptr<const Plan> plan;
+  std::shared_ptr<BoundPlan> bound;    ///< of nonblocking ones that share the plan, and come one after another; or null
   std::shared_ptr<NodeMemory> memory;  ///< null if the plan uses none
   Combiners combiners;
   Reasons reasons;
@@ -59,10 +60,14 @@ class Request {
   /// arguments of any rank are bad, all ranks throw. `events`: of this rank alone, which its peers need not know.
   static std::unique_ptr<Request> make(Communicator& communicator, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events = {});
-  /// Persistent, of work between two ranks, or of all in windows. Local.
+  /// Persistent, of work between two ranks. Local.
   static std::unique_ptr<Request> make_of(std::shared_ptr<PrivateComm> comm,
                                           std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work,
                                           Reasons reasons = Reasons{.strategy = "direct"});
+  /// Persistent, of a dense operation that has no plan of messages. Local.
+  static std::unique_ptr<Request> of_dense(std::shared_ptr<PrivateComm> comm,
+                                           std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work,
+                                           Reasons reasons);
   /// Nonblocking. Local, but for the first call of an operation under lnw_fixed_counts.
   static std::unique_ptr<Request> make_nonblocking(Communicator& communicator, const Call& call);
   /// Of a dense operation, persistent or nonblocking. Local.

@@ -265,6 +265,22 @@ TEST_F(DeviceStream, ReorderingFindsEachDroppedDependency) {
   }
 }
 
+TEST_F(DeviceStream, RefusesTheWorkThatTheSettingNames) {
+  const DeviceMemory a(sim_device(), 100), b(sim_device(), 100);
+  const Stream stream(sim_device());
+  for (int named = 1; named <= 3; ++named) {
+    configure("refuse=" + std::to_string(named));
+    for (int copy = 1; copy <= 4; ++copy) {
+      if (copy == named) {
+        EXPECT_THROW(stream.copy(a.data(), b.data(), 100), Error);
+      } else {
+        EXPECT_NO_THROW(stream.copy(a.data(), b.data(), 100));
+      }
+    }
+    EXPECT_NO_THROW(stream.synchronize());
+  }
+}
+
 TEST_F(DeviceStream, ReorderingSpoilsWhatIsNotComplete) {
   configure("reorder=1");
   constexpr std::size_t bytes = 1000;

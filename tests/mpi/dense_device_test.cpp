@@ -73,6 +73,60 @@ TEST_F(DenseDeviceTest, MpisOwnDenseOperationsTakeDevices) {
   unsetenv("LANEWAY_COLLECTIVE");
 }
 
+/// MPI gets them as they are, if it takes them: else the argument is named, on the rank that gave it.
+TEST_F(DenseDeviceTest, IntercommunicatorsTakeDevicesOnlyIfMpiDoes) {
+  if (size() < 2) GTEST_SKIP() << "SKIP: an intercommunicator needs two ranks";
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, rank(), &half);
+  const Comm own(half);
+  MPI_Comm between = MPI_COMM_NULL;
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank() % 2, 1, &between);
+  const Comm comm(between);
+  const Handler handler(between, MPI_ERRORS_RETURN);
+  const Mirror mine(Mirror::Kind::device, sizeof(int));
+  const Mirror theirs(Mirror::Kind::device, sizeof(int));
+  const std::vector<unsigned char> zero(sizeof(int));
+  mine.write(zero);
+  theirs.write(zero);
+  int on_host = 0;
+  LNW_Request request = LNW_REQUEST_NULL;
+  const auto expect_named = [](int code, const std::string& argument) {
+    ASSERT_NE(code, MPI_SUCCESS);
+    EXPECT_NE(error_text(code).find(argument + ": memory of a device, which the MPI library does not take"),
+              std::string::npos)
+        << error_text(code);
+  };
+  // All ranks give such buffers, so that nobody waits for those who are refused.
+  const int code = LNW_Allreduce(mine.data(), theirs.data(), 1, MPI_INT, MPI_SUM, between);
+  if (code == MPI_SUCCESS) GTEST_SKIP() << "SKIP: this MPI library takes memory of the device";
+  expect_named(code, "sendbuf");
+  expect_named(LNW_Iallreduce(&on_host, theirs.data(), 1, MPI_INT, MPI_SUM, between, &request), "recvbuf");
+  EXPECT_EQ(request, LNW_REQUEST_NULL);
+  expect_named(LNW_Allreduce_init(&on_host, theirs.data(), 1, MPI_INT, MPI_SUM, between, MPI_INFO_NULL, &request),
+               "recvbuf");
+  // What a rank of a rooted operation does not use may be anything.
+  const bool is_roots = rank() % 2 == 0;
+  const int root = is_roots ? (rank() == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
+  int value = is_roots ? 17 : -1;
+  void* const buffer = is_roots && rank() != 0 ? mine.data() : static_cast<void*>(&value);
+  EXPECT_MPI(LNW_Bcast(buffer, 1, MPI_INT, root, between));
+  EXPECT_EQ(value, 17);
+  int peers = 0;
+  MPI_Comm_remote_size(between, &peers);
+  std::vector<int> all(static_cast<std::size_t>(peers), -1);
+  EXPECT_MPI(LNW_Gather(is_roots ? mine.data() : static_cast<void*>(&value), 1, MPI_INT,
+                        is_roots && rank() == 0 ? static_cast<void*>(all.data()) : theirs.data(), 1, MPI_INT, root,
+                        between));
+  if (rank() == 0) {
+    EXPECT_EQ(all, std::vector<int>(all.size(), 17));
+  }
+  // And MPI's own operations go on as before.
+  int sum = 0;
+  const int one = 1;
+  EXPECT_MPI(LNW_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, between));
+  EXPECT_EQ(sum, peers);
+}
+
 /// Two requests write every second block of one buffer at the same time.
 TEST_F(DenseDeviceTest, DenseRequestsLeaveGapsAlone) {
   setenv("LANEWAY_COLLECTIVE", "allgather:bruck", 1);

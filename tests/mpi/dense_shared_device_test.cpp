@@ -2,14 +2,32 @@
 #include <laneway/sim_device.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "device_memory.hpp"
 #include "setting.hpp"
 #include "support.hpp"
+
+namespace {
+
+int gathers = 0;  // that this library has begun: comparisons of arguments, among others
+
+}  // namespace
+
+// In place of the MPI library's, for the library as well.
+#pragma GCC visibility push(default)
+extern "C" int MPI_Iallgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
+                              MPI_Datatype received_type, MPI_Comm comm, MPI_Request* request) {
+  ++gathers;
+  return PMPI_Iallgather(from, sent, sent_type, to, received, received_type, comm, request);
+}
+#pragma GCC visibility pop
 
 namespace laneway::test {
 namespace {
@@ -307,6 +325,262 @@ TEST_F(DenseSharedDeviceTest, HintsSayWhetherDevicesAreShared) {
   EXPECT_TRUE(crossed("staged", "auto", 5000));
   EXPECT_TRUE(crossed("dd", "allreduce:ring", 5000));
   EXPECT_TRUE(crossed("dd", "mpi", 5000));
+}
+
+/// As often as they say, when they are compared: by LANEWAY_CHECK=1.
+TEST_F(DenseSharedDeviceTest, ArgumentsAreComparedOnce) {
+  const Setting check("LANEWAY_CHECK", "1");
+  for (const char* const path : {"dd", "staged"}) {
+    const Setting paths("LANEWAY_MEMORY_PATH", path);
+    const Comm comm = duplicate();
+    expect_reduced({.comm = comm.get()});
+    gathers = 0;
+    for (int call = 1; call <= 3; ++call) {
+      expect_reduced({.comm = comm.get(), .seed = static_cast<std::uint64_t>(call)});
+      EXPECT_EQ(gathers, call) << path;
+    }
+  }
+}
+
+std::string told(LNW_Request request, const char* key) {
+  MPI_Info info = MPI_INFO_NULL;
+  EXPECT_MPI(LNW_Request_get_info(request, &info));
+  char value[MPI_MAX_INFO_VAL + 1] = "";
+  int found = 0;
+  MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+  MPI_Info_free(&info);
+  return found != 0 ? value : "";
+}
+
+/// A persistent request, with buffers of its own that get new data for each exchange.
+class Persistent {
+ public:
+  explicit Persistent(const Call& call, MPI_Info info = MPI_INFO_NULL)
+      : call_(call), sent_(call.where, made(0)), received_(call.where, made(0)) {
+    EXPECT_MPI(LNW_Allreduce_init(call.in_place ? MPI_IN_PLACE : sent_.data(), received_.data(), call.count,
+                                  call.numbers.type, call.op, call.comm, info, &request_));
+  }
+  ~Persistent() { EXPECT_MPI(LNW_Request_free(&request_)); }
+  Persistent(const Persistent&) = delete;
+  Persistent& operator=(const Persistent&) = delete;
+
+  [[nodiscard]] LNW_Request& request() { return request_; }
+  [[nodiscard]] bool is_shared() const { return told(request_, "lnw_strategy") == "shared_device"; }
+  /// Of all ranks, by MPI.
+  void fill(std::uint64_t turn) {
+    const Bytes mine = made(turn);
+    expected_.resize(mine.size());
+    EXPECT_MPI(MPI_Allreduce(mine.data(), expected_.data(), call_.count, call_.numbers.type, call_.op, call_.comm));
+    expect_ok(sim_device()->copy_now(sent_.data(), mine.data(), mine.size()));
+    const Bytes before = call_.in_place ? mine : Bytes(mine.size(), 0xee);
+    expect_ok(sim_device()->copy_now(received_.data(), before.data(), before.size()));
+  }
+  [[nodiscard]] bool is_right() const { return received_.read() == expected_; }
+
+ private:
+  [[nodiscard]] Bytes made(std::uint64_t turn) const {
+    int own = 0;
+    MPI_Comm_rank(call_.comm, &own);
+    return made_up(call_.numbers, call_.count, mix({call_.seed, turn}), own);
+  }
+
+  Call call_;
+  There sent_, received_;
+  Bytes expected_;
+  LNW_Request request_ = LNW_REQUEST_NULL;
+};
+
+/// What takes the device long, and is not to happen between start and wait.
+std::vector<std::uint64_t> allocations_and_mappings() {
+  lnw_sim_counters counters{};
+  expect_ok(sim_device()->counters(&counters));
+  return {counters.allocations, counters.memory_mappings_opened, counters.memory_mappings_closed};
+}
+
+TEST_F(DenseSharedDeviceTest, PersistentRequestsCombineOnTheDevice) {
+  const Setting path("LANEWAY_MEMORY_PATH", "dd");
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Comm comm = duplicate();
+  const bool is_shared = size() > 1 && devices_can_be_shared();
+  std::uint64_t seed = 600;
+  for (const Numbers& numbers : all_numbers)
+    for (const MPI_Op op : {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD})
+      for (const int count : {1, 1000, 5003}) {
+        const bool in_place = ++seed % 2 == 0;
+        Persistent one(
+            {.numbers = numbers, .op = op, .count = count, .in_place = in_place, .comm = comm.get(), .seed = seed});
+        EXPECT_EQ(one.is_shared(), is_shared);
+        for (std::uint64_t turn = 1; turn <= 2; ++turn) {
+          one.fill(turn);
+          const std::uint64_t before = bytes_through_host();
+          const std::vector<std::uint64_t> made = allocations_and_mappings();
+          EXPECT_MPI(LNW_Start(&one.request()));
+          EXPECT_MPI(LNW_Wait(&one.request(), MPI_STATUS_IGNORE));
+          if (is_shared) {
+            EXPECT_EQ(bytes_through_host(), before);
+            EXPECT_EQ(allocations_and_mappings(), made);
+          }
+          EXPECT_TRUE(one.is_right()) << "count " << count << (in_place ? " in place" : "") << ", turn " << turn;
+        }
+      }
+}
+
+/// Requests of one communicator that are all active, started and completed in another order on each rank.
+TEST_F(DenseSharedDeviceTest, ManyPersistentRequestsAtOnce) {
+  const Setting path("LANEWAY_MEMORY_PATH", "dd");
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  std::vector<std::string> described = machines();
+  described.emplace_back("");
+  if (size() > 2) described.push_back("ranks:1," + std::to_string(size() - 1));
+  if (size() > 4) described.push_back("ranks:2," + std::to_string(size() - 2));
+  std::uint64_t seed = 700;
+  for (const std::string& machine : described)
+    for (const std::int64_t limit : {std::int64_t{1} << 26, std::int64_t{8192} * size()}) {
+      const Setting nodes("LANEWAY_MACHINE", machine);
+      const Setting staging("LANEWAY_STAGING_LIMIT", std::to_string(limit));
+      const Comm comm = duplicate();
+      std::vector<std::unique_ptr<Persistent>> all;
+      for (const int count : {1, 777, 1024, 5003, 20001})
+        all.push_back(std::make_unique<Persistent>(
+            Call{.numbers = all_numbers[count % 2 == 0 ? 0 : 5], .count = count, .comm = comm.get(), .seed = ++seed}));
+      all.push_back(std::make_unique<Persistent>(Call{.count = 900, .comm = comm.get(), .where = Where::host}));
+      std::vector<std::size_t> order(all.size());
+      for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+        for (const auto& one : all) one->fill(turn);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        Random random(static_cast<Random::result_type>(mix({seed, turn, static_cast<std::uint64_t>(rank())})));
+        std::shuffle(order.begin(), order.end(), random);
+        for (const std::size_t i : order) EXPECT_MPI(LNW_Start(&all[i]->request()));
+        // A blocking call in between, which has memory of its own.
+        expect_reduced({.count = 1500, .comm = comm.get(), .seed = ++seed});
+        std::vector<LNW_Request> requests;
+        for (const auto& one : all) requests.push_back(one->request());
+        if (turn % 2 == 0) {
+          EXPECT_MPI(LNW_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+        } else {
+          std::size_t complete = 0;
+          while (complete < requests.size()) {
+            int index = MPI_UNDEFINED;
+            EXPECT_MPI(LNW_Waitany(static_cast<int>(requests.size()), requests.data(), &index, MPI_STATUS_IGNORE));
+            ASSERT_NE(index, MPI_UNDEFINED);
+            ++complete;
+          }
+        }
+        for (std::size_t i = 0; i < all.size(); ++i)
+          EXPECT_TRUE(all[i]->is_right()) << machine << ", request " << i << ", turn " << turn;
+      }
+    }
+}
+
+/// One rank's buffer on the host, or devices that cannot be shared: a plan of messages, the same on all ranks.
+TEST_F(DenseSharedDeviceTest, PersistentRequestsOnOtherMemoryRunOtherwise) {
+  const Setting path("LANEWAY_MEMORY_PATH", "dd");
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Comm comm = duplicate();
+  const bool is_last = rank() == size() - 1;
+  Persistent one({.comm = comm.get(), .where = is_last ? Where::host : Where::device});
+  EXPECT_FALSE(one.is_shared());
+  one.fill(1);
+  EXPECT_MPI(LNW_Start(&one.request()));
+  EXPECT_MPI(LNW_Wait(&one.request(), MPI_STATUS_IGNORE));
+  EXPECT_TRUE(one.is_right());
+  const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+  Persistent shared({.comm = comm.get()});
+  for (const LNW_Request request : {one.request(), shared.request()}) {
+    const std::string text = error_text(LNW_Request_set_buffers(request, nullptr, nullptr));
+    EXPECT_NE(text.find("request is of a dense operation, which keeps its buffers"), std::string::npos) << text;
+  }
+}
+
+/// Nodes on which devices may fail, and how much work of a rank of an allreduce there is to fail.
+std::vector<std::string> failing_machines() {
+  std::vector<std::string> all = {""};
+  if (size() > 2) all.push_back("ranks:1," + std::to_string(size() - 1));
+  if (size() > 2) all.push_back("ranks:" + std::to_string(size() - 1) + ",1");
+  if (size() > 3) all.push_back("ranks:2," + std::to_string(size() - 2));
+  return all;
+}
+
+/// Three calls, in which the device refuses the n-th work of one rank. Ranks say in which calls they have had an
+/// error: all of them, in the call in which that rank has had its own, or in the next one. What has no error is right.
+template <class CallOnce>
+void expect_failure_told(int victim, int nth, bool goes_on, CallOnce&& call_once) {
+  std::array<int, 3> failed{};
+  if (rank() == victim) expect_ok(sim_device()->configure(("refuse=" + std::to_string(nth)).c_str()));
+  for (std::size_t call = 0; call < failed.size(); ++call) failed[call] = call_once(call) ? 0 : 1;
+  if (rank() == victim) expect_ok(sim_device()->configure("refuse=0"));
+  std::array<int, 3> of_victim = failed;
+  MPI_Bcast(of_victim.data(), 3, MPI_INT, victim, MPI_COMM_WORLD);
+  const auto first = std::ranges::find(of_victim, 1) - of_victim.begin();
+  if (first >= 2) return;  // there was not that much work
+  const auto at = static_cast<std::size_t>(first);
+  EXPECT_GE(failed[at] + failed[at + 1], 1) << "rank " << rank() << ", of " << victim << " work " << nth;
+  if (at == 0) {
+    EXPECT_EQ(failed[2], goes_on ? 0 : 1) << "rank " << rank() << ", of " << victim << " work " << nth;
+  }
+}
+
+TEST_F(DenseSharedDeviceTest, AFailureIsToldToAllRanks) {
+  if (size() < 2 || !devices_can_be_shared()) GTEST_SKIP() << "SKIP: needs two ranks that share a device";
+  const Setting path("LANEWAY_MEMORY_PATH", "dd");
+  const Setting staging("LANEWAY_STAGING_LIMIT", std::to_string(4096 * size()));
+  std::uint64_t seed = 800;
+  for (const std::string& machine : failing_machines()) {
+    const Setting nodes("LANEWAY_MACHINE", machine);
+    for (const int count : {300, 1200})  // in one piece, and in three
+      for (int victim = 0; victim < size(); ++victim)
+        for (int nth = 1; nth <= size() + 8; ++nth) {
+          if (size() > 3 && !long_tests() && (nth + victim) % 4 != 0) continue;  // each of them in some case
+          SCOPED_TRACE(machine + ", " + std::to_string(count) + " numbers, of rank " + std::to_string(victim) +
+                       " work " + std::to_string(nth));
+          const Comm comm = duplicate();
+          const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+          const MPI_Op op = std::array{MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD}[static_cast<std::size_t>(nth) % 4];
+          const Numbers& numbers = all_numbers[static_cast<std::size_t>(nth + victim) % 6];
+          expect_reduced({.numbers = numbers, .op = op, .count = count, .comm = comm.get(), .seed = ++seed});
+          expect_failure_told(victim, nth, true, [&](std::size_t) {
+            const Bytes mine = made_up(numbers, count, ++seed, rank());
+            Bytes expected(mine.size());
+            EXPECT_MPI(MPI_Allreduce(mine.data(), expected.data(), count, numbers.type, op, comm.get()));
+            const There sent(Where::device, mine);
+            const There received(Where::device, Bytes(mine.size(), 0xee));
+            const int code = LNW_Allreduce(sent.data(), received.data(), count, numbers.type, op, comm.get());
+            if (code == MPI_SUCCESS) {
+              EXPECT_TRUE(received.read() == expected);
+            }
+            return code == MPI_SUCCESS;
+          });
+        }
+  }
+}
+
+TEST_F(DenseSharedDeviceTest, AFailureOfAPersistentRequestIsToldToAllRanks) {
+  if (size() < 2 || !devices_can_be_shared()) GTEST_SKIP() << "SKIP: needs two ranks that share a device";
+  const Setting path("LANEWAY_MEMORY_PATH", "dd");
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting staging("LANEWAY_STAGING_LIMIT", std::to_string(4096 * size()));
+  std::uint64_t seed = 900;
+  for (const std::string& machine : failing_machines()) {
+    const Setting nodes("LANEWAY_MACHINE", machine);
+    for (const int count : {300, 1200})
+      for (int victim = 0; victim < size(); ++victim)
+        for (int nth = 1; nth <= size() + 8; ++nth) {
+          if (size() > 3 && !long_tests() && (nth + victim) % 4 != 0) continue;  // each of them in some case
+          SCOPED_TRACE(machine + ", " + std::to_string(count) + " numbers, of rank " + std::to_string(victim) +
+                       " work " + std::to_string(nth));
+          const Comm comm = duplicate();
+          const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+          Persistent one({.count = count, .comm = comm.get(), .seed = ++seed});
+          EXPECT_TRUE(one.is_shared());
+          expect_failure_told(victim, nth, false, [&](std::size_t turn) {
+            one.fill(turn);
+            if (LNW_Start(&one.request()) != MPI_SUCCESS) return false;
+            if (LNW_Wait(&one.request(), MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+            EXPECT_TRUE(one.is_right());
+            return true;
+          });
+        }
+  }
 }
 
 /// A node's ranks share one device each, or do not.

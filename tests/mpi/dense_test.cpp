@@ -1,5 +1,6 @@
 // Dense operations against MPI's own, bit for bit.
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string>
@@ -232,15 +233,84 @@ TEST_F(DenseTest, FixedCountsAgreeWithMpi) {
         const Comm comm = copy_of(MPI_COMM_WORLD);
         test::Dense dense{.operation = operation, .comm = comm.get(), .count = 40, .root = size() / 2, .seed = 31};
         dense.in_place = in_place;
-        for (dense.turn = 0; dense.turn < 5; ++dense.turn) {
+        constexpr std::array all_ways = {Way::blocking, Way::nonblocking, Way::large_nonblocking, Way::large_blocking};
+        for (dense.turn = 0; dense.turn < 8; ++dense.turn) {
+          const Way way = all_ways[(dense.turn + turn) % all_ways.size()];
           const std::vector<std::byte> expected = dense.run(Way::mpi);
-          const std::vector<std::byte> received = dense.run(dense.turn % 2 == 0 ? Way::blocking : Way::large_blocking);
+          const std::vector<std::byte> received = dense.run(way);
           ASSERT_EQ(dense.code, MPI_SUCCESS) << operation << ' ' << rule << ": " << error_text(dense.code);
-          ASSERT_TRUE(received == expected)
-              << operation << ' ' << rule << (in_place ? " in place" : "") << ", call " << dense.turn;
+          ASSERT_TRUE(received == expected) << operation << ' ' << rule << (in_place ? " in place" : "") << ", call "
+                                            << dense.turn << ' ' << test::name(way);
         }
       }
     }
+  }
+}
+
+/// An exchange with counts that only its two ranks know.
+struct Uneven {
+  std::vector<int> sent, received, counts, from, expected;
+
+  explicit Uneven(int turn) {
+    for (int peer = 0; peer < size(); ++peer) {
+      counts.push_back((rank() + peer) % 3);
+      from.push_back(static_cast<int>(sent.size()));
+      for (int i = 0; i < counts.back(); ++i) {
+        sent.push_back(number(turn, rank(), peer, i));
+        expected.push_back(number(turn, peer, rank(), i));
+      }
+    }
+    received.assign(sent.size(), -1);
+  }
+  [[nodiscard]] LNW_Request start(MPI_Comm comm) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Ialltoallv(sent.data(), counts.data(), from.data(), MPI_INT, received.data(), counts.data(),
+                              from.data(), MPI_INT, comm, &request));
+    return request;
+  }
+  static int number(int turn, int from, int to, int i) { return ((turn * 32 + from) * 32 + to) * 4 + i; }
+};
+
+/// They use rules that ask for sizes, and, however many are active, one plan.
+TEST_F(DenseTest, NonblockingCallsWithFixedCountsUseTheNamedRule) {
+  if (size() == 1) GTEST_SKIP() << "SKIP: one rank has nothing to ask";
+  const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting collective("LANEWAY_COLLECTIVE", "alltoall:node_aware");
+  const auto strategy_of = [](LNW_Request request) {
+    const char* text = nullptr;
+    EXPECT_MPI(LNW_Request_get_strategy(request, &text));
+    return std::string(text);
+  };
+  {
+    const Comm comm = copy_of(MPI_COMM_WORLD);
+    EXPECT_MPI(LNW_Barrier(comm.get()));
+    Uneven one(0);
+    LNW_Request request = one.start(comm.get());
+    EXPECT_EQ(strategy_of(request), "mpi");
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  const Setting fixed("LANEWAY_FIXED_COUNTS", "true");
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  int turn = 0;
+  for (const std::size_t many : {std::size_t{1}, std::size_t{3}, std::size_t{12}}) {
+    std::vector<Uneven> all;
+    for (std::size_t i = 0; i < many; ++i) all.emplace_back(++turn);
+    std::vector<LNW_Request> requests;
+    for (Uneven& one : all) {
+      requests.push_back(one.start(comm.get()));
+      EXPECT_EQ(strategy_of(requests.back()), "node_aware");
+    }
+    // Blocking calls of the operation have their own plan, and others have nothing to do with it.
+    Uneven blocking(++turn);
+    EXPECT_MPI(LNW_Alltoallv(blocking.sent.data(), blocking.counts.data(), blocking.from.data(), MPI_INT,
+                             blocking.received.data(), blocking.counts.data(), blocking.from.data(), MPI_INT,
+                             comm.get()));
+    EXPECT_EQ(blocking.received, blocking.expected);
+    // In any order: here the last first, on every second rank.
+    for (std::size_t i = 0; i < many; ++i)
+      EXPECT_MPI(LNW_Wait(&requests[rank() % 2 == 0 ? i : many - 1 - i], MPI_STATUS_IGNORE));
+    for (const Uneven& one : all) EXPECT_EQ(one.received, one.expected);
   }
 }
 
@@ -573,6 +643,157 @@ TEST_F(DenseTest, ManyRequestsAtOnce) {
     EXPECT_EQ(scans[n], 100 * rank() * (rank() + 1) / 2 + i * (rank() + 1));
     for (int from = 0; from < size(); ++from) EXPECT_EQ(all[n][static_cast<std::size_t>(from)], from * 100 + i);
     ASSERT_EQ(LNW_Request_free(&requests[2 * many + n]), MPI_SUCCESS);
+  }
+}
+
+/// An operation on made-up data, of which every rank knows what comes out.
+class Made {
+ public:
+  enum class Form { blocking, nonblocking, persistent };
+  static constexpr int kinds = 4;
+
+  Made(int kind, int root) : kind_(kind), root_(root), uneven_(0), sent_(blocks()), received_(blocks()) {}
+
+  /// Where it is: requests know its buffers.
+  void fill(int turn) {
+    const Uneven made(turn);
+    std::ranges::copy(made.sent, uneven_.sent.begin());
+    std::ranges::copy(made.expected, uneven_.expected.begin());
+    std::ranges::fill(uneven_.received, -1);
+    for (std::size_t i = 0; i < sent_.size(); ++i) sent_[i] = number(turn, rank(), static_cast<int>(i));
+    std::ranges::fill(received_, -1);
+    if (kind_ == 2 && rank() == root_) std::ranges::copy(sent_, received_.begin());
+    turn_ = turn;
+  }
+  LNW_Request call(Form form, MPI_Comm comm) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    const bool now = form == Form::blocking;
+    const bool later = form == Form::persistent;
+    int code = MPI_SUCCESS;
+    int* const counts = uneven_.counts.data();
+    int* const from = uneven_.from.data();
+    int* const in = received_.data();
+    const int all = static_cast<int>(sent_.size());
+    if (kind_ == 0)
+      code = now     ? LNW_Alltoallv(uneven_.sent.data(), counts, from, MPI_INT, uneven_.received.data(), counts, from,
+                                     MPI_INT, comm)
+             : later ? LNW_Alltoallv_init(uneven_.sent.data(), counts, from, MPI_INT, uneven_.received.data(), counts,
+                                          from, MPI_INT, comm, MPI_INFO_NULL, &request)
+                     : LNW_Ialltoallv(uneven_.sent.data(), counts, from, MPI_INT, uneven_.received.data(), counts, from,
+                                      MPI_INT, comm, &request);
+    if (kind_ == 1)
+      code = now     ? LNW_Allreduce(sent_.data(), in, all, MPI_INT, MPI_SUM, comm)
+             : later ? LNW_Allreduce_init(sent_.data(), in, all, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request)
+                     : LNW_Iallreduce(sent_.data(), in, all, MPI_INT, MPI_SUM, comm, &request);
+    if (kind_ == 2)
+      code = now     ? LNW_Bcast(in, all, MPI_INT, root_, comm)
+             : later ? LNW_Bcast_init(in, all, MPI_INT, root_, comm, MPI_INFO_NULL, &request)
+                     : LNW_Ibcast(in, all, MPI_INT, root_, comm, &request);
+    if (kind_ == 3)
+      code = now ? LNW_Alltoall(sent_.data(), block, MPI_INT, in, block, MPI_INT, comm)
+             : later
+                 ? LNW_Alltoall_init(sent_.data(), block, MPI_INT, in, block, MPI_INT, comm, MPI_INFO_NULL, &request)
+                 : LNW_Ialltoall(sent_.data(), block, MPI_INT, in, block, MPI_INT, comm, &request);
+    EXPECT_EQ(code, MPI_SUCCESS) << error_text(code);
+    return request;
+  }
+  [[nodiscard]] bool is_right() const {
+    if (kind_ == 0) return uneven_.received == uneven_.expected;
+    for (std::size_t i = 0; i < received_.size(); ++i)
+      if (received_[i] != expected(static_cast<int>(i))) return false;
+    return true;
+  }
+
+ private:
+  static constexpr int block = 3;
+
+  static std::vector<int> blocks() { return std::vector<int>(static_cast<std::size_t>(block * size())); }
+  static int number(int turn, int from, int i) { return (turn % 64 * 16 + from) * 64 + i; }
+  [[nodiscard]] int expected(int i) const {
+    if (kind_ == 2) return number(turn_, root_, i);
+    if (kind_ == 3) return number(turn_, i / block, rank() * block + i % block);
+    int sum = 0;
+    for (int from = 0; from < size(); ++from) sum += number(turn_, from, i);
+    return sum;
+  }
+
+  int kind_, root_, turn_ = 0;
+  Uneven uneven_;
+  std::vector<int> sent_, received_;
+};
+
+/// Blocking, nonblocking and persistent operations of one communicator, all under way at once. Those that are not
+/// persistent are in one order; persistent ones are started, and all are completed, wherever a rank likes.
+TEST_F(DenseTest, MixedFormsAtOnce) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  std::vector<std::string> described = machines();
+  if (size() > 2) described.push_back("ranks:1," + std::to_string(size() - 1));
+  if (size() > 4) described.push_back("ranks:" + std::to_string(size() - 3) + ",1,2");
+  int turn = 0;
+  for (const std::string& machine : described)
+    for (const char* const fixed : {"false", "true"})
+      for (const char* const rules :
+           {"auto", "alltoall:node_aware,allreduce:multi_lane,bcast:auto", "alltoall:hierarchical,allreduce:ring"}) {
+        const Setting nodes("LANEWAY_MACHINE", machine);
+        const Setting counts("LANEWAY_FIXED_COUNTS", fixed);
+        const Setting collective("LANEWAY_COLLECTIVE", rules);
+        const Comm comm = copy_of(MPI_COMM_WORLD);
+        std::vector<Made> persistent;
+        std::vector<LNW_Request> persistent_requests;
+        for (int i = 0; i < 2 * Made::kinds; ++i) persistent.emplace_back(i % Made::kinds, i % size());
+        for (Made& one : persistent) one.fill(++turn);
+        for (Made& one : persistent) persistent_requests.push_back(one.call(Made::Form::persistent, comm.get()));
+        for (int round = 0; round < 3; ++round) {
+          SCOPED_TRACE(machine + ", " + rules + ", fixed counts " + fixed + ", round " + std::to_string(round));
+          Random random(static_cast<Random::result_type>(
+              mix({static_cast<std::uint64_t>(turn), static_cast<std::uint64_t>(rank())})));
+          std::vector<std::size_t> unstarted(persistent.size());
+          for (std::size_t i = 0; i < unstarted.size(); ++i) unstarted[i] = i;
+          std::ranges::shuffle(unstarted, random);
+          const auto start_some = [&](std::size_t left) {
+            for (; unstarted.size() > left; unstarted.pop_back())
+              EXPECT_MPI(LNW_Start(&persistent_requests[unstarted.back()]));
+          };
+          for (Made& one : persistent) one.fill(++turn);
+          std::vector<Made> others;
+          std::vector<LNW_Request> requests;
+          others.reserve(12);
+          for (int i = 0; i < 12; ++i) {
+            start_some(unstarted.size() - std::min(unstarted.size(), static_cast<std::size_t>(pick(random, 0, 2))));
+            Made& one = others.emplace_back((i + round) % Made::kinds, (turn + i) % size());
+            one.fill(++turn);
+            const LNW_Request request =
+                one.call(i % 5 == 4 ? Made::Form::blocking : Made::Form::nonblocking, comm.get());
+            if (request != LNW_REQUEST_NULL) requests.push_back(request);
+          }
+          start_some(0);
+          requests.insert(requests.end(), persistent_requests.begin(), persistent_requests.end());
+          std::ranges::shuffle(requests, random);
+          for (LNW_Request& request : requests) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+          for (std::size_t i = 0; i < others.size(); ++i) EXPECT_TRUE(others[i].is_right()) << "call " << i;
+          for (std::size_t i = 0; i < persistent.size(); ++i) EXPECT_TRUE(persistent[i].is_right()) << "request " << i;
+        }
+        for (LNW_Request& request : persistent_requests) EXPECT_MPI(LNW_Request_free(&request));
+      }
+}
+
+/// A rank that waits in MPI's own operation for another, which waits for what the first one has to pass on.
+TEST_F(DenseTest, BlockingCallsOfMpisOwnPassOnWhatOthersWaitFor) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
+  const Setting collective("LANEWAY_COLLECTIVE", "alltoall:node_aware,allreduce:mpi");
+  const Comm comm = copy_of(MPI_COMM_WORLD);
+  EXPECT_MPI(LNW_Barrier(comm.get()));
+  for (int turn = 0; turn < 20; ++turn) {
+    Made passed_on(3, 0), own(1, 0);
+    passed_on.fill(turn);
+    own.fill(turn);
+    LNW_Request request = passed_on.call(Made::Form::nonblocking, comm.get());
+    const bool waits_first = (rank() + turn) % 2 == 0;
+    if (waits_first) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    (void)own.call(Made::Form::blocking, comm.get());
+    if (!waits_first) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_TRUE(passed_on.is_right() && own.is_right()) << turn;
   }
 }
 

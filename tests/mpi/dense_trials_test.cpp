@@ -11,6 +11,7 @@
 
 #include "collectives/rules.hpp"
 #include "dense_operations.hpp"
+#include "device_memory.hpp"
 #include "setting.hpp"
 
 namespace {
@@ -372,6 +373,47 @@ TEST_F(DenseTrialsTest, NonblockingCallsAreTriedInALaterCallThatMayBlock) {
   for (int n = 0; n < 25; ++n) ASSERT_EQ(own_of_next(n), 1) << n;
   EXPECT_MPI(LNW_Barrier(comm.get()));
   for (int n = 0; n < 3; ++n) ASSERT_EQ(own_of_next(n), 0) << n;
+}
+
+/// Whatever other ranks have: a trial on buffers of the host says nothing about exchanges that copy from devices.
+TEST_F(DenseTrialsTest, ABufferOnADeviceOfOneRankPreventsATrial) {
+  if (!uses_devices()) GTEST_SKIP() << "SKIP: no device plugin is loaded";
+  skip_one_rank();
+  if (IsSkipped()) return;
+  say_that_own_takes(1e-3);
+  const Comm comm = copy_of_world();
+  const auto bytes = 7 * static_cast<std::size_t>(size()) * sizeof(int);
+  const Mirror there(Mirror::Kind::device, bytes);
+  there.write(std::vector<unsigned char>(bytes));
+  std::vector<int> here(bytes / sizeof(int)), received(here.size());
+  const bool is_last = rank() == size() - 1;
+  const auto reason = [&](const void* sent) {
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Alltoall_init(sent, 7, MPI_INT, received.data(), 7, MPI_INT, comm.get(), MPI_INFO_NULL, &request));
+    std::string text = told(request, "lnw_reason");
+    EXPECT_MPI(LNW_Request_free(&request));
+    return text;
+  };
+  const void* const one_on_device = is_last ? static_cast<const void*>(there.data()) : here.data();
+  EXPECT_FALSE(is_of_trial(reason(one_on_device)));
+  EXPECT_TRUE(is_of_trial(reason(here.data())));
+  // Nonblocking calls, of which the others do not know, are counted on all ranks, and tried on none.
+  EXPECT_MPI(LNW_Barrier(comm.get()));
+  const auto own_of_next = [&](const void* sent, int each) {
+    counts = {};
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Ialltoall(sent, each, MPI_INT, received.data(), each, MPI_INT, comm.get(), &request));
+    const long own = counts.own;
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    return own;
+  };
+  for (const bool on_device : {true, false}) {
+    const int each = on_device ? 6 : 5;
+    for (int n = 0; n < 25; ++n)
+      ASSERT_EQ(own_of_next(on_device && n == 3 ? one_on_device : here.data(), each), 1) << n;
+    EXPECT_MPI(LNW_Barrier(comm.get()));
+    EXPECT_EQ(own_of_next(here.data(), each), on_device ? 1 : 0);
+  }
 }
 
 TEST_F(DenseTrialsTest, LongCallsAreTriedEarlier) {
