@@ -5,6 +5,7 @@
 
 #include "carriers/carrier.hpp"
 #include "carriers/localizer.hpp"
+#include "carriers/rma/windows.hpp"
 
 namespace laneway {
 
@@ -27,8 +28,10 @@ Carried carry(std::shared_ptr<const Plan> plan, const Region& node, const LocalO
       if (std::optional<Plan> prepared = carrier.prepare(*plan, given))
         plan = std::make_shared<const Plan>(*std::move(prepared));
   const Region sharing = node.members.empty() ? Region{talk.rank(), {talk.rank()}} : node;
-  const std::shared_ptr<StagingArena> arena = find_arena(talk, sharing, arenas, arena_bytes, *plan);
-  if (sharing.members.size() < 2 || (arena && arena->is_private())) return alone(std::move(plan), arena);
+  // Ranks that nothing but puts bring to a plan would have to take part in what others share.
+  const std::shared_ptr<StagingArena> arena =
+      given.puts ? nullptr : find_arena(talk, sharing, arenas, arena_bytes, *plan);
+  if (!given.puts && (sharing.members.size() < 2 || (arena && arena->is_private()))) return alone(std::move(plan), arena);
   LocalOptions options = given;
   options.shares_staging = arena != nullptr;
   Localizer localizer(*plan, sharing, options);
@@ -39,6 +42,14 @@ Carried carry(std::shared_ptr<const Plan> plan, const Region& node, const LocalO
   std::shared_ptr<NodeMemory> memory;
   for (const Carrier& carrier : carriers())
     if (carrier.share != nullptr) carrier.share(talk, rewritten, sharing, has_window && !arena, memory);
+  share_windows_with_all(talk, rewritten, given.puts, memory);
+  if (given.puts && !memory) {
+    LocalOptions without = given;
+    without.puts = false;
+    Carried carried = carry(std::move(plan), node, without, arenas, arena_bytes, talk);
+    carried.no_puts = "some rank got no window from the MPI library, or no memory; messages carry what puts would have";
+    return carried;
+  }
   if (!memory || (!has_window && !arena)) return {std::move(plan), nullptr};
   if (arena) {
     arena->add_readers(localizer.takers());

@@ -159,11 +159,13 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
     const OnDevice on_device = agreed.where.on_device();
     options.send_on_device = on_device.send && use.local.lends == 0;
     options.receive_on_device = on_device.receive;
+    options.puts = agreed.hints.sharing == Sharing::puts;
     Talking talk(comm);
     Carried carried =
         carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, talk);
     planned.plan = std::move(carried.plan);
     planned.memory = std::move(carried.memory);
+    planned.reasons.no_puts = std::move(carried.no_puts);
   }
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
 }

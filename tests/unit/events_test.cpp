@@ -68,7 +68,7 @@ class Ranks {
       executors_.push_back(std::make_unique<Executor>(std::make_shared<const Plan>(localized.plans[r]),
                                                       Buffers{cases::base_of(send_[r]), cases::base_of(received_[r])},
                                                       *network_.transport(static_cast<Rank>(r)),
-                                                      shared_.seen_by(r, localized.nodes[r])));
+                                                      shared_.seen_by(r)));
   }
 
   /// Says what is wrong, if anything is.
