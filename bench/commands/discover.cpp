@@ -7,7 +7,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -44,10 +43,28 @@ struct Part {
   int bytes = 0;
 };
 
+/// The numbers of S. Vigna's SplitMix64. Each rank draws what all others send, and the standard generators of this
+/// quality fill hundreds of words first.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : state_(seed) {}
+
+  /// Below `count`.
+  Rank below(Rank count) {
+    std::uint64_t bits = state_ += 0x9e3779b97f4a7c15;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+    return static_cast<Rank>((bits ^ (bits >> 31)) % static_cast<std::uint64_t>(count));
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
 /// Different ranks, none of them `rank`, in random order: as many as there are, at most `degree`. Takes time in
 /// proportion to these, since each rank looks at what all others send.
 std::vector<int> random_others(Rank rank, Rank ranks, int degree) {
-  std::mt19937 random(static_cast<std::uint32_t>(rank * 7919 + degree));
+  Draws random(static_cast<std::uint64_t>(rank) * 7919 + static_cast<std::uint64_t>(degree));
   // The first steps of a shuffle of all others, of which only what has moved is kept.
   std::unordered_map<Rank, Rank> moved;
   const auto at = [&](Rank place) {
@@ -56,7 +73,7 @@ std::vector<int> random_others(Rank rank, Rank ranks, int degree) {
   };
   std::vector<int> others;
   for (Rank i = 0; i < std::min(ranks - 1, degree); ++i) {
-    const Rank from = i + static_cast<Rank>(random() % static_cast<std::uint32_t>(ranks - 1 - i));
+    const Rank from = i + random.below(ranks - 1 - i);
     const Rank drawn = at(from);
     moved[from] = at(i);
     others.push_back(drawn < rank ? drawn : drawn + 1);
@@ -107,6 +124,47 @@ MPI_Status probe(int tag, MPI_Comm comm) {
   }
 }
 
+/// MPI_Ibarrier. SMPI's ends on a rank as soon as rank 0 has begun it: there it is a dissemination (Hensgen, Finkel,
+/// Manber 1988).
+class NonblockingBarrier {
+ public:
+  explicit NonblockingBarrier(MPI_Comm comm) : comm_(comm) {
+    check_mpi(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
+  }
+
+  void begin() {
+    has_begun_ = true;
+    if constexpr (simulated)
+      send_on();
+    else
+      check_mpi(MPI_Ibarrier(comm_, requests_), "MPI_Ibarrier");
+  }
+  [[nodiscard]] bool has_begun() const { return has_begun_; }
+  /// Whether all ranks have begun.
+  bool test() {
+    int done = 0;
+    check_mpi(MPI_Testall(2, requests_, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    if (!simulated || !done) return done != 0;
+    distance_ *= 2;
+    if (distance_ < ranks_) send_on();
+    return distance_ >= ranks_;
+  }
+
+ private:
+  void send_on() {
+    if (distance_ >= ranks_) return;
+    const int to = (rank_ + distance_) % ranks_, from = (rank_ + ranks_ - distance_) % ranks_;
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, from, first_tag + 3, comm_, &requests_[0]), "MPI_Irecv");
+    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, first_tag + 3, comm_, &requests_[1]), "MPI_Isend");
+  }
+
+  MPI_Comm comm_;
+  MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  int rank_ = 0, ranks_ = 0, distance_ = 1;
+  bool has_begun_ = false;
+};
+
 /// As Hoefer, Siebert and Lumsdaine (2010) write it. Rounds take two tags in turn, or one could take the other's
 /// messages.
 void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
@@ -117,8 +175,8 @@ void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
     check_mpi(MPI_Issend(part.data.data() + i * static_cast<std::size_t>(part.bytes), part.bytes, MPI_BYTE,
                          part.destinations[i], tag, comm, &sends[i]),
               "MPI_Issend");
-  MPI_Request barrier = MPI_REQUEST_NULL;
-  for (int done = 0; !done;) {
+  NonblockingBarrier barrier(comm);
+  for (bool done = false; !done;) {
     int flag = 0;
     MPI_Status status;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &flag, &status), "MPI_Iprobe");
@@ -128,13 +186,13 @@ void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
                 "MPI_Recv");
     else
       look_again();
-    if (barrier != MPI_REQUEST_NULL) {
-      check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (barrier.has_begun()) {
+      done = barrier.test();
       continue;
     }
     int sent = 0;
     check_mpi(MPI_Testall(static_cast<int>(sends.size()), sends.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
-    if (sent) check_mpi(MPI_Ibarrier(comm, &barrier), "MPI_Ibarrier");
+    if (sent) barrier.begin();
   }
 }
 
@@ -219,11 +277,19 @@ std::vector<std::pair<int, std::string>> sorted(const Heard& heard, int bytes) {
   return all;
 }
 
-/// What should come, by looking at every rank's part.
-std::vector<std::pair<int, std::string>> expected_at(Rank rank, Rank ranks, int degree, int bytes) {
+/// Who sends to a rank, by looking at what every rank draws.
+std::vector<Rank> sources_of(Rank rank, Rank ranks, int degree) {
+  std::vector<Rank> sources;
+  for (Rank source = 0; source < ranks; ++source)
+    if (source != rank && std::ranges::count(random_others(source, ranks, degree), rank) > 0) sources.push_back(source);
+  return sources;
+}
+
+/// What should come from these.
+std::vector<std::pair<int, std::string>> expected_from(const std::vector<Rank>& sources, Rank rank, Rank ranks,
+                                                       int degree, int bytes) {
   std::vector<std::pair<int, std::string>> all;
-  for (Rank source = 0; source < ranks; ++source) {
-    if (source == rank || std::ranges::count(random_others(source, ranks, degree), rank) == 0) continue;
+  for (const Rank source : sources) {
     const Part part = random_part(source, ranks, degree, bytes);
     for (std::size_t i = 0; i < part.destinations.size(); ++i)
       if (part.destinations[i] == rank)
@@ -234,12 +300,12 @@ std::vector<std::pair<int, std::string>> expected_at(Rank rank, Rank ranks, int 
 }
 
 /// A line for each candidate at one degree and size.
-void measure_case(const Run& run, const std::vector<Candidate>& candidates, int degree, int bytes,
-                  const DiscoverOptions& options) {
+void measure_case(const Run& run, const std::vector<Candidate>& candidates, const std::vector<Rank>& sources,
+                  int degree, int bytes, const DiscoverOptions& options) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   const Part part = random_part(rank, run.ranks, degree, bytes);
-  const auto expected = expected_at(rank, run.ranks, degree, bytes);
+  const auto expected = expected_from(sources, rank, run.ranks, degree, bytes);
   std::vector<std::function<void()>> actions;
   for (const Candidate& candidate : candidates) {
     Heard heard;
@@ -300,8 +366,12 @@ int report_discover(const Run& run, const DiscoverOptions& options) {
     std::cout << run.ranks << " ranks on " << run.nodes.description << "\n";
     std::printf("%-8s %-8s %-28s %12s %8s\n", "degree", "bytes", "candidate", "median", "to auto");
   }
-  for (const int degree : options.degrees)
-    for (const int bytes : options.sizes) measure_case(run, candidates, degree, bytes, options);
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  for (const int degree : options.degrees) {
+    const std::vector<Rank> sources = sources_of(rank, run.ranks, degree);
+    for (const int bytes : options.sizes) measure_case(run, candidates, sources, degree, bytes, options);
+  }
   for (MPI_Info& info : infos) MPI_Info_free(&info);
   return EXIT_SUCCESS;
 }

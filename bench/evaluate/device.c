@@ -344,7 +344,7 @@ void run_device(const char* benchmark) {
     return;
   }
   if (gpu.without[0]) {
-    skip(&what, gpu.without);
+    leave_out(&what, gpu.vendor->collectives, gpu.without);
   }
   const Kind* kind = kinds;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

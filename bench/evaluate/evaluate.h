@@ -50,11 +50,12 @@ typedef struct OurCalls {
   int (*get_version)(int*, int*, int*);
 } OurCalls;
 
-/** Whether MPI has neighborhood collectives: SimGrid's has no MPI_Dist_graph_create_adjacent. */
+/** Whether MPI has neighborhood collectives: SimGrid's has no MPI_Dist_graph_create_adjacent. And whether its
+ * MPI_Ibarrier is one: SimGrid's ends on a rank once rank 0 has begun it. */
 #ifdef LANEWAY_EVALUATE_LINKED
-enum { has_graphs = 0 };
+enum { has_graphs = 0, has_nonblocking_barrier = 0 };
 #else
-enum { has_graphs = 1 };
+enum { has_graphs = 1, has_nonblocking_barrier = 1 };
 #endif
 
 extern const Calls mpi_calls;
@@ -126,7 +127,10 @@ void quiet_barrier(MPI_Comm comm);
 long long next_size(long long bytes);
 /** Zeroed memory; ends the job with a message where there is none. */
 void* allocate(size_t bytes);
+/** Records that nothing of the case runs, and why. */
 void skip(const Case* what, const char* reason);
+/** Records that one candidate does not run where others do, and why. */
+void leave_out(const Case* what, const char* candidate, const char* reason);
 unsigned value_of(int from, int to, int index);
 
 void run_point_to_point(const char* benchmark);

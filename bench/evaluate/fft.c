@@ -277,6 +277,9 @@ static void measure_transform(Transform* mpi, int n) {
 
 void run_fft(const char* benchmark) {
   Transform t = {.calls = &mpi_calls, .is_padded = !strcmp(benchmark, "fft_alltoall")};
+  const Case both = {.group = "application", .benchmark = benchmark, .where = "", .bytes = -1};
+  leave_out(&both, "heffte",
+            "heFFTe is a C++ library of its own build, and what measures is one C program for each mpicc");
   int grid[2] = {0, 0};
   MPI_Dims_create(machine.ranks, 2, grid);
   t.rows = grid[1];

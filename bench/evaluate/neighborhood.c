@@ -404,8 +404,10 @@ void run_discovery(void) {
       candidates[count] = candidates[0];
       candidates[count++].name = "control";
     }
-    candidates[count++] =
-        (Candidate){.name = "consensus", .run = run_consensus, .context = &search, .verify = verify_consensus};
+    if (has_nonblocking_barrier) {
+      candidates[count++] =
+          (Candidate){.name = "consensus", .run = run_consensus, .context = &search, .verify = verify_consensus};
+    }
     if (has_sparse()) {
       candidates[count++] =
           (Candidate){.name = "laneway", .run = run_laneway, .context = &search, .verify = verify_laneway};

@@ -31,6 +31,12 @@ void give_up(MPI_Request& request, bool is_receive, bool is_to_self) {
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 }
 
+[[nodiscard]] bool is_to_itself(const ChannelMessages::Way& way) {
+  int own = MPI_PROC_NULL;
+  MPI_Comm_rank(way.comm, &own);
+  return way.peer == own;
+}
+
 }  // namespace
 
 ChannelMessages::ChannelMessages(const Way& way, bool is_sender, std::int64_t bytes, std::int64_t segments,
@@ -50,15 +56,15 @@ ChannelMessages::ChannelMessages(const Way& way, bool is_sender, std::int64_t by
     check_mpi(MPI_Recv_init(data_ + s * stride_, static_cast<int>(bytes), MPI_BYTE, way_.peer, tag(s), way_.comm,
                             &at(s).data),
               "MPI_Recv_init");
+    if (is_to_itself(way_))  // a blocking send would wait for a sender that is freed
+      check_mpi(MPI_Send_init(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm, &at(s).back), "MPI_Send_init");
     check_mpi(MPI_Start(&at(s).data), "MPI_Start");
   }
 }
 
 ChannelMessages::~ChannelMessages() {
   if (mpi_is_finalized()) return;
-  int own = MPI_PROC_NULL;
-  MPI_Comm_rank(way_.comm, &own);
-  const bool is_to_self = way_.peer == own;
+  const bool is_to_self = is_to_itself(way_);
   for (Segment& segment : segments_) {
     const bool is_full = segment.state.load(std::memory_order_acquire) == State::full;
     // The receive of a segment that is not full is posted, and so is that of the empty message back of a full one.
@@ -151,8 +157,15 @@ bool ChannelMessages::release(std::int64_t s) {
   Segment& segment = at(s);
   return claim(segment, State::full, State::empty, [&] {
     check_mpi(MPI_Start(&segment.data), "MPI_Start");
-    // Does not wait for the sender, which has posted its receive before it put: one call, without a request.
-    check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm), "MPI_Send");
+    if (segment.back == MPI_REQUEST_NULL) {
+      // Does not wait for the sender, which has posted its receive before it put: one call, without a request.
+      check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm), "MPI_Send");
+      return State::empty;
+    }
+    // The last one was empty and has been received, or what has come since would not have been sent.
+    if (segment.has_back) check_mpi(MPI_Wait(&segment.back, MPI_STATUS_IGNORE), "MPI_Wait");
+    check_mpi(MPI_Start(&segment.back), "MPI_Start");
+    segment.has_back = true;
     return State::empty;
   });
 }

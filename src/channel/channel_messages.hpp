@@ -55,8 +55,8 @@ class ChannelMessages {
   struct alignas(64) Segment {
     std::atomic<State> state{State::empty};
     MPI_Request data = MPI_REQUEST_NULL;  // of a sender made for each put, as its size differs
-    MPI_Request back = MPI_REQUEST_NULL;  // of a sender, persistent
-    bool has_back = false;                // of a sender
+    MPI_Request back = MPI_REQUEST_NULL;  // persistent; of a receiver where both are one rank
+    bool has_back = false;
     std::int64_t bytes = 0;
   };
   template <class Work>

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/counting.hpp"
 #include "collectives/groups.hpp"
 
 namespace laneway::dense::costs {
@@ -95,110 +96,6 @@ DenseCost across(const Shape& s, double rounds, double messages, double bytes, d
   return cost;
 }
 
-/// Counts messages one by one, for rules whose partners depend on where nodes begin: in proportion to the messages,
-/// which are log2 of the ranks for each.
-class Counting {
- public:
-  explicit Counting(const Layout& layout)
-      : layout_(layout),
-        ranks_(static_cast<std::size_t>(layout.ranks())),
-        nodes_(static_cast<std::size_t>(layout.regions())) {}
-
-  void message(Rank from, Rank to, double bytes) {
-    const bool crosses = layout_.region(from) != layout_.region(to);
-    (crosses ? crosses_ : stays_) = true;
-    (crosses ? of(from).far_out : of(from).near_out).add(bytes);
-    (crosses ? of(to).far_in : of(to).near_in).add(bytes);
-    (crosses ? all_.network_messages : all_.node_messages) += 1;
-    (crosses ? all_.network_bytes : all_.node_bytes) += bytes;
-    (crosses ? all_.network_waits : all_.node_waits) += 1;
-    if (!crosses) return;
-    nodes_[static_cast<std::size_t>(layout_.region(from))].first.add(bytes);
-    nodes_[static_cast<std::size_t>(layout_.region(to))].second.add(bytes);
-  }
-  /// What comes next waits for what has been. Rounds of both sorts take as long as messages between nodes do.
-  void end_round() {
-    network_rounds_ += crosses_;
-    node_rounds_ += stays_ && !crosses_;
-    crosses_ = stays_ = false;
-  }
-
-  /// `combined`: bytes, of each rank.
-  [[nodiscard]] DenseCost cost(double combined) const {
-    DenseCost cost;
-    cost.node_rounds = node_rounds_;
-    cost.network_rounds = network_rounds_;
-    for (const Ways& rank : ranks_) {
-      cost.node_messages = std::max({cost.node_messages, rank.near_out.messages, rank.near_in.messages});
-      cost.node_bytes = std::max({cost.node_bytes, rank.near_out.bytes, rank.near_in.bytes});
-      cost.network_messages = std::max({cost.network_messages, rank.far_out.messages, rank.far_in.messages});
-      cost.network_bytes = std::max({cost.network_bytes, rank.far_out.bytes, rank.far_in.bytes});
-    }
-    for (const auto& [out, in] : nodes_) {
-      cost.injected_messages = std::max({cost.injected_messages, out.messages, in.messages});
-      cost.injected_bytes = std::max({cost.injected_bytes, out.bytes, in.bytes});
-    }
-    cost.combined_bytes = combined;
-    cost.all = all_;
-    cost.all.combined_bytes = combined * layout_.ranks();
-    return cost;
-  }
-
- private:
-  struct Way {
-    double messages = 0;
-    double bytes = 0;
-
-    void add(double more) {
-      messages += 1;
-      bytes += more;
-    }
-  };
-  struct Ways {
-    Way near_out, near_in, far_out, far_in;
-  };
-  Ways& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-
-  const Layout& layout_;
-  std::vector<Ways> ranks_;
-  std::vector<std::pair<Way, Way>> nodes_;  // out, in
-  DenseWork all_;
-  double node_rounds_ = 0;
-  double network_rounds_ = 0;
-  bool crosses_ = false;
-  bool stays_ = false;
-};
-
-/// All ranks in pairs that a power of two separates, as Folded of groups.cpp finds them.
-class Pairs {
- public:
-  Pairs(Counting& counting, Rank ranks) : counting_(counting), ranks_(ranks) {
-    while (2 * numbers_ <= ranks) numbers_ *= 2;
-  }
-
-  [[nodiscard]] Rank numbers() const { return numbers_; }
-  /// Between those that take part and their twins.
-  void fold(double bytes, bool out) {
-    for (Rank pair = 0; pair < ranks_ - numbers_; ++pair)
-      counting_.message(2 * pair + (out ? 0 : 1), 2 * pair + (out ? 1 : 0), bytes);
-    counting_.end_round();
-  }
-  void exchange(Rank distance, double bytes) {
-    for (Rank number = 0; number < numbers_; ++number) counting_.message(rank(number), rank(number ^ distance), bytes);
-    counting_.end_round();
-  }
-
- private:
-  [[nodiscard]] Rank rank(Rank number) const {
-    const Rank pairs = ranks_ - numbers_;
-    return number < pairs ? 2 * number : number + pairs;
-  }
-
-  Counting& counting_;
-  Rank ranks_;
-  Rank numbers_ = 1;
-};
-
 /// Of steps to the rank 1, 2, 4 ... further: those shorter than a node lead to another one at most once in a row, where
 /// a node's ranks follow each other.
 DenseCost along_ways(DenseCost cost, const Layout& layout) {
@@ -209,12 +106,6 @@ DenseCost along_ways(DenseCost cost, const Layout& layout) {
   if (layout.regions() > 1) cost.network_rounds = std::min(cost.network_rounds, all - near + (near > 0 ? 1 : 0));
   cost.node_rounds = all - cost.network_rounds;
   return cost;
-}
-
-/// To the rank so much further, of all.
-void shift(Counting& counting, Rank ranks, Rank distance, double bytes) {
-  for (Rank rank = 0; rank < ranks; ++rank) counting.message(rank, (rank + distance) % ranks, bytes);
-  counting.end_round();
 }
 
 double segments(const DenseSettings& settings, double bytes) {

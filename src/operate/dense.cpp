@@ -1,6 +1,7 @@
 #include "operate/dense.hpp"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,19 +10,19 @@
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
-#include "operate/dense_fixed.hpp"
 #include "device/memory.hpp"
+#include "operate/dense_fixed.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
 #include "operate/dense_looked.hpp"
 #include "operate/dense_mpi.hpp"
 #include "operate/dense_plans.hpp"
 #include "operate/dense_settled.hpp"
+#include "operate/dense_shared_device.hpp"
 #include "operate/dense_start.hpp"
 #include "operate/dense_windows.hpp"
 #include "operate/host_images.hpp"
 #include "operate/proof.hpp"
-#include "passes/pack.hpp"
 
 namespace laneway {
 
@@ -84,10 +85,6 @@ Reasons mpi_reasons(const char* why) {
   reasons.strategy = "mpi";
   reasons.rule_reason = why;
   return reasons;
-}
-
-std::shared_ptr<const Plan> packed(Plan plan) {
-  return std::make_shared<const Plan>(needs_packing(plan) ? pack(std::move(plan)) : std::move(plan));
 }
 
 /// Whether a hint names a rule for such calls.
@@ -171,6 +168,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     fixed->run(buffers_of(call), *communicator.private_comm());
     return MPI_SUCCESS;
   }
+  if (run_on_shared_device(communicator, *known, call)) return MPI_SUCCESS;
   std::shared_ptr<KeptDense> found = kept.find(call);
   if (!found) {
     found = plan_blocking(communicator, known, call, place);
@@ -197,6 +195,7 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (place.is_inter) return mpi_reasons(between_groups);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return mpi_reasons(of_some_ranks);
+  if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, call)) return *std::move(reasons);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));

@@ -13,6 +13,7 @@
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
+#include "device/plugin.hpp"
 
 namespace laneway {
 
@@ -81,8 +82,12 @@ std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, co
   const Region node = communicator.regions(hints, translate).front();
   const Region sharing = find_sharing(communicator, hints, translate);
   std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, hints, sharing);
+  // Ranks without plugins say so by the complement.
+  std::vector<Rank> nodes = gather_all(comm, device_plugins().empty() ? ~node.id : node.id);
+  const bool have_devices = std::ranges::none_of(nodes, [](Rank id) { return id < 0; });
+  for (Rank& id : nodes) id = id < 0 ? ~id : id;
   known = std::make_shared<const DenseKnowledge>(
-      DenseKnowledge{hints, Layout(gather_all(comm, node.id)), have_helpers, node, sharing, std::move(parameters)});
+      DenseKnowledge{hints, Layout(nodes), have_helpers, node, sharing, std::move(parameters), have_devices});
   return known;
 }
 

@@ -22,6 +22,7 @@ struct DenseKnowledge {
   Region node;                ///< this rank's
   Region sharing;             ///< the ranks that use the same memory as this one
   std::shared_ptr<const Parameters> parameters;
+  bool have_devices = false;  ///< every rank has loaded a plugin
 };
 
 /// Kept with a communicator.

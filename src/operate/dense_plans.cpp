@@ -6,6 +6,7 @@
 #include "comm/background.hpp"
 #include "comm/mailbox.hpp"
 #include "core/wire.hpp"
+#include "passes/pack.hpp"
 
 namespace laneway {
 
@@ -202,6 +203,10 @@ Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const 
   use.local = hints.local;
   localize(communicator, comm, agreed, use, planned);
   return planned;
+}
+
+std::shared_ptr<const Plan> packed(Plan plan) {
+  return std::make_shared<const Plan>(needs_packing(plan) ? pack(std::move(plan)) : std::move(plan));
 }
 
 }  // namespace laneway

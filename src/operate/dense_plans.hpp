@@ -53,4 +53,7 @@ struct DenseAsk {
 [[nodiscard]] Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const DenseKnowledge& known,
                                    const Hints& hints, Plan plan);
 
+/// As it runs: what lies scattered is packed where messages need it together.
+[[nodiscard]] std::shared_ptr<const Plan> packed(Plan plan);
+
 }  // namespace laneway

@@ -9,6 +9,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "choose/reasons.hpp"
 #include "collectives/choice.hpp"
+#include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/elimination.hpp"
 #include "core/simulated.hpp"

@@ -3,16 +3,14 @@
 #include <utility>
 
 #include "operate/dense_plans.hpp"
-#include "passes/pack.hpp"
 
 namespace laneway {
 
 std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKnowledge& known, const DenseRule& rule,
                                        const CollectiveCall& call, const Looked& looked, Rank rank, Reasons reasons) {
-  Plan plan =
-      make_dense_plan(rule, looked.blocks(call, rank, known.layout.ranks()), known.layout, settings_of(known.hints));
   DenseParts parts;
-  parts.plan = std::make_shared<const Plan>(needs_packing(plan) ? pack(std::move(plan)) : std::move(plan));
+  parts.plan = packed(
+      make_dense_plan(rule, looked.blocks(call, rank, known.layout.ranks()), known.layout, settings_of(known.hints)));
   parts.combiners = looked.combiners(*parts.plan);
   parts.reasons = std::move(reasons);
   parts.buffers = buffers_of(call);

@@ -8,21 +8,10 @@
 
 #include "collectives/rules.hpp"
 #include "dense_operations.hpp"
+#include "setting.hpp"
 
 namespace laneway::test {
 namespace {
-
-/// A setting of the environment, for a while.
-class Setting {
- public:
-  Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-  ~Setting() { unsetenv(name_); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-};
 
 Comm copy_of(MPI_Comm comm) {
   MPI_Comm copy = MPI_COMM_NULL;

@@ -14,9 +14,8 @@ namespace laneway::test {
 namespace {
 
 const lnw_device_table* load_table() {
-  const char* const wanted = std::getenv("LANEWAY_TEST_MEMORY");
   const char* const plugins = std::getenv("LANEWAY_DEVICE_PLUGINS");
-  if (wanted == nullptr || plugins == nullptr) return nullptr;
+  if (plugins == nullptr || *plugins == '\0') return nullptr;
   const std::string path(plugins, std::string(plugins).find(':') == std::string::npos ? std::string(plugins).size()
                                                                                       : std::string(plugins).find(':'));
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -49,7 +48,7 @@ void copy_now(void* to, const void* from, std::size_t bytes) {
 }  // namespace
 
 bool uses_devices() {
-  return table() != nullptr;
+  return std::getenv("LANEWAY_TEST_MEMORY") != nullptr && table() != nullptr;
 }
 
 void* device_stream() {
@@ -82,13 +81,14 @@ bool host_may_touch_devices() {
   return (info.features & LNW_DEVICE_HAS_DIRECT_HOST) != 0;
 }
 
-namespace {
-
-const lnw_sim_device* sim_device() {
-  return static_cast<const lnw_sim_device*>(table()->extension(LNW_SIM_DEVICE_EXTENSION));
+const lnw_device_table* device_table() {
+  return table();
 }
 
-}  // namespace
+const lnw_sim_device* sim_device() {
+  if (table() == nullptr) return nullptr;
+  return static_cast<const lnw_sim_device*>(table()->extension(LNW_SIM_DEVICE_EXTENSION));
+}
 
 bool counts_moves() {
   return sim_device() != nullptr;

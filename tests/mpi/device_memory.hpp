@@ -5,11 +5,18 @@
 #include <cstdint>
 #include <vector>
 
+#include <laneway/sim_device.h>
+
 namespace laneway::test {
 
 /// LANEWAY_TEST_MEMORY: `mixed` if buffers shall be in memory of any kind that the first plugin of
 /// LANEWAY_DEVICE_PLUGINS has, unset if all shall be in the host's.
 [[nodiscard]] bool uses_devices();
+
+/// Of the first plugin that LANEWAY_DEVICE_PLUGINS names; null without one.
+[[nodiscard]] const lnw_device_table* device_table();
+/// Null if that is not the sim device.
+[[nodiscard]] const lnw_sim_device* sim_device();
 
 /// A stream of the device of this rank; null without devices.
 [[nodiscard]] void* device_stream();

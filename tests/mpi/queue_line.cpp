@@ -1,6 +1,5 @@
 #include "queue_line.hpp"
 
-#include <dlfcn.h>
 #include <sched.h>
 
 #include <cstdlib>
@@ -16,24 +15,6 @@ void check(int status) {
 }
 
 }  // namespace
-
-const lnw_device_table* device_table() {
-  static const lnw_device_table* const loaded = []() -> const lnw_device_table* {
-    const char* const plugins = std::getenv("LANEWAY_DEVICE_PLUGINS");
-    if (plugins == nullptr || *plugins == '\0') return nullptr;
-    const std::string all(plugins);
-    void* const library = dlopen(all.substr(0, all.find(':')).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return nullptr;
-    const auto get = reinterpret_cast<lnw_device_table_function>(dlsym(library, LNW_DEVICE_TABLE_SYMBOL));
-    return get(LNW_DEVICE_TABLE_VERSION);
-  }();
-  return loaded;
-}
-
-const lnw_sim_device* sim_device() {
-  if (device_table() == nullptr) return nullptr;
-  return static_cast<const lnw_sim_device*>(device_table()->extension(LNW_SIM_DEVICE_EXTENSION));
-}
 
 const lnw_sim_graphs* sim_graphs() {
   if (device_table() == nullptr) return nullptr;

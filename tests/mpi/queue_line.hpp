@@ -9,14 +9,12 @@
 #include <deque>
 #include <vector>
 
+#include "device_memory.hpp"
 #include "support.hpp"
 
 namespace laneway::test {
 
-/// Of the first plugin that LANEWAY_DEVICE_PLUGINS names; null without one.
-[[nodiscard]] const lnw_device_table* device_table();
-/// Null unless that is the sim device.
-[[nodiscard]] const lnw_sim_device* sim_device();
+/// Null unless the first plugin is the sim device's.
 [[nodiscard]] const lnw_sim_graphs* sim_graphs();
 /// LNW_QUEUE_CUDA, _HIP or _SIM.
 [[nodiscard]] int device_kind();

@@ -156,6 +156,20 @@ def test_the_page_holds_everything(tmp_path: Path) -> None:
     assert "| bcast | between nodes | large | Open MPI 4.1.4 | MPICH 4.0.2 |" in text and "40% communication" in text
 
 
+def test_what_did_not_run_is_in_a_table(tmp_path: Path) -> None:
+    """Once for all launches and libraries with one reason, and who is left out where others ran; without, no table."""
+    made = _all()
+    assert "What did not run" not in report.as_markdown(made.study(), "MPI")
+    for library in ("openmpi", "mpich", "openmpi"):
+        common: Record = {"record": "skip", "library": library, "where": "", "ranks": 4}
+        made.records.append(common | {"benchmark": "fft_alltoall", "candidate": "heffte", "message": "a C++ library"})
+        if library == "mpich":
+            made.records.append(common | {"benchmark": "device_bcast", "message": "no <device>"})
+    page, text = (path.read_text(encoding="utf-8") for path in report.write(made.study(), "MPI", tmp_path / "page.html"))
+    assert "| fft_alltoall | heffte | Open MPI 4.1.4, MPICH 4.0.2 | a C++ library |\n| device_bcast | all | MPICH 4.0.2 | no <device> |" in text
+    assert "<td>heffte</td><td>Open MPI 4.1.4, MPICH 4.0.2</td><td>a C++ library</td>" in page and "no &lt;device&gt;" in page
+
+
 def test_a_crowd_is_named() -> None:
     """Times of ranks that wait for each other's processors are not taken for the library's alone."""
     for on, processors, is_said in (("cluster:2x2@200mbit", 2, True), ("cluster:2x2@200mbit", 8, False), ("job", 2, False)):

@@ -124,9 +124,9 @@ struct HowByNodes {
 class VirtualRound {
  public:
   VirtualRound(const FinderRow& row, const NodeMap& nodes, HowByNodes how, std::int64_t number,
-               std::vector<std::vector<Note>> notes, std::vector<RoundVotes> votes, std::uint32_t seed)
+               std::vector<std::vector<Note>> notes, std::vector<RoundVotes> own, std::uint32_t seed)
       : notes_(std::move(notes)),
-        own_(std::move(votes)),
+        own_(std::move(own)),
         number_(number),
         allocated_(notes_.size(), 0),
         network(static_cast<Rank>(notes_.size()), seed),

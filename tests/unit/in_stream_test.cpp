@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "offline/virtual_ranks.hpp"
 #include "passes/through_host.hpp"
 #include "plan/stream_event.hpp"
 #include "verify/verify.hpp"

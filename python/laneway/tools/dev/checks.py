@@ -34,7 +34,7 @@ LONG = "^long$"
 _LONG_SETTINGS = {"asan": ("LANEWAY_UNIT_TESTS=ON", "LANEWAY_FEW_TESTS=OFF", "LANEWAY_INTEGRATIONS=ON", "LANEWAY_FORTRAN=ON")}
 """Under sanitizers everything takes minutes more to build, and sees little that the programs which use all of the library do not see."""
 
-_FEW_TARGETS = {"mpich": ("src/all", "plugins/all", "fortran/all", "tests/all")}
+_FEW_TARGETS = {"mpich": ("src/all", "plugins/all", "fortran/all", "examples/all", "tests/all")}
 """What is built of a preset for the tests that run without ``--long``: of MPICH no benchmarks, of which those of Open MPI are run."""
 
 

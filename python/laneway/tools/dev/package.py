@@ -44,17 +44,21 @@ def _pip(python: str, *arguments: str) -> list[str]:
     return [python, "-m", "pip", "--disable-pip-version-check", *arguments]
 
 
-def build_wheel(mpi: str, output: Path, source: str = "./python") -> Path:
-    """The wheel for an MPI library, from the sources or a source distribution, as its build makes it."""
-    name = mpi.replace(":", "-")
+def build_wheel(mpi: str, output: Path, source: Path | None = None) -> Path:
+    """The wheel for an MPI library, from the sources or an unpacked source distribution, as its build makes it."""
+    name = f"wheel-{mpi.replace(':', '-')}"
     mpicc, mpicxx = compilers(mpi)
-    # In a folder that stays, so that the next one is built of what has changed.
-    settings = [f"build-dir={build.build_dir(f'wheel-{name}')}"] if source == "./python" else []
+    # In a folder that stays, so that the next one is built of what has changed; from the library's folder both are on one path,
+    # so that the compiler cache knows what it has compiled for the other.
+    directory = build.build_dir(name) if source is None else source / "library" / "build" / name
+    settings = [f"build-dir={directory}"]
     settings += ["wheel.build-tag=1abi"] if mpi == ABI else []
     chosen = [word for setting in settings for word in ("--config-settings", setting)]
     around = {"CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} -DMPI_C_COMPILER={mpicc} -DMPI_CXX_COMPILER={mpicxx}".strip()}
     before = {path: path.stat().st_mtime_ns for path in output.glob("*.whl")}
-    _run(_pip(sys.executable, "wheel", "--no-deps", "-w", str(output), *chosen, source), f"the wheel for {mpi}", around)
+    # scikit-build-core is in the environment already: pip makes none for each wheel.
+    python = str(_tools() / "bin" / "python")
+    _run(_pip(python, "wheel", "--no-deps", "--no-build-isolation", "-w", str(output), *chosen, str(source or "./python")), f"the wheel for {mpi}", around)
     return next(path for path in output.glob("*.whl") if before.get(path) != path.stat().st_mtime_ns)
 
 

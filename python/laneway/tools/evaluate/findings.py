@@ -210,6 +210,16 @@ def failures(study: Study) -> list[str]:
     return list(dict.fromkeys(said))
 
 
+def left_out(study: Study) -> list[tuple[str, str, str, str]]:
+    """What did not run: the benchmark, whose candidate where others ran, the libraries, and why."""
+    libraries: dict[tuple[str, str, str], list[str]] = {}
+    for record in study.skips:
+        library = study.names.get(str(record.get("library")), str(record.get("library")))
+        key = (str(record.get("benchmark")), str(record.get("candidate") or "all"), str(record.get("message")))
+        libraries.setdefault(key, []).append(library)
+    return [(benchmark, candidate, ", ".join(dict.fromkeys(found)), why) for (benchmark, candidate, why), found in libraries.items()]
+
+
 def limits(study: Study) -> list[str]:
     """How near the best bandwidth comes to what the link carries."""
     if not study.link:

@@ -176,20 +176,27 @@ def _build_laneway(library: Library) -> Path:
     return directory / "src" / "liblaneway.so"
 
 
+def built_laneway(library: Library) -> Path | None:
+    """Laneway for a library, where it is built."""
+    candidates = [root() / "build" / f"{prefix}{library.name.replace(':', '-')}" / "src" / "liblaneway.so" for prefix in ("", "install-")]
+    candidates += [_folder(library) / "laneway" / "src" / "liblaneway.so"]
+    return next((path for path in candidates if path.is_file()), None)
+
+
 def find_laneway(library: Library) -> str:
     """Laneway built for a library; it is built where it is not there yet. What is there is used as it is."""
     if library.kind == SIMULATED:
         return "linked"
-    candidates = [root() / "build" / f"{prefix}{library.name.replace(':', '-')}" / "src" / "liblaneway.so" for prefix in ("", "install-")]
-    candidates += [_folder(library) / "laneway" / "src" / "liblaneway.so"]
-    found = next((path for path in candidates if path.is_file()), None) or _build_laneway(library)
+    found = built_laneway(library) or _build_laneway(library)
     if not found.is_file():
         raise UserError(f"Laneway cannot be built for {library.name}: {found.name} is not there", 1)
     return str(found)
 
 
 def configuration(library: Library) -> str:
-    """How the library was configured, in its own words; empty where it does not say."""
+    """How the library was configured, in its own words; empty where it does not say. What SMPI has beside it is of other libraries."""
+    if library.kind == SIMULATED:
+        return ""
     folder = Path(shutil.which(library.compiler) or library.compiler).parent
     tools = (("ompi_info", ["--all", "--parsable"], "config:cli:"), ("mpichversion", [], "MPICH configure:"))
     for tool, arguments, key in tools:

@@ -132,6 +132,7 @@ def _library_rows(data: Study) -> list[list[str]]:
     ]
 
 
+_LEFT_OUT = ("benchmark", "candidate", "library", "why")
 _LIBRARIES = ("library", "configured with", "variables", "Laneway over it")
 
 
@@ -213,6 +214,8 @@ def as_html(data: Study, title: str) -> str:
     if not findings.summary(data):
         text += '<p class="none">The numbers show no difference.</p>'
     text += '<h2 id="winners">Who leads where</h2>' + _table(_WINNERS, _winner_rows(data), (5,))
+    if left_out := findings.left_out(data):
+        text += '<h2 id="left-out">What did not run</h2>' + _table(_LEFT_OUT, left_out)
     text += '<h2 id="system">System</h2>' + _table(("", ""), data.system, kind="system") + _table(_LIBRARIES, _library_rows(data), kind="system")
     for i, (group, entries) in enumerate(groups.items()):
         links = "".join(f'<a href="#s{number}">{html.escape(name)}</a>' for number, name in entries)
@@ -227,6 +230,8 @@ def as_markdown(data: Study, title: str) -> str:
     for heading, said in findings.summary(data).items():
         parts += [f"### {heading}", "\n".join(f"- {sentence}" for sentence in said)]
     parts += ["## Who leads where", _markdown_table([name or "verdict" for name in _WINNERS], _winner_rows(data))]
+    if left_out := findings.left_out(data):
+        parts += ["## What did not run", _markdown_table(_LEFT_OUT, left_out)]
     parts += ["## System", _markdown_table(("what", "value"), data.system), _markdown_table(_LIBRARIES, _library_rows(data))]
     group = ""
     for cases in data.series().values():
