@@ -180,7 +180,8 @@ inline constexpr HintRow hint_rows[] = {
      hint::choice<&Hints::sharing, Sharing::all, Sharing::described, Sharing::none, Sharing::puts>("auto, node, p2p, rma"),
      "`auto`: persistent operations move data through memory wherever ranks really share some; `node`: only inside the "
      "nodes of a described machine; `p2p`: the MPI library carries everything; `rma`: as `node`, and messages between "
-     "nodes are [put into windows](../concepts/memory.md#puts-between-nodes) of their receivers"},
+     "nodes are [put into windows](../concepts/memory.md#puts-between-nodes) of their receivers, which no parameters of "
+     "a machine tell the cost of, so that `auto` never does it"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", hint::bytes<&Hints::local, &LocalOptions::mailbox_bytes>,
      "inside a node, messages that are not relayed go through its memory up to this size, those in one direction only "
      "up to "

@@ -31,7 +31,7 @@ DenseDecision by(const DenseRule& rule, std::string reason) {
 bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
   const Hints& hints = known.hints;
   const bool all_share =
-      hints.sharing == Sharing::all || ((hints.sharing == Sharing::described || hints.sharing == Sharing::puts) && known.layout.regions() == 1);
+      hints.sharing == Sharing::all || (hints.sharing != Sharing::none && known.layout.regions() == 1);
   return ask.in_memory && all_share && ask.facts.bytes <= hints.local.mailbox_bytes;
 }
 

@@ -13,34 +13,45 @@
 namespace {
 
 /// What the library has begun by MPI since somebody set them to 0.
-int messages = 0;
-int puts = 0;
+int sent_messages = 0;
+int put_messages = 0;
+/// The rank of the world that gets no window while this is set; -1: each gets one.
+int refused = -1;
 
 }  // namespace
 
 extern "C" {
 
+#pragma GCC visibility push(default)
 int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
-  ++messages;
+  ++sent_messages;
   return PMPI_Isend(buffer, count, type, to, tag, comm, request);
 }
 int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  ++messages;
+  ++sent_messages;
   return PMPI_Send(buffer, count, type, to, tag, comm);
 }
 int MPI_Start(MPI_Request* request) {
-  ++messages;
+  ++sent_messages;
   return PMPI_Start(request);
 }
 int MPI_Startall(int count, MPI_Request* requests) {
-  messages += count;
+  sent_messages += count;
   return PMPI_Startall(count, requests);
 }
 int MPI_Put(const void* from, int count, MPI_Datatype type, int to, MPI_Aint at, int to_count, MPI_Datatype to_type,
             MPI_Win window) {
-  ++puts;
+  ++put_messages;
   return PMPI_Put(from, count, type, to, at, to_count, to_type, window);
 }
+int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window) {
+  const int code = PMPI_Win_allocate(bytes, unit, info, comm, base, window);
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (code != MPI_SUCCESS || rank != refused) return code;
+  return MPI_ERR_NO_MEM;
+}
+#pragma GCC visibility pop
 
 }  // extern "C"
 
@@ -74,7 +85,7 @@ struct Operation {
   void fill(int turn) {
     exchange.fill(turn);
     exchange.reference();
-    messages = puts = 0;
+    sent_messages = put_messages = 0;
   }
   [[nodiscard]] Plan plan() const { return plan_from_json(plan_text(request)); }
   /// Messages of the plan that are the MPI library's, and that are put.
@@ -124,9 +135,49 @@ TEST_F(RmaTest, ExchangesAreFreeOfMessages) {
       operation.fill(turn);
       EXPECT_MPI(LNW_Start(&operation.request));
       complete(operation.request, turn % 2 == 1);
-      EXPECT_EQ(messages, 0);
-      EXPECT_EQ(puts, put);
+      EXPECT_EQ(sent_messages, 0);
+      EXPECT_EQ(put_messages, put);
       ASSERT_TRUE(operation.exchange.arrived()) << name(op) << ", turn " << turn;
+    }
+  }
+}
+
+/// Where one rank gets no window, all have messages, and say why. Later requests of the communicator do not try again.
+TEST_F(RmaTest, WithoutWindowsAllIsMessages) {
+  const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
+  for (const int refusing : {0, -1}) {
+    refused = refusing;
+    Operation operation(Op::alltoallv, graph.get(), 11, {{"lnw_machine", alone}});
+    refused = -1;
+    EXPECT_NE(operation.reason, "");
+    if (rank() == 0) EXPECT_NE(operation.reason.find("MPI_Win_allocate"), std::string::npos) << operation.reason;
+    EXPECT_EQ(operation.plan().window_bytes, 0);
+    for (int turn = 0; turn < 4; ++turn) {
+      operation.fill(turn);
+      EXPECT_MPI(LNW_Start(&operation.request));
+      complete(operation.request, turn % 2 == 1);
+      EXPECT_EQ(put_messages, 0);
+      ASSERT_TRUE(operation.exchange.arrived()) << "turn " << turn;
+    }
+  }
+}
+
+/// Plans of blocking calls are kept with their windows, and one that is freed while another is active.
+TEST_F(RmaTest, BlockingCallsOfKeptPlans) {
+  const Info info(Hints{{"lnw_machine", alone}, {"lnw_transport", "rma"}});
+  const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), info.get());
+  for (const Op op : {Op::alltoallv, Op::allgather}) {
+    Exchange exchange(op, graph.get(), 41, false);
+    Operation beside(op, graph.get(), 42, {{"lnw_machine", alone}});
+    for (int turn = 0; turn < effort(10); ++turn) {
+      beside.fill(turn);
+      EXPECT_MPI(LNW_Start(&beside.request));
+      exchange.fill(turn);
+      exchange.reference();
+      EXPECT_MPI(exchange.blocking());
+      ASSERT_TRUE(exchange.arrived()) << "turn " << turn;
+      complete(beside.request, false);
+      ASSERT_TRUE(beside.exchange.arrived()) << "turn " << turn;
     }
   }
 }

@@ -4,8 +4,13 @@
 
 namespace laneway {
 
-void share_windows_with_all(Talk&, const Plan&, bool uses_puts, std::shared_ptr<NodeMemory>& memory) {
-  if (uses_puts) memory = nullptr;
+std::string why_no_window(const Talk&) {
+  return "the library was built without MPI";
+}
+
+std::string share_window_with_all(Talk& talk, const Plan&, std::shared_ptr<NodeMemory>& memory) {
+  memory = nullptr;
+  return why_no_window(talk);
 }
 
 void free_windows() noexcept {}
