@@ -27,7 +27,8 @@ void look_at_hints(MPI_Comm comm, const Hints& hints, Channel::Options& options)
     if (!options.may_share) options.no_memory = "lnw_machine has the two ranks on different nodes";
   }
   if (hints.sharing == Sharing::puts)
-    options.no_puts = "lnw_transport=rma is for persistent operations: windows take all ranks of a communicator to be made";
+    options.no_puts =
+        "lnw_transport=rma is for persistent operations: windows take all ranks of a communicator to be made";
 }
 
 Hints hints_of(MPI_Comm comm, MPI_Info info) {

@@ -82,8 +82,7 @@ void Executor::put(int step) {
   const Step& what = plan_->steps[s];
   const BoundStep& bound = bound_[s];
   if (what.kind == StepKind::move) {
-    const std::int64_t place =
-        what.span.offset + bound.to.distance * static_cast<std::int64_t>(turn_ & bound.last_to);
+    const std::int64_t place = what.span.offset + bound.to.distance * static_cast<std::int64_t>(turn_ & bound.last_to);
     puts_->put(what.peer, at(bound.to.first, place), place, what.span.bytes);
   }
   put_.push_back(step);

@@ -91,11 +91,10 @@ struct Operation {
   /// Messages of the plan that are the MPI library's, and that are put.
   [[nodiscard]] std::pair<std::ptrdiff_t, std::ptrdiff_t> count() const {
     const Plan all = plan();
-    return {std::ranges::count_if(
-                all.steps,
-                [](const Step& step) { return step.kind == StepKind::send || step.kind == StepKind::receive; }),
-            std::ranges::count_if(
-                all.steps, [](const Step& step) { return step.kind == StepKind::move && step.raise; })};
+    return {
+        std::ranges::count_if(
+            all.steps, [](const Step& step) { return step.kind == StepKind::send || step.kind == StepKind::receive; }),
+        std::ranges::count_if(all.steps, [](const Step& step) { return step.kind == StepKind::move && step.raise; })};
   }
 
   Exchange exchange;
@@ -130,7 +129,7 @@ TEST_F(RmaTest, ExchangesAreFreeOfMessages) {
     }
     const auto [sent, put] = operation.count();
     EXPECT_EQ(sent, 0);
-    EXPECT_EQ(put > 0, size() > 1);
+    EXPECT_EQ(some_rank(put > 0), size() > 1);
     for (int turn = 0; turn < effort(50); ++turn) {
       operation.fill(turn);
       EXPECT_MPI(LNW_Start(&operation.request));
@@ -144,7 +143,11 @@ TEST_F(RmaTest, ExchangesAreFreeOfMessages) {
 
 /// Where one rank gets no window, all have messages, and say why. Later requests of the communicator do not try again.
 TEST_F(RmaTest, WithoutWindowsAllIsMessages) {
-  const Comm graph = make_graph(MPI_COMM_WORLD, complete_shape(size()));
+  if (size() < 2) GTEST_SKIP() << "SKIP: nothing is put between nodes";
+  MPI_Comm reversed = MPI_COMM_NULL;  // which has no windows yet
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank(), &reversed);
+  const Comm all(reversed);
+  const Comm graph = make_graph(all.get(), complete_shape(size()));
   for (const int refusing : {0, -1}) {
     refused = refusing;
     Operation operation(Op::alltoallv, graph.get(), 11, {{"lnw_machine", alone}});
@@ -237,8 +240,8 @@ TEST_F(RmaTest, RequestsShareWindowsOneAfterAnother) {
     const auto seed = static_cast<std::uint64_t>(30 + round);
     std::vector<std::unique_ptr<Operation>> all;
     for (const std::uint64_t n : {0U, 1U})
-      all.push_back(std::make_unique<Operation>(all_ops[(seed + n) % 5], graph.get(), seed + n,
-                                                Hints{{"lnw_machine", alone}}));
+      all.push_back(
+          std::make_unique<Operation>(all_ops[(seed + n) % 5], graph.get(), seed + n, Hints{{"lnw_machine", alone}}));
     all.push_back(std::make_unique<Operation>(Op::alltoallv, inner.get(), seed, Hints{{"lnw_machine", alone}}));
     for (int turn = 0; turn < 4; ++turn) {
       for (const auto& each : all) each->fill(turn);

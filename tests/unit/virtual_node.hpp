@@ -249,8 +249,8 @@ inline std::string run_exchanges(Random& random, const Localized& localized, con
   all.reserve(ranks);
   std::vector<std::size_t> busy;
   for (std::size_t r = 0; r < ranks; ++r) {
-    all.emplace_back(r, localized.plans[r], shared.seen_by(r),
-                     *network.transport(static_cast<Rank>(r)), data, combiners);
+    all.emplace_back(r, localized.plans[r], shared.seen_by(r), *network.transport(static_cast<Rank>(r)), data,
+                     combiners);
     busy.push_back(r);
   }
   std::vector<std::size_t> awake = busy;

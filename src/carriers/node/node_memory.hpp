@@ -127,7 +127,7 @@ struct NodeMemory {
   }
 
   Part own;
-  std::map<Rank, Part> peers;  ///< of far ones: where this rank writes what it then puts
+  std::map<Rank, Part> peers;         ///< of far ones: where this rank writes what it then puts
   std::uint64_t turn = 0;             ///< exchanges of this plan
   std::uint64_t exchange = 0;         ///< the number of the last one among all that share the memory; the first is 1
   std::uint64_t lent_generation = 0;  ///< how often the send buffer that is lent has been another
