@@ -29,7 +29,8 @@ using HintTexts = std::map<std::string, std::string>;
 enum class Sharing : std::uint8_t {
   none,
   described,  ///< those that are also on the same node of a described machine
-  all
+  all,
+  puts  ///< as described, and what goes to other ranks is put into theirs through the network
 };
 
 /// How a strategy is found where the hints name none.
@@ -176,9 +177,12 @@ inline constexpr HintRow hint_rows[] = {
      hint::bytes<&Hints::lowering, &LoweringOptions::network_message_bytes>,
      "between nodes, relayed data is cut into messages of this size; `0`: not cut"},
     {"lnw_transport", "LANEWAY_TRANSPORT", "auto",
-     hint::choice<&Hints::sharing, Sharing::all, Sharing::described, Sharing::none>("auto, node, p2p"),
+     hint::choice<&Hints::sharing, Sharing::all, Sharing::described, Sharing::none, Sharing::puts>(
+         "auto, node, p2p, rma"),
      "`auto`: persistent operations move data through memory wherever ranks really share some; `node`: only inside the "
-     "nodes of a described machine; `p2p`: the MPI library carries everything"},
+     "nodes of a described machine; `p2p`: the MPI library carries everything; `rma`: as `node`, and messages between "
+     "nodes are [put into windows](../concepts/memory.md#puts-between-nodes) of their receivers: only this hint "
+     "chooses that, as no parameters say what a put takes"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", hint::bytes<&Hints::local, &LocalOptions::mailbox_bytes>,
      "inside a node, messages that are not relayed go through its memory up to this size, those in one direction only "
      "up to "

@@ -21,11 +21,14 @@ void look_at_hints(MPI_Comm comm, const Hints& hints, Channel::Options& options)
   if (hints.sharing == Sharing::none) {
     options.may_share = false;
     options.no_memory = "lnw_transport=p2p";
-  } else if (hints.sharing == Sharing::described && !hints.machine.empty()) {
+  } else if (hints.sharing != Sharing::all && !hints.machine.empty()) {
     const Region node = find_node(comm, hints.machine, false);
     options.may_share = std::ranges::binary_search(node.members, options.peer);
     if (!options.may_share) options.no_memory = "lnw_machine has the two ranks on different nodes";
   }
+  if (hints.sharing == Sharing::puts)
+    options.no_puts =
+        "lnw_transport=rma is for persistent operations: windows take all ranks of a communicator to be made";
 }
 
 Hints hints_of(MPI_Comm comm, MPI_Info info) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "carriers/local_options.hpp"
 #include "carriers/node/sharing.hpp"
@@ -15,6 +16,7 @@ namespace laneway {
 struct Carried {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<NodeMemory> memory;
+  std::string no_puts = {};  ///< for people: why no message is put through the network, if some should have been
 };
 
 /// Leaves to the MPI library what no other carrier can bring, unpacked where none brings anything. `node`: the ranks

@@ -145,8 +145,7 @@ bool Rewriting::fills_staging() const {
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const Step& step = plan_.steps[s];
     const Side* const side = side_of_[s];
-    const bool fills = side ? step.kind == StepKind::receive && side->buffer == Buffer::staging &&
-                                  (side->mode == Mode::push || side->mode == Mode::borrow)
+    const bool fills = side ? step.kind == StepKind::receive && side->buffer == Buffer::staging
                             : is_scattered(step) || !staged_by(step).empty();
     if (fills) return true;
   }
@@ -185,13 +184,18 @@ void Rewriting::put(Step& step, const Side& side) const {
   if (step.runs.empty()) step.to = Step().to;
 }
 
-void Rewriting::take(Step& step, const Side& side) const {
+void Rewriting::take(Step& step, const Side& side) {
   step.span = {Buffer::window, side.slot, side.bytes};
   step.await = Word{Sign::flag, false, 0, side.flag, ring_of_flag(side)};
-  if (shares_ && side.buffer == Buffer::staging) step.after.push_back(own_ready_);
   carrier_of(side).rewrite(step, side);
   step.kind = step.runs.empty() ? StepKind::await : StepKind::move;
   if (!step.runs.empty()) step.to = side.buffer;
+  if (carrier_of(side).gated) {
+    if (shares_ && side.buffer == Buffer::staging) step.after.push_back(own_ready_);
+    return;
+  }
+  const std::vector<int> gates = gates_before(step);
+  step.after.insert(step.after.end(), gates.begin(), gates.end());
 }
 
 /// What the carrier has come after the last step; -1: nothing.

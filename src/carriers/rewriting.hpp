@@ -46,7 +46,7 @@ class Rewriting {
   [[nodiscard]] bool fills_staging() const;
   [[nodiscard]] std::vector<int> gates_before(const Step& step);
   void put(Step& step, const Side& side) const;
-  void take(Step& step, const Side& side) const;
+  void take(Step& step, const Side& side);
   int follow(const Side& side);
 
   Plan& plan_;

@@ -27,6 +27,8 @@ class Talk {
   [[nodiscard]] virtual std::size_t ranks_of_machine() const = 0;
   /// Carries a round of letters, which all ranks that it names come to.
   [[nodiscard]] virtual std::vector<Bytes> carry(Round round) = 0;
+  /// The bits that all ranks give. Collective over all of them.
+  [[nodiscard]] virtual std::uint64_t common_bits(std::uint64_t bits) = 0;
   /// The first rank of `node` that has failed, if any. Collective over it. `none_failed` may find out without letters
   /// that none has.
   [[nodiscard]] virtual std::optional<Rank> find_failure(const Region& node, bool failed,

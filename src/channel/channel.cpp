@@ -185,6 +185,7 @@ void Channel::use_memory(const SharedSegment& segment) {
 }
 
 void Channel::use_messages() {
+  if (!options_.no_puts.empty()) reason_ += "; " + options_.no_puts;
   mapping_ = nullptr;
   segment_ = nullptr;
   require(options_.bytes <= INT_MAX, ErrorKind::unsupported, [&] {

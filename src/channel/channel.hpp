@@ -39,6 +39,7 @@ class Channel final : private Progressive {
     ProgressHint progress = ProgressHint::automatic;
     bool may_share = true;       ///< memory of the node, as far as the hints say
     std::string no_memory = {};  ///< why not, for people
+    std::string no_puts = {};    ///< for people: why data goes in messages although it should be put into a window
   };
 
   /// Local.

@@ -154,16 +154,21 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
               Planned& planned) {
   if (agreed.reduction) planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
   if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
+  const bool puts = agreed.hints.sharing == Sharing::puts;
+  if (puts && agreed.where.on_device().any())
+    planned.reasons.no_puts = "what is sent from a device, or received on one, stays a message";
   if (use.path != MemoryPath::device_aware) {
     LocalOptions options = use.local;
     const OnDevice on_device = agreed.where.on_device();
     options.send_on_device = on_device.send && use.local.lends == 0;
     options.receive_on_device = on_device.receive;
+    options.puts = puts;
     Talking talk(comm);
     Carried carried =
         carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, talk);
     planned.plan = std::move(carried.plan);
     planned.memory = std::move(carried.memory);
+    if (!carried.no_puts.empty()) planned.reasons.no_puts = std::move(carried.no_puts);
   }
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
 }

@@ -58,6 +58,7 @@ MPI_Info info_of(const Reasons& reasons) {
   }
   if (!reasons.progress_by.empty()) set("lnw_progress_by", reasons.progress_by);
   if (!reasons.progress_reason.empty()) set("lnw_progress_reason", reasons.progress_reason);
+  if (!reasons.no_puts.empty()) set("lnw_transport_reason", reasons.no_puts);
   if (!reasons.path_reason.empty()) {
     set("lnw_memory_path", std::string(name(reasons.path)));
     set("lnw_memory_path_reason", reasons.path_reason);
@@ -85,6 +86,7 @@ void tell_path(const Reasons& reasons) {
 void tell_reasons(const Reasons& reasons, Rank rank) {
   if (rank != 0 || !is_verbose("choose")) return;
   tell_path(reasons);
+  if (!reasons.no_puts.empty()) tell("transport rma: " + reasons.no_puts);
   if (!reasons.progress_reason.empty()) tell("strategy " + reasons.strategy + ": " + reasons.progress_reason);
   if (!reasons.rule_reason.empty()) tell("rule " + reasons.strategy + ": " + reasons.rule_reason);
   if (reasons.strategies.empty()) return;

@@ -34,6 +34,8 @@ struct Reasons {
   std::string progress_by = {};      ///< what goes on with exchanges while their ranks are in no call of this library
   std::string progress_reason = {};  ///< for people, if nothing is relayed for want of it
 
+  std::string no_puts = {};  ///< for people, if messages between nodes should be put into windows, and some are not
+
   MemoryPath path = MemoryPath::staged;
   std::string path_reason = {};  ///< for people
   std::vector<std::pair<MemoryPath, double>> path_seconds =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
+#include "carriers/rma/windows.hpp"
 #include "comm/engine.hpp"
 #include "comm/running.hpp"
 #include "exec/progress.hpp"
@@ -37,6 +38,7 @@ int on_finalize(MPI_Comm, int, void*, void*) {
   for (const auto& comm : left)
     if (comm) comm->end_creation();
   look_through_remains();
+  free_windows();
   return MPI_SUCCESS;
 }
 

@@ -15,6 +15,12 @@ std::vector<Bytes> Talking::carry(Round round) {
   return Mailbox(comm_).carry(std::move(round));
 }
 
+std::uint64_t Talking::common_bits(std::uint64_t bits) {
+  std::uint64_t common = 0;
+  reduce_progressing(&bits, &common, 1, MPI_UINT64_T, MPI_BAND, comm_);
+  return common;
+}
+
 /// Not if somebody says that it has failed.
 bool Talking::none_fails(const std::function<bool()>& none_failed) const {
   bool none = false;

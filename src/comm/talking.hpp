@@ -14,6 +14,7 @@ class Talking final : public Talk {
   [[nodiscard]] const void* communicator() const override { return &handle_; }
   [[nodiscard]] std::size_t ranks_of_machine() const override;
   [[nodiscard]] std::vector<Bytes> carry(Round round) override;
+  [[nodiscard]] std::uint64_t common_bits(std::uint64_t bits) override;
   [[nodiscard]] std::optional<Rank> find_failure(const Region& node, bool failed,
                                                  const std::function<bool()>& none_failed) override;
 

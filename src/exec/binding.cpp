@@ -115,6 +115,10 @@ void Executor::order() {
       next_[static_cast<std::size_t>(fill[static_cast<std::size_t>(before)]++)] = static_cast<int>(s);
   ready_.reserve(run_here);
   waiting_.reserve(waits);
+  if (memory_ && memory_->puts) {
+    puts_ = memory_->puts.get();
+    put_.reserve(run_here + waits);
+  }
   completed_.resize(message_step_.size());
 }
 
@@ -205,7 +209,9 @@ Executor::Places Executor::find(const Word& word, Rank peer, LastPlace& last) co
   const NodeMemory::Part& other = memory_->peers.at(peer);
   const NodeMemory::Part& here = word.of_peer ? other : memory_->own;
   if (word.sign != Sign::flag) return {at(here.words, place_of(word.sign)), 0};
-  return in_turn<Places>(here.window, word.of_peer ? memory_->own.window : other.window, word.offset, word.ring, last);
+  std::byte* const own = memory_->own_window(peer);
+  return in_turn<Places>(word.of_peer ? other.window : own, word.of_peer ? own : other.window, word.offset, word.ring,
+                         last);
 }
 
 void Executor::bind_step(std::size_t s) {
@@ -215,7 +221,10 @@ void Executor::bind_step(std::size_t s) {
     bound.from = find(step.from, step.peer, bound.last_from);
     bound.to = find(step.to, step.peer, bound.last_to);
   }
-  if (step.raise) bound.raise = find(*step.raise, step.peer, bound.last_raise);
+  if (step.raise) {
+    bound.raise = find(*step.raise, step.peer, bound.last_raise);
+    if (memory_->is_far(step.peer)) bound.event = of_puts;
+  }
   if (step.await) {
     bound.await = find(*step.await, step.peer, bound.last_await);
     bound.lag = static_cast<std::uint64_t>(step.await->lag);

@@ -66,11 +66,48 @@ void Executor::begin_on_device(int step) {
 template <bool traced>
 void Executor::end(int step) {
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
-  if (bound.raise.first != nullptr)
+  if (bound.raise.first != nullptr) {
     raise(now(bound.raise, bound.last_raise), memory_->exchange);
-  else if (bound.event != none)
+    if (bound.event == of_puts) [[unlikely]]
+      return put(step);
+  } else if (bound.event != none) {
     announce(bound);
+  }
   complete<traced>(step);
+}
+
+/// Only begins it, so that puts to several ranks are under way together, and no start waits for a rank.
+void Executor::put(int step) {
+  const auto s = static_cast<std::size_t>(step);
+  const Step& what = plan_->steps[s];
+  const BoundStep& bound = bound_[s];
+  if (what.kind == StepKind::move) {
+    const std::int64_t place = what.span.offset + bound.to.distance * static_cast<std::int64_t>(turn_ & bound.last_to);
+    puts_->put(what.peer, at(bound.to.first, place), place, what.span.bytes);
+  }
+  put_.push_back(step);
+}
+
+/// A word goes when what it is about has arrived, and its step is complete when the word has arrived, too.
+template <bool traced>
+void Executor::end_puts() {
+  const std::size_t n = put_.size();
+  if (n == 0) return;
+  const auto peer_of = [&](std::size_t i) { return plan_->steps[static_cast<std::size_t>(put_[i])].peer; };
+  for (std::size_t i = 0; i < n; ++i) puts_->flush(peer_of(i));
+  for (std::size_t i = 0; i < n; ++i) {
+    const BoundStep& bound = bound_[static_cast<std::size_t>(put_[i])];
+    const Word& word = *plan_->steps[static_cast<std::size_t>(put_[i])].raise;
+    puts_->raise(peer_of(i), now(bound.raise, bound.last_raise),
+                 word.offset + bound.raise.distance * static_cast<std::int64_t>(turn_ & bound.last_raise));
+  }
+  for (std::size_t i = 0; i < n; ++i) puts_->flush(peer_of(i));
+  fruitless_ = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    complete<traced>(put_[i]);
+    drain<traced>();
+  }
+  put_.erase(put_.begin(), put_.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
 /// Unless it has come in.
@@ -250,6 +287,10 @@ bool Executor::advance_otherwise() {
 
 template <bool traced>
 bool Executor::advance() {
+  if (puts_ != nullptr) [[unlikely]] {
+    puts_->advance();
+    end_puts<traced>();
+  }
   if (!waiting_.empty()) poll_words<traced>();
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.
   constexpr unsigned turns_before_advance = 64;
@@ -307,6 +348,7 @@ void Executor::explain(const MessageError& error) const {
 void Executor::give_up() {
   remaining_ = 0;
   waiting_.clear();
+  put_.clear();
   if (!endpoints_[0]) return;
   Remains remains{std::move(endpoints_), std::move(staging_), std::move(device_staging_),
                   std::move(shadow_),    std::move(lent_),    memory_};
@@ -331,7 +373,7 @@ std::int64_t Executor::metadata_bytes() const {
                       (come_in_.capacity() + gone_out_.capacity()) * sizeof(EventCount) +
                       programs_.capacity() * sizeof(CopyProgram);
   for (const std::vector<int>* table : {&message_step_, &step_message_, &initial_steps_, &unmet_at_start_, &unmet_,
-                                        &next_begin_, &next_, &ready_, &waiting_, &completed_})
+                                        &next_begin_, &next_, &ready_, &waiting_, &completed_, &put_})
     bytes += table->capacity() * sizeof(int);
   auto total = static_cast<std::int64_t>(bytes);
   for (const CopyProgram& program : programs_) total += program.metadata_bytes();

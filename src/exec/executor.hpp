@@ -139,6 +139,7 @@ class Executor final : public Progressive {
 
   static constexpr int none = -1;
   static constexpr int of_stream = -2;
+  static constexpr int of_puts = -3;  // no event: the word raised is that of a far rank
   /// Where a step moves from and to, and what it waits for and raises.
   struct BoundStep {
     Places from;
@@ -202,6 +203,9 @@ class Executor final : public Progressive {
   void begin_on_device(int step);
   template <bool traced>
   void end(int step);
+  void put(int step);
+  template <bool traced>
+  void end_puts();
   template <bool traced>
   void poll_words();
   template <bool traced>
@@ -224,6 +228,7 @@ class Executor final : public Progressive {
 
   std::array<std::unique_ptr<Endpoint>, 2> endpoints_;  // for every second exchange, if staging memory has two places
   Endpoint* endpoint_ = nullptr;
+  Puts* puts_ = nullptr;  // if words of far ranks are raised or awaited
   int initial_messages_ = 0;
   int remaining_ = 0;
   bool independent_ = false;
@@ -264,6 +269,7 @@ class Executor final : public Progressive {
   std::vector<int> ready_;    // stack of steps that wait for nothing
   std::vector<int> waiting_;  // for words and events
   std::vector<int> completed_;
+  std::vector<int> put_;  // steps under way whose words far ranks do not have yet
   std::unique_ptr<Trace> trace_;
 };
 

@@ -389,6 +389,7 @@ class Making {
     parts.memory = std::move(planned.memory);
     parts.combiners = looked_.combiners(*parts.plan);
     parts.reasons = decision.reasons;
+    parts.reasons.no_puts = std::move(planned.reasons.no_puts);
     parts.buffers = buffers_of(call_);
     parts.node = known_->node;
     parts.tag = tag_;

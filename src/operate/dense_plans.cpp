@@ -31,7 +31,7 @@ DenseDecision by(const DenseRule& rule, std::string reason) {
 bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
   const Hints& hints = known.hints;
   const bool all_share =
-      hints.sharing == Sharing::all || (hints.sharing == Sharing::described && known.layout.regions() == 1);
+      hints.sharing == Sharing::all || (hints.sharing != Sharing::none && known.layout.regions() == 1);
   // What is reduced on a node is cut into as many parts as it has ranks.
   const std::int64_t parts = ask.facts.kind == Dense::allreduce ? known.layout.largest() : 1;
   return ask.in_memory && all_share && ask.facts.bytes / parts <= hints.local.mailbox_bytes;

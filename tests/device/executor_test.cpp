@@ -128,7 +128,7 @@ bool run(const cases::Localized& localized, const std::vector<Kinds>& kinds, con
     // Whether its own messages begin on the device is each rank's own business.
     executors.push_back(make_executor(localized.plans[r], {send[r]->base(), receive[r]->base()},
                                       r % 4 == 3 ? MemoryPath::staged : path, *network.transport(static_cast<Rank>(r)),
-                                      shared.seen_by(r, localized.nodes[r])));
+                                      shared.seen_by(r)));
   }
   for (std::size_t k = 0; k < data.send.size(); ++k) {
     for (std::size_t r = 0; r < ranks; ++r) {
@@ -290,7 +290,7 @@ bool run_in_streams(MemoryPath path, std::size_t slow, bool changes_streams = fa
   for (std::size_t r = 0; r < ranks; ++r) {
     executors.push_back(make_executor(c.plans[r], {send[r].base(), receive[r].base()}, path,
                                       *network.transport(static_cast<Rank>(r)),
-                                      c.nodes.empty() ? nullptr : shared.seen_by(r, c.nodes[r]), true));
+                                      c.nodes.empty() ? nullptr : shared.seen_by(r), true));
     executors[r]->set_stream(streams[0][r].handle());
   }
   std::vector<std::vector<Memory>> results(data.send.size(), data.before);

@@ -1,6 +1,7 @@
 // Start, test and wait allocate nothing: counted in this program's and the library's operator new.
 #include <atomic>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "support.hpp"
@@ -33,7 +34,8 @@ TEST_F(Allocation, NoneInStartTestWait) {
   const Comm graph = make_graph(MPI_COMM_WORLD, shape);
   const std::vector<double> send(64, rank());
   for (const char* progress : {"auto", "wait", "thread"})
-    for (const Choice& choice : choices(uneven_machine())) {
+    for (Choice choice : choices(uneven_machine())) {
+      if (progress != std::string_view("auto")) choice.transport = "rma";
       std::vector<LNW_Request> requests(3);
       std::vector<std::vector<double>> receive(requests.size(), std::vector<double>(64 * shape.sources.size() + 1));
       Hints hints = choice.hints();

@@ -116,6 +116,25 @@ TEST_F(ChannelTest, RingInBothDirections) {
   }
 }
 
+/// Each rank is a node of its own.
+TEST_F(ChannelTest, NothingIsPutIntoWindows) {
+  if (size() < 2) GTEST_SKIP() << "SKIP: a rank shares memory with itself";
+  const Hints hints = {{"lnw_transport", "rma"}, {"lnw_machine", "node:* rank:1"}};
+  End sender(next(), LNW_CHANNEL_SEND, 100, 1, hints);
+  End receiver(previous(), LNW_CHANNEL_RECEIVE, 100, 1, hints);
+  const std::vector<unsigned char> sent = message(3, 100);
+  sender.wait_until_free(0);
+  sender.put(0, sent.data(), 100);
+  EXPECT_EQ(receiver.take(0), sent);
+  sender.flush();
+  for (End* const end : {&sender, &receiver}) {
+    EXPECT_EQ(end->info("lnw_carrier"), "messages");
+    const std::string reason = end->info("lnw_carrier_reason");
+    EXPECT_NE(reason.find("different nodes; lnw_transport=rma is for persistent operations"), std::string::npos)
+        << reason;
+  }
+}
+
 /// As many puts as there are segments are under way before the receiver looks; segments are independent of each other.
 TEST_F(ChannelTest, PutsDoNotSynchronise) {
   for (const Hints& hints : ways) {

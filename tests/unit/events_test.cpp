@@ -67,8 +67,7 @@ class Ranks {
     for (std::size_t r = 0; r < localized.plans.size(); ++r)
       executors_.push_back(std::make_unique<Executor>(std::make_shared<const Plan>(localized.plans[r]),
                                                       Buffers{cases::base_of(send_[r]), cases::base_of(received_[r])},
-                                                      *network_.transport(static_cast<Rank>(r)),
-                                                      shared_.seen_by(r, localized.nodes[r])));
+                                                      *network_.transport(static_cast<Rank>(r)), shared_.seen_by(r)));
   }
 
   /// Says what is wrong, if anything is.

@@ -64,7 +64,7 @@ bool run(std::uint64_t seed, const cases::Localized& localized, const cases::Exc
   ranks.reserve(localized.plans.size());
   for (std::size_t r = 0; r < localized.plans.size(); ++r) {
     LockedTransport transport(network.transport(static_cast<Rank>(r)), mutex);
-    ranks.emplace_back(r, localized.plans[r], shared.seen_by(r, localized.nodes[r]), transport, data);
+    ranks.emplace_back(r, localized.plans[r], shared.seen_by(r), transport, data);
   }
   std::atomic<bool> right{true};
   const auto live = [&](std::size_t r) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mutants.hpp"
+#include "plan/bundles.hpp"
 #include "verify/verify.hpp"
 #include "virtual_node.hpp"
 
@@ -208,11 +209,17 @@ bool wait_in_a_circle(Mutant& mutant) {
   return false;
 }
 
+/// Says that a message has been taken.
+bool is_reply(const Step& step) {
+  return step.kind == StepKind::raise && step.from == Buffer::window;
+}
+
 /// A step reads what a take or push has written, and no longer waits for it.
 bool read_before_the_word(Mutant& mutant) {
   const auto take = mutant.find([&](const Step& step, At at) {
     return is_take(step) && (step.to == Buffer::staging || step.kind == StepKind::await || is_emptied(step)) &&
-           std::ranges::any_of(mutant.plan(at).steps, [&](const Step& other) { return waits_for(other, at.step); });
+           std::ranges::any_of(mutant.plan(at).steps,
+                               [&](const Step& other) { return waits_for(other, at.step) && !is_reply(other); });
   });
   if (!take) return false;
   mutant.detach(*take);
@@ -235,10 +242,6 @@ Apply drop_gate(Sign sign, std::optional<bool> puts = std::nullopt) {
       drop);
 }
 
-bool is_reply(const Step& step) {
-  return step.kind == StepKind::raise && step.from == Buffer::window;
-}
-
 /// Of what is lent; nobody says any more that it has been taken.
 bool drop_reply(Mutant& mutant) {
   const auto at = mutant.find([](const Step& step, At) { return is_reply(step); });
@@ -247,6 +250,11 @@ bool drop_reply(Mutant& mutant) {
   mutant.remove(take);
   mutant.remove(*at);
   return true;
+}
+
+/// What a sender waits for before it completes an exchange: that the one before has been taken.
+bool is_credit(const Step& step) {
+  return step.kind == StepKind::await && step.await->sign == Sign::flag && step.await->lag == 1;
 }
 
 template <class Condition>
@@ -364,20 +372,26 @@ bool announce_too_early(Mutant& mutant) {
   return true;
 }
 
+/// What a step that waits for nothing sends, or puts, of the send buffer.
+std::optional<End> sent_at_once(const Step& step) {
+  if (!step.after.empty()) return std::nullopt;
+  if (step.kind == StepKind::send && !step.span.is_scattered() && step.span.buffer == Buffer::send) return step.span;
+  if (!is_put(step) || step.kind != StepKind::move || step.from != Buffer::send) return std::nullopt;
+  const RangeList read = read_by(step.runs);
+  return End({{Buffer::send, read}}, {{0, read.bytes()}}, read.bytes());
+}
+
 /// Of bytes that some step touches and no event is about.
 bool hold_more_bytes(Mutant& mutant) {
   const auto at = mutant.find([&](const Step& step, At place) {
     return comes_in(step) && step.span.buffer == Buffer::send &&
-           std::ranges::any_of(mutant.plan(place).steps, [](const Step& other) {
-             return other.kind == StepKind::send && !other.span.is_scattered() && other.span.buffer == Buffer::send &&
-                    other.after.empty();
-           });
+           std::ranges::any_of(mutant.plan(place).steps,
+                               [](const Step& other) { return sent_at_once(other).has_value(); });
   });
   if (!at) return false;
   for (const Step& step : mutant.plan(*at).steps)
-    if (step.kind == StepKind::send && !step.span.is_scattered() && step.span.buffer == Buffer::send &&
-        step.after.empty()) {
-      mutant.step(*at).span = step.span;
+    if (std::optional<End> sent = sent_at_once(step)) {
+      mutant.step(*at).span = *std::move(sent);
       return true;
     }
   return false;
@@ -436,6 +450,8 @@ std::vector<RunningMutator> places() {
       {"nobody says that what is lent is taken", Catches::reuses_safely, drop_reply},
       {"that is said too early", Catches::reuses_safely,
        change([](const Step& step) { return is_reply(step); }, [](Mutant& m, At at) { m.step(at).after.clear(); })},
+      {"a credit of the exchange before the one before", Catches::reuses_safely,
+       change(is_credit, [](Mutant& m, At at) { m.step(at).await->lag = 2; })},
       {"shared memory written before it is open", Catches::reuses_safely,
        change_at([](Mutant& m, const Step& step, At at) { return opens(m, step, at); },
                  [](Mutant& m, At at) { m.detach(at); })},

@@ -161,7 +161,7 @@ struct SharingCase {
       InProcessNetwork& network = *networks.emplace_back(std::make_unique<InProcessNetwork>());
       const std::vector<Memory> send = cases::buffers(random, sharer.pattern, &RankPattern::out);
       for (std::size_t r = 0; r < nodes.size(); ++r) {
-        const std::shared_ptr<NodeMemory> memory = shared.seen_by(r, nodes[r]);
+        const std::shared_ptr<NodeMemory> memory = shared.seen_by(r);
         arenas.give(r, *memory);
         all[r].bind(sharer, send, memory, network);
       }

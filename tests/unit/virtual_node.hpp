@@ -77,10 +77,10 @@ class SharedByAll {
         pinned.emplace_back(device, words.data(), words.size() * sizeof(std::uint64_t));
     return pinned;
   }
-  std::shared_ptr<NodeMemory> seen_by(std::size_t rank, const Region& node) {
+  std::shared_ptr<NodeMemory> seen_by(std::size_t rank) {
     auto memory = std::make_shared<NodeMemory>();
     memory->own = part(rank);
-    for (Rank peer : node.members) memory->peers[peer] = part(static_cast<std::size_t>(peer));
+    for (std::size_t peer = 0; peer < windows_.size(); ++peer) memory->peers[static_cast<Rank>(peer)] = part(peer);
     return memory;
   }
 
@@ -210,6 +210,7 @@ inline Localized localize(Random& random, const Case& c, std::vector<Plan> plans
                            .all_mailboxes_bytes = random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23}),
                            .doubled_staging_bytes = random.one_of<std::int64_t>({0, 64, 65536}),
                            .shares_staging = use == NodeUse::shared_staging,
+                           .puts = only != nullptr ? only->name == "rma" : random.chance(30),
                            .slots = random.one_of<std::int64_t>({2, 4, 4, 8}),
                            .slot_bytes = random.one_of<std::int64_t>({0, 64, 512, 65536})};
   std::vector<LocalOptions> all(result.plans.size(), local);
@@ -248,8 +249,8 @@ inline std::string run_exchanges(Random& random, const Localized& localized, con
   all.reserve(ranks);
   std::vector<std::size_t> busy;
   for (std::size_t r = 0; r < ranks; ++r) {
-    all.emplace_back(r, localized.plans[r], shared.seen_by(r, localized.nodes[r]),
-                     *network.transport(static_cast<Rank>(r)), data, combiners);
+    all.emplace_back(r, localized.plans[r], shared.seen_by(r), *network.transport(static_cast<Rank>(r)), data,
+                     combiners);
     busy.push_back(r);
   }
   std::vector<std::size_t> awake = busy;

@@ -129,6 +129,7 @@ void rewrite(Step& step, const Side& side) {
 
 std::optional<Reached> bind(const NodeMemory& memory, const Operand& operand, Rank peer) {
   if (operand.buffer != Buffer::window && operand.buffer != Buffer::staging) return std::nullopt;
+  if (memory.is_far(peer)) return std::nullopt;
   const auto found = memory.peers.find(peer);
   if (operand.of_peer && found == memory.peers.end()) return std::nullopt;
   const auto part = [&](const NodeMemory::Part& of) {

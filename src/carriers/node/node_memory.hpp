@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "carriers/node/shared_segment.hpp"
+#include "carriers/rma/puts.hpp"
 #include "core/types.hpp"
 #include "device/device.hpp"
 
@@ -108,6 +109,11 @@ struct NodeMemory {
     std::byte* words = nullptr;  ///< at the beginning of the window, or of the arena
   };
 
+  /// This rank's window as the peer reaches it.
+  [[nodiscard]] std::byte* own_window(Rank peer) const { return is_far(peer) ? puts->window() : own.window; }
+  /// Whether what this rank writes for the peer has to be put.
+  [[nodiscard]] bool is_far(Rank peer) const { return puts && puts->reaches(peer); }
+
   /// Counts one more exchange.
   void begin_exchange() {
     ++turn;
@@ -121,12 +127,13 @@ struct NodeMemory {
   }
 
   Part own;
-  std::map<Rank, Part> peers;
+  std::map<Rank, Part> peers;         ///< of far ones: where this rank writes what it then puts
   std::uint64_t turn = 0;             ///< exchanges of this plan
   std::uint64_t exchange = 0;         ///< the number of the last one among all that share the memory; the first is 1
   std::uint64_t lent_generation = 0;  ///< how often the send buffer that is lent has been another
   std::shared_ptr<SharedMemory> mapping;
   std::shared_ptr<StagingArena> arena;  ///< if staging memory is shared with other plans
+  std::shared_ptr<Puts> puts;           ///< null if no message is put through the network
 };
 
 /// A word that one rank raises and others wait for. What was written before it was raised is seen by who sees it.
