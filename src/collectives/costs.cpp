@@ -12,23 +12,6 @@ namespace laneway::dense::costs {
 
 namespace {
 
-struct Shape {
-  double ranks;
-  double nodes;
-  double members;  ///< of the largest node
-  double outside;  ///< ranks on other nodes
-  double bytes;
-  double sums;  ///< what is combined counts
-
-  Shape(const DenseFacts& facts, const Layout& layout)
-      : ranks(layout.ranks()),
-        nodes(layout.regions()),
-        members(layout.largest()),
-        outside(std::max(ranks - members, 0.0)),
-        bytes(static_cast<double>(facts.bytes)),
-        sums(reduces(facts.kind) ? 1 : 0) {}
-};
-
 double rounds(double n) {
   return n > 1 ? std::ceil(std::log2(n)) : 0;
 }
@@ -117,9 +100,16 @@ double in_trees(const Shape& s) {
   return s.members > 1 ? (s.ranks - s.nodes) / rounds(s.members) : 0;
 }
 
+double radix_between(const Shape& s, const DenseSettings& settings) {
+  return s.bytes <= static_cast<double>(settings.short_bytes) ? short_radix_between : 2;
+}
+double radix_inside(const Shape& s, const DenseSettings& settings) {
+  return s.bytes <= static_cast<double>(settings.short_bytes) ? short_radix_inside : 2;
+}
+
 /// Up a tree in each node, and down again.
-DenseCost up_and_down(const Shape& s, std::int64_t bytes, double pieces) {
-  const TreeShape tree(s.members, radix_inside(bytes));
+DenseCost up_and_down(const Shape& s, const DenseSettings& settings, double pieces) {
+  const TreeShape tree(s.members, radix_inside(s, settings));
   const double messages = 2 * tree.children * pieces;
   DenseCost cost = inside(s, 2 * tree.levels, messages, 2 * tree.children * s.bytes, tree.children * s.bytes, 0);
   const double members = s.ranks - s.nodes;  // that are no leaders
@@ -370,8 +360,8 @@ DenseCost pipeline(const Shape& s, const DenseSettings& settings, double levels,
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  const TreeShape far(s.nodes, radix_between(facts.bytes));
-  const TreeShape near(s.members, radix_inside(facts.bytes));
+  const TreeShape far(s.nodes, radix_between(s, settings));
+  const TreeShape near(s.members, radix_inside(s, settings));
   DenseCost cost = add(pipeline(s, settings, far.levels, far.children, 0, true),
                        pipeline(s, settings, near.levels, near.children, 0, false));
   if (s.sums == 0) return cost;
@@ -454,7 +444,7 @@ DenseCost rabenseifner(const DenseFacts& facts, const Layout& layout, const Dens
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double far = folded_rounds(s.nodes);
-  return add(up_and_down(s, facts.bytes, segments(settings, s.bytes)),
+  return add(up_and_down(s, settings, segments(settings, s.bytes)),
              across(s, far, far, far * s.bytes, 1, far * s.bytes));
 }
 
@@ -482,11 +472,11 @@ DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseS
   return add(near, between);
 }
 
-DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
+DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   Rank least = layout.largest();
   for (Rank region = 0; region < layout.regions(); ++region) least = std::min(least, layout.size(region));
-  DenseCost cost = up_and_down(s, facts.bytes, 1);
+  DenseCost cost = up_and_down(s, settings, 1);
   const auto step = [&](double radix) {
     const double met = radix - 2;  // members that the leader sends to, and hears from
     if (met > 0) cost = add(cost, inside(s, 2, 2 * met, 2 * met * s.bytes, 0, s.nodes));

@@ -10,6 +10,24 @@
 
 namespace laneway::dense::costs {
 
+/// Of a call and a layout, what costs ask for.
+struct Shape {
+  double ranks;
+  double nodes;
+  double members;  ///< of the largest node
+  double outside;  ///< ranks on other nodes
+  double bytes;
+  double sums;  ///< what is combined counts
+
+  Shape(const DenseFacts& facts, const Layout& layout)
+      : ranks(layout.ranks()),
+        nodes(layout.regions()),
+        members(layout.largest()),
+        outside(std::max(ranks - members, 0.0)),
+        bytes(static_cast<double>(facts.bytes)),
+        sums(reduces(facts.kind) ? 1 : 0) {}
+};
+
 /// A k-nomial tree of n ranks.
 struct TreeShape {
   double levels = 0;

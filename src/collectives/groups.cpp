@@ -60,13 +60,13 @@ Tree binomial(const Group& group, Rank root) {
   return knomial(group, root, 2);
 }
 
-MakeTree tree_between(std::int64_t bytes) {
-  if (radix_between(bytes) == 2) return binomial;
+MakeTree tree_between(bool is_short) {
+  if (!is_short) return binomial;
   return [](const Group& group, Rank root) { return knomial(group, root, short_radix_between); };
 }
 
-MakeTree tree_inside(std::int64_t bytes) {
-  if (radix_inside(bytes) == 2) return binomial;
+MakeTree tree_inside(bool is_short) {
+  if (!is_short) return binomial;
   return [](const Group& group, Rank root) { return knomial(group, root, short_radix_inside); };
 }
 

@@ -56,19 +56,13 @@ struct Tree {
 [[nodiscard]] Tree lane_tree(const Group& group, Rank root, std::int64_t bytes, std::int64_t segment_bytes);
 /// Between leaders, then inside of regions: both sorts of trees.
 using MakeTree = Tree (*)(const Group& group, Rank root);
-/// Short data is not worth the latency of many levels: a sender's work for a message is a part of its latency, of one
-/// between nodes less than in memory. What is long is sent by no rank more often than it must be.
-constexpr std::int64_t most_short_bytes = 4096;
+/// Of short data, which is not worth the latency of many levels: a sender's work for a message is a part of its
+/// latency, of one between nodes a larger one than in memory. What is long is sent by no rank more often than it must
+/// be.
 constexpr Rank short_radix_between = 4;
 constexpr Rank short_radix_inside = 8;
-[[nodiscard]] constexpr Rank radix_between(std::int64_t bytes) {
-  return bytes <= most_short_bytes ? short_radix_between : 2;
-}
-[[nodiscard]] constexpr Rank radix_inside(std::int64_t bytes) {
-  return bytes <= most_short_bytes ? short_radix_inside : 2;
-}
-[[nodiscard]] MakeTree tree_between(std::int64_t bytes);
-[[nodiscard]] MakeTree tree_inside(std::int64_t bytes);
+[[nodiscard]] MakeTree tree_between(bool is_short);
+[[nodiscard]] MakeTree tree_inside(bool is_short);
 [[nodiscard]] Tree over_regions(const Layout& layout, Rank root, Rank me, MakeTree between, MakeTree inside);
 
 /// Parts of a vector of whole elements: part i is [at[i], at[i + 1]).

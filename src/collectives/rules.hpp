@@ -16,6 +16,7 @@ namespace laneway {
 struct DenseSettings {
   Rank leaders = 4;                    ///< a node, of multi_leader, locality_aware, multi_leader_locality (lnw_leaders)
   std::int64_t segment_bytes = 65536;  ///< what is pipelined is cut into pieces of this size
+  std::int64_t short_bytes = 4096;     ///< up to which trees are flat, since data is not worth the latency of levels
 };
 
 /// What carries the messages of a rule: messages, or puts into windows between fences, or under a lock of all windows.

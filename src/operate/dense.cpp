@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "device/memory.hpp"
+#include "device/plugin.hpp"
 #include "operate/dense_fixed.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
@@ -122,6 +123,13 @@ bool is_hinted(const DenseKnowledge& known, const CollectiveCall& call) {
   return read_collective(known.hints.collective, call.kind).rule != nullptr;
 }
 
+/// Whether no hint and no device has a say in calls with such arguments: where ranks take turns on a core, what a call
+/// looks up is seldom in a cache.
+bool is_plain(const Hints& hints, DenseKind kind) {
+  return !hints.check && !hints.fixed_counts && hints.progress != ProgressHint::wait &&
+         (kind != DenseKind::allreduce || device_plugins().empty());
+}
+
 /// The plan of a blocking call, which is kept unless ranks must ask each other for sizes.
 std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
                                          const CollectiveCall& call, const Place& place) {
@@ -134,6 +142,7 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::
   if (made->settled)
     made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(*known, call));
   tell_reasons(made->decision.reasons, place.rank);
+  made->is_plain = is_plain(known->hints, call.kind);
   if (made->decision.rule == nullptr) return made;
   const DenseRule& rule = *made->decision.rule;
   const std::shared_ptr<const Plan> plan = packed(
@@ -193,21 +202,24 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     return place.run_mpi(call, false);
   }
   KeptDensePlans& kept = communicator.attachment<KeptDensePlans>();
-  const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
-  if (known->hints.check)
-    compare_collective(*communicator.private_comm(), call, check_collective(call, place.rank, place.ranks));
-  if (FixedDense* const fixed = fixed_dense(communicator, *known, call, Phases::one);
-      fixed != nullptr && fixed->runs()) {
-    fixed->run(buffers_of(call), *communicator.private_comm());
-    return MPI_SUCCESS;
-  }
-  if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
   std::shared_ptr<KeptDense> found = kept.find(call);
-  if (!found) {
-    found = plan_blocking(communicator, known, call, place);
-    if (may_keep(*found, call.kind)) kept.keep(found);
+  bool has_to_help = false;
+  if (!found || !found->is_plain) {
+    const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+    if (known->hints.check)
+      compare_collective(*communicator.private_comm(), call, check_collective(call, place.rank, place.ranks));
+    if (FixedDense* const fixed = fixed_dense(communicator, *known, call, Phases::one);
+        fixed != nullptr && fixed->runs()) {
+      fixed->run(buffers_of(call), *communicator.private_comm());
+      return MPI_SUCCESS;
+    }
+    if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
+    if (!found) {
+      found = plan_blocking(communicator, known, call, place);
+      if (may_keep(*found, call.kind)) kept.keep(found);
+    }
+    has_to_help = known->hints.progress == ProgressHint::wait;
   }
-  const bool has_to_help = known->hints.progress == ProgressHint::wait;
   if (is_in_windows(found->decision))
     return run_in_windows(communicator.private_comm(), *found, call, place, has_to_help);
   SettledDenseCalls& calls = communicator.attachment<SettledDenseCalls>();
@@ -319,6 +331,7 @@ class Making {
       if (std::unique_ptr<Request> shared = make_on_shared_device(communicator_, known_, comm_, call_, looked_, info))
         return shared;
     DenseAsk ask = looked_.ask(call_, place_.ranks, Phases::split, mean_bytes());
+    ask.knows_mean = true;
     ask.in_memory = true;
     ask.limits_staging = false;
     DenseDecision decision = decide(*known_, hints_, ask);

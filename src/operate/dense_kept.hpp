@@ -93,6 +93,7 @@ struct KeptDense {
   std::shared_ptr<const PrivateComm> comm;
   std::unique_ptr<BoundDense> bound;      ///< null: MPI's own operation
   std::shared_ptr<SettledDense> settled;  ///< null: it stays with the decision
+  bool is_plain = false;                  ///< nothing but the decision concerns such calls
 };
 
 /// The last blocking calls of a communicator. What is kept is this rank's business: nothing else depends on it.

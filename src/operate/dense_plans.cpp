@@ -33,7 +33,8 @@ bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
   const bool all_share =
       hints.sharing == Sharing::all || (hints.sharing != Sharing::none && known.layout.regions() == 1);
   // What is reduced on a node is cut into as many parts as it has ranks.
-  const std::int64_t parts = ask.facts.kind == Dense::allreduce ? known.layout.largest() : 1;
+  const bool is_cut = ask.facts.kind == Dense::allreduce || ask.facts.kind == Dense::reduce;
+  const std::int64_t parts = is_cut ? known.layout.largest() : 1;
   return ask.in_memory && all_share && ask.facts.bytes / parts <= hints.local.mailbox_bytes;
 }
 

@@ -181,6 +181,7 @@ inline DenseCase make_dense_case(std::uint64_t seed, Dense kind) {
   c.layout = make_layout(random);
   c.settings.leaders = random.one_of<Rank>({1, 2, 3, 4});
   c.settings.segment_bytes = random.one_of<std::int64_t>({1, 13, 64, 65536});
+  c.settings.short_bytes = random.one_of<std::int64_t>({0, 64, 4096});
   c.equal = random.chance(50);
   const Rank n = c.layout.ranks();
   const bool reducing = laneway::reduces(kind);

@@ -28,8 +28,9 @@ class Radix {
     how_ = schedule.combination(call.combination);
   }
 
-  void write(std::int64_t segment_bytes) {
-    const Tree tree = tree_inside(sum_.ranges.bytes())(region_of(layout_, call_.rank), 0);
+  void write(const DenseSettings& settings) {
+    const std::int64_t segment_bytes = settings.segment_bytes;
+    const Tree tree = tree_inside(sum_.ranges.bytes() <= settings.short_bytes)(region_of(layout_, call_.rank), 0);
     schedule_.move(input(call_, 0), sum_);
     reduce(schedule_, tree, sum_, call_.combination, segment_bytes);
     fold();
@@ -129,7 +130,7 @@ class Radix {
 }  // namespace
 
 void locality_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  Radix(schedule, call, layout).write(settings.segment_bytes);
+  Radix(schedule, call, layout).write(settings);
 }
 
 }  // namespace laneway::dense::allreduce

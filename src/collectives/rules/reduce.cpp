@@ -24,8 +24,8 @@ void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, c
 }
 
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  const std::int64_t bytes = input(call, 0).ranges.bytes();
-  up(schedule, call, over_regions(layout, call.root, call.rank, tree_between(bytes), tree_inside(bytes)),
+  const bool is_short = input(call, 0).ranges.bytes() <= settings.short_bytes;
+  up(schedule, call, over_regions(layout, call.root, call.rank, tree_between(is_short), tree_inside(is_short)),
      settings.segment_bytes);
 }
 
