@@ -75,6 +75,8 @@ struct SideArguments {
   Integers counts = {};
   Integers displacements = {};
   const MPI_Count* indices = nullptr;
+  const MPI_Count* lengths =
+      nullptr;  ///< if given, so many elements from each index on, of which `counts` are the sums
   MPI_Datatype type = MPI_DATATYPE_NULL;
   const MPI_Datatype* types = nullptr;
 };

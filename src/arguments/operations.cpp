@@ -135,39 +135,47 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
   check_array(side.counts, degree, names.counts);
   require(side.count >= 0, ErrorKind::count, std::string(names.size) + " is " + std::to_string(side.count));
   std::int64_t total = 0;
-  std::vector<std::int64_t> begin(static_cast<std::size_t>(degree) + 1);
-  for (int slot = 0; slot < degree; ++slot) {
+  for (int slot = 0; slot < degree; ++slot)
     require(!__builtin_add_overflow(total, checked_count(side.counts, slot, 0, names.counts), &total), ErrorKind::count,
             [&] { return element(names.counts, slot) + " is " + std::to_string(side.counts[slot]); });
-    begin[static_cast<std::size_t>(slot) + 1] = total;
-  }
   require(side.indices != nullptr || total == 0, ErrorKind::argument,
           std::string(names.indices) + " is NULL with " + std::to_string(total) + " elements");
-  for (std::int64_t i = 0; i < total; ++i)
-    require(side.indices[i] >= 0 && side.indices[i] < side.count, ErrorKind::argument, [&] {
-      return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(side.indices[i]) +
-             ", the buffer has " + std::to_string(side.count) + " elements";
-    });
   const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
   const auto whole = map->ranges.contiguous();
   const bool is_dense = whole && whole->bytes == map->extent;
+  // Of the run of elements that begins with index i, of at most `most`: the next index.
+  const auto run = [&](std::int64_t i, std::int64_t most, std::int64_t& length) {
+    const std::int64_t first = side.indices[i];
+    length = side.lengths != nullptr ? side.lengths[i] : 1;
+    require(first >= 0 && first + length <= side.count, ErrorKind::argument, [&] {
+      return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(first) +
+             ", the buffer has " + std::to_string(side.count) + " elements";
+    });
+    if (side.lengths != nullptr) return i + 1;
+    // Elements that follow each other are one range from the start: lists of a million elements have few of them.
+    while (is_dense && length < most && side.indices[i + length] == first + length && first + length < side.count)
+      ++length;
+    return i + length;
+  };
+  std::vector<RangeList> lists(static_cast<std::size_t>(degree));
+  std::int64_t i = 0;
+  for (int slot = 0; slot < degree; ++slot) {
+    RangeList& list = lists[static_cast<std::size_t>(slot)];
+    std::int64_t length = 0;
+    for (std::int64_t left = side.counts[slot]; left > 0; left -= length) {
+      const std::int64_t first = side.indices[i];
+      i = run(i, left, length);
+      if (is_dense)
+        list.append(Range{first * map->extent + whole->offset, length * whole->bytes});
+      else
+        for (std::int64_t element = first; element < first + length; ++element)
+          list.append(map->ranges, element * map->extent);
+    }
+  }
   std::vector<Edge> edges;
   edges.reserve(neighbors.size());
-  for (const Neighbor& neighbor : neighbors) {
-    Edge edge{neighbor.rank, {}};
-    const auto slot = static_cast<std::size_t>(neighbor.slot);
-    for (std::int64_t i = begin[slot], next = i; i < begin[slot + 1]; i = next) {
-      // Elements that follow each other are one range from the start: lists of a million elements have few of them.
-      const std::int64_t first = side.indices[i];
-      for (next = i + 1; is_dense && next < begin[slot + 1] && side.indices[next] == first + next - i;) ++next;
-      const std::int64_t offset = first * map->extent;
-      if (whole)
-        edge.ranges.append(Range{offset + whole->offset, (next - i) * whole->bytes});
-      else
-        edge.ranges.append(map->ranges, offset);
-    }
-    edges.push_back(std::move(edge));
-  }
+  for (const Neighbor& neighbor : neighbors)
+    edges.push_back({neighbor.rank, std::move(lists[static_cast<std::size_t>(neighbor.slot)])});
   return edges;
 }
 

@@ -1,7 +1,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +48,7 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
     const std::exception_ptr failure = problem_in([&] {
       require_pointer(distributor, "distributor");
       check_list(exports, "exports", exportranks, "exportranks");
-      made->sent = lists_by_rank(exports, exportranks, communicator.ranks(), "exportranks");
+      made->sent = runs_by_rank(exports, exportranks, communicator.ranks(), "exportranks");
       told.ranks = made->sent.ranks;
       told.counts.assign(told.ranks.size(), 1);
       told.numbers.assign(made->sent.counts.begin(), made->sent.counts.end());
@@ -59,10 +58,10 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
     made->received.ranks = arrivals->sources;
     for (const std::int64_t count : numbers_in(*arrivals)) {
       made->received.counts.push_back(static_cast<MPI_Count>(count));
+      made->received.elements.push_back(made->imports);
+      made->received.lengths.push_back(static_cast<MPI_Count>(count));
       made->imports += static_cast<MPI_Count>(count);
     }
-    made->received.elements.resize(static_cast<std::size_t>(made->imports));
-    std::iota(made->received.elements.begin(), made->received.elements.end(), MPI_Count{0});
     made->there = topology_of(*arrivals, info, false);
     made->back = topology_of(*arrivals, info, true);
     *distributor = made.release();

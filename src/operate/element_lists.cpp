@@ -12,41 +12,57 @@ namespace laneway {
 
 namespace {
 
-/// Calls f(rank, first, count) for elements that follow each other and have the same rank; not for -1.
+/// Calls f(rank, first, count) for elements that follow each other and have the same rank.
 template <class F>
 void for_each_run(MPI_Count count, const int* ranks, F&& f) {
   for (MPI_Count i = 0, next = 0; i < count; i = next) {
-    const int rank = ranks[i];
-    for (next = i + 1; next < count && ranks[next] == rank;) ++next;
-    if (rank >= 0) f(rank, i, next - i);
+    for (next = i + 1; next < count && ranks[next] == ranks[i];) ++next;
+    f(ranks[i], i, next - i);
   }
 }
 
 }  // namespace
 
 ElementLists lists_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name) {
-  for (MPI_Count i = 0; i < count; ++i)
-    require(ranks[i] >= -1 && ranks[i] < size, ErrorKind::rank, [&] {
-      return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(ranks[i]) +
+  ElementLists runs = runs_by_rank(count, ranks, size, name);
+  ElementLists lists{std::move(runs.ranks), std::move(runs.counts), {}, {}};
+  for (std::size_t run = 0; run < runs.elements.size(); ++run)
+    for (MPI_Count i = 0; i < runs.lengths[run]; ++i) lists.elements.push_back(runs.elements[run] + i);
+  return lists;
+}
+
+ElementLists runs_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name) {
+  struct OfRank {
+    MPI_Count elements = 0;
+    std::size_t runs = 0;
+  };
+  std::map<int, OfRank> found;
+  std::size_t all = 0;
+  for_each_run(count, ranks, [&](int rank, MPI_Count first, MPI_Count number) {
+    require(rank >= -1 && rank < size, ErrorKind::rank, [&] {
+      return std::string(name) + "[" + std::to_string(first) + "] is " + std::to_string(rank) +
              " in a communicator of " + std::to_string(size) + " ranks";
     });
-  ElementLists lists;
-  std::map<int, MPI_Count> places;
-  MPI_Count all = 0;
-  for_each_run(count, ranks, [&](int rank, MPI_Count, MPI_Count number) {
-    places[rank] += number;
-    all += number;
+    if (rank < 0) return;
+    OfRank& own = found[rank];
+    own.elements += number;
+    ++own.runs;
+    ++all;
   });
-  MPI_Count begin = 0;
-  for (auto& [rank, place] : places) {
+  ElementLists lists;
+  std::size_t begin = 0;
+  for (auto& [rank, own] : found) {
     lists.ranks.push_back(rank);
-    lists.counts.push_back(place);
-    begin += std::exchange(place, begin);
+    lists.counts.push_back(own.elements);
+    begin += std::exchange(own.runs, begin);
   }
-  lists.elements.resize(static_cast<std::size_t>(all));
+  lists.elements.resize(all);
+  lists.lengths.resize(all);
   for_each_run(count, ranks, [&](int rank, MPI_Count first, MPI_Count number) {
-    const auto at = lists.elements.begin() + std::exchange(places[rank], places[rank] + number);
-    std::iota(at, at + number, first);
+    if (rank < 0) return;
+    const std::size_t at = found[rank].runs++;
+    lists.elements[at] = first;
+    lists.lengths[at] = number;
   });
   return lists;
 }

@@ -16,16 +16,23 @@ namespace laneway {
 struct ElementLists {
   std::vector<int> ranks;
   std::vector<MPI_Count> counts;
-  std::vector<MPI_Count> elements;  ///< list after list
+  std::vector<MPI_Count> elements;  ///< list after list; or the first ones of runs of elements
+  std::vector<MPI_Count> lengths;   ///< of these runs; empty: each element is named
 };
 
 /// As a side of an operation on an array of `size` elements; the lists must stay.
 [[nodiscard]] inline SideArguments side_of(const ElementLists& lists, MPI_Count size, MPI_Datatype type) {
-  return {.count = size, .counts = lists.counts.data(), .indices = lists.elements.data(), .type = type};
+  return {.count = size,
+          .counts = lists.counts.data(),
+          .indices = lists.elements.data(),
+          .lengths = lists.lengths.empty() ? nullptr : lists.lengths.data(),
+          .type = type};
 }
 
 /// Elements 0 to `count` - 1 by their ranks, ascending; -1: of none. Throws Error(rank) with the name of the array.
 [[nodiscard]] ElementLists lists_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name);
+/// The same as runs: what is moved mostly has neighbours that go the same way.
+[[nodiscard]] ElementLists runs_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name);
 
 /// `counts[i]` numbers to `ranks[i]`.
 struct Told {

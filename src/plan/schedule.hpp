@@ -61,7 +61,10 @@ class Schedule {
   /// Appends the steps of a plan that no carrier has rewritten, each after those that its bytes need.
   void append(const Plan& plan, const Redirect& redirect = {});
 
-  [[nodiscard]] Plan take() { return std::move(plan_); }
+  [[nodiscard]] Plan take() {
+    plan_.steps.shrink_to_fit();
+    return std::move(plan_);
+  }
 
  private:
   int message(StepKind kind, Rank peer, End end, std::vector<int> after);

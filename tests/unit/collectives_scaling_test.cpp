@@ -68,7 +68,7 @@ TEST(DenseScaling, StepsAndMemoryOfLargeJobs) {
       EXPECT_LE(steps, 4 * ranks) << what;
       EXPECT_LE(bytes, 700 * ranks) << what;
     } else {
-      EXPECT_LE(steps, 4 * (members + rounds)) << what;
+      EXPECT_LE(steps, 5 * (members + rounds)) << what;
       EXPECT_LE(bytes, 800 * (members + rounds)) << what;
     }
   }
