@@ -75,10 +75,10 @@ struct SideArguments {
   Integers counts = {};
   Integers displacements = {};
   const MPI_Count* indices = nullptr;
-  const MPI_Count* lengths =
-      nullptr;  ///< if given, so many elements from each index on, of which `counts` are the sums
   MPI_Datatype type = MPI_DATATYPE_NULL;
   const MPI_Datatype* types = nullptr;
+  /// If given, an operation with indices takes so many elements from each of them on; `counts` are their sums.
+  const MPI_Count* lengths = nullptr;
 };
 
 /// An operation and its arguments, as the caller has given them: nothing is checked.

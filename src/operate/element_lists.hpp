@@ -25,8 +25,8 @@ struct ElementLists {
   return {.count = size,
           .counts = lists.counts.data(),
           .indices = lists.elements.data(),
-          .lengths = lists.lengths.empty() ? nullptr : lists.lengths.data(),
-          .type = type};
+          .type = type,
+          .lengths = lists.lengths.empty() ? nullptr : lists.lengths.data()};
 }
 
 /// Elements 0 to `count` - 1 by their ranks, ascending; -1: of none. Throws Error(rank) with the name of the array.

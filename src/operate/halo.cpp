@@ -244,7 +244,7 @@ HaloLists halo_from_ghosts(Communicator& communicator, const std::vector<Numbere
   const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator, wanted, info, std::move(failure));
   halo.owned = owned;
   halo.size = owned + static_cast<MPI_Count>(ghosts.size());
-  halo.sent = {arrivals->sources, arrivals->counts, {}};
+  halo.sent = {arrivals->sources, arrivals->counts, {}, {}};
   for (const std::int64_t index : numbers_in(*arrivals)) halo.sent.elements.push_back(static_cast<MPI_Count>(index));
   halo.back = topology_of(*arrivals, info, false);
   halo.there = topology_of(*arrivals, info, true);

@@ -147,7 +147,7 @@ bool run(const cases::Localized& localized, const std::vector<Kinds>& kinds, con
 }
 
 TEST_F(Reordering, EveryStrategyAgreesWithTheOracleWhereverBuffersAre) {
-  const std::uint64_t seeds = cases::effort(30);
+  const std::uint64_t seeds = cases::effort(60);
   int count = 0;
   std::ptrdiff_t borrowed = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

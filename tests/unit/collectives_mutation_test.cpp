@@ -127,7 +127,7 @@ class DenseMutations : public testing::TestWithParam<std::size_t> {};
 TEST_P(DenseMutations, AreNoticed) {
   const CollectiveMutator& mutator = mutators[GetParam()];
   int broken = 0;
-  for (std::uint64_t seed = 1000; seed < 1012; ++seed)
+  for (std::uint64_t seed = 1000; seed < 1016; ++seed)
     for (const DenseRule& rule : dense_rules()) {
       if (rule.kind == Dense::barrier) continue;  // whose bytes nobody looks at
       const cases::DenseCase c = cases::make_dense_case(seed, rule.kind);

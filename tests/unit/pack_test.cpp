@@ -86,9 +86,9 @@ TEST(Pack, PlansMoveWhatTheyDidWhenMessagesWerePackedAsTheyWereMade) {
     }
   }
   EXPECT_EQ(messages, (Work{442843, 29602213, 161524, 16758183, 0, 0, 0, 0, 693881, 32398976}));
-  // 102731 copies of 14376706 bytes, 9287355 bytes moved and 34989632 of staging memory when it was guessed which
-  // copies pack messages: what receivers drop was pushed, too.
-  EXPECT_EQ(local, (Work{280274, 20579884, 102901, 14381561, 162569, 162569, 8319535, 17248, 799895, 30591616}));
+  // In three of ten cases messages between nodes are puts. More is copied and staged where it is guessed which copies
+  // pack messages: what receivers drop is pushed, too.
+  EXPECT_EQ(local, (Work{214816, 16548483, 87159, 13319682, 293359, 293359, 16289583, 17440, 914022, 28825920}));
   // 226381 copies, and 1040948 dependencies, when plans of levels inside were packed before they were embedded.
   EXPECT_EQ(levels, (Work{505045, 34570750, 226517, 20269159, 0, 0, 0, 0, 922920, 43418560}));
 }
