@@ -143,20 +143,6 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
   const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
   const auto whole = map->ranges.contiguous();
   const bool is_dense = whole && whole->bytes == map->extent;
-  // Of the run of elements that begins with index i, of at most `most`: the next index.
-  const auto run = [&](std::int64_t i, std::int64_t most, std::int64_t& length) {
-    const std::int64_t first = side.indices[i];
-    length = side.lengths != nullptr ? side.lengths[i] : 1;
-    require(first >= 0 && first + length <= side.count, ErrorKind::argument, [&] {
-      return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(first) +
-             ", the buffer has " + std::to_string(side.count) + " elements";
-    });
-    if (side.lengths != nullptr) return i + 1;
-    // Elements that follow each other are one range from the start: lists of a million elements have few of them.
-    while (is_dense && length < most && side.indices[i + length] == first + length && first + length < side.count)
-      ++length;
-    return i + length;
-  };
   std::vector<RangeList> lists(static_cast<std::size_t>(degree));
   std::int64_t i = 0;
   for (int slot = 0; slot < degree; ++slot) {
@@ -164,7 +150,16 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
     std::int64_t length = 0;
     for (std::int64_t left = side.counts[slot]; left > 0; left -= length) {
       const std::int64_t first = side.indices[i];
-      i = run(i, left, length);
+      length = side.lengths != nullptr ? side.lengths[i] : 1;
+      require(first >= 0 && first + length <= side.count, ErrorKind::argument, [&] {
+        return std::string(names.indices) + "[" + std::to_string(i) + "] is " + std::to_string(first) +
+               ", the buffer has " + std::to_string(side.count) + " elements";
+      });
+      // Elements that follow each other are one range from the start: lists of a million elements have few of them.
+      const std::int64_t most =
+          side.lengths == nullptr && is_dense ? std::min<std::int64_t>(left, side.count - first) : length;
+      while (length < most && side.indices[i + length] == first + length) ++length;
+      i += side.lengths != nullptr ? 1 : length;
       if (is_dense)
         list.append(Range{first * map->extent + whole->offset, length * whole->bytes});
       else

@@ -100,16 +100,9 @@ double in_trees(const Shape& s) {
   return s.members > 1 ? (s.ranks - s.nodes) / rounds(s.members) : 0;
 }
 
-double radix_between(const Shape& s, const DenseSettings& settings) {
-  return s.bytes <= static_cast<double>(settings.short_bytes) ? short_radix_between : 2;
-}
-double radix_inside(const Shape& s, const DenseSettings& settings) {
-  return s.bytes <= static_cast<double>(settings.short_bytes) ? short_radix_inside : 2;
-}
-
 /// Up a tree in each node, and down again.
-DenseCost up_and_down(const Shape& s, const DenseSettings& settings, double pieces) {
-  const TreeShape tree(s.members, radix_inside(s, settings));
+DenseCost up_and_down(const Shape& s, bool is_short, double pieces) {
+  const TreeShape tree(s.members, is_short ? short_radix_inside : 2);
   const double messages = 2 * tree.children * pieces;
   DenseCost cost = inside(s, 2 * tree.levels, messages, 2 * tree.children * s.bytes, tree.children * s.bytes, 0);
   const double members = s.ranks - s.nodes;  // that are no leaders
@@ -360,8 +353,9 @@ DenseCost pipeline(const Shape& s, const DenseSettings& settings, double levels,
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
-  const TreeShape far(s.nodes, radix_between(s, settings));
-  const TreeShape near(s.members, radix_inside(s, settings));
+  const bool is_short = settings.is_short(facts.bytes);
+  const TreeShape far(s.nodes, is_short ? short_radix_between : 2);
+  const TreeShape near(s.members, is_short ? short_radix_inside : 2);
   DenseCost cost = add(pipeline(s, settings, far.levels, far.children, 0, true),
                        pipeline(s, settings, near.levels, near.children, 0, false));
   if (s.sums == 0) return cost;
@@ -444,7 +438,7 @@ DenseCost rabenseifner(const DenseFacts& facts, const Layout& layout, const Dens
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double far = folded_rounds(s.nodes);
-  return add(up_and_down(s, settings, segments(settings, s.bytes)),
+  return add(up_and_down(s, settings.is_short(facts.bytes), segments(settings, s.bytes)),
              across(s, far, far, far * s.bytes, 1, far * s.bytes));
 }
 
@@ -476,7 +470,7 @@ DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const De
   const Shape s(facts, layout);
   Rank least = layout.largest();
   for (Rank region = 0; region < layout.regions(); ++region) least = std::min(least, layout.size(region));
-  DenseCost cost = up_and_down(s, settings, 1);
+  DenseCost cost = up_and_down(s, settings.is_short(facts.bytes), 1);
   const auto step = [&](double radix) {
     const double met = radix - 2;  // members that the leader sends to, and hears from
     if (met > 0) cost = add(cost, inside(s, 2, 2 * met, 2 * met * s.bytes, 0, s.nodes));

@@ -17,6 +17,8 @@ struct DenseSettings {
   Rank leaders = 4;                    ///< a node, of multi_leader, locality_aware, multi_leader_locality (lnw_leaders)
   std::int64_t segment_bytes = 65536;  ///< what is pipelined is cut into pieces of this size
   std::int64_t short_bytes = 4096;     ///< up to which trees are flat, since data is not worth the latency of levels
+
+  [[nodiscard]] bool is_short(std::int64_t bytes) const { return bytes <= short_bytes; }
 };
 
 /// What carries the messages of a rule: messages, or puts into windows between fences, or under a lock of all windows.

@@ -20,8 +20,8 @@ namespace laneway {
 
 namespace {
 
-/// What a rank says of itself.
-struct Told {
+/// Where a rank is, as it says itself.
+struct Placed {
   Rank node = 0;
   bool has_devices = false;
   HostShare share;
@@ -29,9 +29,9 @@ struct Told {
 
 /// Those that do not say whether ranks share cores, as no measured ones do: with what the busiest host says.
 std::shared_ptr<const Parameters> with_cores(std::shared_ptr<const Parameters> parameters,
-                                             const std::vector<Told>& told) {
-  const auto ratio = [](const Told& one) { return one.share.cores > 0 ? one.share.nodes : 0; };
-  const Told& busiest = *std::ranges::max_element(told, {}, ratio);
+                                             const std::vector<Placed>& told) {
+  const auto ratio = [](const Placed& one) { return one.share.cores > 0 ? one.share.nodes : 0; };
+  const Placed& busiest = *std::ranges::max_element(told, {}, ratio);
   if (parameters->cores > 0 || busiest.share.cores == 0) return parameters;
   Parameters shared = *parameters;
   shared.cores = busiest.share.cores;
@@ -102,11 +102,11 @@ std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, co
   const Region node = communicator.regions(hints, translate).front();
   const Region sharing = find_sharing(communicator, hints, translate);
   std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, hints, sharing);
-  const std::vector<Told> told =
-      gather_all(comm, Told{node.id, !device_plugins().empty(), share_of_host(node.members.size())});
+  const std::vector<Placed> told =
+      gather_all(comm, Placed{node.id, !device_plugins().empty(), share_of_host(node.members.size())});
   std::vector<Rank> nodes;
-  for (const Told& one : told) nodes.push_back(one.node);
-  const bool have_devices = std::ranges::all_of(told, [](const Told& one) { return one.has_devices; });
+  for (const Placed& one : told) nodes.push_back(one.node);
+  const bool have_devices = std::ranges::all_of(told, [](const Placed& one) { return one.has_devices; });
   known = std::make_shared<const DenseKnowledge>(DenseKnowledge{hints, Layout(nodes), have_helpers, node, sharing,
                                                                 with_cores(std::move(parameters), told), have_devices});
   return known;

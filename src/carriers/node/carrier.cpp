@@ -101,30 +101,15 @@ void settle(Plan&, local::Sides& out, local::Sides& in) {
   local::cross_over(out, in);
 }
 
-void rewrite_put(Step& step, const Side& side) {
-  if (side.mode == Mode::push) {
+void rewrite(Step& step, const Side& side) {
+  if (side.mode == Mode::mailbox) return local::rewrite_mailed(step, side);
+  if (step.kind == StepKind::send && side.mode == Mode::push) {
     step.to = {Buffer::staging, true, side.ring};
     step.runs = copy_runs(local::at_positions(side.ranges, side.peer_positions), side.peer_ranges);
-  } else if (side.mode == Mode::mailbox) {
-    step.to = {Buffer::window, true, side.ring};
-    step.runs = copy_runs(side.ranges, {{side.slot, side.bytes}});
-  }
-}
-
-void rewrite_take(Step& step, const Side& side) {
-  if (side.mode == Mode::pull) {
+  } else if (step.kind != StepKind::send && side.mode == Mode::pull) {
     step.from = {Buffer::staging, true, side.ring};
     step.runs = copy_runs(local::at_positions(side.peer_ranges, side.positions), side.ranges);
-  } else if (side.mode == Mode::mailbox) {
-    step.from = {Buffer::window, false, side.ring};
-    RangeList from;
-    from.append(side.positions, side.slot);
-    step.runs = copy_runs(from, side.ranges);
   }
-}
-
-void rewrite(Step& step, const Side& side) {
-  step.kind == StepKind::send ? rewrite_put(step, side) : rewrite_take(step, side);
 }
 
 std::optional<Reached> bind(const NodeMemory& memory, const Operand& operand, Rank peer) {

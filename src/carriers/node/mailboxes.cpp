@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "carriers/carrier.hpp"
+#include "plan/builder.hpp"
 
 namespace laneway::local {
 
@@ -15,12 +16,27 @@ std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) {
   return (bytes + to - 1) / to * to;
 }
 
-/// Of a mailbox for so many bytes and its word.
-std::int64_t slot_bytes(std::int64_t bytes) {
-  return rounded_up(rounded_up(bytes, 8) + 8, cache_line);
+}  // namespace
+
+std::int64_t word_offset(std::int64_t bytes) {
+  return rounded_up(bytes, 8);
 }
 
-}  // namespace
+std::int64_t slot_bytes(std::int64_t bytes) {
+  return rounded_up(word_offset(bytes) + 8, cache_line);
+}
+
+void rewrite_mailed(Step& step, const Side& side) {
+  if (step.kind == StepKind::send) {
+    step.to = {Buffer::window, true, side.ring};
+    step.runs = copy_runs(side.ranges, {{side.slot, side.bytes}});
+  } else {
+    step.from = {Buffer::window, false, side.ring};
+    RangeList from;
+    from.append(side.positions, side.slot);
+    step.runs = copy_runs(from, side.ranges);
+  }
+}
 
 /// Of the message of the same number to the peer; -1 if there is none that fits a mailbox.
 std::int64_t Mailboxes::answer_bytes(const Side& in) const {
@@ -36,7 +52,7 @@ std::int64_t Mailboxes::most_mailed(const Side& in) const {
 
 /// Of a slot without its word: what the pair's messages of the same number need, in both directions.
 std::int64_t Mailboxes::bytes(const Side& in) const {
-  return rounded_up(std::max(in.bytes, answer_bytes(in)), 8);
+  return word_offset(std::max(in.bytes, answer_bytes(in)));
 }
 
 int Mailboxes::slots(Rank peer, std::int64_t bytes) const {

@@ -5,8 +5,15 @@
 
 #include "carriers/local_options.hpp"
 #include "carriers/side.hpp"
+#include "plan/plan.hpp"
 
 namespace laneway::local {
+
+/// A slot of a mailbox has the bytes of a message and, behind them, a word: where that is, and how large the slot is.
+[[nodiscard]] std::int64_t word_offset(std::int64_t bytes);
+[[nodiscard]] std::int64_t slot_bytes(std::int64_t bytes);
+/// A message goes into the slot of its side, or is taken out of it.
+void rewrite_mailed(Step& step, const Side& side);
 
 /// Which messages have mailboxes in this rank's window, and where. The references must outlive the object.
 class Mailboxes {

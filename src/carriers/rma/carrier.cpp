@@ -1,5 +1,5 @@
 #include "carriers/carrier.hpp"
-#include "plan/builder.hpp"
+#include "carriers/node/mailboxes.hpp"
 
 // Ranks that share no memory put messages into each other's windows, through the network.
 
@@ -10,10 +10,6 @@ namespace {
 using local::Mode;
 using local::Offer;
 using local::Side;
-
-constexpr std::int64_t rounded_to(std::int64_t bytes, std::int64_t to) {
-  return (bytes + to - 1) / to * to;
-}
 
 bool is_outside(const CarrierView& view, Rank peer) {
   return view.options.puts && !view.is_local(peer);
@@ -37,25 +33,12 @@ std::optional<Mode> answer_with_slots(const CarrierView& view, const Side&, cons
 /// Two slots each, used in turn, with the word behind the bytes.
 std::int64_t lay_out_slots(const CarrierView&, std::span<Side* const> brought, std::int64_t window_bytes) {
   for (Side* const side : brought) {
-    const std::int64_t size = rounded_to(side->bytes, 8);
     side->slot = window_bytes;
-    side->flag = window_bytes + size;
-    side->ring = {rounded_to(size + 8, cache_line), 2, false};
+    side->flag = window_bytes + local::word_offset(side->bytes);
+    side->ring = {local::slot_bytes(side->bytes), 2, false};
     window_bytes += side->ring.places * side->ring.distance;
   }
   return window_bytes;
-}
-
-void rewrite_put_or_take(Step& step, const Side& side) {
-  if (step.kind == StepKind::send) {
-    step.to = {Buffer::window, true, side.ring};
-    step.runs = copy_runs(side.ranges, {{side.slot, side.bytes}});
-  } else {
-    step.from = {Buffer::window, false, side.ring};
-    RangeList from;
-    from.append(side.positions, side.slot);
-    step.runs = copy_runs(from, side.ranges);
-  }
 }
 
 /// The receiver says when it has taken a message. A sender completes an exchange when it knows that of the one before,
@@ -85,7 +68,7 @@ Carrier rma_carrier() {
           .offer = offer_to_put,
           .answer = answer_with_slots,
           .lay_out = lay_out_slots,
-          .rewrite = rewrite_put_or_take,
+          .rewrite = local::rewrite_mailed,
           .follow = give_credit,
           .bind = bind_far};
 }

@@ -8,7 +8,7 @@ void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, c
 
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Segment data = output(call, 0);
-  const bool is_short = data.ranges.bytes() <= settings.short_bytes;
+  const bool is_short = settings.is_short(data.ranges.bytes());
   broadcast(schedule, over_regions(layout, call.root, call.rank, tree_between(is_short), tree_inside(is_short)), data,
             settings.segment_bytes);
 }

@@ -30,7 +30,7 @@ class Radix {
 
   void write(const DenseSettings& settings) {
     const std::int64_t segment_bytes = settings.segment_bytes;
-    const Tree tree = tree_inside(sum_.ranges.bytes() <= settings.short_bytes)(region_of(layout_, call_.rank), 0);
+    const Tree tree = tree_inside(settings.is_short(sum_.ranges.bytes()))(region_of(layout_, call_.rank), 0);
     schedule_.move(input(call_, 0), sum_);
     reduce(schedule_, tree, sum_, call_.combination, segment_bytes);
     fold();

@@ -24,7 +24,7 @@ void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, c
 }
 
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  const bool is_short = input(call, 0).ranges.bytes() <= settings.short_bytes;
+  const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
   up(schedule, call, over_regions(layout, call.root, call.rank, tree_between(is_short), tree_inside(is_short)),
      settings.segment_bytes);
 }
