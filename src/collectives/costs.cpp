@@ -100,6 +100,14 @@ double in_trees(const Shape& s) {
   return s.members > 1 ? (s.ranks - s.nodes) / rounds(s.members) : 0;
 }
 
+/// Of messages that each rank sends to all others.
+void count_pairs(DenseCost& cost, const Shape& s) {
+  cost.all.node_messages = s.inside_pairs;
+  cost.all.node_bytes = s.inside_pairs * s.bytes;
+  cost.all.network_messages = s.across_pairs;
+  cost.all.network_bytes = s.across_pairs * s.bytes;
+}
+
 /// Up a tree in each node, and down again.
 DenseCost up_and_down(const Shape& s, bool is_short, double pieces) {
   const TreeShape tree(s.members, is_short ? short_radix_inside : 2);
@@ -109,7 +117,8 @@ DenseCost up_and_down(const Shape& s, bool is_short, double pieces) {
   cost.all.node_messages = 2 * members * pieces;
   cost.all.node_bytes = 2 * members * s.bytes;
   cost.all.node_waits = members + s.nodes * tree.parents;
-  cost.all.combined_bytes = members * s.bytes;
+  const double copies = members == 0 ? s.nodes : is_short ? s.nodes * tree.parents : 0;  // of operands, before sums
+  cost.all.combined_bytes = (members + copies) * s.bytes;
   return cost;
 }
 
@@ -137,15 +146,19 @@ namespace alltoall {
 
 DenseCost pairwise(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(s, s.members - 1, s.members - 1, (s.members - 1) * s.bytes),
-             across(s, s.outside, s.outside, s.outside * s.bytes, s.members));
+  DenseCost cost = add(inside(s, s.members - 1, s.members - 1, (s.members - 1) * s.bytes),
+                       across(s, s.outside, s.outside, s.outside * s.bytes, s.members));
+  count_pairs(cost, s);
+  return cost;
 }
 
 DenseCost nonblocking(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   DenseCost cost = across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, s.members);
   cost.at_once = s.outside > 1;
-  return add(inside(s, s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes), cost);
+  cost = add(inside(s, s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes), cost);
+  count_pairs(cost, s);
+  return cost;
 }
 
 DenseCost bruck(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
@@ -237,44 +250,98 @@ DenseCost bruck(const DenseFacts& facts, const Layout& layout, const DenseSettin
   return along_ways(counting.cost(0), layout);
 }
 
+namespace {
+
+/// Leaders gather what their nodes have from each other, in Bruck's steps.
+void gather_between_leaders(Counting& counting, const Layout& layout, double bytes) {
+  const Rank n = layout.regions();
+  std::vector<double> before(2 * static_cast<std::size_t>(n) + 1, 0);  // ranks on the nodes before, around twice
+  for (Rank i = 0; i < 2 * n; ++i)
+    before[static_cast<std::size_t>(i) + 1] = before[static_cast<std::size_t>(i)] + layout.size(i % n);
+  for (Rank distance = 1; distance < n; distance *= 2) {
+    const Rank nodes = std::min(distance, n - distance);
+    for (Rank i = 0; i < n; ++i)
+      counting.message(layout.leader(i), layout.leader((i - distance + n) % n),
+                       (before[static_cast<std::size_t>(i + nodes)] - before[static_cast<std::size_t>(i)]) * bytes);
+    counting.end_round();
+  }
+}
+
+}  // namespace
+
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double steps = rounds(s.members);
   const double pieces = segments(settings, s.ranks * s.bytes);
-  const DenseCost gathered = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
+  DenseCost gathered = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
+  gathered.all.node_messages = s.ranks - s.nodes;
+  gathered.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  Counting counting(layout);
+  gather_between_leaders(counting, layout, s.bytes);
   return add(add(gathered, inside(s, steps, steps * pieces, steps * s.ranks * s.bytes, 0, in_trees(s))),
-             across(s, rounds(s.nodes), rounds(s.nodes), s.outside * s.bytes, 1));
+             counting.cost(0));
 }
 
 DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
   const double share = s.nodes * s.bytes;
-  return add(across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * s.bytes, s.members),
-             inside(s, s.members > 1 ? 1 : 0, (s.members - 1) * segments(settings, share), (s.members - 1) * share));
+  // A message ends with the block that makes it a segment.
+  const double blocks = std::max(1.0, std::ceil(static_cast<double>(settings.segment_bytes) / std::max(s.bytes, 1.0)));
+  const double pieces = std::ceil(s.nodes / blocks);
+  DenseCost near = inside(s, s.members > 1 ? 1 : 0, (s.members - 1) * pieces, (s.members - 1) * share);
+  near.all.node_messages = s.inside_pairs * pieces;
+  near.all.node_bytes = (s.ranks - s.nodes) * s.ranks * s.bytes;
+  return add(across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * s.bytes, s.members), near);
 }
 
 }  // namespace allgather
 
 namespace gather {
 
+namespace {
+
+/// To the root, or from it, of the nodes that it is not on.
+DenseCost from_elsewhere(const Shape& s, double messages) {
+  const double bytes = (s.ranks - s.home) * s.bytes;
+  DenseCost cost = across(s, s.nodes > 1 ? 1 : 0, messages, bytes, 1);
+  cost.all.network_messages = messages;
+  cost.all.network_bytes = bytes;
+  return cost;
+}
+
+}  // namespace
+
 DenseCost direct(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return one_way(add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, 1),
-                     across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, 1)));
+  return one_way(add(inside(s, 1, s.home - 1, (s.home - 1) * s.bytes, 0, 1), from_elsewhere(s, s.ranks - s.home)));
 }
 
 DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  const double near = rounds(s.members);
-  const double far = rounds(s.ranks) - near;
-  return one_way(add(inside(s, near, near, (s.members - 1) * s.bytes, 0, in_trees(s)),
-                     across(s, far, far, s.outside * s.bytes, 1, s.ranks * s.bytes)));
+  const Rank n = layout.ranks();
+  Counting counting(layout);
+  double copied = 0;  // a rank that passes on what it got puts its own before that
+  for (Rank v = 1; v < n; ++v) {
+    const Rank below = std::min(v & -v, n - v);
+    counting.message((facts.root + v) % n, (facts.root + (v & (v - 1))) % n, below * s.bytes);
+    if (below > 1) copied += below * s.bytes;
+  }
+  DenseCost cost = one_way(counting.cost(0));
+  cost.node_rounds = rounds(s.members);
+  cost.network_rounds = rounds(s.ranks) - cost.node_rounds;
+  cost.combined_bytes = s.ranks / 2 * s.bytes;
+  cost.all.combined_bytes = copied;
+  cost.all.node_waits /= 2;  // every second rank passes on what it waits for
+  cost.all.network_waits /= 2;
+  return cost;
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return one_way(add(inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes),
-                     across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, s.outside * s.bytes, 1)));
+  DenseCost near = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
+  near.all.node_messages = s.ranks - s.nodes;
+  near.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  return one_way(add(near, from_elsewhere(s, s.nodes - 1)));
 }
 
 }  // namespace gather
@@ -389,9 +456,14 @@ DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseS
   far.all.network_messages = (s.nodes - 1) * s.members * pieces;
   far.all.network_bytes = (s.nodes - 1) * s.bytes;
   far.all.network_waits = (s.nodes - 1) * s.members;
-  // Of the two steps inside, one is on the root's node alone, or on all of them if there is something to add up.
-  const double doing = s.sums > 0 ? s.ranks : s.ranks / 2;
-  return add(inside(s, 2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.sums * s.bytes, doing), far);
+  // Of the two steps inside, one is on the root's node alone. What that has of the data already, it does not get again.
+  DenseCost near = inside(s, 2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.sums * s.bytes, s.ranks / 2);
+  const double passed_on = s.members - std::ceil(s.members / s.home);  // lanes that are not the root's
+  near.all.node_messages = s.members * (s.ranks - s.nodes) + s.sums * passed_on;
+  near.all.node_bytes = near.all.node_messages * part;
+  near.all.combined_bytes = s.sums * s.ranks * s.bytes;
+  far.all.combined_bytes = s.sums * (s.nodes - 1) * s.bytes;
+  return add(near, far);
 }
 
 DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -399,6 +471,11 @@ DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSett
   DenseCost cost;
   if (s.nodes > 1) cost = add(cost, pipeline(s, settings, 1, 1, s.nodes - 1, true));
   if (s.members > 1) cost = add(cost, pipeline(s, settings, 1, 1, (s.members - 1) * s.nodes, false));
+  const Rank last = layout.ranks() - 1;  // which has the result of a reduction
+  if (facts.kind != Dense::reduce || facts.root == last) return cost;
+  const bool crosses = layout.region(facts.root) != layout.region(last);
+  (crosses ? cost.all.network_messages : cost.all.node_messages) += segments(settings, s.bytes);
+  (crosses ? cost.all.network_bytes : cost.all.node_bytes) += s.bytes;
   return cost;
 }
 
@@ -413,14 +490,17 @@ DenseCost recursive_doubling(const DenseFacts& facts, const Layout& layout, cons
   pairs.fold(s.bytes, false);
   for (Rank distance = 1; distance < pairs.numbers(); distance *= 2) pairs.exchange(distance, s.bytes);
   pairs.fold(s.bytes, true);
-  return counting.cost(rounds(s.ranks) * s.bytes);
+  return counting.cost((rounds(s.ranks) + 1) * s.bytes);
 }
 
 DenseCost ring(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   Counting counting(layout);
   shift(counting, layout.ranks(), 1, s.bytes / s.ranks);
-  return times(counting.cost(s.bytes / s.ranks / 2), 2 * (s.ranks - 1));
+  DenseCost cost = times(counting.cost(0), 2 * (s.ranks - 1));
+  cost.combined_bytes = (2 - 1 / s.ranks) * s.bytes;
+  cost.all.combined_bytes = cost.combined_bytes * s.ranks;
+  return cost;
 }
 
 DenseCost rabenseifner(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
@@ -432,14 +512,22 @@ DenseCost rabenseifner(const DenseFacts& facts, const Layout& layout, const Dens
   for (Rank half = pairs.numbers() / 2; half > 0; half /= 2) pairs.exchange(half, s.bytes * half / numbers);
   for (Rank half = 1; half < pairs.numbers(); half *= 2) pairs.exchange(half, s.bytes * half / numbers);
   pairs.fold(s.bytes, true);
-  return counting.cost(s.bytes * (s.ranks > numbers ? 2 : 1));
+  return counting.cost(s.bytes * (s.ranks > numbers ? 3 : 2));
 }
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   const Shape s(facts, layout);
+  const double numbers = std::exp2(std::floor(std::log2(s.nodes)));
+  const double folded = s.nodes - numbers;  // which take no part
+  const double doubling = std::log2(numbers);
   const double far = folded_rounds(s.nodes);
-  return add(up_and_down(s, settings.is_short(facts.bytes), segments(settings, s.bytes)),
-             across(s, far, far, far * s.bytes, 1, far * s.bytes));
+  const double busiest = doubling + (folded > 0 ? 1 : 0);
+  DenseCost between = across(s, far, busiest, busiest * s.bytes, 1, busiest * s.bytes);
+  between.all.network_messages = numbers * doubling + 2 * folded;
+  between.all.network_bytes = between.all.network_messages * s.bytes;
+  between.all.network_waits = between.all.network_messages;
+  between.all.combined_bytes = (numbers * doubling + folded) * s.bytes;
+  return add(up_and_down(s, settings.is_short(facts.bytes), segments(settings, s.bytes)), between);
 }
 
 DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
@@ -456,13 +544,14 @@ DenseCost multi_lane(const DenseFacts& facts, const Layout& layout, const DenseS
   // Ranks of nodes that are smaller than the largest have several lanes.
   between.all.network_messages = s.nodes * lanes * far * pieces;
   between.all.network_bytes = s.nodes * lanes * bytes;
+  between.all.combined_bytes = (s.nodes - 1) * s.bytes;
   // A part's owner has to do with all others of its node.
   const double others = s.members - 1;
-  DenseCost near = inside(s, others > 0 ? 2 : 0, 2 * others * pieces, 2 * others * part, others * part);
-  near.all.node_messages = 2 * s.nodes * lanes * others * pieces;
-  near.all.node_bytes = 2 * s.nodes * lanes * others * part;
+  DenseCost near = inside(s, others > 0 ? 2 : 0, 2 * others * pieces, 2 * others * part, s.members * part);
+  near.all.node_messages = 2 * lanes * (s.ranks - s.nodes) * pieces;
+  near.all.node_bytes = near.all.node_messages / pieces * part;
   near.all.node_waits = others > 0 ? s.nodes * lanes + s.ranks : 0;
-  near.all.combined_bytes = s.nodes * lanes * others * part;
+  near.all.combined_bytes = s.ranks * s.bytes;
   return add(near, between);
 }
 
@@ -470,11 +559,15 @@ DenseCost locality_aware(const DenseFacts& facts, const Layout& layout, const De
   const Shape s(facts, layout);
   Rank least = layout.largest();
   for (Rank region = 0; region < layout.regions(); ++region) least = std::min(least, layout.size(region));
-  DenseCost cost = up_and_down(s, settings.is_short(facts.bytes), 1);
+  DenseCost cost = up_and_down(s, settings.is_short(facts.bytes), segments(settings, s.bytes));
   const auto step = [&](double radix) {
     const double met = radix - 2;  // members that the leader sends to, and hears from
     if (met > 0) cost = add(cost, inside(s, 2, 2 * met, 2 * met * s.bytes, 0, s.nodes));
-    cost = add(cost, across(s, 1, 1, s.bytes, radix - 1, (radix - 1) * s.bytes));
+    // Leaders combine in the order of nodes. All but the first put what comes in another place before.
+    const double copied = radix - 1 + 2 * (1 - 1 / radix);
+    DenseCost between = across(s, 1, 1, s.bytes, radix - 1, copied * s.bytes);
+    between.all.combined_bytes = s.nodes * copied * s.bytes;
+    cost = add(cost, between);
   };
   double core = 1;
   for (; core * (least + 1.0) <= s.nodes; core *= least + 1.0) step(least + 1.0);
@@ -491,11 +584,12 @@ DenseCost ordered(const DenseFacts& facts, const Layout& layout, const DenseSett
   const double others = s.members - 1;
   DenseCost cost = add(inside(s, 2, 2 * others, 2 * others * part, (s.ranks - 1) * part),
                        across(s, s.nodes > 1 ? 2 : 0, 2 * s.outside, 2 * s.outside * part, s.members));
-  cost.all.node_messages = 2 * parts * others;
-  cost.all.node_bytes = 2 * parts * others * part;
+  const double owners = parts / s.ranks;  // of all ranks
+  cost.all.node_messages = 2 * owners * s.inside_pairs;
+  cost.all.node_bytes = cost.all.node_messages * part;
   cost.all.node_waits = parts + s.ranks;
-  cost.all.network_messages = 2 * parts * s.outside;
-  cost.all.network_bytes = 2 * parts * s.outside * part;
+  cost.all.network_messages = 2 * owners * s.across_pairs;
+  cost.all.network_bytes = cost.all.network_messages * part;
   cost.all.network_waits = s.nodes > 1 ? parts + s.ranks : 0;
   cost.all.combined_bytes = parts * (s.ranks - 1) * part;
   return cost;
@@ -508,13 +602,18 @@ namespace reduce_scatter {
 DenseCost pairwise(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.ranks;
-  return add(inside(s, 1, s.members - 1, (s.members - 1) * part, s.bytes),
-             across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * part, s.members));
+  DenseCost cost = add(inside(s, 1, s.members - 1, (s.members - 1) * part, s.bytes),
+                       across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * part, s.members));
+  cost.all.node_messages = s.inside_pairs;
+  cost.all.node_bytes = s.inside_pairs * part;
+  cost.all.network_messages = s.across_pairs;
+  cost.all.network_bytes = s.across_pairs * part;
+  return cost;
 }
 
 DenseCost ring(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   DenseCost cost = allreduce::ring(facts, layout, settings);
-  const double copied = cost.combined_bytes + static_cast<double>(facts.bytes);
+  const double copied = 2 * static_cast<double>(facts.bytes);
   cost = times(cost, 0.5);
   cost.combined_bytes = copied;
   cost.all.combined_bytes = copied * layout.ranks();
@@ -523,7 +622,7 @@ DenseCost ring(const DenseFacts& facts, const Layout& layout, const DenseSetting
 
 DenseCost recursive_halving(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
   DenseCost cost = allreduce::rabenseifner(facts, layout, settings);
-  const double copied = cost.combined_bytes + static_cast<double>(facts.bytes);
+  const double copied = 2 * static_cast<double>(facts.bytes);
   cost = times(cost, 0.5);
   cost.combined_bytes = copied;
   cost.all.combined_bytes = copied * layout.ranks();
@@ -533,8 +632,10 @@ DenseCost recursive_halving(const DenseFacts& facts, const Layout& layout, const
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   const double part = s.bytes / s.ranks;
-  return add(inside(s, 1, 2 * (s.members - 1), (s.members - 1) * part * s.nodes, 2 * s.bytes),
-             across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * part, s.members));
+  DenseCost near = inside(s, 1, 2 * (s.members - 1), (s.members - 1) * part * s.nodes, s.bytes);
+  near.all.node_messages = 2 * s.inside_pairs;
+  near.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  return add(near, across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * part, s.members));
 }
 
 }  // namespace reduce_scatter
@@ -559,8 +660,20 @@ DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseS
   const Shape s(facts, layout);
   const double near = rounds(s.members);
   const double far = rounds(s.nodes);
-  return add(inside(s, 2 * near, 2 * near, 2 * near * s.bytes, (near + far + 1) * s.bytes),
-             across(s, far, far, far * s.bytes, 1));
+  DenseCost inner = inside(s, 2 * near, 2 * near, 2 * near * s.bytes, (near + 1) * s.bytes);
+  DenseCost outer = across(s, far, far, far * s.bytes, 1, far * s.bytes);
+  inner.all.node_messages = s.ranks - s.home;  // down the trees of all nodes but the first, of which no leader gets
+  for (Rank region = 0; region < layout.regions(); ++region) {
+    if (region > 0) inner.all.node_messages -= 1;
+    for (Rank distance = 1; distance < layout.size(region); distance *= 2)
+      inner.all.node_messages += layout.size(region) - distance;
+  }
+  inner.all.node_bytes = inner.all.node_messages * s.bytes;
+  outer.all.network_messages = 0;
+  for (Rank distance = 1; distance < layout.regions(); distance *= 2)
+    outer.all.network_messages += layout.regions() - distance;
+  outer.all.network_bytes = outer.all.network_messages * s.bytes;
+  return add(inner, outer);
 }
 
 }  // namespace scan
@@ -575,8 +688,9 @@ DenseCost dissemination(const DenseFacts&, const Layout& layout, const DenseSett
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  return add(inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1), 0, s.nodes),
-             across(s, rounds(s.nodes), rounds(s.nodes), rounds(s.nodes), 1));
+  DenseCost near = inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1), 0, s.nodes);
+  near.all.node_messages = near.all.node_bytes = 2 * (s.ranks - s.nodes);
+  return add(near, across(s, rounds(s.nodes), rounds(s.nodes), rounds(s.nodes), 1));
 }
 
 }  // namespace barrier

@@ -14,8 +14,11 @@ namespace laneway::dense::costs {
 struct Shape {
   double ranks;
   double nodes;
-  double members;  ///< of the largest node
-  double outside;  ///< ranks on other nodes
+  double members;           ///< of the largest node
+  double outside;           ///< ranks on other nodes
+  double home;              ///< ranks on the root's node
+  double inside_pairs = 0;  ///< of ranks of one node, in both directions
+  double across_pairs = 0;  ///< of ranks of two nodes
   double bytes;
   double sums;  ///< what is combined counts
 
@@ -24,8 +27,15 @@ struct Shape {
         nodes(layout.regions()),
         members(layout.largest()),
         outside(std::max(ranks - members, 0.0)),
+        home(layout.size(layout.region(facts.root))),
         bytes(static_cast<double>(facts.bytes)),
-        sums(reduces(facts.kind) ? 1 : 0) {}
+        sums(reduces(facts.kind) ? 1 : 0) {
+    double squares = 0;
+    for (Rank region = 0; region < layout.regions(); ++region)
+      squares += static_cast<double>(layout.size(region)) * layout.size(region);
+    inside_pairs = squares - ranks;
+    across_pairs = ranks * ranks - squares;
+  }
 };
 
 /// A k-nomial tree of n ranks.

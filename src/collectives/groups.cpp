@@ -266,15 +266,24 @@ void double_parts(Schedule& schedule, const Folded& folded, const Segment& data,
 
 }  // namespace
 
-void reduce(Schedule& schedule, const Tree& tree, const Segment& data, const Combination& how,
-            std::int64_t segment_bytes) {
-  const Cuts cuts = cut_to_segments(data.ranges.bytes(), how.element_bytes, segment_bytes);
+void reduce(Schedule& schedule, const Tree& tree, const Segment& own, const Segment& sum, const Combination& how,
+            std::int64_t segment_bytes, bool is_short) {
+  const bool is_leaf = tree.children.empty();
+  const bool arrives_in_sum = !is_leaf && !is_short && own != sum;
+  if (!arrives_in_sum && (!is_leaf || tree.parent < 0)) schedule.move(own, sum);
+  const Cuts cuts = cut_to_segments(own.ranges.bytes(), how.element_bytes, segment_bytes);
   const std::int8_t combination = schedule.combination(how);
+  // Backwards: the last one served is there first.
+  const std::size_t apart = tree.children.size() - (arrives_in_sum ? 1 : 0);
   std::vector<Arrivals> arrivals;
-  for (std::size_t c = 0; c < tree.children.size(); ++c) arrivals.emplace_back(schedule, largest_part(cuts));
+  for (std::size_t c = 0; c < apart; ++c) arrivals.emplace_back(schedule, largest_part(cuts));
   for (Rank s = 0; s < cuts.parts(); ++s) {
-    const Segment piece = part(data, cuts, s);
-    for (std::size_t c = tree.children.size(); c-- > 0;) {  // backwards: the last one served is there first
+    const Segment piece = part(is_leaf ? own : sum, cuts, s);
+    if (arrives_in_sum) {
+      schedule.receive(tree.children.back(), {piece});
+      schedule.combine(part(own, cuts, s), piece, combination);
+    }
+    for (std::size_t c = apart; c-- > 0;) {
       const Segment arrived = arrivals[c].next(piece.ranges.bytes());
       schedule.receive(tree.children[c], {arrived});
       schedule.combine(arrived, piece, combination);

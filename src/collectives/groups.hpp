@@ -124,9 +124,10 @@ class Cutter {
 // Down a tree, or up.
 /// From the root's `data` to all others'. Segments follow each other.
 void broadcast(Schedule& schedule, const Tree& tree, const Segment& data, std::int64_t segment_bytes);
-/// The transpose: what all have in `data` is combined into that of the root. Others' data becomes partial sums.
-void reduce(Schedule& schedule, const Tree& tree, const Segment& data, const Combination& how,
-            std::int64_t segment_bytes);
+/// The transpose: what all have in `own` is combined into the root's `sum`. Those between have partial sums in theirs;
+/// leaves have none. Long data is not copied to `sum` before: what comes first arrives there.
+void reduce(Schedule& schedule, const Tree& tree, const Segment& own, const Segment& sum, const Combination& how,
+            std::int64_t segment_bytes, bool is_short);
 
 // In a group, on vectors in `data`, each rank with its own. Others than members do nothing.
 /// Each part ends up combined at the rank of its number; what else is in `data` is lost.

@@ -38,10 +38,9 @@ void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Group region = region_of(layout, call.rank);
   const Segment sum = output(call, 0);
-  const Tree tree = tree_inside(settings.is_short(sum.ranges.bytes()))(region, 0);
-  const bool only_sends = region.me != 0 && tree.children.empty();
-  if (!only_sends) schedule.move(input(call, 0), sum);
-  reduce(schedule, tree, only_sends ? input(call, 0) : sum, call.combination, settings.segment_bytes);
+  const bool is_short = settings.is_short(sum.ranges.bytes());
+  const Tree tree = tree_inside(is_short)(region, 0);
+  reduce(schedule, tree, input(call, 0), sum, call.combination, settings.segment_bytes, is_short);
   const Rank leader = region.rank(0);
   allreduce_doubling(schedule, leaders_of(layout, leader, call.rank), sum, call.combination);
   broadcast(schedule, tree, sum, settings.segment_bytes);

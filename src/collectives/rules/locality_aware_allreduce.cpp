@@ -30,9 +30,9 @@ class Radix {
 
   void write(const DenseSettings& settings) {
     const std::int64_t segment_bytes = settings.segment_bytes;
-    const Tree tree = tree_inside(settings.is_short(sum_.ranges.bytes()))(region_of(layout_, call_.rank), 0);
-    schedule_.move(input(call_, 0), sum_);
-    reduce(schedule_, tree, sum_, call_.combination, segment_bytes);
+    const bool is_short = settings.is_short(sum_.ranges.bytes());
+    const Tree tree = tree_inside(is_short)(region_of(layout_, call_.rank), 0);
+    reduce(schedule_, tree, input(call_, 0), sum_, call_.combination, segment_bytes, is_short);
     fold();
     std::int64_t stride = 1;
     for (const std::int64_t radix : radices_) {

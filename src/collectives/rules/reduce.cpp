@@ -8,29 +8,31 @@ namespace laneway::dense::reduction {
 
 namespace {
 
-/// A leaf sends its input as it is; others combine into a copy of theirs, the root into its result.
-void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes) {
+/// A leaf sends its input as it is; others combine in memory of their own, the root in its result.
+void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes, bool is_short) {
   const Segment own = input(call, 0);
-  if (tree.parent >= 0 && tree.children.empty()) return reduce(schedule, tree, own, call.combination, segment_bytes);
-  const Segment sum = tree.parent < 0 ? output(call, 0) : staged(schedule, own.ranges.bytes());
-  schedule.move(own, sum);
-  reduce(schedule, tree, sum, call.combination, segment_bytes);
+  const bool is_leaf = tree.children.empty();
+  const Segment sum = tree.parent < 0 ? output(call, 0) : is_leaf ? own : staged(schedule, own.ranges.bytes());
+  reduce(schedule, tree, own, sum, call.combination, segment_bytes, is_short);
 }
 
 }  // namespace
 
-void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root), 0);
+void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
+  up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root), 0, is_short);
 }
 
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
   up(schedule, call, over_regions(layout, call.root, call.rank, tree_between(is_short), tree_inside(is_short)),
-     settings.segment_bytes);
+     settings.segment_bytes, is_short);
 }
 
 void chain(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  up(schedule, call, over_regions(layout, call.root, call.rank, dense::chain, dense::chain), settings.segment_bytes);
+  const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
+  up(schedule, call, over_regions(layout, call.root, call.rank, dense::chain, dense::chain), settings.segment_bytes,
+     is_short);
 }
 
 void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
@@ -45,7 +47,8 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
     if (group.me < 0) continue;
     const std::int64_t segment = lane_segment(layout, settings.segment_bytes);
     const Tree tree = lane_tree(group, target, cuts.bytes(0), segment);
-    reduce(schedule, tree, part(sum, cuts, lane), call.combination, segment);
+    const Segment combined = part(sum, cuts, lane);
+    reduce(schedule, tree, combined, combined, call.combination, segment, true);
   }
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Rank last = owner(layout, target, lane);
