@@ -59,6 +59,18 @@ double shared_processor_seconds(const DenseCost& cost, const Parameters& paramet
   return seconds * of_host / parameters.cores;
 }
 
+/// Where ranks share cores, whoever waits for another one of its node gets a core again when the others have had their
+/// turn. The first turn of a call is in the overheads.
+double turn_seconds(const DenseCost& cost, const Parameters& parameters, const Layout& layout, bool in_memory) {
+  const Rank nodes = layout.regions();
+  const Rank host_nodes = parameters.host_nodes > 0 ? std::min(parameters.host_nodes, nodes) : nodes;
+  const double ranks = static_cast<double>(layout.ranks()) * host_nodes / nodes;  // of a host
+  if (parameters.cores <= 0 || ranks <= parameters.cores) return 0;
+  const double turns = cost.node_rounds - (cost.network_rounds > 0 ? 0 : 1);
+  const Overhead& inside = in_memory ? parameters.shared_overhead : parameters.node_overhead;
+  return std::max(turns, 0.0) * inside.wait * ranks / parameters.cores;
+}
+
 /// Nearly the larger of both, a little more where they are alike.
 double overlapped(double one, double other) {
   return std::cbrt(one * one * one + other * other * other);
@@ -66,7 +78,7 @@ double overlapped(double one, double other) {
 
 }  // namespace
 
-double predict(const DenseCost& cost, const Parameters& parameters, Rank nodes, OnNode on_node) {
+double predict(const DenseCost& cost, const Parameters& parameters, const Layout& layout, OnNode on_node) {
   const bool knows_memory = on_node == OnNode::memory && parameters.flag > 0;
   const double inside = knows_memory
                             ? memory_seconds(cost, parameters)
@@ -77,7 +89,9 @@ double predict(const DenseCost& cost, const Parameters& parameters, Rank nodes, 
                                      cost.network_messages, cost.network_bytes);
   const double link = std::max(across, injection_seconds(cost, parameters)) * contention(cost, network);
   const double copies = cost.combined_bytes * parameters.copy_beta(1);
-  return overlapped(inside + link + copies, shared_processor_seconds(cost, parameters, nodes, knows_memory));
+  const double turns = turn_seconds(cost, parameters, layout, knows_memory);
+  return overlapped(inside + link + copies + turns,
+                    shared_processor_seconds(cost, parameters, layout.regions(), knows_memory));
 }
 
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
@@ -85,8 +99,7 @@ DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, con
   DenseChoice choice;
   for (const DenseRule& rule : dense_rules())
     if (applies(rule, facts) && rule.traits.windows == Windows::none)
-      choice.candidates.push_back(
-          {&rule, predict(rule.cost(facts, layout, settings), parameters, layout.regions(), on_node)});
+      choice.candidates.push_back({&rule, predict(rule.cost(facts, layout, settings), parameters, layout, on_node)});
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);
   choice.rule = choice.candidates.front().rule;

@@ -26,8 +26,8 @@ struct DenseChoice {
 enum class OnNode : std::uint8_t { messages, memory };
 
 /// Seconds: the longer of two, of the rank and the link that have most to do (max-rate, with LogP's work of messages),
-/// and of the processors that the ranks of a host share, where they do. `nodes`: of the communicator.
-[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, Rank nodes,
+/// and of the processors that the ranks of a host share, where they do.
+[[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, const Layout& layout,
                              OnNode on_node = OnNode::messages);
 
 /// The rule that is expected to be the fastest of those that apply. Windows are for those who ask for them: no model

@@ -348,6 +348,13 @@ DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseS
 
 namespace tree {
 
+DenseCost direct(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings) {
+  const Shape s(facts, layout);
+  DenseCost cost = gather::direct(facts, layout, settings);
+  cost.combined_bytes = cost.all.combined_bytes = s.ranks * s.bytes;
+  return cost;
+}
+
 /// What a rank sends to several others at once, all of them get at the same time: `rounds` count that for the last one,
 /// `bytes` for the busiest rank and node.
 DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {

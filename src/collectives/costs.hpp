@@ -19,7 +19,7 @@ Cost direct, binomial, node_aware;
 }
 /// Of bcast, and of reduce.
 namespace tree {
-Cost binomial, node_aware, chain, multi_lane, ordered;
+Cost direct, binomial, node_aware, chain, multi_lane, ordered;
 }
 namespace allreduce {
 Cost recursive_doubling, ring, rabenseifner, node_aware, multi_lane, locality_aware, ordered;

@@ -23,7 +23,7 @@ constexpr std::string_view windows_2025 =
     "E. Namugwanya, A. Bienz, M. Dosanjh, A. Skjellum: RMA-based alltoallv: performance analysis, 2025";
 constexpr std::string_view canonical = "operands in the order of ranks, as in MPI 4.1, 6.9.1";
 
-constexpr std::array<DenseRule, 49> dense_rows = {{
+constexpr std::array<DenseRule, 50> dense_rows = {{
     {Dense::alltoall, "nonblocking", "all messages at once", all_to_all, DenseTraits{}, dense::alltoall::nonblocking,
      nullptr, dense::costs::alltoall::nonblocking},
     {Dense::alltoall, "pairwise", "one partner after another", all_to_all, DenseTraits{}, dense::alltoall::pairwise,
@@ -80,6 +80,8 @@ constexpr std::array<DenseRule, 49> dense_rows = {{
      dense::bcast::chain, nullptr, dense::costs::tree::chain},
     {Dense::bcast, "multi_lane", "scatter on a node, along lanes, allgather on nodes", multi_lane,
      DenseTraits{.relays = true}, dense::bcast::multi_lane, nullptr, dense::costs::tree::multi_lane},
+    {Dense::reduce, "direct", "each rank with the root", mpich, DenseTraits{}, dense::reduction::direct, nullptr,
+     dense::costs::tree::direct},
     {Dense::reduce, "binomial", "the transpose of that of bcast", mpich, DenseTraits{.relays = true},
      dense::reduction::binomial, nullptr, dense::costs::tree::binomial},
     {Dense::reduce, "node_aware", "the transpose of that of bcast", all_to_all, DenseTraits{.relays = true},

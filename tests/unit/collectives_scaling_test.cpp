@@ -41,7 +41,8 @@ DenseCall call_of(Dense kind, Rank rank) {
 /// itself.
 bool grows_with_ranks(const DenseRule& rule) {
   if (rule.kind <= Dense::scatter || rule.kind == Dense::reduce_scatter) return true;
-  return rule.name == "ring" || (rule.kind == Dense::allreduce && rule.name == "ordered");
+  return rule.name == "ring" || (rule.kind == Dense::allreduce && rule.name == "ordered") ||
+         (rule.kind == Dense::reduce && rule.name == "direct");
 }
 
 TEST(DenseScaling, StepsAndMemoryOfLargeJobs) {

@@ -18,6 +18,11 @@ void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_
 
 }  // namespace
 
+void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
+  up(schedule, call, flat(everyone(layout, call.rank), call.root), 0, is_short);
+}
+
 void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
   up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root), 0, is_short);

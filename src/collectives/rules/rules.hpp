@@ -37,7 +37,7 @@ Write binomial, node_aware, chain, multi_lane;
 }
 
 namespace reduction {
-Write binomial, node_aware, chain, multi_lane, ordered;
+Write direct, binomial, node_aware, chain, multi_lane, ordered;
 }
 
 namespace allreduce {
