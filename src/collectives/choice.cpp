@@ -11,13 +11,13 @@ namespace laneway {
 namespace {
 
 /// LogP: messages that wait for each other take the latency, all of them the work of their ends. Where only alpha is
-/// known, messages of a rank take it one after another.
+/// known, messages of a rank take it one after another. `shared`: seconds in which a link that ranks share carries all.
 double link_seconds(const LinkCost* link, const Overhead& overhead, int ways, double rounds, double messages,
-                    double bytes) {
-  if (link == nullptr || messages <= 0) return 0;
+                    double bytes, double shared = 0) {
+  if (link == nullptr || messages <= 0) return shared;
   const Protocol& protocol = link->protocol(static_cast<std::int64_t>(bytes / messages));
   const double work = overhead.message > 0 ? ways * overhead.message / 2 : protocol.alpha;
-  return rounds * std::max(protocol.alpha - work, 0.0) + messages * work + bytes * protocol.beta;
+  return rounds * std::max(protocol.alpha - work, 0.0) + std::max(messages * work + bytes * protocol.beta, shared);
 }
 
 /// Rounds wait for words of the memory that ranks share, and each message is copied by its two ends.
@@ -85,9 +85,9 @@ double predict(const DenseCost& cost, const Parameters& parameters, const Layout
                             : link_seconds(known_link(parameters.links, LinkClass::node), parameters.node_overhead,
                                            cost.ways, cost.node_rounds, cost.node_messages, cost.node_bytes);
   const LinkCost* const network = known_link(parameters.links, LinkClass::network);
-  const double across = link_seconds(network, parameters.network_overhead, cost.ways, cost.network_rounds,
-                                     cost.network_messages, cost.network_bytes);
-  const double link = std::max(across, injection_seconds(cost, parameters)) * contention(cost, network);
+  const double link = link_seconds(network, parameters.network_overhead, cost.ways, cost.network_rounds,
+                                   cost.network_messages, cost.network_bytes, injection_seconds(cost, parameters)) *
+                      contention(cost, network);
   const double copies = cost.combined_bytes * parameters.copy_beta(1);
   const double turns = turn_seconds(cost, parameters, layout, knows_memory);
   return overlapped(inside + link + copies + turns,

@@ -22,6 +22,7 @@ from laneway.tools.places.simulator import DATA
 _ALLTOALL_SIZES = (4, 64, 1024, 4096)
 _MANY_RANKS_SIZES = (4, 1024)
 _ALLREDUCE_SIZES = (8, 2048, 32768, 524_288)
+_SHORT_ALLREDUCE_SIZES = (8, 2048)
 # Of these, as many messages as there are pairs of ranks are sent: 262,144 on 512 ranks, minutes to simulate.
 _OF_ALL_PAIRS = {"alltoall": ("mpi", "nonblocking", "pairwise"), "allreduce": ("ring",)}
 # Without those that keep the order of operands, and windows, which are measured elsewhere.
@@ -63,7 +64,8 @@ class Figure:
 FIGURES = (
     Figure("dane-like", 32, 16, "alltoall", _MANY_RANKS_SIZES, has_all_pairs=False),
     Figure("dane-like", 8, 16, "alltoall", _ALLTOALL_SIZES),
-    Figure("dane-like", 32, 16, "allreduce", _ALLREDUCE_SIZES, has_all_pairs=False),
+    Figure("dane-like", 32, 16, "allreduce", _SHORT_ALLREDUCE_SIZES, has_all_pairs=False),
+    Figure("dane-like", 8, 16, "allreduce", _ALLREDUCE_SIZES),
     Figure("deltaai-like", 16, 4, "allreduce", _ALLREDUCE_SIZES),
 )
 
