@@ -161,6 +161,7 @@ void Executor::complete(int step) {
     const int message = step_message_[static_cast<std::size_t>(next)];
     if (message >= 0) {
       if constexpr (traced) trace_->begin(next);
+      ++under_way_;
       endpoint_->start(message, 1);
     } else {
       begin<traced>(next);
@@ -200,6 +201,7 @@ template <bool traced>
 void Executor::start_rest() {
   if (memory_) raise(memory_->own.words + started_word, memory_->exchange);
   remaining_ = static_cast<int>(plan_->steps.size());
+  under_way_ = initial_messages_;
   waiting_.clear();
   if (!independent_) std::copy(unmet_at_start_.begin(), unmet_at_start_.end(), unmet_.begin());
   for (int step : initial_steps_) {
@@ -235,6 +237,7 @@ void Executor::poll_words() {
   }
 }
 
+/// Whether none was under way, so that MPI was not called.
 template <bool traced>
 bool Executor::poll_messages(Patience patience) {
   if (independent_) {
@@ -247,13 +250,15 @@ bool Executor::poll_messages(Patience patience) {
     remaining_ -= initial_messages_;
     return true;
   }
+  if (under_way_ == 0) return true;
   const int n = patience == Patience::some ? endpoint_->wait_some(completed_) : endpoint_->poll(completed_);
+  under_way_ -= n;
   if (simulated && n > 0) simulated_wait_.end_by_message();
   for (int i = 0; i < n; ++i) {
     complete<traced>(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
     drain<traced>();
   }
-  return completed_.empty();
+  return false;
 }
 
 bool Executor::progress() {

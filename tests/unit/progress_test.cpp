@@ -100,6 +100,22 @@ Many make_idle(std::size_t n) {
   return made;
 }
 
+/// Calls of which many follow each other advance nothing most times, but always again.
+TEST(Progress, NowAndThenAdvancesWhatIsListed) {
+  constexpr int turns = 1'000'000;
+  Listed work(Progress::in_calls, turns);
+  constexpr int calls = 1000;
+  for (int call = 0; call < calls; ++call) progress_now_and_then();
+  EXPECT_LT(work.left(), turns);
+  const int left = work.left();
+  for (int call = 0; call < calls; ++call) {
+    std::this_thread::sleep_for(std::chrono::microseconds(2));
+    progress_now_and_then();
+  }
+  EXPECT_EQ(work.left(), left - calls);
+  while (!work.test()) progress_all();
+}
+
 TEST(Progress, CostsNoMoreBesideIdleAndFreedWork) {
   constexpr std::size_t many = 10000;
   ProgressList& list = progress_list(Progress::in_calls);

@@ -150,10 +150,7 @@ class P2PEndpoint final : public Endpoint {
     under_way_.reserve(requests_.size());
   }
 
-  void advance() override {
-    int flag = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
-  }
+  void advance() override { advance_mpi(comm_); }
 
   ~P2PEndpoint() override {
     if (!mpi_is_finalized()) free_requests();
