@@ -5,6 +5,7 @@
 
 #include "c/barrier.hpp"
 #include "core/simulated.hpp"
+#include "exec/now_and_then.hpp"
 
 using namespace laneway;
 

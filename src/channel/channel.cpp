@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "carriers/messages/advance.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"

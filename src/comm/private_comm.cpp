@@ -15,8 +15,6 @@
 
 namespace laneway {
 
-static_assert(PrivateComm::last_tag < unused_tag && unused_tag < PrivateComm::blocking_tag);
-
 namespace {
 
 /// Duplicates live in this process, in the order of their creation, which is the same on all their ranks.

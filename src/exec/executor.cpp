@@ -161,7 +161,6 @@ void Executor::complete(int step) {
     const int message = step_message_[static_cast<std::size_t>(next)];
     if (message >= 0) {
       if constexpr (traced) trace_->begin(next);
-      ++under_way_;
       endpoint_->start(message, 1);
     } else {
       begin<traced>(next);
@@ -201,7 +200,6 @@ template <bool traced>
 void Executor::start_rest() {
   if (memory_) raise(memory_->own.words + started_word, memory_->exchange);
   remaining_ = static_cast<int>(plan_->steps.size());
-  under_way_ = initial_messages_;
   waiting_.clear();
   if (!independent_) std::copy(unmet_at_start_.begin(), unmet_at_start_.end(), unmet_.begin());
   for (int step : initial_steps_) {
@@ -250,9 +248,8 @@ bool Executor::poll_messages(Patience patience) {
     remaining_ -= initial_messages_;
     return true;
   }
-  if (under_way_ == 0) return true;
   const int n = patience == Patience::some ? endpoint_->wait_some(completed_) : endpoint_->poll(completed_);
-  under_way_ -= n;
+  if (n < 0) return true;
   if (simulated && n > 0) simulated_wait_.end_by_message();
   for (int i = 0; i < n; ++i) {
     complete<traced>(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);

@@ -231,7 +231,6 @@ class Executor final : public Progressive {
   Puts* puts_ = nullptr;  // if words of far ranks are raised or awaited
   int initial_messages_ = 0;
   int remaining_ = 0;
-  int under_way_ = 0;  // messages of a plan that is not independent
   bool independent_ = false;
   bool only_messages_wait_ = false;  // MPI's own completion of all is enough
   bool has_more_than_messages_ = false;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/simulated.hpp"
+#include "exec/now_and_then.hpp"
 
 namespace laneway {
 

@@ -129,10 +129,6 @@ inline void progress_all() {
   for (ProgressList& list : progress_lists) list.advance();
 }
 
-/// The same for calls that find nothing and are made of many things one after another: not again within a microsecond,
-/// in which nothing more would come.
-void progress_now_and_then();
-
 /// For the progress engine of the MPI library: advances all that is active, unless somebody attends to it, or this
 /// thread has come here from MPI calls in which it is advancing something. Costs a look where nothing is active.
 /// Returns how much work has been completed.

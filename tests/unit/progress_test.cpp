@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "exec/now_and_then.hpp"
 #include "exec/progress_thread.hpp"
 
 namespace laneway {

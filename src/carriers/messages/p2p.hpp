@@ -4,7 +4,6 @@
 
 #include "carriers/transport.hpp"
 #include "core/simulated.hpp"
-#include "plan/plan.hpp"
 
 namespace laneway {
 
@@ -24,23 +23,13 @@ inline constexpr bool arrays_return_errors = true;
 inline constexpr bool arrays_return_errors = simulated;
 #endif
 
-/// No message of a communicator of this library has this tag.
-inline constexpr int unused_tag = own_channels - 1;
-
-/// Lets the MPI library advance all that is under way. `comm` is one of this library. Looks for a message that nobody
-/// sends: where one is there, MPI_Iprobe says so and advances nothing, in MPICH and in Open MPI.
-inline void advance_mpi(MPI_Comm comm) {
-  int flag = 0;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, unused_tag, comm, &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
-}
-
 /// Destructors that may run later must call nothing else of MPI then.
 [[nodiscard]] bool mpi_is_finalized();
 
 class MessageElements;
 
 /// MPI point-to-point messages on `comm`, channel c on tag `tag_base + c`; persistent except for the smallest sends.
-/// `comm` must return errors, outlive the endpoints and have no message of unused_tag. Messages may be larger than 2^31 bytes.
+/// `comm` must return errors and outlive the endpoints. Messages may be larger than 2^31 bytes.
 class P2PTransport final : public Transport {
  public:
   /// `elements`, if given, must outlive the transport, but not the endpoints.

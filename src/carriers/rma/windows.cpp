@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "carriers/messages/advance.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "core/address.hpp"
 #include "core/error.hpp"
