@@ -149,7 +149,7 @@ TEST_F(RmaTest, ExchangesAreFreeOfMessages) {
 TEST_F(RmaTest, ArrivesWhereALaterRequestHasBegun) {
   if (size() < 3) GTEST_SKIP() << "SKIP: takes ranks that wait, put, and make the next request";
   if (uses_devices()) GTEST_SKIP() << "SKIP: what is on devices stays a message";
-  const Shape pair = rank() == 0 ? Shape{{2}, {2}} : rank() == 2 ? Shape{{0}, {0}} : Shape{};
+  const Shape pair = rank() == 0 ? Shape{{2}, {}} : rank() == 2 ? Shape{{}, {0}} : Shape{};
   const Comm graph = make_graph(MPI_COMM_WORLD, pair);
   for (const bool by_test : {false, true}) {
     Operation operation(Op::allgather, graph.get(), 1, {{"lnw_machine", alone}});
