@@ -172,8 +172,8 @@ TEST(PartitionCut, PartitionsShareMessagesUpToASize) {
   EXPECT_EQ(together_up_to(1, 4096 * 8, 4096), 4) << "no more messages than the most";
 }
 
-/// By costs no cut into a power of two is better by a tenth, where messages take 10 us, of which ranks are busy for 5, and a
-/// byte 1 ns.
+/// By costs no cut into a power of two is better by a tenth, where messages take 10 us, of which ranks are busy for 5,
+/// and a byte 1 ns.
 TEST(PartitionCut, CostsSayHowManyShareOne) {
   LinkCost link;
   link.protocols = {{"eager", -1, 10e-6, 1e-9}};

@@ -1,5 +1,5 @@
-// The thread that advances queues, with streams of host tasks and of the sim device, under ThreadSanitizer. Exchanges are
-// a stand-in's.
+// The thread that advances queues, with streams of host tasks and of the sim device, under ThreadSanitizer. Exchanges
+// are a stand-in's.
 #include "queue/worker.hpp"
 
 #include <gtest/gtest.h>
