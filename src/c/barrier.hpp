@@ -63,18 +63,26 @@ void require_running_for(const Where&) {
   require_running();
 }
 
-/// Checks that MPI runs, advances all active exchanges that need it, and runs `body`; an exception ends here, as a call
-/// of the error handler of `where` (a communicator, a topology, a request or several) and an error code.
+/// Checks that MPI runs, and runs `body`; an exception ends here, as a call of the error handler of `where` (a
+/// communicator, a topology, a request or several) and an error code.
 template <class Where, class Body>
-int guarded(const char* call, Where where, Body&& body) noexcept {
+int guarded_alone(const char* call, Where where, Body&& body) noexcept {
   try {
     require_running_for(where);
-    progress_all();
     std::forward<Body>(body)();
     return MPI_SUCCESS;
   } catch (...) {
     return raise_on(where, call);
   }
+}
+
+/// The same, and advances all active exchanges that need it before.
+template <class Where, class Body>
+int guarded(const char* call, Where where, Body&& body) noexcept {
+  return guarded_alone(call, where, [&] {
+    progress_all();
+    std::forward<Body>(body)();
+  });
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_null(const char* name) {

@@ -5,6 +5,7 @@
 
 #include "c/barrier.hpp"
 #include "core/simulated.hpp"
+#include "exec/now_and_then.hpp"
 
 using namespace laneway;
 
@@ -107,6 +108,14 @@ int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* reques
   });
 }
 
+/// Who looks for one partition looks for others, too: what has come costs a look at its word.
+template <class Look>
+bool has_arrived(Look&& look) {
+  if (look()) return true;
+  progress_now_and_then();
+  return look();
+}
+
 }  // namespace
 
 int LNW_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
@@ -122,14 +131,14 @@ int LNW_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype data
 }
 
 int LNW_Pready(int partition, LNW_Request request) {
-  return guarded(__func__, request, [&] {
+  return guarded_alone(__func__, request, [&] {
     work_of(request).ready(partition);
     progress_all();
   });
 }
 
 int LNW_Pready_range(int partition_low, int partition_high, LNW_Request request) {
-  return guarded(__func__, request, [&] {
+  return guarded_alone(__func__, request, [&] {
     Work& work = work_of(request);
     for (int partition = partition_low; partition <= partition_high; ++partition) work.ready(partition);
     progress_all();
@@ -137,7 +146,7 @@ int LNW_Pready_range(int partition_low, int partition_high, LNW_Request request)
 }
 
 int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request request) {
-  return guarded(__func__, request, [&] {
+  return guarded_alone(__func__, request, [&] {
     require(length >= 0, ErrorKind::count, [&] { return "length is " + std::to_string(length); });
     if (length > 0) require_pointer(array_of_partitions, "array_of_partitions");
     Work& work = work_of(request);
@@ -147,9 +156,9 @@ int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request req
 }
 
 int LNW_Parrived(LNW_Request request, int partition, int* flag) {
-  return guarded(__func__, request, [&] {
+  return guarded_alone(__func__, request, [&] {
     require_pointer(flag, "flag");
-    *flag = work_of(request).arrived(partition);
+    *flag = has_arrived([&] { return work_of(request).arrived(partition); });
   });
 }
 
@@ -245,7 +254,7 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
 }
 
 int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
-  return guarded(__func__, request, [&] {
+  return guarded_alone(__func__, request, [&] {
     const int event = partitions_of(request).event_of_sent(edge, partition);
     const auto which = [&] { return "partition " + std::to_string(partition) + " of edge " + std::to_string(edge); };
     Request& found = request_of(request);
@@ -257,9 +266,10 @@ int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
 }
 
 int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag) {
-  return guarded(__func__, request, [&] {
+  return guarded_alone(__func__, request, [&] {
     require_pointer(flag, "flag");
     const int event = partitions_of(request).event_of_received(edge, partition);
-    *flag = !request_of(request).active() || request_of(request).reached(event);
+    const Request& found = request_of(request);
+    *flag = has_arrived([&] { return !found.active() || found.reached(event); });
   });
 }

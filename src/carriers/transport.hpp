@@ -53,7 +53,7 @@ class Endpoint {
 
   /// Starts messages [first, first + count).
   virtual void start(int first, int count) = 0;
-  /// Stores the indices of messages that have completed since the last call, and returns how many.
+  /// Stores the indices of messages that have completed since the last call. Returns how many; -1: none is under way.
   virtual int poll(std::span<int> completed) = 0;
   /// As poll, but may wait until something has completed.
   virtual int wait_some(std::span<int> completed) { return poll(completed); }

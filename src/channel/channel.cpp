@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "carriers/messages/advance.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"
@@ -20,6 +21,9 @@ namespace {
 constexpr unsigned turns_before_other_end = 256;
 /// Nor is the system asked for a process at each of these looks.
 constexpr unsigned turns_before_system_call = 64 * turns_before_other_end;
+
+/// Nor is MPI called at each of these looks, where it is not needed for what this end waits for.
+constexpr unsigned turns_before_messages = 4 * turns_before_other_end;
 
 /// Threads of a process that wait at the same time have no core each, as a rule: who finds nothing gives way.
 class WaitingThread {
@@ -216,8 +220,10 @@ bool Channel::other_is_closed() {
   return true;
 }
 
-/// Whether to look, after so many tests that have found nothing.
+/// Whether to look, after so many tests that have found nothing. Words come without MPI, but the other end may wait for
+/// a message of this rank before it writes them.
 bool Channel::looks_for_other_end(unsigned turns) const {
+  if (memory_ && turns % turns_before_messages == 0) advance_mpi(pairs_->get());
   return memory_ || turns % turns_before_other_end == 0;
 }
 
@@ -316,7 +322,8 @@ Arrived Channel::wait(std::int64_t segment) {
   progress_until([&] {
     if (has_come()) return true;
     waiting.give_way(turns);
-    if (++turns % turns_before_other_end != 0 || !is_gone(turns)) return false;
+    if (++turns % turns_before_other_end != 0) return false;
+    if (!looks_for_other_end(turns) || !is_gone(turns)) return false;
     if (has_come()) return true;
     throw_gone();
   });

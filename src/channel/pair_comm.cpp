@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "carriers/messages/advance.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "comm/communicator.hpp"
 #include "comm/discovery.hpp"
@@ -12,6 +13,8 @@
 #include "exec/progress.hpp"
 
 namespace laneway {
+
+static_assert(PrivateComm::last_tag < unused_tag && unused_tag < PrivateComm::blocking_tag);
 
 namespace {
 

@@ -89,7 +89,7 @@ class PairComm : public std::enable_shared_from_this<PairComm> {
   void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
 
  private:
-  enum Tag { hello_tag = 0, answer_tag = 1, first_free_tag = 2 };
+  enum Tag { hello_tag = 0, answer_tag = 1, first_free_tag = own_channels };
   using Key = std::tuple<Rank, EndRole, std::int32_t, std::int64_t>;
   struct Answer {
     EndRole role;

@@ -18,12 +18,14 @@ namespace {
 /// Of a message to MPI_PROC_NULL, and of two ranks that have not met.
 const Plan no_plan;
 
-/// The link that messages to other ranks take, as far as is known before the two have met.
-LinkCost link_of(const Hints& hints) {
+/// By what messages to other ranks cost, as far as is known before the two have met.
+std::int64_t together_by_cost_of(const Hints& hints, std::int64_t bytes, std::int64_t partitions) {
   const bool named = !hints.parameters.empty() && hints.parameters != measured_parameters;
   const Parameters parameters = Parameters::read(named ? hints.parameters : kind_of_machine(false));
   const LinkCost* const link = known_link(parameters.links, LinkClass::network);
-  return link != nullptr ? *link : LinkCost{};
+  if (link == nullptr || link->protocols.empty()) return together_by_cost({}, 0, bytes, partitions);
+  const double busy = parameters.network_overhead.message;
+  return together_by_cost(*link, busy > 0 ? busy : link->seconds(0), bytes, partitions);
 }
 
 /// Throws Error(count) if there are more than 2^63 bytes.
@@ -49,7 +51,7 @@ Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArgum
   if (arguments_.is_send) {
     cut_ = {bytes_, arguments_.partitions, 1};
     cut_.together = hints.partition_message > 0 ? together_up_to(hints.partition_message, bytes_, cut_.partitions)
-                                                : together_by_cost(link_of(hints), bytes_, cut_.partitions);
+                                                : together_by_cost_of(hints, bytes_, cut_.partitions);
     readiness_.emplace(cut_);
   }
   if (goes_nowhere()) {

@@ -235,6 +235,7 @@ void Executor::poll_words() {
   }
 }
 
+/// Whether none was under way, so that MPI was not called.
 template <bool traced>
 bool Executor::poll_messages(Patience patience) {
   if (independent_) {
@@ -248,12 +249,13 @@ bool Executor::poll_messages(Patience patience) {
     return true;
   }
   const int n = patience == Patience::some ? endpoint_->wait_some(completed_) : endpoint_->poll(completed_);
+  if (n < 0) return true;
   if (simulated && n > 0) simulated_wait_.end_by_message();
   for (int i = 0; i < n; ++i) {
     complete<traced>(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
     drain<traced>();
   }
-  return completed_.empty();
+  return false;
 }
 
 bool Executor::progress() {

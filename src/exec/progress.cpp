@@ -4,11 +4,13 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "core/simulated.hpp"
+#include "exec/now_and_then.hpp"
 
 namespace laneway {
 
@@ -145,6 +147,16 @@ class Advancing {
 };
 
 }  // namespace
+
+void progress_now_and_then() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto pause = std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(1)).count();
+  static std::atomic<Clock::rep> last{0};
+  if (simulated) return progress_all();
+  if (Clock::now().time_since_epoch().count() - last.load(std::memory_order_relaxed) < pause) return;
+  progress_all();
+  last.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+}
 
 int progress_in_engine() {
   const int before = active_work();

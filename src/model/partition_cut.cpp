@@ -32,17 +32,21 @@ std::int64_t together_up_to(std::int64_t message_bytes, std::int64_t bytes, std:
   return std::clamp(message_bytes / (bytes / partitions), least, std::max(least, partitions));
 }
 
-std::int64_t together_by_cost(const LinkCost& link, std::int64_t bytes, std::int64_t partitions) {
+std::int64_t together_by_cost(const LinkCost& link, double message_seconds, std::int64_t bytes,
+                              std::int64_t partitions) {
   std::int64_t best = std::max<std::int64_t>(1, partitions);
   if (partitions == 0 || bytes < partitions || link.protocols.empty()) return best;
-  const double each = link.seconds(0);
+  constexpr double gain = 0.9;
+  const double all = link.seconds(bytes);
   const auto left = [&](std::int64_t together) {
     const PartitionCut cut{bytes, partitions, together};
-    return static_cast<double>(cut.messages() - 1) * each + link.seconds(together * cut.partition_bytes());
+    const auto messages = static_cast<double>(cut.messages());
+    const double late = std::max(0.0, message_seconds - all / messages);
+    return (messages - 1) * late + link.seconds(together * cut.partition_bytes());
   };
   const std::int64_t least = least_together(partitions);
   for (std::int64_t together = best; together >= least; together = together == 1 ? 0 : divided_up(together, 2))
-    if (left(together) < left(best)) best = together;
+    if (left(together) < gain * left(best)) best = together;
   return best;
 }
 

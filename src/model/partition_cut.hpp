@@ -39,9 +39,11 @@ inline constexpr std::int64_t most_partition_messages = 1024;
 /// How many partitions share a message, if messages shall have up to `message_bytes`.
 [[nodiscard]] std::int64_t together_up_to(std::int64_t message_bytes, std::int64_t bytes, std::int64_t partitions);
 
-/// The same by costs. The partitions become ready over time, so what counts is what is left to do when the last one is:
-/// its own message, for which a large one takes longer, and what each message before it has cost, which grows with
-/// their number.
-[[nodiscard]] std::int64_t together_by_cost(const LinkCost& link, std::int64_t bytes, std::int64_t partitions);
+/// The same by costs. The partitions become ready over the time that all of them take as one message, so what counts is
+/// what is left to do when the last one is: its own message, for which a large one takes longer, and as much of the
+/// messages before it as ranks have not had the time for. More messages must make it shorter by a tenth.
+/// `message_seconds`: what a rank is busy with a message.
+[[nodiscard]] std::int64_t together_by_cost(const LinkCost& link, double message_seconds, std::int64_t bytes,
+                                            std::int64_t partitions);
 
 }  // namespace laneway

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/relax.hpp"
+#include "exec/progress.hpp"
 #include "queue/worker.hpp"
 
 namespace laneway {

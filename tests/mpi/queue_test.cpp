@@ -238,19 +238,22 @@ void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<
 }
 
 /// Queues and requests serve many programs, so that 100,000 of them take minutes: LANEWAY_TEST_PROGRAMS, or --long,
-/// which says how many there were if the machine is too slow for all.
+/// which says how many there were if the machine is too slow for all. LANEWAY_TEST_FIRST_PROGRAM: the number of the
+/// first, where several runs share them.
 TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
   const char* const wanted = std::getenv("LANEWAY_TEST_PROGRAMS");
   constexpr double long_seconds = 100;
   const double begin = MPI_Wtime();
-  const int programs = wanted != nullptr ? std::atoi(wanted) : long_tests() ? 100000 : effort(40);
+  const char* const first_text = std::getenv("LANEWAY_TEST_FIRST_PROGRAM");
+  const int first = first_text != nullptr ? std::atoi(first_text) : 0;
+  const int programs = first + (wanted != nullptr ? std::atoi(wanted) : long_tests() ? 100000 : effort(40));
   constexpr int looked_at_together = 50, together = 2000;
   const std::array<const char*, 3> strategies{"direct", "three_step", "auto"};
-  for (int done = 0; done < programs;) {
+  for (int done = first; done < programs;) {
     int is_late = wanted == nullptr && MPI_Wtime() - begin > long_seconds;
     MPI_Allreduce(MPI_IN_PLACE, &is_late, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (is_late != 0) {
-      if (rank() == 0) std::printf("%d of %d programs in %.0f s\n", done, programs, long_seconds);
+      if (rank() == 0) std::printf("%d of %d programs in %.0f s\n", done - first, programs - first, long_seconds);
       return;
     }
     std::deque<RingExchange> exchanges;

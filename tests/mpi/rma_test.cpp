@@ -145,6 +145,30 @@ TEST_F(RmaTest, ExchangesAreFreeOfMessages) {
   }
 }
 
+/// What a rank puts arrives although its receiver, which waits, already has a message of a later request.
+TEST_F(RmaTest, ArrivesWhereALaterRequestHasBegun) {
+  if (size() < 3) GTEST_SKIP() << "SKIP: takes ranks that wait, put, and make the next request";
+  if (uses_devices()) GTEST_SKIP() << "SKIP: what is on devices stays a message";
+  const Shape pair = rank() == 0 ? Shape{{2}, {}} : rank() == 2 ? Shape{{}, {0}} : Shape{};
+  const Comm graph = make_graph(MPI_COMM_WORLD, pair);
+  for (const bool by_test : {false, true}) {
+    Operation operation(Op::allgather, graph.get(), 1, {{"lnw_machine", alone}});
+    if (some_rank(!operation.reason.empty())) GTEST_SKIP() << "SKIP: " << operation.reason;
+    operation.fill(0);
+    EXPECT_MPI(LNW_Start(&operation.request));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0)
+      for (int turn = 0, flag = 0; turn < 20; ++turn) {  // takes in what rank 1 has sent
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      }
+    if (rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    complete(operation.request, by_test);
+    Operation later(Op::allgather, graph.get(), 2, {{"lnw_machine", alone}});
+    EXPECT_TRUE(operation.exchange.arrived());
+  }
+}
+
 /// Where one rank gets no window, all have messages, and say why. Later requests of the communicator do not try again.
 TEST_F(RmaTest, WithoutWindowsAllIsMessages) {
   if (size() < 2) GTEST_SKIP() << "SKIP: nothing is put between nodes";

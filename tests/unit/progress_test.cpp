@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "exec/now_and_then.hpp"
 #include "exec/progress_thread.hpp"
 
 namespace laneway {
@@ -98,6 +99,22 @@ Many make_idle(std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     made.push_back(std::make_unique<Listed>(Progress::in_calls, 1, false, First::idle));
   return made;
+}
+
+/// Calls of which many follow each other advance nothing most times, but always again.
+TEST(Progress, NowAndThenAdvancesWhatIsListed) {
+  constexpr int turns = 1'000'000;
+  Listed work(Progress::in_calls, turns);
+  constexpr int calls = 1000;
+  for (int call = 0; call < calls; ++call) progress_now_and_then();
+  EXPECT_LT(work.left(), turns);
+  const int left = work.left();
+  for (int call = 0; call < calls; ++call) {
+    std::this_thread::sleep_for(std::chrono::microseconds(2));
+    progress_now_and_then();
+  }
+  EXPECT_EQ(work.left(), left - calls);
+  while (!work.test()) progress_all();
 }
 
 TEST(Progress, CostsNoMoreBesideIdleAndFreedWork) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "carriers/elements.hpp"
+#include "carriers/messages/advance.hpp"
 #include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/mix.hpp"
@@ -150,10 +151,7 @@ class P2PEndpoint final : public Endpoint {
     under_way_.reserve(requests_.size());
   }
 
-  void advance() override {
-    int flag = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
-  }
+  void advance() override { advance_mpi(comm_); }
 
   ~P2PEndpoint() override {
     if (!mpi_is_finalized()) free_requests();
@@ -190,11 +188,12 @@ class P2PEndpoint final : public Endpoint {
     int n = 0;
     if constexpr (arrays_return_errors) {
       const int code = MPI_Testsome(size(), give_started(), &n, completed.data(), statuses_.data());
-      if (n == MPI_UNDEFINED) n = 0;
+      if (n == MPI_UNDEFINED) return -1;
       take_back(completed.first(static_cast<std::size_t>(n)));
       if (code != MPI_SUCCESS) throw_failed(code, "MPI_Testsome", completed.first(static_cast<std::size_t>(n)));
       return n;
     }
+    if (under_way_.empty()) return -1;
     for (std::size_t i = 0; i < under_way_.size();) {
       const int m = under_way_[i];
       if (!test(static_cast<std::size_t>(m))) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "carriers/messages/advance.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "core/address.hpp"
 #include "core/error.hpp"
@@ -153,8 +154,7 @@ class WindowPuts final : public Puts {
 
   void advance() override {
     check_open();
-    int flag = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    advance_mpi(comm_);
     check_mpi(MPI_Win_sync(window_.handle), "MPI_Win_sync");
   }
 
