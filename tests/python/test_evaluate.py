@@ -362,7 +362,7 @@ int cudaStreamSynchronize(void* stream) { return stream != 0; }
 _CLIQUE = """
 #include <mpi.h>
 typedef struct { char bytes[128]; } Id;
-static MPI_Request requests[64];
+static MPI_Request requests[128];
 static int count_of_requests;
 int ncclGetUniqueId(Id* id) { id->bytes[5] = 7; return 0; }
 int ncclCommInitRank(void** comm, int ranks, Id id, int rank) { *comm = &requests; return id.bytes[5] != 7 || rank >= ranks; }

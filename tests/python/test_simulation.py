@@ -117,7 +117,7 @@ def test_programs_are_told_what_shared_memory_costs() -> None:
         simulated = parse_place(place)
         assert isinstance(simulated, Simulated)
         told = simulator.variables(simulated)
-        return {name: float(value) for name, value in told.items() if name.endswith("_COST")}
+        return {name: float(value) for name, value in told.items() if name.endswith(("_COST", "_ON_DEVICES"))}
 
     lassen = costs("sim:lassen:2x16")
     assert lassen["LANEWAY_FLAG_COST"] == 5.3e-7
@@ -125,6 +125,7 @@ def test_programs_are_told_what_shared_memory_costs() -> None:
     assert lassen["LANEWAY_TURN_COST"] == 0
     # Devices share no memory.
     assert costs("sim:frontier-like:2x8")["LANEWAY_FLAG_COST"] == 0
+    assert (lassen["LANEWAY_RANKS_ON_DEVICES"], costs("sim:frontier-like:4x4")["LANEWAY_RANKS_ON_DEVICES"]) == (0, 1)
     # Sixteen ranks on two cores.
     machine = machines.read("cluster-4x4-200mbit")
     cluster = costs("sim:cluster-4x4-200mbit:4x4")

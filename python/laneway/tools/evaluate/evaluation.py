@@ -31,7 +31,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "collective": ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "alltoall", "alltoallv"),
     "neighborhood": ("neighbor_allgather", "neighbor_alltoallv"),
     "discovery": ("discovery",),
-    "device": ("device_allreduce", "device_allgather", "device_bcast", "device_reduce", "device_alltoall"),
+    "device": (
+        *("device_latency", "device_bandwidth", "device_bidirectional", "device_rate"),
+        *("device_allreduce", "device_allgather", "device_bcast", "device_reduce", "device_alltoall"),
+    ),
     "application": ("fft_alltoall", "fft_alltoallv", "hpcg_spmv", "hpcg_mg", "hpcg_ddot", "hpcg_waxpby", "hpcg", "sparse_product"),
 }
 BENCHMARKS = tuple(name for group in GROUPS.values() for name in group)
