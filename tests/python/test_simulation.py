@@ -322,6 +322,17 @@ def test_auto_takes_several_ways_between_devices_of_a_node(tmp_path: Path) -> No
 
 
 @needs_build
+@pytest.mark.parametrize("machine", ["frontier-like", "lassen"])
+def test_auto_relays_nothing_on_a_ring(tmp_path: Path, machine: str) -> None:
+    """Between nodes, ranks at their ends send one message and receive one: there is nothing to combine, and no work to share."""
+    arguments = ["--op", "alltoallv", "--pattern", "moore:d=1,r=1", "--bytes", "8,1024", "--strategy", "auto", "--baseline", "mpi", "--iterations", "1"]
+    records = _records(tmp_path, "ring", f"sim:{machine}:4x4", arguments)
+    times = {(record["candidate"], record["bytes"]): record["median_s"] for record in records}
+    assert {record["chosen"] for record in records if record["candidate"] == "auto"} == {"direct"}
+    assert all(times["auto", size] <= 1.001 * times["mpi", size] for size in (8, 1024))
+
+
+@needs_build
 def test_blocks_that_are_not_moved_take_no_memory(tmp_path: Path) -> None:
     """16 ranks with some six blocks of a gibibyte each."""
     arguments = ["--pattern", "rsg:density=0.4,seed=1", "--bytes", "1GiB", "--baseline", "mpi", "--iterations", "1"]
