@@ -336,6 +336,147 @@ static void measure_device(const Kind* kind, Device* staged, long long bytes) {
   measure(&what, candidates, count, MPI_COMM_WORLD);
 }
 
+static const char* device_name(const PairKind* kind) {
+  static char name[32];
+  snprintf(name, sizeof name, "device_%s", kind->name);
+  return name;
+}
+
+static void fetch(const Pair* pair) {
+  gpu.copy(pair->send, pair->fetched_from, (size_t)pair->bytes, copy_default);
+}
+static void store(const Pair* pair) {
+  gpu.copy(pair->stored_to, pair->recv, (size_t)pair->bytes, copy_default);
+}
+
+/** What the vendor's library does in the place of MPI's messages. A window is a group; nobody answers it, since whoever
+ * receives waits for all of it. */
+static double run_clique_pair(Pair* pair, int repeats, int sends, int receives) {
+  const size_t count = (size_t)pair->bytes / sizeof(int);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < repeats; i++) {
+    gpu.group_start();
+    for (int k = 0; k < pair->width; k++) {
+      if (sends) {
+        gpu.send(pair->send, count, type_int32, pair->partner, gpu.clique, gpu.stream);
+      }
+      if (receives) {
+        gpu.receive(pair->recv, count, type_int32, pair->partner, gpu.clique, gpu.stream);
+      }
+    }
+    gpu.group_end();
+    gpu.stream_synchronize(gpu.stream);
+  }
+  return (MPI_Wtime() - begin) / repeats;
+}
+static double run_clique_window(void* context, int repeats) {
+  Pair* pair = context;
+  return run_clique_pair(pair, repeats, pair->is_first, !pair->is_first);
+}
+static double run_clique_both_ways(void* context, int repeats) {
+  return run_clique_pair(context, repeats, 1, 1);
+}
+static double run_clique_latency(void* context, int repeats) {
+  Pair one = *(Pair*)context;
+  one.width = 1;
+  double seconds = 0;
+  for (int i = 0; i < 2 * repeats; i++) {
+    const int sends = one.is_first == (i % 2 == 0);
+    seconds += run_clique_pair(&one, 1, sends, !sends);
+  }
+  return seconds / repeats / 2;
+}
+
+/** By MPI's ping-pong or the vendor's, once; what is sent lies on the device, and so does what has arrived. */
+static int verify_device_pair(Pair* pair, double (*latency)(void*, int)) {
+  char* const host = allocate((size_t)pair->bytes);
+  char* const from = pair->fetch ? pair->fetched_from : pair->send;
+  char* const to = pair->store ? pair->stored_to : pair->recv;
+  memset(host, 0x5a, (size_t)pair->bytes);
+  gpu.copy(to, host, (size_t)pair->bytes, copy_default);
+  for (long long i = 0; i < pair->bytes; i++) {
+    host[i] = (char)value_of(machine.rank, pair->partner, (int)i);
+  }
+  gpu.copy(from, host, (size_t)pair->bytes, copy_default);
+  latency(pair, 1);
+  gpu.copy(host, to, (size_t)pair->bytes, copy_default);
+  int right = 1;
+  for (long long i = 0; i < pair->bytes; i++) {
+    right = right && host[i] == (char)value_of(pair->partner, machine.rank, (int)i);
+  }
+  free(host);
+  return right;
+}
+static int verify_message(void* context) {
+  return verify_device_pair(context, find_pair_kind("latency")->run);
+}
+static int verify_clique_message(void* context) {
+  return verify_device_pair(context, run_clique_latency);
+}
+
+static double (*clique_run(const PairKind* kind))(void*, int) {
+  return !strcmp(kind->name, "latency")         ? run_clique_latency
+         : !strcmp(kind->name, "bidirectional") ? run_clique_both_ways
+                                                : run_clique_window;
+}
+
+static void measure_sizes_of_pair(const PairKind* kind, const char* where, Pair* staged, Pair* straight, int pairs,
+                                  MPI_Comm comm) {
+  // The vendor's messages are of whole numbers.
+  for (long long bytes = options.least_bytes < 4 ? 4 : options.least_bytes; bytes; bytes = next_size(bytes)) {
+    Case what = {.group = "device",
+                 .benchmark = device_name(kind),
+                 .where = where,
+                 .pattern = gpu.vendor->prefix,
+                 .bytes = bytes / 4 * 4};
+    if (!set_pair_case(kind, staged, pairs, &what)) {
+      break;
+    }
+    straight->bytes = staged->bytes;
+    straight->width = staged->width;
+    Candidate candidates[4];
+    int count = 0;
+    candidates[count++] = (Candidate){.name = "staged", .run = kind->run, .context = staged, .verify = verify_message};
+    if (gpu.is_aware) {
+      candidates[count++] = (Candidate){.name = "mpi", .run = kind->run, .context = straight, .verify = verify_message};
+      if (options.control) {
+        candidates[count] = candidates[count - 1];
+        candidates[count++].name = "control";
+      }
+    }
+    if (!gpu.without[0]) {
+      candidates[count++] = (Candidate){.name = gpu.vendor->collectives,
+                                        .run = clique_run(kind),
+                                        .context = straight,
+                                        .verify = verify_clique_message};
+    }
+    measure(&what, candidates, count, comm);
+  }
+}
+
+static void measure_device_pair(const PairKind* kind, const char* where, Pair* pair, int pairs, MPI_Comm comm) {
+  const size_t room = (size_t)options.most_bytes;
+  Pair staged = *pair, straight = *pair;
+  int has = gpu.allocate((void**)&straight.send, room) == 0 && gpu.allocate((void**)&straight.recv, room) == 0, all;
+  MPI_Allreduce(&has, &all, 1, MPI_INT, MPI_LAND, comm);
+  if (!all) {
+    const Case what = {.group = "device", .benchmark = device_name(kind), .where = where, .bytes = -1};
+    skip(&what, "a device has too little memory");
+    return;
+  }
+  staged.send = allocate(room);
+  staged.recv = allocate(room);
+  staged.fetch = fetch;
+  staged.store = store;
+  staged.fetched_from = straight.send;
+  staged.stored_to = straight.recv;
+  measure_sizes_of_pair(kind, where, &staged, &straight, pairs, comm);
+  free(staged.send);
+  free(staged.recv);
+  gpu.release(straight.send);
+  gpu.release(straight.recv);
+}
+
 void run_device(const char* benchmark) {
   Case what = {.group = "device", .benchmark = benchmark, .where = "", .bytes = -1};
   begin_devices();
@@ -345,6 +486,15 @@ void run_device(const char* benchmark) {
   }
   if (gpu.without[0]) {
     leave_out(&what, gpu.vendor->collectives, gpu.without);
+  }
+  const PairKind* pairs = find_pair_kind(benchmark + strlen("device_"));
+  if (pairs && machine.ranks < 2) {
+    skip(&what, "one rank has nobody to talk to");
+    return;
+  }
+  if (pairs) {
+    visit_pairs(pairs, measure_device_pair);
+    return;
   }
   const Kind* kind = kinds;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -133,6 +133,31 @@ void skip(const Case* what, const char* reason);
 void leave_out(const Case* what, const char* candidate, const char* reason);
 unsigned value_of(int from, int to, int index);
 
+/** Two ranks that send each other messages, or in `rate` all ranks in pairs. */
+typedef struct Pair {
+  int partner; /**< in MPI_COMM_WORLD */
+  int is_first, width;
+  long long bytes; /**< of a message */
+  char *send, *recv;
+  void (*fetch)(const struct Pair*),
+      (*store)(const struct Pair*); /**< null, or before each send and after each receive */
+  char *fetched_from, *stored_to;   /**< what these copy from and to */
+} Pair;
+
+/** A benchmark of pairs; `run` is of a Pair. */
+typedef struct PairKind {
+  const char* name;
+  double (*run)(void*, int);
+} PairKind;
+
+/** Null if there is none of that name. */
+const PairKind* find_pair_kind(const char* name);
+/** Sets what depends on the size of the case; whether the benchmark has such messages. */
+int set_pair_case(const PairKind* kind, Pair* pair, int pairs, Case* what);
+typedef void (*PairVisitor)(const PairKind* kind, const char* where, Pair* pair, int pairs, MPI_Comm comm);
+/** Lets the ranks of each pair, or of all at once in `rate`, measure on their communicator. Collective. */
+void visit_pairs(const PairKind* kind, PairVisitor visit);
+
 void run_point_to_point(const char* benchmark);
 void run_collective(const char* benchmark);
 void run_neighborhood(const char* benchmark);

@@ -6,23 +6,29 @@
 /** Messages that are under way at a time, as in the OSU micro-benchmarks. */
 enum { window = 64 };
 
-/** Two ranks, or in `rate` all ranks in pairs; `partner` is in MPI_COMM_WORLD. */
-typedef struct Pair {
-  int partner, is_first, width;
-  long long bytes;
-  char *send, *recv;
-} Pair;
+static void before_send(const Pair* pair) {
+  if (pair->fetch) {
+    pair->fetch(pair);
+  }
+}
+static void after_receive(const Pair* pair) {
+  if (pair->store) {
+    pair->store(pair);
+  }
+}
 
 static double run_latency(void* context, int repeats) {
   Pair* pair = context;
   const double begin = MPI_Wtime();
   for (int i = 0; i < repeats; i++) {
-    if (pair->is_first) {
-      MPI_Send(pair->send, (int)pair->bytes, MPI_BYTE, pair->partner, 1, MPI_COMM_WORLD);
-      MPI_Recv(pair->recv, (int)pair->bytes, MPI_BYTE, pair->partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-      MPI_Recv(pair->recv, (int)pair->bytes, MPI_BYTE, pair->partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(pair->send, (int)pair->bytes, MPI_BYTE, pair->partner, 1, MPI_COMM_WORLD);
+    for (int turn = 0; turn < 2; turn++) {
+      if (pair->is_first == (turn == 0)) {
+        before_send(pair);
+        MPI_Send(pair->send, (int)pair->bytes, MPI_BYTE, pair->partner, 1, MPI_COMM_WORLD);
+      } else {
+        MPI_Recv(pair->recv, (int)pair->bytes, MPI_BYTE, pair->partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        after_receive(pair);
+      }
     }
   }
   return (MPI_Wtime() - begin) / repeats / 2;
@@ -37,12 +43,16 @@ static double run_window(void* context, int repeats) {
   for (int i = 0; i < repeats; i++) {
     for (int k = 0; k < pair->width; k++) {
       if (pair->is_first) {
+        before_send(pair);
         MPI_Isend(pair->send, (int)pair->bytes, MPI_BYTE, pair->partner, 2, MPI_COMM_WORLD, &requests[k]);
       } else {
         MPI_Irecv(pair->recv, (int)pair->bytes, MPI_BYTE, pair->partner, 2, MPI_COMM_WORLD, &requests[k]);
       }
     }
     MPI_Waitall(pair->width, requests, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < pair->width && !pair->is_first; k++) {
+      after_receive(pair);
+    }
     if (pair->is_first) {
       MPI_Recv(&answer, 1, MPI_CHAR, pair->partner, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
@@ -60,9 +70,13 @@ static double run_both_ways(void* context, int repeats) {
   for (int i = 0; i < repeats; i++) {
     for (int k = 0; k < pair->width; k++) {
       MPI_Irecv(pair->recv, (int)pair->bytes, MPI_BYTE, pair->partner, 4, MPI_COMM_WORLD, &requests[k]);
+      before_send(pair);
       MPI_Isend(pair->send, (int)pair->bytes, MPI_BYTE, pair->partner, 4, MPI_COMM_WORLD, &requests[pair->width + k]);
     }
     MPI_Waitall(2 * pair->width, requests, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < pair->width; k++) {
+      after_receive(pair);
+    }
   }
   return (MPI_Wtime() - begin) / repeats;
 }
@@ -82,29 +96,41 @@ static int verify_pair(void* context) {
   return 1;
 }
 
-typedef struct Kind {
-  const char* name;
-  double (*run)(void*, int);
-} Kind;
-static const Kind kinds[] = {
+static const PairKind kinds[] = {
     {"latency", run_latency}, {"bandwidth", run_window}, {"bidirectional", run_both_ways}, {"rate", run_window}};
 
-static void measure_pair(const Kind* kind, const char* where, Pair* pair, int pairs, MPI_Comm comm) {
+const PairKind* find_pair_kind(const char* name) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (!strcmp(kinds[i].name, name)) {
+      return &kinds[i];
+    }
+  }
+  return NULL;
+}
+
+int set_pair_case(const PairKind* kind, Pair* pair, int pairs, Case* what) {
   const int is_rate = !strcmp(kind->name, "rate"), is_latency = !strcmp(kind->name, "latency");
+  if (is_rate && what->bytes > 4096 && what->bytes != options.least_bytes) {
+    return 0;
+  }
+  pair->bytes = what->bytes;
+  // A window of large messages would be seconds of a slow link: it has as much in it as keeps the link busy.
+  const long long fitting = (4LL << 20) / what->bytes;
+  pair->width = fitting < 2 ? 2 : fitting > window ? window : (int)fitting;
+  const double messages = (double)pair->width * pairs;
+  what->messages = is_rate ? messages : 0;
+  what->moved = is_latency || is_rate ? 0 : (double)what->bytes * messages * (kind->run == run_both_ways ? 2 : 1);
+  return 1;
+}
+
+static void measure_pair(const PairKind* kind, const char* where, Pair* pair, int pairs, MPI_Comm comm) {
   pair->send = allocate((size_t)options.most_bytes);
   pair->recv = allocate((size_t)options.most_bytes);
   for (long long bytes = options.least_bytes; bytes; bytes = next_size(bytes)) {
-    if (is_rate && bytes > 4096 && bytes != options.least_bytes) {
+    Case what = {.group = "point-to-point", .benchmark = kind->name, .where = where, .bytes = bytes};
+    if (!set_pair_case(kind, pair, pairs, &what)) {
       break;
     }
-    pair->bytes = bytes;
-    // A window of large messages would be seconds of a slow link: it has as much in it as keeps the link busy.
-    const long long fitting = (4LL << 20) / bytes;
-    pair->width = fitting < 2 ? 2 : fitting > window ? window : (int)fitting;
-    Case what = {.group = "point-to-point", .benchmark = kind->name, .where = where, .bytes = bytes};
-    const double messages = (double)pair->width * pairs;
-    what.messages = is_rate ? messages : 0;
-    what.moved = is_latency || is_rate ? 0 : (double)bytes * messages * (kind->run == run_both_ways ? 2 : 1);
     Candidate candidates[2] = {{.name = "mpi", .run = kind->run, .context = pair, .verify = verify_pair},
                                {.name = "control", .run = kind->run, .context = pair, .verify = verify_pair}};
     measure(&what, candidates, options.control ? 2 : 1, comm);
@@ -114,44 +140,35 @@ static void measure_pair(const Kind* kind, const char* where, Pair* pair, int pa
 }
 
 /** Rank 0 and this one; the others wait. */
-static void measure_two(const Kind* kind, const char* where, int other) {
+static void visit_two(const PairKind* kind, const char* where, int other, PairVisitor visit) {
   const int takes_part = machine.rank == 0 || machine.rank == other;
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, machine.rank, &comm);
   if (takes_part) {
     Pair pair = {.partner = machine.rank == 0 ? other : 0, .is_first = machine.rank == 0};
-    measure_pair(kind, where, &pair, 1, comm);
+    visit(kind, where, &pair, 1, comm);
     MPI_Comm_free(&comm);
   }
   quiet_barrier(MPI_COMM_WORLD);
 }
 
 /** Every rank of the first half with one of the second: between nodes where there are several. */
-static void measure_rate(const Kind* kind) {
+static void visit_all(const PairKind* kind, PairVisitor visit) {
   const int pairs = machine.ranks / 2, takes_part = machine.rank < 2 * pairs;
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, machine.rank, &comm);
   if (takes_part) {
     const int is_first = machine.rank < pairs;
     Pair pair = {.partner = is_first ? machine.rank + pairs : machine.rank - pairs, .is_first = is_first};
-    measure_pair(kind, machine.nodes > 1 ? "between" : "inside", &pair, pairs, comm);
+    visit(kind, machine.nodes > 1 ? "between" : "inside", &pair, pairs, comm);
     MPI_Comm_free(&comm);
   }
   quiet_barrier(MPI_COMM_WORLD);
 }
 
-void run_point_to_point(const char* benchmark) {
-  const Kind* kind = NULL;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    kind = strcmp(kinds[i].name, benchmark) ? kind : &kinds[i];
-  }
-  if (machine.ranks < 2) {
-    const Case what = {.group = "point-to-point", .benchmark = benchmark, .where = "inside", .bytes = -1};
-    skip(&what, "one rank has nobody to talk to");
-    return;
-  }
-  if (!strcmp(benchmark, "rate")) {
-    measure_rate(kind);
+void visit_pairs(const PairKind* kind, PairVisitor visit) {
+  if (!strcmp(kind->name, "rate")) {
+    visit_all(kind, visit);
     return;
   }
   int same = 0, across = 0, between = 0;
@@ -166,12 +183,21 @@ void run_point_to_point(const char* benchmark) {
     }
   }
   if (same) {
-    measure_two(kind, "inside", same);
+    visit_two(kind, "inside", same, visit);
   }
   if (across) {
-    measure_two(kind, "inside, other socket", across);
+    visit_two(kind, "inside, other socket", across, visit);
   }
   if (between) {
-    measure_two(kind, "between", between);
+    visit_two(kind, "between", between, visit);
   }
+}
+
+void run_point_to_point(const char* benchmark) {
+  if (machine.ranks < 2) {
+    const Case what = {.group = "point-to-point", .benchmark = benchmark, .where = "inside", .bytes = -1};
+    skip(&what, "one rank has nobody to talk to");
+    return;
+  }
+  visit_pairs(find_pair_kind(benchmark), measure_pair);
 }

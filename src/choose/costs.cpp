@@ -1,10 +1,13 @@
 #include "choose/costs.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "choose/quick_calibration.hpp"
 #include "comm/discovery.hpp"
+#include "core/simulated.hpp"
 
 namespace laneway {
 
@@ -23,6 +26,14 @@ CostOptions cost_options(const Hints& hints, const Region& sharing) {
 std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints& hints) {
   if (!hints.machine.empty()) return communicator.fabric(hints.machine);
   return communicator.node_devices ? communicator.node_devices->fabric : nullptr;
+}
+
+bool is_between_devices(MemoryPath path) {
+  if (path == MemoryPath::device_aware) return true;
+  if constexpr (!simulated) return false;
+  // From the launcher, as all that simulated ranks know of their machine.
+  static const char* const on_devices = std::getenv("LANEWAY_RANKS_ON_DEVICES");
+  return on_devices != nullptr && std::string_view(on_devices) == "1";
 }
 
 StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks, bool by_fabric) {
@@ -63,7 +74,7 @@ Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& h
     : hints_(hints), ranks_(comm.size()), outermost_(outermost) {
   if (!is_chosen_by_costs(hints, outermost)) return;
   parameters_ = parameters_of(communicator, comm, hints, sharing);
-  const bool between_devices = path == MemoryPath::device_aware || outermost.by_fabric;
+  const bool between_devices = is_between_devices(path);
   if (between_devices) parameters_ = std::make_shared<const Parameters>(parameters_->between_devices());
   if (unit_bytes > 1) parameters_ = std::make_shared<const Parameters>(parameters_->of_units(unit_bytes));
   CostOptions options = cost_options(hints, between_devices ? Region{} : sharing);

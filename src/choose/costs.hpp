@@ -16,6 +16,9 @@ namespace laneway {
 /// The links between devices, as described or, where no machine is, as found; null if nothing is known of them.
 [[nodiscard]] std::shared_ptr<const Fabric> fabric_of(Communicator& communicator, const Hints& hints);
 
+/// Whether messages take the links between devices. In simulations, ranks may be devices, whatever the path.
+[[nodiscard]] bool is_between_devices(MemoryPath path);
+
 /// The choice that the hints leave to planners: `direct` where all ranks are in one region, so that no strategy would
 /// relay. `by_fabric`: whether messages in the region take links between devices that the machine describes.
 [[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks,

@@ -8,17 +8,14 @@
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "comm/talking.hpp"
-#include "core/simulated.hpp"
 #include "passes/pack.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
 
-/// Messages that are in no memory of the host take the links between devices: in simulations all ranks are devices.
 Candidate candidate_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
-  const bool on_devices = path == MemoryPath::device_aware || (simulated && agreed.sharing.members.empty());
-  const bool by_fabric =
-      on_devices && agreed.hints.inner.empty() && knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
+  const bool by_fabric = is_between_devices(path) && agreed.hints.inner.empty() &&
+                         knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
   return {choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_fabric), path};
 }
 

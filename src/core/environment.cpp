@@ -35,6 +35,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_FLAG_COST", "seconds until a rank sees what another has raised; 0: they share no memory"},
     {"LANEWAY_SHARED_COST", "seconds that each end of what is handed over in shared memory takes"},
     {"LANEWAY_SHARED_BYTE_COST", "seconds that each end takes for each of its bytes"},
+    {"LANEWAY_RANKS_ON_DEVICES", "1: ranks are devices, and messages take the links between them"},
     {"LANEWAY_TURN_COST", "seconds until a rank that has waited gets its core back"},
     {"LANEWAY_EAGER_BYTES", "shorter messages leave before their receive is there"},
     {"LANEWAY_PLATFORM", "the SimGrid platform file"},

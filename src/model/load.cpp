@@ -108,6 +108,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
     load.waits[index(hop.stage)] = std::max(load.waits[index(hop.stage)], work.wait);
   }
   latency_[index(hop.stage)] = std::max(latency_[index(hop.stage)], latency(alpha, work, parameters));
+  one_[index(hop.stage)] = std::max(one_[index(hop.stage)], work.message + work.wait);
   if (hop.link == LinkClass::network) {
     load.crosses = true;
     crossings_[way] += messages;
@@ -224,7 +225,9 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const
     }
   }
   result.link = std::max(result.link, device_links_);
-  if (parameters.cores > 0) result.processor = std::max(result.processor, host.work / parameters.cores);
+  // What is taken out of latencies is on the way of each message, also where each rank works at one of its ends alone.
+  const double least = parameters.cores > 0 ? host.work / parameters.cores : beside_lanes(one_);
+  result.processor = std::max(result.processor, least);
   result.injection = std::max(injection_[out], injection_[in]);
   result.latency = beside_lanes(latency_) + turns(parameters, host);
   if (kind == ModelKind::overlap) {

@@ -144,6 +144,7 @@ class NodeLoad {
   std::vector<RankLoad> ranks_;
   std::array<std::array<bool, link_classes>, stages> used_{};  // by some rank
   std::array<double, stages> latency_{};
+  std::array<double, stages> one_{};  ///< work of both ends of one message, and the wait for it
   std::array<double, stages> work_{};
   std::array<double, 2> crossings_{};  ///< messages between nodes
   std::array<double, 2> injection_{};

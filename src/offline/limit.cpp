@@ -234,6 +234,10 @@ class Limit {
     prediction.injection = injection;
     prediction.link = link;
     prediction.processor = work(node, out, in, ways);
+    if (parameters_.cores == 0)
+      prediction.processor =
+          std::max(prediction.processor, parameters_.network_overhead.message + parameters_.network_overhead.wait +
+                                             hops * (handing_ + inner_wait_));
     return overlapped(prediction);
   }
 

@@ -38,6 +38,10 @@ def say(record, **more):
     print(json.dumps({"record": record, **more}), flush=True)
 say("machine", mpi="MPICH Version: 9.9", laneway="0.1.0", ranks=2, nodes=1, node_of_rank=[0, 0])
 for name in names:
+    if name.startswith("device_"):
+        say("skip", group="device", benchmark=name, where="", message="no device")
+        say("done", benchmark=name)
+        continue
     what = {"group": "collective", "benchmark": name, "where": "inside", "bytes": 8}
     say("at", **what, candidate="laneway" if laneway else "mpi")
     if name == "allreduce":
@@ -147,6 +151,25 @@ class Clock:
         return self.now
 
 
+def _shares(path: Path) -> list[tuple[list[str], float]]:
+    """The benchmarks of each launch, and the seconds that it was given."""
+    words = [str(record["command"]).split() for record in _records(path, "launch")]
+    return [([word for word in each if word in evaluation.BENCHMARKS], float(each[each.index("--within") + 1])) for each in words]
+
+
+def test_what_is_left_out_takes_no_share(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once it is known that there is no device: 90 s for 4 benchmarks, 80 for 3, then 80 for one, and none for the last."""
+    real, clock = running.run, Clock([10, 0, 0, 0])
+
+    def timed(*arguments: object) -> running.Outcome:
+        clock.now += clock.seconds.pop(0)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(running, "run", timed)
+    path = evaluation.run(_wanted(tmp_path, made, launches=2, minutes=1.5, benchmarks=("barrier", "device_bcast")), clock)
+    assert _shares(path) == [(["barrier"], 22.5), (["device_bcast"], 26.7), (["barrier"], 80), (["device_bcast"], 1)]
+
+
 def test_the_time_is_shared_and_kept_to(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each launch gets of what is left what its benchmarks are of all that are left; the same command goes on."""
     real, clock = running.run, Clock([10, 50, 40])
@@ -160,8 +183,7 @@ def test_the_time_is_shared_and_kept_to(tmp_path: Path, made: Path, monkeypatch:
     path = evaluation.run(wanted, clock)
 
     def launches() -> list[tuple[list[str], float]]:
-        words = [str(record["command"]).split() for record in _records(path, "launch")]
-        return [([word for word in each if word in evaluation.BENCHMARKS], float(each[each.index("--within") + 1])) for each in words]
+        return _shares(path)
 
     # 90 s for 6 benchmarks: 30 of them for two; of 80 s then a quarter; of 30 s two thirds; the last is left out, none is left.
     assert launches() == [(["barrier", "bcast"], 30), (["fft_alltoall"], 20), (["barrier", "bcast"], 20)]
@@ -362,7 +384,7 @@ int cudaStreamSynchronize(void* stream) { return stream != 0; }
 _CLIQUE = """
 #include <mpi.h>
 typedef struct { char bytes[128]; } Id;
-static MPI_Request requests[64];
+static MPI_Request requests[128];
 static int count_of_requests;
 int ncclGetUniqueId(Id* id) { id->bytes[5] = 7; return 0; }
 int ncclCommInitRank(void** comm, int ranks, Id id, int rank) { *comm = &requests; return id.bytes[5] != 7 || rank >= ranks; }

@@ -236,7 +236,7 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
             page.on("console", lambda message: said.append(message.text))
             page.on("pageerror", lambda error: said.append(str(error)))
             page.on("request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
-            page.goto(page_file.as_uri())
+            page.goto(page_file.as_uri(), timeout=120_000)
             page.wait_for_function("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))", timeout=120_000)
             boxes = page.eval_on_selector_all(
                 ".plot", "ps => ps.map(p => [p.getBoundingClientRect().width, p.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length])"

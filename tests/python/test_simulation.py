@@ -117,7 +117,7 @@ def test_programs_are_told_what_shared_memory_costs() -> None:
         simulated = parse_place(place)
         assert isinstance(simulated, Simulated)
         told = simulator.variables(simulated)
-        return {name: float(value) for name, value in told.items() if name.endswith("_COST")}
+        return {name: float(value) for name, value in told.items() if name.endswith(("_COST", "_ON_DEVICES"))}
 
     lassen = costs("sim:lassen:2x16")
     assert lassen["LANEWAY_FLAG_COST"] == 5.3e-7
@@ -125,6 +125,7 @@ def test_programs_are_told_what_shared_memory_costs() -> None:
     assert lassen["LANEWAY_TURN_COST"] == 0
     # Devices share no memory.
     assert costs("sim:frontier-like:2x8")["LANEWAY_FLAG_COST"] == 0
+    assert (lassen["LANEWAY_RANKS_ON_DEVICES"], costs("sim:frontier-like:4x4")["LANEWAY_RANKS_ON_DEVICES"]) == (0, 1)
     # Sixteen ranks on two cores.
     machine = machines.read("cluster-4x4-200mbit")
     cluster = costs("sim:cluster-4x4-200mbit:4x4")
@@ -318,6 +319,17 @@ def test_auto_takes_several_ways_between_devices_of_a_node(tmp_path: Path) -> No
     assert times["4194304"]["auto"] == pytest.approx(times["4194304"]["multi_path"], rel=1e-6)
     assert times["4194304"]["auto"] < 0.6 * times["4194304"]["direct"]
     assert times["8"]["auto"] == pytest.approx(times["8"]["direct"], rel=1e-6)
+
+
+@needs_build
+@pytest.mark.parametrize("machine", ["frontier-like", "lassen"])
+def test_auto_relays_nothing_on_a_ring(tmp_path: Path, machine: str) -> None:
+    """Between nodes, ranks at their ends send one message and receive one: there is nothing to combine, and no work to share."""
+    arguments = ["--op", "alltoallv", "--pattern", "moore:d=1,r=1", "--bytes", "8,1024", "--strategy", "auto", "--baseline", "mpi", "--iterations", "1"]
+    records = _records(tmp_path, "ring", f"sim:{machine}:4x4", arguments)
+    times = {(record["candidate"], record["bytes"]): record["median_s"] for record in records}
+    assert {record["chosen"] for record in records if record["candidate"] == "auto"} == {"direct"}
+    assert all(times["auto", size] <= 1.001 * times["mpi", size] for size in (8, 1024))
 
 
 @needs_build

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from conftest import Command, needs_bench
 from laneway.tools.measure import trace
 from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import find_program
+from laneway.tools.places.paths import find_program, root
 
 
 def _line(rank: int, peer: int, steps: list[dict[str, Any]], moments: list[list[int]], **more: Any) -> str:
@@ -133,3 +135,60 @@ def test_a_program_is_traced(tmp_path: Path, command: Command, strategy: str) ->
     assert any(step.carrier == "memory" for step in messages)
     code, printed = command.run("trace", str(path), "--exchange", "median")
     assert code == 0 and "% of the" in printed, printed
+
+
+_LOOP = r"""
+#include <laneway/laneway.h>
+
+__attribute__((noinline)) void exchanges(LNW_Request* request, int count) {
+  for (int i = 0; i < count; i++) {
+    LNW_Start(request);
+    LNW_Wait(request, MPI_STATUS_IGNORE);
+  }
+}
+
+int main(int argc, char** argv) {
+  const int self = 0, counts = 4, displacements = 0;
+  int sent[4] = {1, 2, 3, 4}, received[4] = {0};
+  MPI_Comm comm;
+  LNW_Request request;
+  MPI_Init(&argc, &argv);
+  LNW_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &self, MPI_UNWEIGHTED, 1, &self, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  LNW_Neighbor_alltoallv_init(sent, &counts, &displacements, MPI_INT, received, &counts, &displacements, MPI_INT, comm,
+                              MPI_INFO_NULL, &request);
+  exchanges(&request, 100);
+  LNW_Request_free(&request);
+  MPI_Comm_free(&comm);
+  MPI_Finalize();
+  return received[3] != 4;
+}
+"""
+
+
+def _instructions_of_loop(program: Path, counted: Path, around: dict[str, str]) -> tuple[int, set[str]]:
+    """Of the function `exchanges` with all that it calls, and the functions that are called."""
+    argv = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counted}", "--toggle-collect=exchanges", "--error-exitcode=9", str(program)]
+    done = subprocess.run(argv, env=around, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = counted.read_text(encoding="utf-8")
+    total = re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)
+    assert total is not None, text[-2000:]
+    return int(total[1]), set(re.findall(r"^c?fn=\(\d+\) (\S.*)$", text, re.MULTILINE))
+
+
+def test_without_the_variable_nothing_of_a_trace_runs(tmp_path: Path) -> None:
+    """Counted over 100 exchanges: what traces is compiled beside what does not, and runs only where it is asked for."""
+    library = root() / "build" / "openmpi" / "src" / "liblaneway.so"
+    if shutil.which("valgrind") is None or not library.is_file():
+        pytest.skip("SKIP: valgrind is not installed (Debian: valgrind), or the preset openmpi is not built")
+    source, program = tmp_path / "loop.c", tmp_path / "loop"
+    source.write_text(_LOOP, encoding="utf-8")
+    where = [f"-I{root() / 'include'}", f"-I{root() / 'build/openmpi/include'}", str(library), f"-Wl,-rpath,{library.parent}"]
+    subprocess.run(["mpicc.openmpi", "-O2", "-g1", str(source), "-o", str(program), *where], check=True)
+    around = {**os.environ, "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    around.pop("LANEWAY_TRACE", None)
+    off, called = _instructions_of_loop(program, tmp_path / "off", around)
+    assert any("Executor::begin<false>" in name for name in called), called
+    assert not [name for name in called if "<true>" in name or "Trace" in name or "clock" in name]
+    on, traced = _instructions_of_loop(program, tmp_path / "on", around | {"LANEWAY_TRACE": str(tmp_path / "t")})
+    assert any("Executor::begin<true>" in name for name in traced) and on > off

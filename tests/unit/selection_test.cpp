@@ -273,11 +273,43 @@ TEST(Model, EdgesBesideLanesTakeNoTimeOfTheirOwn) {
   lanes.inside(Stage::scatter, 0, 1);
   const Prediction alone = lanes.load.predict(lanes.parameters);
   EXPECT_DOUBLE_EQ(alone.latency, 4e-6 + 2 * (5e-7 - 2e-7));
-  EXPECT_DOUBLE_EQ(alone.processor, 1e-6 + 3e-6 + 2e-7 + 1e-6);
+  EXPECT_DOUBLE_EQ(alone.processor, 1e-6 + 3e-6 + 2 * (2e-7 + 1e-6));
   lanes.inside(Stage::direct, 1, 0);
   const Prediction beside = lanes.load.predict(lanes.parameters);
   EXPECT_DOUBLE_EQ(beside.latency, alone.latency);
-  EXPECT_DOUBLE_EQ(beside.processor, alone.processor + 1e-7);
+  EXPECT_DOUBLE_EQ(beside.processor, alone.processor);
+}
+
+/// Both ends of a message are on its way, whichever ranks they are: to let another rank send what one has to send saves
+/// nothing of it.
+TEST(Model, RelaysSaveNoWorkOfASingleMessage) {
+  Messages straight;
+  straight.between_nodes(Stage::direct, 1);
+  Messages relayed;
+  relayed.inside(Stage::gather, 0, 1);
+  relayed.load.send(1, {Stage::network, LinkClass::network, false, 1, 0}, relayed.parameters);
+  relayed.load.receive(0, {Stage::network, LinkClass::network, false, 1, 0}, relayed.parameters);
+  EXPECT_GT(relayed.load.predict(relayed.parameters).seconds, straight.load.predict(straight.parameters).seconds);
+}
+
+/// Rings of messages between nodes, of which each rank at the end of a node sends one and receives one.
+TEST(Selection, NothingIsRelayedOnARing) {
+  for (const char* const name : {"frontier-like", "lassen", "default-hpc", "default-ethernet"}) {
+    const Parameters parameters = Parameters::read(name);
+    for (const std::int64_t bytes : {4, 1024}) {
+      Pattern ring(16);
+      for (Rank rank = 0; rank < 16; ++rank)
+        for (const Rank step : {1, 15}) {
+          const Rank peer = (rank + step) % 16;
+          const std::int64_t at = step == 1 ? 0 : bytes;
+          ring[static_cast<std::size_t>(rank)].out.push_back({peer, {{at, bytes}}});
+          ring[static_cast<std::size_t>(peer)].in.push_back({rank, {{at, bytes}}});
+        }
+      const Machine machine = Machine::parse("node:4 rank:4", 16);
+      const VirtualSetup setup = plan_virtual_ranks(ring, machine, automatic(), {}, {}, &parameters);
+      EXPECT_EQ(setup.strategies[setup.selection.chosen]->name, "direct") << name << ", " << bytes << " B";
+    }
+  }
 }
 
 TEST(Model, OnlyRanksThatWaitTakeTurns) {

@@ -31,7 +31,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "collective": ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "alltoall", "alltoallv"),
     "neighborhood": ("neighbor_allgather", "neighbor_alltoallv"),
     "discovery": ("discovery",),
-    "device": ("device_allreduce", "device_allgather", "device_bcast", "device_reduce", "device_alltoall"),
+    "device": (
+        *("device_latency", "device_bandwidth", "device_bidirectional", "device_rate"),
+        *("device_allreduce", "device_allgather", "device_bcast", "device_reduce", "device_alltoall"),
+    ),
     "application": ("fft_alltoall", "fft_alltoallv", "hpcg_spmv", "hpcg_mg", "hpcg_ddot", "hpcg_waxpby", "hpcg", "sparse_product"),
 }
 BENCHMARKS = tuple(name for group in GROUPS.values() for name in group)
@@ -171,7 +174,7 @@ class Budget:
 
     def seconds(self, benchmarks: int, of: int) -> float | None:
         """For a launch of so many of the benchmarks that are left; None: as long as it takes. Not positive: none is left."""
-        return None if self._end is None else (self._end - self._clock()) * benchmarks / max(of, benchmarks)
+        return None if self._end is None else (self._end - self._clock()) * benchmarks / max(of, benchmarks, 1)
 
     def is_used_up(self) -> bool:
         """Whether nothing more is to be launched."""
@@ -254,6 +257,12 @@ class _Evaluation:
         done = self._store.done()
         return [name for name in GROUPS[group] if name in self._wanted.benchmarks and (ready.mpi.name, launch, name) not in done]
 
+    def _taking_time(self, ready: _Ready, names: Sequence[str]) -> int:
+        """How many of these are not known to be left out as a whole, as those of devices are where there is none."""
+        known = [record for record in self._store.records if record.get("record") == "skip" and "bytes" not in record and "candidate" not in record]
+        idle = {record.get("benchmark") for record in known if record.get("library") == ready.mpi.name}
+        return sum(name not in idle for name in names)
+
     def run(self) -> None:
         """All that is not there yet, as far as the time reaches."""
         left = [each for each in self._launches() if self._left(*each)]
@@ -263,7 +272,7 @@ class _Evaluation:
                 if not talk.is_quiet():
                     print(f"the time is used up: {len(left) - number} of {len(left)} launches are left, and the same command goes on", flush=True)
                 return
-            after = sum(len(self._left(*each)) for each in left[number + 1 :])
+            after = sum(self._taking_time(each[1], self._left(*each)) for each in left[number + 1 :])
             self._run_group(launch, ready, group, progress, after)
 
     def _command(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool, seconds: float | None) -> list[str]:
@@ -283,7 +292,7 @@ class _Evaluation:
             if failures and self._budget.is_used_up():
                 break
             names = left[:1] if without else left
-            seconds = self._budget.seconds(len(names), len(left) + after)
+            seconds = self._budget.seconds(self._taking_time(ready, names), self._taking_time(ready, left) + after)
             outcome = self._launch(ready, launch, names, not without, seconds)
             failed = next((name for name in names if name not in outcome.done), "")
             if not failed:

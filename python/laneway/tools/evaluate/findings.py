@@ -16,7 +16,7 @@ _GROUPS = {
     "collective": "collectives",
     "neighborhood": "neighborhood collectives",
     "discovery": "discovery of senders",
-    "device": "collectives on devices",
+    "device": "memory of devices",
     "application": "applications",
 }
 

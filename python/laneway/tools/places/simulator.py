@@ -83,6 +83,7 @@ def variables(place: Simulated) -> dict[str, str]:
         "LANEWAY_FLAG_COST": f"{machine.flag if shares else 0:g}",
         "LANEWAY_SHARED_COST": f"{machine.overheads['shared'] / 2 * busy:g}",
         "LANEWAY_SHARED_BYTE_COST": f"{machine.shared_byte / 2:g}",
+        "LANEWAY_RANKS_ON_DEVICES": f"{int(not shares)}",
         "LANEWAY_TURN_COST": f"{machine.wait * busy if busy > 1 else 0:g}",
     }
 
