@@ -132,8 +132,7 @@ struct NodeFacts {
 double predict_inside(double bytes, Rank speakers, const RoundFacts& facts, const MessageCosts& costs) {
   const double others = facts.largest_node - 1.0;
   if (others == 0) return 0;
-  if (facts.boards && speakers == 1)
-    return costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
+  if (facts.boards && speakers == 1) return costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
   const double each = bytes / speakers + sizeof(RoundVotes);
   return costs.inside(each, speakers, others) + (others - 1) * (costs.inside(each) - costs.inside(0));
 }
@@ -166,13 +165,13 @@ double predict_lanes(Find find, const RoundFacts& facts, const MessageCosts& cos
 double predict_straight(const RoundFacts& facts, const MessageCosts& costs) {
   const NodeFacts node(facts);
   const double counts = node.members * node.partners * 4;
-  const double step =
-      costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire + counts * costs.byte_on_wire;
+  const double step = costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire + counts * costs.byte_on_wire;
   const double own = (facts.degree - node.partners) * node.relayed + node.partners * 4;
-  const double seconds = 2 * predict_inside(own, 1, facts, costs) +
-                         std::max(costs.across(node.note, node.partners, node.partners),
-                                  node.members * node.partners * (node.note * costs.byte_on_wire + costs.short_on_wire)) +
-                         node.steps * step;
+  const double seconds =
+      2 * predict_inside(own, 1, facts, costs) +
+      std::max(costs.across(node.note, node.partners, node.partners),
+               node.members * node.partners * (node.note * costs.byte_on_wire + costs.short_on_wire)) +
+      node.steps * step;
   return std::max(seconds, costs.work(facts, node.steps / node.members + node.partners, facts.boards ? 0 : 2,
                                       node.steps / node.members, facts.boards ? 2 : 0));
 }
@@ -190,14 +189,15 @@ double predict_steps(const NodeRoute& route, const RoundFacts& facts, const Mess
   if (steps > 0) {
     const double lane = moved / lanes + sizeof(RoundVotes);
     seconds += predict_long(node, costs);
-    seconds += steps * std::max(costs.across(lane, each, each), moved * costs.byte_on_wire + lanes * costs.short_on_wire);
+    seconds +=
+        steps * std::max(costs.across(lane, each, each), moved * costs.byte_on_wire + lanes * costs.short_on_wire);
     if (speakers > 1) seconds += (steps - 1) * costs.inside(moved / (speakers * speakers), speakers - 1, speakers - 1);
   }
   const double straight = node.note > node.relayed ? node.partners : 0;
   const double regrouped = speakers > 1 && steps > 1 ? (steps - 1) * speakers * (speakers - 1) / node.members : 0;
-  return std::max(seconds, costs.work(facts, steps * lanes / node.members + straight,
-                                      by_memory ? 0 : 2 * speakers + regrouped, steps * speakers / node.members,
-                                      by_memory ? 2 : 0));
+  return std::max(seconds,
+                  costs.work(facts, steps * lanes / node.members + straight, by_memory ? 0 : 2 * speakers + regrouped,
+                             steps * speakers / node.members, by_memory ? 2 : 0));
 }
 
 double predict_by_node(Find find, const NodeRoute& route, const RoundFacts& facts, const MessageCosts& costs) {
@@ -223,8 +223,8 @@ std::vector<NodeRoute> routes_of(Find find, const RoundFacts& facts) {
 /// The first of those that take the least time.
 NodeRoute choose_route(Find find, const RoundFacts& facts, const MessageCosts& costs) {
   const std::vector<NodeRoute> routes = routes_of(find, facts);
-  return *std::ranges::min_element(
-      routes, {}, [&](const NodeRoute& route) { return predict_by_node(find, route, facts, costs); });
+  return *std::ranges::min_element(routes, {},
+                                   [&](const NodeRoute& route) { return predict_by_node(find, route, facts, costs); });
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace laneway {
 class NodeMap {
  public:
   /// All ranks on one node.
-  explicit NodeMap(Rank ranks) : ranks_(ranks), nodes_(ranks > 0 ? 1 : 0), each_(ranks), largest_(ranks), following_(ranks) {}
+  explicit NodeMap(Rank ranks)
+      : ranks_(ranks), nodes_(ranks > 0 ? 1 : 0), each_(ranks), largest_(ranks), following_(ranks) {}
   /// `first`: for each rank the first rank of its node.
   explicit NodeMap(const std::vector<Rank>& first);
 

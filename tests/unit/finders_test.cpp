@@ -406,8 +406,9 @@ TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
         for (Rank rank = 0; rank < ranks; ++rank)
           for (Rank edge = 1; edge <= degree; ++edge)
             notes[static_cast<std::size_t>(rank)].push_back({(rank + edge * 37) % ranks, text_of(rank, edge, 8)});
-        outcomes[ranks] = run_round(row, map_of("node:* rank:16", ranks), notes,
-                                    std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1, {{way, 3, on_a_node}, nullptr});
+        outcomes[ranks] =
+            run_round(row, map_of("node:* rank:16", ranks), notes,
+                      std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1, {{way, 3, on_a_node}, nullptr});
       }
       const auto each = [&](Rank ranks) { return static_cast<double>(outcomes[ranks].messages) / ranks; };
       if (way == NodeWay::steps) {
@@ -475,8 +476,7 @@ TEST(Finders, TheChoiceFollowsTheMachine) {
   EXPECT_EQ(choose_route(Find::nbx_node, short_notes, few_cores).way, NodeWay::lanes);
   const Parameters each_a_core = Parameters::read("frontier-like");
   EXPECT_EQ(choose_route(Find::personalized_node, {2048, 256, 8, 8, 8 * 4000}, each_a_core).way, NodeWay::straight);
-  const NodeRoute many_nodes =
-      choose_route(Find::personalized_node, {2048, 256, 8, 8, 8 * 64, false, 8}, each_a_core);
+  const NodeRoute many_nodes = choose_route(Find::personalized_node, {2048, 256, 8, 8, 8 * 64, false, 8}, each_a_core);
   EXPECT_EQ(many_nodes.way, NodeWay::steps);
   EXPECT_EQ(many_nodes.speakers, 8);
   const FinderChoice choice = choose_finder({2048, 64, 32, 8, 512}, slow_network);
