@@ -32,6 +32,7 @@ namespace {
 struct DiscoverOptions {
   std::vector<int> degrees = {2, 8, 15};
   std::vector<int> sizes = {8, 64, 1024, 16384};
+  std::vector<std::string> candidates;  // none: all
   int iterations = 20;
   std::string machine;
   std::string json;
@@ -341,6 +342,15 @@ void measure_case(const Run& run, const std::vector<Candidate>& candidates, cons
   }
 }
 
+/// Ratios are to the first of those that are left.
+void keep_named(const std::vector<std::string>& names, std::vector<Candidate>& candidates) {
+  if (names.empty()) return;
+  for (const std::string& name : names)
+    require(std::ranges::count(candidates, name, &Candidate::name) > 0, ErrorKind::argument,
+            "--candidates: there is no " + name + " here");
+  std::erase_if(candidates, [&](const Candidate& one) { return std::ranges::count(names, one.name) == 0; });
+}
+
 int report_discover(const Run& run, const DiscoverOptions& options) {
   if (!run.machine.empty()) setenv("LANEWAY_MACHINE", run.machine.c_str(), 1);
   const MPI_Comm comm = MPI_COMM_WORLD;
@@ -363,6 +373,7 @@ int report_discover(const Run& run, const DiscoverOptions& options) {
   if constexpr (!simulated)  // SMPI has no graphs
     candidates.push_back(
         {"MPI_Dist_graph_create", [comm](const Part& part, Heard& heard) { run_dist_graph(part, comm, heard); }});
+  keep_named(options.candidates, candidates);
   if (run.is_root()) {
     std::cout << run.ranks << " ranks on " << run.nodes.description << "\n";
     std::printf("%-8s %-8s %-28s %12s %8s\n", "degree", "bytes", "candidate", "median", "to auto");
@@ -390,6 +401,7 @@ void add_discover(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 30))
       ->default_str("8,64,1024,16384");
+  command->add_option("--candidates", options->candidates, "Only these, by the names that are printed")->delimiter(',');
   command->add_option("--iterations", options->iterations, "Samples of each candidate")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

@@ -48,8 +48,17 @@ class Finder {
 /// How finders by nodes go between nodes.
 enum class NodeWay : std::uint8_t {
   lanes,     ///< a message to each node that is spoken to; the first ranks find out when all have come
-  all,       ///< a message to each other node, so that each knows how many come: one hop
+  steps,     ///< a message to each of the same nodes in each step, whatever is said, so that all know how many come
   straight,  ///< what is said goes from rank to rank, and the first ranks count
+};
+
+/// A way, and of NodeWay::steps how many there are and how many ranks of a node share its messages.
+struct NodeRoute {
+  NodeWay way = NodeWay::lanes;
+  int steps = 1;      ///< 1: a message to each other node
+  Rank speakers = 1;  ///< at most
+
+  bool operator==(const NodeRoute&) const = default;
 };
 
 /// What finders know of a round beside what this rank says. The same on all ranks, but for the board.
@@ -58,7 +67,7 @@ struct RoundSetting {
   NodeBoard* board = nullptr;  ///< of this rank's node; null: its ranks tell each other by messages. The caller says to
                                ///< it when rounds are over
   std::int64_t round = 0;      ///< its number
-  NodeWay way = NodeWay::lanes;
+  NodeRoute route;
 };
 
 struct FinderRow {
@@ -87,6 +96,7 @@ struct RoundFacts {
   double degree = 8;      ///< destinations of a rank
   double bytes = 8 * 64;  ///< that a rank sends
   bool boards = false;    ///< ranks of a node tell each other by its memory, on all nodes
+  Rank speakers = 1;      ///< ranks of a node that may speak for it
 };
 
 /// What was chosen, and what each that may be chosen was predicted to take.
@@ -100,7 +110,7 @@ struct FinderChoice {
 /// Seconds of one round, by the fastest way that the finder has.
 [[nodiscard]] double predict_finder(Find find, const RoundFacts& facts, const Parameters& parameters);
 /// The way of a finder that takes the least time by the model; the same on all ranks where the facts are.
-[[nodiscard]] NodeWay choose_way(Find find, const RoundFacts& facts, const Parameters& parameters);
+[[nodiscard]] NodeRoute choose_route(Find find, const RoundFacts& facts, const Parameters& parameters);
 
 /// Notes up to this many bytes go by way of the first rank of a node; longer ones go straight to their receivers, which
 /// are told to expect them.

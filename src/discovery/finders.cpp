@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/error.hpp"
+#include "discovery/by_steps.hpp"
 #include "discovery/finder.hpp"
 
 namespace laneway {
@@ -49,11 +51,20 @@ struct MessageCosts {
                         waits * (facts.nodes == 1 ? node_wait : network_wait) + told * (shared.message + shared.wait);
     return nodes * facts.largest_node * each / cores;
   }
-  [[nodiscard]] double across(double bytes) const {
-    return (network == nullptr ? 1e-5 : network->seconds(static_cast<std::int64_t>(bytes))) + network_overhead;
+  /// Until a rank that first sends so many messages has taken so many, where all do the same at once.
+  [[nodiscard]] double across(double bytes, double sent = 1, double taken = 1) const {
+    const double alone = network == nullptr ? 1e-5 : network->seconds(static_cast<std::int64_t>(bytes));
+    return turn(alone, network_overhead, sent, taken) + network_wait;
   }
-  [[nodiscard]] double inside(double bytes) const {
-    return (node == nullptr ? 1e-6 : node->seconds(static_cast<std::int64_t>(bytes))) + node_overhead;
+  [[nodiscard]] double inside(double bytes, double sent = 1, double taken = 1) const {
+    const double alone = node == nullptr ? 1e-6 : node->seconds(static_cast<std::int64_t>(bytes));
+    return turn(alone, node_overhead, sent, taken) + node_wait;
+  }
+
+ private:
+  /// The time of a message alone has the work of both its ends.
+  [[nodiscard]] static double turn(double alone, double overhead, double sent, double taken) {
+    return alone + (std::max(0.0, sent - 1) + std::max(0.0, taken - 1)) * std::min(overhead, alone) / 2;
   }
 };
 
@@ -78,21 +89,21 @@ constexpr double envelope = 32;  // bytes that a message has beside what is said
 
 double predict_flat(Find find, const RoundFacts& facts, const MessageCosts& costs) {
   const bool one_node = facts.nodes == 1;
-  const auto message = [&](double bytes) { return one_node ? costs.inside(bytes) : costs.across(bytes); };
+  const auto messages = [&](double bytes, double count = 1) {
+    return one_node ? costs.inside(bytes, count, count) : costs.across(bytes, count, count);
+  };
   const double each = facts.bytes / std::max(1.0, facts.degree) + envelope;
   const double leaving = facts.degree * facts.largest_node * (1.0 - 1.0 / facts.nodes);  // of a node
-  const double overhead = one_node ? costs.node_overhead : costs.network_overhead;
   const double partners = one_node ? facts.degree : facts.degree * (1.0 - 1.0 / facts.nodes);
-  const double sent = message(each) + std::max(0.0, partners - 1) * overhead;
   const double wire = leaving * (each * costs.byte_on_wire + costs.short_on_wire);
   const double step_bytes = envelope + sizeof(RoundVotes);
   const double steps = steps_among(facts.ranks);
-  const double step = message(step_bytes) + (one_node ? 0 : facts.largest_node * costs.short_on_wire);
-  double seconds = std::max(sent, wire) + steps * step;
+  const double step = messages(step_bytes) + (one_node ? 0 : facts.largest_node * costs.short_on_wire);
+  double seconds = std::max(messages(each, partners), wire) + steps * step;
   if (find == Find::personalized)
     seconds += steps * facts.degree * 4 * costs.byte_on_wire;
   else
-    seconds += message(0) + leaving * costs.short_on_wire;  // acknowledged
+    seconds += messages(0) + leaving * costs.short_on_wire;  // acknowledged
   const double inside = one_node ? facts.degree : facts.degree - partners;
   const double answers = find == Find::personalized ? 0 : partners;
   return std::max(seconds, costs.work(facts, one_node ? 0 : partners + answers + steps, inside, steps + 1));
@@ -116,63 +127,104 @@ struct NodeFacts {
         steps(steps_among(facts.nodes)) {}
 };
 
-/// Until the first rank of a node has heard `bytes` of each of its ranks; or they of it.
-double predict_inside(double bytes, const RoundFacts& facts, const MessageCosts& costs) {
+/// Until the ranks of a node that speak have been handed `bytes` by each of its ranks; the same time as these take to
+/// hear of them.
+double predict_inside(double bytes, Rank speakers, const RoundFacts& facts, const MessageCosts& costs) {
   const double others = facts.largest_node - 1.0;
-  if (facts.boards) return others == 0 ? 0 : costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
-  return costs.inside(bytes) + others * (costs.inside(bytes) - costs.inside(0) + costs.node_overhead);
+  if (others == 0) return 0;
+  if (facts.boards && speakers == 1) return costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
+  const double each = bytes / speakers + sizeof(RoundVotes);
+  return costs.inside(each, speakers, others) + (others - 1) * (costs.inside(each) - costs.inside(0));
 }
 
-double predict_by_node(Find find, NodeWay way, const RoundFacts& facts, const MessageCosts& costs) {
+/// Of long notes, which go from rank to rank.
+double predict_long(const NodeFacts& node, const MessageCosts& costs) {
+  if (node.note <= node.relayed) return 0;
+  return costs.across(node.note) + node.members * node.partners * node.note * costs.byte_on_wire;
+}
+
+double predict_lanes(Find find, const RoundFacts& facts, const MessageCosts& costs) {
   const NodeFacts node(facts);
-  const double inside = facts.degree - node.partners;
-  const double own = inside * node.relayed + node.partners * (way == NodeWay::straight ? 4 : node.relayed);
-  double seconds = 2 * predict_inside(own, facts, costs);
-  const double step = costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire;
-  const double leaving = node.members * node.partners * node.relayed;
-  // Of a node's messages, each rank has its part.
-  double messages = 0, waits = 0, straight = node.note > node.relayed ? node.partners : 0;
-  if (way == NodeWay::straight) {
-    const double counts = node.members * node.partners * 4 * costs.byte_on_wire;
-    seconds += std::max(costs.across(node.note) + std::max(0.0, node.partners - 1) * costs.network_overhead,
-                        node.members * node.partners * (node.note * costs.byte_on_wire + costs.short_on_wire)) +
-               node.steps * (step + counts);
-    straight = node.partners;
-    messages = waits = node.steps;
-  } else if (node.lanes > 0) {
-    const bool all = way == NodeWay::all;
-    const double lanes = all ? facts.nodes - 1.0 : node.lanes;
-    if (node.note > node.relayed)
-      seconds += costs.across(node.note) + node.members * node.partners * node.note * costs.byte_on_wire;
-    seconds += std::max(costs.across(leaving / lanes) + (lanes - 1) * costs.network_overhead,
-                        leaving * costs.byte_on_wire + lanes * costs.short_on_wire);
-    if (!all) seconds += node.steps * step;
-    if (find == Find::nbx_node) seconds += costs.across(0) + lanes * costs.short_on_wire;
-    messages = (find == Find::nbx_node ? 2 : 1) * lanes + (all ? 0 : node.steps);
-    waits = all ? 1 : node.steps;
+  double seconds = 2 * predict_inside(facts.degree * node.relayed, 1, facts, costs);
+  double messages = 0;
+  if (node.lanes > 0) {
+    const double leaving = node.members * node.partners * node.relayed;
+    seconds += predict_long(node, costs);
+    seconds += std::max(costs.across(leaving / node.lanes, node.lanes, node.lanes),
+                        leaving * costs.byte_on_wire + node.lanes * costs.short_on_wire);
+    seconds += node.steps * (costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire);
+    if (find == Find::nbx_node) seconds += costs.across(0) + node.lanes * costs.short_on_wire;
+    messages = (find == Find::nbx_node ? 2 : 1) * node.lanes + node.steps;
   }
+  const double straight = node.note > node.relayed ? node.partners : 0;
+  const double waits = node.lanes > 0 ? node.steps : 0;
   return std::max(seconds, costs.work(facts, messages / node.members + straight, facts.boards ? 0 : 2,
                                       waits / node.members, facts.boards ? 2 : 0));
 }
 
-/// To speak to all nodes is for few of them, or where most are spoken to.
-bool has_way(NodeWay way, const RoundFacts& facts) {
-  constexpr double few = 16;
-  return way != NodeWay::all || facts.nodes <= few || facts.nodes - 1 <= 2 * NodeFacts(facts).lanes;
+double predict_straight(const RoundFacts& facts, const MessageCosts& costs) {
+  const NodeFacts node(facts);
+  const double counts = node.members * node.partners * 4;
+  const double step = costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire + counts * costs.byte_on_wire;
+  const double own = (facts.degree - node.partners) * node.relayed + node.partners * 4;
+  const double seconds =
+      2 * predict_inside(own, 1, facts, costs) +
+      std::max(costs.across(node.note, node.partners, node.partners),
+               node.members * node.partners * (node.note * costs.byte_on_wire + costs.short_on_wire)) +
+      node.steps * step;
+  return std::max(seconds, costs.work(facts, node.steps / node.members + node.partners, facts.boards ? 0 : 2,
+                                      node.steps / node.members, facts.boards ? 2 : 0));
 }
 
-NodeWay choose_way(Find find, const RoundFacts& facts, const MessageCosts& costs) {
-  NodeWay best = NodeWay::lanes;
-  if (find != Find::personalized_node) return best;
-  double least = predict_by_node(find, best, facts, costs);
-  for (const NodeWay way : {NodeWay::all, NodeWay::straight}) {
-    if (!has_way(way, facts)) continue;
-    const double seconds = predict_by_node(find, way, facts, costs);
-    if (seconds >= least) continue;
-    least = seconds;
-    best = way;
+double predict_steps(const NodeRoute& route, const RoundFacts& facts, const MessageCosts& costs) {
+  const NodeFacts node(facts);
+  const int steps = facts.nodes == 1 ? 0 : route.steps;
+  const double lanes = radix_of(facts.nodes, steps) - 1.0;
+  const double speakers = std::min<double>(route.speakers, lanes);
+  const double each = std::ceil(lanes / speakers);
+  // Of what a node says each digit has its part, of which one value stays.
+  const double moved = node.members * node.partners * node.relayed * (steps > 1 ? lanes / (lanes + 1) : 1);
+  const bool by_memory = facts.boards && speakers == 1;
+  double seconds = 2 * predict_inside(facts.degree * node.relayed, static_cast<Rank>(speakers), facts, costs);
+  if (steps > 0) {
+    const double lane = moved / lanes + sizeof(RoundVotes);
+    seconds += predict_long(node, costs);
+    seconds +=
+        steps * std::max(costs.across(lane, each, each), moved * costs.byte_on_wire + lanes * costs.short_on_wire);
+    if (speakers > 1) seconds += (steps - 1) * costs.inside(moved / (speakers * speakers), speakers - 1, speakers - 1);
   }
-  return best;
+  const double straight = node.note > node.relayed ? node.partners : 0;
+  const double regrouped = speakers > 1 && steps > 1 ? (steps - 1) * speakers * (speakers - 1) / node.members : 0;
+  return std::max(seconds,
+                  costs.work(facts, steps * lanes / node.members + straight, by_memory ? 0 : 2 * speakers + regrouped,
+                             steps * speakers / node.members, by_memory ? 2 : 0));
+}
+
+double predict_by_node(Find find, const NodeRoute& route, const RoundFacts& facts, const MessageCosts& costs) {
+  if (route.way == NodeWay::lanes) return predict_lanes(find, facts, costs);
+  return route.way == NodeWay::steps ? predict_steps(route, facts, costs) : predict_straight(facts, costs);
+}
+
+/// All that a finder could take. Messages to most nodes are for few of them, or where most are spoken to.
+std::vector<NodeRoute> routes_of(Find find, const RoundFacts& facts) {
+  std::vector<NodeRoute> routes = {{NodeWay::lanes}};
+  if (find != Find::personalized_node) return routes;
+  routes.push_back({NodeWay::straight});
+  constexpr double few = 16;
+  const double most = std::max(few, 2 * NodeFacts(facts).lanes + 1);
+  for (int steps = 1; steps <= std::max(1.0, steps_among(facts.nodes)); ++steps) {
+    if (radix_of(facts.nodes, steps) > most) continue;
+    routes.push_back({NodeWay::steps, steps, 1});
+    if (facts.speakers > 1 && facts.nodes > 2) routes.push_back({NodeWay::steps, steps, facts.speakers});
+  }
+  return routes;
+}
+
+/// The first of those that take the least time.
+NodeRoute choose_route(Find find, const RoundFacts& facts, const MessageCosts& costs) {
+  const std::vector<NodeRoute> routes = routes_of(find, facts);
+  return *std::ranges::min_element(routes, {},
+                                   [&](const NodeRoute& route) { return predict_by_node(find, route, facts, costs); });
 }
 
 }  // namespace
@@ -190,11 +242,11 @@ const FinderRow& row_of(Find find) {
 double predict_finder(Find find, const RoundFacts& facts, const Parameters& parameters) {
   const MessageCosts costs = costs_of(parameters);
   if (!row_of(find).by_nodes) return predict_flat(find, facts, costs);
-  return predict_by_node(find, choose_way(find, facts, costs), facts, costs);
+  return predict_by_node(find, choose_route(find, facts, costs), facts, costs);
 }
 
-NodeWay choose_way(Find find, const RoundFacts& facts, const Parameters& parameters) {
-  return choose_way(find, facts, costs_of(parameters));
+NodeRoute choose_route(Find find, const RoundFacts& facts, const Parameters& parameters) {
+  return choose_route(find, facts, costs_of(parameters));
 }
 
 FinderChoice choose_finder(const RoundFacts& facts, const Parameters& parameters) {

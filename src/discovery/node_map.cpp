@@ -31,6 +31,7 @@ NodeMap::NodeMap(const std::vector<Rank>& first) : ranks_(static_cast<Rank>(firs
     runs_ = {};
     leaders_ = {};
   }
+  for (Rank node = 0; node < nodes_; ++node) following_ = std::max(following_, following(node));
   runs_.shrink_to_fit();
   leaders_.shrink_to_fit();
 }
@@ -44,6 +45,14 @@ Rank NodeMap::node_of(Rank rank) const {
 
 Rank NodeMap::leader_of(Rank node) const {
   return each_ > 0 ? node * each_ : leaders_[static_cast<std::size_t>(node)];
+}
+
+Rank NodeMap::following(Rank node) const {
+  const Rank leader = leader_of(node);
+  if (each_ > 0) return std::min(each_, ranks_ - leader);
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), leader,
+                                      [](Rank wanted, const Run& run) { return wanted < run.begin; });
+  return (after == runs_.end() ? ranks_ : after->begin) - leader;
 }
 
 std::vector<Rank> NodeMap::members_of(Rank node) const {

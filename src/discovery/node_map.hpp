@@ -11,7 +11,8 @@ namespace laneway {
 class NodeMap {
  public:
   /// All ranks on one node.
-  explicit NodeMap(Rank ranks) : ranks_(ranks), nodes_(ranks > 0 ? 1 : 0), each_(ranks), largest_(ranks) {}
+  explicit NodeMap(Rank ranks)
+      : ranks_(ranks), nodes_(ranks > 0 ? 1 : 0), each_(ranks), largest_(ranks), following_(ranks) {}
   /// `first`: for each rank the first rank of its node.
   explicit NodeMap(const std::vector<Rank>& first);
 
@@ -21,6 +22,10 @@ class NodeMap {
   [[nodiscard]] Rank node_of(Rank rank) const;
   /// The first rank of a node, which speaks for it.
   [[nodiscard]] Rank leader_of(Rank node) const;
+  /// How many ranks of a node have numbers that follow each other, from its first one on.
+  [[nodiscard]] Rank following(Rank node) const;
+  /// The most of these on any node.
+  [[nodiscard]] Rank most_following() const { return following_; }
   /// Ascending.
   [[nodiscard]] std::vector<Rank> members_of(Rank node) const;
   [[nodiscard]] std::size_t bytes() const;
@@ -35,6 +40,7 @@ class NodeMap {
   Rank nodes_ = 0;
   Rank each_ = 0;  ///< ranks on each node, the last one perhaps less; 0: see runs_
   Rank largest_ = 0;
+  Rank following_ = 0;
   std::vector<Run> runs_;      ///< of ranks on one node
   std::vector<Rank> leaders_;  ///< by node
 };

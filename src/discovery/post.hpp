@@ -20,6 +20,7 @@ enum class Topic : std::uint8_t {
   consensus,  ///< that ranks have come so far
   gather,     ///< what a rank says, on its way to the first rank of its node
   lane,       ///< what ranks of one node say to those of another
+  share,      ///< the same, handed on between ranks of a node that speak for it
   scatter,    ///< what the ranks of a node are told, on its way to one of them
   answer      ///< to what a rank has said
 };

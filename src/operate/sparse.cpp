@@ -71,6 +71,7 @@ class SparseRounds {
   [[nodiscard]] RoundFacts facts(std::int64_t number) const {
     RoundFacts facts{comm->size(), nodes.nodes(), nodes.largest()};
     facts.boards = boards;
+    facts.speakers = nodes.most_following();
     if (number < most_rounds) return facts;
     const RoundVotes& votes = votes_[slot(number - most_rounds)];
     facts.degree = std::max(1, votes.degree);
@@ -283,8 +284,8 @@ void SparseRound::begin() {
   }
   post_ = std::make_unique<MpiPost>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_),
                                     static_cast<std::uint8_t>(reasons_.find));
-  const NodeWay way = choose_way(reasons_.find, facts, *rounds_->parameters);
-  finder_ = row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, way});
+  const NodeRoute route = choose_route(reasons_.find, facts, *rounds_->parameters);
+  finder_ = row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route});
   if (call_.answerer) answers_awaited_ = notes_.size();
   finder_->start(std::move(notes_), votes_);
   if (own_note_) hear(std::move(*own_note_));

@@ -116,7 +116,7 @@ class VirtualBoards {
 
 /// How a round goes between nodes and inside them.
 struct HowByNodes {
-  NodeWay way = NodeWay::lanes;
+  NodeRoute route;
   VirtualBoards* boards = nullptr;
 };
 
@@ -139,7 +139,7 @@ class VirtualRound {
       NodeBoard* const board = how.boards == nullptr ? nullptr : how.boards->of(rank);
       boards_.push_back(board);
       const std::int64_t before = allocated_bytes_so_far();
-      std::unique_ptr<Finder> made = row.make(*posts_.back(), {nodes, board, number, how.way});
+      std::unique_ptr<Finder> made = row.make(*posts_.back(), {nodes, board, number, how.route});
       allocated_[rank] += allocated_bytes_so_far() - before;
       finders_.push_back(std::move(made));
     }
@@ -229,12 +229,17 @@ FinderOutcome run_round(const FinderRow& row, const NodeMap& nodes, const std::v
           round.network.inside,   round.most_bytes(),     round.most_allocated()};
 }
 
+/// Between nodes: each way, and of steps one and several, with one rank of a node that speaks and with all.
+const std::vector<NodeRoute> routes = {{NodeWay::lanes},       {NodeWay::straight},     {NodeWay::steps, 1, 1},
+                                       {NodeWay::steps, 2, 1}, {NodeWay::steps, 1, 16}, {NodeWay::steps, 2, 16},
+                                       {NodeWay::steps, 3, 2}};
+
 /// All that there is of a finder.
 std::vector<HowByNodes> hows_of(const FinderRow& row, VirtualBoards& boards) {
   std::vector<HowByNodes> hows = {{}};
   if (!row.by_nodes) return hows;
-  for (const NodeWay way : {NodeWay::lanes, NodeWay::all, NodeWay::straight})
-    for (VirtualBoards* const some : {static_cast<VirtualBoards*>(nullptr), &boards}) hows.push_back({way, some});
+  for (const NodeRoute& route : routes)
+    for (VirtualBoards* const some : {static_cast<VirtualBoards*>(nullptr), &boards}) hows.push_back({route, some});
   return hows;
 }
 
@@ -243,6 +248,11 @@ NodeMap map_of(const std::string& machine, Rank ranks) {
   std::vector<Rank> first;
   for (Rank rank = 0; rank < ranks; ++rank) first.push_back(described.region_id(0, rank));
   return NodeMap(first);
+}
+
+std::string text_of(const NodeRoute& route) {
+  return "way " + std::to_string(static_cast<int>(route.way)) + ", steps " + std::to_string(route.steps) +
+         ", speakers " + std::to_string(route.speakers);
 }
 
 Bytes text_of(Rank from, Rank to, std::size_t bytes) {
@@ -291,7 +301,7 @@ TEST(Finders, HearWhatIsSaidWhateverTheOrder) {
           const FinderOutcome outcome = run_round(row, nodes, notes, votes, seed * 77, how, number);
           if (how.boards != nullptr) ++number;
           EXPECT_EQ(outcome.heard, expected_of(notes))
-              << row.name << " on " << machine << ", seed " << seed << ", way " << static_cast<int>(how.way);
+              << row.name << " on " << machine << ", seed " << seed << ", " << text_of(how.route);
           for (const RoundVotes& all : outcome.votes) EXPECT_EQ(all.bytes, ranks - 1) << row.name;
         }
     }
@@ -304,21 +314,22 @@ TEST(Finders, NoMessageIsSentInsideANodeThatSharesMemory) {
       const NodeMap nodes = map_of(machine, ranks);
       VirtualBoards boards(nodes, ranks);
       std::int64_t number = 0;
-      for (const NodeWay way : {NodeWay::lanes, NodeWay::all, NodeWay::straight}) {
+      for (const NodeRoute& route : routes) {
+        if (route.speakers > 1) continue;
         std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
         for (Rank from = 0; from < ranks; ++from)
           for (Rank to = 0; to < ranks; ++to)
             if (to != from && (from + to) % 3 != 0)
               notes[static_cast<std::size_t>(from)].push_back({to, text_of(from, to, 64)});
         const std::vector<RoundVotes> votes(notes.size());
-        const FinderOutcome outcome = run_round(row, nodes, notes, votes, 5, {way, &boards}, number++);
+        const FinderOutcome outcome = run_round(row, nodes, notes, votes, 5, {route, &boards}, number++);
         EXPECT_EQ(outcome.heard, expected_of(notes)) << row.name << " on " << machine;
         EXPECT_EQ(outcome.inside, 0) << row.name << " on " << machine;
-        if (row.find == Find::personalized_node && way == NodeWay::all) {
+        if (row.find == Find::personalized_node && route == NodeRoute{NodeWay::steps, 1, 1}) {
           EXPECT_EQ(outcome.messages, std::int64_t{nodes.nodes()} * (nodes.nodes() - 1)) << machine;
         }
         if (ranks == nodes.nodes()) continue;
-        EXPECT_GT(run_round(row, nodes, notes, votes, 5, {way, nullptr}).inside, 0) << row.name << " on " << machine;
+        EXPECT_GT(run_round(row, nodes, notes, votes, 5, {route, nullptr}).inside, 0) << row.name << " on " << machine;
       }
     }
   }
@@ -338,8 +349,8 @@ TEST(Finders, RoundsThatAreUnderWayTogetherShareABoard) {
       std::vector<std::vector<std::vector<Note>>> notes;
       for (std::int64_t number = 0; number < rounds; ++number) {
         notes.push_back(random_notes(ranks, static_cast<std::uint32_t>(number + 40)));
-        const auto way = static_cast<NodeWay>(number % 3);
-        all.push_back(std::make_unique<VirtualRound>(row, nodes, HowByNodes{way, &boards}, number, notes.back(),
+        const NodeRoute& route = routes[static_cast<std::size_t>(number) % routes.size()];
+        all.push_back(std::make_unique<VirtualRound>(row, nodes, HowByNodes{route, &boards}, number, notes.back(),
                                                      std::vector<RoundVotes>(notes.back().size()),
                                                      static_cast<std::uint32_t>(number)));
       }
@@ -387,20 +398,26 @@ TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
   // Of a fixed degree: a message more for each doubling of the ranks, and what it says.
   constexpr Rank few = 1024, many = 16384, degree = 8, on_a_node = 16;
   for (const FinderRow& row : finders())
-    for (const NodeWay way : {NodeWay::lanes, NodeWay::straight}) {
-      if (way == NodeWay::straight && row.find != Find::personalized_node) continue;
+    for (const NodeWay way : {NodeWay::lanes, NodeWay::steps, NodeWay::straight}) {
+      if (way != NodeWay::lanes && row.find != Find::personalized_node) continue;
       std::map<Rank, FinderOutcome> outcomes;
       for (const Rank ranks : {few, many}) {
         std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
         for (Rank rank = 0; rank < ranks; ++rank)
           for (Rank edge = 1; edge <= degree; ++edge)
             notes[static_cast<std::size_t>(rank)].push_back({(rank + edge * 37) % ranks, text_of(rank, edge, 8)});
-        outcomes[ranks] = run_round(row, map_of("node:* rank:16", ranks), notes,
-                                    std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1, {way, nullptr});
+        outcomes[ranks] =
+            run_round(row, map_of("node:* rank:16", ranks), notes,
+                      std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1, {{way, 3, on_a_node}, nullptr});
       }
       const auto each = [&](Rank ranks) { return static_cast<double>(outcomes[ranks].messages) / ranks; };
-      EXPECT_LE(each(many) - each(few), 4.01) << row.name;
-      EXPECT_LE(each(many), degree + 14.01) << row.name;
+      if (way == NodeWay::steps) {
+        // To and from the ranks of the node, of which those that speak hand on in two of three steps.
+        EXPECT_LE(each(many), 4.01 * on_a_node) << row.name;
+      } else {
+        EXPECT_LE(each(many) - each(few), 4.01) << row.name;
+        EXPECT_LE(each(many), degree + 14.01) << row.name;
+      }
       // A step says what all ranks have voted, and of personalized exchanges some counts.
       constexpr std::size_t step_bytes = 2 * (sizeof(RoundVotes) + 8 * degree * on_a_node);
       EXPECT_LE(outcomes[many].most_bytes, outcomes[few].most_bytes + 4 * step_bytes) << row.name;
@@ -412,7 +429,8 @@ TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
                   static_cast<long long>(outcomes[many].most_allocated));
       constexpr std::int64_t of_a_partner = 512;
       const std::int64_t partners = row.by_nodes ? degree * on_a_node : degree;
-      const std::int64_t of_a_step = way == NodeWay::straight ? 64 * partners : 2048;
+      // Of a step between nodes one for each value of a digit: from 64 nodes to 1,024 these are 7 more.
+      const std::int64_t of_a_step = way == NodeWay::straight ? 64 * partners : way == NodeWay::steps ? 3072 : 2048;
       EXPECT_LE(outcomes[many].most_allocated, outcomes[few].most_allocated + 4 * of_a_step) << row.name;
       EXPECT_LE(outcomes[many].most_allocated, of_a_partner * partners + 14 * of_a_step) << row.name;
     }
@@ -447,16 +465,20 @@ TEST(Finders, TheChoiceFollowsTheMachine) {
   EXPECT_TRUE(row_of(choose_finder({16, 2, 8, 8, 8 * 1024}, few_cores).find).by_nodes);
   EXPECT_TRUE(row_of(choose_finder({16, 2, 8, 15, 15 * 1024}, few_cores).find).by_nodes);
   EXPECT_TRUE(row_of(choose_finder({16, 4, 4, 8, 64}, slow_network).find).by_nodes);
-  EXPECT_FALSE(row_of(choose_finder({256, 256, 1, 4, 256}, slow_network).find).by_nodes);
+  // Steps take few messages also where each rank is alone on its node.
+  EXPECT_EQ(choose_route(Find::personalized_node, {256, 256, 1, 4, 256}, slow_network).way, NodeWay::steps);
   // In memory of the node, all of it by nodes; one hop between few nodes, and counts of messages that go straight where
   // a message takes its ranks' time.
   const RoundFacts short_notes{16, 2, 8, 2, 2 * 8, true}, long_notes{16, 2, 8, 8, 8 * 16384, true};
   for (const RoundFacts& facts : {short_notes, long_notes})
     EXPECT_EQ(choose_finder(facts, few_cores).find, Find::personalized_node);
-  EXPECT_EQ(choose_way(Find::personalized_node, short_notes, few_cores), NodeWay::all);
-  EXPECT_EQ(choose_way(Find::nbx_node, short_notes, few_cores), NodeWay::lanes);
+  EXPECT_EQ(choose_route(Find::personalized_node, short_notes, few_cores), (NodeRoute{NodeWay::steps, 1, 1}));
+  EXPECT_EQ(choose_route(Find::nbx_node, short_notes, few_cores).way, NodeWay::lanes);
   const Parameters each_a_core = Parameters::read("frontier-like");
-  EXPECT_EQ(choose_way(Find::personalized_node, {2048, 256, 8, 8, 8 * 64}, each_a_core), NodeWay::straight);
+  EXPECT_EQ(choose_route(Find::personalized_node, {2048, 256, 8, 8, 8 * 4000}, each_a_core).way, NodeWay::straight);
+  const NodeRoute many_nodes = choose_route(Find::personalized_node, {2048, 256, 8, 8, 8 * 64, false, 8}, each_a_core);
+  EXPECT_EQ(many_nodes.way, NodeWay::steps);
+  EXPECT_EQ(many_nodes.speakers, 8);
   const FinderChoice choice = choose_finder({2048, 64, 32, 8, 512}, slow_network);
   EXPECT_EQ(choice.seconds.size(), 4U);
   for (const auto& [find, seconds] : choice.seconds) EXPECT_GT(seconds, 0);
