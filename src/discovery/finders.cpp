@@ -205,8 +205,8 @@ double predict_by_node(Find find, const NodeRoute& route, const RoundFacts& fact
   return route.way == NodeWay::steps ? predict_steps(route, facts, costs) : predict_straight(facts, costs);
 }
 
-/// All that a finder could take. Messages to most nodes are for few of them, or where most are spoken to. Where the ranks
-/// of a node share memory, one of them speaks, so that no message is sent inside a node.
+/// All that a finder could take. Messages to most nodes are for few of them, or where most are spoken to. Where the
+/// ranks of a node share memory, one of them speaks, so that no message is sent inside a node.
 std::vector<NodeRoute> routes_of(Find find, const RoundFacts& facts) {
   std::vector<NodeRoute> routes = {{NodeWay::lanes}};
   if (find != Find::personalized_node) return routes;
@@ -216,7 +216,8 @@ std::vector<NodeRoute> routes_of(Find find, const RoundFacts& facts) {
   for (int steps = 1; steps <= std::max(1.0, steps_among(facts.nodes)); ++steps) {
     if (radix_of(facts.nodes, steps) > most) continue;
     routes.push_back({NodeWay::steps, steps, 1});
-    if (facts.speakers > 1 && facts.nodes > 2 && !facts.boards) routes.push_back({NodeWay::steps, steps, facts.speakers});
+    if (facts.speakers > 1 && facts.nodes > 2 && !facts.boards)
+      routes.push_back({NodeWay::steps, steps, facts.speakers});
   }
   return routes;
 }
