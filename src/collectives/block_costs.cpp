@@ -11,13 +11,25 @@
 
 namespace laneway::dense::costs {
 
+namespace {
+
+/// Each rank's block to the first of its node, or from it.
+DenseCost with_leaders(const Shape& s) {
+  DenseCost cost = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
+  cost.all.node_messages = s.ranks - s.nodes;
+  cost.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  return cost;
+}
+
+}  // namespace
+
 namespace alltoall {
 
 DenseCost pairwise(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
   DenseCost cost = add(inside(s, s.members - 1, s.members - 1, (s.members - 1) * s.bytes),
                        across(s, s.outside, s.outside, s.outside * s.bytes, s.members));
-  count_pairs(cost, s);
+  count_pairs(cost, s, s.bytes);
   return cost;
 }
 
@@ -26,7 +38,7 @@ DenseCost nonblocking(const DenseFacts& facts, const Layout& layout, const Dense
   DenseCost cost = across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, s.members);
   cost.at_once = s.outside > 1;
   cost = add(inside(s, s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes), cost);
-  count_pairs(cost, s);
+  count_pairs(cost, s, s.bytes);
   return cost;
 }
 
@@ -142,12 +154,9 @@ DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseS
   const Shape s(facts, layout);
   const double steps = rounds(s.members);
   const double pieces = segments(settings, s.ranks * s.bytes);
-  DenseCost gathered = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
-  gathered.all.node_messages = s.ranks - s.nodes;
-  gathered.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
   Counting counting(layout);
   gather_between_leaders(counting, layout, s.bytes);
-  return add(add(gathered, inside(s, steps, steps * pieces, steps * s.ranks * s.bytes, 0, in_trees(s))),
+  return add(add(with_leaders(s), inside(s, steps, steps * pieces, steps * s.ranks * s.bytes, 0, in_trees(s))),
              counting.cost(0));
 }
 
@@ -207,10 +216,7 @@ DenseCost binomial(const DenseFacts& facts, const Layout& layout, const DenseSet
 
 DenseCost node_aware(const DenseFacts& facts, const Layout& layout, const DenseSettings&) {
   const Shape s(facts, layout);
-  DenseCost near = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
-  near.all.node_messages = s.ranks - s.nodes;
-  near.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
-  return one_way(add(near, from_elsewhere(s, s.nodes - 1)));
+  return one_way(add(with_leaders(s), from_elsewhere(s, s.nodes - 1)));
 }
 
 }  // namespace gather

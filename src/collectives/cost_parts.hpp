@@ -100,12 +100,12 @@ inline double in_trees(const Shape& s) {
   return s.members > 1 ? (s.ranks - s.nodes) / rounds(s.members) : 0;
 }
 
-/// Of messages that each rank sends to all others.
-inline void count_pairs(DenseCost& cost, const Shape& s) {
+/// Of messages of so many bytes that each rank sends to all others.
+inline void count_pairs(DenseCost& cost, const Shape& s, double bytes) {
   cost.all.node_messages = s.inside_pairs;
-  cost.all.node_bytes = s.inside_pairs * s.bytes;
+  cost.all.node_bytes = s.inside_pairs * bytes;
   cost.all.network_messages = s.across_pairs;
-  cost.all.network_bytes = s.across_pairs * s.bytes;
+  cost.all.network_bytes = s.across_pairs * bytes;
 }
 
 /// Up a tree in each node, and down again.

@@ -276,10 +276,7 @@ DenseCost pairwise(const DenseFacts& facts, const Layout& layout, const DenseSet
   const double part = s.bytes / s.ranks;
   DenseCost cost = add(inside(s, 1, s.members - 1, (s.members - 1) * part, s.bytes),
                        across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * part, s.members));
-  cost.all.node_messages = s.inside_pairs;
-  cost.all.node_bytes = s.inside_pairs * part;
-  cost.all.network_messages = s.across_pairs;
-  cost.all.network_bytes = s.across_pairs * part;
+  count_pairs(cost, s, part);
   return cost;
 }
 

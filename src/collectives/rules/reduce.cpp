@@ -9,35 +9,33 @@ namespace laneway::dense::reduction {
 namespace {
 
 /// A leaf sends its input as it is; others combine in memory of their own, the root in its result.
-void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes, bool is_short) {
+void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes,
+        const DenseSettings& settings) {
   const Segment own = input(call, 0);
   const bool is_leaf = tree.children.empty();
   const Segment sum = tree.parent < 0 ? output(call, 0) : is_leaf ? own : staged(schedule, own.ranges.bytes());
-  reduce(schedule, tree, own, sum, call.combination, segment_bytes, is_short);
+  reduce(schedule, tree, own, sum, call.combination, segment_bytes, settings.is_short(own.ranges.bytes()));
 }
 
 }  // namespace
 
 void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
-  up(schedule, call, flat(everyone(layout, call.rank), call.root), 0, is_short);
+  up(schedule, call, flat(everyone(layout, call.rank), call.root), 0, settings);
 }
 
 void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
-  up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root), 0, is_short);
+  up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root), 0, settings);
 }
 
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
   up(schedule, call, over_regions(layout, call.root, call.rank, tree_between(is_short), tree_inside(is_short)),
-     settings.segment_bytes, is_short);
+     settings.segment_bytes, settings);
 }
 
 void chain(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
   up(schedule, call, over_regions(layout, call.root, call.rank, dense::chain, dense::chain), settings.segment_bytes,
-     is_short);
+     settings);
 }
 
 void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
