@@ -248,13 +248,21 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
     if has_device:
         first, second = read["device_copies"]
         assert first["processes"] == 1 and second["processes"] == 2
-        # What the device is told to take, and what starting a copy costs the host.
-        assert 0.9 / 2e9 < first["to_device"]["beta"] < 1.5 / 2e9 and 0.9 / 1e9 < first["to_host"]["beta"] < 1.5 / 1e9
-        assert 50e-6 <= first["to_device"]["alpha"] < 400e-6
-        assert second["to_host"]["beta"] > 1.4 * first["to_host"]["beta"]
-        assert 0.9 / 1e9 < first["from_peer"]["beta"] < 1.5 / 1e9 and first["pack"]["beta"] > 0.9 / 5e8
-        assert first["rows_to_host"]["beta"] > 0.9 / 5e8 and first["rows_to_device"]["beta"] > 0.9 / 5e8
-        assert 50e-6 <= first["gap"] < 400e-6
+        # What the device is told to take, which no copy can undercut; a busy machine only adds to it. Two processes
+        # share what one has.
+        for told, beta in (
+            (1 / 2e9, first["to_device"]["beta"]),
+            (1 / 1e9, first["to_host"]["beta"]),
+            (2 / 1e9, second["to_host"]["beta"]),
+            (1 / 1e9, first["from_peer"]["beta"]),
+            (1 / 5e8, first["pack"]["beta"]),
+            (1 / 5e8, first["rows_to_host"]["beta"]),
+            (1 / 5e8, first["rows_to_device"]["beta"]),
+        ):
+            assert 0.75 * told < beta < 6 * told
+        # What starting a copy costs the host.
+        assert 50e-6 <= first["to_device"]["alpha"] < 1e-3
+        assert 50e-6 <= first["gap"] < 1e-3
     assert f"-n {ranks}" in read["provenance"]
     assert output.with_suffix(".png").stat().st_size > 1000
     assert raw.read_text(encoding="utf-8").count("\n") > 5
