@@ -25,6 +25,8 @@ _FEW_NODES = 1  # of a quick run
 _DEGREES = (8, 26)
 _SIZES = (8, 64)
 _AUTO = "laneway auto"
+_FINDERS_UP_TO = 32  # nodes; on more, what `auto` leaves takes minutes to simulate and is far behind
+_OF_MANY = (_AUTO, "nbx", "reduce_scatter")
 _SIMULATED = ("machine", "ranks", "degree", "bytes", "candidate", "simulated_s")
 
 
@@ -53,6 +55,10 @@ class Found:
         }
 
 
+def _named(nodes: int) -> tuple[str, ...]:
+    return () if nodes <= _FINDERS_UP_TO else ("--candidates", ",".join(_OF_MANY))
+
+
 def runs(*, quick: bool) -> list[Point]:
     """One for each number of nodes and degree."""
     nodes = _NODES[:_FEW_NODES] if quick else _NODES
@@ -60,7 +66,7 @@ def runs(*, quick: bool) -> list[Point]:
     return [
         Point(
             Simulated(_MACHINE, count, _RANKS_OF_NODE),
-            ("discover", "--degree", str(degree), "--bytes", sizes, "--iterations", "1"),
+            ("discover", "--degree", str(degree), "--bytes", sizes, "--iterations", "1", *_named(count)),
         )
         for count in nodes
         for degree in _DEGREES
