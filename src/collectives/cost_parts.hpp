@@ -108,11 +108,12 @@ inline void count_pairs(DenseCost& cost, const Shape& s, double bytes) {
   cost.all.network_bytes = s.across_pairs * bytes;
 }
 
-/// Up a tree in each node, and down again.
+/// Up a tree in each node, and down again: the leader receives what it sends later. Messages of a level are under way
+/// at the same time, so that beyond the first one of each only the leader's end of the copies counts.
 inline DenseCost up_and_down(const Shape& s, bool is_short, double pieces) {
   const TreeShape tree(s.members, is_short ? short_radix_inside : 2);
-  const double messages = 2 * tree.children * pieces;
-  DenseCost cost = inside(s, 2 * tree.levels, messages, 2 * tree.children * s.bytes, tree.children * s.bytes, 0);
+  DenseCost cost = inside(s, 2 * tree.levels, tree.children * pieces, (tree.children + tree.levels) * s.bytes,
+                          tree.children * s.bytes, 0);
   const double members = s.ranks - s.nodes;  // that are no leaders
   cost.all.node_messages = 2 * members * pieces;
   cost.all.node_bytes = 2 * members * s.bytes;
