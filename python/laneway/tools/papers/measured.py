@@ -82,8 +82,9 @@ def collectives_runs(*, quick: bool = False) -> list[Measurement]:
         return runs
     for place, file in few:
         runs += [
-            Measurement(place, _dense("allgather,allreduce", "4096", 15), file),
+            Measurement(place, _dense("allgather,allreduce,bcast,reduce", "4096", 15), file),
             Measurement(place, _dense("alltoall,allgather", "16384,131072", 3, _FEW_OWN), file),
+            Measurement(place, _dense("allreduce,bcast,reduce", "65536", 5, _FEW_OWN), file),
             Measurement(place, _dense("allreduce,bcast,reduce", "1048576", 3, _FEW_OWN), file),
         ]
     local = _dense("allreduce,bcast,allgather,barrier", "8,1024,4096,65536", 20)
