@@ -24,7 +24,8 @@ typedef struct LNW_Arrivals_s* LNW_Arrivals;
  * `lnw_find` says how partners are found (docs/use/discovery.md).
  *
  *  Where the arguments of one rank are bad, all ranks get an error: that rank's names the argument, the others' the
- * rank.
+ * rank. Where the calls, the number of sets, the size of a datatype, `sendcount` or the hint differ between ranks, all
+ * get MPI_ERR_ARG.
  *  @{ */
 /** `sendcount` elements to each destination, block i from element i * sendcount of `sendbuf`. Of equal count on all
  *  ranks. */
@@ -88,6 +89,10 @@ LNW_PUBLIC int LNW_Sparse_query(int ndestinations, const int destinations[], con
                                 const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                                 LNW_Answer_function* answer_function, void* extra_state, MPI_Comm comm, MPI_Info info,
                                 LNW_Arrivals* answers);
+LNW_PUBLIC int LNW_Sparse_query_c(int ndestinations, const int destinations[], const void* sendbuf,
+                                  const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                                  LNW_Answer_function* answer_function, void* extra_state, MPI_Comm comm, MPI_Info info,
+                                  LNW_Arrivals* answers);
 /** @} */
 
 /** @name What has arrived

@@ -4,6 +4,7 @@
 
 #include "laneway/laneway.hpp"
 
+#include <climits>
 #include <exception>
 #include <memory>
 #include <numeric>
@@ -109,23 +110,26 @@ template <class Request, class F>
   using Answer = detail::AnswerOf<Request, F>;
   static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Answer>,
                 "laneway::query: only trivially copyable types can be sent");
-  detail::agree(comm, "laneway::query",
-                targets.size() == requests.size()
-                    ? std::string()
-                    : std::to_string(requests.size()) + " requests for " + std::to_string(targets.size()) + " targets");
+  std::string problem;
+  if (targets.size() != requests.size())
+    problem = std::to_string(requests.size()) + " requests for " + std::to_string(targets.size()) + " targets";
+  else if (targets.size() > INT_MAX)
+    problem = std::to_string(targets.size()) + " targets, more than an int counts";
+  detail::agree(comm, "laneway::query", problem);
   std::vector<Request> all;
-  std::vector<int> counts, displacements;
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Aint> displacements;
   for (const std::vector<Request>& request : requests) {
-    counts.push_back(static_cast<int>(request.size()));
-    displacements.push_back(static_cast<int>(all.size()));
+    counts.push_back(static_cast<MPI_Count>(request.size()));
+    displacements.push_back(static_cast<MPI_Aint>(all.size()));
     all.insert(all.end(), request.begin(), request.end());
   }
   detail::Answering<Request, Answer, std::remove_reference_t<F>> answering{answer};
   const Datatype<Request> type;
   LNW_Arrivals handle = LNW_ARRIVALS_NULL;
-  const int code = LNW_Sparse_query(static_cast<int>(targets.size()), targets.data(), all.data(), counts.data(),
-                                    displacements.data(), type.get(), &decltype(answering)::call, &answering, comm,
-                                    hints.get(), &handle);
+  const int code = LNW_Sparse_query_c(static_cast<int>(targets.size()), targets.data(), all.data(), counts.data(),
+                                      displacements.data(), type.get(), &decltype(answering)::call, &answering, comm,
+                                      hints.get(), &handle);
   if (answering.failure) std::rethrow_exception(answering.failure);
   check(code);
   const Arrivals arrivals(handle);
@@ -353,7 +357,8 @@ class FoundHalo {
     HaloSide side{{ranks, ranks + neighbors}, {}, {}};
     MPI_Count all = 0;
     for (int i = 0; i < neighbors; ++i) {
-      side.counts.push_back(static_cast<int>(counts[i]));
+      // A count of less than 0 is what Halo refuses, on all ranks.
+      side.counts.push_back(counts[i] <= INT_MAX ? static_cast<int>(counts[i]) : -1);
       all += counts[i];
     }
     side.indices.assign(elements, elements + all);

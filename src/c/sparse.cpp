@@ -206,12 +206,12 @@ int LNW_Answer_append(LNW_Answer answer, const void* data, MPI_Count bytes) {
   });
 }
 
-int LNW_Sparse_query(int ndestinations, const int destinations[], const void* sendbuf, const int sendcounts[],
-                     const int sdispls[], MPI_Datatype sendtype, LNW_Answer_function* answer_function,
-                     void* extra_state, MPI_Comm comm, MPI_Info info, LNW_Arrivals* answers) {
-  return guarded(__func__, comm, [&] {
-    SparseCall call = call_of(counted(ndestinations, destinations, sendbuf, sendcounts, sdispls, sendtype), false, info,
-                              answers, "answers");
+namespace {
+
+int query(const char* name, const SparseSet& requests, LNW_Answer_function* answer_function, void* extra_state,
+          MPI_Comm comm, MPI_Info info, LNW_Arrivals* answers) {
+  return guarded(name, comm, [&] {
+    SparseCall call = call_of(requests, false, info, answers, "answers");
     if (!call.failure)
       call.failure =
           failure_of([&] { require_pointer(reinterpret_cast<const void*>(answer_function), "answer_function"); });
@@ -223,6 +223,22 @@ int LNW_Sparse_query(int ndestinations, const int destinations[], const void* se
     };
     run(comm, std::move(call), answers);
   });
+}
+
+}  // namespace
+
+int LNW_Sparse_query(int ndestinations, const int destinations[], const void* sendbuf, const int sendcounts[],
+                     const int sdispls[], MPI_Datatype sendtype, LNW_Answer_function* answer_function,
+                     void* extra_state, MPI_Comm comm, MPI_Info info, LNW_Arrivals* answers) {
+  return query(__func__, counted(ndestinations, destinations, sendbuf, sendcounts, sdispls, sendtype), answer_function,
+               extra_state, comm, info, answers);
+}
+
+int LNW_Sparse_query_c(int ndestinations, const int destinations[], const void* sendbuf, const MPI_Count sendcounts[],
+                       const MPI_Aint sdispls[], MPI_Datatype sendtype, LNW_Answer_function* answer_function,
+                       void* extra_state, MPI_Comm comm, MPI_Info info, LNW_Arrivals* answers) {
+  return query(__func__, counted(ndestinations, destinations, sendbuf, sendcounts, sdispls, sendtype), answer_function,
+               extra_state, comm, info, answers);
 }
 
 int LNW_Arrivals_get_count(LNW_Arrivals arrivals, int* nsources) {

@@ -16,6 +16,7 @@ ByNode::ByNode(Post& post, const RoundSetting& setting, Rank speakers)
       speakers_(std::min(speakers, nodes_.following(node_))),
       board_(speakers_ > 1 ? nullptr : setting.board),
       round_(setting.round),
+      way_(setting.way),
       listens_(board_ == nullptr),
       tellers_(speakers_) {
   if (!speaks()) return;
@@ -29,7 +30,10 @@ bool ByNode::goes_straight(const Note& note) const {
 
 void ByNode::start(std::vector<Note> notes, const RoundVotes& votes) {
   std::vector<Writer> said(static_cast<std::size_t>(speakers_));
-  for (Writer& writer : said) writer.put(votes);
+  for (Writer& writer : said) {
+    writer.put(votes);
+    writer.put(way_);
+  }
   for (const Note& note : notes) {
     const Passage passage{post_.rank(), note.peer, goes_straight(note)};
     put_passage(said[static_cast<std::size_t>(speaker_for(passage))], passage, note.data);
@@ -95,6 +99,10 @@ void ByNode::look_at_board() {
 void ByNode::hear_member(std::span<const std::byte> data) {
   Reader reader(data);
   votes_.merge(reader.get<RoundVotes>());
+  if (reader.get<std::uint8_t>() != way_) {
+    differs_ = true;
+    return;
+  }
   route(reader);
   if (++members_heard_ < members_.size()) return;
   has_spoken_ = true;

@@ -65,6 +65,7 @@ class ByNode : public Finder {
 
   NodeBoard* const board_;
   const std::int64_t round_;
+  const std::uint8_t way_;
   bool listens_;
   bool has_spoken_ = false;
   // Of ranks that speak.

@@ -16,6 +16,21 @@
 
 namespace laneway {
 
+/// How a rank does a round, as it goes with messages: what is not the same on all ranks cannot work.
+struct Way {
+  Find named = Find::nbx;  ///< by the caller
+  Find find = Find::nbx;   ///< that stands for
+  bool asks = false;       ///< for answers
+
+  bool operator==(const Way&) const = default;
+  [[nodiscard]] std::uint8_t code() const {
+    return static_cast<std::uint8_t>((asks ? 0x80 : 0) | static_cast<int>(named) << 3 | static_cast<int>(find));
+  }
+  static Way of(std::uint8_t code) {
+    return {static_cast<Find>(code >> 3 & 7), static_cast<Find>(code & 7), (code & 0x80) != 0};
+  }
+};
+
 /// What a rank says to another, each at most once in a round, or has heard from it.
 struct Note {
   Rank peer = 0;
@@ -37,12 +52,15 @@ class Finder {
 
   /// What has been heard since the last call.
   [[nodiscard]] std::vector<Note> take_heard() { return std::exchange(heard_, {}); }
+  /// Whether a rank that has been heard otherwise than by message does not do the same; then the round goes no further.
+  [[nodiscard]] bool differs() const { return differs_; }
   /// Of all ranks, when the round is over.
   [[nodiscard]] const RoundVotes& votes() const { return all_; }
 
  protected:
   std::vector<Note> heard_;
   RoundVotes all_;
+  bool differs_ = false;
 };
 
 /// How finders by nodes go between nodes.
@@ -61,13 +79,15 @@ struct NodeRoute {
   bool operator==(const NodeRoute&) const = default;
 };
 
-/// What finders know of a round beside what this rank says. The same on all ranks, but for the board.
+/// What finders know of a round beside what this rank says. The same on all ranks, but for the board and, by mistake, the
+/// way.
 struct RoundSetting {
   const NodeMap& nodes;
   NodeBoard* board = nullptr;  ///< of this rank's node; null: its ranks tell each other by messages. The caller says to
                                ///< it when rounds are over
   std::int64_t round = 0;      ///< its number
   NodeRoute route;
+  std::uint8_t way = 0;  ///< Way::code of this rank
 };
 
 struct FinderRow {

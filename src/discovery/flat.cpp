@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "discovery/finder.hpp"
@@ -72,16 +73,13 @@ class Personalized final : public Finder {
   int taken_ = 0;
 };
 
-/// The same, where the sender counts in the receiver's memory.
+/// The same, where the sender counts in the receiver's memory. All ranks meet for that, when they know that all come.
 class Rma final : public Finder {
  public:
   explicit Rma(Post& post) : post_(post), consensus_(post, all_ranks(post)) {}
 
   void start(std::vector<Note> notes, const RoundVotes& votes) override {
-    std::vector<Rank> ranks;
-    for (const Note& note : notes) ranks.push_back(note.peer);
-    post_.count_at(ranks);
-    for (Note& note : notes) post_.send(note.peer, Topic::data, 0, std::move(note.data));
+    notes_ = std::move(notes);
     consensus_.begin(votes);
   }
   void on(Mail mail) override {
@@ -91,15 +89,26 @@ class Rma final : public Finder {
     heard_.push_back({mail.source, std::move(mail.data)});
   }
   bool proceed() override {
-    if (!counted_) counted_ = post_.counted();
-    if (!counted_ || taken_ < *counted_ || !consensus_.done()) return false;
+    if (!has_met_ && consensus_.done()) meet();
+    if (has_met_ && !counted_) counted_ = post_.counted();
+    if (!counted_ || taken_ < *counted_) return false;
     all_ = consensus_.votes();
     return true;
   }
 
  private:
+  void meet() {
+    has_met_ = true;
+    std::vector<Rank> ranks;
+    for (const Note& note : notes_) ranks.push_back(note.peer);
+    post_.count_at(ranks);
+    for (Note& note : notes_) post_.send(note.peer, Topic::data, 0, std::move(note.data));
+  }
+
   Post& post_;
   Consensus consensus_;
+  std::vector<Note> notes_;
+  bool has_met_ = false;
   std::optional<int> counted_;
   int taken_ = 0;
 };

@@ -22,7 +22,8 @@ enum class Topic : std::uint8_t {
   lane,       ///< what ranks of one node say to those of another
   share,      ///< the same, handed on between ranks of a node that speak for it
   scatter,    ///< what the ranks of a node are told, on its way to one of them
-  answer      ///< to what a rank has said
+  answer,     ///< to what a rank has said
+  alarm       ///< that ranks do not do the same
 };
 
 struct Mail {

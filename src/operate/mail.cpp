@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
-#include "comm/mailbox.hpp"
 #include "core/error.hpp"
-#include "discovery/finder.hpp"
 
 namespace laneway {
 
@@ -19,7 +17,7 @@ struct Trailer {
   std::uint32_t round;
   std::uint16_t step;
   std::uint8_t topic;
-  std::uint8_t finder;
+  std::uint8_t way;
 };
 
 }  // namespace
@@ -43,7 +41,7 @@ MpiPost::~MpiPost() {
 void MpiPost::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) {
   require(data.size() <= INT_MAX - sizeof(Trailer), ErrorKind::unsupported,
           "a message of discovery of more than 2 GiB");
-  const Trailer trailer{round_, static_cast<std::uint16_t>(step), static_cast<std::uint8_t>(topic), finder_};
+  const Trailer trailer{round_, static_cast<std::uint16_t>(step), static_cast<std::uint8_t>(topic), way_};
   const auto* const bytes = reinterpret_cast<const std::byte*>(&trailer);
   data.insert(data.end(), bytes, bytes + sizeof trailer);
   auto& messages = acknowledged ? acknowledged_ : sending_;
@@ -52,7 +50,7 @@ void MpiPost::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged
   check_mpi((acknowledged ? MPI_Issend : MPI_Isend)(message.data.data(), static_cast<int>(message.data.size()),
                                                     MPI_BYTE, to, tag_, comm_->get(), &message.request),
             acknowledged ? "MPI_Issend" : "MPI_Isend");
-  ++messages_;
+  sent_to_.push_back(to);
 }
 
 bool MpiPost::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
@@ -67,36 +65,41 @@ bool MpiPost::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
 
 std::optional<Mail> MpiPost::take() {
   receive_probed(comm_->get(), tag_, receiving_);
-  for (auto message = receiving_.begin(); message != receiving_.end(); ++message) {
+  for (auto message = receiving_.begin(); message != receiving_.end();) {
     int flag = 0;
     check_mpi(MPI_Test(&(*message)->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    if (flag == 0) continue;
+    if (flag == 0) {
+      ++message;
+      continue;
+    }
     UnderWay here = std::move(**message);
-    receiving_.erase(message);
-    return open(std::move(here));
+    message = receiving_.erase(message);
+    if (std::optional<Mail> mail = open(std::move(here))) return mail;
   }
   return std::nullopt;
 }
 
-Mail MpiPost::open(UnderWay message) const {
+/// Nothing where the sender does it another way.
+std::optional<Mail> MpiPost::open(UnderWay message) {
   Trailer trailer;
   LANEWAY_ASSERT(message.data.size() >= sizeof trailer);
   const std::size_t bytes = message.data.size() - sizeof trailer;
   std::memcpy(&trailer, message.data.data() + bytes, sizeof trailer);
   message.data.resize(bytes);
   LANEWAY_ASSERT(trailer.round == round_);
-  require(trailer.finder == finder_, ErrorKind::info, [&] {
-    return "lnw_find differs: rank " + std::to_string(message.other) + " uses " +
-           row_of(static_cast<Find>(trailer.finder)).name + ", this rank " + row_of(static_cast<Find>(finder_)).name;
-  });
-  return {message.other, static_cast<Topic>(trailer.topic), trailer.step, std::move(message.data)};
+  const auto topic = static_cast<Topic>(trailer.topic);
+  if (topic != Topic::alarm) {
+    ++come_;
+    differs_ = differs_ || trailer.way != way_;
+    if (trailer.way != way_) return std::nullopt;
+  }
+  return Mail{message.other, topic, trailer.step, std::move(message.data)};
 }
 
-/// A window for this round alone: one that stays would have to be freed together by ranks that free their communicators
+/// All ranks know that all of them come here, without waiting for anything else. A window for this round alone: one that stays would have to be freed together by ranks that free their communicators
 /// at different times.
 void MpiPost::count_at(const std::vector<Rank>& ranks) {
-  barrier_progressing(*comm_);  // from here on all of them come without waiting for anything else
-  int counter = 0;              // before any rank can know of the window
+  int counter = 0;
   MPI_Win window = MPI_WIN_NULL;
   check_mpi(MPI_Win_create(&counter, sizeof counter, sizeof counter, MPI_INFO_NULL, comm_->get(), &window),
             "MPI_Win_create");

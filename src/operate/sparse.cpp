@@ -22,6 +22,7 @@
 #include "device/memory.hpp"
 #include "exec/progress.hpp"
 #include "operate/mail.hpp"
+#include "operate/sparse_alarm.hpp"
 #include "operate/sparse_notes.hpp"
 
 namespace laneway {
@@ -201,10 +202,11 @@ class SparseRound final : public Progressive {
   }
 
   [[nodiscard]] const std::shared_ptr<SparseRounds>& rounds() const { return rounds_; }
-  /// As far as it comes without waiting; where all ranks meet at its beginning, to there.
+  /// As far as it comes without waiting; where all ranks meet in it, to there: they meet in the order of their calls.
   void begin_in_call() {
     if (find_ == Find::rma) progress_until([&] { return rounds_->may_begin(number_); });
     (void)progress();
+    if (reasons_.find == Find::rma) progress_until([&] { return progress() || post_->counted(); });
   }
 
   /// True when the round is over on this rank.
@@ -224,6 +226,9 @@ class SparseRound final : public Progressive {
   void prepare();
   void begin();
   bool advance();
+  [[nodiscard]] const RoundVotes& votes_of_all() const {
+    return alarm_->raised() ? alarm_->votes() : finder_->votes();
+  }
   void hear(Note note);
   void on(Mail mail);
 
@@ -239,6 +244,7 @@ class SparseRound final : public Progressive {
   SparseReasons reasons_;
   std::unique_ptr<MpiPost> post_;
   std::unique_ptr<Finder> finder_;
+  std::optional<SparseAlarm> alarm_;
   static constexpr int most_deaf_turns = 16;
   int deaf_turns_ = 0;
   std::size_t answers_awaited_ = 0;
@@ -250,12 +256,19 @@ class SparseRound final : public Progressive {
 /// What needs the caller's memory. A rank whose arguments are bad takes part, so that all learn it.
 void SparseRound::prepare() {
   find_ = rounds_->find;
+  std::exception_ptr bad_hint;
   try {
-    if (call_.failure) std::rethrow_exception(call_.failure);
+    // Also of a rank whose other arguments are bad, as all should find each other in the same way.
     if (call_.info != MPI_INFO_NULL) {
       const HintTexts texts = hints_in(call_.info);
       if (texts.contains("lnw_find")) find_ = resolve_hints({{"lnw_find", texts.at("lnw_find")}}, {}).find;
     }
+  } catch (...) {
+    bad_hint = std::current_exception();
+  }
+  try {
+    if (call_.failure) std::rethrow_exception(call_.failure);
+    if (bad_hint) std::rethrow_exception(bad_hint);
     for (const SparseSet& set : call_.sets) require_host_memory(set.buffer);
     notes_ = notes_of(call_.sets, rounds_->comm->size(), call_.fixed_count);
     for (const Note& note : notes_)
@@ -282,10 +295,12 @@ void SparseRound::begin() {
     const FinderChoice choice = choose_finder(facts, *rounds_->parameters);
     reasons_ = {choice.find, true, choice.seconds, rounds_->parameters->name};
   }
+  const Way way{find_, reasons_.find, call_.answerer != nullptr};
   post_ = std::make_unique<MpiPost>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_),
-                                    static_cast<std::uint8_t>(reasons_.find));
+                                    way.code());
+  alarm_.emplace(*post_, way, votes_);
   const NodeRoute route = choose_route(reasons_.find, facts, *rounds_->parameters);
-  finder_ = row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route});
+  finder_ = row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route, way.code()});
   if (call_.answerer) answers_awaited_ = notes_.size();
   finder_->start(std::move(notes_), votes_);
   if (own_note_) hear(std::move(*own_note_));
@@ -309,6 +324,8 @@ void SparseRound::hear(Note note) {
 }
 
 void SparseRound::on(Mail mail) {
+  if (mail.topic == Topic::alarm) return alarm_->on(mail);
+  if (alarm_->raised()) return;
   if (mail.topic != Topic::answer) return finder_->on(std::move(mail));
   --answers_awaited_;
   answers_.push_back({mail.source, std::move(mail.data)});
@@ -321,22 +338,28 @@ bool SparseRound::advance() {
     begin();
   }
   // Ranks that only wait for a word leave the processors to those who have messages; others' still move.
-  if (finder_->listens() || ++deaf_turns_ % most_deaf_turns == 0)
+  if (alarm_->raised() || finder_->listens() || ++deaf_turns_ % most_deaf_turns == 0)
     while (std::optional<Mail> mail = post_->take()) on(std::move(*mail));
-  const bool found = finder_->proceed();
-  for (Note& note : finder_->take_heard()) hear(std::move(note));
-  if (!found || answers_awaited_ > 0 || !post_->idle()) return false;
+  if (post_->differs() || finder_->differs()) alarm_->raise();
+  if (alarm_->raised()) {
+    if (!alarm_->over() || !post_->idle()) return false;
+  } else {
+    const bool found = finder_->proceed();
+    for (Note& note : finder_->take_heard()) hear(std::move(note));
+    if (!found || answers_awaited_ > 0 || !post_->idle()) return false;
+  }
   over_ = true;
   if (rounds_->board.board) rounds_->board.board->complete(number_);
-  rounds_->complete(number_, finder_->votes());
+  rounds_->complete(number_, votes_of_all());
   return true;
 }
 
 std::vector<std::unique_ptr<Arrivals>> SparseRound::result() {
   if (call_.failure) std::rethrow_exception(call_.failure);
-  const RoundVotes& votes = finder_->votes();
+  const RoundVotes& votes = votes_of_all();
   require(votes.failed == RoundVotes::nobody, ErrorKind::argument,
           "rank " + std::to_string(votes.failed) + " has reported an error in this call");
+  require(!alarm_->raised(), ErrorKind::argument, [&] { return alarm_->text(); });
   require(votes.agree(), ErrorKind::argument,
           "the ranks' calls differ: in the number of sets, the size of a datatype, sendcount, or the function");
   std::vector<std::unique_ptr<Arrivals>> arrivals;

@@ -1,4 +1,6 @@
 // Sparse exchanges: each finder of the table against a plain exchange of whole matrices.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -211,7 +213,15 @@ TEST_F(SparseTest, EqualCountsAndWideCounts) {
                                      MPI_COMM_WORLD, MPI_INFO_NULL, &arrivals, &request));
   int flag = 0;
   while (!flag) EXPECT_MPI(LNW_Testall(1, &request, &flag, MPI_STATUSES_IGNORE));
+  expect_arrived(arrivals, expected, "counted, wide, nonblocking");
+  EXPECT_MPI(LNW_Sparse_alltoallv_c(3, destinations.data(), data.data(), counts.data(), displacements.data(), MPI_INT,
+                                    MPI_COMM_WORLD, MPI_INFO_NULL, &arrivals));
   expect_arrived(arrivals, expected, "counted, wide");
+  EXPECT_MPI(LNW_Isparse_alltoall_c(3, destinations.data(), data.data(), 2, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                    &arrivals, &request));
+  EXPECT_EQ(arrivals, LNW_ARRIVALS_NULL);
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  expect_arrived(arrivals, expected, "equal, wide, nonblocking");
 }
 
 TEST_F(SparseTest, DerivedTypesAndCallersBuffers) {
@@ -361,17 +371,110 @@ TEST_F(SparseTest, BadArgumentsOfOneRankAreAnErrorOnAll) {
   expect(code, MPI_ERR_ARG, "arrivals is NULL");
 }
 
+/// An error of this text on all ranks; then a round that works.
+void expect_all_differ(MPI_Comm comm, int code, const std::string& text, const std::string& where) {
+  expect_error_class(code, MPI_ERR_ARG);
+  EXPECT_NE(error_text(code).find(text), std::string::npos) << where << ": " << error_text(code);
+  LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
+  const auto part = [&](int source) { return random_part(55, source, size()); };
+  EXPECT_MPI(run(part(rank()), comm, MPI_INFO_NULL, &arrivals));
+  expect_arrived(arrivals, expected_at(rank(), size(), part), "after " + where);
+}
+
+TEST_F(SparseTest, FindersThatDifferAreAnErrorOnAll) {
+  if (size() == 1) GTEST_SKIP() << "SKIP: one rank agrees with itself";
+  const std::vector<std::string> names = finder_names();
+  for (const std::string& machine : machines()) {
+    setenv("LANEWAY_MACHINE", machine.c_str(), 1);
+    const Comm comm = duplicate();
+    const Handler returns(comm.get(), MPI_ERRORS_RETURN);
+    // One rank says something else than all others; then any of them anything.
+    const std::size_t pairs = names.size() * names.size();
+    for (std::size_t what = 0; what < pairs + static_cast<std::size_t>(effort(20)); ++what) {
+      Random random(static_cast<std::uint32_t>(mix({what, 3})));
+      std::vector<std::string> said(static_cast<std::size_t>(size()), names[what % names.size()]);
+      const auto odd = static_cast<std::size_t>(pick(random, 0, size() - 1));
+      said[odd] = names[what / names.size() % names.size()];
+      if (what >= pairs)
+        for (std::string& one : said) one = names[static_cast<std::size_t>(pick(random, 0, static_cast<int>(names.size()) - 1))];
+      const auto second = std::ranges::find_if(said, [&](const std::string& one) { return one != said.front(); });
+      if (second == said.end()) continue;
+      const Info info(Hints{{"lnw_find", said[static_cast<std::size_t>(rank())]}});
+      LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
+      const Part part = random_part(900 + what, rank(), size(), what % 3 == 0 ? 9000 : 40);
+      int code = MPI_SUCCESS;
+      if (what % 2 == 0) {
+        code = run(part, comm.get(), info.get(), &arrivals);
+      } else {
+        LNW_Request request = LNW_REQUEST_NULL;
+        EXPECT_MPI(start(part, comm.get(), info.get(), &arrivals, &request));
+        code = LNW_Wait(&request, MPI_STATUS_IGNORE);
+      }
+      EXPECT_EQ(arrivals, LNW_ARRIVALS_NULL);
+      const std::string text =
+          "lnw_find differs: rank 0 says " + said.front() + ", rank " + std::to_string(second - said.begin()) + " " + *second;
+      expect_all_differ(comm.get(), code, text, text + " on " + machine);
+    }
+  }
+  unsetenv("LANEWAY_MACHINE");
+}
+
+TEST_F(SparseTest, ABadHintOfOneRankIsAnErrorOnAll) {
+  const Comm comm = duplicate();
+  const Handler returns(comm.get(), MPI_ERRORS_RETURN);
+  for (const std::string& finder : finder_names()) {
+    const Info info(Hints{{"lnw_find", rank() == size() - 1 ? "nowhere" : finder}});
+    LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
+    const int code = run(random_part(3, rank(), size()), comm.get(), info.get(), &arrivals);
+    ASSERT_NE(code, MPI_SUCCESS);
+    const std::string other = "rank " + std::to_string(size() - 1) + " has reported an error in this call";
+    EXPECT_NE(error_text(code).find(rank() == size() - 1 ? "nowhere" : other), std::string::npos) << error_text(code);
+  }
+}
+
+int answer_nothing(int, const void*, MPI_Count, void*, LNW_Answer) {
+  return MPI_SUCCESS;
+}
+
 TEST_F(SparseTest, CallsThatDifferAreAnErrorOnAll) {
   if (size() == 1) GTEST_SKIP() << "SKIP: one rank agrees with itself";
   const Comm comm = duplicate();
   const Handler returns(comm.get(), MPI_ERRORS_RETURN);
-  LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
-  const int to = 0;
+  const bool odd = rank() == size() / 2;
+  const int to = (rank() + 1) % size(), one = 1, two = 2, none = 0;
+  const std::array<int, 2> values = {1, 2};
   const double value = 1;
-  const int code =
-      LNW_Sparse_alltoall(1, &to, &value, 1, rank() == 0 ? MPI_DOUBLE : MPI_INT, comm.get(), MPI_INFO_NULL, &arrivals);
-  expect_error_class(code, MPI_ERR_ARG);
-  EXPECT_NE(error_text(code).find("the ranks' calls differ"), std::string::npos) << error_text(code);
+  for (const std::string& finder : finder_names()) {
+    const Info info(Hints{{"lnw_find", finder}});
+    std::array<LNW_Arrivals, 2> arrivals{};
+    const auto check = [&](int code, const std::string& text, const std::string& what) {
+      expect_all_differ(comm.get(), code, text, what + " by " + finder);
+      EXPECT_EQ(arrivals[0], LNW_ARRIVALS_NULL);
+    };
+    const std::string differ = "the ranks' calls differ";
+    check(LNW_Sparse_alltoall(1, &to, &value, 1, odd ? MPI_DOUBLE : MPI_INT, comm.get(), info.get(), arrivals.data()),
+          differ, "datatypes");
+    check(LNW_Sparse_alltoall(1, &to, values.data(), odd ? 2 : 1, MPI_INT, comm.get(), info.get(), arrivals.data()),
+          differ, "counts");
+    const LNW_Sparse_set set = {1, &to, values.data(), &one, &none, MPI_INT};
+    const std::array<LNW_Sparse_set, 2> sets = {set, set};
+    check(LNW_Sparse_alltoallv_sets(odd ? 2 : 1, sets.data(), comm.get(), info.get(), arrivals.data()), differ,
+          "numbers of sets");
+    check(odd ? LNW_Sparse_alltoall(1, &to, values.data(), 1, MPI_INT, comm.get(), info.get(), arrivals.data())
+              : LNW_Sparse_alltoallv(1, &to, values.data(), &two, &none, MPI_INT, comm.get(), info.get(),
+                                     arrivals.data()),
+          differ, "equal and single counts");
+    const auto query = [&](MPI_Info hints) {
+      return LNW_Sparse_query(1, &to, values.data(), &two, &none, MPI_INT, answer_nothing, nullptr, comm.get(), hints,
+                              arrivals.data());
+    };
+    const auto exchange = [&](MPI_Info hints) {
+      return LNW_Sparse_alltoallv(1, &to, values.data(), &two, &none, MPI_INT, comm.get(), hints, arrivals.data());
+    };
+    const std::string asking = "asks for answers, rank ";
+    check(odd ? query(info.get()) : exchange(info.get()), asking, "a query among exchanges");
+    check(odd ? exchange(info.get()) : query(info.get()), asking, "an exchange among queries");
+  }
 }
 
 /// Answers with the request's numbers, each times the own rank, as often as the first of them says.
@@ -411,6 +514,32 @@ TEST_F(SparseTest, AnswersComeInTheOrderOfRequests) {
       EXPECT_EQ(asked, static_cast<int>(expected_at(rank(), size(), all).sources.size()));
     }
   }
+}
+
+TEST_F(SparseTest, RequestsFartherThanAnIntCounts) {
+  constexpr MPI_Aint far = 3'000'000'000;
+  void* const memory = mmap(nullptr, far + 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const bytes = static_cast<std::uint8_t*>(memory);
+  bytes[0] = static_cast<std::uint8_t>(rank());
+  bytes[far] = static_cast<std::uint8_t>(100 + rank());
+  const auto echo = [](int, const void* request, MPI_Count length, void*, LNW_Answer answer) {
+    return LNW_Answer_append(answer, request, length);
+  };
+  const std::array<int, 2> targets = {(rank() + 1) % size(), rank()};
+  const std::array<MPI_Count, 2> counts = {1, 1};
+  const std::array<MPI_Aint, 2> displacements = {far, 0};
+  LNW_Arrivals answers = LNW_ARRIVALS_NULL;
+  EXPECT_MPI(LNW_Sparse_query_c(2, targets.data(), memory, counts.data(), displacements.data(), MPI_BYTE, echo, nullptr,
+                                MPI_COMM_WORLD, MPI_INFO_NULL, &answers));
+  void* data = nullptr;
+  MPI_Count length = 0;
+  EXPECT_MPI(LNW_Arrivals_get_data(answers, &data, &length));
+  ASSERT_EQ(length, 2);
+  EXPECT_EQ(static_cast<std::uint8_t*>(data)[0], 100 + rank());
+  EXPECT_EQ(static_cast<std::uint8_t*>(data)[1], rank());
+  EXPECT_MPI(LNW_Arrivals_free(&answers));
+  munmap(memory, far + 8);
 }
 
 int refuse(int, const void*, MPI_Count, void*, LNW_Answer) {
