@@ -472,6 +472,9 @@ namespace detail {
   return {};
 }
 
+template <class T>
+class HaloFields;  // fields.hpp
+
 }  // namespace detail
 
 /// The halo of a distributed vector: elements of `send` go to other ranks, elements of `receive` come from them. Both
@@ -520,17 +523,12 @@ class Halo {
     if (!parts_.empty()) ready(0, size_);
     wait();
   }
-  /// Several arrays in one exchange: what a neighbour gets of all of them is one message. Collective the first time
-  /// with so many.
+  /// Several arrays in one exchange: what a neighbour gets of all of them travels together, by way of the host's memory.
+  /// Each array may be on a device or the host. Collective the first time with so many.
   template <class... More>
   void exchange(std::span<T> x, std::span<T> y, More... more) {
     const std::array<std::span<T>, 2 + sizeof...(More)> fields{x, y, std::span<T>(more)...};
-    for (const std::span<T>& field : fields)
-      if (field.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
-    Fields& together = fields_of(fields.size());
-    together.pack(owned_, fields);
-    together.operation.run();
-    together.unpack(ghosts_, fields);
+    fields_of(fields).exchange(fields);
   }
   /// Puts the exchange into a queue (laneway::Queue) and returns. What is put into the queue afterwards comes
   /// after it. Another array than the last time only when the queue has been waited for.
@@ -595,6 +593,19 @@ class Halo {
     backwards.operation.wait();
   }
 
+  /// The same of several arrays in one exchange, wherever each of them is. Collective the first time with so many, and
+  /// with each operator.
+  template <class... More>
+  void accumulate(std::span<T> x, std::span<T> y, More... more) {
+    accumulate(MPI_SUM, x, y, more...);
+  }
+  template <class... More>
+  void accumulate(MPI_Op op, std::span<T> x, std::span<T> y, More... more) {
+    const std::array<std::span<T>, 2 + sizeof...(More)> fields{x, y, std::span<T>(more)...};
+    detail::HaloFields<T>& together = fields_of(fields);
+    together.accumulate(fields, op, reverse_graph(), hints_.get());
+  }
+
   [[nodiscard]] const Persistent& operation() const { return exchange_; }
 
  private:
@@ -639,70 +650,32 @@ class Halo {
     missing_ = std::make_unique<std::atomic<int>[]>(parts_.size());
   }
 
-  /// Several arrays at a time: for each neighbour its elements of the first, then of the second, and so on.
-  struct Fields {
-    std::size_t number = 0;
-    std::vector<T> sent, arrived;
-    Persistent operation;
+  template <std::size_t N>
+  detail::HaloFields<T>& fields_of(const std::array<std::span<T>, N>& fields) {
+    for (const std::span<T>& field : fields)
+      if (field.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
+    for (const auto& known : fields_)
+      if (known->number() == N) return *known;
+    return *fields_.emplace_back(
+        std::make_unique<detail::HaloFields<T>>(graph_, owned_, ghosts_, size_, N, hints_.get()));
+  }
 
-    template <class F>
-    static void for_each(const HaloSide& side, std::size_t number, F&& f) {
-      std::size_t first = 0, at = 0;
-      for (const int count : side.counts) {
-        for (std::size_t field = 0; field < number; ++field)
-          for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
-            f(field, static_cast<std::size_t>(side.indices[first + k]), at++);
-        first += static_cast<std::size_t>(count);
-      }
-    }
-    void pack(const HaloSide& side, std::span<const std::span<T>> fields) {
-      for_each(side, number,
-               [&](std::size_t field, std::size_t index, std::size_t at) { sent[at] = fields[field][index]; });
-    }
-    void unpack(const HaloSide& side, std::span<const std::span<T>> fields) const {
-      for_each(side, number,
-               [&](std::size_t field, std::size_t index, std::size_t at) { fields[field][index] = arrived[at]; });
-    }
-  };
-
-  Fields& fields_of(std::size_t number) {
-    for (const std::unique_ptr<Fields>& known : fields_)
-      if (known->number == number) return *known;
-    auto made = std::make_unique<Fields>();
-    made->number = number;
-    made->sent.resize(number * owned_.indices.size());
-    made->arrived.resize(number * ghosts_.indices.size());
-    const auto scaled = [&](const std::vector<int>& counts) {
-      std::pair<std::vector<MPI_Count>, std::vector<MPI_Aint>> blocks;
-      MPI_Aint next = 0;
-      for (const int count : counts) {
-        blocks.first.push_back(static_cast<MPI_Count>(number) * count);
-        blocks.second.push_back(next);
-        next += static_cast<MPI_Aint>(number) * count;
-      }
-      return blocks;
-    };
-    const auto out = scaled(owned_.counts), in = scaled(ghosts_.counts);
-    const Datatype<T> type;
-    LNW_Request request = LNW_REQUEST_NULL;
-    check(LNW_Neighbor_alltoallv_init_c(made->sent.data(), out.first.data(), out.second.data(), type.get(),
-                                        made->arrived.data(), in.first.data(), in.second.data(), type.get(),
-                                        graph_.get(), hints_.get(), &request));
-    made->operation = Persistent(request);
-    fields_.push_back(std::move(made));
-    return *fields_.back();
+  /// From the ranks that have ghosts to those that own what they are copies of.
+  const Graph& reverse_graph() {
+    if (!reverse_) reverse_.emplace(graph_.get(), owned_.ranks, ghosts_.ranks);
+    return *reverse_;
   }
 
   Backwards& backwards_by(MPI_Op op) {
     for (Backwards& known : backwards_)
       if (known.op == op) return known;
-    if (!reverse_) reverse_.emplace(graph_.get(), owned_.ranks, ghosts_.ranks);
+    const Graph& reverse = reverse_graph();
     const Datatype<T> type;
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size_);
     check(LNW_Neighbor_reducev_init_indexed(nullptr, elements, ghosts_.counts.data(), ghosts_.indices.data(),
                                             type.get(), nullptr, elements, owned_.counts.data(), owned_.indices.data(),
-                                            type.get(), op, reverse_->get(), hints_.get(), &request));
+                                            type.get(), op, reverse.get(), hints_.get(), &request));
     return backwards_.emplace_back(Backwards{op, Persistent(request), nullptr});
   }
 
@@ -736,12 +709,13 @@ class Halo {
   std::vector<Part> parts_;                      // none: all is sent at `start`
   std::vector<Sent> sent_;                       // ascending by index
   std::unique_ptr<std::atomic<int>[]> missing_;  // by part, elements that are not ready
-  std::vector<std::unique_ptr<Fields>> fields_;
+  std::vector<std::unique_ptr<detail::HaloFields<T>>> fields_;  // by how many
 };
 
 }  // namespace cxx
 
 }  // namespace laneway
 
-#include "laneway/queue.hpp"  // need what is above
+#include "laneway/fields.hpp"  // need what is above
+#include "laneway/queue.hpp"
 #include "laneway/sparse.hpp"

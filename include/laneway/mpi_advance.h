@@ -1,259 +1,51 @@
 /** MPI Advance's names over Laneway: programs written for its locality_aware.h (`MPIL_`), or for the generations before
  *  (`MPIX_`), compile with this header in its place. Objects, topologies, neighborhood alltoallv, dense operations and
  *  the `crs` calls; not in laneway.h. Where no setter has named an algorithm, Laneway chooses one. A setter gives the
- *  hint that is closest to what calls with an MPIL_Info and the `crs` calls do next; blocking calls choose always. */
+ *  hint that is closest to what calls do next. A blocking call that a setter is for plans in each call. */
 #ifndef LANEWAY_MPI_ADVANCE_H
 #define LANEWAY_MPI_ADVANCE_H
 
 #include <laneway/laneway.h>
+#include <laneway/mpi_advance_objects.h>
 #include <laneway/mpi_advance_setters.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct MPIL_Comm {
-  MPI_Comm global_comm;
-  MPI_Comm neighbor_comm; /* MPI_COMM_NULL without a topology */
-  int ranks_per_node;     /* 0: nodes are as Laneway finds them */
-  int next_tag;
-} MPIL_Comm;
-/* Of MPI_COMM_WORLD, unless MPIL_Init names another one. */
-LNW_MA_SHARED MPIL_Comm lnw_ma_world = {MPI_COMM_WORLD, MPI_COMM_NULL, 0, 0};
-LNW_MA_SHARED MPIL_Comm* MPIL_COMM_WORLD = &lnw_ma_world;
-typedef struct MPIL_Info {
-  MPI_Info info; /* hints of Laneway's may be set in it */
-} MPIL_Info;
-/* Lists of neighbours; what Laneway knows of them is made with the first communicator that they are used on. */
-typedef struct MPIL_Topo {
-  int indegree, outdegree;
-  int *sources, *destinations;
-  LNW_Topology topology;
-} MPIL_Topo;
-typedef struct MPIL_Request {
-  LNW_Request request;
-} MPIL_Request;
-
-static inline int MPIL_Comm_init(MPIL_Comm** comm, MPI_Comm global_comm) {
-  *comm = (MPIL_Comm*)malloc(sizeof **comm);
-  if (*comm == NULL) return MPI_ERR_NO_MEM;
-  (*comm)->global_comm = global_comm;
-  (*comm)->neighbor_comm = MPI_COMM_NULL;
-  (*comm)->ranks_per_node = 0;
-  (*comm)->next_tag = 0;
-  return MPI_SUCCESS;
-}
-
-static inline int MPIL_Comm_free(MPIL_Comm** comm) {
-  int code = MPI_SUCCESS;
-  if (*comm == NULL) return code;
-  if ((*comm)->neighbor_comm != MPI_COMM_NULL) code = MPI_Comm_free(&(*comm)->neighbor_comm);
-  if (*comm != &lnw_ma_world) free(*comm);
-  *comm = NULL;
-  return code;
-}
-
-/* Nodes of so many ranks that follow each other, in the calls with an MPIL_Info that come; 0: as Laneway finds them.
- * MPIL_COMM_WORLD stays as it is. */
-static inline int MPIL_Comm_update_locality(MPIL_Comm* comm, int ppn) {
-  if (comm == MPIL_COMM_WORLD || ppn < 0) return MPI_ERR_ARG;
-  comm->ranks_per_node = ppn;
-  return MPI_SUCCESS;
-}
-/* A tag that no call before this one has given for `comm`, until they are used up and come again. */
-static inline int MPIL_Comm_tag(MPIL_Comm* comm, int* tag) {
-  *tag = comm->next_tag;
-  comm->next_tag = comm->next_tag < 32767 ? comm->next_tag + 1 : 0;
-  return MPI_SUCCESS;
-}
-
-/* Laneway finds nodes by itself. */
-static inline int MPIL_Comm_topo_init(MPIL_Comm* comm) {
-  (void)comm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_topo_free(MPIL_Comm* comm) {
-  (void)comm;
-  return MPI_SUCCESS;
-}
-
-static inline int MPIL_Info_init(MPIL_Info** info) {
-  *info = (MPIL_Info*)malloc(sizeof **info);
-  if (*info == NULL) return MPI_ERR_NO_MEM;
-  (*info)->info = MPI_INFO_NULL;
-  return MPI_SUCCESS;
-}
-
-static inline int MPIL_Info_free(MPIL_Info** info) {
-  int code = MPI_SUCCESS;
-  if (*info == NULL) return code;
-  if ((*info)->info != MPI_INFO_NULL) code = MPI_Info_free(&(*info)->info);
-  free(*info);
-  *info = NULL;
-  return code;
-}
-
-static inline MPI_Info lnw_ma_info(const MPIL_Info* info) {
-  return info == NULL ? MPI_INFO_NULL : info->info;
-}
-
-/* Sets a hint that `hints` does not have; they are made where there are none. */
-static inline int lnw_ma_add_hint(MPI_Info* hints, const char* key, const char* hint) {
-  char value[MPI_MAX_INFO_VAL + 1];
-  int given = 0;
-  int code = MPI_SUCCESS;
-  if (*hints == MPI_INFO_NULL) code = MPI_Info_create(hints);
-  if (code == MPI_SUCCESS) code = MPI_Info_get(*hints, (char*)key, MPI_MAX_INFO_VAL, value, &given);
-  if (code == MPI_SUCCESS && !given) code = MPI_Info_set(*hints, (char*)key, (char*)hint);
-  return code;
-}
-
-/* The machine of MPIL_Comm_update_locality: nodes of equally many ranks, and what is left on a last one. */
-static inline int lnw_ma_add_machine(MPI_Info* hints, const MPIL_Comm* comm) {
-  char machine[MPI_MAX_INFO_VAL + 1];
-  int ranks = 0;
-  int code = MPI_Comm_size(comm->global_comm, &ranks);
-  if (code != MPI_SUCCESS) return code;
-  const int each = comm->ranks_per_node;
-  if (ranks % each == 0) {
-    snprintf(machine, sizeof machine, "node:%d rank:%d", ranks / each, each);
-  } else {
-    size_t length = (size_t)snprintf(machine, sizeof machine, "ranks:");
-    for (int first = 0; first < ranks && length < sizeof machine; first += each)
-      length += (size_t)snprintf(machine + length, sizeof machine - length, first == 0 ? "%d" : ",%d",
-                                 ranks - first < each ? ranks - first : each);
-    if (length >= sizeof machine) return MPI_ERR_ARG;
-  }
-  return lnw_ma_add_hint(hints, "lnw_machine", machine);
-}
-
-/* The hints of `info`, and those of the setter and of `comm` where `info` has none of their kind; freed by the caller
- * if not null. */
-static inline int lnw_ma_hints(const MPIL_Info* info, const MPIL_Comm* comm, enum lnw_ma_setter setter,
-                               MPI_Info* hints) {
-  const char* const key = setter == lnw_ma_neighbor_init  ? "lnw_strategy"
-                          : setter >= lnw_ma_alltoall_crs ? "lnw_find"
-                                                          : "lnw_collective";
-  const char* const hint = lnw_ma_hint(setter);
-  int code = MPI_SUCCESS;
-  *hints = MPI_INFO_NULL;
-  if (lnw_ma_info(info) != MPI_INFO_NULL) code = MPI_Info_dup(info->info, hints);
-  if (code == MPI_SUCCESS && hint != NULL) code = lnw_ma_add_hint(hints, key, hint);
-  if (code == MPI_SUCCESS && comm->ranks_per_node > 0) code = lnw_ma_add_machine(hints, comm);
-  return code;
-}
-
-static inline int* lnw_ma_copy(const int* ranks, int count) {
-  int* const copy = (int*)malloc(((size_t)(count > 0 ? count : 0) + 1) * sizeof *copy);
-  if (copy != NULL && count > 0) memcpy(copy, ranks, (size_t)count * sizeof *copy);
-  return copy;
-}
-
-/* Weights change nothing. */
-static inline int MPIL_Topo_init(int indegree, const int sources[], const int sourceweights[], int outdegree,
-                                 const int destinations[], const int destweights[], MPIL_Info* info, MPIL_Topo** topo) {
-  (void)sourceweights;
-  (void)destweights;
-  (void)info;
-  *topo = (MPIL_Topo*)calloc(1, sizeof **topo);
-  if (*topo == NULL) return MPI_ERR_NO_MEM;
-  (*topo)->indegree = indegree;
-  (*topo)->outdegree = outdegree;
-  (*topo)->sources = lnw_ma_copy(sources, indegree);
-  (*topo)->destinations = lnw_ma_copy(destinations, outdegree);
-  return (*topo)->sources != NULL && (*topo)->destinations != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-}
-
-static inline int MPIL_Topo_from_neighbor_comm(MPIL_Comm* comm, MPIL_Topo** topo) {
-  int indegree = 0, outdegree = 0, weighted = 0;
-  int code = MPI_Dist_graph_neighbors_count(comm->neighbor_comm, &indegree, &outdegree, &weighted);
-  if (code != MPI_SUCCESS) return code;
-  int* const ranks = (int*)malloc(((size_t)indegree + (size_t)outdegree + 1) * 2 * sizeof *ranks);
-  if (ranks == NULL) return MPI_ERR_NO_MEM;
-  int* const weights = ranks + indegree + outdegree;
-  code = MPI_Dist_graph_neighbors(comm->neighbor_comm, indegree, ranks, weights, outdegree, ranks + indegree,
-                                  weights + indegree);
-  if (code == MPI_SUCCESS) code = MPIL_Topo_init(indegree, ranks, NULL, outdegree, ranks + indegree, NULL, NULL, topo);
-  free(ranks);
-  return code;
-}
-
-static inline int MPIL_Topo_free(MPIL_Topo** topo) {
-  int code = MPI_SUCCESS;
-  if (*topo == NULL) return code;
-  if ((*topo)->topology != LNW_TOPOLOGY_NULL) code = LNW_Topology_free(&(*topo)->topology);
-  free((*topo)->sources);
-  free((*topo)->destinations);
-  free(*topo);
-  *topo = NULL;
-  return code;
-}
-
-static inline int lnw_ma_topology(MPIL_Topo* topo, MPIL_Comm* comm) {
-  if (topo->topology != LNW_TOPOLOGY_NULL) return MPI_SUCCESS;
-  return LNW_Topology_create(comm->global_comm, topo->indegree, topo->sources, MPI_UNWEIGHTED, topo->outdegree,
-                             topo->destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, &topo->topology);
-}
-
-static inline int MPIL_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
-                                                  const int sourceweights[], int outdegree, const int destinations[],
-                                                  const int destweights[], MPIL_Info* info, int reorder,
-                                                  MPIL_Comm** comm) {
-  int code = MPIL_Comm_init(comm, comm_old);
-  if (code == MPI_SUCCESS)
-    code = LNW_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations,
-                                          destweights, lnw_ma_info(info), reorder, &(*comm)->neighbor_comm);
-  return code;
-}
-
-/* A request in its object, or none. */
-static inline int lnw_ma_keep(int code, LNW_Request made, MPIL_Request** request) {
-  if (code != MPI_SUCCESS) return code;
-  *request = (MPIL_Request*)malloc(sizeof **request);
-  if (*request == NULL) return MPI_ERR_NO_MEM;
-  (*request)->request = made;
-  return MPI_SUCCESS;
-}
-
-/* Frees the hints, and keeps the request. */
-static inline int lnw_ma_keep_with(MPI_Info* hints, int code, LNW_Request made, MPIL_Request** request) {
-  if (*hints != MPI_INFO_NULL) MPI_Info_free(hints);
-  return lnw_ma_keep(code, made, request);
-}
-
-static inline int MPIL_Start(MPIL_Request* request) {
-  return LNW_Start(&request->request);
-}
-static inline int MPIL_Wait(MPIL_Request* request, MPI_Status* status) {
-  return LNW_Wait(&request->request, status == NULL ? MPI_STATUS_IGNORE : status);
-}
-static inline int MPIL_Request_free(MPIL_Request** request) {
-  int code = MPI_SUCCESS;
-  if (*request == NULL) return code;
-  code = LNW_Request_free(&(*request)->request);
-  free(*request);
-  *request = NULL;
-  return code;
-}
-
 static inline int MPIL_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                           MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                           const int rdispls[], MPI_Datatype recvtype, MPIL_Comm* comm) {
-  return LNW_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
-                                comm->neighbor_comm);
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  if (lnw_ma_hint(lnw_ma_neighbor) == NULL)
+    return LNW_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                                  comm->neighbor_comm);
+  int code = lnw_ma_hints(NULL, comm, lnw_ma_neighbor, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                                       comm->neighbor_comm, hints, &made);
+  return lnw_ma_run(&hints, code, &made);
 }
 
 static inline int MPIL_Neighbor_alltoallv_topo(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                                MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                                const int rdispls[], MPI_Datatype recvtype, MPIL_Topo* topo,
                                                MPIL_Comm* comm) {
-  const int code = lnw_ma_topology(topo, comm);
-  return code != MPI_SUCCESS ? code
-                             : LNW_Neighbor_alltoallv_topology(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
-                                                               recvcounts, rdispls, recvtype, topo->topology);
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = lnw_ma_topology(topo, comm);
+  if (code != MPI_SUCCESS) return code;
+  if (lnw_ma_hint(lnw_ma_neighbor) == NULL)
+    return LNW_Neighbor_alltoallv_topology(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                           recvtype, topo->topology);
+  code = lnw_ma_hints(NULL, comm, lnw_ma_neighbor, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Neighbor_alltoallv_init_topology(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                                recvtype, topo->topology, hints, &made);
+  return lnw_ma_run(&hints, code, &made);
 }
 
 static inline int MPIL_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
@@ -387,37 +179,73 @@ static inline int MPIL_Free(void* pointer) {
   return MPI_SUCCESS;
 }
 
-/* What has arrived, in memory of its own; `counts` and `displacements` may be NULL. */
-static inline int lnw_ma_take(LNW_Arrivals arrivals, int* recv_nnz, int** sources, int** counts, int** displacements,
-                              int* elements, void** values) {
+/* An error of this library's kind that MPI Advance's calls find themselves. */
+static inline int lnw_ma_fail(MPI_Comm comm, int code) {
+  MPI_Comm_call_errhandler(comm, code);
+  return code;
+}
+
+/* Frees the outputs of a `crs` call that has failed. */
+static inline int lnw_ma_drop(int code, int** sources, int** counts, int** displacements, void** values) {
+  free(*sources);
+  *sources = NULL;
+  if (counts != NULL) {
+    free(*counts);
+    *counts = NULL;
+  }
+  if (displacements != NULL) {
+    free(*displacements);
+    *displacements = NULL;
+  }
+  free(*values);
+  *values = NULL;
+  return code;
+}
+
+/* What has arrived, as elements of `type`, in memory of its own; `counts` and `displacements` may be NULL. An error
+ * where `type` has another size than what was sent, or an int does not count the elements; then there are no outputs,
+ * and `*recv_nnz` and `*elements` are 0. */
+static inline int lnw_ma_take(LNW_Arrivals arrivals, MPI_Comm comm, MPI_Datatype type, int* recv_nnz, int** sources,
+                              int** counts, int** displacements, int* elements, void** values) {
   const int* ranks = NULL;
   const MPI_Count *arrived = NULL, *offsets = NULL;
-  void* data = NULL;
-  MPI_Count bytes = 0;
-  int code = LNW_Arrivals_get_count(arrivals, recv_nnz);
+  MPI_Aint lower = 0, extent = 0;
+  int entries = 0, all = 0;
+  *recv_nnz = *elements = 0;
+  *sources = NULL;
+  if (counts != NULL) *counts = NULL;
+  if (displacements != NULL) *displacements = NULL;
+  *values = NULL;
+  int code = LNW_Arrivals_get_count(arrivals, &entries);
   if (code == MPI_SUCCESS) code = LNW_Arrivals_get_sources(arrivals, &ranks, &arrived, &offsets);
-  if (code == MPI_SUCCESS) code = LNW_Arrivals_get_data(arrivals, &data, &bytes);
+  if (code == MPI_SUCCESS && type != MPI_DATATYPE_NULL) code = MPI_Type_get_extent(type, &lower, &extent);
   if (code != MPI_SUCCESS) return code;
-  *sources = lnw_ma_copy(ranks, *recv_nnz);
-  if (counts != NULL) *counts = lnw_ma_copy(ranks, *recv_nnz);
-  if (displacements != NULL) *displacements = lnw_ma_copy(ranks, *recv_nnz);
-  *values = malloc((size_t)bytes + 1);
-  if (*values == NULL || *sources == NULL) return MPI_ERR_NO_MEM;
-  if (bytes > 0) memcpy(*values, data, (size_t)bytes);
-  *elements = 0;
-  for (int i = 0; i < *recv_nnz; ++i) {
+  for (int i = 0; i < entries; ++i) {
+    if (arrived[i] > INT_MAX - all) return lnw_ma_fail(comm, MPI_ERR_COUNT);
+    all += (int)arrived[i];
+  }
+  *sources = lnw_ma_copy(ranks, entries);
+  if (counts != NULL) *counts = lnw_ma_copy(ranks, entries);
+  if (displacements != NULL) *displacements = lnw_ma_copy(ranks, entries);
+  *values = malloc((size_t)(extent > 0 ? extent : 0) * (size_t)all + 1);
+  if (*values == NULL || *sources == NULL || (counts != NULL && *counts == NULL) ||
+      (displacements != NULL && *displacements == NULL))
+    return lnw_ma_drop(lnw_ma_fail(comm, MPI_ERR_NO_MEM), sources, counts, displacements, values);
+  code = LNW_Arrivals_copy(arrivals, 0, NULL, NULL, NULL, *values, all, type);
+  if (code != MPI_SUCCESS) return lnw_ma_drop(code, sources, counts, displacements, values);
+  for (int i = 0; i < entries; ++i) {
     if (counts != NULL) (*counts)[i] = (int)arrived[i];
     if (displacements != NULL) (*displacements)[i] = (int)offsets[i];
-    *elements += (int)arrived[i];
   }
+  *recv_nnz = entries;
+  *elements = all;
   return MPI_SUCCESS;
 }
 
+/* `recvcount` elements of `recvtype` from each source: as many as `sendcount`, of the same size as `sendtype`. */
 static inline int MPIL_Alltoall_crs(const int send_nnz, const int* dest, const int sendcount, MPI_Datatype sendtype,
                                     const void* sendvals, int* recv_nnz, int** src_ptr, int recvcount,
                                     MPI_Datatype recvtype, void** recvvals_ptr, MPIL_Info* info, MPIL_Comm* comm) {
-  (void)recvcount;
-  (void)recvtype;
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
   int elements = 0;
   MPI_Info hints = MPI_INFO_NULL;
@@ -426,8 +254,13 @@ static inline int MPIL_Alltoall_crs(const int send_nnz, const int* dest, const i
     code = LNW_Sparse_alltoall(send_nnz, dest, sendvals, sendcount, sendtype, comm->global_comm, hints, &arrivals);
   if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
   if (code != MPI_SUCCESS) return code;
-  code = lnw_ma_take(arrivals, recv_nnz, src_ptr, NULL, NULL, &elements, recvvals_ptr);
+  code = lnw_ma_take(arrivals, comm->global_comm, recvtype, recv_nnz, src_ptr, NULL, NULL, &elements, recvvals_ptr);
   LNW_Arrivals_free(&arrivals);
+  if (code == MPI_SUCCESS && recvcount != sendcount) {
+    *recv_nnz = 0;
+    code = lnw_ma_drop(lnw_ma_fail(comm->global_comm, recvcount < sendcount ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT),
+                       src_ptr, NULL, NULL, recvvals_ptr);
+  }
   return code;
 }
 
@@ -436,7 +269,6 @@ static inline int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, co
                                      int* recv_size, int** src_ptr, int** recvcounts_ptr, int** rdispls_ptr,
                                      MPI_Datatype recvtype, void** recvvals_ptr, MPIL_Info* info, MPIL_Comm* comm) {
   (void)send_size;
-  (void)recvtype;
   LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
   MPI_Info hints = MPI_INFO_NULL;
   int code = lnw_ma_hints(info, comm, lnw_ma_alltoallv_crs, &hints);
@@ -445,28 +277,56 @@ static inline int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, co
                                 &arrivals);
   if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
   if (code != MPI_SUCCESS) return code;
-  code = lnw_ma_take(arrivals, recv_nnz, src_ptr, recvcounts_ptr, rdispls_ptr, recv_size, recvvals_ptr);
+  code = lnw_ma_take(arrivals, comm->global_comm, recvtype, recv_nnz, src_ptr, recvcounts_ptr, rdispls_ptr, recv_size,
+                     recvvals_ptr);
   LNW_Arrivals_free(&arrivals);
   return code;
 }
 
 static inline int MPIL_Alltoall(const void* sendbuf, const int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                 const int recvcount, MPI_Datatype recvtype, MPIL_Comm* comm) {
-  return LNW_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  if (lnw_ma_hint(lnw_ma_alltoall) == NULL)
+    return LNW_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
+  int code = lnw_ma_hints(NULL, comm, lnw_ma_alltoall, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
+  return lnw_ma_run(&hints, code, &made);
 }
 static inline int MPIL_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
                                  MPI_Datatype recvtype, MPIL_Comm* comm) {
-  return LNW_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
-                       comm->global_comm);
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  if (lnw_ma_hint(lnw_ma_alltoallv) == NULL)
+    return LNW_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm->global_comm);
+  int code = lnw_ma_hints(NULL, comm, lnw_ma_alltoallv, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm->global_comm, hints, &made);
+  return lnw_ma_run(&hints, code, &made);
 }
 static inline int MPIL_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                  int recvcount, MPI_Datatype recvtype, MPIL_Comm* comm) {
-  return LNW_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  if (lnw_ma_hint(lnw_ma_allgather) == NULL)
+    return LNW_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
+  int code = lnw_ma_hints(NULL, comm, lnw_ma_allgather, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
+  return lnw_ma_run(&hints, code, &made);
 }
 static inline int MPIL_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                                  MPIL_Comm* comm) {
-  return LNW_Allreduce(sendbuf, recvbuf, count, datatype, op, comm->global_comm);
+  LNW_Request made = LNW_REQUEST_NULL;
+  MPI_Info hints = MPI_INFO_NULL;
+  if (lnw_ma_hint(lnw_ma_allreduce) == NULL)
+    return LNW_Allreduce(sendbuf, recvbuf, count, datatype, op, comm->global_comm);
+  int code = lnw_ma_hints(NULL, comm, lnw_ma_allreduce, &hints);
+  if (code == MPI_SUCCESS)
+    code = LNW_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm->global_comm, hints, &made);
+  return lnw_ma_run(&hints, code, &made);
 }
 
 static inline int MPIL_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
@@ -512,120 +372,10 @@ static inline int MPIL_Allreduce_init(const void* sendbuf, void* recvbuf, int co
   return lnw_ma_keep_with(&hints, code, made, request);
 }
 
-/* Laneway makes what these ask for by itself, where it is needed first. */
-static inline int MPIL_Init(MPI_Comm comm) {
-  lnw_ma_world.global_comm = comm;
-  MPIL_COMM_WORLD = &lnw_ma_world;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Finalize(void) {
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_leader_init(MPIL_Comm* comm, int procs_per_leader) {
-  (void)comm;
-  (void)procs_per_leader;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_leader_free(MPIL_Comm* comm) {
-  (void)comm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_win_init(MPIL_Comm* comm, int bytes, int type_bytes) {
-  (void)comm;
-  (void)bytes;
-  (void)type_bytes;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_win_free(MPIL_Comm* comm) {
-  (void)comm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_device_init(MPIL_Comm* comm) {
-  (void)comm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_device_free(MPIL_Comm* comm) {
-  (void)comm;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Comm_req_resize(MPIL_Comm* comm, int n) {
-  (void)comm;
-  (void)n;
-  return MPI_SUCCESS;
-}
-static inline int MPIL_Request_reorder(MPIL_Request* request, int value) {
-  (void)request;
-  (void)value;
-  return MPI_SUCCESS;
-}
-
-/* Requests need no windows: `lnw_collective=alltoallv:rma_fence` and `rma_lock` make theirs themselves. */
-static inline int MPIL_Request_win_init(MPIL_Request* request, void* memory, int bytes, int type_bytes, MPI_Comm comm) {
-  (void)request;
-  (void)memory;
-  (void)type_bytes;
-  (void)comm;
-  return bytes < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
-}
-static inline int MPIL_Request_win_free(MPIL_Request* request) {
-  (void)request;
-  return MPI_SUCCESS;
-}
-
-/* The generation before had the same names with another prefix. */
-#define MPIX_Comm MPIL_Comm
-#define MPIX_Info MPIL_Info
-#define MPIX_Topo MPIL_Topo
-#define MPIX_Request MPIL_Request
-#define MPIX_Comm_init MPIL_Comm_init
-#define MPIX_Comm_free MPIL_Comm_free
-#define MPIX_Comm_topo_init MPIL_Comm_topo_init
-#define MPIX_Comm_topo_free MPIL_Comm_topo_free
-#define MPIX_Info_init MPIL_Info_init
-#define MPIX_Info_free MPIL_Info_free
-#define MPIX_Topo_init MPIL_Topo_init
-#define MPIX_Topo_from_neighbor_comm MPIL_Topo_from_neighbor_comm
-#define MPIX_Topo_free MPIL_Topo_free
-#define MPIX_Dist_graph_create_adjacent MPIL_Dist_graph_create_adjacent
-#define MPIX_Start MPIL_Start
-#define MPIX_Wait MPIL_Wait
-#define MPIX_Request_free MPIL_Request_free
-#define MPIX_Neighbor_alltoallv MPIL_Neighbor_alltoallv
-#define MPIX_Neighbor_alltoallv_topo MPIL_Neighbor_alltoallv_topo
-#define MPIX_Neighbor_alltoallv_init MPIL_Neighbor_alltoallv_init
-#define MPIX_Neighbor_alltoallv_init_topo MPIL_Neighbor_alltoallv_init_topo
-#define MPIX_Neighbor_alltoallv_init_ext MPIL_Neighbor_alltoallv_init_ext
-#define MPIX_Neighbor_alltoallv_init_ext_topo MPIL_Neighbor_alltoallv_init_ext_topo
-#define MPIX_Alltoall_crs MPIL_Alltoall_crs
-#define MPIX_Alltoallv_crs MPIL_Alltoallv_crs
-#define MPIX_Alltoall MPIL_Alltoall
-#define MPIX_Alltoallv MPIL_Alltoallv
-#define MPIX_Allgather MPIL_Allgather
-#define MPIX_Allreduce MPIL_Allreduce
-#define MPIX_Alltoall_init MPIL_Alltoall_init
-#define MPIX_Alltoallv_init MPIL_Alltoallv_init
-#define MPIX_Allgather_init MPIL_Allgather_init
-#define MPIX_Allreduce_init MPIL_Allreduce_init
-#define MPIX_Comm_update_locality MPIL_Comm_update_locality
-#define MPIX_Comm_tag MPIL_Comm_tag
-#define MPIX_Comm_leader_init MPIL_Comm_leader_init
-#define MPIX_Comm_leader_free MPIL_Comm_leader_free
-#define MPIX_Comm_win_init MPIL_Comm_win_init
-#define MPIX_Comm_win_free MPIL_Comm_win_free
-#define MPIX_Comm_device_init MPIL_Comm_device_init
-#define MPIX_Comm_device_free MPIL_Comm_device_free
-#define MPIX_Comm_req_resize MPIL_Comm_req_resize
-#define MPIX_Request_reorder MPIL_Request_reorder
-#define MPIX_Request_win_init MPIL_Request_win_init
-#define MPIX_Request_win_free MPIL_Request_win_free
-#define MPIX_Alloc MPIL_Alloc
-#define MPIX_Free MPIL_Free
-/* And the first one said in the name how data moves. */
-#define MPIX_Neighbor_part_locality_topo_alltoallv_init MPIL_Neighbor_alltoallv_init_topo
-#define MPIX_Neighbor_locality_topo_alltoallv_init MPIL_Neighbor_alltoallv_init_ext_topo
-
 #ifdef __cplusplus
 }
 #endif
+
+#include <laneway/mpi_advance_names.h> /* of what is above */
 
 #endif

@@ -416,6 +416,14 @@ class CartHalo {
   void wait() { halo_.wait(); }
   /// Combines ghosts into the elements that they are copies of.
   void accumulate(std::span<T> x, MPI_Op op = MPI_SUM) { halo_.accumulate(x, op); }
+  template <class... More>
+  void accumulate(std::span<T> x, std::span<T> y, More... more) {
+    halo_.accumulate(x, y, more...);
+  }
+  template <class... More>
+  void accumulate(MPI_Op op, std::span<T> x, std::span<T> y, More... more) {
+    halo_.accumulate(op, x, y, more...);
+  }
 
   [[nodiscard]] std::size_t array_size() const { return size_; }
   /// Ranks in each dimension, and this rank's place among them.

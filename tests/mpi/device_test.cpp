@@ -332,8 +332,8 @@ TEST_F(DeviceTest, SpansInCxxMayBeOnDevices) {
 /// An array of numbers on a device.
 class DeviceNumbers {
  public:
-  explicit DeviceNumbers(const std::vector<double>& values)
-      : mirror_(Mirror::Kind::device, std::max<std::size_t>(1, values.size()) * sizeof(double)), size_(values.size()) {
+  explicit DeviceNumbers(const std::vector<double>& values, Mirror::Kind kind = Mirror::Kind::device)
+      : mirror_(kind, std::max<std::size_t>(1, values.size()) * sizeof(double)), size_(values.size()) {
     write(values);
   }
   void write(const std::vector<double>& values) {
@@ -443,6 +443,38 @@ TEST_F(DeviceTest, HalosOfTheCInterfaceOnDevices) {
   expected[1] *= 2;
   EXPECT_EQ(array.read(), expected);
   EXPECT_MPI(LNW_Halo_free(&halo));
+}
+
+/// Several fields, each in an allocation of its own, and one of them in another kind of memory on each rank.
+TEST_F(DeviceTest, SeveralFieldsOfHalosOnDevices) {
+  const MPI_Count first = 2 * rank(), all = 2 * size();
+  const std::array<MPI_Count, 2> ghosts = {(first + all - 1) % all, (first + 2) % all};
+  laneway::Halo<double> halo = laneway::Halo<double>::from_ghosts(MPI_COMM_WORLD, first, 2, ghosts);
+  const auto field = [&](double scale, bool filled) {
+    std::vector<double> values;
+    for (const MPI_Count number : {first, first + 1, ghosts[0], ghosts[1]})
+      values.push_back(values.size() < 2 || filled ? scale * static_cast<double>(number) : -1);
+    return values;
+  };
+  const Mirror::Kind kinds[] = {Mirror::Kind::device, Mirror::Kind::managed, Mirror::Kind::pinned};
+  for (int again = 0; again < 3; ++again) {
+    const DeviceNumbers x(field(1, false)), y(field(3, false), kinds[(rank() + again) % 3]);
+    std::vector<double> z = field(5, false);
+    halo.exchange(x.span(), y.span(), std::span(z));
+    EXPECT_EQ(x.read(), field(1, true)) << again;
+    EXPECT_EQ(y.read(), field(3, true)) << again;
+    EXPECT_EQ(z, field(5, true)) << again;
+    halo.accumulate(x.span(), y.span(), std::span(z));
+    const auto doubled = [&](double scale) {
+      std::vector<double> values = field(scale, true);
+      values[0] *= 2;  // each element has one copy
+      values[1] *= 2;
+      return values;
+    };
+    EXPECT_EQ(x.read(), doubled(1)) << again;
+    EXPECT_EQ(y.read(), doubled(3)) << again;
+    EXPECT_EQ(z, doubled(5)) << again;
+  }
 }
 
 /// Where the host may touch the device's memory, so may the MPI library, and nothing is copied. Where it may not, the

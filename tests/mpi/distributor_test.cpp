@@ -145,10 +145,23 @@ TEST_F(DistributorTest, ReversesWithASum) {
     std::vector<double> expected = mine;
     for (std::size_t i = 0; i < ranks.size(); ++i)
       if (ranks[i] >= 0) expected[i] += 10 * mine[i] + ranks[i];
+    std::vector<double> least = mine, largest = mine;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i] < 0) continue;
+      least[i] = std::min(mine[i], -10 * mine[i] - ranks[i]);
+      largest[i] = std::max(mine[i], 10 * mine[i] + ranks[i]);
+    }
     for (int again = 0; again < 2; ++again) {
-      std::vector<double> sums = mine;
+      std::vector<double> sums = mine, values = mine;
       distributor.reverse(arrived, sums);
       EXPECT_EQ(sums, expected);
+      distributor.reverse(arrived, values, MPI_MAX);
+      EXPECT_EQ(values, largest);
+      values = mine;
+      std::vector<double> negative = arrived;
+      for (double& value : negative) value = -value;
+      distributor.reverse(negative, values, MPI_MIN);
+      EXPECT_EQ(values, least);
     }
   }
 }
@@ -188,6 +201,19 @@ TEST_F(DistributorTest, CollectsWhatOthersOwnAndSumsBack) {
     }
     collector.reverse(ones, sums);
     EXPECT_EQ(sums, expected);
+    // The largest of what all have, and of what the owner has.
+    std::vector<double> mine(ranks.size()), most(owned_by(rank()), 4), wanted = most;
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<double>(i) + rank();
+    for (int other = 0; other < size(); ++other) {
+      const auto [theirs, their_ids] = wants(other);
+      for (std::size_t i = 0; i < theirs.size(); ++i) {
+        if (theirs[i] != rank()) continue;
+        double& value = wanted[static_cast<std::size_t>(their_ids[i])];
+        value = std::max(value, static_cast<double>(i) + other);
+      }
+    }
+    collector.reverse(mine, most, MPI_MAX);
+    EXPECT_EQ(most, wanted);
   }
 }
 
@@ -301,35 +327,115 @@ TEST_F(DistributorTest, HalosFromGhostNumbers) {
   }
 }
 
-/// Elements by their place in the whole array, row-major.
+/// An element of an array with ghosts: its number in the whole array, row-major, and what it is.
+struct CartElement {
+  int number = 0;
+  bool is_own = true;
+  bool exists = true;  ///< of an array whose ends are not joined, ghosts beyond them do not
+  int sides = 0;       ///< dimensions in which it is a ghost
+};
+
+template <std::size_t N>
+CartElement cart_element(std::size_t element, const laneway::CartHalo<int>& halo, const std::array<int, N>& extents,
+                         const std::array<int, N>& widths, const std::array<bool, N>& periods) {
+  CartElement found;
+  std::array<int, N> at{};
+  for (std::size_t d = N; d-- > 0;) {
+    const auto length = static_cast<std::size_t>(extents[d] + 2 * widths[d]);
+    at[d] = static_cast<int>(element % length);
+    element /= length;
+  }
+  for (std::size_t d = 0; d < N; ++d) {
+    const bool inside = at[d] >= widths[d] && at[d] < widths[d] + extents[d];
+    const int whole = halo.dims()[d] * extents[d];
+    const int global = halo.coords()[d] * extents[d] + at[d] - widths[d];
+    found.is_own = found.is_own && inside;
+    found.sides += inside ? 0 : 1;
+    found.exists = found.exists && (periods[d] || (global >= 0 && global < whole));
+    found.number = found.number * whole + (global + whole) % whole;
+  }
+  return found;
+}
+
+/// Filled by one call, by a start and a wait, and several at a time; then back.
 template <std::size_t N>
 void expect_cart_halo(const std::array<int, N>& extents, const std::array<int, N>& widths,
-                      const std::array<bool, N>& periods) {
-  laneway::CartHalo<int> halo(MPI_COMM_WORLD, extents, widths, periods);
-  const std::span<const int> dims = halo.dims(), coords = halo.coords();
-  std::vector<int> x(halo.array_size(), -1), expected(halo.array_size(), -1);
-  for (std::size_t element = 0; element < x.size(); ++element) {
-    std::size_t rest = element;
-    std::array<int, N> at{};
-    for (std::size_t d = N; d-- > 0;) {
-      const auto length = static_cast<std::size_t>(extents[d] + 2 * widths[d]);
-      at[d] = static_cast<int>(rest % length);
-      rest /= length;
-    }
-    bool is_own = true, exists = true;
-    int number = 0;
-    for (std::size_t d = 0; d < N; ++d) {
-      is_own = is_own && at[d] >= widths[d] && at[d] < widths[d] + extents[d];
-      const int whole = dims[d] * extents[d];
-      const int global = coords[d] * extents[d] + at[d] - widths[d];
-      exists = exists && (periods[d] || (global >= 0 && global < whole));
-      number = number * whole + (global + whole) % whole;
-    }
-    if (is_own) x[element] = number;
-    if (exists) expected[element] = number;
-  }
+                      const std::array<bool, N>& periods, bool corners = true) {
+  laneway::CartHalo<int> halo(MPI_COMM_WORLD, extents, widths, periods, laneway::Hints(), corners);
+  std::vector<CartElement> elements;
+  for (std::size_t element = 0; element < halo.array_size(); ++element)
+    elements.push_back(cart_element<N>(element, halo, extents, widths, periods));
+  const auto is_filled = [&](const CartElement& one) { return one.exists && (one.sides <= 1 || corners); };
+  const auto array = [&](int scale, bool filled) {
+    std::vector<int> values;
+    for (const CartElement& one : elements)
+      values.push_back(one.is_own || (filled && is_filled(one)) ? scale * one.number : -1);
+    return values;
+  };
+  std::vector<int> x = array(1, false);
   halo.exchange(x);
-  EXPECT_EQ(x, expected);
+  EXPECT_EQ(x, array(1, true));
+  x = array(2, false);
+  halo.start(x);
+  halo.wait();
+  EXPECT_EQ(x, array(2, true));
+  x = array(1, false);
+  std::vector<int> y = array(3, false), z = array(7, false);
+  halo.exchange(std::span(x), std::span(y), std::span(z));
+  EXPECT_EQ(x, array(1, true));
+  EXPECT_EQ(y, array(3, true));
+  EXPECT_EQ(z, array(7, true));
+  // What ghosts give the elements of which they are copies, of all ranks.
+  int all = 1;
+  for (std::size_t d = 0; d < N; ++d) all *= halo.dims()[d] * extents[d];
+  const auto share = [](std::size_t place) { return static_cast<int>(place % 50) + 1; };
+  std::vector<int> sums(static_cast<std::size_t>(all), 0), most(sums.size(), 0), of_all(sums.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i].is_own || !is_filled(elements[i])) continue;
+    const auto number = static_cast<std::size_t>(elements[i].number);
+    sums[number] += share(i);
+    most[number] = std::max(most[number], share(i));
+  }
+  MPI_Allreduce(sums.data(), of_all.data(), all, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  sums = of_all;
+  MPI_Allreduce(most.data(), of_all.data(), all, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  const auto given = [&](int own) {
+    std::vector<int> values;
+    for (std::size_t i = 0; i < elements.size(); ++i) values.push_back(elements[i].is_own ? own : share(i));
+    return values;
+  };
+  const auto summed = [&](int own) {
+    std::vector<int> values = given(own);
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (elements[i].is_own) values[i] += sums[static_cast<std::size_t>(elements[i].number)];
+    return values;
+  };
+  const auto largest = [&](int own) {
+    std::vector<int> values = given(own);
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (elements[i].is_own) values[i] = std::max(own, of_all[static_cast<std::size_t>(elements[i].number)]);
+    return values;
+  };
+  x = given(5);
+  halo.accumulate(x);
+  EXPECT_EQ(x, summed(5));
+  x = given(2);
+  halo.accumulate(x, MPI_MAX);
+  EXPECT_EQ(x, largest(2));
+  for (int again = 0; again < 2; ++again) {
+    x = given(1);
+    y = given(10);
+    z = given(100 * again);
+    halo.accumulate(x, y, std::span(z));
+    EXPECT_EQ(x, summed(1));
+    EXPECT_EQ(y, summed(10));
+    EXPECT_EQ(z, summed(100 * again));
+    x = given(3);
+    y = given(30);
+    halo.accumulate(MPI_MAX, x, y);
+    EXPECT_EQ(x, largest(3));
+    EXPECT_EQ(y, largest(30));
+  }
 }
 
 TEST_F(DistributorTest, CartesianHalosWithCorners) {
@@ -339,6 +445,11 @@ TEST_F(DistributorTest, CartesianHalosWithCorners) {
   expect_cart_halo<2>({3, 4}, {1, 2}, {true, true});
   expect_cart_halo<2>({3, 4}, {0, 1}, {true, true});
   expect_cart_halo<3>({2, 3, 2}, {1, 1, 2}, {false, true, true});
+}
+
+TEST_F(DistributorTest, CartesianHalosWithoutCorners) {
+  expect_cart_halo<2>({3, 4}, {1, 2}, {true, false}, false);
+  expect_cart_halo<3>({2, 3, 2}, {1, 1, 2}, {false, true, true}, false);
 }
 
 }  // namespace
