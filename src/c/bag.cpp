@@ -90,6 +90,7 @@ int LNW_Bag_get_info(LNW_Bag bag, MPI_Info* info) {
     MPI_Info_set(made, "lnw_bundles", std::to_string(counts.bundles).c_str());
     MPI_Info_set(made, "lnw_waves", std::to_string(counts.waves).c_str());
     MPI_Info_set(made, "lnw_most_bytes", std::to_string(counts.most_bytes).c_str());
+    MPI_Info_set(made, "lnw_bag_memory", std::to_string(found.most_kept()).c_str());
     MPI_Info_set(made, "lnw_relays", found.relays() ? "true" : "false");
     *info = made;
   });

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t least_bundle = 1024;
 constexpr std::int64_t most_bundle = 64 * 1024;
 constexpr std::int64_t bundles_in_flight = 2;
+constexpr std::int64_t first_room = 64;  // of a bundle of which nobody knows how long it becomes
 constexpr std::size_t header_bytes = 14;  // two numbers, seven bits a byte
 /// Messages that are taken between two looks at what has arrived.
 constexpr std::uint32_t messages_between_looks = 512;
@@ -62,16 +63,37 @@ std::int64_t size_of(const Bytes& bytes) {
   return static_cast<std::int64_t>(bytes.size());
 }
 
+std::int64_t reserved(const Bytes& bytes) {
+  return static_cast<std::int64_t>(bytes.capacity());
+}
+
+/// Ranks to which a rank sends bundles, and those from which it gets some, at most.
+struct Ways {
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+};
+
+Ways ways_of(const NodeMap& nodes, bool relays) {
+  if (!relays) return {nodes.ranks() - 1, nodes.ranks() - 1};
+  // A rank of a small node stands there for several of a large one.
+  const std::int64_t of_a_node = (nodes.largest() + nodes.smallest() - 1) / std::max(nodes.smallest(), Rank{1});
+  const std::int64_t near = nodes.largest() - 1, far = nodes.nodes() - 1;
+  return {near + far, near + far * of_a_node};
+}
+
 }  // namespace
 
 Bag::Bag(BagPost& post, const NodeMap& nodes, const Options& options)
     : post_(post), nodes_(nodes), relays_(options.relays), node_(nodes.node_of(post.rank())) {
   const std::vector<Rank> members = nodes.members_of(node_);
   index_ = static_cast<Rank>(std::ranges::lower_bound(members, post.rank()) - members.begin());
-  // Each way out has a bundle that is filled and those in flight; as many come in.
-  const std::int64_t ways = static_cast<std::int64_t>(members.size()) + nodes.nodes();
-  capacity_ = std::clamp(options.memory / (2 * ways * (2 * bundles_in_flight + 1)), least_bundle, most_bundle);
-  inbox_limit_ = std::max(options.memory / 2, capacity_);
+  // Each way out has a bundle that is filled and those in flight; of each way in those in flight may be held here. All
+  // ranks have bundles of the same length, as one holds what others fill.
+  const Ways ways = ways_of(nodes, relays_);
+  const std::int64_t bundles = (1 + bundles_in_flight) * ways.out + bundles_in_flight * ways.in;
+  capacity_ = std::clamp(options.memory / (2 * std::max(bundles, std::int64_t{1})), least_bundle, most_bundle);
+  inbox_limit_ = std::max(options.memory / 2 - capacity_, capacity_);  // what comes when there was room is one more
+  most_kept_ = bundles * capacity_ + inbox_limit_ + capacity_;
   if (index_ != 0) {
     parent_ = members.front();
     return;
@@ -100,11 +122,21 @@ Bag::Out& Bag::way_to(Rank destination) {
 }
 
 bool Bag::has_credit(const Out& out) const {
-  return out.in_flight == 0 || out.in_flight + size_of(out.filling) <= bundles_in_flight * capacity_;
+  return out.in_flight == 0 || out.in_flight + reserved(out.filling) <= bundles_in_flight * capacity_;
 }
 
 void Bag::post(Out& out) {
-  const std::int64_t bytes = size_of(out.filling);
+  out.last = size_of(out.filling);
+  if (reserved(out.filling) > 2 * (out.last + BagPost::appended_bytes)) {
+    const std::int64_t before = reserved(out.filling);
+    Bytes fitting;
+    fitting.reserve(static_cast<std::size_t>(out.last + BagPost::appended_bytes));
+    fitting.insert(fitting.end(), out.filling.begin(), out.filling.end());
+    out.filling = std::move(fitting);
+    count_memory(reserved(out.filling) - before);
+  }
+  const std::int64_t bytes = reserved(out.filling);
+  out.left.push_back(bytes);
   out.in_flight += bytes;
   at(out.round).in_flight += bytes;
   ++counts_.bundles;
@@ -118,17 +150,26 @@ void Bag::count_memory(std::int64_t bytes) {
   counts_.most_bytes = std::max(counts_.most_bytes, kept_bytes_);
 }
 
+/// For so many bytes more, and what is appended on the way; doubled, up to a bundle, so that bytes are moved seldom.
+void Bag::make_room(Bytes& bytes, std::int64_t more) {
+  const std::int64_t needed = size_of(bytes) + more + BagPost::appended_bytes;
+  const std::int64_t before = reserved(bytes);
+  if (needed <= before) return;
+  bytes.reserve(static_cast<std::size_t>(std::max({needed, first_room, std::min(2 * before, capacity_)})));
+  count_memory(reserved(bytes) - before);
+}
+
 /// False where the bundle is full and has no credit.
 bool Bag::append(Out& out, std::uint32_t round, Rank peer, std::span<const std::byte> data) {
   const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
-  if (!out.filling.empty() && (out.round != round || size_of(out.filling) + bytes > capacity_)) {
+  if (!out.filling.empty() &&
+      (out.round != round || size_of(out.filling) + bytes + BagPost::appended_bytes > capacity_)) {
     if (!has_credit(out)) return false;
     post(out);
   }
-  if (out.filling.empty()) out.filling.reserve(static_cast<std::size_t>(std::max(capacity_, bytes)));
-  const std::int64_t before = size_of(out.filling);
+  const std::int64_t likely = std::min(out.last, capacity_ - BagPost::appended_bytes);
+  make_room(out.filling, out.filling.empty() ? std::max(bytes, likely) : bytes);
   put_record(out.filling, peer, data);
-  count_memory(size_of(out.filling) - before);
   out.round = round;
   ++out.messages;
   return true;
@@ -137,15 +178,17 @@ bool Bag::append(Out& out, std::uint32_t round, Rank peer, std::span<const std::
 /// Of a message for this rank.
 void Bag::keep(std::uint32_t round, Rank source, std::span<const std::byte> data) {
   std::deque<Item>& inbox = at(round).inbox;
-  if (inbox.empty() || !inbox.back().open || size_of(inbox.back().data) >= capacity_) {
+  const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
+  if (inbox.empty() || !inbox.back().open ||
+      size_of(inbox.back().data) + bytes + BagPost::appended_bytes > capacity_) {
     inbox.emplace_back();
     inbox.back().open = true;
   }
   Bytes& into = inbox.back().data;
-  const std::int64_t before = size_of(into);
+  const std::int64_t before = reserved(into);
+  make_room(into, bytes);
   put_record(into, source, data);
-  inbox_bytes_ += size_of(into) - before;
-  count_memory(size_of(into) - before);
+  inbox_bytes_ += reserved(into) - before;
   ++at(round).own.arrived;
 }
 
@@ -196,14 +239,15 @@ void Bag::hear(BagMail mail) {
   switch (mail.topic) {
     case BagTopic::lane:
     case BagTopic::local:
-      count_memory(size_of(mail.data));
+      count_memory(reserved(mail.data));
       round.held += size_of(mail.data);
       held_.push_back({std::move(mail), 0});
       return;
     case BagTopic::credit: {
-      const auto bytes = reader.get<std::int64_t>();
       const auto out = std::ranges::find(list_, mail.source, &Out::hop);
-      LANEWAY_ASSERT(out != list_.end());
+      LANEWAY_ASSERT(out != list_.end() && !(*out)->left.empty());
+      const std::int64_t bytes = (*out)->left.front();
+      (*out)->left.erase((*out)->left.begin());
       (*out)->in_flight -= bytes;
       round.in_flight -= bytes;
       kept_bytes_ -= bytes;
@@ -222,10 +266,8 @@ void Bag::hear(BagMail mail) {
 }
 
 void Bag::give_credit(const BagMail& mail) {
-  Writer writer;
-  writer.put(size_of(mail.data));
   at(mail.round).held -= size_of(mail.data);
-  post_.send(mail.source, {post_.rank(), BagTopic::credit, mail.round, 0, writer.take()});
+  post_.send(mail.source, {post_.rank(), BagTopic::credit, mail.round, 0, {}});
 }
 
 /// True when the bundle is no longer held here.
@@ -234,14 +276,14 @@ bool Bag::deal_with(Held& held) {
   if (mail.topic == BagTopic::lane) {
     if (!hand_on(held)) return false;
     give_credit(mail);
-    kept_bytes_ -= size_of(mail.data);
+    kept_bytes_ -= reserved(mail.data);
     return true;
   }
   if (!takes()) return false;
   give_credit(mail);
   Round& round = at(mail.round);
   round.own.arrived += mail.messages;
-  inbox_bytes_ += size_of(mail.data);
+  inbox_bytes_ += reserved(mail.data);
   round.inbox.push_back({std::move(mail.data)});
   return true;
 }
@@ -289,8 +331,8 @@ std::optional<Bag::Message> Bag::next() {
 bool Bag::find_item() {
   if (reading_ && reading_->at < reading_->data.size()) return true;
   if (reading_) {
-    inbox_bytes_ -= size_of(reading_->data);
-    kept_bytes_ -= size_of(reading_->data);
+    inbox_bytes_ -= reserved(reading_->data);
+    kept_bytes_ -= reserved(reading_->data);
     reading_.reset();
   }
   std::deque<Item>* const from = !ready_.empty() ? &ready_ : separates_ ? nullptr : &at(ended_).inbox;
@@ -303,7 +345,12 @@ bool Bag::find_item() {
 Bag::Message Bag::read() {
   const Record record = get_record(reading_->data, reading_->at);
   const std::size_t words = (record.data.size() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
-  if (aligned_.size() < words + 1) aligned_.resize(words + 1);
+  if (aligned_.size() < words + 1) {
+    const auto bytes_of = [&] { return static_cast<std::int64_t>(aligned_.capacity() * sizeof(std::max_align_t)); };
+    const std::int64_t before = bytes_of();
+    aligned_.resize(words + 1);
+    count_memory(bytes_of() - before);
+  }
   if (!record.data.empty()) std::memcpy(aligned_.data(), record.data.data(), record.data.size());
   return {record.peer, {reinterpret_cast<const std::byte*>(aligned_.data()), record.data.size()}};
 }

@@ -23,7 +23,7 @@ namespace laneway {
 enum class BagTopic : std::uint8_t {
   lane,    ///< messages for ranks of the receiver's node
   local,   ///< messages for the receiver
-  credit,  ///< so many bytes of bundles have been taken
+  credit,  ///< a bundle has been taken
   up,      ///< what ranks have sent and got in a round, on its way to the root of the tree
   down     ///< whether that was all, on its way back
 };
@@ -36,10 +36,12 @@ struct BagMail {
   Bytes data;
 };
 
-/// What carries the bundles of a bag. Mail from one rank to another is taken in the order in which it was sent. Nothing
+/// What carries the bundles of a bag, to which it may append up to `appended_bytes`. Mail from one rank to another is taken in the order in which it was sent. Nothing
 /// here waits; one thread calls at a time.
 class BagPost {
  public:
+  static constexpr std::int64_t appended_bytes = 16;
+
   virtual ~BagPost() = default;
 
   [[nodiscard]] virtual Rank rank() const = 0;
@@ -61,7 +63,7 @@ class BagPost {
 class Bag {
  public:
   struct Options {
-    std::int64_t memory = std::int64_t{16} << 20;  ///< bytes that this rank keeps at most, without what it waits for
+    std::int64_t memory = std::int64_t{16} << 20;  ///< see `most_kept`; the same on all ranks
     bool relays = true;                            ///< whether bundles go by way of a rank of the other node
   };
   struct Message {
@@ -72,7 +74,7 @@ class Bag {
     std::int64_t sent = 0;     ///< messages
     std::int64_t bundles = 0;  ///< that they, and those of others that were handed on, went in
     std::int64_t waves = 0;    ///< of counting
-    std::int64_t most_bytes = 0;
+    std::int64_t most_bytes = 0;  ///< reserved at a time
   };
 
   Bag(BagPost& post, const NodeMap& nodes, const Options& options);
@@ -90,6 +92,10 @@ class Bag {
   /// Whether nothing is on its way from this rank.
   [[nodiscard]] bool quiet();
   [[nodiscard]] Counts counts();
+  /// Bytes that it reserves for messages at most, as long as none is longer than a bundle, and without what arrives for
+  /// this rank while it waits or flushes. No more than Options::memory, but for what is least: bundles of 1 KiB, three
+  /// for each way out, two for each way in, two for this rank.
+  [[nodiscard]] std::int64_t most_kept() const { return most_kept_; }
 
  private:
   static constexpr std::size_t rounds_at_once = 4;  ///< of which there may be messages somewhere
@@ -101,7 +107,9 @@ class Bag {
     Bytes filling;
     std::uint32_t round = 0;  ///< of what is in it
     std::uint32_t messages = 0;
-    std::int64_t in_flight = 0;  ///< bytes that have not been taken
+    std::int64_t in_flight = 0;  ///< bytes, reserved when it left, of what has not been taken
+    std::vector<std::int64_t> left;  ///< of each bundle, in the order in which credit comes
+    std::int64_t last = 0;       ///< bytes of the last bundle
     bool forwards = false;       ///< messages of others are in it
   };
   struct Held {
@@ -121,7 +129,7 @@ class Bag {
     Sums own;
     Sums children;
     Rank children_heard = 0;
-    std::int64_t in_flight = 0;
+    std::int64_t in_flight = 0;  ///< as Out's
     std::int64_t held = 0;
     std::deque<Item> inbox;
   };
@@ -153,6 +161,7 @@ class Bag {
   [[nodiscard]] bool append(Out& out, std::uint32_t round, Rank peer, std::span<const std::byte> data);
   void keep(std::uint32_t round, Rank source, std::span<const std::byte> data);
   void count_memory(std::int64_t bytes);
+  void make_room(Bytes& bytes, std::int64_t more);
 
   void progress();
   void hear(BagMail mail);
@@ -174,6 +183,7 @@ class Bag {
   Rank index_ = 0;  ///< among the ranks of the node
   std::int64_t capacity_ = 0;
   std::int64_t inbox_limit_ = 0;
+  std::int64_t most_kept_ = 0;
   std::vector<Rank> children_;
   std::optional<Rank> parent_;
 
@@ -192,8 +202,8 @@ class Bag {
   bool waits_ = false;
   bool separates_ = false;  ///< a round has ended, and next has not said so
   bool knows_end_ = true;   ///< the program, of the last flush
-  std::int64_t inbox_bytes_ = 0;
-  std::int64_t kept_bytes_ = 0;  ///< of all bundles here
+  std::int64_t inbox_bytes_ = 0;  ///< reserved, as the next
+  std::int64_t kept_bytes_ = 0;   ///< of all bundles here
   std::uint32_t looks_ = 0;      ///< of next
   Counts counts_;
 };

@@ -21,6 +21,7 @@ NodeMap::NodeMap(const std::vector<Rank>& first) : ranks_(static_cast<Rank>(firs
   }
   nodes_ = static_cast<Rank>(leaders_.size());
   largest_ = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
+  smallest_ = sizes.empty() ? 0 : *std::min_element(sizes.begin(), sizes.end());
   const auto even = [&] {
     for (std::size_t i = 0; i < runs_.size(); ++i)
       if (runs_[i].node != static_cast<Rank>(i) || runs_[i].begin != static_cast<Rank>(i) * largest_) return false;

@@ -23,6 +23,8 @@ struct BagTrailer {
   std::uint32_t topic;
 };
 
+static_assert(sizeof(BagTrailer) <= BagPost::appended_bytes);
+
 /// With what is sent along, a message.
 constexpr MPI_Count most_bag_message = INT_MAX - 64;
 

@@ -57,6 +57,7 @@ class MpiBag final : private Progressive {
   void settle();
 
   [[nodiscard]] Bag::Counts counts() { return bag_->counts(); }
+  [[nodiscard]] std::int64_t most_kept() const { return bag_->most_kept(); }
   [[nodiscard]] bool relays() const { return relays_; }
   [[nodiscard]] Rank rank() const { return comm_->rank(); }
   void call_error_handler(int code) const { error_handler_->call(*comm_, code); }

@@ -208,8 +208,8 @@ TEST_F(DistributorTest, CollectsWhatOthersOwnAndSumsBack) {
       const auto [theirs, their_ids] = wants(other);
       for (std::size_t i = 0; i < theirs.size(); ++i) {
         if (theirs[i] != rank()) continue;
-        double& value = wanted[static_cast<std::size_t>(their_ids[i])];
-        value = std::max(value, static_cast<double>(i) + other);
+        double& held = wanted[static_cast<std::size_t>(their_ids[i])];
+        held = std::max(held, static_cast<double>(i) + other);
       }
     }
     collector.reverse(mine, most, MPI_MAX);
