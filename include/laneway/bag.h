@@ -21,8 +21,9 @@ typedef struct LNW_Bag_s* LNW_Bag;
  * is least: 5 KiB for each other rank of its node and for each other node, or, where bundles are not relayed, for each
  * other rank; of nodes of unequal sizes more, and a message that is longer than a bundle besides. Where that is not
  * enough LNW_Bag_send waits until others have taken something. A rank that waits in LNW_Bag_send or in a flush takes
- * all that comes for it meanwhile, which may be more. So ranks that send, take and flush never wait for each other in a circle. A rank that
- * neither takes nor sends nor flushes lets those wait that send more to it, or past it to its node, than fits.
+ * all that comes for it meanwhile, which may be more. So ranks that send, take and flush never wait for each other in a
+ * circle. A rank that neither takes nor sends nor flushes lets those wait that send more to it, or past it to its node,
+ * than fits.
  *
  *  With MPI_THREAD_MULTIPLE any thread may send at any time, and one at a time may take. With MPI_THREAD_SERIALIZED or
  *  less, one thread at a time is in any of these functions or of MPI's. Errors go to the error handler of the
@@ -45,7 +46,8 @@ LNW_PUBLIC int LNW_Bag_flush(LNW_Bag bag);
 LNW_PUBLIC int LNW_Bag_iflush(LNW_Bag bag, LNW_Request* request);
 /** What this rank has done, in a new info object that the caller frees: `lnw_messages` sent, `lnw_bundles` that these
  *  and those of other ranks left in, `lnw_waves` of counting in flushes, `lnw_most_bytes` reserved at a time,
- *  `lnw_bag_memory`, how many these are at most without what comes while it waits, and `lnw_relays`, whether bundles go by way of a rank of the other node. */
+ *  `lnw_bag_memory`, how many these are at most without what comes while it waits, and `lnw_relays`, whether bundles go
+ * by way of a rank of the other node. */
 LNW_PUBLIC int LNW_Bag_get_info(LNW_Bag bag, MPI_Info* info);
 /** Flushes, forgets what has not been taken, and sets the bag to LNW_BAG_NULL. Collective. */
 LNW_PUBLIC int LNW_Bag_free(LNW_Bag* bag);

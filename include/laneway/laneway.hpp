@@ -523,8 +523,8 @@ class Halo {
     if (!parts_.empty()) ready(0, size_);
     wait();
   }
-  /// Several arrays in one exchange: what a neighbour gets of all of them travels together, by way of the host's memory.
-  /// Each array may be on a device or the host. Collective the first time with so many.
+  /// Several arrays in one exchange: what a neighbour gets of all of them travels together, by way of the host's
+  /// memory. Each array may be on a device or the host. Collective the first time with so many.
   template <class... More>
   void exchange(std::span<T> x, std::span<T> y, More... more) {
     const std::array<std::span<T>, 2 + sizeof...(More)> fields{x, y, std::span<T>(more)...};
@@ -706,9 +706,9 @@ class Halo {
   Persistent exchange_;
   T* bound_ = nullptr;
   std::vector<Backwards> backwards_;
-  std::vector<Part> parts_;                      // none: all is sent at `start`
-  std::vector<Sent> sent_;                       // ascending by index
-  std::unique_ptr<std::atomic<int>[]> missing_;  // by part, elements that are not ready
+  std::vector<Part> parts_;                                     // none: all is sent at `start`
+  std::vector<Sent> sent_;                                      // ascending by index
+  std::unique_ptr<std::atomic<int>[]> missing_;                 // by part, elements that are not ready
   std::vector<std::unique_ptr<detail::HaloFields<T>>> fields_;  // by how many
 };
 

@@ -291,7 +291,8 @@ static inline int MPIL_Alltoall(const void* sendbuf, const int sendcount, MPI_Da
     return LNW_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
   int code = lnw_ma_hints(NULL, comm, lnw_ma_alltoall, &hints);
   if (code == MPI_SUCCESS)
-    code = LNW_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
+    code =
+        LNW_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
   return lnw_ma_run(&hints, code, &made);
 }
 static inline int MPIL_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
@@ -300,10 +301,12 @@ static inline int MPIL_Alltoallv(const void* sendbuf, const int sendcounts[], co
   LNW_Request made = LNW_REQUEST_NULL;
   MPI_Info hints = MPI_INFO_NULL;
   if (lnw_ma_hint(lnw_ma_alltoallv) == NULL)
-    return LNW_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm->global_comm);
+    return LNW_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                         comm->global_comm);
   int code = lnw_ma_hints(NULL, comm, lnw_ma_alltoallv, &hints);
   if (code == MPI_SUCCESS)
-    code = LNW_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm->global_comm, hints, &made);
+    code = LNW_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                              comm->global_comm, hints, &made);
   return lnw_ma_run(&hints, code, &made);
 }
 static inline int MPIL_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
@@ -314,7 +317,8 @@ static inline int MPIL_Allgather(const void* sendbuf, int sendcount, MPI_Datatyp
     return LNW_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm);
   int code = lnw_ma_hints(NULL, comm, lnw_ma_allgather, &hints);
   if (code == MPI_SUCCESS)
-    code = LNW_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
+    code =
+        LNW_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->global_comm, hints, &made);
   return lnw_ma_run(&hints, code, &made);
 }
 static inline int MPIL_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,

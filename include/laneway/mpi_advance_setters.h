@@ -214,8 +214,8 @@ static inline const char* lnw_ma_hint(enum lnw_ma_setter setter) {
                                            "alltoall:mpi",
                                            NULL};
   /* A few messages at a time are closest to all at once. */
-  static const char* const all_to_all_v[] = {"alltoallv:pairwise", "alltoallv:nonblocking", "alltoallv:nonblocking",
-                                             "alltoallv:nonblocking", "alltoallv:mpi", NULL};
+  static const char* const all_to_all_v[] = {"alltoallv:pairwise",    "alltoallv:nonblocking", "alltoallv:nonblocking",
+                                             "alltoallv:nonblocking", "alltoallv:mpi",         NULL};
   static const char* const all_to_all_init[] = {"alltoall:pairwise", "alltoall:nonblocking", "alltoall:rma_fence",
                                                 "alltoall:mpi", NULL};
   static const char* const all_to_all_v_init[] = {"alltoallv:pairwise", "alltoallv:nonblocking", "alltoallv:rma_fence",

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t least_bundle = 1024;
 constexpr std::int64_t most_bundle = 64 * 1024;
 constexpr std::int64_t bundles_in_flight = 2;
-constexpr std::int64_t first_room = 64;  // of a bundle of which nobody knows how long it becomes
+constexpr std::int64_t first_room = 64;   // of a bundle of which nobody knows how long it becomes
 constexpr std::size_t header_bytes = 14;  // two numbers, seven bits a byte
 /// Messages that are taken between two looks at what has arrived.
 constexpr std::uint32_t messages_between_looks = 512;
@@ -179,8 +179,7 @@ bool Bag::append(Out& out, std::uint32_t round, Rank peer, std::span<const std::
 void Bag::keep(std::uint32_t round, Rank source, std::span<const std::byte> data) {
   std::deque<Item>& inbox = at(round).inbox;
   const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
-  if (inbox.empty() || !inbox.back().open ||
-      size_of(inbox.back().data) + bytes + BagPost::appended_bytes > capacity_) {
+  if (inbox.empty() || !inbox.back().open || size_of(inbox.back().data) + bytes + BagPost::appended_bytes > capacity_) {
     inbox.emplace_back();
     inbox.back().open = true;
   }

@@ -36,8 +36,8 @@ struct BagMail {
   Bytes data;
 };
 
-/// What carries the bundles of a bag, to which it may append up to `appended_bytes`. Mail from one rank to another is taken in the order in which it was sent. Nothing
-/// here waits; one thread calls at a time.
+/// What carries the bundles of a bag, to which it may append up to `appended_bytes`. Mail from one rank to another is
+/// taken in the order in which it was sent. Nothing here waits; one thread calls at a time.
 class BagPost {
  public:
   static constexpr std::int64_t appended_bytes = 16;
@@ -71,9 +71,9 @@ class Bag {
     std::span<const std::byte> data;  ///< aligned for any type
   };
   struct Counts {
-    std::int64_t sent = 0;     ///< messages
-    std::int64_t bundles = 0;  ///< that they, and those of others that were handed on, went in
-    std::int64_t waves = 0;    ///< of counting
+    std::int64_t sent = 0;        ///< messages
+    std::int64_t bundles = 0;     ///< that they, and those of others that were handed on, went in
+    std::int64_t waves = 0;       ///< of counting
     std::int64_t most_bytes = 0;  ///< reserved at a time
   };
 
@@ -107,10 +107,10 @@ class Bag {
     Bytes filling;
     std::uint32_t round = 0;  ///< of what is in it
     std::uint32_t messages = 0;
-    std::int64_t in_flight = 0;  ///< bytes, reserved when it left, of what has not been taken
+    std::int64_t in_flight = 0;      ///< bytes, reserved when it left, of what has not been taken
     std::vector<std::int64_t> left;  ///< of each bundle, in the order in which credit comes
-    std::int64_t last = 0;       ///< bytes of the last bundle
-    bool forwards = false;       ///< messages of others are in it
+    std::int64_t last = 0;           ///< bytes of the last bundle
+    bool forwards = false;           ///< messages of others are in it
   };
   struct Held {
     BagMail mail;
@@ -200,11 +200,11 @@ class Bag {
   bool flushing_ = false;
   bool told_ = false;  ///< the parent, in this wave
   bool waits_ = false;
-  bool separates_ = false;  ///< a round has ended, and next has not said so
-  bool knows_end_ = true;   ///< the program, of the last flush
+  bool separates_ = false;        ///< a round has ended, and next has not said so
+  bool knows_end_ = true;         ///< the program, of the last flush
   std::int64_t inbox_bytes_ = 0;  ///< reserved, as the next
   std::int64_t kept_bytes_ = 0;   ///< of all bundles here
-  std::uint32_t looks_ = 0;      ///< of next
+  std::uint32_t looks_ = 0;       ///< of next
   Counts counts_;
 };
 

@@ -79,8 +79,8 @@ struct NodeRoute {
   bool operator==(const NodeRoute&) const = default;
 };
 
-/// What finders know of a round beside what this rank says. The same on all ranks, but for the board and, by mistake, the
-/// way.
+/// What finders know of a round beside what this rank says. The same on all ranks, but for the board and, by mistake,
+/// the way.
 struct RoundSetting {
   const NodeMap& nodes;
   NodeBoard* board = nullptr;  ///< of this rank's node; null: its ranks tell each other by messages. The caller says to

@@ -12,12 +12,7 @@ class NodeMap {
  public:
   /// All ranks on one node.
   explicit NodeMap(Rank ranks)
-      : ranks_(ranks),
-        nodes_(ranks > 0 ? 1 : 0),
-        each_(ranks),
-        largest_(ranks),
-        smallest_(ranks),
-        following_(ranks) {}
+      : ranks_(ranks), nodes_(ranks > 0 ? 1 : 0), each_(ranks), largest_(ranks), smallest_(ranks), following_(ranks) {}
   /// `first`: for each rank the first rank of its node.
   explicit NodeMap(const std::vector<Rank>& first);
 

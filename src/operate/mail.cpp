@@ -96,8 +96,8 @@ std::optional<Mail> MpiPost::open(UnderWay message) {
   return Mail{message.other, topic, trailer.step, std::move(message.data)};
 }
 
-/// All ranks know that all of them come here, without waiting for anything else. A window for this round alone: one that stays would have to be freed together by ranks that free their communicators
-/// at different times.
+/// All ranks know that all of them come here, without waiting for anything else. A window for this round alone: one
+/// that stays would have to be freed together by ranks that free their communicators at different times.
 void MpiPost::count_at(const std::vector<Rank>& ranks) {
   int counter = 0;
   MPI_Win window = MPI_WIN_NULL;

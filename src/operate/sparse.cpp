@@ -226,9 +226,7 @@ class SparseRound final : public Progressive {
   void prepare();
   void begin();
   bool advance();
-  [[nodiscard]] const RoundVotes& votes_of_all() const {
-    return alarm_->raised() ? alarm_->votes() : finder_->votes();
-  }
+  [[nodiscard]] const RoundVotes& votes_of_all() const { return alarm_->raised() ? alarm_->votes() : finder_->votes(); }
   void hear(Note note);
   void on(Mail mail);
 
@@ -296,11 +294,12 @@ void SparseRound::begin() {
     reasons_ = {choice.find, true, choice.seconds, rounds_->parameters->name};
   }
   const Way way{find_, reasons_.find, call_.answerer != nullptr};
-  post_ = std::make_unique<MpiPost>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_),
-                                    way.code());
+  post_ =
+      std::make_unique<MpiPost>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_), way.code());
   alarm_.emplace(*post_, way, votes_);
   const NodeRoute route = choose_route(reasons_.find, facts, *rounds_->parameters);
-  finder_ = row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route, way.code()});
+  finder_ =
+      row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route, way.code()});
   if (call_.answerer) answers_awaited_ = notes_.size();
   finder_->start(std::move(notes_), votes_);
   if (own_note_) hear(std::move(*own_note_));

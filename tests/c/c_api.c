@@ -367,6 +367,45 @@ static void halos(int left, int right) {
   CHECK(LNW_Halo_free(&grid) == MPI_SUCCESS && LNW_Halo_free(&halo) == MPI_SUCCESS && halo == LNW_HALO_NULL);
 }
 
+/* Two numbers to the right, by each form with large counts. */
+static void sparse(int left, int right) {
+  const int numbers[4] = {rank, -1, 100 + rank, -1};
+  const MPI_Count counts[2] = {1, 1};
+  const MPI_Aint places[2] = {0, 2};
+  const int both[2] = {right, right};
+  int form;
+  for (form = 0; form < 3; ++form) {
+    LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
+    LNW_Request request = LNW_REQUEST_NULL;
+    int entries = -1;
+    const int* sources = NULL;
+    const MPI_Count* arrived = NULL;
+    void* data = NULL;
+    MPI_Count bytes = -1;
+    if (form == 0)
+      CHECK(LNW_Sparse_alltoallv_c(2, both, numbers, counts, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                   &arrivals) == MPI_SUCCESS);
+    if (form == 1)
+      CHECK(LNW_Isparse_alltoallv_c(2, both, numbers, counts, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &arrivals,
+                                    &request) == MPI_SUCCESS);
+    if (form == 2)
+      CHECK(LNW_Isparse_alltoall_c(2, both, numbers, 2, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &arrivals, &request) ==
+            MPI_SUCCESS);
+    if (form > 0) {
+      CHECK(arrivals == LNW_ARRIVALS_NULL);
+      CHECK(LNW_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+      CHECK(request == LNW_REQUEST_NULL);
+    }
+    CHECK(LNW_Arrivals_get_count(arrivals, &entries) == MPI_SUCCESS && entries == 2);
+    CHECK(LNW_Arrivals_get_sources(arrivals, &sources, &arrived, NULL) == MPI_SUCCESS);
+    CHECK(sources[0] == left && sources[1] == left && arrived[1] == (form == 2 ? 2 : 1));
+    CHECK(LNW_Arrivals_get_data(arrivals, &data, &bytes) == MPI_SUCCESS);
+    CHECK(bytes == (MPI_Count)((form == 2 ? 4 : 2) * sizeof(int)));
+    CHECK(((int*)data)[0] == left && ((int*)data)[form == 2 ? 2 : 1] == 100 + left);
+    CHECK(LNW_Arrivals_free(&arrivals) == MPI_SUCCESS);
+  }
+}
+
 int main(int argc, char** argv) {
   int left, right, total = 0;
   int neighbors_in[2], neighbors_out[2];
@@ -389,6 +428,7 @@ int main(int argc, char** argv) {
   forms(ring, left, right);
   errors(ring);
   halos(left, right);
+  sparse(left, right);
   exchanges(ring, left, right);
   MPI_Comm_free(&ring);
   MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

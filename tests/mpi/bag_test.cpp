@@ -164,6 +164,23 @@ TEST_F(BagTest, BadArguments) {
     expect_error_class(LNW_Bag_next(bag, nullptr, nullptr, nullptr, nullptr), MPI_ERR_ARG);
   }
   EXPECT_MPI(LNW_Bag_send(bag, MPI_PROC_NULL, &data, 4));
+  // One flush at a time. On one rank it may be over in the call that begins it.
+  LNW_Request request = LNW_REQUEST_NULL, second = LNW_REQUEST_NULL;
+  if (size() > 1) {
+    const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank() == 0) {
+      EXPECT_MPI(LNW_Bag_iflush(bag, &request));
+      expect_error_class(LNW_Bag_iflush(bag, &second), MPI_ERR_REQUEST);
+      EXPECT_EQ(second, LNW_REQUEST_NULL);
+      const int code = LNW_Bag_flush(bag);
+      expect_error_class(code, MPI_ERR_REQUEST);
+      EXPECT_NE(error_text(code).find("a flush of the bag is active already"), std::string::npos) << error_text(code);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);  // until here the others have not begun
+    if (rank() != 0) EXPECT_MPI(LNW_Bag_iflush(bag, &request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_MPI(LNW_Bag_flush(bag));
+  }
   EXPECT_MPI(LNW_Bag_free(&bag));
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -173,6 +190,38 @@ TEST_F(BagTest, BadArguments) {
   EXPECT_NE(LNW_Bag_create(comm, info.get(), &bag), MPI_SUCCESS);
   EXPECT_EQ(bag, LNW_BAG_NULL);
   MPI_Comm_free(&comm);
+}
+
+/// What a rank says it reserves is bounded by the hint, where that is more than the least.
+TEST_F(BagTest, MemoryIsToldAndBounded) {
+  constexpr long memory = 1 << 20;
+  const Info info(Hints{{"lnw_bag_memory", std::to_string(memory)}});
+  LNW_Bag bag = LNW_BAG_NULL;
+  EXPECT_MPI(LNW_Bag_create(MPI_COMM_WORLD, info.get(), &bag));
+  for (int i = 0; i < 20000; ++i) {
+    const std::array<int, 4> data = {rank(), i, 0, 0};
+    EXPECT_MPI(LNW_Bag_send(bag, (rank() + i) % size(), data.data(), sizeof data));
+  }
+  EXPECT_MPI(LNW_Bag_flush(bag));
+  const auto told = [&](const char* key) {
+    MPI_Info about = MPI_INFO_NULL;
+    EXPECT_MPI(LNW_Bag_get_info(bag, &about));
+    std::array<char, 64> text{};
+    int flag = 0;
+    MPI_Info_get(about, key, 63, text.data(), &flag);
+    MPI_Info_free(&about);
+    return flag != 0 ? std::strtol(text.data(), nullptr, 10) : -1;
+  };
+  EXPECT_GT(told("lnw_bag_memory"), memory / 8);
+  EXPECT_LE(told("lnw_bag_memory"), memory);
+  // And what has arrived in the flush: 20000 messages of 16 bytes, each with up to 14 more.
+  EXPECT_LE(told("lnw_most_bytes"), told("lnw_bag_memory") + 2 * 20000 * 30);
+  EXPECT_GT(told("lnw_most_bytes"), 0);
+  int messages = 0;
+  for (Lists lists; take(bag, lists); ++messages) {
+  }
+  EXPECT_EQ(messages, 20000);
+  EXPECT_MPI(LNW_Bag_free(&bag));
 }
 
 TEST_F(BagTest, ThreadsSend) {

@@ -213,17 +213,16 @@ TEST_F(MpiAdvanceTest, TopologiesOfTheFirstGeneration) {
   const std::array<int, 2> in_weights = {3, 4}, out_weights = {5, 6};
   for (const bool weighted : {false, true}) {
     MPIX_Topo* topo = nullptr;
-    EXPECT_MPI(MPIX_Topo_dist_graph_create_adjacent(
-        2, neighbors.data(), weighted ? in_weights.data() : MPI_UNWEIGHTED, 2, neighbors.data(),
-        weighted ? out_weights.data() : MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &topo));
+    EXPECT_MPI(MPIX_Topo_dist_graph_create_adjacent(2, neighbors.data(), weighted ? in_weights.data() : MPI_UNWEIGHTED,
+                                                    2, neighbors.data(), weighted ? out_weights.data() : MPI_UNWEIGHTED,
+                                                    MPI_INFO_NULL, 0, &topo));
     int indegree = -1, outdegree = -1, has_weights = -1;
     EXPECT_MPI(MPIX_Topo_dist_graph_neighbors_count(topo, &indegree, &outdegree, &has_weights));
     EXPECT_EQ(indegree, 2);
     EXPECT_EQ(outdegree, 2);
     EXPECT_EQ(has_weights, weighted ? 1 : 0);
     std::array<int, 2> sources{}, destinations{}, from{}, to{};
-    EXPECT_MPI(
-        MPIX_Topo_dist_graph_neighbors(topo, 2, sources.data(), from.data(), 2, destinations.data(), to.data()));
+    EXPECT_MPI(MPIX_Topo_dist_graph_neighbors(topo, 2, sources.data(), from.data(), 2, destinations.data(), to.data()));
     EXPECT_EQ(sources, neighbors);
     EXPECT_EQ(destinations, neighbors);
     EXPECT_EQ(from, (weighted ? in_weights : std::array<int, 2>{}));
@@ -312,7 +311,6 @@ TEST_F(MpiAdvanceTest, SettersOfBlockingCalls) {
   }
   EXPECT_MPI(MPIL_Comm_free(&comm));
 }
-
 
 TEST_F(MpiAdvanceTest, EnumeratorsOfDevicesAreThoseOfTheHost) {
   EXPECT_EQ(static_cast<int>(ALLTOALL_GPU_PAIRWISE), ALLTOALL_PAIRWISE);

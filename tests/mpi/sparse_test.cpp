@@ -396,7 +396,8 @@ TEST_F(SparseTest, FindersThatDifferAreAnErrorOnAll) {
       const auto odd = static_cast<std::size_t>(pick(random, 0, size() - 1));
       said[odd] = names[what / names.size() % names.size()];
       if (what >= pairs)
-        for (std::string& one : said) one = names[static_cast<std::size_t>(pick(random, 0, static_cast<int>(names.size()) - 1))];
+        for (std::string& one : said)
+          one = names[static_cast<std::size_t>(pick(random, 0, static_cast<int>(names.size()) - 1))];
       const auto second = std::ranges::find_if(said, [&](const std::string& one) { return one != said.front(); });
       if (second == said.end()) continue;
       const Info info(Hints{{"lnw_find", said[static_cast<std::size_t>(rank())]}});
@@ -411,8 +412,8 @@ TEST_F(SparseTest, FindersThatDifferAreAnErrorOnAll) {
         code = LNW_Wait(&request, MPI_STATUS_IGNORE);
       }
       EXPECT_EQ(arrivals, LNW_ARRIVALS_NULL);
-      const std::string text =
-          "lnw_find differs: rank 0 says " + said.front() + ", rank " + std::to_string(second - said.begin()) + " " + *second;
+      const std::string text = "lnw_find differs: rank 0 says " + said.front() + ", rank " +
+                               std::to_string(second - said.begin()) + " " + *second;
       expect_all_differ(comm.get(), code, text, text + " on " + machine);
     }
   }
@@ -518,7 +519,8 @@ TEST_F(SparseTest, AnswersComeInTheOrderOfRequests) {
 
 TEST_F(SparseTest, RequestsFartherThanAnIntCounts) {
   constexpr MPI_Aint far = 3'000'000'000;
-  void* const memory = mmap(nullptr, far + 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory =
+      mmap(nullptr, far + 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const bytes = static_cast<std::uint8_t*>(memory);
   bytes[0] = static_cast<std::uint8_t>(rank());
