@@ -484,5 +484,42 @@ TEST(Finders, TheChoiceFollowsTheMachine) {
   for (const auto& [find, seconds] : choice.seconds) EXPECT_GT(seconds, 0);
 }
 
+/// What ranks of a node write for each other says how they do the round.
+TEST(Finders, OnABoardAMemberThatDoesItAnotherWayIsSeen) {
+  const NodeMap nodes(std::vector<Rank>{0, 0, 0});
+  VirtualBoards boards(nodes, 3);
+  std::int64_t round = 0;
+  for (const FinderRow& row : finders()) {
+    if (!row.by_nodes) continue;
+    for (const bool differs : {false, true}) {
+      VirtualNetwork network(3, 1);
+      std::vector<std::unique_ptr<VirtualPost>> posts;
+      std::vector<std::unique_ptr<Finder>> ranks;
+      for (Rank rank = 0; rank < 3; ++rank) {
+        posts.push_back(std::make_unique<VirtualPost>(network, rank));
+        const auto way = static_cast<std::uint8_t>(differs && rank == 2 ? 1 : 0);
+        ranks.push_back(row.make(*posts.back(), {nodes, boards.of(static_cast<std::size_t>(rank)), round, {}, way}));
+        ranks.back()->start({}, {});
+      }
+      for (int turn = 0; turn < 10; ++turn)
+        for (const auto& rank : ranks) EXPECT_TRUE(!rank->proceed() || !differs) << row.name;
+      EXPECT_EQ(ranks.front()->differs(), differs) << row.name;
+      for (const auto& rank : ranks) EXPECT_EQ(rank->proceed(), !differs) << row.name;
+      for (std::size_t rank = 0; rank < 3; ++rank) boards.of(rank)->complete(round);
+      ++round;
+    }
+  }
+}
+
+TEST(Finders, AWayIsWhatItsCodeSays) {
+  for (const Find named :
+       {Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node, Find::nbx_node})
+    for (const FinderRow& row : finders())
+      for (const bool asks : {false, true}) {
+        const Way way{named, row.find, asks};
+        EXPECT_EQ(Way::of(way.code()), way);
+      }
+}
+
 }  // namespace
 }  // namespace laneway
