@@ -253,5 +253,35 @@ TEST_F(OneSideTest, BadArgumentsOfOneRankAreAnErrorOnAll) {
   EXPECT_EQ(topology, LNW_TOPOLOGY_NULL);
 }
 
+TEST_F(OneSideTest, WeightsOfSomeRanksAreAnErrorOnAll) {
+  if (size() == 1) GTEST_SKIP() << "SKIP: one rank agrees with itself";
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+  const Comm comm(duplicate);
+  const Handler returns(comm.get(), MPI_ERRORS_RETURN);
+  const int to = (rank() + 1) % size(), own = rank(), one = 1, weight = 7;
+  const int* const weights = rank() == size() / 2 ? &weight : MPI_UNWEIGHTED;
+  LNW_Topology topology = LNW_TOPOLOGY_NULL;
+  LNW_Arrivals arrivals = LNW_ARRIVALS_NULL;
+  MPI_Comm graph = MPI_COMM_NULL;
+  const auto expect = [&](int code) {
+    expect_error_class(code, MPI_ERR_ARG);
+    EXPECT_NE(error_text(code).find("the ranks' calls differ"), std::string::npos) << error_text(code);
+    EXPECT_EQ(topology, LNW_TOPOLOGY_NULL);
+    EXPECT_EQ(arrivals, LNW_ARRIVALS_NULL);
+    EXPECT_EQ(graph, MPI_COMM_NULL);
+  };
+  expect(LNW_Topology_create_from_destinations(comm.get(), 1, &to, weights, MPI_INFO_NULL, &topology, &arrivals));
+  expect(LNW_Topology_create_from_sources(comm.get(), 1, &to, weights, MPI_INFO_NULL, &topology, &arrivals));
+  expect(LNW_Dist_graph_create(comm.get(), 1, &own, &one, &to, weights, MPI_INFO_NULL, 0, &graph));
+  // Nothing is left behind.
+  EXPECT_MPI(LNW_Topology_create_from_destinations(comm.get(), 1, &to, &weight, MPI_INFO_NULL, &topology, &arrivals));
+  void* data = nullptr;
+  EXPECT_MPI(LNW_Arrivals_get_data(arrivals, &data, nullptr));
+  EXPECT_EQ(*static_cast<int*>(data), weight);
+  EXPECT_MPI(LNW_Arrivals_free(&arrivals));
+  EXPECT_MPI(LNW_Topology_free(&topology));
+}
+
 }  // namespace
 }  // namespace laneway::test
