@@ -11,16 +11,17 @@ namespace laneway {
 namespace {
 
 /// LogP: messages that wait for each other take the latency, all of them the work of their ends. Where only alpha is
-/// known, messages of a rank take it one after another. `shared`: seconds in which a link that ranks share carries all,
-/// while ends work for further messages, but not for the first of a round.
+/// known, messages of a rank take it one after another. `shared`: seconds in which a link that ranks share carries all.
+/// Ends work meanwhile; but for the first message of a round only as far as the link is busy with those of others.
 double link_seconds(const LinkCost* link, const Overhead& overhead, int ways, double rounds, double messages,
                     double bytes, double shared = 0) {
   if (link == nullptr || messages <= 0) return shared;
   const Protocol& protocol = link->protocol(static_cast<std::int64_t>(bytes / messages));
   const double work = overhead.message > 0 ? ways * overhead.message / 2 : protocol.alpha;
-  const double first = std::min(rounds, messages);
-  return rounds * std::max(protocol.alpha - work, 0.0) + first * work +
-         std::max((messages - first) * work + bytes * protocol.beta, shared);
+  const double first = std::min(rounds, messages) * work;
+  const double before = first > 0 ? first * first / (first + shared) : 0;
+  return rounds * std::max(protocol.alpha - work, 0.0) + before +
+         std::max(messages * work - before + bytes * protocol.beta, shared);
 }
 
 /// Rounds wait for words of the memory that ranks share, and each message is copied by its two ends.
