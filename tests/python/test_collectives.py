@@ -17,7 +17,7 @@ def test_figures_are_those_of_the_talks() -> None:
     shapes = {(figure.machine, figure.nodes, figure.ranks_of_node, figure.operation) for figure in FIGURES}
     assert shapes == {
         ("dane-like", 32, 16, "alltoall"),
-        ("dane-like", 8, 16, "alltoall"),
+        ("dane-like", 4, 16, "alltoall"),
         ("dane-like", 32, 16, "allreduce"),
         ("dane-like", 8, 16, "allreduce"),
         ("deltaai-like", 16, 4, "allreduce"),
