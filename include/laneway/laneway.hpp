@@ -14,7 +14,9 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -472,6 +474,44 @@ namespace detail {
   return {};
 }
 
+/// The lists of `side` and, behind them, lists without elements for those that only `other` names, or names more
+/// often. Then both name the same ranks as often as each other, and one graph is that of both ways.
+[[nodiscard]] inline HaloSide with_neighbors_of(const HaloSide& side, const HaloSide& other) {
+  std::map<int, int> missing;
+  for (const int rank : other.ranks) ++missing[rank];
+  for (const int rank : side.ranks) --missing[rank];
+  HaloSide both = side;
+  for (const auto& [rank, times] : missing)
+    for (int i = 0; i < times; ++i) {
+      both.ranks.push_back(rank);
+      both.counts.push_back(0);
+    }
+  return both;
+}
+
+/// The same lists for neighbours in another order; those of one rank keep theirs.
+[[nodiscard]] inline HaloSide in_order_of(const HaloSide& side, const std::vector<int>& ranks) {
+  struct List {
+    int count;
+    std::size_t first;
+  };
+  std::map<int, std::deque<List>> lists;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < side.ranks.size(); ++i) {
+    lists[side.ranks[i]].push_back({side.counts[i], first});
+    first += static_cast<std::size_t>(side.counts[i]);
+  }
+  HaloSide ordered{ranks, {}, {}};
+  for (const int rank : ranks) {
+    const List list = lists[rank].front();
+    lists[rank].pop_front();
+    ordered.counts.push_back(list.count);
+    const auto begin = side.indices.begin() + static_cast<std::ptrdiff_t>(list.first);
+    ordered.indices.insert(ordered.indices.end(), begin, begin + list.count);
+  }
+  return ordered;
+}
+
 }  // namespace detail
 
 /// The halo of a distributed vector: elements of `send` go to other ranks, elements of `receive` come from them. Both
@@ -488,17 +528,18 @@ class Halo {
   /// Collective over `comm`. `size` is the number of elements in the local array; exchange() takes arrays of that size.
   /// Throws std::invalid_argument on all ranks if a side of some rank contradicts itself.
   Halo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, std::size_t size, const Hints& hints = {})
-      : graph_(checked(comm, send, receive), receive.ranks, send.ranks),
-        owned_(send),
-        ghosts_(receive),
+      : graph_(checked(comm, send, receive), detail::with_neighbors_of(receive, send).ranks,
+               detail::with_neighbors_of(send, receive).ranks),
+        owned_(detail::with_neighbors_of(send, receive)),
+        ghosts_(detail::with_neighbors_of(receive, send)),
         hints_(hints),
         size_(size) {
     const Datatype<T> type;
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size);
-    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, send.counts.data(), send.indices.data(), type.get(),
-                                              nullptr, elements, receive.counts.data(), receive.indices.data(),
-                                              type.get(), graph_.get(), hints.get(), &request));
+    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, owned_.counts.data(), owned_.indices.data(),
+                                              type.get(), nullptr, elements, ghosts_.counts.data(),
+                                              ghosts_.indices.data(), type.get(), graph_.get(), hints.get(), &request));
     exchange_ = Persistent(request);
   }
 
@@ -696,13 +737,14 @@ class Halo {
   Backwards& backwards_by(MPI_Op op) {
     for (Backwards& known : backwards_)
       if (known.op == op) return known;
-    if (!reverse_) reverse_.emplace(graph_.get(), owned_.ranks, ghosts_.ranks);
+    const HaloSide sent = detail::in_order_of(ghosts_, owned_.ranks);
+    const HaloSide combined = detail::in_order_of(owned_, ghosts_.ranks);
     const Datatype<T> type;
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size_);
-    check(LNW_Neighbor_reducev_init_indexed(nullptr, elements, ghosts_.counts.data(), ghosts_.indices.data(),
-                                            type.get(), nullptr, elements, owned_.counts.data(), owned_.indices.data(),
-                                            type.get(), op, reverse_->get(), hints_.get(), &request));
+    check(LNW_Neighbor_reducev_init_indexed(nullptr, elements, sent.counts.data(), sent.indices.data(), type.get(),
+                                            nullptr, elements, combined.counts.data(), combined.indices.data(),
+                                            type.get(), op, graph_.get(), hints_.get(), &request));
     return backwards_.emplace_back(Backwards{op, Persistent(request), nullptr});
   }
 
@@ -724,8 +766,7 @@ class Halo {
     return static_cast<std::size_t>(largest + 1);
   }
 
-  Graph graph_;
-  std::optional<Graph> reverse_;  // once something is accumulated
+  Graph graph_;  // of both ways: whoever sends receives
   HaloSide owned_;
   HaloSide ghosts_;
   detail::KeptHints hints_;
