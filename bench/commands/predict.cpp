@@ -106,7 +106,8 @@ void check_regions(const std::string& strategy, const Machine& machine, const Le
 /// Of an exchange, or of the reduction that is its way back: then a byte of what is planned stands for a number.
 VirtualSetup plan_strategy(const Planned& planned, bool back, const Machine& machine, const Levels& levels,
                            const Parameters& parameters, ModelKind model) {
-  if (!back) return plan_some_virtual_ranks(planned.pattern, machine, levels, planned.ranks, {}, {}, &parameters, model);
+  if (!back)
+    return plan_some_virtual_ranks(planned.pattern, machine, levels, planned.ranks, {}, {}, &parameters, model);
   const Combination how = sums();
   const auto turned = [&](Rank rank) { return turn_round(backwards(planned.pattern(rank)), how.element_bytes); };
   StrategySettings settings;
@@ -124,8 +125,7 @@ Forecast forecast(const std::string& strategy, const Planned& planned, const Mac
   const Levels levels = choose_levels(strategy, options.grid);
   const Machine planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, machine.ranks());
   check_regions(strategy, planned_for, levels);
-  const VirtualSetup setup =
-      plan_strategy(planned, options.back, planned_for, levels, parameters, options.model);
+  const VirtualSetup setup = plan_strategy(planned, options.back, planned_for, levels, parameters, options.model);
   Forecast result;
   result.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.strategy = strategy;
@@ -215,8 +215,9 @@ int forecast_all(const PredictOptions& options) {
                  format_seconds(f.planning_seconds)});
       if (!options.json.empty()) append_record(options.json, to_json(f, workload, planned, nodes, least, options.back));
     }
-    std::cout << workload.description() << (options.back ? ", backwards, " : ", ") << options.ranks << " ranks, " << nodes.description << ", parameters "
-              << parameters.name << "; planned: " << planned.nodes << " of " << nodes.count << " nodes\n"
+    std::cout << workload.description() << (options.back ? ", backwards, " : ", ") << options.ranks << " ranks, "
+              << nodes.description << ", parameters " << parameters.name << "; planned: " << planned.nodes << " of "
+              << nodes.count << " nodes\n"
               << (least.overlap ? "no plan is predicted to take less than " + format_seconds(*least.overlap) + "\n"
                                 : "")
               << table.text() << "\n"

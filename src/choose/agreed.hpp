@@ -50,8 +50,8 @@ struct Agreed {
   std::optional<AgreedReduction> reduction = {};
   Hints hints;
   std::uint64_t fingerprint = 0;  ///< of the hints as they were asked for
-  std::vector<Region> regions;  ///< this rank's, outermost first
-  Region sharing;               ///< the ranks that use the same memory as this one
+  std::vector<Region> regions;    ///< this rank's, outermost first
+  Region sharing;                 ///< the ranks that use the same memory as this one
   int tag = 0;
   BufferMemory where;  ///< this rank's buffers, as far as they are known
   Paths paths;

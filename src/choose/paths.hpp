@@ -13,9 +13,9 @@ namespace laneway {
 
 /// What a rank says about memory paths; of all ranks, what all of them say.
 struct PathVotes {
-  bool no_devices = false;  ///< no buffer is on a device, nor expected to be
-  bool takes = false;       ///< the MPI library takes addresses on its devices
-  bool lends = false;       ///< all that it sends and receives can be copied between its device and a peer's
+  bool no_devices = false;      ///< no buffer is on a device, nor expected to be
+  bool takes = false;           ///< the MPI library takes addresses on its devices
+  bool lends = false;           ///< all that it sends and receives can be copied between its device and a peer's
   bool knows_way_back = false;  ///< of a reduction: see find_way_back
   std::string why = {};         ///< for people, of this rank's `takes`
 

@@ -22,7 +22,8 @@ struct LastExchange {
 };
 
 struct LastExchanges final : Attachment {
-  std::shared_ptr<LastExchange> last = std::make_shared<LastExchange>();  ///< of several communicators, if they share it
+  std::shared_ptr<LastExchange> last =
+      std::make_shared<LastExchange>();  ///< of several communicators, if they share it
 
   void on(Change) override { *last = {}; }
 };

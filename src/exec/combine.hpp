@@ -32,8 +32,8 @@ struct InParts {
   std::int64_t most = 1;
 };
 
-/// to = to op from, of elements that lie one after the other on both sides. Calls reduce(in, inout, number of elements),
-/// which is inout = in op inout, as MPI's.
+/// to = to op from, of elements that lie one after the other on both sides. Calls reduce(in, inout, number of
+/// elements), which is inout = in op inout, as MPI's.
 template <class Reduce>
 void combine_in_parts(std::byte* from, std::byte* to, std::int64_t bytes, const InParts& how, Reduce&& reduce) {
   for (std::int64_t left = bytes / how.element_bytes; left > 0;) {

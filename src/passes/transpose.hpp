@@ -38,8 +38,8 @@ struct TurnedRound {
 [[nodiscard]] Plan transpose(const Plan& forward, const TurnedRound& turned, const Combination& how);
 
 /// The plan for an exchange of bytes run backwards, without another plan for one whose bytes stand for elements.
-/// `exchange` is this rank's part of it: the reduction's edges the other way. None where the plan cuts an element, keeps
-/// elements at odd places, or cannot be transposed, and where a place of `exchange` receives several times.
+/// `exchange` is this rank's part of it: the reduction's edges the other way. None where the plan cuts an element,
+/// keeps elements at odd places, or cannot be transposed, and where a place of `exchange` receives several times.
 [[nodiscard]] std::optional<Plan> transpose_whole(const Plan& forward, const RankPattern& exchange,
                                                   const Combination& how);
 

@@ -583,7 +583,8 @@ TEST_F(DenseTest, IntercommunicatorsAreMpis) {
   int* const to = received.data();  // whose memory stays
   const int* const counts = two.data();
 #define BOTH(NAME, ...) \
-  compare_calls(#NAME, [&] { return MPI_##NAME(__VA_ARGS__); }, [&] { return LNW_##NAME(__VA_ARGS__); })
+  compare_calls(        \
+      #NAME, [&] { return MPI_##NAME(__VA_ARGS__); }, [&] { return LNW_##NAME(__VA_ARGS__); })
   BOTH(Alltoall, from, 2, MPI_INT, to, 2, MPI_INT, between);
   BOTH(Alltoallv, from, counts, places.data(), MPI_INT, to, counts, places.data(), MPI_INT, between);
   BOTH(Alltoallw, from, counts, bytes.data(), types.data(), to, counts, bytes.data(), types.data(), between);

@@ -302,7 +302,8 @@ TEST_F(DenseTrialsTest, AllreduceIsSetUpWithoutMessagesThatGrowWithRanks) {
   for (const laneway::DenseRule& rule : laneway::dense_rules()) {
     if (rule.kind != laneway::Dense::allreduce) continue;
     SCOPED_TRACE(rule.name);
-    const Info info(Hints{{"lnw_collective", std::string(rule.name)}, {"lnw_progress", "wait"}, {"lnw_exchanges", "1"}});
+    const Info info(
+        Hints{{"lnw_collective", std::string(rule.name)}, {"lnw_progress", "wait"}, {"lnw_exchanges", "1"}});
     const Comm comm = copy_of_world();
     std::vector<int> mine(96, rank() + 1), received(96);
     std::array<LNW_Request, 2> requests = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};

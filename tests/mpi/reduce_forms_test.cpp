@@ -1,5 +1,5 @@
-// Every function that reduces over neighbours, and every datatype and operator, against MPI_Reduce_local: what each rank
-// sends follows from the two ends of an edge, so that everybody knows what arrives.
+// Every function that reduces over neighbours, and every datatype and operator, against MPI_Reduce_local: what each
+// rank sends follows from the two ends of an edge, so that everybody knows what arrives.
 
 #include <algorithm>
 #include <array>
@@ -162,22 +162,21 @@ struct Arguments {
 };
 
 /// The twelve functions of a name in one width.
-#define FORMS(BASE, C, ...)                                                                                          \
-  call("LNW_Neighbor_" #BASE #C, Way::now,                                                                           \
-       [&](LNW_Request*) { return LNW_Neighbor_##BASE##C(__VA_ARGS__, op, graph.get()); });                          \
-  call("LNW_Neighbor_" #BASE "_topology" #C, Way::now,                                                               \
-       [&](LNW_Request*) { return LNW_Neighbor_##BASE##_topology##C(__VA_ARGS__, op, topology.get()); });            \
-  call("LNW_Ineighbor_" #BASE #C, Way::later,                                                                        \
-       [&](LNW_Request* r) { return LNW_Ineighbor_##BASE##C(__VA_ARGS__, op, graph.get(), r); });                    \
-  call("LNW_Ineighbor_" #BASE "_topology" #C, Way::later,                                                            \
-       [&](LNW_Request* r) { return LNW_Ineighbor_##BASE##_topology##C(__VA_ARGS__, op, topology.get(), r); });      \
+#define FORMS(BASE, C, ...)                                                                                     \
+  call("LNW_Neighbor_" #BASE #C, Way::now,                                                                      \
+       [&](LNW_Request*) { return LNW_Neighbor_##BASE##C(__VA_ARGS__, op, graph.get()); });                     \
+  call("LNW_Neighbor_" #BASE "_topology" #C, Way::now,                                                          \
+       [&](LNW_Request*) { return LNW_Neighbor_##BASE##_topology##C(__VA_ARGS__, op, topology.get()); });       \
+  call("LNW_Ineighbor_" #BASE #C, Way::later,                                                                   \
+       [&](LNW_Request* r) { return LNW_Ineighbor_##BASE##C(__VA_ARGS__, op, graph.get(), r); });               \
+  call("LNW_Ineighbor_" #BASE "_topology" #C, Way::later,                                                       \
+       [&](LNW_Request* r) { return LNW_Ineighbor_##BASE##_topology##C(__VA_ARGS__, op, topology.get(), r); }); \
   INIT_FORMS(BASE##_init, C, __VA_ARGS__)
-#define INIT_FORMS(BASE, C, ...)                                                                                      \
-  call("LNW_Neighbor_" #BASE #C, Way::persistent,                                                                     \
-       [&](LNW_Request* r) { return LNW_Neighbor_##BASE##C(__VA_ARGS__, op, graph.get(), info, r); });                \
-  call("LNW_Neighbor_" #BASE "_topology" #C, Way::persistent, [&](LNW_Request* r) {                                   \
-    return LNW_Neighbor_##BASE##_topology##C(__VA_ARGS__, op, topology.get(), info, r);                               \
-  });
+#define INIT_FORMS(BASE, C, ...)                                                                       \
+  call("LNW_Neighbor_" #BASE #C, Way::persistent,                                                      \
+       [&](LNW_Request* r) { return LNW_Neighbor_##BASE##C(__VA_ARGS__, op, graph.get(), info, r); }); \
+  call("LNW_Neighbor_" #BASE "_topology" #C, Way::persistent,                                          \
+       [&](LNW_Request* r) { return LNW_Neighbor_##BASE##_topology##C(__VA_ARGS__, op, topology.get(), info, r); });
 
 TEST_F(ReduceFormsTest, EveryFunctionAgreesWithTheOracle) {
   enum class Way { now, later, persistent };
@@ -256,9 +255,7 @@ void run_persistent(const Blocks& b, const Element& element, MPI_Comm graph, MPI
 }
 
 TEST_F(ReduceFormsTest, AllDatatypesAndOperators) {
-  const Info relays(Hints{{"lnw_strategy", "three_step"},
-                          {"lnw_machine", "node:* rank:2"},
-                          {"lnw_progress", "wait"}});
+  const Info relays(Hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}, {"lnw_progress", "wait"}});
   for (const PredefinedType& type : predefined_types()) {
     const std::vector<PredefinedOperator> operators = operators_of(type);
     for (const auto& [name, op] : operators) {
@@ -342,10 +339,8 @@ TEST_F(ReduceFormsTest, CanonicalResultsDoNotDependOnMachines) {
   for (const char* const machine : {"node:* rank:2", "node:* rank:1", "node:* rank:3"})
     for (const char* const strategy : {"direct", "three_step", "two_step"}) {
       SCOPED_TRACE(std::string(machine) + ", " + strategy);
-      const Info info(Hints{{"lnw_strategy", strategy},
-                            {"lnw_machine", machine},
-                            {"lnw_progress", "wait"},
-                            {"lnw_order", "canonical"}});
+      const Info info(Hints{
+          {"lnw_strategy", strategy}, {"lnw_machine", machine}, {"lnw_progress", "wait"}, {"lnw_order", "canonical"}});
       std::vector<std::byte> received;
       run_persistent(b, reals, graph.get(), info.get(), received);
       EXPECT_EQ(received, b.expected);

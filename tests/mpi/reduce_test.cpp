@@ -265,8 +265,16 @@ TEST_F(ReduceTest, BlockingAndNonblockingAgreeWithMessages) {
 }
 
 TEST_F(ReduceTest, EveryStrategyAgreesWithMessages) {
-  const std::array strategies = {"auto",    "direct",  "three_step",     "two_step",           "split",
-                                 "spread",  "grouped", "leader_scatter", "cartesian_combining", "load_aware",
+  const std::array strategies = {"auto",
+                                 "direct",
+                                 "three_step",
+                                 "two_step",
+                                 "split",
+                                 "spread",
+                                 "grouped",
+                                 "leader_scatter",
+                                 "cartesian_combining",
+                                 "load_aware",
                                  "common_neighborhood"};
   const std::string grid = "1x" + std::to_string(size());
   int at = 0;

@@ -1,5 +1,5 @@
-// A halo backwards shares the setup of the exchange: no second graph, and nothing planned again. Messages and calls that
-// all ranks make are counted where the library calls them.
+// A halo backwards shares the setup of the exchange: no second graph, and nothing planned again. Messages and calls
+// that all ranks make are counted where the library calls them.
 
 #include <algorithm>
 #include <array>

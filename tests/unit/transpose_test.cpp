@@ -124,7 +124,8 @@ TEST_P(Transpose, OfExchangesOfBytesIsProvenAndAgreesWithTheOracle) {
       ++(plans.size() == forward.size() ? made : refused);
       if (plans.size() < forward.size()) continue;  // then all ranks plan
       EXPECT_EQ(check(seed, reduction, plans), "") << "LANEWAY_TEST_SEED=" << seed << " " << candidate.name;
-      EXPECT_EQ(cases::bytes_between(forward, reduction.c.region_of), cases::bytes_between(plans, reduction.c.region_of))
+      EXPECT_EQ(cases::bytes_between(forward, reduction.c.region_of),
+                cases::bytes_between(plans, reduction.c.region_of))
           << "LANEWAY_TEST_SEED=" << seed << " " << candidate.name;
     }
   });
