@@ -316,8 +316,8 @@ TEST_F(DenseTrialsTest, AllreduceIsSetUpWithoutMessagesThatGrowWithRanks) {
     }
     constexpr long of_any_ranks = 128;
     EXPECT_LE(setups[1].largest, of_any_ranks);
-    // The first of few ranks hears from all of them, and answers.
-    EXPECT_LE(sum(setups[1].inside + setups[1].between), 2 * (size() - 1));
+    // What is wanted, and that nothing failed: each time the first of few ranks hears from all of them, and answers.
+    EXPECT_LE(sum(setups[1].inside + setups[1].between), 4 * (size() - 1));
     EXPECT_EQ(sum(setups[1].own), 0);
     EXPECT_MPI(LNW_Start(&requests[1]));
     EXPECT_MPI(LNW_Wait(&requests[1], MPI_STATUS_IGNORE));
