@@ -292,12 +292,6 @@ std::vector<Plan> plans_that_run(std::vector<Plan> plans, const Machine& machine
   return plans;
 }
 
-Pattern backwards(const Pattern& exchange) {
-  Pattern back;
-  for (const RankPattern& rank : exchange) back.push_back(bench::backwards(rank));
-  return back;
-}
-
 /// As the library plans it: in elements, and then turned round.
 std::vector<Plan> plans_back(const Pattern& back, const Machine& machine, const Levels& levels,
                              StrategySettings settings) {

@@ -24,6 +24,12 @@ inline RankPattern backwards(const RankPattern& exchange) {
   return {exchange.in, exchange.out};
 }
 
+inline Pattern backwards(const Pattern& exchange) {
+  Pattern back;
+  for (const RankPattern& rank : exchange) back.push_back(backwards(rank));
+  return back;
+}
+
 /// The same number of elements; at least one.
 inline std::int64_t in_elements(std::int64_t bytes) {
   return std::max<std::int64_t>(1, bytes / sums().element_bytes);
