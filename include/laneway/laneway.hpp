@@ -624,7 +624,7 @@ class Halo {
 
   /// The exchange backwards: combines what the ghost elements of `x` hold into the elements of which they are copies,
   /// by default their sum. Ghost elements stay as they are. T must be a type to which `op` applies. Collective, the
-  /// first time with each operator.
+  /// first time with each operator: on the graph of the exchange, by its plan run backwards where that cuts no element.
   void accumulate(std::span<T> x, MPI_Op op = MPI_SUM) {
     if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
     Backwards& backwards = backwards_by(op);
