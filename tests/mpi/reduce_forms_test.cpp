@@ -256,9 +256,9 @@ void run_persistent(const Blocks& b, const Element& element, MPI_Comm graph, MPI
 
 TEST_F(ReduceFormsTest, AllDatatypesAndOperators) {
   const Info relays(Hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:2"}, {"lnw_progress", "wait"}});
-  for (const PredefinedType& type : predefined_types()) {
-    const std::vector<PredefinedOperator> operators = operators_of(type);
-    for (const auto& [name, op] : operators) {
+  int turn = 0;
+  for (const PredefinedType& type : predefined_types())
+    for (const auto& [name, op] : operators_of(type)) {
       SCOPED_TRACE(type.name + ", " + name);
       const Element element{type.type, op, type.bytes, type.fill};
       Blocks b(MPI_COMM_WORLD, element, false);
@@ -271,11 +271,11 @@ TEST_F(ReduceFormsTest, AllDatatypesAndOperators) {
                                       graph.get()));
       clear_unused(type, received);
       ASSERT_EQ(received, b.expected);
+      if (size() > 3 && turn++ % 4 != 0) continue;  // more ranks take turns
       run_persistent(b, element, graph.get(), relays.get(), received);
       clear_unused(type, received);
       ASSERT_EQ(received, b.expected);
     }
-  }
 }
 
 /// As many as there may be under way on one communicator, completed in any order.
