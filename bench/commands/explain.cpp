@@ -13,6 +13,7 @@
 #include "data/exchange.hpp"
 #include "data/specs.hpp"
 #include "data/traffic.hpp"
+#include "data/way_back.hpp"
 #include "machine/machine.hpp"
 #include "model/memory_paths.hpp"
 #include "offline/draw.hpp"
@@ -291,18 +292,6 @@ std::vector<Plan> plans_that_run(std::vector<Plan> plans, const Machine& machine
   return plans;
 }
 
-/// Sums of numbers of 8 bytes.
-Combination sums() {
-  return {"MPI_SUM", "MPI_DOUBLE", static_cast<std::int64_t>(sizeof(double)), false};
-}
-
-/// What brings an exchange back: what its receivers hold is added to what they have copies of.
-Pattern backwards(const Pattern& exchange) {
-  Pattern back;
-  for (const RankPattern& rank : exchange) back.push_back({rank.in, rank.out});
-  return back;
-}
-
 /// As the library plans it: in elements, and then turned round.
 std::vector<Plan> plans_back(const Pattern& back, const Machine& machine, const Levels& levels,
                              StrategySettings settings) {
@@ -313,13 +302,8 @@ std::vector<Plan> plans_back(const Pattern& back, const Machine& machine, const 
     turned.push_back(turn_round(rank, how.element_bytes));
     forward.push_back(turned.back().forward);
   }
-  const auto in_elements = [&](std::int64_t& bytes) { bytes = std::max<std::int64_t>(1, bytes / how.element_bytes); };
-  LoweringOptions lowering;
-  in_elements(settings.message_cap);
-  in_elements(lowering.direct_message_bytes);
-  in_elements(lowering.relay_message_bytes);
-  in_elements(lowering.network_message_bytes);
-  std::vector<Plan> plans = plan_virtual_ranks(forward, machine, levels, settings, lowering).plans;
+  settings.message_cap = in_elements(settings.message_cap);
+  std::vector<Plan> plans = plan_virtual_ranks(forward, machine, levels, settings, lowering_in_elements()).plans;
   for (std::size_t rank = 0; rank < plans.size(); ++rank) plans[rank] = transpose(plans[rank], turned[rank], how);
   return plans;
 }
@@ -356,8 +340,7 @@ int explain(const ExplainOptions& options) {
   VirtualSetup setup =
       plan_virtual_ranks(pattern, planned_for, levels, settings, {}, &parameters, 0, options.memory == "device");
   if (options.back) {
-    require(workload.bytes % sums().element_bytes == 0, ErrorKind::argument,
-            "--back: what is added are numbers of 8 bytes");
+    check_back(workload.bytes);
     pattern = backwards(pattern);
     const bool chosen = !setup.selection.predictions.empty();
     setup.plans = plans_back(

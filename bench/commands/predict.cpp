@@ -14,6 +14,7 @@
 #include "data/sample.hpp"
 #include "data/specs.hpp"
 #include "data/traffic.hpp"
+#include "data/way_back.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
 #include "model/load.hpp"
@@ -38,6 +39,7 @@ struct PredictOptions {
   ModelKind model = ModelKind::overlap;
   int sample = 0;
   std::uint64_t seed = 1;
+  bool back = false;
   std::string json;
 };
 
@@ -101,14 +103,29 @@ void check_regions(const std::string& strategy, const Machine& machine, const Le
               " are planned");
 }
 
+/// Of an exchange, or of the reduction that is its way back: then a byte of what is planned stands for a number.
+VirtualSetup plan_strategy(const Planned& planned, bool back, const Machine& machine, const Levels& levels,
+                           const Parameters& parameters, ModelKind model) {
+  if (!back)
+    return plan_some_virtual_ranks(planned.pattern, machine, levels, planned.ranks, {}, {}, &parameters, model);
+  const Combination how = sums();
+  const auto turned = [&](Rank rank) { return turn_round(backwards(planned.pattern(rank)), how.element_bytes); };
+  StrategySettings settings;
+  settings.message_cap = in_elements(settings.message_cap);
+  const Parameters of_numbers = parameters.of_units(how.element_bytes);
+  VirtualSetup setup = plan_some_virtual_ranks([&](Rank rank) { return turned(rank).forward; }, machine, levels,
+                                               planned.ranks, settings, lowering_in_elements(), &of_numbers, model);
+  for (Plan& plan : setup.plans) plan = transpose(plan, turned(plan.rank), how);
+  return setup;
+}
+
 Forecast forecast(const std::string& strategy, const Planned& planned, const Machine& machine, const Nodes& nodes,
-                  const Parameters& parameters, const std::string& grid, ModelKind model) {
+                  const Parameters& parameters, const PredictOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  const Levels levels = choose_levels(strategy, grid);
+  const Levels levels = choose_levels(strategy, options.grid);
   const Machine planned_for = levels.grid.empty() ? machine : Machine::parse(levels.grid, machine.ranks());
   check_regions(strategy, planned_for, levels);
-  const VirtualSetup setup =
-      plan_some_virtual_ranks(planned.pattern, planned_for, levels, planned.ranks, {}, {}, &parameters, model);
+  const VirtualSetup setup = plan_strategy(planned, options.back, planned_for, levels, parameters, options.model);
   Forecast result;
   result.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.strategy = strategy;
@@ -121,7 +138,7 @@ Forecast forecast(const std::string& strategy, const Planned& planned, const Mac
 }
 
 nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workload, const Planned& planned,
-                               const Nodes& nodes, const Least& least) {
+                               const Nodes& nodes, const Least& least, bool back) {
   const auto or_null = [](const std::optional<double>& x) { return x ? nlohmann::json(*x) : nlohmann::json(); };
   const TotalTraffic& traffic = forecast.traffic;
   const SetupMost& setup = forecast.setup;
@@ -129,6 +146,7 @@ nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workloa
           {"op", name(workload.op)},
           {"pattern", workload.pattern},
           {"bytes", workload.bytes},
+          {"back", back},
           {"ranks", workload.ranks},
           {"nodes", nodes.count},
           {"planned_nodes", planned.nodes},
@@ -174,6 +192,7 @@ int forecast_all(const PredictOptions& options) {
   const Parameters parameters = Parameters::read(options.parameters);
   for (const std::string& spec : split_specs(options.patterns)) {
     const Workload workload = load_workload(spec, parse_op(options.op), options.bytes, options.ranks);
+    if (options.back) check_back(workload.bytes);
     const Planned planned = plan_what(options, workload, nodes);
     Least least;
     if (options.sample == 0) {
@@ -184,7 +203,7 @@ int forecast_all(const PredictOptions& options) {
     Table table({"strategy", "predicted", "net msgs max/all", "net bytes max/all", "node msgs max", "node bytes",
                  "setup letters", "gathered", "staging", "metadata", "a rank's planner", "planned in"});
     for (const std::string& strategy : split_strategies(options.strategies)) {
-      const Forecast f = forecast(strategy, planned, machine, nodes, parameters, options.grid, options.model);
+      const Forecast f = forecast(strategy, planned, machine, nodes, parameters, options);
       table.add({f.chosen.empty() ? f.strategy : f.strategy + " (" + f.chosen + ")",
                  format_seconds(f.prediction.seconds),
                  std::to_string(f.traffic.net_messages_max) + " / " + std::to_string(f.traffic.net_messages_total),
@@ -194,10 +213,11 @@ int forecast_all(const PredictOptions& options) {
                  readable_bytes(f.setup.gather_bytes), readable_bytes(f.setup.staging_bytes),
                  readable_bytes(f.setup.metadata_bytes), format_seconds(f.setup.mean_seconds),
                  format_seconds(f.planning_seconds)});
-      if (!options.json.empty()) append_record(options.json, to_json(f, workload, planned, nodes, least));
+      if (!options.json.empty()) append_record(options.json, to_json(f, workload, planned, nodes, least, options.back));
     }
-    std::cout << workload.description() << ", " << options.ranks << " ranks, " << nodes.description << ", parameters "
-              << parameters.name << "; planned: " << planned.nodes << " of " << nodes.count << " nodes\n"
+    std::cout << workload.description() << (options.back ? ", backwards, " : ", ") << options.ranks << " ranks, "
+              << nodes.description << ", parameters " << parameters.name << "; planned: " << planned.nodes << " of "
+              << nodes.count << " nodes\n"
               << (least.overlap ? "no plan is predicted to take less than " + format_seconds(*least.overlap) + "\n"
                                 : "")
               << table.text() << "\n"
@@ -243,6 +263,8 @@ void add_predict(CLI::App& app, Action& action) {
           "peers on other nodes, the first, the last, and others at random. Totals are theirs")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options->seed, "Of --sample")->capture_default_str();
+  command->add_flag("--back", options->back,
+                    "The way back, a reduction: what receivers hold is added to what they have copies of");
   command->add_option("--json", options->json, "Append one object a line for each strategy to this file");
   command->callback([options, &action] { action = [options] { return forecast_all(*options); }; });
 }

@@ -14,7 +14,9 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -475,6 +477,44 @@ namespace detail {
 template <class T>
 class HaloFields;  // fields.hpp
 
+/// The lists of `side` and, behind them, lists without elements for those that only `other` names, or names more
+/// often. Then both name the same ranks as often as each other, and one graph is that of both ways.
+[[nodiscard]] inline HaloSide with_neighbors_of(const HaloSide& side, const HaloSide& other) {
+  std::map<int, int> missing;
+  for (const int rank : other.ranks) ++missing[rank];
+  for (const int rank : side.ranks) --missing[rank];
+  HaloSide both = side;
+  for (const auto& [rank, times] : missing)
+    for (int i = 0; i < times; ++i) {
+      both.ranks.push_back(rank);
+      both.counts.push_back(0);
+    }
+  return both;
+}
+
+/// The same lists for neighbours in another order; those of one rank keep theirs.
+[[nodiscard]] inline HaloSide in_order_of(const HaloSide& side, const std::vector<int>& ranks) {
+  struct List {
+    int count;
+    std::size_t first;
+  };
+  std::map<int, std::deque<List>> lists;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < side.ranks.size(); ++i) {
+    lists[side.ranks[i]].push_back({side.counts[i], first});
+    first += static_cast<std::size_t>(side.counts[i]);
+  }
+  HaloSide ordered{ranks, {}, {}};
+  for (const int rank : ranks) {
+    const List list = lists[rank].front();
+    lists[rank].pop_front();
+    ordered.counts.push_back(list.count);
+    const auto begin = side.indices.begin() + static_cast<std::ptrdiff_t>(list.first);
+    ordered.indices.insert(ordered.indices.end(), begin, begin + list.count);
+  }
+  return ordered;
+}
+
 }  // namespace detail
 
 /// The halo of a distributed vector: elements of `send` go to other ranks, elements of `receive` come from them. Both
@@ -491,17 +531,18 @@ class Halo {
   /// Collective over `comm`. `size` is the number of elements in the local array; exchange() takes arrays of that size.
   /// Throws std::invalid_argument on all ranks if a side of some rank contradicts itself.
   Halo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, std::size_t size, const Hints& hints = {})
-      : graph_(checked(comm, send, receive), receive.ranks, send.ranks),
-        owned_(send),
-        ghosts_(receive),
+      : graph_(checked(comm, send, receive), detail::with_neighbors_of(receive, send).ranks,
+               detail::with_neighbors_of(send, receive).ranks),
+        owned_(detail::with_neighbors_of(send, receive)),
+        ghosts_(detail::with_neighbors_of(receive, send)),
         hints_(hints),
         size_(size) {
     const Datatype<T> type;
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size);
-    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, send.counts.data(), send.indices.data(), type.get(),
-                                              nullptr, elements, receive.counts.data(), receive.indices.data(),
-                                              type.get(), graph_.get(), hints.get(), &request));
+    check(LNW_Neighbor_alltoallv_init_indexed(nullptr, elements, owned_.counts.data(), owned_.indices.data(),
+                                              type.get(), nullptr, elements, ghosts_.counts.data(),
+                                              ghosts_.indices.data(), type.get(), graph_.get(), hints.get(), &request));
     exchange_ = Persistent(request);
   }
 
@@ -581,7 +622,7 @@ class Halo {
 
   /// The exchange backwards: combines what the ghost elements of `x` hold into the elements of which they are copies,
   /// by default their sum. Ghost elements stay as they are. T must be a type to which `op` applies. Collective, the
-  /// first time with each operator.
+  /// first time with each operator: on the graph of the exchange, by its plan run backwards where that cuts no element.
   void accumulate(std::span<T> x, MPI_Op op = MPI_SUM) {
     if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
     Backwards& backwards = backwards_by(op);
@@ -669,13 +710,14 @@ class Halo {
   Backwards& backwards_by(MPI_Op op) {
     for (Backwards& known : backwards_)
       if (known.op == op) return known;
-    const Graph& reverse = reverse_graph();
+    const HaloSide sent = detail::in_order_of(ghosts_, owned_.ranks);
+    const HaloSide combined = detail::in_order_of(owned_, ghosts_.ranks);
     const Datatype<T> type;
     LNW_Request request = LNW_REQUEST_NULL;
     const auto elements = static_cast<MPI_Count>(size_);
-    check(LNW_Neighbor_reducev_init_indexed(nullptr, elements, ghosts_.counts.data(), ghosts_.indices.data(),
-                                            type.get(), nullptr, elements, owned_.counts.data(), owned_.indices.data(),
-                                            type.get(), op, reverse.get(), hints_.get(), &request));
+    check(LNW_Neighbor_reducev_init_indexed(nullptr, elements, sent.counts.data(), sent.indices.data(), type.get(),
+                                            nullptr, elements, combined.counts.data(), combined.indices.data(),
+                                            type.get(), op, graph_.get(), hints_.get(), &request));
     return backwards_.emplace_back(Backwards{op, Persistent(request), nullptr});
   }
 
@@ -697,8 +739,8 @@ class Halo {
     return static_cast<std::size_t>(largest + 1);
   }
 
-  Graph graph_;
-  std::optional<Graph> reverse_;  // once something is accumulated
+  Graph graph_;                   // of both ways: whoever sends receives
+  std::optional<Graph> reverse_;  // once several arrays are accumulated, in the order of the other side's lists
   HaloSide owned_;
   HaloSide ghosts_;
   detail::KeptHints hints_;

@@ -28,6 +28,13 @@ def _indices(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.ascontiguousarray(found.reshape(-1), dtype=np.int64)
 
 
+def _for_all(neighbours: np.ndarray[Any, np.dtype[np.intc]], ranks: Any, counts: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Counts by neighbour, of which `ranks`, in ascending order, have `counts`."""
+    spread = np.zeros(len(neighbours), dtype=np.int64)
+    spread[np.searchsorted(neighbours, np.asarray(ranks))] = counts
+    return spread
+
+
 class _Directory:
     """Owner and local position of global indices, spread over the ranks in equal ranges of indices."""
 
@@ -91,11 +98,11 @@ class Halo:
         owners = ByRank(found[:, 0])
         asked = sparse_alltoallv(comm, owners.ranks, found[owners.order, 1], owners.counts)
         self.comm, self.owned, self.ghosts = comm, len(mine), len(wanted)
-        self.topology = Topology(comm, owners.ranks, asked.sources, **hints)
-        self._reversed: Topology | None = None
-        self._hints = hints
-        self._send = (np.array(asked.counts), np.array(asked.data))
-        self._receive = (owners.counts, owners.order + len(mine))
+        # Whoever sends receives, be it nothing: one topology is that of both ways.
+        neighbours = np.union1d(owners.ranks, asked.sources).astype(np.intc)
+        self.topology = Topology(comm, neighbours, neighbours, **hints)
+        self._send = (_for_all(neighbours, asked.sources, asked.counts), np.array(asked.data))
+        self._receive = (_for_all(neighbours, owners.ranks, owners.counts), owners.order + len(mine))
         self._requests: dict[Any, Request] = {}
 
     def _request(self, x: ArrayLike, op: MPI.Op | None) -> Request:
@@ -110,9 +117,7 @@ class Halo:
             if op is None:
                 request = self.topology.indexed_init(array, *self._send, array, *self._receive)
             else:
-                if self._reversed is None:
-                    self._reversed = Topology(self.comm, self.topology.destinations, self.topology.sources, **self._hints)
-                request = self._reversed.indexed_init(array, *self._receive, array, *self._send, op)
+                request = self.topology.indexed_init(array, *self._receive, array, *self._send, op)
             self._requests[key] = request
         else:
             request.rebind(array, array)
@@ -140,7 +145,7 @@ class Halo:
 
     def explain(self) -> Explanation:
         """What the exchanges so far were planned as. Before the first one there is nothing to tell."""
-        rows: dict[str, str] = {"owned": str(self.owned), "ghosts": str(self.ghosts), "owners": str(len(self.topology.sources))}
+        rows: dict[str, str] = {"owned": str(self.owned), "ghosts": str(self.ghosts), "owners": str(np.count_nonzero(self._receive[0]))}
         for request in self._requests.values():
             rows |= request.explain().rows
         return Explanation(rows)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <optional>
@@ -62,6 +61,22 @@ unsigned class_of(MPI_Datatype type) {
   const auto is_one_of = [&](std::initializer_list<MPI_Datatype> types) {
     return type != MPI_DATATYPE_NULL && std::ranges::find(types, type) != types.end();
   };
+  // What not every MPI library has. Where Fortran or C++ lacks the type itself, the handle is MPI_DATATYPE_NULL.
+#ifdef MPI_INTEGER16
+  if (is_one_of({MPI_INTEGER16})) return of_integers;
+#endif
+#ifdef MPI_REAL2
+  if (is_one_of({MPI_REAL2})) return of_reals;
+#endif
+#ifdef MPI_COMPLEX4
+  if (is_one_of({MPI_COMPLEX4})) return of_complexes;
+#endif
+#ifdef MPI_CXX_BOOL
+  if (is_one_of({MPI_CXX_BOOL})) return of_logicals;
+#endif
+#ifdef MPI_CXX_FLOAT_COMPLEX
+  if (is_one_of({MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX})) return of_complexes;
+#endif
   if (is_one_of({MPI_INT,         MPI_LONG,          MPI_SHORT,         MPI_UNSIGNED_SHORT,
                  MPI_UNSIGNED,    MPI_UNSIGNED_LONG, MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG,
                  MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_INT8_T,        MPI_INT16_T,
@@ -155,17 +170,10 @@ class LocalReduction final : public Combiner {
   [[nodiscard]] std::optional<DeviceOperation> on_device() const override { return on_device_; }
 
   void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
-    constexpr std::int64_t most = std::numeric_limits<int>::max();
-    for (std::int64_t left = bytes / element_bytes_; left > 0;) {
-      const std::int64_t n = std::min(left, most);
-      std::byte* const first = in_order_ ? to : from;
-      std::byte* const second = in_order_ ? from : to;
-      check_mpi(MPI_Reduce_local(first, second, static_cast<int>(n), type_, op_), "MPI_Reduce_local");
-      if (in_order_) std::memcpy(to, from, static_cast<std::size_t>(n * element_bytes_));
-      from += n * element_bytes_;
-      to += n * element_bytes_;
-      left -= n;
-    }
+    const InParts how{.element_bytes = element_bytes_, .in_order = in_order_, .most = std::numeric_limits<int>::max()};
+    combine_in_parts(from, to, bytes, how, [&](const std::byte* in, std::byte* inout, std::int64_t n) {
+      check_mpi(MPI_Reduce_local(in, inout, static_cast<int>(n), type_, op_), "MPI_Reduce_local");
+    });
   }
 
  private:

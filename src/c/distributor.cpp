@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "c/operation.hpp"
+#include "choose/way_back.hpp"
 #include "operate/element_lists.hpp"
 #include "operate/one_side.hpp"
 
@@ -64,6 +65,7 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
     }
     made->there = topology_of(*arrivals, info, false);
     made->back = topology_of(*arrivals, info, true);
+    share_exchanges(*made->there, *made->back);
     *distributor = made.release();
   });
 }
@@ -101,6 +103,7 @@ int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count exports, MPI_Co
     learn_of_failures(communicator, failure);
     made->back = topology_of(*arrivals, info, false);
     made->there = topology_of(*arrivals, info, true);
+    share_exchanges(*made->there, *made->back);
     *distributor = made.release();
   });
 }

@@ -7,6 +7,7 @@
 #include "choose/device_support.hpp"
 #include "choose/paths.hpp"
 #include "choose/planning.hpp"
+#include "choose/way_back.hpp"
 #include "comm/agreement.hpp"
 #include "comm/background.hpp"
 #include "comm/check_edges.hpp"
@@ -77,12 +78,15 @@ Looked look(Communicator& communicator, const PrivateComm& comm, MPI_Info info, 
     looked.edges = edge_sum(comm.rank(), own.pattern);
     if (call.has_buffers()) own.where = look_at(buffers_of(call), extents_of(own.pattern));
     own.hints = resolve_hints(hints_in(info), communicator.hints);
+    own.fingerprint = own.hints.fingerprint();
     if (own.hints.stream) (void)user_stream(device_of(own.where), *own.hints.stream);
     if (own.reduction) prepare_reduction(own, call.kind);
     communicator.read_descriptions(own.hints);
     looked.region = communicator.known_region(own.hints);
     looked.votes = look_at_paths(own, call);
-    if (!looked.votes.no_devices || !may_relay_in(phases, own.hints, has_helper()) ||
+    if (own.reduction && !own.reduction->by_rank) own.reduction->back = find_way_back(communicator, own);
+    looked.votes.knows_way_back = own.reduction && own.reduction->back;
+    if (looked.votes.knows_way_back || !looked.votes.no_devices || !may_relay_in(phases, own.hints, has_helper()) ||
         !knows_all(communicator, comm, own.hints))
       return looked;
     own.regions = communicator.regions(own.hints, true);
@@ -127,6 +131,9 @@ Agreed settle(Communicator& communicator, PrivateComm& comm, Looked looked, Agre
     agreed.relays_nothing = relay_nothing(agreed.hints);
     agreed.hints.sharing = Sharing::none;
   }
+  if (agreed.reduction && agreed.reduction->back &&
+      (!PathVotes(agreement.flags).knows_way_back || agreed.reduction->back->relays_nothing != agreed.relays_nothing))
+    agreed.reduction->back = nullptr;
   if (agreement.round && may)
     go_on(*agreed.begun, std::move(*agreement.round));
   else

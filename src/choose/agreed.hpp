@@ -26,6 +26,7 @@ namespace laneway {
 }
 
 class Planning;
+struct WayBack;
 
 /// The memory paths that there are for an operation.
 struct Paths {
@@ -40,6 +41,7 @@ struct AgreedReduction {
   Reduction what;
   TurnedRound turned;
   bool by_rank = false;  ///< then nothing is turned round: an exchange brings every contribution, see arrivals_of
+  std::shared_ptr<const WayBack> back = {};  ///< null: an exchange has to be planned first
 };
 
 /// An operation on which all ranks have agreed.
@@ -47,8 +49,9 @@ struct Agreed {
   RankPattern pattern;  ///< what is planned: of an operation that reduces, the exchange, unit_bytes each
   std::optional<AgreedReduction> reduction = {};
   Hints hints;
-  std::vector<Region> regions;  ///< this rank's, outermost first
-  Region sharing;               ///< the ranks that use the same memory as this one
+  std::uint64_t fingerprint = 0;  ///< of the hints as they were asked for
+  std::vector<Region> regions;    ///< this rank's, outermost first
+  Region sharing;                 ///< the ranks that use the same memory as this one
   int tag = 0;
   BufferMemory where;  ///< this rank's buffers, as far as they are known
   Paths paths;

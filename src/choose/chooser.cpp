@@ -57,11 +57,13 @@ class Chooser {
     if (node_.path == MemoryPath::borrowed) limit_lending();
     const Candidate candidate = on(node_.path);
     Planned planned;
+    std::shared_ptr<const Plan> by_messages;
     if (candidate.strategy.is_automatic() && measures) {
       planned = measure(communicator_, comm_, agreed_, candidate, node_, std::move(made));
     } else {
       planned = made ? std::move(*made) : plan(candidate);
       if (tries && planned.reasons.strategy == "direct") try_relaying(candidate, planned);
+      by_messages = planned.plan;
       localize(communicator_, comm_, agreed_, node_, planned);
     }
     planned.reasons.path = node_.path;
@@ -70,7 +72,8 @@ class Chooser {
     return {std::move(planned.plan),
             std::move(planned.memory),
             std::move(planned.reasons),
-            {node_.path == MemoryPath::device_aware, agreed_.rule}};
+            {node_.path == MemoryPath::device_aware, agreed_.rule},
+            std::move(by_messages)};
   }
 
  private:

@@ -22,6 +22,7 @@ struct Chosen {
   std::shared_ptr<NodeMemory> memory;  ///< null if the plan uses none
   Reasons reasons;                     ///< the path among them
   DeviceUse device_use;
+  std::shared_ptr<const Plan> by_messages = {};  ///< of an exchange, before anything else carries it; null: not known
 };
 
 /// Of all candidates, each a strategy on a memory path, the one to run the operation by, as a plan that is ready to be

@@ -70,7 +70,7 @@ bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost) {
 }
 
 Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
-             const Region& sharing, MemoryPath path, std::int64_t unit_bytes)
+             const Region& sharing, MemoryPath path, std::int64_t unit_bytes, bool combines)
     : hints_(hints), ranks_(comm.size()), outermost_(outermost) {
   if (!is_chosen_by_costs(hints, outermost)) return;
   parameters_ = parameters_of(communicator, comm, hints, sharing);
@@ -79,6 +79,7 @@ Costs::Costs(Communicator& communicator, const PrivateComm& comm, const Hints& h
   if (unit_bytes > 1) parameters_ = std::make_shared<const Parameters>(parameters_->of_units(unit_bytes));
   CostOptions options = cost_options(hints, between_devices ? Region{} : sharing);
   options.network_message_bytes = in_units(options.network_message_bytes, unit_bytes);
+  options.combines = combines;
   if (outermost.by_fabric) options.fabric = fabric_of(communicator, hints);
   model_.emplace(*parameters_, std::move(options));
 }

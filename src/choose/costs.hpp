@@ -44,9 +44,11 @@ namespace laneway {
 class Costs {
  public:
   /// `outermost`: as of choose_from. `sharing`: the ranks that share memory with this one; no members where messages
-  /// carry everything. `unit_bytes`: what a byte of the pattern stands for. The hints must outlive the object.
+  /// carry everything. `unit_bytes`: what a byte of the pattern stands for. `combines`: see CostOptions. The hints must
+  /// outlive the object.
   Costs(Communicator& communicator, const PrivateComm& comm, const Hints& hints, const StrategyChoice& outermost,
-        const Region& sharing, MemoryPath path = MemoryPath::staged, std::int64_t unit_bytes = 1);
+        const Region& sharing, MemoryPath path = MemoryPath::staged, std::int64_t unit_bytes = 1,
+        bool combines = false);
 
   /// Valid as long as the object.
   [[nodiscard]] PlanOptions options() const;

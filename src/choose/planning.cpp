@@ -5,6 +5,7 @@
 #include "carriers/carry.hpp"
 #include "choose/costs.hpp"
 #include "choose/paths.hpp"
+#include "choose/way_back.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "comm/talking.hpp"
@@ -30,7 +31,8 @@ class Planning {
         unit_bytes_(unit_bytes(agreed)),
         strategies_(candidate.strategy, settings_),
         inner_(inner_levels()),
-        costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path, unit_bytes_),
+        costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path, unit_bytes_,
+               agreed.reduction && !agreed.reduction->by_rank),
         planner_(comm.rank(), agreed.pattern, regions_.front(), strategies_.get(), options(communicator, agreed.where),
                  inner_),
         round_(planner_.begin(communicator.peer_regions(hints_))) {}
@@ -122,6 +124,8 @@ void go_on(Planning& planning, Round round) {
 
 Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
                   const Candidate& candidate) {
+  if (agreed.reduction && agreed.reduction->back)
+    return {agreed.reduction->back->plan, nullptr, agreed.reduction->back->reasons};
   return agreed.begun && agreed.begun->is_open_for(candidate)
              ? agreed.begun->finish(communicator, comm)
              : Planning(communicator, comm, agreed, candidate).finish(communicator, comm);
@@ -141,15 +145,17 @@ namespace {
 
 /// The plan that reduces, out of that of the exchange.
 Plan reducing(const Plan& exchange, const AgreedReduction& reduction) {
-  const auto& [what, turned, by_rank] = reduction;
-  return by_rank ? combine_arrivals(exchange, what.pattern, what.how) : transpose(exchange, turned, what.how);
+  const Reduction& what = reduction.what;
+  return reduction.by_rank ? combine_arrivals(exchange, what.pattern, what.how)
+                           : transpose(exchange, reduction.turned, what.how);
 }
 
 }  // namespace
 
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned) {
-  if (agreed.reduction) planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
+  if (agreed.reduction && !agreed.reduction->back)
+    planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
   if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
   const bool puts = agreed.hints.sharing == Sharing::puts;
   if (puts && agreed.where.on_device().any())

@@ -67,9 +67,9 @@ struct NodeUse {
   std::span<const PlanEvent> events = {};
 };
 
-/// Turns the plan into one that reduces, if that is what the operation does, gives it its events, and lets it use the
-/// memory of the node, if its ranks can share any, and memory that it shares with other plans; what messages carry
-/// after that is packed. Collective.
+/// Turns the plan into one that reduces, if that is what the operation does and it does not yet, gives it its events,
+/// and lets it use the memory of the node, if its ranks can share any, and memory that it shares with other plans; what
+/// messages carry after that is packed. Collective.
 void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
               Planned& planned);
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +24,32 @@ class Combiner {
   /// What kernels call it; none if they do not know it.
   [[nodiscard]] virtual std::optional<DeviceOperation> on_device() const { return std::nullopt; }
 };
+
+/// How elements are combined by a function that takes no more than `most` at a time.
+struct InParts {
+  std::int64_t element_bytes = 1;
+  bool in_order = false;  ///< operands may not be exchanged
+  std::int64_t most = 1;
+};
+
+/// to = to op from, of elements that lie one after the other on both sides. Calls reduce(in, inout, number of
+/// elements), which is inout = in op inout, as MPI's.
+template <class Reduce>
+void combine_in_parts(std::byte* from, std::byte* to, std::int64_t bytes, const InParts& how, Reduce&& reduce) {
+  for (std::int64_t left = bytes / how.element_bytes; left > 0;) {
+    const std::int64_t n = std::min(left, how.most);
+    const std::int64_t part = n * how.element_bytes;
+    if (how.in_order) {
+      reduce(to, from, n);
+      std::memcpy(to, from, static_cast<std::size_t>(part));
+    } else {
+      reduce(from, to, n);
+    }
+    from += part;
+    to += part;
+    left -= n;
+  }
+}
 
 /// By index in Plan::combinations.
 using Combiners = std::vector<std::shared_ptr<const Combiner>>;

@@ -66,7 +66,7 @@ void CostModel::add_inside(const RegionView& view, NodeLoad& load) const {
 }
 
 NodeLoad CostModel::load_of_edges(const RegionView& view) const {
-  NodeLoad load(view.region);
+  NodeLoad load(view.region, options_.combines ? combining_seconds(parameters_) : 0);
   std::optional<LinkLoads> links = no_link_loads();
   add_inside(view, load);
   for (const Traffic& traffic : view.out)
@@ -126,7 +126,7 @@ void CostModel::add_scatter(const Traffic& traffic, bool merged, const Lane& lan
 }
 
 NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out) const {
-  NodeLoad load(view.region);
+  NodeLoad load(view.region, options_.combines ? combining_seconds(parameters_) : 0);
   std::optional<LinkLoads> links = no_link_loads();
   add_inside(view, load);
   for (const Lane& lane : out) {

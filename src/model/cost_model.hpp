@@ -22,6 +22,7 @@ struct CostOptions {
   ModelKind model = ModelKind::overlap;
   std::vector<Rank> sharing;  ///< ranks that share memory with this one, ascending; empty: messages carry everything
   std::shared_ptr<const Fabric> fabric = nullptr;  ///< the links that messages inside a node take; null: none known
+  bool combines = false;  ///< the exchange is run backwards: what was sent comes back to be combined
 };
 
 /// Strategies that relay must be predicted to save so large a share of their time. Where ranks share cores, which of

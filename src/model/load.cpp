@@ -55,6 +55,10 @@ double latency(double alpha, const Overhead& work, const Parameters& parameters)
   return parameters.cores > 0 ? alpha : std::max(0.0, alpha - work.message);
 }
 
+double combining_seconds(const Parameters& parameters) {
+  return parameters.copy_beta(1);
+}
+
 const char* name(ModelKind kind) {
   switch (kind) {
     case ModelKind::postal:
@@ -67,7 +71,20 @@ const char* name(ModelKind kind) {
   internal_error("unknown model", __FILE__, __LINE__);
 }
 
-NodeLoad::NodeLoad(const Region& region) : members_(region.members), ranks_(region.members.size()) {}
+NodeLoad::NodeLoad(const Region& region, double combined)
+    : members_(region.members), ranks_(region.members.size()), combined_(combined) {}
+
+NodeLoad::RankLoad& NodeLoad::load_of(Rank rank) {
+  const auto member = std::lower_bound(members_.begin(), members_.end(), rank);
+  LANEWAY_ASSERT(member != members_.end() && *member == rank);
+  return ranks_[static_cast<std::size_t>(member - members_.begin())];
+}
+
+void NodeLoad::combine(Rank rank, Stage stage, std::int64_t bytes, const Parameters& parameters) {
+  const double seconds = static_cast<double>(bytes) * combining_seconds(parameters);
+  load_of(rank).processor += seconds;
+  work_[index(stage)] += seconds;
+}
 
 void NodeLoad::send(Rank rank, const Hop& hop, const Parameters& parameters) {
   add(rank, hop, parameters, out);
@@ -79,9 +96,7 @@ void NodeLoad::receive(Rank rank, const Hop& hop, const Parameters& parameters) 
 
 void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way way) {
   if (hop.messages == 0) return;
-  const auto member = std::lower_bound(members_.begin(), members_.end(), rank);
-  LANEWAY_ASSERT(member != members_.end() && *member == rank);
-  RankLoad& load = ranks_[static_cast<std::size_t>(member - members_.begin())];
+  RankLoad& load = load_of(rank);
   Traffic& traffic = (way == out ? load.sent : load.received)[index(hop.stage)][index(hop.link)];
   const auto messages = static_cast<double>(hop.messages);
   const auto bytes = static_cast<double>(hop.bytes);
@@ -100,7 +115,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   // What a byte takes of large messages is less than of small ones, but no more than all of their time is work.
   const Overhead& work = overhead(parameters, hop);
   const double byte = hop.shared ? shared_byte(hop, parameters) : beta == 0 ? work.byte : std::min(work.byte, beta);
-  const double seconds = (work.message * messages + byte * bytes) / 2;
+  const double seconds = (work.message * messages + byte * bytes) / 2 + (way == out ? combined_ * bytes : 0);
   load.processor += seconds;
   work_[index(hop.stage)] += seconds;
   if (way == in) {
@@ -263,6 +278,8 @@ Prediction predict(std::span<const Plan> plans, const Machine& machine, const Pa
     const Rank node = machine.region_id(0, plan.rank);
     NodeLoad& load = nodes.try_emplace(node, machine.region(0, plan.rank)).first->second;
     for (const Step& step : plan.steps) {
+      if (combines(step))
+        for (const CopyRun& run : step.runs) load.combine(plan.rank, step.stage, run.bytes * run.count, parameters);
       if (!sends(step) && !receives(step)) continue;
       const bool inside = machine.region_id(0, step.peer) == node;
       const bool shared = inside && shares_memory && (step.stage != Stage::direct || step.span.bytes <= mailbox_bytes);

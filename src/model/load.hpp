@@ -60,6 +60,9 @@ inline constexpr std::array<Bound, 4> bounds = {{{"latency", &Prediction::latenc
 /// parameters of ranks that share cores, where work is measured with the turns of the others.
 [[nodiscard]] double latency(double alpha, const Overhead& work, const Parameters& parameters);
 
+/// To combine a byte with another: it is read and written as in a copy, and the arithmetic is hidden behind that.
+[[nodiscard]] double combining_seconds(const Parameters& parameters);
+
 /// Calls f with the same number of each of the predictions, one number after another, always in the same order.
 template <class F, class... P>
 void for_each_number(F&& f, P&... predictions) {
@@ -96,10 +99,14 @@ struct HostLoad {
 ///   that share processors
 class NodeLoad {
  public:
-  explicit NodeLoad(const Region& region);
+  /// `combined`: seconds for each byte that is sent, of an exchange that is run backwards: it comes back, and is
+  /// combined with what is there.
+  explicit NodeLoad(const Region& region, double combined = 0);
 
   void send(Rank rank, const Hop& hop, const Parameters& parameters);
   void receive(Rank rank, const Hop& hop, const Parameters& parameters);
+  /// Combines so many bytes with what is there.
+  void combine(Rank rank, Stage stage, std::int64_t bytes, const Parameters& parameters);
   /// For so many seconds all this keeps the busiest links between the devices of the node.
   void pass_links(double seconds) { device_links_ = seconds; }
 
@@ -135,6 +142,7 @@ class NodeLoad {
   [[nodiscard]] static double postal(const StageCosts& costs);
   [[nodiscard]] static double max_rate(const StageCosts& costs, const Prediction& result);
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
+  [[nodiscard]] RankLoad& load_of(Rank rank);
   [[nodiscard]] static double processor(const RankLoad& rank, const Parameters& parameters);
   [[nodiscard]] double shared_byte(const Hop& hop, const Parameters& parameters) const;
   [[nodiscard]] double fill(const Parameters& parameters) const;
@@ -149,6 +157,7 @@ class NodeLoad {
   std::array<double, 2> crossings_{};  ///< messages between nodes
   std::array<double, 2> injection_{};
   double device_links_ = 0;  ///< seconds
+  double combined_ = 0;
 };
 
 /// The largest numbers of all nodes. Those of one host, if it has several, are taken to be like the average.

@@ -48,6 +48,7 @@ bool is_fast_on_one_node(Dense kind) {
 std::string obstacle(const DenseKnowledge& known, const DenseAsk& ask) {
   if (known.layout.regions() == 1 && !(is_in_memory(known, ask) && is_fast_on_one_node(ask.facts.kind)))
     return "all ranks are on one node, where MPI's own is not known to be slower";
+  // Rules would send what MPI's own algorithms do, among which it chooses by measurements that costs know nothing of.
   if (known.layout.largest() == 1) return "each rank has a node of its own, so that there is nothing to join";
   if (!knows_all_sizes(ask.kind) && !ask.knows_mean) return "no rank knows the sizes of all blocks";
   return "";

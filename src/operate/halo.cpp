@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
+#include "choose/way_back.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "operate/one_side.hpp"
@@ -248,6 +249,7 @@ HaloLists halo_from_ghosts(Communicator& communicator, const std::vector<Numbere
   for (const std::int64_t index : numbers_in(*arrivals)) halo.sent.elements.push_back(static_cast<MPI_Count>(index));
   halo.back = topology_of(*arrivals, info, false);
   halo.there = topology_of(*arrivals, info, true);
+  share_exchanges(*halo.there, *halo.back);
   return halo;
 }
 
@@ -299,6 +301,7 @@ HaloLists halo_of_grid(Communicator& communicator, const GridHalo& grid, MPI_Inf
   learn_of_failures(communicator, problem_in([&] { check_grid_neighbors(*arrivals, halo.received); }));
   halo.there = topology_of(*arrivals, info, false);
   halo.back = topology_of(*arrivals, info, true);
+  share_exchanges(*halo.there, *halo.back);
   return halo;
 }
 

@@ -21,7 +21,7 @@ struct HaloLists {
   std::vector<int> dims;  ///< of a grid: ranks in each dimension, and this rank's place among them
   std::vector<int> coords;
   std::unique_ptr<Communicator> there = {};
-  std::unique_ptr<Communicator> back = {};
+  std::unique_ptr<Communicator> back = {};  ///< knows the exchanges that were planned on `there`
 };
 
 /// Elements whose global numbers follow each other.

@@ -9,6 +9,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "choose/chooser.hpp"
+#include "choose/way_back.hpp"
 #include "comm/background.hpp"
 #include "comm/talking.hpp"
 #include "core/error.hpp"
@@ -156,9 +157,12 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
 std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events) {
   require(events.empty() || !reduces(call.kind), ErrorKind::unsupported, "operations that reduce have no events");
+  const bool may_come_back = call.kind == Kind::alltoallv_indexed;
+  if (may_come_back) forget_exchange(communicator);
   Agreed agreed = agree_on(communicator, priv, info, call);
   agreed.events.assign(events.begin(), events.end());
   Chosen chosen = choose(communicator, priv, agreed, Use::request);
+  if (may_come_back) keep_exchange(communicator, agreed, std::move(chosen.by_messages), chosen.reasons);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
                                                std::move(chosen.plan), std::move(chosen.reasons),
                                                agreed.regions.front()));

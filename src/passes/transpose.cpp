@@ -258,13 +258,14 @@ Stage backwards(Stage stage) {
 
 class Transposing {
  public:
-  Transposing(const Plan& forward, const TurnedRound& turned, const Combination& how)
+  /// A byte of the forward plan stands for `scale` bytes.
+  Transposing(const Plan& forward, const TurnedRound& turned, const Combination& how, std::int64_t scale)
       : forward_(forward),
         turned_(turned),
-        scale_(how.element_bytes),
+        scale_(scale),
         send_(turned.send.bytes),
         receive_(turned.receive.bytes),
-        plan_(forward.rank, how, forward.staging_bytes * how.element_bytes) {}
+        plan_(forward.rank, how, forward.staging_bytes * scale) {}
 
   Plan run() {
     for (auto step = forward_.steps.rbegin(); step != forward_.steps.rend(); ++step) {
@@ -429,7 +430,63 @@ TurnedRound turn_round(const RankPattern& reduction, std::int64_t element_bytes)
 }
 
 Plan transpose(const Plan& forward, const TurnedRound& turned, const Combination& how) {
-  return Transposing(forward, turned, how).run();
+  return Transposing(forward, turned, how, how.element_bytes).run();
+}
+
+namespace {
+
+/// Whether a plan moves whole elements only, which lie apart by whole elements in each buffer: in the buffers of the
+/// operation from `sent` and `received` on, in staging memory from its begin.
+class WholeElements {
+ public:
+  WholeElements(std::int64_t element_bytes, std::int64_t sent, std::int64_t received)
+      : element_bytes_(element_bytes), sent_(sent), received_(received) {}
+
+  [[nodiscard]] bool in(const Step& step) const {
+    bool whole = true;
+    if (step.kind == StepKind::move)
+      return std::ranges::all_of(step.runs, [&](const CopyRun& run) {
+        return is_at(step.from.buffer, run.from) && is_at(step.to.buffer, run.to) && is_whole(run.bytes) &&
+               is_whole(run.from_stride) && is_whole(run.to_stride);
+      });
+    step.span.for_each([&](Buffer buffer, Range range, std::int64_t position) {
+      whole = whole && is_at(buffer, range.offset) && is_whole(range.bytes) && is_whole(position);
+    });
+    return whole;
+  }
+
+ private:
+  [[nodiscard]] bool is_whole(std::int64_t bytes) const { return bytes % element_bytes_ == 0; }
+  [[nodiscard]] bool is_at(Buffer buffer, std::int64_t offset) const {
+    return is_whole(offset - (buffer == Buffer::send ? sent_ : buffer == Buffer::receive ? received_ : 0));
+  }
+
+  std::int64_t element_bytes_;
+  std::int64_t sent_;
+  std::int64_t received_;
+};
+
+bool is_disjoint(std::span<const Edge> edges) {
+  std::vector<Range> ranges;
+  for (const Edge& edge : edges) edge.ranges.for_each([&](Range range) { ranges.push_back(range); });
+  std::ranges::sort(ranges, {}, &Range::offset);
+  return std::ranges::adjacent_find(ranges, [](Range a, Range b) { return a.end() > b.offset; }) == ranges.end();
+}
+
+}  // namespace
+
+std::optional<Plan> transpose_whole(const Plan& forward, const RankPattern& exchange, const Combination& how) {
+  const auto sent = common_origin(exchange.out, how.element_bytes);
+  const auto received = common_origin(exchange.in, how.element_bytes);
+  if (!sent || !received || !is_disjoint(exchange.in)) return std::nullopt;
+  const WholeElements whole(how.element_bytes, *sent, *received);
+  if (!std::ranges::all_of(forward.steps, [&](const Step& step) { return whole.in(step); })) return std::nullopt;
+  try {
+    return Transposing(forward, TurnedRound{}, how, 1).run();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    return std::nullopt;
+  }
 }
 
 namespace {

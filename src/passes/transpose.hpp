@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/ranges.hpp"
 #include "pattern/pattern.hpp"
@@ -35,6 +36,12 @@ struct TurnedRound {
 /// Throws Error(unsupported) if the plan is not of that kind, or takes bytes along that nobody needs who gets them:
 /// then there is nothing to put into them on the way back.
 [[nodiscard]] Plan transpose(const Plan& forward, const TurnedRound& turned, const Combination& how);
+
+/// The plan for an exchange of bytes run backwards, without another plan for one whose bytes stand for elements.
+/// `exchange` is this rank's part of it: the reduction's edges the other way. None where the plan cuts an element,
+/// keeps elements at odd places, or cannot be transposed, and where a place of `exchange` receives several times.
+[[nodiscard]] std::optional<Plan> transpose_whole(const Plan& forward, const RankPattern& exchange,
+                                                  const Combination& how);
 
 /// The plan of a reduction in which each edge is one message, and what arrives is combined by rank, by edge and by
 /// position in the edge, whatever the order of the edges of different ranks. For operands that may not be exchanged,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device_memory.hpp"
+#include "predefined_types.hpp"
 
 namespace laneway::test {
 
@@ -188,40 +189,14 @@ void Calls::fill(std::vector<std::byte>& buffer, std::size_t bytes, std::uint64_
   buffer.assign(bytes + 64, std::byte{0});
   MPI_Datatype type = side == 1 ? d.sent.type : d.received.type;
   Random random(static_cast<Random::result_type>(mix({d.seed, side, static_cast<std::uint64_t>(rank_), d.turn})));
-  const bool is_complex = type == MPI_C_FLOAT_COMPLEX || type == MPI_C_DOUBLE_COMPLEX;
-  const auto number = [&](auto value) {
-    for (std::size_t at = 0; at + sizeof value <= bytes; at += sizeof value) {
-      // Of products of complex numbers, zeros have signs that depend on the order.
-      const bool is_imaginary = is_complex && at / sizeof value % 2 == 1;
-      value = static_cast<decltype(value)>(is_imaginary ? 0 : pick(random, 0, 2));
-      std::memcpy(buffer.data() + at, &value, sizeof value);
-    }
-  };
-  const auto pair = [&](auto first) {
-    struct {
-      decltype(first) number;
-      int index;
-    } element;
-    std::memset(static_cast<void*>(&element), 0, sizeof element);
-    for (std::size_t at = 0; at + sizeof element <= bytes; at += sizeof element) {
-      element.number = static_cast<decltype(first)>(pick(random, 0, 9));
-      element.index = pick(random, 0, 99);
-      std::memcpy(buffer.data() + at, &element, sizeof element);
-    }
-  };
-  if (type == MPI_DOUBLE || type == MPI_C_DOUBLE_COMPLEX) return number(double{});
-  if (type == MPI_FLOAT || type == MPI_C_FLOAT_COMPLEX) return number(float{});
-  if (type == MPI_LONG_DOUBLE) return number(static_cast<long double>(0));
-  if (type == MPI_FLOAT_INT) return pair(float{});
-  if (type == MPI_DOUBLE_INT) return pair(double{});
-  if (type == MPI_LONG_INT) return pair(long{});
-  if (type == MPI_SHORT_INT) return pair(short{});
-  if (type == MPI_2INT) return pair(int{});
-  if (type == MPI_C_BOOL) {
-    for (std::byte& byte : buffer) byte = std::byte(pick(random, 0, 1));
+  if (const PredefinedType* const found = find_predefined_type(type); found != nullptr && type != MPI_INT) {
+    for (std::size_t at = 0; at + found->bytes <= bytes; at += found->bytes) found->fill(random, buffer.data() + at);
     return;
   }
-  number(int{});
+  for (std::size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+    const int value = pick(random, 0, 2);
+    std::memcpy(buffer.data() + at, &value, sizeof value);
+  }
   if (d.sent.extent < sizeof(int))
     for (std::byte& byte : buffer) byte = std::byte(pick(random, 0, 3));
 }
@@ -320,9 +295,7 @@ std::vector<std::byte> Dense::run(Way way) {
   // Nobody says what becomes of the rest of a vector of which a rank gets its part, in place.
   if (in_place && operation.starts_with("reduce_scatter")) calls.receive.resize(calls.own_bytes());
   // Nobody says what is in the bytes that such numbers do not use.
-  if (received.type == MPI_LONG_DOUBLE)
-    for (std::size_t i = 0; i < calls.receive.size(); ++i)
-      if (i % 16 >= 10) calls.receive[i] = std::byte{0};
+  if (const PredefinedType* const type = find_predefined_type(received.type)) clear_unused(*type, calls.receive);
   return std::move(calls.receive);
 }
 

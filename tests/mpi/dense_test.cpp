@@ -9,6 +9,7 @@
 
 #include "collectives/rules.hpp"
 #include "dense_operations.hpp"
+#include "predefined_types.hpp"
 #include "setting.hpp"
 
 namespace laneway::test {
@@ -413,57 +414,23 @@ TEST_F(DenseTest, DerivedDatatypesWithGaps) {
 }
 
 TEST_F(DenseTest, AllDatatypesAndOperators) {
-  const std::array numbers = {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD};
-  const std::array logical = {MPI_LAND, MPI_LOR, MPI_LXOR};
-  const std::array bits = {MPI_BAND, MPI_BOR, MPI_BXOR};
-  struct Row {
-    MPI_Datatype type;
-    std::size_t bytes;
-    bool is_integer;
-    bool is_ordered;
-  };
-  const std::array rows = {Row{MPI_INT, 4, true, true},
-                           Row{MPI_SHORT, 2, true, true},
-                           Row{MPI_LONG, 8, true, true},
-                           Row{MPI_UNSIGNED, 4, true, true},
-                           Row{MPI_UNSIGNED_CHAR, 1, true, true},
-                           Row{MPI_SIGNED_CHAR, 1, true, true},
-                           Row{MPI_INT64_T, 8, true, true},
-                           Row{MPI_UINT16_T, 2, true, true},
-                           Row{MPI_FLOAT, 4, false, true},
-                           Row{MPI_DOUBLE, 8, false, true},
-                           Row{MPI_LONG_DOUBLE, 16, false, true},
-                           Row{MPI_C_FLOAT_COMPLEX, 8, false, false},
-                           Row{MPI_C_DOUBLE_COMPLEX, 16, false, false}};
   const Comm comm = copy_of(MPI_COMM_WORLD);
-  int at = 0;
-  const auto try_one = [&](MPI_Datatype type, std::size_t bytes, MPI_Op op) {
-    const Elements elements{type, bytes, op};
-    std::array<char, MPI_MAX_OBJECT_NAME> text{};
-    int length = 0;
-    MPI_Type_get_name(type, text.data(), &length);
-    SCOPED_TRACE(std::string(text.data()) + ", operator " + std::to_string(at++));
-    for (const char* const operation : {"allreduce", "reduce", "scan"})
-      compare(
-          {.operation = operation, .comm = comm.get(), .sent = elements, .received = elements, .count = 3, .seed = 5},
-          {Way::blocking, Way::persistent});
-  };
-  for (const Row& row : rows) {
-    for (const MPI_Op op : numbers)
-      if (row.is_ordered || (op != MPI_MAX && op != MPI_MIN)) try_one(row.type, row.bytes, op);
-    if (!row.is_integer) continue;
-    for (const MPI_Op op : logical) try_one(row.type, row.bytes, op);
-    for (const MPI_Op op : bits) try_one(row.type, row.bytes, op);
-  }
-  for (const MPI_Op op : bits) try_one(MPI_BYTE, 1, op);
-  for (const MPI_Op op : logical) try_one(MPI_C_BOOL, 1, op);
-  for (const MPI_Op op : {MPI_MINLOC, MPI_MAXLOC}) {
-    try_one(MPI_2INT, 8, op);
-    try_one(MPI_FLOAT_INT, 8, op);
-    try_one(MPI_SHORT_INT, 8, op);
-    try_one(MPI_DOUBLE_INT, 16, op);
-    try_one(MPI_LONG_INT, 16, op);
-  }
+  constexpr int all_ways_up_to = 3;  // ranks; more take turns
+  int turn = 0;
+  for (const PredefinedType& type : predefined_types())
+    for (const auto& [name, op] : operators_of(type)) {
+      SCOPED_TRACE(type.name + ", " + name);
+      const Elements elements{type.type, type.bytes, op};
+      for (const char* const operation : {"allreduce", "reduce", "scan"})
+        if (turn++ % 4 == 0 || size() <= all_ways_up_to)
+          compare({.operation = operation,
+                   .comm = comm.get(),
+                   .sent = elements,
+                   .received = elements,
+                   .count = 3,
+                   .seed = 5},
+                  {Way::blocking, Way::persistent});
+    }
 }
 
 /// Calls that are repeated use the memory of the node, and run by the rule of a trial, whatever datatypes and buffers
@@ -586,33 +553,89 @@ TEST_F(DenseTest, Subcommunicators) {
   }
 }
 
+/// Everything that MPI has for two groups, from one to the other; what has a root goes from its first rank to the other
+/// group.
 TEST_F(DenseTest, IntercommunicatorsAreMpis) {
   if (size() < 2) GTEST_SKIP() << "SKIP: an intercommunicator needs two ranks";
+  const int group = rank() % 2;
   MPI_Comm half = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, rank(), &half);
+  MPI_Comm_split(MPI_COMM_WORLD, group, rank(), &half);
   const Comm own(half);
   MPI_Comm between = MPI_COMM_NULL;
-  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank() % 2, 1, &between);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - group, 1, &between);
   const Comm comm(between);
-  int sum = 0;
-  int expected = 0;
-  const int mine = rank() + 1;
-  MPI_Allreduce(&mine, &expected, 1, MPI_INT, MPI_SUM, between);
-  ASSERT_EQ(LNW_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, between), MPI_SUCCESS);
-  EXPECT_EQ(sum, expected);
-  sum = 0;
-  LNW_Request request = LNW_REQUEST_NULL;
-  ASSERT_EQ(LNW_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, between, &request), MPI_SUCCESS);
-  ASSERT_EQ(LNW_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-  EXPECT_EQ(sum, expected);
-  int peers = 0;
+  int peers = 0, place = 0;
   MPI_Comm_remote_size(between, &peers);
-  std::vector<int> all(static_cast<std::size_t>(peers));
-  std::vector<int> gathered(all.size());
-  MPI_Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, between);
-  ASSERT_EQ(LNW_Allgather(&mine, 1, MPI_INT, gathered.data(), 1, MPI_INT, between), MPI_SUCCESS);
-  EXPECT_EQ(gathered, all);
-  ASSERT_EQ(LNW_Barrier(between), MPI_SUCCESS);
+  MPI_Comm_rank(half, &place);
+  const int root = group == 1 ? 0 : place == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  const auto n = static_cast<std::size_t>(3 * size() * size());
+  std::vector<int> sent(n), received(n), two(static_cast<std::size_t>(size()), 2), places(two.size()),
+      bytes(two.size()), parts(two.size(), peers);  // as many elements in both groups
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i] = static_cast<int>(3 * i);
+    bytes[i] = places[i] * static_cast<int>(sizeof(int));
+  }
+  const std::vector<MPI_Datatype> types(two.size(), MPI_INT);
+  const auto compare_calls = [&](const char* name, auto&& by_mpi, auto&& by_laneway) {
+    SCOPED_TRACE(name);
+    for (std::size_t i = 0; i < n; ++i) sent[i] = rank() * 1000 + static_cast<int>(i);
+    received.assign(n, -1);
+    EXPECT_MPI(by_mpi());
+    const std::vector<int> expected = received;
+    received.assign(n, -1);
+    EXPECT_MPI(by_laneway());
+    EXPECT_EQ(received, expected);
+  };
+  const int* const from = sent.data();
+  int* const to = received.data();  // whose memory stays
+  const int* const counts = two.data();
+#define BOTH(NAME, ...) \
+  compare_calls(        \
+      #NAME, [&] { return MPI_##NAME(__VA_ARGS__); }, [&] { return LNW_##NAME(__VA_ARGS__); })
+  BOTH(Alltoall, from, 2, MPI_INT, to, 2, MPI_INT, between);
+  BOTH(Alltoallv, from, counts, places.data(), MPI_INT, to, counts, places.data(), MPI_INT, between);
+  BOTH(Alltoallw, from, counts, bytes.data(), types.data(), to, counts, bytes.data(), types.data(), between);
+  BOTH(Allgather, from, 2, MPI_INT, to, 2, MPI_INT, between);
+  BOTH(Allgatherv, from, 2, MPI_INT, to, counts, places.data(), MPI_INT, between);
+  BOTH(Gather, from, 2, MPI_INT, to, 2, MPI_INT, root, between);
+  BOTH(Gatherv, from, 2, MPI_INT, to, counts, places.data(), MPI_INT, root, between);
+  BOTH(Scatter, from, 2, MPI_INT, to, 2, MPI_INT, root, between);
+  BOTH(Scatterv, from, counts, places.data(), MPI_INT, to, 2, MPI_INT, root, between);
+  BOTH(Bcast, root == MPI_ROOT ? sent.data() : to, 3, MPI_INT, root, between);
+  BOTH(Reduce, from, to, 3, MPI_INT, MPI_SUM, root, between);
+  BOTH(Allreduce, from, to, 3, MPI_INT, MPI_SUM, between);
+  BOTH(Reduce_scatter, from, to, parts.data(), MPI_INT, MPI_SUM, between);
+  BOTH(Reduce_scatter_block, from, to, peers, MPI_INT, MPI_SUM, between);
+  BOTH(Barrier, between);
+#undef BOTH
+  int sum = 0, expected = 0;
+  const int value = rank() + 1;
+  MPI_Allreduce(&value, &expected, 1, MPI_INT, MPI_SUM, between);
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, between, &request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_EQ(sum, expected);
+}
+
+/// Few enough for many ranks.
+TEST_F(DenseTest, SomeRandomCalls) {
+  Random random(29);  // the same on all ranks
+  std::vector<std::string> all = movements();
+  all.insert(all.end(), reductions().begin(), reductions().end());
+  const std::vector<std::string> described = machines();
+  const std::size_t turns = size() > 8 ? 5 : 10;
+  for (std::size_t n = 0; n < turns; ++n) {
+    const Setting machine("LANEWAY_MACHINE", described[n % described.size()]);
+    const Comm comm = copy_of(MPI_COMM_WORLD);
+    for (int call = 0; call < 3; ++call) {
+      const std::string& operation = all[static_cast<std::size_t>(pick(random, 0, static_cast<int>(all.size()) - 1))];
+      SCOPED_TRACE(operation + " on " + described[n % described.size()]);
+      const int count = pick(random, 0, 2) == 0 ? pick(random, 100, 900) : pick(random, 0, 9);
+      const int root = pick(random, 0, size() - 1);
+      compare({.operation = operation, .comm = comm.get(), .count = count, .root = root, .seed = n},
+              {Way::blocking, pick(random, 0, 1) == 0 ? Way::nonblocking : Way::persistent});
+    }
+  }
 }
 
 TEST_F(DenseTest, ManyRequestsAtOnce) {

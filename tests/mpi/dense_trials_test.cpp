@@ -20,6 +20,7 @@ struct Counts {
   long inside = 0;   ///< messages to ranks of the same node
   long between = 0;  ///< and of other nodes
   long own = 0;      ///< MPI's own operations
+  long largest = 0;  ///< bytes of a message, or of what a rank gives and gets in an operation of MPI's
 };
 
 Counts counts;
@@ -35,6 +36,18 @@ bool is_inside(int peer) {
 
 void count_message(int peer) {
   ++(is_inside(peer) ? counts.inside : counts.between);
+}
+
+void count_bytes(int count, MPI_Datatype type) {
+  int bytes = 0;
+  PMPI_Type_size(type, &bytes);
+  counts.largest = std::max(counts.largest, static_cast<long>(count) * bytes);
+}
+
+void count_of_all(int count, MPI_Datatype type, MPI_Comm comm) {
+  int ranks = 0;
+  PMPI_Comm_size(comm, &ranks);
+  count_bytes(count * ranks, type);
 }
 
 void count_start(MPI_Request request) {
@@ -62,10 +75,12 @@ double MPI_Wtime() {
 
 int MPI_Send(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
   count_message(peer);
+  count_bytes(count, type);
   return PMPI_Send(data, count, type, peer, tag, comm);
 }
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
   count_message(peer);
+  count_bytes(count, type);
   return PMPI_Isend(data, count, type, peer, tag, comm, request);
 }
 int MPI_Send_init(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
@@ -94,20 +109,24 @@ int MPI_Barrier(MPI_Comm comm) {
 }
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   count_own();
+  count_bytes(count, type);
   return PMPI_Bcast(data, count, type, root, comm);
 }
 int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   count_own();
+  count_bytes(count, type);
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
 int MPI_Allgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
                   MPI_Datatype received_type, MPI_Comm comm) {
   count_own();
+  count_of_all(received, received_type, comm);
   return PMPI_Allgather(from, sent, sent_type, to, received, received_type, comm);
 }
 int MPI_Alltoall(const void* from, int sent, MPI_Datatype sent_type, void* to, int received, MPI_Datatype received_type,
                  MPI_Comm comm) {
   count_own();
+  count_of_all(received, received_type, comm);
   return PMPI_Alltoall(from, sent, sent_type, to, received, received_type, comm);
 }
 int MPI_Ialltoall(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
@@ -118,6 +137,7 @@ int MPI_Ialltoall(const void* from, int sent, MPI_Datatype sent_type, void* to, 
 int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    MPI_Request* request) {
   count_own();
+  count_bytes(count, type);
   return PMPI_Iallreduce(from, to, count, type, op, comm, request);
 }
 
@@ -272,6 +292,37 @@ TEST_F(DenseTrialsTest, RepeatedCallsSendNoMessageInsideANode) {
       EXPECT_EQ(sum(counted.own), 0);
       EXPECT_EQ(sum(counted.between) > 0, ranks_of_node < size());
     }
+  }
+}
+
+/// Once a communicator knows its layout, nothing that setup sends grows with the number of ranks.
+TEST_F(DenseTrialsTest, AllreduceIsSetUpWithoutMessagesThatGrowWithRanks) {
+  const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
+  const Setting transport("LANEWAY_TRANSPORT", "p2p");
+  for (const laneway::DenseRule& rule : laneway::dense_rules()) {
+    if (rule.kind != laneway::Dense::allreduce) continue;
+    SCOPED_TRACE(rule.name);
+    const Info info(
+        Hints{{"lnw_collective", std::string(rule.name)}, {"lnw_progress", "wait"}, {"lnw_exchanges", "1"}});
+    const Comm comm = copy_of_world();
+    std::vector<int> mine(96, rank() + 1), received(96);
+    std::array<LNW_Request, 2> requests = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};
+    std::array<Counts, 2> setups;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      counts = {};
+      EXPECT_MPI(LNW_Allreduce_init(mine.data(), received.data(), i == 0 ? 64 : 96, MPI_INT, MPI_SUM, comm.get(),
+                                    info.get(), &requests[i]));
+      setups[i] = counts;
+    }
+    constexpr long of_any_ranks = 128;
+    EXPECT_LE(setups[1].largest, of_any_ranks);
+    // What is wanted, and that nothing failed: each time the first of few ranks hears from all of them, and answers.
+    EXPECT_LE(sum(setups[1].inside + setups[1].between), 4 * (size() - 1));
+    EXPECT_EQ(sum(setups[1].own), 0);
+    EXPECT_MPI(LNW_Start(&requests[1]));
+    EXPECT_MPI(LNW_Wait(&requests[1], MPI_STATUS_IGNORE));
+    EXPECT_EQ(received.back(), size() * (size() + 1) / 2);
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
   }
 }
 

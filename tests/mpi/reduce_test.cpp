@@ -208,6 +208,12 @@ class Case {
   const void* sent_ = nullptr;
 };
 
+std::string strategy_of(LNW_Request request) {
+  const char* name = nullptr;
+  EXPECT_EQ(LNW_Request_get_strategy(request, &name), MPI_SUCCESS);
+  return name;
+}
+
 class ReduceTest : public MpiTest {
  protected:
   void SetUp() override {
@@ -259,8 +265,18 @@ TEST_F(ReduceTest, BlockingAndNonblockingAgreeWithMessages) {
 }
 
 TEST_F(ReduceTest, EveryStrategyAgreesWithMessages) {
-  const std::array strategies = {"auto",  "direct",     "three_step",         "two_step",
-                                 "split", "load_aware", "common_neighborhood"};
+  const std::array strategies = {"auto",
+                                 "direct",
+                                 "three_step",
+                                 "two_step",
+                                 "split",
+                                 "spread",
+                                 "grouped",
+                                 "leader_scatter",
+                                 "cartesian_combining",
+                                 "load_aware",
+                                 "common_neighborhood"};
+  const std::string grid = "1x" + std::to_string(size());
   int at = 0;
   for (const Kind& kind : kinds())
     for (int seed = 0; seed < effort(4); ++seed) {
@@ -271,6 +287,7 @@ TEST_F(ReduceTest, EveryStrategyAgreesWithMessages) {
       MPI_Info_create(&info);
       MPI_Info_set(info, "lnw_strategy", strategy);
       MPI_Info_set(info, "lnw_machine", "node:* rank:2");
+      MPI_Info_set(info, "lnw_grid", grid.c_str());
       MPI_Info_set(info, "lnw_progress", "wait");
       MPI_Info_set(info, "lnw_check", "plan");
       for (const bool indexed : {false, true}) {
@@ -279,6 +296,9 @@ TEST_F(ReduceTest, EveryStrategyAgreesWithMessages) {
         ASSERT_EQ(indexed ? c.persistent_indexed(received.data(), info, &request)
                           : c.persistent(received.data(), info, &request),
                   MPI_SUCCESS);
+        if (std::string(strategy) != "auto") {
+          EXPECT_EQ(strategy_of(request), strategy);
+        }
         for (int iteration = 0; iteration < 2; ++iteration) {
           std::copy(c.before().begin(), c.before().end(), received.begin());
           ASSERT_EQ(LNW_Start(&request), MPI_SUCCESS);
@@ -295,12 +315,6 @@ TEST_F(ReduceTest, EveryStrategyAgreesWithMessages) {
 void fill_real(Random& random, std::byte* element) {
   const double value = std::ldexp(pick(random, 1, 1 << 20), pick(random, -60, 60));
   std::memcpy(element, &value, sizeof value);
-}
-
-std::string strategy_of(LNW_Request request) {
-  const char* name = nullptr;
-  EXPECT_EQ(LNW_Request_get_strategy(request, &name), MPI_SUCCESS);
-  return name;
 }
 
 TEST_F(ReduceTest, CanonicalOrderIsThatOfRanksBitForBit) {

@@ -9,6 +9,7 @@
 #include "model/cost_model.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/virtual_ranks.hpp"
+#include "passes/transpose.hpp"
 #include "verify/verify.hpp"
 
 namespace laneway {
@@ -187,6 +188,64 @@ TEST(Model, LargePiecesInSharedMemoryAreCopiedFromMemory) {
   EXPECT_DOUBLE_EQ(seconds(2 * default_mailbox_bytes), 6e-10 * 2 * default_mailbox_bytes);
   parameters.copies.clear();
   EXPECT_DOUBLE_EQ(seconds(2 * default_mailbox_bytes), 1e-10 * 2 * default_mailbox_bytes);
+}
+
+/// Messages of other nodes to ranks of one.
+std::int64_t messages_into(const std::vector<Plan>& plans, const Machine& machine, Rank node) {
+  std::int64_t messages = 0;
+  for (const Plan& plan : plans)
+    for (const Step& step : plan.steps)
+      if (step.kind == StepKind::send && machine.region_id(0, step.peer) == node)
+        messages += machine.region_id(0, plan.rank) != node;
+  return messages;
+}
+
+/// All ranks have something for a few of one node: what a node has for them is joined, whoever asks.
+TEST(Selection, HotReceiversHearFromNodesNotFromRanks) {
+  constexpr Rank nodes = 8, members = 8, ranks = nodes * members, hot = 3;
+  const Machine machine = Machine::parse("node:8 rank:8", ranks);
+  Pattern pattern(ranks);
+  for (Rank source = 0; source < ranks; ++source)
+    for (Rank receiver = 0; receiver < hot; ++receiver) {
+      if (source == receiver) continue;
+      pattern[static_cast<std::size_t>(source)].out.push_back({receiver, {{receiver * 64, 64}}});
+      pattern[static_cast<std::size_t>(receiver)].in.push_back({source, {{source * 64, 64}}});
+    }
+  const Parameters parameters = Parameters::read("default-hpc");
+  const auto into = [&](const Levels& levels) {
+    const VirtualSetup setup = plan_virtual_ranks(pattern, machine, levels, {}, {}, &parameters);
+    const Report report = verify(setup.plans, pattern);
+    EXPECT_TRUE(report.ok) << to_string(report);
+    return messages_into(setup.plans, machine, 0);
+  };
+  EXPECT_EQ(into(only(find_strategy("direct"))), (nodes - 1) * members * hot);
+  EXPECT_EQ(into(only(find_strategy("three_step"))), nodes - 1);
+  EXPECT_LE(into(automatic()), (nodes - 1) * hot);
+}
+
+/// Of a reduction every byte that arrives is combined, which takes what copying it does.
+TEST(Model, WhatIsCombinedIsReadAndWritten) {
+  const Machine machine = Machine::parse("node:2 rank:1", 2);
+  const Combination how{"sum", "number", 8, false};
+  Parameters parameters;
+  parameters.copies = {{.active = 1, .beta = 2e-10}};
+  std::vector<TurnedRound> turned;
+  Pattern forward;
+  for (const RankPattern& rank : dense(2, 80)) {
+    turned.push_back(turn_round(rank, how.element_bytes));
+    forward.push_back(turned.back().forward);
+  }
+  std::vector<Plan> plans = plan_virtual_ranks(forward, machine, *make_strategy("direct")).plans;
+  EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::overlap).processor, 0);
+  for (std::size_t rank = 0; rank < plans.size(); ++rank) plans[rank] = transpose(plans[rank], turned[rank], how);
+  EXPECT_DOUBLE_EQ(predict(plans, machine, parameters, ModelKind::overlap).processor, 80 * 2e-10);
+  // The same from sizes alone, of the exchange that is run backwards: what leaves comes back.
+  for (const bool combines : {false, true}) {
+    NodeLoad load(machine.region(0, 0), combines ? combining_seconds(parameters) : 0);
+    load.send(0, {Stage::direct, LinkClass::network, false, 1, 80}, parameters);
+    load.receive(0, {Stage::direct, LinkClass::network, false, 1, 160}, parameters);
+    EXPECT_DOUBLE_EQ(load.predict(parameters).processor, combines ? 80 * 2e-10 : 0);
+  }
 }
 
 /// Two nodes on a host of one core: one with all the work, or both with half of it.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,6 +101,36 @@ TEST_P(Transpose, OfEveryStrategyIsProvenAndAgreesWithTheOracle) {
     }
   });
   std::printf("%d cases (pattern, machine, strategy), %d refused\n", cases, refused);
+}
+
+/// The plan of the exchange of bytes itself, whose way back the reduction is.
+TEST_P(Transpose, OfExchangesOfBytesIsProvenAndAgreesWithTheOracle) {
+  int made = 0;
+  int refused = 0;
+  for_each_seed(cases::effort(200), GetParam(), [&](std::uint64_t seed) {
+    const cases::Reduction reduction = cases::make_reduction(seed, false);
+    Pattern exchange;
+    for (const RankPattern& p : reduction.c.pattern) exchange.push_back({p.in, p.out});
+    for (const cases::Candidate& candidate : cases::candidates(seed)) {
+      PlanOptions options = reduction.c.options;
+      options.deduplicate = candidate.deduplicate;
+      options.packs = false;
+      const std::vector<Plan> forward =
+          plan_virtual_ranks(exchange, reduction.c.machine, *candidate.strategy, options).plans;
+      std::vector<Plan> plans;
+      for (std::size_t r = 0; r < forward.size(); ++r)
+        if (std::optional<Plan> plan = transpose_whole(forward[r], exchange[r], reduction.how))
+          plans.push_back(*std::move(plan));
+      ++(plans.size() == forward.size() ? made : refused);
+      if (plans.size() < forward.size()) continue;  // then all ranks plan
+      EXPECT_EQ(check(seed, reduction, plans), "") << "LANEWAY_TEST_SEED=" << seed << " " << candidate.name;
+      EXPECT_EQ(cases::bytes_between(forward, reduction.c.region_of),
+                cases::bytes_between(plans, reduction.c.region_of))
+          << "LANEWAY_TEST_SEED=" << seed << " " << candidate.name;
+    }
+  });
+  std::printf("%d exchanges run backwards, %d refused\n", made, refused);
+  EXPECT_GT(made, 0);
 }
 
 TEST_P(Transpose, InOrderIsProvenAndAgreesWithTheOracle) {

@@ -141,6 +141,23 @@ def test_halo_sums_ghosts_into_their_owners(indices: tuple[list[list[int]], list
     everywhere((x == expected).all(), (row, how))
 
 
+def test_halo_has_one_topology_for_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+
+    def make(*arguments: Any, **hints: Any) -> laneway.Topology:
+        made.append(arguments)
+        return laneway.Topology(*arguments, **hints)
+
+    monkeypatch.setattr("laneway._halo.Topology", make)
+    halo = laneway.Halo(COMM, np.array([RANK]), np.array([(RANK + 1) % SIZE]))
+    x = np.array([10.0 + RANK, 0.0])
+    halo.exchange(x)
+    halo.accumulate(x)
+    halo.accumulate(x, MPI.MAX)
+    # The ghost of the rank before is a copy of what this one had.
+    everywhere(len(made) == 1 and x[0] == 2 * (10.0 + RANK), (made, x))
+
+
 @same
 @given(st.lists(st.lists(st.integers(0, SIZE - 1), max_size=6), min_size=SIZE, max_size=SIZE), st.sampled_from(((), (2,))))
 def test_distributor_goes_there_and_back(destinations: list[list[int]], row: tuple[int, ...]) -> None:
