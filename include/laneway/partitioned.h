@@ -45,8 +45,9 @@ LNW_PUBLIC int LNW_Parrived(LNW_Request request, int partition, int* flag);
  * with n elements is its elements [n p / P, n (p + 1) / P), in the order of the operation. The numbers on the two sides
  * of an edge may differ. A block of 0 partitions is ready when the exchange starts.
  *
- *  A message leaves when all that is in it is ready, on whatever way it goes. A byte that several edges name is ready
- * when all partitions that name it are. Whoever relays it does so as without partitions.
+ *  A message leaves when all that is in it is ready, on whatever way it goes. A byte that several partitions name is
+ * ready with the first of them that is: it must be there by then, and must not be written again before the exchange is
+ * complete. Whoever relays it does so as without partitions.
  *  @{ */
 /** As LNW_Neighbor_alltoallv_init; `sendpartitions` has a number for each destination, `recvpartitions` for each
  *  source. Collective. The forms `_topology` take a topology object, those with `_c` counts of MPI_Count and

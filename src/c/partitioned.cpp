@@ -85,7 +85,7 @@ int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* reques
         return topology_of(where);
     }();
     std::string fault;
-    std::unique_ptr<const EdgePartitions> partitions;
+    std::unique_ptr<EdgePartitions> partitions;
     std::vector<PlanEvent> events;
     try {
       const Topology& topology = communicator.topology();
@@ -93,7 +93,7 @@ int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* reques
       if (fault.empty()) fault = fault_in_partitions("sendpartitions", sendpartitions, topology.outdegree);
       if (fault.empty()) fault = fault_in_partitions("recvpartitions", recvpartitions, topology.indegree);
       if (fault.empty()) {
-        partitions = std::make_unique<const EdgePartitions>(
+        partitions = std::make_unique<EdgePartitions>(
             std::span(sendpartitions, static_cast<std::size_t>(topology.outdegree)),
             std::span(recvpartitions, static_cast<std::size_t>(topology.indegree)));
         events = partitions->events(describe(call, topology), topology, call);
@@ -255,12 +255,14 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
 
 int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
   return guarded_alone(__func__, request, [&] {
-    const int event = partitions_of(request).event_of_sent(edge, partition);
+    const EdgePartitions& partitions = partitions_of(request);
+    const int event = partitions.event_of_sent(edge, partition);
     const auto which = [&] { return "partition " + std::to_string(partition) + " of edge " + std::to_string(edge); };
     Request& found = request_of(request);
     require(found.active(), ErrorKind::request,
             [&] { return which() + " of a request that is not active: call LNW_Start before"; });
-    require(found.fire_once(event), ErrorKind::argument, [&] { return which() + " is ready already"; });
+    require(partitions.ready(event, [&](int each) { return found.fire_once(each); }), ErrorKind::argument,
+            [&] { return which() + " is ready already"; });
     progress_all();
   });
 }

@@ -1,8 +1,10 @@
 #include "operate/edge_partitions.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "core/error.hpp"
@@ -52,10 +54,64 @@ void EdgePartitions::add(std::vector<PlanEvent>& events, const Firsts& first, co
   }
 }
 
-std::vector<PlanEvent> EdgePartitions::events(const RankPattern& pattern, const Topology& topology,
-                                              const Call& call) const {
+namespace {
+
+/// Where an event begins or ends to be about bytes.
+struct Bound {
+  std::int64_t offset = 0;
+  int event = 0;
+  bool ends = false;
+};
+
+/// Sorted by their offsets.
+std::vector<Bound> bounds_of(const std::vector<PlanEvent>& events) {
+  std::vector<Bound> bounds;
+  for (const PlanEvent& event : events)
+    for (const Segment& part : event.parts)
+      part.ranges.for_each([&](Range range) {
+        bounds.push_back({range.offset, event.number, false});
+        bounds.push_back({range.end(), event.number, true});
+      });
+  std::ranges::sort(bounds, {}, &Bound::offset);
+  return bounds;
+}
+
+}  // namespace
+
+/// Moves bytes that several of the events name, which are of one buffer, to events of their own.
+void EdgePartitions::share(std::vector<PlanEvent>& events) {
+  const std::vector<Bound> bounds = bounds_of(events);
+  std::map<int, int> open;  // events that name the bytes from here on, and how often
+  std::map<std::vector<int>, RangeList> by_names;
+  bool is_shared = false;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const auto place = open.try_emplace(bounds[i].event, 0).first;
+    place->second += bounds[i].ends ? -1 : 1;
+    if (place->second == 0) open.erase(place);
+    if (i + 1 == bounds.size() || bounds[i + 1].offset == bounds[i].offset || open.empty()) continue;
+    std::vector<int> names;
+    for (const auto& [event, times] : open) names.push_back(event);
+    is_shared = is_shared || names.size() > 1;
+    by_names[std::move(names)].append(Range{bounds[i].offset, bounds[i + 1].offset - bounds[i].offset});
+  }
+  if (!is_shared) return;
+  shared_.resize(events.size());
+  for (PlanEvent& event : events) event.parts.clear();
+  for (auto& [names, ranges] : by_names) {
+    std::size_t owner = static_cast<std::size_t>(names.front());
+    if (names.size() > 1) {
+      owner = events.size();
+      for (const int name : names) shared_[static_cast<std::size_t>(name)].push_back(static_cast<int>(owner));
+      events.push_back({static_cast<int>(owner), false, {}});
+    }
+    events[owner].parts.push_back({Buffer::send, std::move(ranges)});
+  }
+}
+
+std::vector<PlanEvent> EdgePartitions::events(const RankPattern& pattern, const Topology& topology, const Call& call) {
   std::vector<PlanEvent> events;
   add(events, sent_, topology.destinations, pattern.out, call.send.counts, false);
+  share(events);
   add(events, received_, topology.sources, pattern.in, call.receive.counts, true);
   return events;
 }

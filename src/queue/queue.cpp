@@ -276,11 +276,12 @@ void Queue::run(const Item& item) {
       request.work()->ready(item.partition);
     } else {
       require(request.bound(), ErrorKind::request, "request has failed before and can only be freed");
-      require(request.fire_once(request.partitions()->event_of_sent(item.edge, item.partition)), ErrorKind::argument,
-              [&] {
-                return "partition " + std::to_string(item.partition) + " of edge " + std::to_string(item.edge) +
-                       " is ready already";
-              });
+      const EdgePartitions& partitions = *request.partitions();
+      const int event = partitions.event_of_sent(item.edge, item.partition);
+      require(partitions.ready(event, [&](int each) { return request.fire_once(each); }), ErrorKind::argument, [&] {
+        return "partition " + std::to_string(item.partition) + " of edge " + std::to_string(item.edge) +
+               " is ready already";
+      });
     }
   } catch (...) {
     fail(request);

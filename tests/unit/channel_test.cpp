@@ -15,6 +15,7 @@
 #include "channel/channel_memory.hpp"
 #include "channel/readiness.hpp"
 #include "model/partition_cut.hpp"
+#include "team.hpp"
 
 namespace laneway {
 namespace {
@@ -67,7 +68,7 @@ TEST(ChannelMemory, SegmentsAreApart) {
 /// Senders and receivers of different segments have nothing in common.
 TEST(ChannelMemory, ThreadsAtBothEnds) {
   constexpr std::int64_t segments = 3, words = 12;
-  constexpr std::uint64_t rounds = 3000;
+  const auto rounds = static_cast<std::uint64_t>(thread_exchanges(9000)) / segments;
   std::vector<Line> memory = zeroed(ChannelMemory::size(8 * words, segments));
   ChannelMemory to(begin_of(memory), 8 * words, segments), from(begin_of(memory), 8 * words, segments);
   std::atomic<int> wrong{0};
@@ -95,18 +96,58 @@ TEST(ChannelMemory, ThreadsAtBothEnds) {
   EXPECT_EQ(wrong, 0);
 }
 
+/// Threads that put into one segment at the same time: each put is whole, and comes once.
+TEST(ChannelMemory, SeveralThreadsPutIntoOneSegment) {
+  constexpr std::int64_t segments = 2, words = 12;
+  constexpr std::uint64_t putters = 4;
+  const auto rounds = static_cast<std::uint64_t>(thread_exchanges(8000)) / (segments * putters);
+  std::vector<Line> memory = zeroed(ChannelMemory::size(8 * words, segments));
+  ChannelMemory to(begin_of(memory), 8 * words, segments), from(begin_of(memory), 8 * words, segments);
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t s = 0; s < segments; ++s) {
+      for (std::uint64_t t = 0; t < putters; ++t)
+        threads.emplace_back([&, s, t] {
+          for (std::uint64_t round = 0; round < rounds; ++round) {
+            std::array<std::uint64_t, words> data;
+            data.fill(round * putters + t);
+            while (!to.put(s, data.data(), 8 * words)) std::this_thread::yield();
+          }
+        });
+      threads.emplace_back([&, s] {
+        std::array<std::uint64_t, putters> next{};  // round of each thread
+        for (std::uint64_t n = 1; n <= rounds * putters; ++n) {
+          while (!from.has_come(s)) std::this_thread::yield();
+          wrong += from.number(s) != n;
+          std::array<std::uint64_t, words> data;
+          std::memcpy(data.data(), from.data(s), 8 * words);
+          for (const std::uint64_t word : data) wrong += word != data.front();
+          std::uint64_t& round = next[data.front() % putters];
+          wrong += data.front() / putters != round;
+          ++round;
+          wrong += !from.release(s);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 /// Every message goes once, after its last partition and not before the exchange runs, with what the threads have
 /// written; also where the exchange runs first, as each does once the two ends have met.
 TEST(Readiness, EightThreadsAndOneThatStarts) {
   constexpr int threads = 8;
   std::mt19937 random(3);
-  for (int round = 0; round < 60; ++round) {
+  Team team(threads + 1);
+  constexpr int each = 6;
+  for (int round = 0; round < thread_exchanges(360) / each; ++round) {
     const std::int64_t partitions = 1 + static_cast<std::int64_t>(random() % 40);
     const PartitionCut cut{8 * partitions, partitions, 1 + static_cast<std::int64_t>(random() % 5)};
     Readiness readiness(cut);
     std::vector<int> data(static_cast<std::size_t>(partitions));  // not atomic: published by what readiness does
     std::vector<std::atomic<int>> gone(static_cast<std::size_t>(cut.messages()));
-    for (int exchange = 1; exchange <= 6; ++exchange) {
+    for (int exchange = 1; exchange <= each; ++exchange) {
       const bool runs_first = exchange % 3 == 0;
       readiness.reset(runs_first);
       std::atomic<bool> runs{runs_first};
@@ -117,25 +158,21 @@ TEST(Readiness, EightThreadsAndOneThatStarts) {
           wrong += data[static_cast<std::size_t>(p)] != exchange;
         gone[static_cast<std::size_t>(m)].fetch_add(1);
       };
-      {
-        std::vector<std::jthread> all;
-        for (int t = 0; t < threads; ++t)
-          all.emplace_back([&, t] {
-            for (std::int64_t p = t; p < partitions; p += threads) {
-              data[static_cast<std::size_t>(p)] = exchange;
-              wrong += !readiness.ready(p, go);
-            }
-          });
-        if (!runs_first)
-          all.emplace_back([&] {
-            runs = true;
-            readiness.run(go);
-          });
-      }
-      EXPECT_EQ(wrong, 0);
-      EXPECT_TRUE(readiness.is_all_ready());
-      EXPECT_FALSE(readiness.ready(0, go)) << "twice";
-      for (const std::atomic<int>& times : gone) EXPECT_EQ(times, exchange);
+      team.run([&](int t) {
+        if (t == threads) {
+          if (runs_first) return;
+          runs = true;
+          return readiness.run(go);
+        }
+        for (std::int64_t p = t; p < partitions; p += threads) {
+          data[static_cast<std::size_t>(p)] = exchange;
+          wrong += !readiness.ready(p, go);
+        }
+      });
+      ASSERT_EQ(wrong, 0);
+      ASSERT_TRUE(readiness.is_all_ready());
+      ASSERT_FALSE(readiness.ready(0, go)) << "twice";
+      for (const std::atomic<int>& times : gone) ASSERT_EQ(times, exchange);
     }
   }
 }

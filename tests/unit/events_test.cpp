@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "team.hpp"
 #include "verify/verify.hpp"
 #include "virtual_node.hpp"
 
@@ -300,6 +301,78 @@ TEST(Events, CountExchanges) {
   sender.fire(0);
   while (!sender.progress()) continue;
   while (!receiver.progress()) continue;
+}
+
+/// Eight threads at once, each with a block of its own; bytes that all of them name have an event that each fires before
+/// its own. Each exchange has messages of random blocks. The next one starts as soon as the last event has come in,
+/// while those who fired return.
+TEST(Events, EightThreadsFireAtOnce) {
+  constexpr int threads = 8, blocks = threads + 1, shared = threads;
+  constexpr std::int64_t bytes = 16;
+  cases::Random random(11);
+  Team team(threads);
+  constexpr int each = 100;
+  for (int round = 0; round < std::max(thread_exchanges(3000) / each, 1); ++round) {
+    // Messages of one to three blocks, none in two of them.
+    Pattern pattern(2);
+    std::vector<std::int64_t> order(blocks);
+    for (std::size_t b = 0; b < order.size(); ++b) order[b] = static_cast<std::int64_t>(b);
+    random.shuffle(order);
+    for (std::size_t next = 0; next < order.size();) {
+      RangeList named;
+      for (std::int64_t n = random.between(1, 3); n > 0 && next < order.size(); --n, ++next)
+        named.append(Range{order[next] * bytes, bytes});
+      pattern[0].out.push_back({1, named});
+      pattern[1].in.push_back({0, named});
+    }
+    std::vector<PlanEvent> come_in, go_out;
+    for (int b = 0; b < blocks; ++b) {
+      come_in.push_back({b, false, {{Buffer::send, {{b * bytes, bytes}}}}});
+      go_out.push_back({b, true, {{Buffer::receive, {{b * bytes, bytes}}}}});
+    }
+    std::vector<std::byte> send(blocks * bytes), received(blocks * bytes);
+    InProcessNetwork network;
+    Executor sender(std::make_shared<const Plan>(add_events(plan_direct(0, pattern[0]), come_in)),
+                    {send.data(), nullptr}, *network.transport(0));
+    Executor receiver(std::make_shared<const Plan>(add_events(plan_direct(1, pattern[1]), go_out)),
+                      {nullptr, received.data()}, *network.transport(1));
+    const auto write = [&](std::vector<std::byte>& to, int block, int exchange) {
+      std::fill_n(to.begin() + block * bytes, bytes, static_cast<std::byte>(exchange));
+    };
+    const auto is = [&](int block, int exchange) {
+      return std::all_of(received.begin() + block * bytes, received.begin() + (block + 1) * bytes,
+                         [&](std::byte byte) { return byte == static_cast<std::byte>(exchange); });
+    };
+    std::atomic<int> started{0}, looked{0}, wrong{0};
+    const bool no_waiting = random.chance(50);
+    team.begin([&](int t) {
+      for (int exchange = 1; exchange <= each; ++exchange) {
+        while (started.load(std::memory_order_acquire) < exchange) std::this_thread::yield();
+        write(send, t, exchange);
+        (void)sender.fire_once(shared);
+        wrong += !sender.fire_once(t);
+        if (no_waiting) continue;  // the receiver alone looks
+        while (!receiver.reached(t)) std::this_thread::yield();
+        wrong += !is(t, exchange);
+        looked.fetch_add(1, std::memory_order_release);
+      }
+    });
+    for (int exchange = 1; exchange <= each; ++exchange) {
+      write(send, shared, exchange);
+      sender.start();
+      receiver.start();
+      started.store(exchange, std::memory_order_release);
+      for (bool sent = false, come = false; !sent || !come;) {
+        sent = sent || sender.progress();
+        come = come || receiver.progress();
+        if (!sent || !come) std::this_thread::yield();
+      }
+      for (int b = 0; b < blocks; ++b) wrong += !is(b, exchange);
+      while (!no_waiting && looked.load(std::memory_order_acquire) < exchange * threads) std::this_thread::yield();
+    }
+    team.join();
+    ASSERT_EQ(wrong, 0) << "round " << round;
+  }
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ namespace laneway {
 /// What queues use of partitions. There are none here.
 struct EdgePartitions {
   [[nodiscard]] int event_of_sent(int, int) const { return 0; }
+  template <class FireOnce>
+  [[nodiscard]] bool ready(int event, FireOnce&& fire_once) const {
+    return fire_once(event);
+  }
 };
 struct PartitionedWork {
   void ready(int) {}
