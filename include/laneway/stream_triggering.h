@@ -24,7 +24,6 @@ typedef uintptr_t MPIS_Queue;
 typedef struct MPIS_Request_struct {
   LNW_Request request; /* LNW_REQUEST_NULL: of MPIS_Imatch, complete from the beginning */
   LNW_Queue queue;     /* where it was started last */
-  int is_send;
 } * MPIS_Request;
 
 static inline int lnw_mpis_code(int code) {
@@ -76,7 +75,7 @@ static inline int MPIS_Queue_wait(MPIS_Queue queue) {
   return lnw_mpis_code(LNW_Queue_wait(lnw_mpis_queue(queue)));
 }
 
-/** A message is one partition, ready at once. */
+/** One trigger, whatever the number of requests. */
 static inline int MPIS_Enqueue_startall(MPIS_Queue queue, int count, MPIS_Request requests[]) {
   LNW_Request few[16];
   LNW_Request* all = few;
@@ -85,10 +84,7 @@ static inline int MPIS_Enqueue_startall(MPIS_Queue queue, int count, MPIS_Reques
   if (all == NULL) return MPI_ERR_NO_MEM;
   for (i = 0; i < count; ++i) all[i] = requests[i]->request;
   code = LNW_Enqueue_startall(lnw_mpis_queue(queue), count, all);
-  for (i = 0; i < count && code == MPI_SUCCESS; ++i) {
-    requests[i]->queue = lnw_mpis_queue(queue);
-    if (requests[i]->is_send) code = LNW_Enqueue_ready(lnw_mpis_queue(queue), requests[i]->request, 0);
-  }
+  for (i = 0; i < count && code == MPI_SUCCESS; ++i) requests[i]->queue = lnw_mpis_queue(queue);
   if (all != few) free(all);
   return lnw_mpis_code(code);
 }
@@ -139,19 +135,25 @@ static inline int MPIS_Queue_match(MPIS_Queue queue, MPIS_Request* request, MPI_
   return MPIS_Match(request, status);
 }
 
-static inline int lnw_mpis_made(int code, const LNW_Request* request, int is_send, MPIS_Request* made) {
+static inline int lnw_mpis_made(int code, const LNW_Request* request, MPIS_Request* made) {
   if (code != MPI_SUCCESS) return lnw_mpis_code(code);
   *made = (MPIS_Request)calloc(1, sizeof **made);
   if (*made == NULL) return MPI_ERR_NO_MEM;
   (*made)->request = *request;
-  (*made)->is_send = is_send;
   return MPIS_SUCCESS;
 }
 
+/** A message is one partition, ready when it is started. */
 static inline int MPIS_Send_init(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                                  MPI_Comm comm, MPI_Info info, MPIS_Request* request) {
   LNW_Request made = LNW_REQUEST_NULL;
-  return lnw_mpis_made(LNW_Psend_init(buf, 1, count, datatype, dest, tag, comm, info, &made), &made, 1, request);
+  MPI_Info hints = MPI_INFO_NULL;
+  int code = info == MPI_INFO_NULL ? MPI_Info_create(&hints) : MPI_Info_dup(info, &hints);
+  if (code != MPI_SUCCESS) return lnw_mpis_code(code);
+  MPI_Info_set(hints, "lnw_ready_at_start", "true");
+  code = LNW_Psend_init(buf, 1, count, datatype, dest, tag, comm, hints, &made);
+  MPI_Info_free(&hints);
+  return lnw_mpis_made(code, &made, request);
 }
 
 /** No receive has to be there before. */
@@ -163,18 +165,18 @@ static inline int MPIS_Rsend_init(const void* buf, MPI_Count count, MPI_Datatype
 static inline int MPIS_Recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                                  MPI_Info info, MPIS_Request* request) {
   LNW_Request made = LNW_REQUEST_NULL;
-  return lnw_mpis_made(LNW_Precv_init(buf, 1, count, datatype, source, tag, comm, info, &made), &made, 0, request);
+  return lnw_mpis_made(LNW_Precv_init(buf, 1, count, datatype, source, tag, comm, info, &made), &made, request);
 }
 
 static inline int MPIS_Barrier_init(MPI_Comm comm, MPI_Info info, MPIS_Request* request) {
   LNW_Request made = LNW_REQUEST_NULL;
-  return lnw_mpis_made(LNW_Barrier_init(comm, info, &made), &made, 0, request);
+  return lnw_mpis_made(LNW_Barrier_init(comm, info, &made), &made, request);
 }
 
 static inline int MPIS_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                                       MPI_Comm comm, MPI_Info info, MPIS_Request* request) {
   LNW_Request made = LNW_REQUEST_NULL;
-  return lnw_mpis_made(LNW_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, &made), &made, 0, request);
+  return lnw_mpis_made(LNW_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, &made), &made, request);
 }
 
 /** By the host: also for what else is in the request's queue. */

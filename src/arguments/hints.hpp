@@ -88,6 +88,7 @@ struct Hints {
   std::string collective;              ///< `auto`, `mpi` or a rule; or one for each operation
   std::int32_t leaders = 4;            ///< a node, of dense rules that have several
   std::int64_t partition_message = 0;  ///< bytes of messages of partitioned requests; 0: as costs say
+  bool ready_at_start = false;         ///< of partitioned requests of this rank
   std::string adopter;                 ///< what else must be the same on all ranks, as who adopts a communicator says
 
   /// Equal on two ranks exactly if all settings that must agree are equal.
@@ -229,6 +230,9 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_partition_message", "LANEWAY_PARTITION_MESSAGE", "0", hint::bytes<&Hints::partition_message>,
      "partitioned messages between two ranks: the sender lets neighbouring partitions share messages up to this size "
      "([partitioned](../use/partitioned.md)); `0`: as predicted costs say"},
+    {"lnw_ready_at_start", "", "false", hint::toggle<&Hints::ready_at_start>,
+     "partitioned messages between two ranks: all partitions of the sender are ready when the exchange starts, so that "
+     "a [queue](../use/queues.md) starts and sends by one trigger"},
     {"lnw_find", "LANEWAY_FIND", "auto",
      hint::choice<&Hints::find, Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node,
                   Find::nbx_node>("auto, personalized, nbx, rma, personalized_node, nbx_node"),

@@ -44,7 +44,10 @@ std::int64_t checked_bytes(const PartitionedArguments& arguments, std::int64_t e
 }  // namespace
 
 Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArguments& arguments, const Hints& hints)
-    : pairs_(std::move(pairs)), arguments_(arguments), map_(type_map(arguments.datatype)) {
+    : pairs_(std::move(pairs)),
+      arguments_(arguments),
+      map_(type_map(arguments.datatype)),
+      ready_at_start_(hints.ready_at_start && arguments.is_send) {
   const std::int64_t element_bytes = map_->ranges.bytes();
   bytes_ = checked_bytes(arguments_, element_bytes);
   (void)checked_bytes(arguments_, map_->extent);
@@ -166,6 +169,12 @@ Plan Partitioned::make_plan() const {
 }
 
 void Partitioned::start() {
+  begin();
+  if (!ready_at_start_) return;
+  for (int partition = 0; partition < arguments_.partitions; ++partition) ready(partition);
+}
+
+void Partitioned::begin() {
   if (state_.load(std::memory_order_acquire) == State::failed) std::rethrow_exception(failure_);
   // Once the two have met, nobody but the owner starts anything.
   const bool has_met = state_.load(std::memory_order_relaxed) == State::met && !goes_nowhere();

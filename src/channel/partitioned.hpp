@@ -56,6 +56,7 @@ class Partitioned final : public Work, private Progressive {
   enum class Run : std::uint8_t { idle, wanted, starting, running };
 
   bool progress() override;
+  void begin();
   void meet(const Hello& other);
   [[nodiscard]] Plan make_plan() const;
   [[nodiscard]] End end_of(std::int64_t message) const;
@@ -71,6 +72,7 @@ class Partitioned final : public Work, private Progressive {
   std::shared_ptr<PairComm> pairs_;
   PartitionedArguments arguments_;
   std::shared_ptr<const TypeMap> map_;
+  bool ready_at_start_ = false;
   std::int64_t bytes_ = 0;  // of all partitions
   PartitionCut cut_;
   Hello mine_;

@@ -13,6 +13,7 @@
 //                                                             SeveralRequestsMatchInOrder, MatchedByTag,
 //                                                             MatchedByCommunicator
 //   started late by the receiver: ready does not block        ReadyDoesNotWaitForTheReceiver
+//   cancelled: partitioned requests cannot be, as MPI 4.1 says of MPI_Cancel; no call here does
 //   never started, and freed                                  NeverStarted, FreedBeforeTheyMeet
 //   made, run once and freed, again and again, with statuses  MadeForOneExchange
 //   no partitions, nothing in them                            ZeroPartitionsAndZeroCounts
@@ -266,6 +267,30 @@ TEST_F(PartitionedTest, DerivedDatatypes) {
     for (int i = 0; i < total; ++i) EXPECT_EQ(receive[static_cast<std::size_t>(i)], value(previous(), exchange, i));
   }
   for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// All partitions are ready at start by a hint: nothing is said, and saying it is too late.
+TEST_F(PartitionedTest, ReadyAtStart) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (const int partitions : {0, 1, 5}) {
+    std::vector<int> send(30), receive(30);
+    const Info info(Hints{{"lnw_ready_at_start", "true"}, {"lnw_partition_message", "1"}});
+    std::array<LNW_Request, 2> requests{};
+    const int count = partitions > 0 ? 30 / partitions : 0;
+    EXPECT_MPI(LNW_Psend_init(send.data(), partitions, count, MPI_INT, next(), 0, MPI_COMM_WORLD, info.get(),
+                              &requests[0]));
+    EXPECT_MPI(LNW_Precv_init(receive.data(), partitions, count, MPI_INT, previous(), 0, MPI_COMM_WORLD, info.get(),
+                              &requests[1]));
+    for (int exchange = 0; exchange < 3; ++exchange) {
+      for (int i = 0; i < 30; ++i) send[static_cast<std::size_t>(i)] = value(rank(), exchange, i);
+      EXPECT_MPI(LNW_Startall(2, requests.data()));
+      if (partitions > 0) expect_error_class(LNW_Pready(0, requests[0]), MPI_ERR_ARG);
+      EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+      for (int i = 0; i < count * partitions; ++i)
+        EXPECT_EQ(receive[static_cast<std::size_t>(i)], value(previous(), exchange, i));
+    }
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  }
 }
 
 TEST_F(PartitionedTest, NobodyAtTheOtherEnd) {

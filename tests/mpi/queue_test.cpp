@@ -284,13 +284,15 @@ void reduce_by_messages(const std::vector<std::int32_t>& out, std::vector<std::i
   MPI_Reduce_local(arrived.data(), into.data(), 2 * count, MPI_INT32_T, op);
 }
 
+template <class T>
+Bytes bytes_of(const std::vector<T>& list) {
+  const auto* const first = reinterpret_cast<const unsigned char*>(list.data());
+  return Bytes(first, first + list.size() * sizeof(T));
+}
+
 /// Reductions by themselves: over neighbours in memory of the queue's kind, and over all ranks.
 TEST_P(QueueTest, Reductions) {
   constexpr int count = 300;
-  const auto bytes_of = [](const std::vector<std::int32_t>& list) {
-    const auto* const first = reinterpret_cast<const unsigned char*>(list.data());
-    return Bytes(first, first + list.size() * sizeof(std::int32_t));
-  };
   const LineMemory send(kind(), 2 * count * sizeof(std::int32_t)), receive(kind(), 2 * count * sizeof(std::int32_t));
   for (const auto& [op, name] : {std::pair{MPI_SUM, "sum"}, {MPI_MAX, "max"}, {MPI_BXOR, "bxor"}}) {
     LNW_Request request = LNW_REQUEST_NULL;
@@ -317,7 +319,7 @@ TEST_P(QueueTest, Reductions) {
     }
     EXPECT_MPI(LNW_Request_free(&request));
   }
-  if (on_device()) return;  // those of all ranks are for the host's memory
+  if (on_device()) return;  // those of all ranks are in DenseOperationsInItsMemory
   std::vector<std::int64_t> mine(count), all(count), prefix(count), one(count), share(count);
   std::vector<std::int64_t> expected(count), long_mine(static_cast<std::size_t>(count * size()));
   std::array<LNW_Request, 4> requests{};
@@ -415,6 +417,110 @@ TEST_P(QueueTest, RequestsOfEveryKind) {
     line.finish();
     EXPECT_EQ(sum, size() * (size() + 1) / 2);
     for (int i = 0; i < 6; ++i) EXPECT_EQ(in[static_cast<std::size_t>(i)], 100 * previous + i);
+  }
+  for (LNW_Request& request : all) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Dense operations of all ranks whose buffers are memory of the queue's kind.
+TEST_P(QueueTest, DenseOperationsInItsMemory) {
+  constexpr int count = 40;
+  const auto n = static_cast<std::size_t>(size());
+  const std::size_t one = count * sizeof(std::int32_t);
+  const LineMemory blocks_out(kind(), n * one), blocks_in(kind(), n * one), gathered(kind(), n * one);
+  const LineMemory mine(kind(), one), sums(kind(), one);
+  std::array<LNW_Request, 3> requests{};
+  EXPECT_MPI(LNW_Alltoall_init(blocks_out.data(), count, MPI_INT32_T, blocks_in.data(), count, MPI_INT32_T,
+                               MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  EXPECT_MPI(LNW_Allgather_init(mine.data(), count, MPI_INT32_T, gathered.data(), count, MPI_INT32_T, MPI_COMM_WORLD,
+                                MPI_INFO_NULL, &requests[1]));
+  EXPECT_MPI(LNW_Allreduce_init(mine.data(), sums.data(), count, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                &requests[2]));
+  Line line(kind());
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::int32_t> out(n * count), own(count);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int>(i) * 3 + 1000 * rank() + round;
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int>(i) - 7 * rank() + 100 * round;
+    std::vector<std::int32_t> all(n * count), every(n * count), sum(count);
+    MPI_Alltoall(out.data(), count, MPI_INT32_T, all.data(), count, MPI_INT32_T, MPI_COMM_WORLD);
+    MPI_Allgather(own.data(), count, MPI_INT32_T, every.data(), count, MPI_INT32_T, MPI_COMM_WORLD);
+    MPI_Allreduce(own.data(), sum.data(), count, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD);
+    const HostMemory from(kind(), bytes_of(out)), from_mine(kind(), bytes_of(own));
+    const HostMemory to_all(kind(), Bytes(n * one, 0xDB)), to_every(kind(), Bytes(n * one, 0xDB));
+    const HostMemory to_sum(kind(), Bytes(one, 0xDB)), garbage(kind(), Bytes(n * one, 0xDC));
+    line.copy(blocks_in.data(), garbage.data(), n * one);
+    line.copy(gathered.data(), garbage.data(), n * one);
+    line.copy(sums.data(), garbage.data(), one);
+    line.copy(blocks_out.data(), from.data(), from.size());
+    line.copy(mine.data(), from_mine.data(), from_mine.size());
+    if (round % 2 == 0) {
+      EXPECT_MPI(LNW_Enqueue_startall(line.queue(), 3, requests.data()));
+      EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), LNW_QUEUE_ALL_STARTED, nullptr));
+    } else {
+      for (LNW_Request& request : requests) line.start(request);
+      for (std::size_t i = 3; i-- > 0;) line.wait(requests[i]);
+    }
+    line.copy(blocks_out.data(), garbage.data(), n * one);
+    line.copy(mine.data(), garbage.data(), one);
+    line.copy(to_all.data(), blocks_in.data(), n * one);
+    line.copy(to_every.data(), gathered.data(), n * one);
+    line.copy(to_sum.data(), sums.data(), one);
+    line.finish();
+    ASSERT_EQ(to_all.bytes(), bytes_of(all)) << round;
+    ASSERT_EQ(to_every.bytes(), bytes_of(every)) << round;
+    ASSERT_EQ(to_sum.bytes(), bytes_of(sum)) << round;
+  }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Partitions that the stream writes into memory of its kind, one after another, and says that they are ready: of a
+/// message to the next rank, and of edges.
+TEST_P(QueueTest, PartitionsInItsMemory) {
+  constexpr int parts = 3, count = 10;
+  constexpr std::size_t part = count * sizeof(std::int32_t), whole = parts * part;
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  const LineMemory out(kind(), whole), in(kind(), whole), edges_out(kind(), 2 * whole), edges_in(kind(), 2 * whole);
+  std::array<LNW_Request, 3> all{};
+  EXPECT_MPI(
+      LNW_Psend_init(out.data(), parts, count, MPI_INT32_T, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &all[0]));
+  EXPECT_MPI(
+      LNW_Precv_init(in.data(), 1, parts * count, MPI_INT32_T, previous, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &all[1]));
+  const std::array<int, 2> counts{parts * count, parts * count}, places{0, parts * count}, partitions{parts, parts};
+  EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(
+      edges_out.data(), counts.data(), places.data(), MPI_INT32_T, edges_in.data(), counts.data(), places.data(),
+      MPI_INT32_T, partitions.data(), partitions.data(), ring_.get(), MPI_INFO_NULL, &all[2]));
+  const auto sent = [](int from, int round) {
+    std::vector<std::int32_t> data(2 * parts * count);
+    std::iota(data.begin(), data.end(), 10000 * from + 100 * round);
+    return data;
+  };
+  Line line(kind());
+  for (int round = 0; round < 5; ++round) {
+    const std::vector<std::int32_t> data = sent(rank(), round);
+    const HostMemory from(kind(), bytes_of(data)), garbage(kind(), Bytes(2 * whole, 0xDB));
+    const HostMemory to(kind(), Bytes(whole, 0xDC)), edges_to(kind(), Bytes(2 * whole, 0xDC));
+    std::vector<std::int32_t> expected(2 * parts * count);
+    exchange_by_messages(data.data(), expected.data(), static_cast<int>(whole), ring_.get());
+    for (const LineMemory* memory : {&out, &in}) line.copy(memory->data(), garbage.data(), whole);
+    for (const LineMemory* memory : {&edges_out, &edges_in}) line.copy(memory->data(), garbage.data(), 2 * whole);
+    EXPECT_MPI(LNW_Enqueue_startall(line.queue(), 3, all.data()));
+    for (int p = parts - 1; p >= 0; --p) {
+      const std::size_t at = static_cast<std::size_t>(p) * part;
+      line.copy(static_cast<unsigned char*>(out.data()) + at, from.data() + at, part);
+      EXPECT_MPI(LNW_Enqueue_ready(line.queue(), all[0], p));
+      for (int e = 0; e < 2; ++e) {
+        const std::size_t place = static_cast<std::size_t>(e) * whole + at;
+        line.copy(static_cast<unsigned char*>(edges_out.data()) + place, from.data() + place, part);
+        EXPECT_MPI(LNW_Enqueue_ready_edge(line.queue(), all[2], e, p));
+      }
+    }
+    EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), 3, all.data()));
+    line.copy(to.data(), in.data(), whole);
+    line.copy(edges_to.data(), edges_in.data(), 2 * whole);
+    line.finish();
+    const Bytes first = bytes_of(sent(previous, round));
+    ASSERT_EQ(to.bytes(), Bytes(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(whole))) << round;
+    ASSERT_EQ(edges_to.bytes(), bytes_of(expected)) << round;
   }
   for (LNW_Request& request : all) EXPECT_MPI(LNW_Request_free(&request));
 }
@@ -652,6 +758,43 @@ TEST_P(QueueErrors, InTheStreamAreToldByTheWait) {
   EXPECT_MPI(LNW_Queue_wait(line.queue()));
   EXPECT_EQ(in, (std::array<int, 2>{previous, previous + 100}));
   for (LNW_Request& request : both) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// Sends and receives that are started together are one trigger, in the peer's names, too.
+TEST_P(QueueTest, MessagesOfThePeerAreOneTrigger) {
+  MPIS_Queue queue{};
+  void* stream = nullptr;
+  if (on_device()) device_table()->stream_create(0, 0, &stream);
+  ASSERT_EQ(MPIS_Queue_init(&queue, on_device() ? GPU_MEM_OPS : THREAD, on_device() ? &stream : nullptr), MPIS_SUCCESS);
+  EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  constexpr int messages = 6;
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  std::array<int, messages> out{}, in{};
+  std::array<MPIS_Request, 2 * messages> requests{};
+  for (std::size_t i = 0; i < messages; ++i) {
+    const int tag = static_cast<int>(i);
+    EXPECT_EQ(MPIS_Send_init(&out[i], 1, MPI_INT, next, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2 * i]),
+              MPIS_SUCCESS);
+    EXPECT_EQ(MPIS_Recv_init(&in[i], 1, MPI_INT, previous, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2 * i + 1]),
+              MPIS_SUCCESS);
+  }
+  constexpr int rounds = 3;
+  for (int round = 0; round < rounds; ++round) {
+    std::iota(out.begin(), out.end(), 100 * rank() + 10 * round);
+    in.fill(-1);
+    EXPECT_EQ(MPIS_Enqueue_startall(queue, 2 * messages, requests.data()), MPIS_SUCCESS);
+    EXPECT_EQ(MPIS_Enqueue_waitall(queue), MPIS_SUCCESS);
+    EXPECT_EQ(MPIS_Queue_wait(queue), MPIS_SUCCESS);
+    for (std::size_t i = 0; i < messages; ++i) EXPECT_EQ(in[i], 100 * previous + 10 * round + static_cast<int>(i));
+  }
+  LNW_Queue_statistics statistics{};
+  EXPECT_MPI(LNW_Queue_get_statistics(reinterpret_cast<LNW_Queue>(queue), &statistics));
+  EXPECT_EQ(statistics.triggers, rounds);
+  EXPECT_EQ(statistics.completions, rounds);
+  EXPECT_EQ(statistics.exchanges, 2 * messages * rounds);
+  EXPECT_EQ(MPIS_Request_freeall(2 * messages, requests.data()), MPIS_SUCCESS);
+  EXPECT_EQ(MPIS_Queue_free(&queue), MPIS_SUCCESS);
+  if (stream != nullptr) device_table()->stream_destroy(0, stream);
 }
 
 /// Every call of the peer.
