@@ -113,6 +113,10 @@ class Halo {
   /// Puts the exchange into a queue and returns. Another View than the last time only when the queue has been waited
   /// for.
   void enqueue(Queue& queue, const View& view) { halo_.enqueue(queue, strided(view)); }
+  /// The same of `accumulate`. Collective, the first time with each operator.
+  void enqueue_accumulate(Queue& queue, const View& view, MPI_Op op = MPI_SUM) {
+    halo_.enqueue_accumulate(queue, strided(view), op);
+  }
 
   /// Combines ghost elements into those of which they are copies. Returns when they are in place.
   template <class ExecutionSpace>

@@ -231,6 +231,10 @@ class StridedHalo {
   void wait() { halo_.wait(); }
   /// As Halo::accumulate.
   void accumulate(const StridedView<T, Rank>& view, MPI_Op op = MPI_SUM) { halo_.accumulate(elements_of(view), op); }
+  /// As Halo::enqueue_accumulate.
+  void enqueue_accumulate(Queue& queue, const StridedView<T, Rank>& view, MPI_Op op = MPI_SUM) {
+    halo_.enqueue_accumulate(queue, elements_of(view), op);
+  }
 
   [[nodiscard]] const Persistent& operation() const { return halo_.operation(); }
 

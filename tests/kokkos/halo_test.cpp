@@ -168,6 +168,57 @@ TEST_F(KokkosHalo, RanksMayHaveOtherLayouts) {
     compare(right, right, 21);
 }
 
+/// Puts `turns` exchanges, or accumulations, into a queue of host tasks, between tasks that change the View.
+template <class View>
+void enqueue(const View& view, int seed) {
+  using T = typename View::value_type;
+  constexpr auto R = static_cast<std::size_t>(View::rank);
+  constexpr int turns = 4;
+  const auto strided = kokkos::strided(view);
+  const Ring<R> parts(strided.extents);
+  kokkos::Halo<View> halo(MPI_COMM_WORLD, view, parts.send, parts.receive), model(MPI_COMM_WORLD, view, parts.send,
+                                                                                 parts.receive);
+  StridedHalo<T, R> same(MPI_COMM_WORLD, strided, parts.send, parts.receive);
+  const std::span<T> memory(strided.data, strided.span());
+  const auto expected = [&](auto&& turn) {
+    fill(view, seed);
+    for (int i = 0; i < turns; ++i) {
+      for (T& element : memory) element += 1;
+      turn();
+    }
+    return std::vector<T>(memory.begin(), memory.end());
+  };
+  const Space space;
+  const std::vector<T> exchanged = expected([&] { model.exchange(space, view); });
+  const std::vector<T> accumulated = expected([&] { model.accumulate(space, view); });
+  Queue queue(LNW_QUEUE_HOST | LNW_QUEUE_PROGRESS_BY_HOST);
+  auto add = [&] {
+    for (T& element : memory) element += 1;
+  };
+  const auto run = [&](auto&& put) {
+    fill(view, seed);
+    for (int i = 0; i < turns; ++i) {
+      queue.call(add);
+      put();
+    }
+    queue.wait();
+    return std::vector<T>(memory.begin(), memory.end());
+  };
+  EXPECT_EQ(run([&] { halo.enqueue(queue, view); }), exchanged);
+  EXPECT_EQ(run([&] { kokkos::order(queue, halo.operation()); }), exchanged);
+  EXPECT_EQ(run([&] { same.enqueue(queue, strided); }), exchanged);
+  EXPECT_EQ(run([&] { halo.enqueue_accumulate(queue, view); }), accumulated);
+  EXPECT_EQ(run([&] { same.enqueue_accumulate(queue, strided); }), accumulated);
+  EXPECT_EQ(queue.statistics().triggers, 5 * turns);
+}
+
+TEST_F(KokkosHalo, ExchangesInAQueue) {
+  const Kokkos::View<std::int64_t**, Kokkos::LayoutLeft, Kokkos::HostSpace> left("left", 7, 9);
+  enqueue(left, 41);
+  const Kokkos::View<int***, Kokkos::LayoutRight, Kokkos::HostSpace> whole("whole", 8, 9, 10);
+  enqueue(Kokkos::subview(whole, Kokkos::ALL, 4, Kokkos::ALL), 42);
+}
+
 TEST_F(KokkosHalo, BoxOutsideAndOtherViewAreRefused) {
   const Kokkos::View<int**, Kokkos::LayoutLeft, Kokkos::HostSpace> view("view", 7, 9), other("other", 8, 9);
   using Halo = kokkos::Halo<Kokkos::View<int**, Kokkos::LayoutLeft, Kokkos::HostSpace>>;

@@ -84,8 +84,13 @@ class Operations {
     [[nodiscard]] bool operator==(const Key&) const = default;
   };
 
-  /// Collective the first time with each key.
   void run(const Key& key, const Elements& source, const Elements& target, const T* send, T* receive) {
+    start(key, source, target, send, receive);
+    wait();
+  }
+  /// Collective the first time with each key. One at a time.
+  void start(const Key& key, const Elements& source, const Elements& target, const T* send, T* receive) {
+    if (posted_ != none) throw std::logic_error("laneway::tpetra: posted again before it was waited for");
     Known* known = nullptr;
     for (Known& one : known_)
       if (one.key == key) known = &one;
@@ -95,10 +100,17 @@ class Operations {
       known->send = send;
       known->receive = receive;
     }
-    known->operation.run();
+    known->operation.start();
+    posted_ = static_cast<std::size_t>(known - known_.data());
   }
+  void wait() {
+    if (posted_ == none) throw std::logic_error("laneway::tpetra: waited for what was not posted");
+    known_[std::exchange(posted_, none)].operation.wait();
+  }
+  [[nodiscard]] bool is_posted_backwards() const { return posted_ != none && known_[posted_].key.is_backwards; }
 
  private:
+  static constexpr std::size_t none = SIZE_MAX;
   struct Known {
     Key key;
     Persistent operation;
@@ -138,6 +150,7 @@ class Operations {
   Graph backward_;
   laneway::detail::KeptHints hints_;
   std::vector<Known> known_;
+  std::size_t posted_ = none;  // which of them
   T nothing_{};  // the address of an array without elements
 };
 
@@ -166,35 +179,61 @@ class Distributor {
   /// the first time with so many.
   template <class Exports, class Imports>
   void doPostsAndWaits(const Exports& exports, std::size_t packets, const Imports& imports) {
-    looked_at(exports, exports_.size * packets, "doPostsAndWaits: exports");
-    looked_at(imports, imports_.size * packets, "doPostsAndWaits: imports");
-    operations_.run({packets, packets, 1, 1, MPI_OP_NULL, false}, exports_, imports_, exports.data(), imports.data());
+    post(exports, packets, imports, "doPostsAndWaits");
+    operations_.wait();
   }
+  /// The same in two calls: both arrays belong to the exchange until doWaits has returned. One exchange at a time:
+  /// std::logic_error else.
+  template <class Exports, class Imports>
+  void doPosts(const Exports& exports, std::size_t packets, const Imports& imports) {
+    post(exports, packets, imports, "doPosts");
+  }
+  void doWaits() { wait(false); }
   /// The same backwards: `exports` are in the order of what was received, `imports` in that of what was sent. Unlike
   /// Tpetra's also where the elements for one rank lie scattered.
   template <class Exports, class Imports>
   void doReversePostsAndWaits(const Exports& exports, std::size_t packets, const Imports& imports) {
-    reverse(exports, packets, imports, MPI_OP_NULL);
+    post_reverse(exports, packets, imports, MPI_OP_NULL, "doReversePostsAndWaits");
+    operations_.wait();
   }
   /// The same, but combines what arrives with what `imports` hold.
   template <class Exports, class Imports>
   void doReversePostsAndWaits(const Exports& exports, std::size_t packets, const Imports& imports, MPI_Op op) {
-    reverse(exports, packets, imports, op);
+    post_reverse(exports, packets, imports, op, "doReversePostsAndWaits");
+    operations_.wait();
   }
+  /// As doPosts and doWaits.
+  template <class Exports, class Imports>
+  void doReversePosts(const Exports& exports, std::size_t packets, const Imports& imports, MPI_Op op = MPI_OP_NULL) {
+    post_reverse(exports, packets, imports, op, "doReversePosts");
+  }
+  void doReverseWaits() { wait(true); }
 
  private:
   template <class Exports, class Imports>
-  void reverse(const Exports& exports, std::size_t packets, const Imports& imports, MPI_Op op) {
-    looked_at(exports, imports_.size * packets, "doReversePostsAndWaits: exports");
-    looked_at(imports, exports_.size * packets, "doReversePostsAndWaits: imports");
-    operations_.run({packets, packets, 1, 1, op, true}, exports_, imports_, exports.data(), imports.data());
+  void post(const Exports& exports, std::size_t packets, const Imports& imports, const std::string& call) {
+    looked_at(exports, exports_.size * packets, call + ": exports");
+    looked_at(imports, imports_.size * packets, call + ": imports");
+    operations_.start({packets, packets, 1, 1, MPI_OP_NULL, false}, exports_, imports_, exports.data(), imports.data());
+  }
+  template <class Exports, class Imports>
+  void post_reverse(const Exports& exports, std::size_t packets, const Imports& imports, MPI_Op op,
+                    const std::string& call) {
+    looked_at(exports, imports_.size * packets, call + ": exports");
+    looked_at(imports, exports_.size * packets, call + ": imports");
+    operations_.start({packets, packets, 1, 1, op, true}, exports_, imports_, exports.data(), imports.data());
+  }
+  void wait(bool is_backwards) {
+    if (operations_.is_posted_backwards() != is_backwards)
+      throw std::logic_error("laneway::tpetra::Distributor: waited for the other direction than was posted");
+    operations_.wait();
   }
 
   template <class View>
-  static void looked_at(const View& view, std::size_t elements, const char* where) {
+  static void looked_at(const View& view, std::size_t elements, const std::string& where) {
     static_assert(View::rank == 1 && kokkos::is_on_host<View>, "laneway::tpetra: Views of rank 1 in host memory");
     if (view.extent(0) < elements || !view.span_is_contiguous())
-      throw std::invalid_argument("laneway::tpetra::Distributor::" + std::string(where) + " hold " +
+      throw std::invalid_argument("laneway::tpetra::Distributor::" + where + " hold " +
                                   std::to_string(view.extent(0)) + " elements, needed are " + std::to_string(elements) +
                                   " without gaps");
   }
@@ -246,22 +285,24 @@ class Import {
   }
 
   /// source.doExport(target, importer, mode), backwards. ADD adds what `target` holds for other ranks into the elements
-  /// of which they are copies, after the rank's own elements were copied; ADD_ASSIGN adds its own, too. Collective the
-  /// first time with so many vectors of such strides.
+  /// of which they are copies, after the rank's own elements were copied; ADD_ASSIGN adds its own, too. INSERT and
+  /// REPLACE put them there instead: of several copies of an element that of the rank which the importer names last.
+  /// Collective the first time with so many vectors of such strides.
   void doExport(const Vector& target, Vector& source, Tpetra::CombineMode mode) {
-    if (mode != Tpetra::ADD && mode != Tpetra::ADD_ASSIGN)
-      throw std::invalid_argument("laneway::tpetra::Import::doExport: mode must be ADD or ADD_ASSIGN");
+    const bool inserts = mode == Tpetra::INSERT || mode == Tpetra::REPLACE;
+    if (!inserts && mode != Tpetra::ADD && mode != Tpetra::ADD_ASSIGN)
+      throw std::invalid_argument("laneway::tpetra::Import::doExport: mode must be INSERT, REPLACE, ADD or ADD_ASSIGN");
     const Arrays arrays(*this, source, target);
     for (std::size_t c = 0; c < arrays.columns; ++c) {
       T* const to = arrays.source + c * arrays.source_stride;
       const T* const from = arrays.target + c * arrays.target_stride;
       const auto put = [&](std::size_t into, std::size_t of) {
-        to[into] = mode == Tpetra::ADD ? from[of] : to[into] + from[of];
+        to[into] = mode == Tpetra::ADD_ASSIGN ? to[into] + from[of] : from[of];
       };
       for (std::size_t i = 0; i < same_; ++i) put(i, i);
       for (std::size_t i = 0; i < permute_to_.size(); ++i) put(permute_from_[i], permute_to_[i]);
     }
-    operations_.run(arrays.key(MPI_SUM, true), source_, target_, arrays.target, arrays.source);
+    operations_.run(arrays.key(inserts ? MPI_OP_NULL : MPI_SUM, true), source_, target_, arrays.target, arrays.source);
   }
 
  private:
