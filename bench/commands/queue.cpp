@@ -246,29 +246,171 @@ void report_jacobi(const Run& run, const Place& place, const QueueOptions& optio
     if (run.is_root())
       std::cout << bytes << " B, exchange alone " << format_seconds(alone) << ": kernels "
                 << format_seconds(median(kernels)) << ", enqueued " << format_seconds(median(enqueued)) << " (hidden "
-                << format_number(100 * hidden(enqueued), 1) << "%, host busy " << format_seconds(median(host))
-                << "), host-driven set_stream " << format_seconds(median(driven)) << " (hidden "
-                << format_number(100 * hidden(driven), 1) << "%)\n";
+                << format_number(100 * hidden(enqueued), 1) << "%, device idle " << format_seconds(idle(enqueued))
+                << ", host busy " << format_seconds(median(host)) << "), host-driven set_stream " << format_seconds(median(driven)) << " (hidden "
+                << format_number(100 * hidden(driven), 1) << "%, device idle " << format_seconds(idle(driven)) << ")\n";
   }
 }
 
-/// The first rank and the last one take turns: what one packs on its device leaves when the other's has come.
-void report_ping_pong(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
-  const bool is_end = run.rank == 0 || run.rank == run.ranks - 1;
-  const int peer = run.rank == 0 ? run.ranks - 1 : 0;
-  for (const std::int64_t bytes : options.bytes) {
-    NeighborExchange exchange(run, place, is_end && run.ranks > 1 ? std::vector<int>{peer} : std::vector<int>{}, bytes);
-    std::vector<double> enqueued, driven;
-    for (int repeat = 0; repeat < options.repeats; ++repeat) {
-      enqueued.push_back(longest_of_ranks(time_enqueued(run, place, exchange, options.iterations).total, run.comm));
-      driven.push_back(longest_of_ranks(time_host_driven(run, place, exchange, options.iterations).total, run.comm));
-    }
-    rows.push_back({{"bytes", bytes}, {"enqueued_s", median(enqueued)}, {"host_driven_s", median(driven)}});
-    if (run.is_root())
-      std::cout << bytes << " B there and back: enqueued " << format_seconds(median(enqueued)) << ", host-driven "
-                << format_seconds(median(driven)) << " (" << format_number(median(enqueued) / median(driven), 2)
-                << ")\n";
+/// A column of a matrix in rows, on the device of the first rank and of the last one: it goes there, and then back. The
+/// plans pack and unpack it. Between ranks that are ends of nothing nothing moves.
+class PackedPingPong {
+ public:
+  PackedPingPong(const Run& run, const Place& place, std::int64_t bytes)
+      : rows_(std::max<std::int64_t>(1, bytes / std::int64_t{sizeof(double)})),
+        last_(run.ranks - 1),
+        rank_(run.rank),
+        matrix_(place, static_cast<std::size_t>(rows_ * columns) * sizeof(double)) {
+    if (place.has_device())
+      fill(place);
+    else
+      std::memcpy(matrix_.data(), initial(rank_ == 0).data(), static_cast<std::size_t>(rows_ * columns) * sizeof(double));
+    MPI_Datatype column = MPI_DATATYPE_NULL;
+    MPI_Type_vector(static_cast<int>(rows_), 1, columns, MPI_DOUBLE, &column);
+    MPI_Type_commit(&column);
+    init(run, 0, last_, column, ping_);
+    init(run, last_, 0, column, pong_);
+    MPI_Type_free(&column);
   }
+  ~PackedPingPong() {
+    LNW_Request_free(&ping_);
+    LNW_Request_free(&pong_);
+  }
+  PackedPingPong(const PackedPingPong&) = delete;
+  PackedPingPong& operator=(const PackedPingPong&) = delete;
+
+  [[nodiscard]] bool is_end() const { return rank_ == 0 || rank_ == last_; }
+  /// There and back. What has come is worked on by a kernel before it goes on.
+  void enqueue(const Place& place, double& kernel) {
+    LNW_Enqueue_start(place.queue(), &ping_);
+    LNW_Enqueue_wait(place.queue(), &ping_);
+    if (rank_ == last_) place.kernel(kernel);
+    LNW_Enqueue_start(place.queue(), &pong_);
+    LNW_Enqueue_wait(place.queue(), &pong_);
+    if (rank_ == 0) place.kernel(kernel);
+  }
+  /// The host waits for each message. The stream orders kernels and messages; that of host tasks is waited for.
+  void drive(const Place& place, double& kernel) {
+    for (LNW_Request* request : {&ping_, &pong_}) {
+      LNW_Start(request);
+      LNW_Wait(request, MPI_STATUS_IGNORE);
+      if (rank_ != (request == &ping_ ? last_ : 0)) continue;
+      place.kernel(kernel);
+      if (!place.has_device()) place.finish();
+    }
+  }
+  void set_stream(lnw_device_stream stream) {
+    for (LNW_Request* request : {&ping_, &pong_}) LNW_Request_set_stream(*request, stream);
+  }
+  /// Whether both ends have the first one's column, and nothing beside it was written.
+  [[nodiscard]] bool is_right(const Place& place) {
+    std::vector<double> now(static_cast<std::size_t>(rows_ * columns));
+    if (place.has_device()) {
+      place.stream().copy(now.data(), matrix_.data(), now.size() * sizeof(double));
+      place.stream().synchronize();
+    } else {
+      std::memcpy(now.data(), matrix_.data(), now.size() * sizeof(double));
+    }
+    std::vector<double> expected = initial(rank_ == 0);
+    for (std::int64_t row = 0; row < rows_; ++row) expected[static_cast<std::size_t>(row * columns)] = element(row);
+    return !is_end() || now == expected;
+  }
+
+ private:
+  static constexpr int columns = 4;
+  static double element(std::int64_t row) { return 1.0 + static_cast<double>(row) / 3; }
+
+  [[nodiscard]] std::vector<double> initial(bool has_column) const {
+    std::vector<double> all(static_cast<std::size_t>(rows_ * columns), -1.0 - rank_);
+    for (std::int64_t row = 0; has_column && row < rows_; ++row)
+      all[static_cast<std::size_t>(row * columns)] = element(row);
+    return all;
+  }
+  void fill(const Place& place) {
+    const std::vector<double> all = initial(rank_ == 0);
+    place.stream().copy(matrix_.data(), all.data(), all.size() * sizeof(double));
+    place.stream().synchronize();
+  }
+  void init(const Run& run, int from, int to, MPI_Datatype column, LNW_Request& request) {
+    const int in = rank_ == to ? 1 : 0, out = rank_ == from ? 1 : 0;
+    LNW_Topology topology = LNW_TOPOLOGY_NULL;
+    LNW_Topology_create(run.comm, in, &from, MPI_UNWEIGHTED, out, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, &topology);
+    // A rank alone sends to itself, and must not write what it reads.
+    void* const received = from == to ? static_cast<double*>(matrix_.data()) + 1 : matrix_.data();
+    LNW_Neighbor_alltoall_init_topology(matrix_.data(), 1, column, received, 1, column, topology, MPI_INFO_NULL,
+                                        &request);
+    LNW_Topology_free(&topology);
+  }
+
+  std::int64_t rows_;
+  int last_;
+  int rank_;
+  PlaceMemory matrix_;
+  LNW_Request ping_ = LNW_REQUEST_NULL;
+  LNW_Request pong_ = LNW_REQUEST_NULL;
+};
+
+/// Seconds of a round trip, and in them those in which an end's device has no kernel of the user's to run.
+struct RoundTrip {
+  double seconds = 0;
+  double idle = 0;
+};
+
+/// Messages of packed data there and back, each beside the other: by the queue, and by the host.
+bool report_ping_pong(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
+  if (run.ranks < 2) {
+    if (run.is_root()) std::cout << "ping-pong: left out with one rank\n";
+    return true;
+  }
+  bool all_right = true;
+  for (const std::int64_t bytes : options.bytes) {
+    PackedPingPong exchange(run, place, bytes);
+    double kernel = 0;
+    const auto timed = [&](int iterations, const std::function<void()>& round) {
+      MPI_Barrier(run.comm);
+      const double begin = MPI_Wtime();
+      for (int i = 0; i < iterations && exchange.is_end(); ++i) round();
+      place.finish();
+      if (place.has_device()) place.stream().synchronize();
+      return longest_of_ranks((MPI_Wtime() - begin) / iterations, run.comm);
+    };
+    const auto enqueued_round = [&] { exchange.enqueue(place, kernel); };
+    const auto driven_round = [&] { exchange.drive(place, kernel); };
+    const int few = std::max(1, options.iterations / 10);
+    if (place.has_device()) exchange.set_stream(place.stream().handle());
+    (void)timed(few, driven_round);
+    kernel = timed(few, driven_round) / 2;  // as long as a message
+    std::vector<double> kernels, enqueued, driven;
+    for (int repeat = 0; repeat < options.repeats; ++repeat) {
+      kernels.push_back(timed(options.iterations, [&] { place.kernel(kernel); }));
+      driven.push_back(timed(options.iterations, driven_round));
+      if (place.has_device()) exchange.set_stream(LNW_STREAM_NONE);
+      enqueued.push_back(timed(options.iterations, enqueued_round));
+      if (place.has_device()) exchange.set_stream(place.stream().handle());
+    }
+    int right = exchange.is_right(place) ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, run.comm);
+    all_right = all_right && right != 0;
+    const auto trip = [&](const std::vector<double>& seconds) {
+      return RoundTrip{median(seconds), std::max(0.0, median(seconds) - median(kernels))};
+    };
+    const RoundTrip by_queue = trip(enqueued), by_host = trip(driven);
+    rows.push_back({{"bytes", bytes},
+                    {"packed", true},
+                    {"kernel_s", median(kernels)},
+                    {"enqueued_s", by_queue.seconds},
+                    {"host_driven_s", by_host.seconds},
+                    {"device_idle_enqueued_s", by_queue.idle},
+                    {"device_idle_host_driven_s", by_host.idle},
+                    {"verified", right != 0}});
+    if (run.is_root())
+      std::cout << bytes << " B of a column there and back, a kernel of " << format_seconds(median(kernels))
+                << " at each end: enqueued " << format_seconds(by_queue.seconds) << " (device idle "
+                << format_seconds(by_queue.idle) << "), host-driven " << format_seconds(by_host.seconds)
+                << " (device idle " << format_seconds(by_host.idle) << ")"
+                << (right != 0 ? "\n" : "; WRONG: an end has other bytes\n");
+  }
+  return all_right;
 }
 
 int report_queue(const Run& run, const QueueOptions& options) {
@@ -282,16 +424,18 @@ int report_queue(const Run& run, const QueueOptions& options) {
   const bool all = !options.cost && !options.jacobi;
   nlohmann::ordered_json costs = nlohmann::ordered_json::array(), jacobi = costs, there_and_back = costs;
   std::string kind;
+  bool is_right = true;
   {
     const Place place;
     kind = place.name();
     if (run.is_root()) std::cout << "streams of: " << kind << "\n";
     if (all || options.cost) report_costs(run, place, options, costs);
-    if (all) report_ping_pong(run, place, options, there_and_back);
+    if (all) is_right = report_ping_pong(run, place, options, there_and_back);
     if (all || options.jacobi) report_jacobi(run, place, options, jacobi);
   }
   quiet_barrier(run.comm);
-  if (!run.is_root() || options.json.empty()) return EXIT_SUCCESS;
+  const int status = is_right ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (!run.is_root() || options.json.empty()) return status;
   append_record(options.json, {{"benchmark", "queue"},
                                {"ranks", run.ranks},
                                {"nodes", run.nodes.count},
@@ -299,7 +443,7 @@ int report_queue(const Run& run, const QueueOptions& options) {
                                {"halo", costs},
                                {"ping_pong", there_and_back},
                                {"jacobi", jacobi}});
-  return EXIT_SUCCESS;
+  return status;
 }
 
 }  // namespace

@@ -57,42 +57,42 @@ void EdgePartitions::add(std::vector<PlanEvent>& events, const Firsts& first, co
 namespace {
 
 /// Where an event begins or ends to be about bytes.
-struct Bound {
+struct EventEdge {
   std::int64_t offset = 0;
   int event = 0;
   bool ends = false;
 };
 
 /// Sorted by their offsets.
-std::vector<Bound> bounds_of(const std::vector<PlanEvent>& events) {
-  std::vector<Bound> bounds;
+std::vector<EventEdge> edges_of(const std::vector<PlanEvent>& events) {
+  std::vector<EventEdge> edges;
   for (const PlanEvent& event : events)
     for (const Segment& part : event.parts)
       part.ranges.for_each([&](Range range) {
-        bounds.push_back({range.offset, event.number, false});
-        bounds.push_back({range.end(), event.number, true});
+        edges.push_back({range.offset, event.number, false});
+        edges.push_back({range.end(), event.number, true});
       });
-  std::ranges::sort(bounds, {}, &Bound::offset);
-  return bounds;
+  std::ranges::sort(edges, {}, &EventEdge::offset);
+  return edges;
 }
 
 }  // namespace
 
 /// Moves bytes that several of the events name, which are of one buffer, to events of their own.
 void EdgePartitions::share(std::vector<PlanEvent>& events) {
-  const std::vector<Bound> bounds = bounds_of(events);
+  const std::vector<EventEdge> edges = edges_of(events);
   std::map<int, int> open;  // events that name the bytes from here on, and how often
   std::map<std::vector<int>, RangeList> by_names;
   bool is_shared = false;
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    const auto place = open.try_emplace(bounds[i].event, 0).first;
-    place->second += bounds[i].ends ? -1 : 1;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const auto place = open.try_emplace(edges[i].event, 0).first;
+    place->second += edges[i].ends ? -1 : 1;
     if (place->second == 0) open.erase(place);
-    if (i + 1 == bounds.size() || bounds[i + 1].offset == bounds[i].offset || open.empty()) continue;
+    if (i + 1 == edges.size() || edges[i + 1].offset == edges[i].offset || open.empty()) continue;
     std::vector<int> names;
     for (const auto& [event, times] : open) names.push_back(event);
     is_shared = is_shared || names.size() > 1;
-    by_names[std::move(names)].append(Range{bounds[i].offset, bounds[i + 1].offset - bounds[i].offset});
+    by_names[std::move(names)].append(Range{edges[i].offset, edges[i + 1].offset - edges[i].offset});
   }
   if (!is_shared) return;
   shared_.resize(events.size());
