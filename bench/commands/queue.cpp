@@ -247,8 +247,9 @@ void report_jacobi(const Run& run, const Place& place, const QueueOptions& optio
       std::cout << bytes << " B, exchange alone " << format_seconds(alone) << ": kernels "
                 << format_seconds(median(kernels)) << ", enqueued " << format_seconds(median(enqueued)) << " (hidden "
                 << format_number(100 * hidden(enqueued), 1) << "%, device idle " << format_seconds(idle(enqueued))
-                << ", host busy " << format_seconds(median(host)) << "), host-driven set_stream " << format_seconds(median(driven)) << " (hidden "
-                << format_number(100 * hidden(driven), 1) << "%, device idle " << format_seconds(idle(driven)) << ")\n";
+                << ", host busy " << format_seconds(median(host)) << "), host-driven set_stream "
+                << format_seconds(median(driven)) << " (hidden " << format_number(100 * hidden(driven), 1)
+                << "%, device idle " << format_seconds(idle(driven)) << ")\n";
   }
 }
 
@@ -264,7 +265,8 @@ class PackedPingPong {
     if (place.has_device())
       fill(place);
     else
-      std::memcpy(matrix_.data(), initial(rank_ == 0).data(), static_cast<std::size_t>(rows_ * columns) * sizeof(double));
+      std::memcpy(matrix_.data(), initial(rank_ == 0).data(),
+                  static_cast<std::size_t>(rows_ * columns) * sizeof(double));
     MPI_Datatype column = MPI_DATATYPE_NULL;
     MPI_Type_vector(static_cast<int>(rows_), 1, columns, MPI_DOUBLE, &column);
     MPI_Type_commit(&column);

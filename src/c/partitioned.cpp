@@ -93,9 +93,9 @@ int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* reques
       if (fault.empty()) fault = fault_in_partitions("sendpartitions", sendpartitions, topology.outdegree);
       if (fault.empty()) fault = fault_in_partitions("recvpartitions", recvpartitions, topology.indegree);
       if (fault.empty()) {
-        partitions = std::make_unique<EdgePartitions>(
-            std::span(sendpartitions, static_cast<std::size_t>(topology.outdegree)),
-            std::span(recvpartitions, static_cast<std::size_t>(topology.indegree)));
+        partitions =
+            std::make_unique<EdgePartitions>(std::span(sendpartitions, static_cast<std::size_t>(topology.outdegree)),
+                                             std::span(recvpartitions, static_cast<std::size_t>(topology.indegree)));
         events = partitions->events(describe(call, topology), topology, call);
       }
     } catch (const Error&) {

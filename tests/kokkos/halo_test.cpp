@@ -176,8 +176,8 @@ void enqueue(const View& view, int seed) {
   constexpr int turns = 4;
   const auto strided = kokkos::strided(view);
   const Ring<R> parts(strided.extents);
-  kokkos::Halo<View> halo(MPI_COMM_WORLD, view, parts.send, parts.receive), model(MPI_COMM_WORLD, view, parts.send,
-                                                                                 parts.receive);
+  kokkos::Halo<View> halo(MPI_COMM_WORLD, view, parts.send, parts.receive),
+      model(MPI_COMM_WORLD, view, parts.send, parts.receive);
   StridedHalo<T, R> same(MPI_COMM_WORLD, strided, parts.send, parts.receive);
   const std::span<T> memory(strided.data, strided.span());
   const auto expected = [&](auto&& turn) {

@@ -105,7 +105,8 @@ TEST_F(Allocation, NoneInChannelsAndPartitions) {
   }
 }
 
-/// Edges that name the same bytes, so that partitions fire events that are shared, too; test by test until all has come.
+/// Edges that name the same bytes, so that partitions fire events that are shared, too; test by test until all has
+/// come.
 TEST_F(Allocation, NoneInPartitionsOfEdges) {
 #ifdef LANEWAY_TEST_SANITIZED
   GTEST_SKIP() << "SKIP: the sanitizer has its own operator new";

@@ -32,11 +32,11 @@ std::array<void*, 4096> callers;  // of the first calls
 
 #ifndef LANEWAY_TEST_SANITIZED
 /// In place of the C library's function of that name, which it calls.
-#define LANEWAY_TEST_COUNTS(function, Lock)                                      \
-  extern "C" [[gnu::noinline]] int function(Lock* lock) {                        \
+#define LANEWAY_TEST_COUNTS(function, Lock)                                                 \
+  extern "C" [[gnu::noinline]] int function(Lock* lock) {                                   \
     static const auto real = reinterpret_cast<int (*)(Lock*)>(dlsym(RTLD_NEXT, #function)); \
-    count_lock(__builtin_return_address(0));                                     \
-    return real(lock);                                                           \
+    count_lock(__builtin_return_address(0));                                                \
+    return real(lock);                                                                      \
   }
 LANEWAY_TEST_COUNTS(pthread_mutex_lock, pthread_mutex_t)
 LANEWAY_TEST_COUNTS(pthread_mutex_trylock, pthread_mutex_t)
@@ -79,8 +79,12 @@ class Locks : public MpiTest {
     GTEST_SKIP() << "SKIP: the sanitizer has its own locks";
 #endif
   }
-  [[nodiscard]] static int next() { return (rank() + 1) % size(); }
-  [[nodiscard]] static int previous() { return (rank() + size() - 1) % size(); }
+  [[nodiscard]] static int next() {
+    return (rank() + 1) % size();
+  }
+  [[nodiscard]] static int previous() {
+    return (rank() + size() - 1) % size();
+  }
 };
 
 TEST_F(Locks, AreCounted) {
@@ -153,8 +157,8 @@ TEST_F(Locks, NoneInPartitions) {
   constexpr int partitions = 4, each = 8, elements = partitions * each;
   std::vector<double> data(elements, rank()), received(elements);
   std::array<LNW_Request, 2> pair{};
-  EXPECT_MPI(LNW_Psend_init(data.data(), partitions, each, MPI_DOUBLE, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                            &pair[0]));
+  EXPECT_MPI(
+      LNW_Psend_init(data.data(), partitions, each, MPI_DOUBLE, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &pair[0]));
   EXPECT_MPI(LNW_Precv_init(received.data(), partitions, each, MPI_DOUBLE, previous(), 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                             &pair[1]));
   const Shape shape = ring_shape(rank(), size());

@@ -277,8 +277,8 @@ TEST_F(PartitionedTest, ReadyAtStart) {
     const Info info(Hints{{"lnw_ready_at_start", "true"}, {"lnw_partition_message", "1"}});
     std::array<LNW_Request, 2> requests{};
     const int count = partitions > 0 ? 30 / partitions : 0;
-    EXPECT_MPI(LNW_Psend_init(send.data(), partitions, count, MPI_INT, next(), 0, MPI_COMM_WORLD, info.get(),
-                              &requests[0]));
+    EXPECT_MPI(
+        LNW_Psend_init(send.data(), partitions, count, MPI_INT, next(), 0, MPI_COMM_WORLD, info.get(), &requests[0]));
     EXPECT_MPI(LNW_Precv_init(receive.data(), partitions, count, MPI_INT, previous(), 0, MPI_COMM_WORLD, info.get(),
                               &requests[1]));
     for (int exchange = 0; exchange < 3; ++exchange) {

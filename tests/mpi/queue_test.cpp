@@ -481,8 +481,7 @@ TEST_P(QueueTest, PartitionsInItsMemory) {
   EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
   const LineMemory out(kind(), whole), in(kind(), whole), edges_out(kind(), 2 * whole), edges_in(kind(), 2 * whole);
   std::array<LNW_Request, 3> all{};
-  EXPECT_MPI(
-      LNW_Psend_init(out.data(), parts, count, MPI_INT32_T, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &all[0]));
+  EXPECT_MPI(LNW_Psend_init(out.data(), parts, count, MPI_INT32_T, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &all[0]));
   EXPECT_MPI(
       LNW_Precv_init(in.data(), 1, parts * count, MPI_INT32_T, previous, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &all[1]));
   const std::array<int, 2> counts{parts * count, parts * count}, places{0, parts * count}, partitions{parts, parts};

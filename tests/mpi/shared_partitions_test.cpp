@@ -49,7 +49,8 @@ class SharedPartitionsTest : public MpiTest {
       const std::vector<int>& block = of_ranks[static_cast<std::size_t>(from)][static_cast<std::size_t>(rank())];
       received_.push_back(block);
       from_counts.push_back(static_cast<int>(block.size()));
-      for (std::size_t i = 0; i < block.size(); ++i) from_indices.push_back(static_cast<MPI_Count>(from_indices.size()));
+      for (std::size_t i = 0; i < block.size(); ++i)
+        from_indices.push_back(static_cast<MPI_Count>(from_indices.size()));
     }
     send_.assign(elements, untouched);
     receive_.assign(from_indices.size(), untouched);
@@ -78,9 +79,7 @@ class SharedPartitionsTest : public MpiTest {
       for (int p = 0; p < partitions_; ++p) all.push_back({e, p});
     return all;
   }
-  void write(int element, int exchange) {
-    send_[static_cast<std::size_t>(element)] = value(rank(), exchange, element);
-  }
+  void write(int element, int exchange) { send_[static_cast<std::size_t>(element)] = value(rank(), exchange, element); }
   void ready(const Part& part) { EXPECT_MPI(LNW_Pready_edge(request_, part.edge, part.partition)); }
   [[nodiscard]] bool test() {
     int flag = 0;

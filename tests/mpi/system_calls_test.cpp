@@ -167,8 +167,8 @@ TEST_F(SystemCalls, PartitionsMakeNoneButLooks) {
   const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
   std::vector<double> data(elements, rank()), received(elements);
   std::array<LNW_Request, 2> pair{};
-  EXPECT_MPI(LNW_Psend_init(data.data(), partitions, each, MPI_DOUBLE, next, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                            &pair[0]));
+  EXPECT_MPI(
+      LNW_Psend_init(data.data(), partitions, each, MPI_DOUBLE, next, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &pair[0]));
   EXPECT_MPI(LNW_Precv_init(received.data(), partitions, each, MPI_DOUBLE, previous, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                             &pair[1]));
   const Shape shape = ring_shape(rank(), size());

@@ -303,9 +303,9 @@ TEST(Events, CountExchanges) {
   while (!receiver.progress()) continue;
 }
 
-/// Eight threads at once, each with a block of its own; bytes that all of them name have an event that each fires before
-/// its own. Each exchange has messages of random blocks. The next one starts as soon as the last event has come in,
-/// while those who fired return.
+/// Eight threads at once, each with a block of its own; bytes that all of them name have an event that each fires
+/// before its own. Each exchange has messages of random blocks. The next one starts as soon as the last event has come
+/// in, while those who fired return.
 TEST(Events, EightThreadsFireAtOnce) {
   constexpr int threads = 8, blocks = threads + 1, shared = threads;
   constexpr std::int64_t bytes = 16;

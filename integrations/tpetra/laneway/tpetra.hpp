@@ -151,7 +151,7 @@ class Operations {
   laneway::detail::KeptHints hints_;
   std::vector<Known> known_;
   std::size_t posted_ = none;  // which of them
-  T nothing_{};  // the address of an array without elements
+  T nothing_{};                // the address of an array without elements
 };
 
 }  // namespace detail
@@ -233,9 +233,8 @@ class Distributor {
   static void looked_at(const View& view, std::size_t elements, const std::string& where) {
     static_assert(View::rank == 1 && kokkos::is_on_host<View>, "laneway::tpetra: Views of rank 1 in host memory");
     if (view.extent(0) < elements || !view.span_is_contiguous())
-      throw std::invalid_argument("laneway::tpetra::Distributor::" + where + " hold " +
-                                  std::to_string(view.extent(0)) + " elements, needed are " + std::to_string(elements) +
-                                  " without gaps");
+      throw std::invalid_argument("laneway::tpetra::Distributor::" + where + " hold " + std::to_string(view.extent(0)) +
+                                  " elements, needed are " + std::to_string(elements) + " without gaps");
   }
 
   detail::Operations<T> operations_;
