@@ -624,14 +624,14 @@ class Halo {
   /// by default their sum. Ghost elements stay as they are. T must be a type to which `op` applies. Collective, the
   /// first time with each operator: on the graph of the exchange, by its plan run backwards where that cuts no element.
   void accumulate(std::span<T> x, MPI_Op op = MPI_SUM) {
-    const Persistent& backwards = bound_backwards(x, op);
+    Persistent& backwards = bound_backwards(x, op);
     backwards.start();
     backwards.wait();
   }
   /// Puts `accumulate` into a queue and returns, as `enqueue`. Collective, the first time with each operator.
   template <class InQueue>
   void enqueue_accumulate(InQueue& queue, std::span<T> x, MPI_Op op = MPI_SUM) {
-    const Persistent& backwards = bound_backwards(x, op);
+    Persistent& backwards = bound_backwards(x, op);
     queue.start(backwards);
     queue.wait(backwards);
   }
@@ -657,7 +657,7 @@ class Halo {
     Persistent operation;
     T* bound = nullptr;
   };
-  const Persistent& bound_backwards(std::span<T> x, MPI_Op op) {
+  Persistent& bound_backwards(std::span<T> x, MPI_Op op) {
     if (x.size() < size_) throw std::invalid_argument("laneway::Halo: the array is smaller than the halo");
     Backwards& backwards = backwards_by(op);
     if (x.data() != backwards.bound) {

@@ -17,7 +17,7 @@ extern "C" {
 typedef struct lnw_sim_counters {
   uint64_t host_to_device, device_to_host, device_to_device, peer, host_to_host; /**< copies; of copy_rows, entries */
   uint64_t host_to_device_bytes, device_to_host_bytes, device_to_device_bytes, peer_bytes, host_to_host_bytes;
-  uint64_t kernels, kernel_bytes; /**< moves_launch */
+  uint64_t kernels, kernel_bytes; /**< moves_launch; and, with stream_values=0, write_value and wait_value */
   uint64_t dependencies;          /**< stream_wait_event, wait_value */
   uint64_t stream_synchronizes, event_synchronizes;
   uint64_t memory_mappings_opened, memory_mappings_closed; /**< ipc_memory_open, ipc_memory_close */

@@ -423,10 +423,18 @@ int flag_malloc(int device, std::size_t count, std::uint64_t** words) {
   });
 }
 
+/// A device whose streams do not write and wait by themselves runs a kernel of one thread.
+void count_kernel_of_word() {
+  if ((sim().settings.features & LNW_DEVICE_HAS_STREAM_VALUES) != 0) return;
+  const std::lock_guard lock(sim().mutex);
+  ++sim().counters.kernels;
+}
+
 int write_value(int device, lnw_device_stream stream, std::uint64_t* word, std::uint64_t value) {
   return attempt([&] {
     check_word(word);
     put(device, stream, [=](Stream&) { __atomic_store_n(&accessible_word(word), value, __ATOMIC_RELEASE); });
+    count_kernel_of_word();
   });
 }
 
@@ -436,6 +444,7 @@ int wait_value(int device, lnw_device_stream stream, std::uint64_t* word, std::u
     (void)find_stream(device, stream);
     if (drops_dependency(nullptr)) return;
     put(device, stream, [=](Stream&) { wait_until(accessible_word(word), value); });
+    count_kernel_of_word();
   });
 }
 
