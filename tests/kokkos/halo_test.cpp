@@ -180,8 +180,12 @@ void enqueue(const View& view, int seed) {
       model(MPI_COMM_WORLD, view, parts.send, parts.receive);
   StridedHalo<T, R> same(MPI_COMM_WORLD, strided, parts.send, parts.receive);
   const std::span<T> memory(strided.data, strided.span());
-  const auto expected = [&](auto&& turn) {
+  const auto begin = [&] {
+    std::fill(memory.begin(), memory.end(), T{});  // what lies between the strides, too
     fill(view, seed);
+  };
+  const auto expected = [&](auto&& turn) {
+    begin();
     for (int i = 0; i < turns; ++i) {
       for (T& element : memory) element += 1;
       turn();
@@ -196,7 +200,7 @@ void enqueue(const View& view, int seed) {
     for (T& element : memory) element += 1;
   };
   const auto run = [&](auto&& put) {
-    fill(view, seed);
+    begin();
     for (int i = 0; i < turns; ++i) {
       queue.call(add);
       put();
