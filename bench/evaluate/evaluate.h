@@ -21,22 +21,41 @@ typedef struct Calls {
   __typeof__(&MPI_Allgather) allgather;
   __typeof__(&MPI_Alltoall) alltoall;
   __typeof__(&MPI_Alltoallv) alltoallv;
-  __typeof__(&MPI_Neighbor_allgather) neighbor_allgather;
-  __typeof__(&MPI_Neighbor_alltoallv) neighbor_alltoallv;
 } Calls;
 
 /** A request of Laneway's, which is a pointer. */
 typedef void* OurRequest;
 
+/** The neighborhood operations; `...` are the types of what comes after an operation's own arguments. */
+#define NEIGHBOR_CALLS(...)                                                                                           \
+  int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, __VA_ARGS__);                            \
+  int (*allgatherv)(const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, __VA_ARGS__);        \
+  int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, __VA_ARGS__);                             \
+  int (*alltoallv)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,    \
+                   __VA_ARGS__);                                                                                      \
+  int (*alltoallw)(const void*, const int*, const MPI_Aint*, const MPI_Datatype*, void*, const int*, const MPI_Aint*, \
+                   const MPI_Datatype*, __VA_ARGS__);                                                                 \
+  int (*reducev)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,      \
+                 MPI_Op, __VA_ARGS__)
+
+/** MPI's, which has no reduction, and Laneway's on a topology; the persistent ones are null where there are none. */
+typedef struct MpiNeighborCalls {
+  NEIGHBOR_CALLS(MPI_Comm);
+} MpiNeighborCalls;
+typedef struct MpiNeighborInits {
+  NEIGHBOR_CALLS(MPI_Comm, MPI_Info, MPI_Request*);
+} MpiNeighborInits;
+typedef struct OurNeighborCalls {
+  NEIGHBOR_CALLS(void*);
+} OurNeighborCalls;
+typedef struct OurNeighborInits {
+  NEIGHBOR_CALLS(void*, MPI_Info, OurRequest*);
+} OurNeighborInits;
+
 /** Calls that only Laneway has; null where the library that is loaded has none. */
 typedef struct OurCalls {
   int (*topology_create)(MPI_Comm, int, const int*, const int*, int, const int*, const int*, MPI_Info, void**);
   int (*topology_free)(void**);
-  int (*neighbor_allgather_topology)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, void*);
-  int (*neighbor_alltoallv_topology)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*,
-                                     MPI_Datatype, void*);
-  int (*neighbor_alltoallv_init_topology)(const void*, const int*, const int*, MPI_Datatype, void*, const int*,
-                                          const int*, MPI_Datatype, void*, MPI_Info, OurRequest*);
   int (*start)(OurRequest*);
   int (*wait)(OurRequest*, MPI_Status*);
   int (*request_free)(OurRequest*);
@@ -61,6 +80,13 @@ enum { has_graphs = 1, has_nonblocking_barrier = 1 };
 extern const Calls mpi_calls;
 extern Calls our_calls;
 extern OurCalls ours;
+extern const MpiNeighborCalls mpi_neighbors;
+extern MpiNeighborInits mpi_neighbor_inits;
+extern OurNeighborCalls our_neighbors;
+extern OurNeighborInits our_neighbor_inits;
+
+/** Finds MPI's persistent neighborhood operations, which libraries have from MPI 4 on. */
+void find_persistent_calls(void);
 
 /** Loads Laneway; an empty name: what the program is linked with. What went wrong, or null. */
 const char* load_laneway(const char* file);
@@ -120,6 +146,9 @@ void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm);
 /** Gives the benchmark that comes next its part of the time that is left: `left` benchmarks are not done, it among
  * them. Runs it once without measuring, to count its cases. Without --within it does nothing. */
 void share_time(void (*run)(const char*), const char* name, int left);
+
+/** Whether this is that run: then nothing needs to be prepared. */
+int is_counting(void);
 
 /** All ranks wait, those that have nothing to do without using a processor. */
 void quiet_barrier(MPI_Comm comm);

@@ -258,7 +258,7 @@ def _reduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, op: 
 
     >>> largest = np.zeros(1) if comm.rank == 0 else None
     >>> laneway.reduce(comm, np.array([float(comm.rank)]), largest, op=MPI.MAX)
-    >>> largest is None or largest[0] == comm.size - 1
+    >>> largest is None or bool(largest[0] == comm.size - 1)
     True
     """
     return _reduction("reduce", comm, send, recv, op, root=root)
