@@ -793,6 +793,12 @@ TEST_F(DeviceTest, MistakesAreNamed) {
     expect_error(LNW_Request_set_stream(request, other), {"LNW_Request_set_stream", "of device 1", "on device 0"});
   else if (rank() == 0)
     std::printf("SKIP: a stream of another device needs two devices\n");
+  if (void* const other = stream_of_other_device()) {
+    expect_error(LNW_Stream_synchronize(send.data(), other), {"LNW_Stream_synchronize", "of device 1", "on device 0"});
+    EXPECT_MPI(LNW_Stream_synchronize(nullptr, other));
+  }
+  EXPECT_MPI(LNW_Stream_synchronize(send.data(), device_stream()));
+  EXPECT_MPI(LNW_Stream_synchronize(send.data(), LNW_STREAM_NONE));
   // Nothing of all that has harmed the request.
   expect_exchange(request, send, receive, 4);
   EXPECT_MPI(LNW_Request_free(&request));
