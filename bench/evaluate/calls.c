@@ -5,15 +5,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-const Calls mpi_calls = {"mpi",
-                         MPI_Barrier,
-                         MPI_Bcast,
-                         MPI_Reduce,
-                         MPI_Allreduce,
-                         MPI_Gather,
-                         MPI_Allgather,
-                         MPI_Alltoall,
-                         MPI_Alltoallv};
+const Calls mpi_calls = {"mpi",      MPI_Barrier,   MPI_Bcast,    MPI_Reduce,   MPI_Allreduce,
+                         MPI_Gather, MPI_Allgather, MPI_Alltoall, MPI_Alltoallv};
 Calls our_calls = {.name = "laneway"};
 OurCalls ours;
 const MpiNeighborCalls mpi_neighbors = {.allgather = MPI_Neighbor_allgather,
@@ -80,6 +73,7 @@ const char* load_laneway(const char* file) {
   FIND(ours.arrivals_get_count, LNW_Arrivals_get_count);
   FIND(ours.arrivals_get_sources, LNW_Arrivals_get_sources);
   FIND(ours.arrivals_get_data, LNW_Arrivals_get_data);
+  FIND(ours.arrivals_get_info, LNW_Arrivals_get_info);
   FIND(ours.arrivals_free, LNW_Arrivals_free);
   FIND(ours.get_version, LNW_Get_version);
   return ours.get_version ? NULL : "it has no LNW_Get_version";

@@ -65,6 +65,7 @@ typedef struct OurCalls {
   int (*arrivals_get_sources)(void*, const int**, const MPI_Count**, const MPI_Count**);
   int (*arrivals_get_count)(void*, int*);
   int (*arrivals_get_data)(void*, void**, MPI_Count*);
+  int (*arrivals_get_info)(void*, MPI_Info*);
   int (*arrivals_free)(void**);
   int (*get_version)(int*, int*, int*);
 } OurCalls;

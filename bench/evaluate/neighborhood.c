@@ -10,33 +10,33 @@ static const char* const names[] = {"neighbor_allgather", "neighbor_allgatherv",
                                     "neighbor_alltoallv", "neighbor_alltoallw",  "neighbor_reducev"};
 
 /** Calls one of four tables of functions; what comes after the arguments of the operation differs. */
-#define CALL(calls, e, ...)                                                                                            \
-  switch ((e)->operation) {                                                                                            \
-    case neighbor_allgather:                                                                                           \
-      return (calls)->allgather((e)->send, (e)->count, MPI_INT, (e)->recv, (e)->count, MPI_INT, __VA_ARGS__);          \
-    case neighbor_allgatherv:                                                                                          \
-      return (calls)->allgatherv((e)->send, own_count(e), MPI_INT, (e)->recv, (e)->recvcounts, (e)->rdispls, MPI_INT,  \
-                                 __VA_ARGS__);                                                                         \
-    case neighbor_alltoall:                                                                                            \
-      return (calls)->alltoall((e)->send, (e)->count, MPI_INT, (e)->recv, (e)->count, MPI_INT, __VA_ARGS__);           \
-    case neighbor_alltoallv:                                                                                           \
-      return (calls)->alltoallv((e)->send, (e)->sendcounts, (e)->sdispls, MPI_INT, (e)->recv, (e)->recvcounts,         \
-                                (e)->rdispls, MPI_INT, __VA_ARGS__);                                                   \
-    case neighbor_alltoallw:                                                                                           \
-      return (calls)->alltoallw((e)->send, (e)->sendcounts, (e)->send_bytes, (e)->types, (e)->recv, (e)->recvcounts,   \
-                                (e)->recv_bytes, (e)->types, __VA_ARGS__);                                             \
-    case neighbor_reducev:                                                                                             \
-      return (calls)->reducev((e)->send, (e)->sendcounts, (e)->sdispls, MPI_INT, (e)->recv, (e)->recvcounts,           \
-                              (e)->rdispls, MPI_INT, MPI_MAX, __VA_ARGS__);                                            \
-  }                                                                                                                    \
+#define CALL(calls, e, ...)                                                                                           \
+  switch ((e)->operation) {                                                                                           \
+    case neighbor_allgather:                                                                                          \
+      return (calls)->allgather((e)->send, (e)->count, MPI_INT, (e)->recv, (e)->count, MPI_INT, __VA_ARGS__);         \
+    case neighbor_allgatherv:                                                                                         \
+      return (calls)->allgatherv((e)->send, own_count(e), MPI_INT, (e)->recv, (e)->recvcounts, (e)->rdispls, MPI_INT, \
+                                 __VA_ARGS__);                                                                        \
+    case neighbor_alltoall:                                                                                           \
+      return (calls)->alltoall((e)->send, (e)->count, MPI_INT, (e)->recv, (e)->count, MPI_INT, __VA_ARGS__);          \
+    case neighbor_alltoallv:                                                                                          \
+      return (calls)->alltoallv((e)->send, (e)->sendcounts, (e)->sdispls, MPI_INT, (e)->recv, (e)->recvcounts,        \
+                                (e)->rdispls, MPI_INT, __VA_ARGS__);                                                  \
+    case neighbor_alltoallw:                                                                                          \
+      return (calls)->alltoallw((e)->send, (e)->sendcounts, (e)->send_bytes, (e)->types, (e)->recv, (e)->recvcounts,  \
+                                (e)->recv_bytes, (e)->types, __VA_ARGS__);                                            \
+    case neighbor_reducev:                                                                                            \
+      return (calls)->reducev((e)->send, (e)->sendcounts, (e)->sdispls, MPI_INT, (e)->recv, (e)->recvcounts,          \
+                              (e)->rdispls, MPI_INT, MPI_MAX, __VA_ARGS__);                                           \
+  }                                                                                                                   \
   return MPI_ERR_OTHER
 
-#define HAS(calls, operation)                                                          \
-  (operation == neighbor_allgather    ? (calls)->allgather != NULL                     \
-   : operation == neighbor_allgatherv ? (calls)->allgatherv != NULL                    \
-   : operation == neighbor_alltoall   ? (calls)->alltoall != NULL                      \
-   : operation == neighbor_alltoallv  ? (calls)->alltoallv != NULL                     \
-   : operation == neighbor_alltoallw  ? (calls)->alltoallw != NULL                     \
+#define HAS(calls, operation)                                       \
+  (operation == neighbor_allgather    ? (calls)->allgather != NULL  \
+   : operation == neighbor_allgatherv ? (calls)->allgatherv != NULL \
+   : operation == neighbor_alltoall   ? (calls)->alltoall != NULL   \
+   : operation == neighbor_alltoallv  ? (calls)->alltoallv != NULL  \
+   : operation == neighbor_alltoallw  ? (calls)->alltoallw != NULL  \
                                       : (calls)->reducev != NULL)
 
 static int sends_one_block(const Exchange* e) {
@@ -277,11 +277,10 @@ static void measure_exchange(const Case* what, Exchange* e) {
     candidates[count++].name = "control";
   }
   candidates[count++] = (Candidate){.name = "loop", .run = run_loop, .context = e, .verify = verify_loop};
-  const int has_mpi_request =
-      !is_counting() && has_mpis_persistent(e) && make_mpi_request(e) == MPI_SUCCESS;
+  const int has_mpi_request = !is_counting() && has_mpis_persistent(e) && make_mpi_request(e) == MPI_SUCCESS;
   if (has_mpi_request) {
-    candidates[count++] = (Candidate){
-        .name = "mpi_persistent", .run = run_mpi_persistent, .context = e, .verify = verify_mpi_persistent};
+    candidates[count++] =
+        (Candidate){.name = "mpi_persistent", .run = run_mpi_persistent, .context = e, .verify = verify_mpi_persistent};
   }
   if (e->topology && HAS(&our_neighbors, e->operation)) {
     candidates[count++] = (Candidate){.name = "laneway", .run = run_ours, .context = e, .verify = verify_ours};

@@ -170,7 +170,8 @@ static void visit_halves(const PairKind* kind, const char* where, const int* ran
   quiet_barrier(MPI_COMM_WORLD);
 }
 
-/** All ranks in pairs: those of the first node, where it has several, and all, between nodes where there are several. */
+/** All ranks in pairs: those of the first node, where it has several, and all, between nodes where there are several.
+ */
 static void visit_all(const PairKind* kind, PairVisitor visit) {
   int* ranks = allocate((size_t)machine.ranks * sizeof(int));
   int count = 0;
