@@ -14,6 +14,8 @@ const MpiNeighborCalls mpi_neighbors = {.allgather = MPI_Neighbor_allgather,
                                         .alltoall = MPI_Neighbor_alltoall,
                                         .alltoallv = MPI_Neighbor_alltoallv,
                                         .alltoallw = MPI_Neighbor_alltoallw};
+MpiInits mpi_inits;
+OurInits our_inits;
 MpiNeighborInits mpi_neighbor_inits;
 OurNeighborCalls our_neighbors;
 OurNeighborInits our_neighbor_inits;
@@ -51,6 +53,14 @@ const char* load_laneway(const char* file) {
   FIND(our_calls.allgather, LNW_Allgather);
   FIND(our_calls.alltoall, LNW_Alltoall);
   FIND(our_calls.alltoallv, LNW_Alltoallv);
+  FIND(our_inits.barrier, LNW_Barrier_init);
+  FIND(our_inits.bcast, LNW_Bcast_init);
+  FIND(our_inits.reduce, LNW_Reduce_init);
+  FIND(our_inits.allreduce, LNW_Allreduce_init);
+  FIND(our_inits.gather, LNW_Gather_init);
+  FIND(our_inits.allgather, LNW_Allgather_init);
+  FIND(our_inits.alltoall, LNW_Alltoall_init);
+  FIND(our_inits.alltoallv, LNW_Alltoallv_init);
   FIND(ours.topology_create, LNW_Topology_create);
   FIND(ours.topology_free, LNW_Topology_free);
   FIND(our_neighbors.allgather, LNW_Neighbor_allgather_topology);
@@ -83,6 +93,14 @@ void find_persistent_calls(void) {
 #ifndef LANEWAY_EVALUATE_LINKED
   // The library's header does not tell without its version; the library itself does.
   void* library = RTLD_DEFAULT;
+  FIND(mpi_inits.barrier, MPI_Barrier_init);
+  FIND(mpi_inits.bcast, MPI_Bcast_init);
+  FIND(mpi_inits.reduce, MPI_Reduce_init);
+  FIND(mpi_inits.allreduce, MPI_Allreduce_init);
+  FIND(mpi_inits.gather, MPI_Gather_init);
+  FIND(mpi_inits.allgather, MPI_Allgather_init);
+  FIND(mpi_inits.alltoall, MPI_Alltoall_init);
+  FIND(mpi_inits.alltoallv, MPI_Alltoallv_init);
   FIND(mpi_neighbor_inits.allgather, MPI_Neighbor_allgather_init);
   FIND(mpi_neighbor_inits.allgatherv, MPI_Neighbor_allgatherv_init);
   FIND(mpi_neighbor_inits.alltoall, MPI_Neighbor_alltoall_init);

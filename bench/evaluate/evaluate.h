@@ -26,6 +26,24 @@ typedef struct Calls {
 /** A request of Laneway's, which is a pointer. */
 typedef void* OurRequest;
 
+/** Persistent collectives; null where there are none. */
+#define COLLECTIVE_INITS(REQUEST)                                                                                  \
+  int (*barrier)(MPI_Comm, MPI_Info, REQUEST*);                                                                    \
+  int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm, MPI_Info, REQUEST*);                                       \
+  int (*reduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info, REQUEST*);                 \
+  int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info, REQUEST*);                   \
+  int (*gather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Info, REQUEST*);      \
+  int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, REQUEST*);        \
+  int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, REQUEST*);         \
+  int (*alltoallv)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, \
+                   MPI_Comm, MPI_Info, REQUEST*)
+typedef struct MpiInits {
+  COLLECTIVE_INITS(MPI_Request);
+} MpiInits;
+typedef struct OurInits {
+  COLLECTIVE_INITS(OurRequest);
+} OurInits;
+
 /** The neighborhood operations; `...` are the types of what comes after an operation's own arguments. */
 #define NEIGHBOR_CALLS(...)                                                                                           \
   int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, __VA_ARGS__);                            \
@@ -81,12 +99,14 @@ enum { has_graphs = 1, has_nonblocking_barrier = 1 };
 extern const Calls mpi_calls;
 extern Calls our_calls;
 extern OurCalls ours;
+extern MpiInits mpi_inits;
+extern OurInits our_inits;
 extern const MpiNeighborCalls mpi_neighbors;
 extern MpiNeighborInits mpi_neighbor_inits;
 extern OurNeighborCalls our_neighbors;
 extern OurNeighborInits our_neighbor_inits;
 
-/** Finds MPI's persistent neighborhood operations, which libraries have from MPI 4 on. */
+/** Finds MPI's persistent operations, which libraries have from MPI 4 on. */
 void find_persistent_calls(void);
 
 /** Loads Laneway; an empty name: what the program is linked with. What went wrong, or null. */
