@@ -35,7 +35,7 @@ void loop(int (*start)(void*), int (*wait)(void*, void*), void* request, void* s
   }
 }
 """
-SIZES, TURNS = (1024, 16384, 262144), 1001
+SIZES, TURNS = (1024, 16384, 262144), 151
 WANTED_SECONDS = 0.0005  # of a turn: shorter than a time slice
 WAYS = {"memory": "node:* rank:2", "messages": "node:* rank:1"}
 """How edges are carried, by whether ranks share a node."""
