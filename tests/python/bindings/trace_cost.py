@@ -1,6 +1,6 @@
 """What LANEWAY_TRACE costs exchanges: the same ones traced and not, in turns in one job.
 
-    mpiexec -n 2 python tests/python/bindings/trace_cost.py MPICC [PAGE]
+    nice -n -12 mpiexec --bind-to core -n 2 python tests/python/bindings/trace_cost.py MPICC [PAGE]
 
 prints times and ratios as JSON. With PAGE it writes docs/results/tracing.md, too. A process asks for the variable once, so the library is loaded
 twice: a copy that has seen the variable, and one that has not.
@@ -37,8 +37,8 @@ void loop(int (*start)(void*), int (*wait)(void*, void*), void* request, void* s
 """
 SIZES, TURNS = (1024, 16384, 262144), 151
 WANTED_SECONDS = 0.0005  # of a turn: shorter than a time slice
-WAYS = {"memory": "node:* rank:2", "messages": "node:* rank:1"}
-"""How edges are carried, by whether ranks share a node."""
+WAYS = {"memory": "auto", "messages": "p2p"}
+"""How edges are carried, as the hint lnw_transport."""
 BEST = 0.1
 """Of the turns: those in which other programs took least of the processors."""
 PAGE = """# Cost of tracing
@@ -46,7 +46,7 @@ PAGE = """# Cost of tracing
 | | |
 | --- | --- |
 | measured | {date}, {ranks} ranks, {mpi}, on one machine; load of {load:.0f} on {processors} processors |
-| command | `mpiexec -n {ranks} python tests/python/bindings/trace_cost.py mpicc docs/results/tracing.md` |
+| command | `nice -n -12 mpiexec --bind-to core -n {ranks} python tests/python/bindings/trace_cost.py mpicc docs/results/tracing.md` |
 | data | this page |
 | wanted | less than 3% of an exchange with `LANEWAY_TRACE`; nothing without |
 | reached | {reached}; without the variable no instruction of a trace runs (`tests/python/test_trace.py` counts) |
@@ -71,13 +71,13 @@ def compiled(compiler: str, folder: Path) -> Any:
     return ctypes.CDLL(str(folder / "loop.so")).loop
 
 
-def request_of(library: str, machine: str, size: int) -> laneway.Request:
+def request_of(library: str, transport: str, size: int) -> laneway.Request:
     """Of a library of this process; the first of it decides whether it traces."""
     os.environ["LANEWAY_LIBRARY"] = library
     _library.loaded.cache_clear()
     comm = MPI.COMM_WORLD
     others = [rank for rank in range(comm.size) if rank != comm.rank]
-    topology = laneway.Topology(comm, others, others, strategy="direct", machine=machine)
+    topology = laneway.Topology(comm, others, others, strategy="direct", transport=transport)
     send, recv = (np.zeros(size * len(others), dtype=np.uint8) for _ in range(2))
     request = topology.alltoallv_init(send, [size] * len(others), recv, [size] * len(others))
     request._kept.append(topology)
@@ -87,9 +87,9 @@ def request_of(library: str, machine: str, size: int) -> laneway.Request:
 class Pair:
     """The same exchange, traced and not."""
 
-    def __init__(self, loop: Any, plain: str, traced: str, machine: str, size: int) -> None:
+    def __init__(self, loop: Any, plain: str, traced: str, transport: str, size: int) -> None:
         self._loop = loop
-        self.requests = [request_of(plain, machine, size), request_of(traced, machine, size)]
+        self.requests = [request_of(plain, transport, size), request_of(traced, transport, size)]
         once = max(MPI.COMM_WORLD.allreduce(min(self.turn(0, 20) for _ in range(5)), op=MPI.MAX), 1e-6)
         self.times = max(int(WANTED_SECONDS / once), 2)
 
@@ -129,9 +129,9 @@ def main() -> None:
     os.environ["LANEWAY_TRACE"] = str(folder / "trace")
     request_of(str(folder / "traced.so"), WAYS["memory"], 8)
     found = []
-    for way, machine in WAYS.items():
+    for way, transport in WAYS.items():
         for size in SIZES:
-            pair = Pair(loop, str(folder / "plain.so"), str(folder / "traced.so"), machine, size)
+            pair = Pair(loop, str(folder / "plain.so"), str(folder / "traced.so"), transport, size)
             found.append({"way": way, "bytes": size, **pair.measure()})
             if comm.rank == 0:
                 print(json.dumps(found[-1]), flush=True)
@@ -154,10 +154,11 @@ def write_page(path: Path, found: list[dict[str, Any]]) -> None:
         f"| {each['ratio']:.3f} ({each['low']:.3f} to {each['high']:.3f}) |"
         for each in found
     ]
-    added = found[0]["with_us"] - found[0]["without_us"]
+    added = sorted(each["with_us"] - each["without_us"] for each in found if each["low"] > 1)
     values = {"date": datetime.date.today().isoformat(), "ranks": MPI.COMM_WORLD.size, "load": os.getloadavg()[0], "processors": os.cpu_count()}
     values |= {"mpi": MPI.Get_library_version().split(",")[0].splitlines()[0], "turns": f"{TURNS:,}", "rows": "\n".join(rows)}
-    reached = f"{added:.2f} µs for an exchange of {found[0]['steps']} steps: less than 3% where that takes more than {added / 0.03:.0f} µs"
+    which = f"an exchange of {found[0]['steps']} steps: less than 3% where that takes more than {added[-1] / 0.03:.0f} µs"
+    reached = f"{added[0]:.2f} to {added[-1]:.2f} µs for {which}"
     path.write_text(PAGE.format(reached=reached, **values), encoding="utf-8")
 
 
