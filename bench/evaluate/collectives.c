@@ -9,6 +9,8 @@ typedef struct Collective {
   int count;  ///< of int, for each rank or for each pair as the operation has it
   int *send, *recv;
   int *sendcounts, *recvcounts, *sdispls, *rdispls;
+  MPI_Request mpi_request;
+  OurRequest request;
 } Collective;
 
 static int counted(int from, int to, int count) {
@@ -51,23 +53,78 @@ TIMED(run_alltoallv, alltoallv(c->send, c->sendcounts, c->sdispls, MPI_INT, c->r
 
 enum Result { none, of_root, sum_at_root, sum_everywhere, blocks_at_root, blocks, pairs, uneven_pairs };
 
+/** Persistent requests of an operation, of MPI and of ours. */
+#define INITS(operation, ...)                                                                \
+  static int make_mpi_##operation(Collective* c) {                                           \
+    return mpi_inits.operation(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &c->mpi_request); \
+  }                                                                                          \
+  static int make_our_##operation(Collective* c) {                                           \
+    return our_inits.operation(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &c->request);     \
+  }
+
+static int make_mpi_barrier(Collective* c) {
+  return mpi_inits.barrier(MPI_COMM_WORLD, MPI_INFO_NULL, &c->mpi_request);
+}
+static int make_our_barrier(Collective* c) {
+  return our_inits.barrier(MPI_COMM_WORLD, MPI_INFO_NULL, &c->request);
+}
+INITS(bcast, c->recv, c->count, MPI_INT, 0)
+INITS(reduce, c->send, c->recv, c->count, MPI_INT, MPI_SUM, 0)
+INITS(allreduce, c->send, c->recv, c->count, MPI_INT, MPI_SUM)
+INITS(gather, c->send, c->count, MPI_INT, c->recv, c->count, MPI_INT, 0)
+INITS(allgather, c->send, c->count, MPI_INT, c->recv, c->count, MPI_INT)
+INITS(alltoall, c->send, c->count, MPI_INT, c->recv, c->count, MPI_INT)
+INITS(alltoallv, c->send, c->sendcounts, c->sdispls, MPI_INT, c->recv, c->recvcounts, c->rdispls, MPI_INT)
+
 typedef struct Kind {
   const char* name;
   double (*run)(void*, int);
   enum Result result;
+  int is_rooted;
   size_t call;  ///< where it is in Calls
+  size_t init;  ///< and in MpiInits and OurInits
+  int (*make_mpi)(Collective*);
+  int (*make_ours)(Collective*);
 } Kind;
 
-static const Kind kinds[] = {{"barrier", run_barrier, none, offsetof(Calls, barrier)},
-                             {"bcast", run_bcast, of_root, offsetof(Calls, bcast)},
-                             {"reduce", run_reduce, sum_at_root, offsetof(Calls, reduce)},
-                             {"allreduce", run_allreduce, sum_everywhere, offsetof(Calls, allreduce)},
-                             {"gather", run_gather, blocks_at_root, offsetof(Calls, gather)},
-                             {"allgather", run_allgather, blocks, offsetof(Calls, allgather)},
-                             {"alltoall", run_alltoall, pairs, offsetof(Calls, alltoall)},
-                             {"alltoallv", run_alltoallv, uneven_pairs, offsetof(Calls, alltoallv)}};
+#define KIND(operation, result, is_rooted)                                                                     \
+  {                                                                                                            \
+#operation, run_##operation, result, is_rooted, offsetof(Calls, operation), offsetof(OurInits, operation), \
+        make_mpi_##operation, make_our_##operation                                                             \
+  }
+
+static const Kind kinds[] = {KIND(barrier, none, 0),          KIND(bcast, of_root, 1),
+                             KIND(reduce, sum_at_root, 1),    KIND(allreduce, sum_everywhere, 0),
+                             KIND(gather, blocks_at_root, 1), KIND(allgather, blocks, 0),
+                             KIND(alltoall, pairs, 0),        KIND(alltoallv, uneven_pairs, 0)};
 
 static const Kind* current;
+
+static void start_and_wait(Collective* c) {
+  if (c->request) {
+    ours.start(&c->request);
+    ours.wait(&c->request, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Start(&c->mpi_request);
+    MPI_Wait(&c->mpi_request, MPI_STATUS_IGNORE);
+  }
+}
+
+/** Timed as the blocking calls are. */
+static double run_persistent(void* context, int repeats) {
+  double seconds = 0, begin = MPI_Wtime();
+  for (int i = 0; i < repeats; i++) {
+    if (current->is_rooted) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      begin = MPI_Wtime();
+    }
+    start_and_wait(context);
+    if (current->is_rooted) {
+      seconds += MPI_Wtime() - begin;
+    }
+  }
+  return (current->is_rooted ? seconds : MPI_Wtime() - begin) / repeats;
+}
 
 static int own(int rank, int to, int i) {
   return (int)(value_of(rank, to, i) & 0xffffff);
@@ -107,15 +164,14 @@ static void fill(Collective* c) {
   }
 }
 
-static int verify_collective(void* context) {
-  Collective* c = context;
+static int verify_run(Collective* c, double (*run)(void*, int)) {
   const int has_blocks = current->result >= blocks_at_root;
   fill(c);
   memset(c->recv, 0x5a, (size_t)c->count * (has_blocks ? (size_t)machine.ranks : 1) * sizeof(int));
   if (current->result == of_root && machine.rank == 0) {
     memcpy(c->recv, c->send, (size_t)c->count * sizeof(int));
   }
-  current->run(c, 1);
+  run(c, 1);
   switch (current->result) {
     case none:
       return 1;
@@ -137,6 +193,13 @@ static int verify_collective(void* context) {
   return right;
 }
 
+static int verify_collective(void* context) {
+  return verify_run(context, current->run);
+}
+static int verify_persistent(void* context) {
+  return verify_run(context, run_persistent);
+}
+
 static void set_counts(Collective* c) {
   int sent = 0, received = 0;
   for (int other = 0; other < machine.ranks; other++) {
@@ -149,35 +212,63 @@ static void set_counts(Collective* c) {
   }
 }
 
-static int has_call(const Calls* calls, const Kind* kind) {
+/** Whether the pointer there in a table is not null. */
+static int has(const void* table, size_t offset) {
   void* call;
-  memcpy(&call, (const char*)calls + kind->call, sizeof call);
+  memcpy(&call, (const char*)table + offset, sizeof call);
   return call != NULL;
 }
 
 static void measure_size(const Kind* kind, long long bytes, Collective* mpi, Collective* laneway) {
   Case what = {.group = "collective", .benchmark = kind->name, .where = machine.nodes > 1 ? "between" : "inside"};
   what.bytes = kind->result == none ? -1 : bytes;
-  Candidate candidates[3];
+  Candidate candidates[5];
   int count = 0;
-  candidates[count++] = (Candidate){.name = "mpi", .run = kind->run, .context = mpi, .verify = verify_collective};
-  if (options.control) {
-    candidates[count++] = (Candidate){.name = "control", .run = kind->run, .context = mpi, .verify = verify_collective};
-  }
-  if (has_call(&our_calls, kind)) {
-    candidates[count++] =
-        (Candidate){.name = "laneway", .run = kind->run, .context = laneway, .verify = verify_collective};
-  }
   mpi->count = laneway->count = bytes < 4 ? 1 : (int)(bytes / 4);
   if (kind->result == uneven_pairs) {
     set_counts(mpi);
   }
+  candidates[count++] = (Candidate){.name = "mpi", .run = kind->run, .context = mpi, .verify = verify_collective};
+  if (options.control) {
+    candidates[count++] = (Candidate){.name = "control", .run = kind->run, .context = mpi, .verify = verify_collective};
+  }
+  if (has(&our_calls, kind->call)) {
+    candidates[count++] =
+        (Candidate){.name = "laneway", .run = kind->run, .context = laneway, .verify = verify_collective};
+  }
+  Collective mpi_again = *mpi, our_again = *laneway;
+  const int has_mpis = !is_counting() && has(&mpi_inits, kind->init) && kind->make_mpi(&mpi_again) == MPI_SUCCESS;
+  const int has_ours = !is_counting() && ours.start && ours.wait && ours.request_free && has(&our_inits, kind->init) &&
+                       kind->make_ours(&our_again) == MPI_SUCCESS;
+  if (has_mpis) {
+    candidates[count++] = (Candidate){
+        .name = "mpi_persistent", .run = run_persistent, .context = &mpi_again, .verify = verify_persistent};
+  }
+  if (has_ours) {
+    Candidate* persistent = &candidates[count++];
+    *persistent = (Candidate){
+        .name = "laneway_persistent", .run = run_persistent, .context = &our_again, .verify = verify_persistent};
+    const char* rule = "";
+    if (ours.request_get_strategy && ours.request_get_strategy(our_again.request, &rule) == MPI_SUCCESS) {
+      snprintf(persistent->note, sizeof persistent->note, "%s", rule);
+    }
+  }
   measure(&what, candidates, count, MPI_COMM_WORLD);
+  if (has_mpis) {
+    MPI_Request_free(&mpi_again.mpi_request);
+  }
+  if (has_ours) {
+    ours.request_free(&our_again.request);
+  }
 }
 
 void run_collective(const char* benchmark) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     current = strcmp(kinds[i].name, benchmark) ? current : &kinds[i];
+  }
+  if (!has(&mpi_inits, current->init)) {
+    const Case what = {.group = "collective", .benchmark = benchmark, .where = "", .bytes = -1};
+    leave_out(&what, "mpi_persistent", "the MPI library has no persistent form of it");
   }
   const int is_paired = current->result == pairs || current->result == uneven_pairs;
   // Uneven blocks are at most twice the size.

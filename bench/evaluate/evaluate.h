@@ -21,22 +21,59 @@ typedef struct Calls {
   __typeof__(&MPI_Allgather) allgather;
   __typeof__(&MPI_Alltoall) alltoall;
   __typeof__(&MPI_Alltoallv) alltoallv;
-  __typeof__(&MPI_Neighbor_allgather) neighbor_allgather;
-  __typeof__(&MPI_Neighbor_alltoallv) neighbor_alltoallv;
 } Calls;
 
 /** A request of Laneway's, which is a pointer. */
 typedef void* OurRequest;
 
+/** Persistent collectives; null where there are none. */
+#define COLLECTIVE_INITS(REQUEST)                                                                                  \
+  int (*barrier)(MPI_Comm, MPI_Info, REQUEST*);                                                                    \
+  int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm, MPI_Info, REQUEST*);                                       \
+  int (*reduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info, REQUEST*);                 \
+  int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info, REQUEST*);                   \
+  int (*gather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Info, REQUEST*);      \
+  int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, REQUEST*);        \
+  int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, REQUEST*);         \
+  int (*alltoallv)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, \
+                   MPI_Comm, MPI_Info, REQUEST*)
+typedef struct MpiInits {
+  COLLECTIVE_INITS(MPI_Request);
+} MpiInits;
+typedef struct OurInits {
+  COLLECTIVE_INITS(OurRequest);
+} OurInits;
+
+/** The neighborhood operations; `...` are the types of what comes after an operation's own arguments. */
+#define NEIGHBOR_CALLS(...)                                                                                           \
+  int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, __VA_ARGS__);                            \
+  int (*allgatherv)(const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, __VA_ARGS__);        \
+  int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, __VA_ARGS__);                             \
+  int (*alltoallv)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,    \
+                   __VA_ARGS__);                                                                                      \
+  int (*alltoallw)(const void*, const int*, const MPI_Aint*, const MPI_Datatype*, void*, const int*, const MPI_Aint*, \
+                   const MPI_Datatype*, __VA_ARGS__);                                                                 \
+  int (*reducev)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,      \
+                 MPI_Op, __VA_ARGS__)
+
+/** MPI's, which has no reduction, and Laneway's on a topology; the persistent ones are null where there are none. */
+typedef struct MpiNeighborCalls {
+  NEIGHBOR_CALLS(MPI_Comm);
+} MpiNeighborCalls;
+typedef struct MpiNeighborInits {
+  NEIGHBOR_CALLS(MPI_Comm, MPI_Info, MPI_Request*);
+} MpiNeighborInits;
+typedef struct OurNeighborCalls {
+  NEIGHBOR_CALLS(void*);
+} OurNeighborCalls;
+typedef struct OurNeighborInits {
+  NEIGHBOR_CALLS(void*, MPI_Info, OurRequest*);
+} OurNeighborInits;
+
 /** Calls that only Laneway has; null where the library that is loaded has none. */
 typedef struct OurCalls {
   int (*topology_create)(MPI_Comm, int, const int*, const int*, int, const int*, const int*, MPI_Info, void**);
   int (*topology_free)(void**);
-  int (*neighbor_allgather_topology)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, void*);
-  int (*neighbor_alltoallv_topology)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*,
-                                     MPI_Datatype, void*);
-  int (*neighbor_alltoallv_init_topology)(const void*, const int*, const int*, MPI_Datatype, void*, const int*,
-                                          const int*, MPI_Datatype, void*, MPI_Info, OurRequest*);
   int (*start)(OurRequest*);
   int (*wait)(OurRequest*, MPI_Status*);
   int (*request_free)(OurRequest*);
@@ -46,6 +83,7 @@ typedef struct OurCalls {
   int (*arrivals_get_sources)(void*, const int**, const MPI_Count**, const MPI_Count**);
   int (*arrivals_get_count)(void*, int*);
   int (*arrivals_get_data)(void*, void**, MPI_Count*);
+  int (*arrivals_get_info)(void*, MPI_Info*);
   int (*arrivals_free)(void**);
   int (*get_version)(int*, int*, int*);
 } OurCalls;
@@ -61,6 +99,15 @@ enum { has_graphs = 1, has_nonblocking_barrier = 1 };
 extern const Calls mpi_calls;
 extern Calls our_calls;
 extern OurCalls ours;
+extern MpiInits mpi_inits;
+extern OurInits our_inits;
+extern const MpiNeighborCalls mpi_neighbors;
+extern MpiNeighborInits mpi_neighbor_inits;
+extern OurNeighborCalls our_neighbors;
+extern OurNeighborInits our_neighbor_inits;
+
+/** Finds MPI's persistent operations, which libraries have from MPI 4 on. */
+void find_persistent_calls(void);
 
 /** Loads Laneway; an empty name: what the program is linked with. What went wrong, or null. */
 const char* load_laneway(const char* file);
@@ -120,6 +167,9 @@ void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm);
 /** Gives the benchmark that comes next its part of the time that is left: `left` benchmarks are not done, it among
  * them. Runs it once without measuring, to count its cases. Without --within it does nothing. */
 void share_time(void (*run)(const char*), const char* name, int left);
+
+/** Whether this is that run: then nothing needs to be prepared. */
+int is_counting(void);
 
 /** All ranks wait, those that have nothing to do without using a processor. */
 void quiet_barrier(MPI_Comm comm);

@@ -43,7 +43,11 @@ static const Benchmark benchmarks[] = {
     {"alltoall", "collective", run_collective},
     {"alltoallv", "collective", run_collective},
     {"neighbor_allgather", "neighborhood", run_neighborhood},
+    {"neighbor_allgatherv", "neighborhood", run_neighborhood},
+    {"neighbor_alltoall", "neighborhood", run_neighborhood},
     {"neighbor_alltoallv", "neighborhood", run_neighborhood},
+    {"neighbor_alltoallw", "neighborhood", run_neighborhood},
+    {"neighbor_reducev", "neighborhood", run_neighborhood},
     {"discovery", "discovery", run_no_discovery_argument},
     {"device_latency", "device", run_device},
     {"device_bandwidth", "device", run_device},
@@ -191,6 +195,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   find_machine();
+  find_persistent_calls();
   const char* problem = laneway_file ? load_laneway(laneway_file) : NULL;
   int is_bad = problem != NULL, any_bad;
   MPI_Allreduce(&is_bad, &any_bad, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);

@@ -226,6 +226,10 @@ void share_time(void (*run)(const char*), const char* name, int left) {
   plan.end_of_benchmark = now + (plan.end_of_all - now) / left;
 }
 
+int is_counting(void) {
+  return plan.is_counting;
+}
+
 /** Seconds that the case which comes next may take, with its preparation; as rank 0 has them. Negative: none. */
 static double seconds_of_case(MPI_Comm comm) {
   double seconds = options.seconds;

@@ -152,18 +152,44 @@ static void visit_two(const PairKind* kind, const char* where, int other, PairVi
   quiet_barrier(MPI_COMM_WORLD);
 }
 
-/** Every rank of the first half with one of the second: between nodes where there are several. */
-static void visit_all(const PairKind* kind, PairVisitor visit) {
-  const int pairs = machine.ranks / 2, takes_part = machine.rank < 2 * pairs;
+/** Each of the first half of these ranks with one of the second, all at once; the others wait. */
+static void visit_halves(const PairKind* kind, const char* where, const int* ranks, int count, PairVisitor visit) {
+  const int pairs = count / 2;
+  int own = 2 * pairs;
+  for (int i = 0; i < 2 * pairs; i++) {
+    own = ranks[i] == machine.rank ? i : own;
+  }
   MPI_Comm comm;
-  MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, machine.rank, &comm);
-  if (takes_part) {
-    const int is_first = machine.rank < pairs;
-    Pair pair = {.partner = is_first ? machine.rank + pairs : machine.rank - pairs, .is_first = is_first};
-    visit(kind, machine.nodes > 1 ? "between" : "inside", &pair, pairs, comm);
+  MPI_Comm_split(MPI_COMM_WORLD, own < 2 * pairs ? 0 : MPI_UNDEFINED, machine.rank, &comm);
+  if (own < 2 * pairs) {
+    const int is_first = own < pairs;
+    Pair pair = {.partner = ranks[is_first ? own + pairs : own - pairs], .is_first = is_first};
+    visit(kind, where, &pair, pairs, comm);
     MPI_Comm_free(&comm);
   }
   quiet_barrier(MPI_COMM_WORLD);
+}
+
+/** All ranks in pairs: those of the first node, where it has several, and all, between nodes where there are several.
+ */
+static void visit_all(const PairKind* kind, PairVisitor visit) {
+  int* ranks = allocate((size_t)machine.ranks * sizeof(int));
+  int count = 0;
+  for (int rank = 0; rank < machine.ranks; rank++) {
+    if (machine.node_of[rank] == machine.node_of[0]) {
+      ranks[count++] = rank;
+    }
+  }
+  if (count > 1) {
+    visit_halves(kind, "inside", ranks, count, visit);
+  }
+  if (machine.nodes > 1) {
+    for (int rank = 0; rank < machine.ranks; rank++) {
+      ranks[rank] = rank;
+    }
+    visit_halves(kind, "between", ranks, machine.ranks, visit);
+  }
+  free(ranks);
 }
 
 void visit_pairs(const PairKind* kind, PairVisitor visit) {

@@ -75,16 +75,16 @@ static void end_lists(Halo* h) {
 }
 
 static int has_requests(void) {
-  return ours.topology_create && ours.topology_free && ours.neighbor_alltoallv_init_topology && ours.start &&
-         ours.wait && ours.request_free;
+  return ours.topology_create && ours.topology_free && our_neighbor_inits.alltoallv && ours.start && ours.wait &&
+         ours.request_free;
 }
 
 static void begin_request(Halo* h) {
   if (has_requests()) {
     ours.topology_create(MPI_COMM_WORLD, h->neighbors, h->ranks, MPI_UNWEIGHTED, h->neighbors, h->ranks, MPI_UNWEIGHTED,
                          MPI_INFO_NULL, &h->topology);
-    ours.neighbor_alltoallv_init_topology(h->send, h->sendcounts, h->sdispls, MPI_DOUBLE, h->recv, h->recvcounts,
-                                          h->rdispls, MPI_DOUBLE, h->topology, MPI_INFO_NULL, &h->request);
+    our_neighbor_inits.alltoallv(h->send, h->sendcounts, h->sdispls, MPI_DOUBLE, h->recv, h->recvcounts, h->rdispls,
+                                 MPI_DOUBLE, h->topology, MPI_INFO_NULL, &h->request);
   }
 }
 

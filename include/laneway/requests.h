@@ -61,6 +61,14 @@ LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf,
  */
 LNW_PUBLIC int LNW_Request_set_stream(LNW_Request request, void* stream);
 
+/** Returns when all that is in a stream of the device that holds `buffer` is complete: for operations that no stream
+ * orders, which are the blocking, the nonblocking and the dense ones. `stream` is as of LNW_Request_set_stream; nothing
+ * is waited for where it is LNW_STREAM_NONE. Where `buffer` is in the host's memory, or NULL, the stream tells which
+ * device is meant. Local. MPI_ERR_ARG if the stream is of another device than the buffer, or is recording a graph;
+ * errors go to the error handler of MPI_COMM_WORLD.
+ */
+LNW_PUBLIC int LNW_Stream_synchronize(const void* buffer, void* stream);
+
 /** What one rank does in one exchange of a request. */
 typedef struct LNW_Request_statistics {
   MPI_Count messages;     /**< messages sent */

@@ -11,16 +11,16 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from mpi4py import MPI
 
+from laneway import _library
 from laneway._library import handle
 
 NO_STREAM = ctypes.c_void_p(-1)
-_PER_THREAD = 2
 
 
 @dataclass(frozen=True)
 class Array:
     """What is known of an array that NumPy may not be able to read. Strides are in bytes; ``stream`` is the one that
-    orders its contents, None where there is none."""
+    orders its contents, None where there is none; ``on_device`` where a device's library has described it."""
 
     address: int
     shape: tuple[int, ...]
@@ -29,6 +29,7 @@ class Array:
     readonly: bool
     owner: Any
     stream: int | None = None
+    on_device: bool = False
 
     @property
     def layout(self) -> tuple[Any, ...]:
@@ -102,7 +103,7 @@ def _from_dlpack(value: Any) -> Array:
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] * dtype.itemsize for i in range(tensor.ndim)) if tensor.strides else _contiguous(shape, dtype.itemsize)
     # The capsule, which was not consumed, frees its tensor itself.
-    return Array((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, False, (value, capsule), 0)
+    return Array((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, False, (value, capsule), 0, True)
 
 
 def _from_cuda(value: Any) -> Array:
@@ -113,7 +114,7 @@ def _from_cuda(value: Any) -> Array:
     stream = said.get("stream")
     if stream == 1:
         stream = 0  # The vendor's default stream is NULL in C.
-    return Array(address or 0, tuple(said["shape"]), tuple(strides), dtype, readonly, value, _PER_THREAD if stream == _PER_THREAD else stream)
+    return Array(address or 0, tuple(said["shape"]), tuple(strides), dtype, readonly, value, stream, True)
 
 
 def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
@@ -224,3 +225,22 @@ def stream_of(*arrays: Array | None) -> ctypes.c_void_p | None:
     if len(found) > 1:
         raise ValueError(f"the arrays are ordered by different streams: {', '.join(hex(stream) for stream in sorted(found))}")
     return ctypes.c_void_p(found.pop()) if found else None
+
+
+def synchronize(*arrays: Array | None) -> None:
+    """Wait for the streams that order the arrays: before operations that no stream orders."""
+    for array in arrays:
+        if array is not None and array.stream is not None:
+            _library.call("LNW_Stream_synchronize", pointer(array), ctypes.c_void_p(array.stream))
+
+
+def empty_like(value: Any, array: Array, shape: tuple[int, ...], what: str) -> Any:
+    """A new array of the dtype of `value`, and of its library where it is on a device. `array` describes it. TypeError where
+    that library has no such call; `what` names the argument that can be given instead."""
+    if not array.on_device:
+        return np.empty(shape, dtype=array.dtype)
+    if hasattr(value, "__array_namespace__"):
+        return value.__array_namespace__().empty(shape, dtype=value.dtype, device=value.device)
+    if hasattr(value, "new_empty"):
+        return value.new_empty(shape)
+    raise TypeError(f"arrays on a device of type {type(value).__name__} have no __array_namespace__: give {what}")

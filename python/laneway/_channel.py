@@ -86,8 +86,11 @@ class Channel:
         _library.call("LNW_Comm_prepare", _library.handle(comm))
 
     def put(self, data: ArrayLike, segment: int = 0) -> None:
-        """Send a contiguous array to a free segment. `data` may be written again once it is free, or after ``flush``."""
+        """Send a contiguous array to a free segment. `data` may be written again once it is free, or after ``flush``. It is
+        in the host's memory: TypeError where it is on a device."""
         array = describe(data, "data")
+        if array.on_device:
+            raise TypeError("Channel.put: data: the array is on a device, and channels send from the host's memory")
         if not is_contiguous(array):
             raise ValueError("Channel.put: data: the array is not contiguous")
         size = int(np.prod(array.shape)) * array.dtype.itemsize

@@ -2,6 +2,7 @@
 
 Each has three forms: ``allreduce`` blocks, ``iallreduce`` returns a Request that is under way, ``allreduce_init`` plans once
 and returns a Request to start again and again. Arrays are split along their first axis. ``MPI.IN_PLACE`` is where MPI has it.
+Where an array on a device names its stream, the host waits for the stream at the start.
 
 >>> import numpy as np
 >>> from mpi4py import MPI
@@ -28,7 +29,7 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, element_handle, is_contiguous, pointer, row_handle, stream_of
+from laneway._buffers import Array, ArrayLike, describe, element_handle, is_contiguous, pointer, row_handle, synchronize
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
 
@@ -40,8 +41,7 @@ def _function(form: str, call: Call) -> str:
 
 
 def _blocking(comm: MPI.Comm, call: Call) -> None:
-    if stream_of(*call.arrays) is not None:
-        raise ValueError(f"{call.name}: rank {comm.rank}: buffers of dense operations are in the host's memory, and an array here names a stream")
+    synchronize(*call.arrays)
     _library.call(_function("{}", call), *call.arguments, _library.handle(comm))
 
 
@@ -51,7 +51,8 @@ def _nonblocking(comm: MPI.Comm, call: Call) -> Request:
 
 def _persistent(comm: MPI.Comm, call: Call, hints: dict[str, object]) -> Request:
     with _library.Hints(hints) as info:
-        return make(_function("{}_init", call), [*call.arguments, _library.handle(comm)], call.arrays, [comm, *call.kept], info)
+        arguments = [*call.arguments, _library.handle(comm)]
+        return make(_function("{}_init", call), arguments, call.arrays, [comm, *call.kept], info, takes_stream=False)
 
 
 _RUNNERS = Runners(_blocking, _nonblocking, _persistent)
@@ -135,14 +136,27 @@ def _reduction(call: str, comm: MPI.Comm, send: Any, recv: Any, op: MPI.Op, coun
 
 
 def _alltoall(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
-    """Equally many rows from each rank to each."""
+    """Equally many rows from each rank to each.
+
+    >>> received = np.zeros(comm.size)
+    >>> laneway.alltoall(comm, np.arange(comm.size) + 10.0 * comm.rank, received)
+    >>> bool((received == 10.0 * np.arange(comm.size) + comm.rank).all())
+    True
+    """
     return _even_parts("alltoall", comm, send, recv, (comm.size, comm.size))
 
 
 def _alltoallv(
     comm: MPI.Comm, send: ArrayLike, sendcounts: Any, recv: ArrayLike, recvcounts: Any, sdispls: Any = None, rdispls: Any = None
 ) -> Call:
-    """``sendcounts[k]`` rows to rank k. Without displacements, blocks follow each other."""
+    """``sendcounts[k]`` rows to rank k. Without displacements, blocks follow each other.
+
+    >>> counts = range(comm.size)
+    >>> received = np.zeros((comm.size * comm.rank, 2))
+    >>> laneway.alltoallv(comm, np.ones((sum(counts), 2)), counts, received, [comm.rank] * comm.size)
+    >>> bool((received == 1).all())
+    True
+    """
     if _is_in_place(send):
         sendcounts = sdispls = None
     sending, sent, out = _uneven("alltoallv", comm, "send", send, sendcounts, sdispls)
@@ -151,76 +165,157 @@ def _alltoallv(
 
 
 def _allgather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
-    """All rows of every rank, in the order of ranks."""
+    """All rows of every rank, in the order of ranks.
+
+    >>> received = np.zeros((comm.size, 2))
+    >>> laneway.allgather(comm, np.full((1, 2), float(comm.rank)), received)
+    >>> received[-1].tolist() == [comm.size - 1] * 2
+    True
+    """
     return _even_parts("allgather", comm, send, recv, (1, comm.size))
 
 
 def _allgatherv(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts: Any, rdispls: Any = None) -> Call:
-    """All rows of every rank: ``recvcounts[k]`` of rank k, at row ``rdispls[k]``, or one block after the other."""
+    """All rows of every rank: ``recvcounts[k]`` of rank k, at row ``rdispls[k]``, or one block after the other.
+
+    >>> counts = range(comm.size)
+    >>> received = np.zeros(sum(counts))
+    >>> laneway.allgatherv(comm, np.full(comm.rank, float(comm.rank)), received, counts)
+    >>> received.tolist() == [rank for rank in counts for _ in range(rank)]
+    True
+    """
     sending, sent = _equal("allgatherv", comm, "send", send, 1)
     receiving, received, back = _uneven("allgatherv", comm, "recv", recv, recvcounts, rdispls)
     return Call("allgatherv", [*sending, *receiving], [sent, received], back)
 
 
 def _gather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, root: int = 0) -> Call:
-    """All rows of every rank at `root`. `recv` is None elsewhere."""
+    """All rows of every rank at `root`. `recv` is None elsewhere.
+
+    >>> x = np.zeros(comm.size) if comm.rank == 0 else None
+    >>> laneway.gather(comm, np.array([float(comm.rank)]), x)
+    >>> x is None or x.tolist() == list(range(comm.size))
+    True
+    """
     return _even_parts("gather", comm, send, recv, (1, comm.size), root)
 
 
 def _gatherv(
     comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, recvcounts: Any = None, rdispls: Any = None, root: int = 0
 ) -> Call:
-    """All rows of every rank at `root`: ``recvcounts[k]`` of rank k. `recv` and `recvcounts` are None elsewhere."""
+    """All rows of every rank at `root`: ``recvcounts[k]`` of rank k. `recv` and `recvcounts` are None elsewhere.
+
+    >>> counts = range(comm.size)
+    >>> x = np.zeros(sum(counts)) if comm.rank == 0 else None
+    >>> laneway.gatherv(comm, np.full(comm.rank, float(comm.rank)), x, counts if comm.rank == 0 else None)
+    >>> x is None or x.tolist() == [rank for rank in counts for _ in range(rank)]
+    True
+    """
     sending, sent = _equal("gatherv", comm, "send", send, 1)
     receiving, received, back = _uneven("gatherv", comm, "recv", recv, recvcounts, rdispls, comm.rank == root)
     return Call("gatherv", [*sending, *receiving, ctypes.c_int(root)], [sent, received], back)
 
 
 def _scatter(comm: MPI.Comm, send: ArrayLike | None, recv: ArrayLike, root: int = 0) -> Call:
-    """Equally many rows of `root` to every rank. `send` is None elsewhere."""
+    """Equally many rows of `root` to every rank. `send` is None elsewhere.
+
+    >>> part = np.zeros(1)
+    >>> laneway.scatter(comm, np.arange(float(comm.size)) if comm.rank == 0 else None, part)
+    >>> bool(part[0] == comm.rank)
+    True
+    """
     return _even_parts("scatter", comm, send, recv, (comm.size, 1), root)
 
 
 def _scatterv(comm: MPI.Comm, send: ArrayLike | None, sendcounts: Any, recv: ArrayLike, sdispls: Any = None, root: int = 0) -> Call:
-    """``sendcounts[k]`` rows of `root` to rank k. `send` and `sendcounts` are None elsewhere."""
+    """``sendcounts[k]`` rows of `root` to rank k. `send` and `sendcounts` are None elsewhere.
+
+    >>> at_root = (np.ones(sum(range(comm.size))), range(comm.size)) if comm.rank == 0 else (None, None)
+    >>> part = np.zeros(comm.rank)
+    >>> laneway.scatterv(comm, *at_root, part)
+    >>> part.tolist() == [1] * comm.rank
+    True
+    """
     sending, sent, out = _uneven("scatterv", comm, "send", send, sendcounts, sdispls, comm.rank == root)
     receiving, received = _equal("scatterv", comm, "recv", recv, 1)
     return Call("scatterv", [*sending, *receiving, ctypes.c_int(root)], [sent, received], out)
 
 
 def _bcast(comm: MPI.Comm, buffer: ArrayLike, root: int = 0) -> Call:
-    """The rows of `root` on every rank."""
+    """The rows of `root` on every rank.
+
+    >>> x = np.full(3, float(comm.rank))
+    >>> laneway.bcast(comm, x, root=0)
+    >>> x
+    array([0., 0., 0.])
+    """
     array = describe(buffer, "buffer", writable=comm.rank != root)
     return Call("bcast", [pointer(array), _library.Count(array.shape[0]), row_handle(array), ctypes.c_int(root)], [array], [])
 
 
 def _reduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, op: MPI.Op = MPI.SUM, root: int = 0) -> Call:
-    """The arrays of all ranks combined, at `root`. `recv` is None elsewhere."""
+    """The arrays of all ranks combined, at `root`. `recv` is None elsewhere.
+
+    >>> largest = np.zeros(1) if comm.rank == 0 else None
+    >>> laneway.reduce(comm, np.array([float(comm.rank)]), largest, op=MPI.MAX)
+    >>> largest is None or bool(largest[0] == comm.size - 1)
+    True
+    """
     return _reduction("reduce", comm, send, recv, op, root=root)
 
 
 def _allreduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
-    """The arrays of all ranks combined, on every rank."""
+    """The arrays of all ranks combined, on every rank.
+
+    >>> x = np.ones(2)
+    >>> laneway.allreduce(comm, MPI.IN_PLACE, x)
+    >>> x.tolist() == [comm.size] * 2
+    True
+    """
     return _reduction("allreduce", comm, send, recv, op)
 
 
 def _reduce_scatter(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts: Any, op: MPI.Op = MPI.SUM) -> Call:
-    """The arrays of all ranks combined, ``recvcounts[k]`` rows on rank k."""
+    """The arrays of all ranks combined, ``recvcounts[k]`` rows on rank k.
+
+    >>> part = np.zeros(comm.rank)
+    >>> laneway.reduce_scatter(comm, np.ones(sum(range(comm.size))), part, range(comm.size))
+    >>> part.tolist() == [comm.size] * comm.rank
+    True
+    """
     return _reduction("reduce_scatter", comm, send, recv, op, recvcounts)
 
 
 def _reduce_scatter_block(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
-    """The arrays of all ranks combined, an equal part on each."""
+    """The arrays of all ranks combined, an equal part on each.
+
+    >>> part = np.zeros(2)
+    >>> laneway.reduce_scatter_block(comm, np.ones(2 * comm.size), part)
+    >>> part.tolist() == [comm.size] * 2
+    True
+    """
     return _reduction("reduce_scatter_block", comm, send, recv, op, parts=comm.size)
 
 
 def _scan(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
-    """The arrays of this rank and all before it combined."""
+    """The arrays of this rank and all before it combined.
+
+    >>> x = np.zeros(1)
+    >>> laneway.scan(comm, np.ones(1), x)
+    >>> bool(x[0] == comm.rank + 1)
+    True
+    """
     return _reduction("scan", comm, send, recv, op)
 
 
 def _exscan(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
-    """The arrays of all ranks before this one combined; `recv` of rank 0 stays as it is."""
+    """The arrays of all ranks before this one combined; `recv` of rank 0 stays as it is.
+
+    >>> begin = np.zeros(1, dtype=int)
+    >>> laneway.exscan(comm, np.array([7]), begin)  # each rank has 7 elements: where its own begin
+    >>> bool(begin[0] == 7 * comm.rank)
+    True
+    """
     return _reduction("exscan", comm, send, recv, op)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, pointer, row_handle
+from laneway._buffers import Array, ArrayLike, describe, empty_like, pointer, row_handle, synchronize
 from laneway._request import Request
 from laneway._topology import Topology
 
@@ -75,7 +75,8 @@ def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcou
     """Send rows of `send` to ranks that do not expect them; who gets something learns from whom. Collective.
 
     ``sendcounts[i]`` rows go to ``destinations[i]``, one row to each without `sendcounts`; blocks follow each other
-    without `sdispls`. The dtype and the shape of a row are the same on all ranks. Hints: ``find``.
+    without `sdispls`. The dtype and the shape of a row are the same on all ranks. `send` is in the host's memory; Error on
+    all ranks where it is on a device. Hints: ``find``.
 
     >>> import numpy as np
     >>> from mpi4py import MPI
@@ -95,6 +96,7 @@ def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcou
     reached = int((displs + counts)[counts > 0].max(initial=0))
     if reached > array.shape[0]:
         raise ValueError(f"sparse_alltoallv: rank {comm.rank}: sendcounts and sdispls reach row {reached} of {array.shape[0]}")
+    synchronize(array)
     state = ctypes.c_void_p()
     with _library.Hints(hints) as info:
         _library.call(
@@ -138,7 +140,7 @@ class Distributor:
         if array.shape[0] != rows[0]:
             raise ValueError(f"Distributor: rank {self.comm.rank}: x has {array.shape[0]} rows, expected {rows[0]}")
         if out is None:
-            out = np.empty((rows[1], *array.shape[1:]), dtype=array.dtype)
+            out = empty_like(x, array, (rows[1], *array.shape[1:]), "out")
         target: Array = describe(out, "out", writable=True)
         if target.shape[0] != rows[1]:
             raise ValueError(f"Distributor: rank {self.comm.rank}: out has {target.shape[0]} rows, expected {rows[1]}")
@@ -155,7 +157,8 @@ class Distributor:
         return out
 
     def forward(self, x: ArrayLike, out: ArrayLike | None = None) -> Any:
-        """The rows that arrive, in `out` where it is given. The first call of a layout plans: all ranks take part."""
+        """The rows that arrive, in `out` where it is given, else in a new array: of NumPy, or where `x` is on a device of the
+        library of `x`. The first call of a layout plans: all ranks take part."""
         return self._move(0, x, out)
 
     def backward(self, y: ArrayLike, out: ArrayLike | None = None) -> Any:

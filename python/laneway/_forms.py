@@ -9,6 +9,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from laneway._request import Request
 
 P = ParamSpec("P")
+_EXAMPLE = "\n\n>>>"
 Owner = TypeVar("Owner")
 
 
@@ -37,7 +38,9 @@ def _name(form: Any, name: str, described: Callable[..., Any], text: str, return
         parameters.append(inspect.Parameter("hints", inspect.Parameter.VAR_KEYWORD, annotation="object"))
     form.__name__, form.__qualname__ = name, described.__qualname__.removesuffix(described.__name__) + name
     form.__module__ = described.__module__
-    form.__doc__ = f"{inspect.cleandoc(described.__doc__ or '')}{text}"
+    said = inspect.cleandoc(described.__doc__ or "")
+    # The example is that of the blocking form.
+    form.__doc__ = f"{said.partition(_EXAMPLE)[0]}{text}" if text else said
     form.__signature__ = signature.replace(parameters=parameters, return_annotation=returns)
 
 

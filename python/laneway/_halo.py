@@ -130,7 +130,14 @@ class Halo:
         request.wait()
 
     def accumulate(self, x: ArrayLike, op: MPI.Op = MPI.SUM) -> None:
-        """Combine the ghost rows of `x` into the rows of their owners: ``owned = owned op ghost``. Ghosts stay as they are."""
+        """Combine the ghost rows of `x` into the rows of their owners: ``owned = owned op ghost``. Ghosts stay as they are.
+
+        >>> halo = laneway.Halo(comm, owned=[comm.rank], ghosts=[0] if comm.rank else [])
+        >>> x = np.ones(halo.owned + halo.ghosts)
+        >>> halo.accumulate(x)  # rank 0 has a ghost on every other rank
+        >>> bool(x[0] == (1 if comm.rank else comm.size))
+        True
+        """
         request = self._request(x, op)
         request.start()
         request.wait()

@@ -12,7 +12,7 @@ from typing import Any
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, pointer, stream_of
+from laneway._buffers import Array, ArrayLike, describe, pointer, stream_of, synchronize
 
 _STATUS_BYTES = MPI._sizeof(MPI.Status)
 _STATISTICS = (
@@ -158,15 +158,30 @@ class Request:
         return Explanation({"strategy": self.strategy, **rows, **counts})
 
 
-def make(name: str, arguments: list[Any], arrays: list[Array | None], kept: list[object], info: Any = None) -> Request:
-    """Call a function that makes a request. With `info` it is a persistent one."""
-    stream = stream_of(*arrays)
-    if stream is not None and info is None:
-        raise ValueError("arrays on a device that name a stream need a persistent operation, which the stream then orders")
+class AfterStreams(Request):
+    """A persistent request that no stream orders: each start waits for the streams of its arrays."""
+
+    def start(self) -> None:
+        """Begin an exchange, once the streams of the arrays have got here."""
+        synchronize(*(array for array in self._kept if isinstance(array, Array)))
+        super().start()
+
+
+def make(
+    name: str, arguments: list[Any], arrays: list[Array | None], kept: list[object], info: Any = None, takes_stream: bool = True
+) -> Request:
+    """Call a function that makes a request. With `info` it is a persistent one. A stream of the arrays orders it if it is
+    persistent and `takes_stream`; else the host waits for the stream before it starts."""
     state = ctypes.c_void_p()
-    made = [*arguments, ctypes.byref(state)] if info is None else [*arguments, info, ctypes.byref(state)]
-    _library.call(name, *made)
-    request = Request(state, [*arrays, *kept], info is not None)
+    if info is None:
+        synchronize(*arrays)
+        _library.call(name, *arguments, ctypes.byref(state))
+        return Request(state, [*arrays, *kept], False)
+    stream = stream_of(*arrays) if takes_stream else None
+    _library.call(name, *arguments, info, ctypes.byref(state))
+    if not takes_stream and any(array is not None and array.stream is not None for array in arrays):
+        return AfterStreams(state, [*arrays, *kept], True)
+    request = Request(state, [*arrays, *kept], True)
     if stream is not None:
         _library.call("LNW_Request_set_stream", state, stream)
     return request

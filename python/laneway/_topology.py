@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, pointer, row_handle, stream_of
+from laneway._buffers import Array, ArrayLike, describe, pointer, row_handle, synchronize
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
 
@@ -45,13 +45,7 @@ class _Side:
 
 def _blocking(topology: Topology, call: Call) -> None:
     # `call` holds the arrays that the pointers of its arguments look into.
-    if stream_of(*call.arrays) is not None:
-        # Only persistent requests are ordered by a stream.
-        request = _persistent(topology, call, {})
-        with request:
-            pass
-        request.free()
-        return
+    synchronize(*call.arrays)
     _library.call(f"LNW_Neighbor_{call.name}_topology_c", *call.arguments, topology._state)
 
 
@@ -75,7 +69,8 @@ class Topology:
 
     Arrays are split along their first axis: counts and displacements count rows. They may have any dtype and strides;
     nothing is copied. Each operation has three forms: ``alltoallv`` blocks, ``ialltoallv`` returns a Request that is
-    under way, ``alltoallv_init`` plans once and returns a Request to start again and again.
+    under way, ``alltoallv_init`` plans once and returns a Request to start again and again. The stream that an array on a
+    device names orders a persistent operation; in the other forms the host waits for it at the start.
 
     >>> import numpy as np
     >>> from mpi4py import MPI
@@ -130,18 +125,43 @@ class Topology:
         return self._v("alltoallv", send, sendcounts, recv, recvcounts, sdispls, rdispls)
 
     def _allgather(self, send: ArrayLike, recv: ArrayLike) -> Call:
-        """Send all of `send` to every destination. `recv` has equally many rows for each source, in their order."""
+        """Send all of `send` to every destination. `recv` has equally many rows for each source, in their order.
+
+        >>> rank, size = comm.rank, comm.size
+        >>> ring = laneway.Topology(comm, [(rank - 1) % size, (rank + 1) % size], [(rank + 1) % size, (rank - 1) % size])
+        >>> received = np.zeros(2)
+        >>> ring.allgather(np.array([float(rank)]), received)
+        >>> received.tolist() == ring.sources
+        True
+        """
         return self._equal("allgather", send, recv, 1)
 
     def _allgatherv(self, send: ArrayLike, recv: ArrayLike, recvcounts: Any, rdispls: Any = None) -> Call:
-        """Send all of `send` to every destination, receive ``recvcounts[k]`` rows from the k-th source."""
+        """Send all of `send` to every destination, receive ``recvcounts[k]`` rows from the k-th source.
+
+        >>> rank, size = comm.rank, comm.size
+        >>> ring = laneway.Topology(comm, [(rank - 1) % size], [(rank + 1) % size])
+        >>> received = np.zeros(ring.sources[0])
+        >>> ring.allgatherv(np.full(rank, 1.5), received, [len(received)])
+        >>> bool((received == 1.5).all())
+        True
+        """
         sending = describe(send, "send")
         receiving = _Side("allgatherv", "recv", self.comm.rank, describe(recv, "recv", True), recvcounts, rdispls, len(self.sources))
         arguments = [pointer(sending), _library.Count(sending.shape[0]), row_handle(sending), *receiving.arguments()]
         return Call("allgatherv", arguments, [sending, receiving.array], [receiving, self])
 
     def _alltoall(self, send: ArrayLike, recv: ArrayLike) -> Call:
-        """Send equally many rows of `send` to each destination, receive equally many from each source."""
+        """Send equally many rows of `send` to each destination, receive equally many from each source.
+
+        >>> rank, size = comm.rank, comm.size
+        >>> pair = laneway.Topology(comm, [(rank - 1) % size, rank], [(rank + 1) % size, rank])
+        >>> received = np.zeros((2, 3))
+        >>> pair.alltoall(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), received)
+        >>> received
+        array([[1., 2., 3.],
+               [4., 5., 6.]])
+        """
         return self._equal("alltoall", send, recv, len(self.destinations))
 
     def _reduce(
@@ -155,7 +175,15 @@ class Topology:
         rdispls: Any = None,
     ) -> Call:
         """As `alltoallv`, but what arrives is combined with what is in `recv`: ``recv = recv op arrived``. A row may be named
-        by several sources. The result is the same in every run."""
+        by several sources. The result is the same in every run.
+
+        >>> rank, size = comm.rank, comm.size
+        >>> ring = laneway.Topology(comm, [(rank - 1) % size, (rank + 1) % size], [(rank + 1) % size, (rank - 1) % size])
+        >>> x = np.array([10.0])
+        >>> ring.reduce(np.array([1.0, 2.0]), [1, 1], x, [1, 1], rdispls=[0, 0])
+        >>> x
+        array([13.])
+        """
         call = self._v("reduce", send, sendcounts, recv, recvcounts, sdispls, rdispls)
         return Call("reducev", [*call.arguments, _library.handle(op)], call.arrays, call.kept)
 
@@ -178,7 +206,16 @@ class Topology:
     ) -> Request:
         """A persistent alltoallv of any rows: the k-th destination gets the rows of the next ``sendcounts[k]`` entries of
         `sendindices`, and what the k-th source sends goes to rows `recvindices`. With `op` it is combined there. Collective.
-        `send` and `recv` may be one array."""
+        `send` and `recv` may be one array.
+
+        >>> rank, size = comm.rank, comm.size
+        >>> ring = laneway.Topology(comm, [(rank - 1) % size], [(rank + 1) % size])
+        >>> x = np.array([10.0 * rank, 10.0 * rank + 1, 0.0, 0.0])
+        >>> with ring.indexed_init(x, [2], [1, 0], x, [2], [3, 2]):  # rows 1 and 0 go to rows 3 and 2
+        ...     pass
+        >>> x[2:].tolist() == [10.0 * ring.sources[0], 10.0 * ring.sources[0] + 1]
+        True
+        """
         sending, receiving = describe(send, "send"), describe(recv, "recv", True)
         arguments: list[Any] = []
         kept: list[Any] = [self]

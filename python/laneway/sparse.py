@@ -26,6 +26,8 @@ class DistributedMatrix:
     >>> A = DistributedMatrix(MPI.COMM_WORLD, 2 * eye(3 * size, format="csr")[3 * rank : 3 * rank + 3])
     >>> A @ np.ones(3)
     array([2., 2., 2.])
+    >>> A.T @ np.arange(3.0)
+    array([0., 2., 4.])
     """
 
     def __init__(self, comm: MPI.Comm, rows: Any, columns: int | None = None, **hints: object) -> None:
@@ -106,6 +108,14 @@ def cg(matrix: DistributedMatrix, b: Any, tolerance: float = 1e-8, iterations: i
 
     `b` is what this rank has of the right side. Returns this rank's part of x, and how many iterations it took until the
     residual was `tolerance` of that of x = 0.
+
+    >>> from scipy.sparse import diags
+    >>> n = 4 * comm.size
+    >>> whole = diags([-1, 2.5, -1], [-1, 0, 1], shape=(n, n), format="csr")
+    >>> A = DistributedMatrix(comm, whole[4 * comm.rank : 4 * comm.rank + 4])
+    >>> x, iterations = cg(A, np.ones(4))
+    >>> bool(np.allclose(A @ x, 1)) and iterations <= n
+    True
     """
     x = np.zeros_like(b)
     residual = np.array(b)

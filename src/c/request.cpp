@@ -7,6 +7,8 @@
 #include "arguments/call.hpp"
 #include "c/barrier.hpp"
 #include "choose/reasons.hpp"
+#include "device/memory.hpp"
+#include "exec/device_copies.hpp"
 #include "plan/plan.hpp"
 
 using namespace laneway;
@@ -346,8 +348,16 @@ int LNW_Request_set_stream(LNW_Request request, void* stream) {
   return guarded(__func__, request, [&] {
     (void)persistent(request);
     require(!inactive(request).is_dense(), ErrorKind::request,
-            "request is of a dense operation, which takes no stream");
+            "request is of a dense operation, which takes no stream: call LNW_Stream_synchronize before LNW_Start");
     request_of(request).set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
+  });
+}
+
+int LNW_Stream_synchronize(const void* buffer, void* stream) {
+  return guarded(__func__, MPI_COMM_WORLD, [&] {
+    if (stream == LNW_STREAM_NONE) return;
+    const MemoryInfo memory = memory_at(buffer);
+    user_stream(memory.kind == MemoryKind::host ? Device() : Device(memory), stream).synchronize();
   });
 }
 

@@ -793,6 +793,15 @@ TEST_F(DeviceTest, MistakesAreNamed) {
     expect_error(LNW_Request_set_stream(request, other), {"LNW_Request_set_stream", "of device 1", "on device 0"});
   else if (rank() == 0)
     std::printf("SKIP: a stream of another device needs two devices\n");
+  // Of no communicator, so that it is the world's handler that gets the error.
+  if (void* const other = stream_of_other_device()) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect_error(LNW_Stream_synchronize(send.data(), other), {"LNW_Stream_synchronize", "of device 1", "on device 0"});
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    EXPECT_MPI(LNW_Stream_synchronize(nullptr, other));
+  }
+  EXPECT_MPI(LNW_Stream_synchronize(send.data(), device_stream()));
+  EXPECT_MPI(LNW_Stream_synchronize(send.data(), LNW_STREAM_NONE));
   // Nothing of all that has harmed the request.
   expect_exchange(request, send, receive, 4);
   EXPECT_MPI(LNW_Request_free(&request));

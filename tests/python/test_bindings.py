@@ -1,4 +1,4 @@
-"""The Python package under mpiexec: its own pytest module runs on every rank of 1, 2, 3 and 8."""
+"""The Python package under mpiexec: its own pytest modules run on every rank of 1 to 8."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
 pytest.importorskip("mpi4py")
-MODULE = "tests/python/bindings/exchanges.py"
+MODULES = ("tests/python/bindings/exchanges.py", "tests/python/bindings/operations.py")
 needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
 
 
@@ -57,8 +57,8 @@ def _run(launcher: Sequence[str], around: dict[str, str], *program: str) -> str:
     return said
 
 
-def _pytest(module: str = MODULE) -> list[str]:
-    return ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", "python/pyproject.toml", "--rootdir", ".", module]
+def _pytest(*modules: str) -> list[str]:
+    return ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", "python/pyproject.toml", "--rootdir", ".", *(modules or MODULES)]
 
 
 @pytest.mark.parametrize(("mpi", "ranks"), [("openmpi", 1), ("openmpi", 3), ("mpich", 2)])
@@ -76,7 +76,7 @@ def test_arrays_on_a_device_are_ordered_by_their_streams(ranks: int, tmp_path: P
 
 
 @needs_long
-@pytest.mark.parametrize("ranks", [2, 5, 8])
+@pytest.mark.parametrize("ranks", [2, 4, 5, 7, 8])
 def test_exchanges_on_more_ranks(ranks: int, tmp_path: Path) -> None:
     _run(_launcher("openmpi", ranks), _environment("openmpi", tmp_path), *_pytest())
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Command
-from laneway.tools.evaluate import evaluation, libraries, running
+from laneway.tools.evaluate import evaluation, libraries, running, system
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
 from laneway.tools.places import cluster, launchers
@@ -209,7 +209,7 @@ def test_the_program_keeps_to_its_time(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 30
     found = [record for record in outcome.records if record["record"] == "result"]
     assert {record["benchmark"] for record in found} == {*names}
-    skipped = [record for record in outcome.records if record["record"] == "skip"]
+    skipped = [record for record in outcome.records if record["record"] == "skip" and "candidate" not in record]
     assert all(record["message"] == "the time of --within is used up" for record in skipped)
     # 21 sizes of three benchmarks and one of the fourth, each a result or said to be left out.
     cases = {(record["benchmark"], record.get("bytes")) for record in [*found, *skipped]}
@@ -360,14 +360,99 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
     assert {record["benchmark"] for record in left_out} == {"fft_alltoall", "fft_alltoallv"} and "C++ library" in left_out[0]["message"]
     assert skipped <= {*evaluation.GROUPS["device"]} and {record["benchmark"] for record in found} | skipped == {*evaluation.BENCHMARKS}
     assert not [record for record in outcome.records if record["record"] == "wrong"]
+    # Of MPI's persistent forms those that the library has, and it is said that there are none.
+    persistent = {record["benchmark"] for record in outcome.records if record.get("candidate") == "mpi_persistent"}
+    assert persistent == {*evaluation.GROUPS["collective"], *evaluation.GROUPS["neighborhood"]} - {"neighbor_reducev"}
     unverified = {"hpcg_ddot", "hpcg_waxpby"}
     assert all(record["verified"] or record["benchmark"] in unverified for record in found)
     if ours:
         assert {record["benchmark"] for record in found if str(record["candidate"]).startswith("laneway")} >= {
-            "neighbor_alltoallv",
+            *evaluation.GROUPS["neighborhood"],
+            *evaluation.GROUPS["collective"],
+            "discovery",
             "hpcg",
             "sparse_product",
         }
+
+
+def test_several_nodes_have_a_rate_inside_and_between(tmp_path: Path) -> None:
+    try:
+        library = libraries.find("openmpi")
+    except UserError as error:
+        pytest.skip(str(error))
+    program = [libraries.compile_program(library), "--ranks-of-node", "3", "--sizes", "8:8:2", "--rounds", "1:1", "--no-control", "rate"]
+    outcome = running.run(library, Local(), 6, program, tmp_path / "log", 120, {})
+    found = {record["where"]: record["messages"] for record in outcome.records if record["record"] == "result"}
+    # 64 messages of each pair: one pair among the three ranks of a node, three between two nodes.
+    assert found == {"inside": 64, "between": 192}
+
+
+def _program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def test_rows_of_the_system_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tools and libraries that are made here say of themselves; a dash where there is none; links of places that have them."""
+    tools = tmp_path / "tools"
+    _program(tools / "nvidia-smi", 'case "$1" in -L) echo "GPU 0: NVIDIA A100 (UUID: x)" ;; *) echo 550.54.14; echo 550.54.14 ;; esac')
+    _program(tools / "nvcc", "echo 'Cuda compilation tools, release 12.4, V12.4.131'")
+    _program(tools / "ucx_info", "echo '# Library version: 1.15.0'")
+    monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
+    (tmp_path / "rocm/.info").mkdir(parents=True)
+    (tmp_path / "rocm/.info/version").write_text("6.1.2-90\n", encoding="utf-8")
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
+    for name, function, number in (("libcuda.so.1", "cuDriverGetVersion", 12040), ("librccl.so.1", "ncclGetVersion", 22703)):
+        source = f"int {function}(int* version) {{ *version = {number}; return 0; }}"
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(tmp_path / name)], input=source.encode(), check=True)
+    # One without the function hides one that is installed.
+    for name in ("libnccl.so.2", "libnccl.so"):
+        subprocess.run(["cc", "-shared", "-x", "c", os.devnull, "-o", str(tmp_path / name)], check=True)
+    rows = dict(system.rows_of_machine(Local(), root(), {"LD_LIBRARY_PATH": str(tmp_path)}))
+    assert {name: rows[name] for name in ("NVIDIA driver", "CUDA", "NCCL", "RCCL", "ROCm", "UCX", "Place")} == {
+        **{"NVIDIA driver": "550.54.14", "CUDA": "12.4 of the driver, toolkit 12.4", "NCCL": "-", "RCCL": "2.27.3", "ROCm": "6.1.2-90"},
+        **{"UCX": "Library version: 1.15.0", "Place": "local"},
+    }
+    assert rows["GPUs"].startswith("GPU 0: NVIDIA A100") and "usable here" in rows["Processors"] and rows["Memory"].endswith("GiB")
+    assert {"AMD driver", "Kernel", "Host", "Laneway"} <= rows.keys() and "Links" not in rows
+    assert system._collectives_of([], {}) == "" and system._dotted(2708, 1000, 100, 1) == "2.7.8"
+    links = dict(system.rows_of_machine(parse_place("cluster:2x2@200mbit"), root()))["Links"]
+    assert links.startswith("emulated: 2 nodes, 200 Mbit/s each")
+    assert "simulated: " in dict(system.rows_of_machine(parse_place("sim:frontier-like:2x4"), root()))["Links"]
+
+
+def test_how_a_library_was_configured(tmp_path: Path) -> None:
+    """Intel's says its version by its launcher alone."""
+    for name in ("mpicc", "mpirun"):
+        _program(tmp_path / "bin" / name, "echo 'Intel(R) MPI Library for Linux* OS, Version 2021.19 Build 20260202'; echo more")
+    library = libraries.Library("impi", "mpich", str(tmp_path / "bin/mpicc"), str(tmp_path / "bin/mpirun"))
+    assert libraries.configuration(library) == "Intel(R) MPI Library for Linux* OS, Version 2021.19 Build 20260202"
+    _program(tmp_path / "bin/mpichversion", "echo 'MPICH Version: 4'; echo 'MPICH configure: --with  x'")
+    assert libraries.configuration(library) == "--with x"
+
+
+@pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
+def test_an_evaluation_from_the_command_to_its_report(command: Command, tmp_path: Path) -> None:
+    """Debian's MPICH on this machine, few cases: all is measured and right, and the report names it."""
+    try:
+        library = libraries.find("mpich")
+    except UserError as error:
+        pytest.skip(str(error))
+    ours = ["--laneway"] if libraries.built_laneway(library) else ["--no-laneway"]
+    few = ["--benchmarks", "latency,rate,allreduce,neighborhood,discovery", "--program-args=--sizes 4:4096:1024 --rounds 3:3", "--launches", "1"]
+    code, said = command.run("evaluate", "--mpi", "mpich", "--on", "local", "-n", "2", "--quick", *ours, *few, "-o", str(tmp_path / "r"), timeout=400)
+    assert code == 0 and "report.html" in said, said
+    found = results.read(tmp_path / "r/results.jsonl")
+    measured = [record for record in found if record["record"] == "result"]
+    names = {"latency", "rate", "allreduce", "discovery", *evaluation.GROUPS["neighborhood"]}
+    assert {str(record["benchmark"]) for record in measured} == names and all(record["verified"] for record in measured)
+    assert not [record for record in found if str(record["record"]).startswith(("failed", "wrong"))]
+    # MPICH has the persistent forms of MPI 4.
+    assert {r["benchmark"] for r in measured if r["candidate"] == "mpi_persistent"} == {"allreduce", *evaluation.GROUPS["neighborhood"]} - {"neighbor_reducev"}
+    page, text = ((tmp_path / "r" / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
+    assert "MPICH 4" in page and "MPICH 4" in text and "neighbor_alltoallw (mesh), inside a node" in text and "| RCCL | " in text
+    assert page.count('class="plot"') >= len(names)
 
 
 _RUNTIME = """

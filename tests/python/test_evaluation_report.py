@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import Command
 from laneway.tools.evaluate import figures, findings, report, study
 from laneway.tools.evaluate.limits import least_seconds
 from laneway.tools.evaluate.study import Case, Contestant, Study
@@ -134,6 +135,30 @@ def test_a_control_that_scatters_silences_a_small_lead() -> None:
         assert any(row.is_shown for row in findings.winners(made.study())) == is_said
 
 
+def test_what_to_set_is_said_with_its_hint() -> None:
+    """The library that leads, the function to call, for which sizes, and what it has chosen by itself; nothing where MPI's own call leads."""
+    made = _Made(0.001)
+    for size in _SIZES:
+        made.with_control("collective", "bcast", size, {"openmpi": 1e-4, "mpich": 2e-4})
+        made.add("collective", "bcast", size, {"openmpi": 0.5e-4}, "laneway_persistent", note="tree")
+        made.with_control("neighborhood", "neighbor_alltoallw", size, {"openmpi": 1e-4, "mpich": 2e-4}, pattern="mesh")
+        made.add("neighborhood", "neighbor_alltoallw", size, {"mpich": 0.5e-4}, "mpi_persistent", pattern="mesh")
+        made.with_control("discovery", "discovery", size, {"openmpi": 1e-4, "mpich": 2e-4})
+        made.add("discovery", "discovery", size, {"openmpi": 0.5e-4}, "laneway", note="nbx" if size < 1024 else "rma")
+        made.add("neighborhood", "neighbor_reducev", size, {"openmpi": 1e-4}, "loop", pattern="ring")
+        made.add("neighborhood", "neighbor_reducev", size, {"openmpi": 0.5e-4}, "laneway_persistent", pattern="ring", note="three_step")
+        made.with_control("collective", "gather", size, {"openmpi": 1e-4, "mpich": 2e-4})
+    use, *calls = findings.advice(made.study())
+    assert use.startswith("Use Open MPI 4.1.4: over 16 cases MPICH 4.0.2 takes 2.00 ("), use
+    every = "between nodes for small, medium and large sizes: it leads all others"
+    assert sorted(calls) == [
+        f"Call LNW_Bcast_init over Open MPI 4.1.4 for bcast, {every}, by lnw_collective=tree.",
+        f"Call LNW_Neighbor_reducev_init over Open MPI 4.1.4 for neighbor_reducev, ring, {every}, by lnw_strategy=three_step.",
+        f"Call LNW_Sparse_alltoallv over Open MPI 4.1.4 for discovery, {every}, by lnw_find=nbx and rma.",
+        f"Call MPI_Neighbor_alltoallw_init over MPICH 4.0.2 for neighbor_alltoallw, mesh, {every}.",
+    ]
+
+
 def test_limits_are_those_of_the_links() -> None:
     found = _all().study()
     by_hand = {"alltoall": 2 * 2 * 1000, "allgather": 2 * 1000, "gather": 2 * 1000, "bcast": 1000, "allreduce": 1000, "latency": 1000}
@@ -223,26 +248,34 @@ def _chromium() -> str:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
 
 
-def test_a_browser_shows_it(tmp_path: Path) -> None:
-    """Chromium, at 1,280 and 390 pixels: no complaint, all plots drawn, nothing wider than the window, and it prints."""
+def test_a_browser_shows_it(tmp_path: Path, command: Command) -> None:
+    """A report, and what compare -o writes of two: in Chromium, at 1,280 and 390 pixels: no complaint, all plots drawn, nothing wider than the window, and it prints."""
     api = pytest.importorskip("playwright.sync_api", reason="SKIP: playwright is not installed (pip install playwright)")
     if not _chromium():
         pytest.skip("SKIP: no chromium here (Debian: chromium)")
     page_file, _ = report.write(_all().study(), "MPI libraries", tmp_path / "page.html")
+    both = tmp_path / "both.html"
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.jsonl").write_text("".join(json.dumps(record) + "\n" for record in _all().records), encoding="utf-8")
+    code, said = command.run("compare", str(tmp_path / "before"), str(tmp_path / "after"), "-o", str(both))
+    assert code == 0 and str(both) in said, said
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
-        for width in (1280, 390):
+        for file, width in ((page_file, 1280), (page_file, 390), (both, 1280), (both, 390)):
             page, said = browser.new_page(viewport={"width": width, "height": 900}), []
             page.on("console", lambda message: said.append(message.text))
             page.on("pageerror", lambda error: said.append(str(error)))
             page.on("request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
-            page.goto(page_file.as_uri(), timeout=120_000)
+            page.goto(file.as_uri(), timeout=120_000)
             page.wait_for_function("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))", timeout=120_000)
             boxes = page.eval_on_selector_all(
                 ".plot", "ps => ps.map(p => [p.getBoundingClientRect().width, p.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length])"
             )
             assert said == [] and boxes and all(w >= min(width, 480) * 0.8 and traces >= 1 for w, traces in boxes)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+            # Of two reports, plots and tables have the libraries of both.
+            assert all((name in page.inner_text("body")) == (file == both) for name in ("Open MPI 4.1.4 (before)", "MPICH 4.0.2 (after)"))
             small = page.eval_on_selector_all("p, li, td", "es => Math.min(...es.map(e => parseFloat(getComputedStyle(e).fontSize)))")
             assert small >= 12
             if width == 1280:

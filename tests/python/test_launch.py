@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from laneway.tools.dev import build
-from laneway.tools.places import cluster, petsc, supervisor
+from laneway.tools.places import cluster, launch, petsc, supervisor
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launch import Job, command_line
 from laneway.tools.places.paths import find_preloads, find_program, root
@@ -37,6 +37,19 @@ def test_local_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ["-x", "LANEWAY_STRATEGY"] == argv[argv.index("LANEWAY_STRATEGY") - 1 : argv.index("LANEWAY_STRATEGY") + 1]
     assert "OTHER" in argv
     assert command_line(Job(["true"], Local(), 2, "mpich"))[:3] == ["mpirun.mpich", "-n", "2"]
+
+
+def test_ranks_keep_to_cores_where_each_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch.processors, "cores", lambda: 4)
+    monkeypatch.delenv("HYDRA_BINDING", raising=False)
+    for ranks, wanted, is_bound in ((4, True, True), (5, True, False), (4, False, False)):
+        ours = Job(["true"], Local(), ranks, keep_to_cores=wanted)
+        argv = command_line(ours)
+        assert argv[argv.index("--bind-to") + 1] == ("core:if-supported" if is_bound else "none")
+        theirs = Job(["true"], Local(), ranks, "mpich", keep_to_cores=wanted)
+        assert launch._environment(theirs).get("HYDRA_BINDING") == ("core" if is_bound else None)
+    elsewhere = Job(["true"], parse_place("cluster:2x2@1gbit"), 4, keep_to_cores=True)
+    assert "core" not in " ".join(command_line(elsewhere))
 
 
 def test_preload_reaches_only_the_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

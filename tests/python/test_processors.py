@@ -36,3 +36,11 @@ def test_version_1_in_a_container(tmp_path: Path, path: str) -> None:
 def test_at_least_one_is_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processors, "quota", lambda: 0.25)
     assert processors.usable() == 1
+
+
+def test_threads_of_a_core_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processors.os, "sched_getaffinity", lambda _: {0, 1, 4, 5})
+    for processor in (0, 1, 4, 5):
+        _write(tmp_path, f"sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list", f"{processor % 4},{processor % 4 + 4}\n")
+    assert processors.cores(tmp_path) == 2
+    assert processors.cores(tmp_path / "nothing") == 4

@@ -108,10 +108,39 @@ def test_other_programs_can_read_it(tmp_path: Path, command: Command) -> None:
     events = json.loads(chrome.read_text(encoding="utf-8"))["traceEvents"]
     assert {event["name"] for event in events if event["ph"] == "X"} == {"exchange, tag 64", "network from 1, 1,000 B", "network to 0, 1,000 B", "move, gather, 40 B"}
     assert [event["ph"] for event in events if event["name"] == "message"] == ["s", "f"]
+    sent = next(event for event in events if event["name"] == "network to 0, 1,000 B")
+    assert sent["args"] == {
+        **{"step": 1, "stage": "network", "channel": 0, "lane": "network", "carrier": "messages", "bytes": 1000},
+        **{"after": [0], "peer": 0, "peer host": "here"},
+    }
     otf2 = pytest.importorskip("otf2")
     with otf2.reader.open(str(archive / "traces.otf2")) as reader:
         assert sum(1 for _ in reader.events) == 6
     assert "critical path" in picture.read_text(encoding="utf-8")
+
+
+def test_each_lane_has_a_row(tmp_path: Path, command: Command) -> None:
+    """Stages and channels are rows of their own; a row more where steps of a lane overlap; arrows end in the rows of their messages."""
+    steps = [_message("send", 1), _message("send", 1, channel=2), _message("send", 1, channel=2), {**COPY, "stage": "scatter"}]
+    sending = [[1, 0, -1, 0], *([1, what, step, 10 * what] for step in range(4) for what in (2, 3)), [1, 1, -1, 40]]
+    (tmp_path / "t.0").write_text(_line(0, 1, steps, sending), encoding="utf-8")
+    others = [_message("receive", 0), _message("receive", 0, channel=2), _message("receive", 0, channel=2)]
+    receiving = [[1, 0, -1, 0], *([1, what, step, 10 * what + 5] for step in range(3) for what in (2, 3)), [1, 1, -1, 50]]
+    (tmp_path / "t.1").write_text(_line(1, 0, others, receiving), encoding="utf-8")
+    code, printed = command.run("trace", str(tmp_path / "t"), "--chrome", str(tmp_path / "t.json"))
+    assert code == 0, printed
+    events = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["traceEvents"]
+    names = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert len(names) == 9
+    assert {name for (rank, _), name in names.items() if rank == 0} == {
+        *("exchange", "messages: network", "messages: network, channel 2", "messages: network, channel 2 (2)", "copies: scatter"),
+    }
+    for event in events:
+        if event["ph"] == "X" and event.get("args"):
+            assert names[event["pid"], event["tid"]].startswith(f"{event['args']['carrier']}: {event['args']['lane']}")
+    assert {event["name"] for event in events if event["ph"] == "X"} >= {"network to 1, channel 2, 1,000 B", "network from 0, 1,000 B"}
+    arrows = [names[event["pid"], event["tid"]] for event in events if event["name"] == "message"]
+    assert sorted(arrows) == sorted(name for name in names.values() if name.startswith("messages"))
 
 
 @needs_bench

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import types
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ TABLE, SIM = _load()
 
 
 class DeviceArray:
-    """Memory of the device behind ``__cuda_array_interface__``."""
+    """Memory of the device behind ``__cuda_array_interface__``, whose library makes others like it as CuPy's does."""
 
     def __init__(self, like: Any, stream: int | None) -> None:
         self._like, self._address = np.ascontiguousarray(like), ctypes.c_void_p()
@@ -73,11 +74,26 @@ class DeviceArray:
             "stream": stream,
         }
 
+    dtype = property(lambda self: self._like.dtype)
+    device = 0
+
+    def __array_namespace__(self) -> Any:
+        stream = self.__cuda_array_interface__["stream"]
+        return types.SimpleNamespace(empty=lambda shape, *, dtype, device: DeviceArray(np.zeros(shape, dtype), stream))
+
     def get(self) -> Any:
         """A copy in the host's memory."""
         found = np.empty_like(self._like)
         SIM.call("copy_now", ctypes.c_void_p(found.ctypes.data), self._address, ctypes.c_size_t(found.nbytes))
         return found
+
+    def put_later(self, values: Any, stream: Any) -> None:
+        """Put values into it as the stream gets there, which is not at once. They are kept until then."""
+        self._like = np.ascontiguousarray(values)
+        sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+        TABLE.call("host_call", 0, stream, sleep, ctypes.c_void_p(30_000))
+        source = ctypes.c_void_p(self._like.ctypes.data)
+        TABLE.call("copy", 0, stream, self._address, source, ctypes.c_size_t(self._like.nbytes))
 
     def free(self) -> None:
         TABLE.call("device_free", 0, self._address)
@@ -127,4 +143,103 @@ def test_halos_of_device_arrays(stream: Any) -> None:
     halo.exchange(x)
     TABLE.call("stream_synchronize", 0, stream)
     assert COMM.allreduce(int(x.get()[4:].tolist() == ([4.0 * TO] if SIZE > 1 else [])), op=MPI.MIN)
+    x.free()
+
+
+def _ranks_sum(seed: int) -> Any:
+    return sum(_values(seed, rank) for rank in range(SIZE))
+
+
+def _gathered(seed: int) -> Any:
+    return np.concatenate([_values(seed, rank) for rank in range(SIZE)])
+
+
+def _exchanged(seed: int) -> Any:
+    """Of an alltoall of rows: row i of this rank is row RANK of rank i."""
+    return np.stack([_rows(seed, rank)[RANK] for rank in range(SIZE)])
+
+
+def _rows(seed: int, rank: int) -> Any:
+    return np.random.default_rng(100 * seed + rank).random((SIZE, 3))
+
+
+@pytest.mark.parametrize("form", ["{}", "i{}", "{}_init"])
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [("allreduce", _values, _ranks_sum), ("allgather", _values, _gathered), ("alltoall", _rows, _exchanged), ("bcast", _values, None)],
+)
+def test_dense_operations_come_after_what_is_in_the_stream(stream: Any, form: str, name: str, values: Any, expected: Any) -> None:
+    """What is sent gets into the array late, by its stream. What was received is there when the call has returned."""
+    send = DeviceArray(np.zeros_like(values(1, RANK)), stream.value)
+    recv = send if expected is None else DeviceArray(np.zeros_like(expected(1)), None)
+    call, made = getattr(laneway, form.format(name)), None
+    for seed in (1, 2):
+        send.put_later(values(seed, RANK), stream)
+        if made is None or not made.persistent:
+            made = call(COMM, send) if expected is None else call(COMM, send, recv)
+        if made is not None:
+            with made:
+                pass
+        right = values(seed, 0) if expected is None else expected(seed)
+        assert COMM.allreduce(int(np.allclose(recv.get(), right)), op=MPI.MIN), (seed, recv.get(), right)
+    TABLE.call("stream_synchronize", 0, stream)
+    for array in {send, recv}:
+        array.free()
+
+
+@pytest.mark.parametrize("form", ["alltoallv", "ialltoallv", "alltoallv_init"])
+def test_operations_of_topologies_come_after_what_is_in_the_stream(stream: Any, form: str) -> None:
+    topology = laneway.Topology(COMM, [SOURCE], [TO])
+    send, recv = (DeviceArray(np.zeros((5, 3)), stream.value) for _ in range(2))
+    send.put_later(_values(3, RANK), stream)
+    made = getattr(topology, form)(send, [5], recv, [5])
+    if made is not None:
+        with made:
+            pass
+    if form.endswith("_init"):
+        TABLE.call("stream_synchronize", 0, stream)
+    assert COMM.allreduce(int((recv.get() == _values(3, SOURCE)).all()), op=MPI.MIN)
+    for array in (send, recv):
+        array.free()
+
+
+def test_arrays_of_two_streams_are_both_waited_for(stream: Any) -> None:
+    """Where no stream orders the operation, each array may name its own."""
+    other = ctypes.c_void_p()
+    TABLE.call("stream_create", 0, 0, ctypes.byref(other))
+    send, recv = DeviceArray(np.zeros((5, 3)), stream.value), DeviceArray(np.zeros((5, 3)), other.value)
+    send.put_later(_values(4, RANK), stream)
+    recv.put_later(np.full((5, 3), -1.0), other)
+    laneway.allreduce(COMM, send, recv)
+    assert COMM.allreduce(int(np.allclose(recv.get(), _ranks_sum(4))), op=MPI.MIN)
+    with pytest.raises(ValueError, match="ordered by different streams"):
+        laneway.Topology(COMM, [], []).alltoallv_init(send, [], recv, [])
+    TABLE.call("stream_destroy", 0, other)
+    for array in (send, recv):
+        array.free()
+
+
+def test_what_a_distributor_returns_is_where_its_input_is(stream: Any) -> None:
+    distributor = laneway.Distributor(COMM, np.arange(2 * SIZE) % SIZE)
+    x = DeviceArray(np.arange(2.0 * SIZE) + 100 * RANK, stream.value)
+    arrived = distributor.forward(x)
+    assert isinstance(arrived, DeviceArray)
+    back = distributor.backward(arrived)
+    TABLE.call("stream_synchronize", 0, stream)
+    expected = [100.0 * rank + RANK + turn * SIZE for rank in range(SIZE) for turn in range(2)]
+    assert COMM.allreduce(int(arrived.get().tolist() == expected and back.get().tolist() == x.get().tolist()), op=MPI.MIN)
+    bare = types.SimpleNamespace(__cuda_array_interface__=x.__cuda_array_interface__)
+    with pytest.raises(TypeError, match="of type SimpleNamespace have no __array_namespace__: give out"):
+        distributor.forward(bare)
+    for array in (x, arrived, back):
+        array.free()
+
+
+def test_what_takes_the_hosts_memory_alone_says_so() -> None:
+    x = DeviceArray(_values(5, RANK), None)
+    with pytest.raises(laneway.Error, match="sendbuf is on a device; discovery takes buffers in the memory of the host"):
+        laneway.sparse_alltoallv(COMM, [TO], x, [5])
+    with laneway.Channel(COMM, TO, "send", 64) as out, laneway.Channel(COMM, SOURCE, "receive", 64):
+        with pytest.raises(TypeError, match="Channel.put: data: the array is on a device"):
+            out.put(x)
     x.free()

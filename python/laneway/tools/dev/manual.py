@@ -63,6 +63,7 @@ _SUMMARIES = {
     "LNW_Request_free": "free an inactive request",
     "LNW_Request_set_buffers": "run a persistent request on other buffers",
     "LNW_Request_set_stream": "order a persistent request by a device's stream",
+    "LNW_Stream_synchronize": "wait for a device's stream before an operation that none orders",
     "LNW_Request_get_statistics_sized": "what a request sends, and what memory it takes",
     "LNW_Request_get_statistics": "what a request sends, and what memory it takes",
     "LNW_Request_get_info": "how the strategy of a request was chosen",

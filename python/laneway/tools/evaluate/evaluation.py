@@ -29,7 +29,10 @@ SCHEMA = 1
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "point-to-point": ("latency", "bandwidth", "bidirectional", "rate"),
     "collective": ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "alltoall", "alltoallv"),
-    "neighborhood": ("neighbor_allgather", "neighbor_alltoallv"),
+    "neighborhood": (
+        *("neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"),
+        "neighbor_reducev",
+    ),
     "discovery": ("discovery",),
     "device": (
         *("device_latency", "device_bandwidth", "device_bidirectional", "device_rate"),
@@ -350,7 +353,7 @@ def _describe(store: Store, wanted: Wanted, ready: Sequence[_Ready]) -> None:
     known = {record.get("library") for record in store.records if record.get("record") == "library"}
     if not any(record.get("record") == "system" for record in store.records):
         link = system.link_bytes_per_second(wanted.place)
-        store.add({"record": "system", "rows": system.rows_of_machine(wanted.place, root()), "link_bytes_per_second": link, "run": _provenance()})
+        store.add({"record": "system", "rows": system.rows_of_machine(wanted.place, root(), wanted.variables), "link_bytes_per_second": link, "run": _provenance()})
     for each in ready:
         if each.mpi.name not in known:
             library = each.mpi

@@ -236,8 +236,12 @@ def limits(study: Study) -> list[str]:
     return said
 
 
-def _strategies(study: Study, benchmark: str, where: str, leader: Contestant) -> str:
-    """Which strategies it chose, as the hint that names them."""
+_HINTS = {"neighborhood": "lnw_strategy", "collective": "lnw_collective", "discovery": "lnw_find"}
+
+
+def _chosen(study: Study, row: Row) -> str:
+    """What it chose by itself, as the hint that names it."""
+    benchmark, where, leader = row.benchmark, row.where, row.leader
     name, _, pattern = benchmark.partition(", ")
     found = [
         measured[leader].note
@@ -245,7 +249,18 @@ def _strategies(study: Study, benchmark: str, where: str, leader: Contestant) ->
         if (case.benchmark, case.pattern, case.where) == (name, pattern, where) and leader in measured
     ]
     chosen = [note for note in dict.fromkeys(found) if note]
-    return f", by lnw_strategy={' and '.join(chosen)}" if chosen else ""
+    return f", by {_HINTS[row.group]}={' and '.join(chosen)}" if chosen else ""
+
+
+def _call(row: Row) -> str:
+    """The function to call where the leader is not what programs call anyway; empty where it is."""
+    library, _, form = row.leader.candidate.partition("_")
+    name = row.benchmark.split(",")[0]
+    if library not in ("mpi", "laneway") or (library == "mpi" and not form):
+        return ""
+    if row.group == "discovery":
+        return "LNW_Sparse_alltoallv"
+    return f"{'LNW' if library == 'laneway' else 'MPI'}_{name.capitalize()}{'_init' if form == 'persistent' else ''}"
 
 
 def advice(study: Study) -> list[str]:
@@ -259,14 +274,14 @@ def advice(study: Study) -> list[str]:
             said.append(f"Use {study.name(ranked[0][0])}: over {len(common)} cases {study.name(ranked[1][0])} takes {ranked[1][1]} times as long.")
         else:
             said.append(f"No library leads over all {len(common)} cases; choose by the table.")
-    calls: dict[tuple[str, str, str, Contestant], list[str]] = {}
+    calls: dict[tuple[str, str, str, Contestant], list[Row]] = {}
     for row in winners(study):
-        if row.is_shown and row.leader.is_laneway and row.leader.mpi and row.group in ("neighborhood", "collective", "discovery"):
-            call = "LNW_" + row.benchmark.split(",")[0].capitalize() + ("_init" if row.leader.candidate == "laneway_persistent" else "")
-            calls.setdefault((call, row.benchmark, row.where, row.leader), []).append(row.size)
-    for (call, benchmark, where, leader), sizes in calls.items():
-        at = f" for {_listed([size for size in sizes if size])} sizes" if any(sizes) else ""
-        used = _strategies(study, benchmark, where, leader)
+        if row.is_shown and row.leader.mpi and row.group in _HINTS and (call := _call(row)):
+            calls.setdefault((call, row.benchmark, row.where, row.leader), []).append(row)
+    for (call, benchmark, where, leader), rows in calls.items():
+        sizes = [row.size for row in rows if row.size]
+        at = f" for {_listed(sizes)} sizes" if sizes else ""
+        used = _chosen(study, rows[0]) if leader.is_laneway else ""
         said.append(
             f"Call {call} over {study.names.get(leader.mpi, leader.mpi)} for {benchmark}, {place_in_words(where)}{at}: it leads all others{used}."
         )

@@ -207,4 +207,6 @@ def configuration(library: Library) -> str:
             for line in said.splitlines():
                 if key in line:
                     return " ".join(line.split(key, 1)[1].split())
-    return ""
+    # Intel's says by its launcher which version and build it is.
+    _, said = _text([library.launcher, "--version"], library.around)
+    return next((line.strip() for line in said.splitlines() if line.startswith("Intel(R) MPI Library")), "")

@@ -38,7 +38,7 @@ _STYLE = """
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1200px;padding:0 16px 48px;font:16px/1.5 system-ui,sans-serif;color:var(--text);background:var(--back)}
 h1{font-size:1.7rem;margin:1.2rem 0 .3rem}h2{font-size:1.3rem;margin:2.2rem 0 .5rem;border-bottom:1px solid var(--line)}h3{font-size:1.05rem;margin:1.4rem 0 .4rem}
-p,li{max-width:75ch;overflow-wrap:anywhere}.soft{color:var(--soft);font-size:.9rem}
+h1,h2,h3{overflow-wrap:anywhere}p,li{max-width:75ch;overflow-wrap:anywhere}.soft{color:var(--soft);font-size:.9rem}
 nav{font-size:.9rem;display:flex;flex-wrap:wrap;gap:.2rem .9rem}a{color:var(--accent)}
 .wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.88rem;min-width:100%}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{background:var(--shade)}

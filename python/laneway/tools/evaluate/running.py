@@ -160,7 +160,7 @@ def run(
     mark = uuid.uuid4().hex
     around = {**library.around, **variables}
     kind = library.kind if not isinstance(place, Simulated) else "openmpi"
-    job = launch.Job(command, place_of(library, place), ranks, kind, {**around, _MARK: mark}, launcher=library.launcher)
+    job = launch.Job(command, place_of(library, place), ranks, kind, {**around, _MARK: mark}, launcher=library.launcher, keep_to_cores=True)
     log.parent.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     log.touch()

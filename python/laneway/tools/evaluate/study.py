@@ -28,6 +28,7 @@ _NAMES = (
 )
 _CANDIDATES = {
     OWN: "{}",
+    "mpi_persistent": "{}, persistent",
     "loop": "a plain loop over {}",
     "consensus": "Issend and Ibarrier over {}",
     "staged": "copies through the host over {}",

@@ -11,7 +11,8 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from laneway import __version__
@@ -74,6 +75,61 @@ def _devices() -> str:
     return "; ".join(names) or "none found"
 
 
+_VERSION_OF = """
+import ctypes, sys
+for name in sys.argv[2:]:
+    try:
+        number = ctypes.c_int()
+        if getattr(ctypes.CDLL(name), sys.argv[1])(ctypes.byref(number)) == 0:
+            print(number.value)
+            break
+    except (OSError, AttributeError):
+        pass
+"""
+
+
+def _number_of(function: str, libraries: Sequence[str], variables: Mapping[str, str]) -> int:
+    """What a library's function says of its version, in a process of its own; 0 where the loader does not find the library."""
+    try:
+        argv = [sys.executable, "-c", _VERSION_OF, function, *libraries]
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, env={**os.environ, **variables})
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return int(done.stdout) if done.stdout.strip().isdigit() else 0
+
+
+def _dotted(number: int, *units: int) -> str:
+    """12040 as 12.4 by the units 1000 and 10; 22703 as 2.27.3 by 10000, 100 and 1."""
+    parts = []
+    for unit in units:
+        parts.append(str(number // unit))
+        number %= unit
+    return ".".join(parts)
+
+
+def _collectives_of(libraries: Sequence[str], variables: Mapping[str, str]) -> str:
+    """NCCL's or RCCL's version: three numbers, until 2.8 with two digits less."""
+    number = _number_of("ncclGetVersion", libraries, variables)
+    return _dotted(number, *((10000, 100, 1) if number >= 10000 else (1000, 100, 1))) if number else ""
+
+
+def _software_of_devices(variables: Mapping[str, str]) -> Rows:
+    """Drivers, runtimes and collective libraries of GPUs; a dash where one is not found."""
+    api = _number_of("cuDriverGetVersion", ["libcuda.so.1"], variables)
+    toolkit = re.search(r"release ([\d.]+)", said(["nvcc", "--version"]))
+    cuda = [f"{_dotted(api, 1000, 10)} of the driver"] if api else []
+    cuda += [f"toolkit {toolkit[1]}"] if toolkit else []
+    found = [
+        ("NVIDIA driver", _first_line(said(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]))),
+        ("CUDA", ", ".join(cuda)),
+        ("NCCL", _collectives_of(["libnccl.so.2", "libnccl.so"], variables)),
+        ("AMD driver", _read(Path("/sys/module/amdgpu/version"))),
+        ("ROCm", _first_line(_read(Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / ".info" / "version")) or _first_line(said(["hipconfig", "--version"]))),
+        ("RCCL", _collectives_of(["librccl.so.1", "librccl.so"], variables)),
+    ]
+    return [(name, value or "-") for name, value in found]
+
+
 def commit(top: Path) -> str:
     """Of the working tree; empty where git does not know it."""
     return said(["git", "-C", str(top), "describe", "--always", "--dirty", "--match", "no-tag", "--abbrev=12"]).strip()
@@ -83,8 +139,8 @@ def _first_line(text: str) -> str:
     return next((line.strip().lstrip("# ") for line in text.splitlines() if line.strip()), "")
 
 
-def rows_of_machine(place: Place, top: Path) -> Rows:
-    """Hardware and software that all libraries share."""
+def rows_of_machine(place: Place, top: Path, variables: Mapping[str, str] | None = None) -> Rows:
+    """Hardware and software that all libraries share; `variables` are those that programs are given."""
     release = re.search(r'^PRETTY_NAME="?([^"\n]*)', _read(Path("/etc/os-release")), re.MULTILINE)
     rows = [
         ("Place", str(place)),
@@ -93,6 +149,7 @@ def rows_of_machine(place: Place, top: Path) -> Rows:
         ("Memory", _memory()),
         ("Network devices", _network()),
         ("GPUs", _devices()),
+        *_software_of_devices(variables or {}),
         ("Kernel", f"{platform.system()} {platform.release()}"),
         ("System", release[1] if release else ""),
         ("C compiler", _first_line(said(["cc", "--version"]))),

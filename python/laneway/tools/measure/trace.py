@@ -44,11 +44,17 @@ class Step:
     other: Step | None = None
     """The other side of its message."""
 
+    @property
+    def lane(self) -> str:
+        """The row that it belongs to beside others of its carrier: its stage, and the channel where that is not the first."""
+        return self.stage if self.channel == 0 else f"{self.stage}, channel {self.channel}"
+
     def label(self) -> str:
         """For tables and pictures."""
         if self.sends or self.receives:
             way = "to" if self.sends else "from"
-            return f"{self.stage} {way} {self.peer}" + (f", {self.bytes:,} B" if self.bytes else "")
+            channel = f", channel {self.channel}" if self.channel else ""
+            return f"{self.stage} {way} {self.peer}{channel}" + (f", {self.bytes:,} B" if self.bytes else "")
         if self.kind == "await":
             return f"waits until {self.peer} is there" if self.peer is not None else "waits for readers"
         return f"{self.kind}, {self.stage}" + (f", {self.bytes:,} B" if self.bytes else "")

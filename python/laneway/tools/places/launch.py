@@ -35,6 +35,8 @@ class Job:
     verbose: bool = False
     launcher: str = ""
     """Of another MPI library of that kind than the system's: its mpiexec."""
+    keep_to_cores: bool = False
+    """Each rank stays on a core of its own, where this machine has one for each."""
 
     def __post_init__(self) -> None:
         if self.mpi not in MPIS:
@@ -59,6 +61,10 @@ class Job:
 
 def _is_oversubscribed(job: Job) -> bool:
     return not isinstance(job.place, Allocation) and job.rank_count() > processors.usable()
+
+
+def _is_bound(job: Job) -> bool:
+    return job.keep_to_cores and isinstance(job.place, Local) and job.rank_count() <= processors.cores()
 
 
 def _variables(job: Job) -> Mapping[str, str]:
@@ -97,7 +103,7 @@ def _allocated(job: Job, place: Allocation, program: Sequence[str]) -> list[str]
 
 
 def _openmpi(job: Job, program: Sequence[str]) -> list[str]:
-    argv = [_launcher(job), "--allow-run-as-root", "--bind-to", "none"]
+    argv = [_launcher(job), "--allow-run-as-root", "--bind-to", "core:if-supported" if _is_bound(job) else "none"]
     parameters = {"mpi_yield_when_idle": str(int(_is_oversubscribed(job)))}
     if isinstance(job.place, Cluster):
         argv += ["--hostfile", supervisor.HOSTFILE, "--map-by", "slot"]
@@ -139,6 +145,8 @@ def _environment(job: Job) -> dict[str, str]:
     environment = {**os.environ, **_variables(job)}
     if job.preload:
         environment.pop("LD_PRELOAD", None)  # the launcher needs none
+    if job.mpi == "mpich" and _is_bound(job):
+        environment.setdefault("HYDRA_BINDING", "core")  # by a variable, which Intel's, that binds by itself, does not read
     if job.mpi == "mpich" and isinstance(job.place, Cluster):
         environment |= {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": supervisor.INTERFACE}
     return environment

@@ -66,6 +66,18 @@ def quota(root: Path = Path("/")) -> float:
     return least
 
 
+def cores(root: Path = Path("/")) -> int:
+    """Cores that this process may use; those of a core count once. Without what the kernel tells of them, as many as processors."""
+    found = set()
+    for processor in os.sched_getaffinity(0):
+        siblings = root / f"sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list"
+        try:
+            found.add(siblings.read_text().strip())
+        except OSError:
+            found.add(str(processor))
+    return max(1, int(min(len(found), quota(root))))
+
+
 def usable() -> int:
     """Whole processors, at least one."""
     return max(1, int(min(len(os.sched_getaffinity(0)), quota())))
