@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
+#include "carriers/rma/names.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 
@@ -89,6 +90,7 @@ std::unique_ptr<WindowExchange> WindowExchange::make(std::shared_ptr<PrivateComm
 
 /// All ranks have come when the first exchange is over, so that no rank waits in MPI for one that needs its help.
 bool WindowExchange::open() {
+  if (!are_windows_apart(comm_->get())) return false;
   const auto ranks = static_cast<std::size_t>(comm_->size());
   places_.resize(ranks);
   std::vector<MPI_Request> requests(1);

@@ -11,6 +11,7 @@
 #include "arguments/datatype.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "carriers/node/sharing.hpp"
+#include "carriers/rma/names.hpp"
 #include "choose/agreed.hpp"
 #include "comm/agreement.hpp"
 #include "comm/background.hpp"
@@ -164,16 +165,9 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
   return made;
 }
 
-/// Open MPI 4.1 gives windows of communicators without common ranks the same name on a node, since their context ids
-/// may be the same.
-bool has_windows([[maybe_unused]] const PrivateComm& comm) {
-#ifdef OPEN_MPI
-  int all = 0;
-  if (has_world()) check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size");
-  return comm.size() > 1 && comm.size() == all;  // and some refuse a window of one rank
-#else
-  return true;
-#endif
+/// Some libraries refuse a window of one rank.
+bool has_windows(const PrivateComm& comm) {
+  return comm.size() > 1 && are_windows_apart(comm.get());
 }
 
 void require_host_memory(const void* buffer) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "partitions.hpp"
 #include "support.hpp"
 
 namespace {
@@ -164,48 +165,21 @@ TEST_F(Locks, NoneInChannelsThroughMemory) {
 
 /// Of messages between two ranks, and of edges, all of which name the same bytes.
 TEST_F(Locks, NoneInPartitions) {
-  constexpr int partitions = 4, each = 8, elements = partitions * each;
-  std::vector<double> data(elements, rank()), received(elements);
-  std::array<LNW_Request, 2> pair{};
-  EXPECT_MPI(
-      LNW_Psend_init(data.data(), partitions, each, MPI_DOUBLE, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &pair[0]));
-  EXPECT_MPI(LNW_Precv_init(received.data(), partitions, each, MPI_DOUBLE, previous(), 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                            &pair[1]));
-  const Shape shape = ring_shape(rank(), size());
-  const Comm graph = make_graph(MPI_COMM_WORLD, shape);
-  const std::size_t degree = shape.sources.size();
-  const std::vector<int> counts(degree, elements), same(degree, 0), parts(degree, partitions);
-  std::vector<int> apart(degree);
-  for (std::size_t i = 0; i < degree; ++i) apart[i] = static_cast<int>(i) * elements;
-  std::vector<double> from_neighbors(degree * elements);
-  LNW_Request edges = LNW_REQUEST_NULL;
-  EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(data.data(), counts.data(), same.data(), MPI_DOUBLE,
-                                                     from_neighbors.data(), counts.data(), apart.data(), MPI_DOUBLE,
-                                                     parts.data(), parts.data(), graph.get(), MPI_INFO_NULL, &edges));
+  PartitionedRing ring(rank(), size());
   long locks = 0;
   int wrong = 0;
   for (int exchange = 0; exchange < 20; ++exchange) {
-    EXPECT_MPI(LNW_Startall(2, pair.data()));
-    EXPECT_MPI(LNW_Start(&edges));
     const bool is_counted = exchange > 0;  // the two ends meet in the first
-    if (is_counted) Counting::begin();
-    for (int p = 0; p < partitions; ++p) {
-      wrong += LNW_Pready(p, pair[0]) != MPI_SUCCESS;
-      for (int e = 0; e < static_cast<int>(degree); ++e) wrong += LNW_Pready_edge(edges, e, p) != MPI_SUCCESS;
-    }
-    for (int p = 0; p < partitions; ++p) {
-      for (int flag = 0; !flag;) wrong += LNW_Parrived(pair[1], p, &flag) != MPI_SUCCESS;
-      for (int e = 0; e < static_cast<int>(degree); ++e)
-        for (int flag = 0; !flag;) wrong += LNW_Parrived_edge(edges, e, p, &flag) != MPI_SUCCESS;
-    }
-    if (is_counted) locks += Counting::end();
-    EXPECT_MPI(LNW_Waitall(2, pair.data(), MPI_STATUSES_IGNORE));
-    EXPECT_MPI(LNW_Wait(&edges, MPI_STATUS_IGNORE));
+    const auto begin = [&] {
+      if (is_counted) Counting::begin();
+    };
+    const auto end = [&] {
+      if (is_counted) locks += Counting::end();
+    };
+    wrong += ring.exchange(begin, end);
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(locks, 0);
-  for (LNW_Request& request : pair) EXPECT_MPI(LNW_Request_free(&request));
-  EXPECT_MPI(LNW_Request_free(&edges));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <map>
 #include <numeric>
 
+#include "partitions.hpp"
 #include "plan/plan.hpp"
 #include "support.hpp"
 
@@ -163,52 +164,19 @@ TEST_F(SystemCalls, PartitionsMakeNoneButLooks) {
   int counts = Counter::prepare();
   MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (!counts) GTEST_SKIP() << "SKIP: the system dispatches no system calls";
-  constexpr int partitions = 4, each = 8, elements = partitions * each, warm_up = 3, exchanges = 30;
-  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
-  std::vector<double> data(elements, rank()), received(elements);
-  std::array<LNW_Request, 2> pair{};
-  EXPECT_MPI(
-      LNW_Psend_init(data.data(), partitions, each, MPI_DOUBLE, next, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &pair[0]));
-  EXPECT_MPI(LNW_Precv_init(received.data(), partitions, each, MPI_DOUBLE, previous, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                            &pair[1]));
-  const Shape shape = ring_shape(rank(), size());
-  const Comm graph = make_graph(MPI_COMM_WORLD, shape);
-  const std::size_t degree = shape.sources.size();
-  const std::vector<int> sent(degree, elements), same(degree, 0), parts(degree, partitions);
-  std::vector<int> apart(degree);
-  for (std::size_t i = 0; i < degree; ++i) apart[i] = static_cast<int>(i) * elements;
-  std::vector<double> from_neighbors(degree * elements);
-  LNW_Request edges = LNW_REQUEST_NULL;
-  EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(data.data(), sent.data(), same.data(), MPI_DOUBLE,
-                                                     from_neighbors.data(), sent.data(), apart.data(), MPI_DOUBLE,
-                                                     parts.data(), parts.data(), graph.get(), MPI_INFO_NULL, &edges));
-  EXPECT_TRUE(is_local(edges));
+  constexpr int warm_up = 3, exchanges = 30;
+  PartitionedRing ring(rank(), size());
+  EXPECT_TRUE(is_local(ring.edges().request()));
   std::map<std::size_t, long> total;
   int wrong = 0;
   for (int exchange = 0; exchange < warm_up + exchanges; ++exchange) {
-    EXPECT_MPI(LNW_Startall(2, pair.data()));
-    EXPECT_MPI(LNW_Start(&edges));
-    Counter::begin();
-    for (int p = 0; p < partitions; ++p) {
-      wrong += LNW_Pready(p, pair[0]) != MPI_SUCCESS;
-      for (int e = 0; e < static_cast<int>(degree); ++e) wrong += LNW_Pready_edge(edges, e, p) != MPI_SUCCESS;
-    }
-    for (int p = 0; p < partitions; ++p) {
-      for (int flag = 0; !flag;) wrong += LNW_Parrived(pair[1], p, &flag) != MPI_SUCCESS;
-      for (int e = 0; e < static_cast<int>(degree); ++e)
-        for (int flag = 0; !flag;) wrong += LNW_Parrived_edge(edges, e, p, &flag) != MPI_SUCCESS;
-    }
-    Counter::end();
+    wrong += ring.exchange(Counter::begin, Counter::end);
     for (std::size_t n = 0; exchange >= warm_up && n < calls.size(); ++n)
       if (calls[n] > 0) total[n] += calls[n];
-    EXPECT_MPI(LNW_Waitall(2, pair.data(), MPI_STATUSES_IGNORE));
-    EXPECT_MPI(LNW_Wait(&edges, MPI_STATUS_IGNORE));
   }
   Counter::finish();
   EXPECT_EQ(wrong, 0);
   expect_only_looks(total);
-  for (LNW_Request& request : pair) EXPECT_MPI(LNW_Request_free(&request));
-  EXPECT_MPI(LNW_Request_free(&edges));
 }
 
 TEST_F(SystemCalls, ChannelsThroughMemoryMakeNone) {

@@ -19,6 +19,7 @@
 
 #include "carriers/messages/advance.hpp"
 #include "carriers/messages/p2p.hpp"
+#include "carriers/rma/names.hpp"
 #include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/mix.hpp"
@@ -74,6 +75,8 @@ WindowPool& pool_of(MPI_Comm comm) {
   check_mpi(MPI_Comm_get_attr(comm, known.key, &found, &has_one), "MPI_Comm_get_attr");
   if (has_one != 0) return *static_cast<WindowPool*>(found);
   auto pool = std::make_unique<WindowPool>();
+  if (!are_windows_apart(comm))
+    pool->refusal = "Open MPI mixes up windows of communicators that have some of all ranks";
   check_mpi(MPI_Comm_set_attr(comm, known.key, pool.get()), "MPI_Comm_set_attr");
   return *pool.release();
 }
@@ -251,6 +254,20 @@ MPI_Comm communicator_of(const Talk& talk) {
 
 }  // namespace
 
+bool are_windows_apart([[maybe_unused]] MPI_Comm comm) {
+#ifdef OPEN_MPI
+  int is_initialized = 0;
+  int all = 0;
+  int size = 0;
+  check_mpi(MPI_Initialized(&is_initialized), "MPI_Initialized");
+  if (is_initialized != 0) check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return size == 1 || size == all;
+#else
+  return true;
+#endif
+}
+
 std::string why_no_window(const Talk& talk) {
   if constexpr (simulated) return "puts are not simulated";
   return pool_of(communicator_of(talk)).refusal;
@@ -265,7 +282,7 @@ std::string share_window_with_all(Talk& talk, const Plan& plan, std::shared_ptr<
     memory = nullptr;
     return "some ranks get no memory for the words of their plans";
   }
-  if (window == nullptr) window = make_window(talk, comm, pool, plan.window_bytes);
+  if (window == nullptr && pool.refusal.empty()) window = make_window(talk, comm, pool, plan.window_bytes);
   if (window == nullptr) {
     memory = nullptr;
     return pool.refusal;
