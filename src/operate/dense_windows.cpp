@@ -1,6 +1,7 @@
 #include "operate/dense_windows.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -92,18 +93,23 @@ std::unique_ptr<WindowExchange> WindowExchange::make(std::shared_ptr<PrivateComm
 bool WindowExchange::open() {
   if (!are_windows_apart(comm_->get())) return false;
   const auto ranks = static_cast<std::size_t>(comm_->size());
+  // MPICH 4.0 over UCX takes windows to begin at multiples of 16 bytes, and puts before those that do not. So they
+  // begin at cache lines; nobody puts into what is before the buffer.
+  const auto before = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(receive_.base) % cache_line);
+  std::vector<std::int64_t> own_places = receive_.offsets;
+  for (std::int64_t& place : own_places) place += before;
   places_.resize(ranks);
   std::vector<MPI_Request> requests(1);
-  check_mpi(MPI_Ialltoall(receive_.offsets.data(), 1, MPI_INT64_T, places_.data(), 1, MPI_INT64_T, comm_->get(),
-                          requests.data()),
-            "MPI_Ialltoall");
+  check_mpi(
+      MPI_Ialltoall(own_places.data(), 1, MPI_INT64_T, places_.data(), 1, MPI_INT64_T, comm_->get(), requests.data()),
+      "MPI_Ialltoall");
   wait_all_progressing(*comm_, requests);
   std::int64_t bytes = static_cast<std::int64_t>(receive_.packed.size());
   if (receive_.packed.empty())
     for (std::size_t peer = 0; peer < ranks; ++peer)
       bytes = std::max(bytes, receive_.offsets[peer] + receive_.blocks[peer].bytes());
-  const int code =
-      MPI_Win_create(receive_.base, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, comm_->get(), &window_);
+  const int code = MPI_Win_create(receive_.base - before, static_cast<MPI_Aint>(before + bytes), 1, MPI_INFO_NULL,
+                                  comm_->get(), &window_);
   int has_one = code == MPI_SUCCESS ? 1 : 0;
   int all_have = 0;
   reduce_progressing(&has_one, &all_have, 1, MPI_INT, MPI_MIN, *comm_);

@@ -7,6 +7,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "plan/plan.hpp"
 
 namespace laneway {
 
@@ -99,7 +100,7 @@ std::optional<Mail> MpiPost::open(UnderWay message) {
 /// All ranks know that all of them come here, without waiting for anything else. A window for this round alone: one
 /// that stays would have to be freed together by ranks that free their communicators at different times.
 void MpiPost::count_at(const std::vector<Rank>& ranks) {
-  int counter = 0;
+  alignas(cache_line) int counter = 0;  // MPICH 4.0 over UCX takes windows to begin at multiples of 16 bytes
   MPI_Win window = MPI_WIN_NULL;
   check_mpi(MPI_Win_create(&counter, sizeof counter, sizeof counter, MPI_INFO_NULL, comm_->get(), &window),
             "MPI_Win_create");

@@ -405,7 +405,7 @@ TEST_F(MpiAdvanceTest, SettersNameFinders) {
     void* values = nullptr;
     EXPECT_MPI(
         MPIL_Alltoall_crs(1, &to, 2, MPI_INT, send.data(), &entries, &sources, 2, MPI_INT, &values, nullptr, comm));
-    EXPECT_EQ(entries, 1);
+    EXPECT_EQ(entries, 1) << "method " << method;
     EXPECT_EQ(entries == 1 ? sources[0] : -1, left());
     MPIL_Free(sources);
     MPIL_Free(values);
