@@ -74,7 +74,7 @@ unsigned class_of(MPI_Datatype type) {
 #ifdef MPI_CXX_BOOL
   if (is_one_of({MPI_CXX_BOOL})) return of_logicals;
 #endif
-#ifdef MPI_CXX_FLOAT_COMPLEX
+#if defined(MPI_CXX_FLOAT_COMPLEX) && !defined(LANEWAY_SIMULATED)  // which SMPI names and has not
   if (is_one_of({MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX})) return of_complexes;
 #endif
   if (is_one_of({MPI_INT,         MPI_LONG,          MPI_SHORT,         MPI_UNSIGNED_SHORT,

@@ -277,7 +277,9 @@ TEST_F(RmaTest, RequestsShareWindowsOneAfterAnother) {
     all.push_back(std::make_unique<Operation>(Op::alltoallv, inner.get(), seed, Hints{{"lnw_machine", alone}}));
 #ifdef OPEN_MPI
     // Whose windows of some ranks have names that those of others have, too.
-    if (part_size > 1 && part_size < size()) EXPECT_NE(all.back()->reason, "");
+    if (part_size > 1 && part_size < size()) {
+      EXPECT_NE(all.back()->reason, "");
+    }
 #endif
     for (int turn = 0; turn < 4; ++turn) {
       for (const auto& each : all) each->fill(turn);

@@ -19,10 +19,10 @@ namespace laneway {
 namespace {
 
 using cases::Random;
-using Bytes = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from, to
+using Copied = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from, to
 
-Bytes bytes_of(const std::vector<CopyRun>& runs) {
-  Bytes bytes;
+Copied bytes_of(const std::vector<CopyRun>& runs) {
+  Copied bytes;
   for (const CopyRun& run : runs)
     for (std::int64_t i = 0; i < run.count; ++i)
       for (std::int64_t byte = 0; byte < run.bytes; ++byte)
@@ -31,12 +31,12 @@ Bytes bytes_of(const std::vector<CopyRun>& runs) {
   return bytes;
 }
 
-Bytes paired(const RangeList& from, const RangeList& to) {
+Copied paired(const RangeList& from, const RangeList& to) {
   std::vector<std::int64_t> sources;
   from.for_each([&](Range range) {
     for (std::int64_t i = 0; i < range.bytes; ++i) sources.push_back(range.offset + i);
   });
-  Bytes bytes;
+  Copied bytes;
   std::size_t n = 0;
   to.for_each([&](Range range) {
     for (std::int64_t i = 0; i < range.bytes; ++i) bytes.emplace_back(sources[n++], range.offset + i);
@@ -75,7 +75,7 @@ TEST(Groups, CopiesMoveTheSameBytes) {
     from = from.slice(random.between(0, from.bytes() - bytes), bytes);
     to = to.slice(random.between(0, to.bytes() - bytes), bytes);
     const std::vector<CopyRun> runs = copy_runs(from, to);
-    const Bytes expected = paired(from, to);
+    const Copied expected = paired(from, to);
     ASSERT_EQ(bytes_of(runs), expected) << "seed " << seed << ": " << to_string(from) << " to " << to_string(to);
     ASSERT_EQ(RangeSet(read_by(runs)), RangeSet(from)) << "seed " << seed;
     ASSERT_EQ(RangeSet(written_by(runs)), RangeSet(to)) << "seed " << seed;
