@@ -17,7 +17,7 @@
 namespace laneway {
 namespace {
 
-constexpr Rank members = 8;
+constexpr Rank node_members = 8;
 
 constexpr const char* machine_text = R"(name = "test"
 provenance = "none"
@@ -75,9 +75,9 @@ std::vector<std::pair<std::size_t, std::size_t>> numbers_of(const std::string& t
 }
 
 Pattern complete(std::int64_t bytes) {
-  Pattern pattern(members);
-  for (Rank a = 0; a < members; ++a)
-    for (Rank b = 0; b < members; ++b) {
+  Pattern pattern(node_members);
+  for (Rank a = 0; a < node_members; ++a)
+    for (Rank b = 0; b < node_members; ++b) {
       pattern[static_cast<std::size_t>(a)].out.push_back({b, {{b * bytes, bytes}}});
       pattern[static_cast<std::size_t>(a)].in.push_back({b, {{b * bytes, bytes}}});
     }
@@ -95,13 +95,13 @@ TEST(MachineKeys, AtTheEndsOfTheirRanges) {
       std::ofstream(path) << changed;
       SCOPED_TRACE(std::string(machine_text).substr(at > 40 ? at - 40 : 0, 60) + " -> " + value);
       try {
-        const Machine machine = Machine::parse("file:" + path, members);
+        const Machine machine = Machine::parse("file:" + path, node_members);
         const Parameters parameters = Parameters::read(path);
         for (const char* const strategy : {"auto", "three_step", "multi_path", "load_aware"})
           for (const std::int64_t bytes : {8, 100000}) {
             const VirtualSetup setup =
                 plan_virtual_ranks(complete(bytes), machine, choose_levels(strategy, "", false), {}, {}, &parameters);
-            EXPECT_EQ(setup.plans.size(), static_cast<std::size_t>(members));
+            EXPECT_EQ(setup.plans.size(), static_cast<std::size_t>(node_members));
           }
         ++planned;
       } catch (const Error& error) {
