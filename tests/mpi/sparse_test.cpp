@@ -410,6 +410,7 @@ TEST_F(SparseTest, FindersThatDifferAreAnErrorOnAll) {
         LNW_Request request = LNW_REQUEST_NULL;
         EXPECT_MPI(start(part, comm.get(), info.get(), &arrivals, &request));
         code = LNW_Wait(&request, MPI_STATUS_IGNORE);
+        EXPECT_MPI(LNW_Request_free(&request));
       }
       EXPECT_EQ(arrivals, LNW_ARRIVALS_NULL);
       const std::string text = "lnw_find differs: rank 0 says " + said.front() + ", rank " +
