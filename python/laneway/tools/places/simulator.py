@@ -117,6 +117,9 @@ def run(
         }
         if environment.get(PRECISION):
             settings["surf/precision"] = environment[PRECISION]
+        if not is_bench:
+            # "dlopen" loads the program once for each rank; thread-local variables of each take some of this.
+            environment = {"GLIBC_TUNABLES": f"glibc.rtld.optional_static_tls={ranks << 16}", **environment}
         argv = [_smpimain(), program, *(f"--cfg={key}:{value}" for key, value in settings.items())]
         argv += ["--log=root.thresh:warning", str(protocols()), *command[1:]]
         _, files_allowed = resource.getrlimit(resource.RLIMIT_NOFILE)  # each rank's globals are one
