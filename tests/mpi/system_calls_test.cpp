@@ -91,7 +91,18 @@ struct Counter {
 namespace laneway::test {
 namespace {
 
-class SystemCalls : public MpiTest {};
+class SystemCalls : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+#ifdef LANEWAY_TEST_SANITIZED
+    GTEST_SKIP() << "SKIP: the sanitizer makes calls of its own";
+#endif
+    int counts = Counter::prepare();
+    MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!counts) GTEST_SKIP() << "SKIP: the system dispatches no system calls";
+  }
+};
 
 /// Whether this rank has no messages that the MPI library carries.
 bool is_local(LNW_Request request) {
@@ -111,12 +122,6 @@ void expect_only_looks(const std::map<std::size_t, long>& total) {
 }
 
 TEST_F(SystemCalls, NoneButYields) {
-#ifdef LANEWAY_TEST_SANITIZED
-  GTEST_SKIP() << "SKIP: the sanitizer makes calls of its own";
-#endif
-  int counts = Counter::prepare();
-  MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (!counts) GTEST_SKIP() << "SKIP: the system dispatches no system calls";
   Counter::begin();
   (void)getppid();
   Counter::end();
@@ -158,12 +163,6 @@ TEST_F(SystemCalls, NoneButYields) {
 /// Partitions that are ready, and looks at what has arrived: of edges, through memory, and of messages between two
 /// ranks, which the MPI library carries.
 TEST_F(SystemCalls, PartitionsMakeNoneButLooks) {
-#ifdef LANEWAY_TEST_SANITIZED
-  GTEST_SKIP() << "SKIP: the sanitizer makes calls of its own";
-#endif
-  int counts = Counter::prepare();
-  MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (!counts) GTEST_SKIP() << "SKIP: the system dispatches no system calls";
   constexpr int warm_up = 3, exchanges = 30;
   PartitionedRing ring(rank(), size());
   EXPECT_TRUE(is_local(ring.edges().request()));
@@ -180,12 +179,6 @@ TEST_F(SystemCalls, PartitionsMakeNoneButLooks) {
 }
 
 TEST_F(SystemCalls, ChannelsThroughMemoryMakeNone) {
-#ifdef LANEWAY_TEST_SANITIZED
-  GTEST_SKIP() << "SKIP: the sanitizer makes calls of its own";
-#endif
-  int counts = Counter::prepare();
-  MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (!counts) GTEST_SKIP() << "SKIP: the system dispatches no system calls";
   constexpr int segments = 4;
   LNW_Channel to = LNW_CHANNEL_NULL, from = LNW_CHANNEL_NULL;
   const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
