@@ -15,10 +15,10 @@ from conftest import Command
 from laneway.tools.evaluate import evaluation, libraries, running, system
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
-from laneway.tools.places import cluster, launchers
+from laneway.tools.places import cluster, launchers, simulator
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.launchers import Allocation
-from laneway.tools.places.paths import root
+from laneway.tools.places.paths import find_program, root
 from laneway.tools.places.places import Local, parse_place
 
 # In place of the program that measures: records at once. In "allreduce" it does what the variable FAKE says.
@@ -453,6 +453,18 @@ def test_an_evaluation_from_the_command_to_its_report(command: Command, tmp_path
     page, text = ((tmp_path / "r" / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
     assert "MPICH 4" in page and "MPICH 4" in text and "neighbor_alltoallw (mesh), inside a node" in text and "| RCCL | " in text
     assert page.count('class="plot"') >= len(names)
+
+
+def test_many_simulated_ranks(command: Command, tmp_path: Path) -> None:
+    """Each has a copy of the program, whose thread-local variables must find room."""
+    try:
+        find_program("laneway-evaluate", simulator.PRESET)
+    except UserError as error:
+        pytest.skip(str(error))
+    code, said = command.run("evaluate", "--on", "sim:frontier-like:16x4", "--quick", "--benchmarks", "latency", "-o", str(tmp_path / "r"))
+    assert code == 0, said
+    kinds = [str(record["record"]) for record in results.read(tmp_path / "r/results.jsonl")]
+    assert "result" in kinds and not [kind for kind in kinds if kind.startswith("failed")], said
 
 
 _RUNTIME = """
