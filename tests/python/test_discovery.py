@@ -8,11 +8,11 @@ from laneway.tools.papers.discovery import Found, advantage, finders_parts, find
 
 
 def test_runs_have_the_ranks_of_the_figure() -> None:
-    assert len(runs(quick=False)) == 6
+    assert len(runs(quick=False)) == 8
     assert len(runs(quick=True)) == 2, "256 ranks"
     # All finders on 256 ranks, on more only what has to be beaten and `auto`.
     named = [point.arguments[-1] for point in runs(quick=False) if "--candidates" in point.arguments]
-    assert named == ["laneway auto,nbx,reduce_scatter"] * 4
+    assert named == ["laneway auto,nbx,reduce_scatter"] * 6
 
 
 def test_advantage_is_over_the_best_that_programs_write() -> None:

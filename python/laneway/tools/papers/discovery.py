@@ -20,7 +20,7 @@ from laneway.tools.places.places import Simulated
 
 _MACHINE = "frontier-like"
 _RANKS_OF_NODE = 8
-_NODES = (32, 64, 128)
+_NODES = (32, 64, 128, 256)
 _FEW_NODES = 1  # of a quick run
 _DEGREES = (8, 26)
 _SIZES = (8, 64)
