@@ -432,6 +432,20 @@ def test_how_a_library_was_configured(tmp_path: Path) -> None:
     assert libraries.configuration(library) == "--with x"
 
 
+def test_no_result_of_a_large_cube_is_called_wrong(tmp_path: Path) -> None:
+    """What few iterations do not solve is no fault of the exchange."""
+    try:
+        library = libraries.find("openmpi")
+    except UserError as error:
+        pytest.skip(str(error))
+    program = libraries.compile_program(library)
+    few = ["--grid", "64", "--rounds", "1:1", "--batch", "1", "--no-control"]
+    outcome = running.run(library, Local(), 4, [program, *few, "hpcg_spmv"], tmp_path / "log", 120, {})
+    assert outcome.is_complete and {record["record"] for record in outcome.records} & {"wrong", "failed"} == set()
+    sizes = {record["bytes"] for record in outcome.records if record["record"] == "result" and record["verified"]}
+    assert sizes == {8 * n**3 for n in (8, 16, 32, 64)}
+
+
 @pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
 def test_an_evaluation_from_the_command_to_its_report(command: Command, tmp_path: Path) -> None:
     """Debian's MPICH on this machine, few cases: all is measured and right, and the report names it."""
