@@ -308,7 +308,8 @@ static int has_right_ghosts(Solver* s, Level* level) {
   return right;
 }
 
-/** The solution is known: b is the operator's product with ones. On larger cubes so few iterations do not come near it. */
+/** The solution is known: b is the operator's product with ones. On larger cubes so few iterations do not come near it.
+ */
 static int verify_solver(void* context) {
   enum { largest_solved = 32, most_iterations = 30 };
   Solver* s = context;

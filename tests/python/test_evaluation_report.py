@@ -135,6 +135,22 @@ def test_a_control_that_scatters_silences_a_small_lead() -> None:
         assert any(row.is_shown for row in findings.winners(made.study())) == is_said
 
 
+def test_a_library_that_scatters_silences_no_other() -> None:
+    """Of what is measured over each library its own noise counts."""
+    made = _Made(0.001)
+    for size in _SIZES:
+        made.with_control("collective", "bcast", size, {"openmpi": 1e-4, "mpich": 1e-4})
+        made.add("collective", "bcast", size, {"openmpi": 0.8e-4, "mpich": 0.8e-4}, "laneway")
+    for record in made.records:
+        if record.get("launch") == 2 and record["library"] == "mpich" and "samples_s" in record:
+            record["samples_s"] = [2 * s for s in record["samples_s"]]  # type: ignore[attr-defined]
+    found = made.study()
+    assert found.noise_of(OPEN_MPI) < 0.01 and found.noise_of(OPEN_MPI, MPICH) == found.noise_of(MPICH) > 0.9
+    said = findings.summary(found)["Laneway beside the libraries"]
+    assert said and all("over Open MPI 4.1.4" in sentence for sentence in said)
+    assert "of Open MPI 4.1.4" in report.as_markdown(found, "")
+
+
 def test_what_to_set_is_said_with_its_hint() -> None:
     """The library that leads, the function to call, for which sizes, and what it has chosen by itself; nothing where MPI's own call leads."""
     made = _Made(0.001)

@@ -73,7 +73,10 @@ def ranking(study: Study, cases: Sequence[Case], contestants: Sequence[Contestan
 
 def leads(study: Study, ranked: Sequence[tuple[Contestant, Ratio | None]]) -> bool:
     """Whether the first is shown to be faster than each of the others."""
-    return len(ranked) > 1 and all(ratio is not None and ratio.low > 1 and ratio.shows(study.noise) for _, ratio in ranked[1:])
+    if len(ranked) < 2:
+        return False
+    first = ranked[0][0]
+    return all(ratio is not None and ratio.low > 1 and ratio.shows(study.noise_of(first, other)) for other, ratio in ranked[1:])
 
 
 def _row(study: Study, key: tuple[str, str, str, str], size: str, cases: Sequence[Case]) -> Row | None:
@@ -149,7 +152,7 @@ def _ours(study: Study) -> list[str]:
                 # Where the library has no such operation, a plain loop is what programs have.
                 base = own if any(own in study.cases[case] for case in some) else loop
                 ratio = study.ratio(some, contestant, base) if contestant.is_laneway and contestant.mpi else None
-                if ratio is not None and ratio.shows(study.noise):
+                if ratio is not None and ratio.shows(study.noise_of(contestant)):
                     shown.setdefault((contestant, name, where, base), []).append((size, ratio))
     whose = {OWN: "the library's own", "loop": "a plain loop's"}
     return [
@@ -182,7 +185,7 @@ def _behind(study: Study, case: Case, contestant: Contestant, own: Sequence[Cont
         return None
     best = min(here, key=lambda c: study.cases[case][c].median)
     ratio = study.ratio([case], contestant, best) if best != contestant else None
-    if ratio is None or ratio.value < _FAR_BEHIND or ratio.low < _SURELY_BEHIND or not ratio.shows(study.noise):
+    if ratio is None or ratio.value < _FAR_BEHIND or ratio.low < _SURELY_BEHIND or not ratio.shows(study.noise_of(contestant, best)):
         return None
     return case, ratio, best
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from laneway.tools.evaluate import figures, findings, study
 from laneway.tools.evaluate.findings import humanised_bytes, place_in_words
-from laneway.tools.evaluate.study import Case, Study
+from laneway.tools.evaluate.study import OWN, Case, Study
 from laneway.tools.measure import results
 from laneway.tools.measure.compare import humanised
 from laneway.tools.places.errors import UserError
@@ -174,8 +174,10 @@ def _section(data: Study, number: int, cases: Sequence[Case], plots: list[figure
 def _facts(data: Study) -> list[str]:
     if str(data.settings.get("on", "")).startswith("sim:"):
         return [_HOW, "These times are virtual: they repeat exactly, so that intervals have no width."]
+    of_each = [f"{data.noise_of(c):.1%} of {data.name(c)}" for c in data.contestants() if c.candidate == OWN]
+    of_libraries = f": {', '.join(of_each)}" if len(of_each) > 1 else ""
     control = (
-        f"The same thing measured twice differs here by up to {data.noise:.1%} (19 of 20 cases)."
+        f"The same thing measured twice differs here by up to {data.noise:.1%} (19 of 20 cases){of_libraries}."
         if data.noise
         else "There is no control: how much equals differ is not known."
     )

@@ -186,13 +186,13 @@ class Study:
         return _pooled(pairs) if pairs else None
 
     @cached_property
-    def noise(self) -> float:
-        """How much the same thing measured twice differs here: of 20 cases, all but one differ by less, as a share.
+    def _differences(self) -> dict[str, list[float]]:
+        """By library: by how much the same thing measured twice differs, as logarithms.
 
         The control is the library's own under another name. Where there were several launches, those of one are compared
         with those of another one.
         """
-        logs = []
+        logs: dict[str, list[float]] = {}
         for contestants in self.cases.values():
             for contestant, measured in contestants.items():
                 control = contestants.get(Contestant(contestant.mpi, CONTROL))
@@ -200,10 +200,25 @@ class Study:
                     continue
                 for launch, seconds in measured.launches.items():
                     others = [other for other in control.launches if other != launch] or [launch]
-                    logs += [
+                    logs.setdefault(contestant.mpi, []).extend(
                         abs(math.log(float(np.median(seconds)) / float(np.median(control.launches[o])))) for o in others if o in control.launches
-                    ]
-        return float(np.expm1(np.percentile(logs, 95))) if logs else 0.0
+                    )
+        return logs
+
+    @cached_property
+    def noise(self) -> float:
+        """How much the same thing measured twice differs here: of 20 cases, all but one differ by less, as a share."""
+        return _share_of_most([log for logs in self._differences.values() for log in logs])
+
+    def noise_of(self, *contestants: Contestant) -> float:
+        """The same of their libraries, the larger one: ranks that poll on shared processors, as some libraries' do, say
+        nothing of how well others are measured."""
+        known = [_share_of_most(self._differences[c.mpi]) for c in contestants if c.mpi in self._differences]
+        return max(known) if len(known) == len(contestants) else self.noise
+
+
+def _share_of_most(logs: Sequence[float]) -> float:
+    return float(np.expm1(np.percentile(logs, 95))) if logs else 0.0
 
 
 def _short_name(version: str, library: str) -> str:
