@@ -69,6 +69,14 @@ while [ "${1#-}" != "$1" ]; do shift 2; done
 """
 
 
+def _installed(name: str) -> libraries.Library:
+    """What needs a library that is not here is skipped."""
+    try:
+        return libraries.find(name)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a library that is made here."""
@@ -196,10 +204,7 @@ def test_the_time_is_shared_and_kept_to(tmp_path: Path, made: Path, monkeypatch:
 
 def test_the_program_keeps_to_its_time(tmp_path: Path) -> None:
     """Each benchmark has results, cases without time are named, and the whole is over in time."""
-    try:
-        library = libraries.find("openmpi")
-    except UserError as error:
-        pytest.skip(str(error))
+    library = _installed("openmpi")
     program = libraries.compile_program(library)
     names = ["latency", "allreduce", "alltoall", "hpcg_ddot"]
     many = ["--sizes", "4:4194304:2", "--seconds", "5", "--interval", "1e-9", "--rounds", "3:1000000"]
@@ -341,10 +346,7 @@ def test_a_full_disk_keeps_what_there_is(tmp_path: Path, made: Path) -> None:
 
 def test_the_program_says_what_it_can(tmp_path: Path) -> None:
     """Its list of benchmarks is the tool's; every benchmark runs and is verified; with Laneway where it is built."""
-    try:
-        library = libraries.find("openmpi")
-    except UserError as error:
-        pytest.skip(str(error))
+    library = _installed("openmpi")
     program = libraries.compile_program(library)
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
     assert dict(zip(listed[1::2], listed[::2], strict=True)) == {name: group for group, names in evaluation.GROUPS.items() for name in names}
@@ -376,10 +378,7 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
 
 
 def test_several_nodes_have_a_rate_inside_and_between(tmp_path: Path) -> None:
-    try:
-        library = libraries.find("openmpi")
-    except UserError as error:
-        pytest.skip(str(error))
+    library = _installed("openmpi")
     program = [libraries.compile_program(library), "--ranks-of-node", "3", "--sizes", "8:8:2", "--rounds", "1:1", "--no-control", "rate"]
     outcome = running.run(library, Local(), 6, program, tmp_path / "log", 120, {})
     found = {record["where"]: record["messages"] for record in outcome.records if record["record"] == "result"}
@@ -434,10 +433,7 @@ def test_how_a_library_was_configured(tmp_path: Path) -> None:
 
 def test_no_result_of_a_large_cube_is_called_wrong(tmp_path: Path) -> None:
     """What few iterations do not solve is no fault of the exchange."""
-    try:
-        library = libraries.find("openmpi")
-    except UserError as error:
-        pytest.skip(str(error))
+    library = _installed("openmpi")
     program = libraries.compile_program(library)
     few = ["--grid", "64", "--rounds", "1:1", "--batch", "1", "--no-control"]
     outcome = running.run(library, Local(), 4, [program, *few, "hpcg_spmv"], tmp_path / "log", 120, {})
@@ -449,10 +445,7 @@ def test_no_result_of_a_large_cube_is_called_wrong(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
 def test_an_evaluation_from_the_command_to_its_report(command: Command, tmp_path: Path) -> None:
     """Debian's MPICH on this machine, few cases: all is measured and right, and the report names it."""
-    try:
-        library = libraries.find("mpich")
-    except UserError as error:
-        pytest.skip(str(error))
+    library = _installed("mpich")
     ours = ["--laneway"] if libraries.built_laneway(library) else ["--no-laneway"]
     few = ["--benchmarks", "latency,rate,allreduce,neighborhood,discovery", "--program-args=--sizes 4:4096:1024 --rounds 3:3", "--launches", "1"]
     code, said = command.run("evaluate", "--mpi", "mpich", "--on", "local", "-n", "2", "--quick", *ours, *few, "-o", str(tmp_path / "r"), timeout=400)
@@ -525,10 +518,7 @@ int ncclGroupEnd(void) { return MPI_Waitall(count_of_requests, requests, MPI_STA
 
 def test_devices_with_a_runtime_that_is_made_here(tmp_path: Path) -> None:
     """What a vendor's runtime and its collective library offer is used as it is meant; without the latter, it is said."""
-    try:
-        library = libraries.find("openmpi")
-    except UserError as error:
-        pytest.skip(str(error))
+    library = _installed("openmpi")
     program = libraries.compile_program(library)
     for compiler, name, text in (("cc", "libcudart.so", _RUNTIME), (library.compiler, "libnccl.so.2", _CLIQUE)):
         source = (tmp_path / name).with_suffix(".c")
