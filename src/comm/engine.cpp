@@ -23,7 +23,13 @@ std::atomic<int (*)()> called{nullptr};
 
 bool is_refused() {
   const char* const setting = std::getenv("LANEWAY_ENGINE");
+#ifdef LANEWAY_HAS_ASYNC_START
+  // MPICH 5.0.2 waits in MPI_Finalize for what was started by MPIX_Async_start before it deletes the attributes of
+  // MPI_COMM_SELF, by which the library learns that it shall end it: programs would hang. So only who asks gets it.
+  return setting == nullptr || std::string_view(setting) != "1";
+#else
   return simulated || (setting != nullptr && std::string_view(setting) == "0");
+#endif
 }
 
 }  // namespace
@@ -103,24 +109,10 @@ bool try_engine() {
 
 }  // namespace
 
-#ifdef LANEWAY_HAS_ASYNC_START
-
-/// MPICH 5.0.2 waits in MPI_Finalize for what was started by MPIX_Async_start before it deletes the attributes of
-/// MPI_COMM_SELF, by which the library learns that it shall end it: programs would hang. So only who asks gets it.
-bool has_engine() {
-  const char* const setting = std::getenv("LANEWAY_ENGINE");
-  static const bool has = setting != nullptr && std::string_view(setting) == "1" && try_engine();
-  return has;
-}
-
-#else
-
 bool has_engine() {
   static const bool has = try_engine();
   return has;
 }
-
-#endif
 
 #ifdef LANEWAY_HAS_ASYNC_START
 
