@@ -90,7 +90,7 @@ Record describe_run(const Run& run) {
 
 std::string label(const Record& what) {
   std::string text;
-  for (const auto& [key, value] : what.items())
+  for (const auto& [key, value] : what.members())
     text += value.is_string() ? value.get<std::string>() + " " : key + " " + value.dump() + " ";
   text.pop_back();
   return text;

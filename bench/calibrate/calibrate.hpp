@@ -3,17 +3,17 @@
 #include <mpi.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/json.hpp"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"
 
 namespace laneway::bench {
 
-using Record = nlohmann::ordered_json;
+using Record = Json;
 
 /// One thing to measure. The same list is made on all ranks.
 struct Measurement {

@@ -8,7 +8,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "laneway/bag.h"
 #include "measure/run.hpp"

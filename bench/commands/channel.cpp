@@ -5,12 +5,12 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "commands.hpp"
+#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "laneway/laneway.h"
 #include "measure/run.hpp"
@@ -182,7 +182,7 @@ std::function<void()> there_and_back(const Ends& ends, std::function<void()> sen
   };
 }
 
-void time_channel(const Ends& ends, std::int64_t bytes, const ChannelOptions& options, nlohmann::ordered_json& rows) {
+void time_channel(const Ends& ends, std::int64_t bytes, const ChannelOptions& options, Json& rows) {
   std::vector<std::byte> send(static_cast<std::size_t>(bytes)), receive(send.size());
   Channels channels(ends, bytes, options.segments, options.transport);
   PersistentMessages messages(ends, send, receive);
@@ -204,7 +204,7 @@ void time_channel(const Ends& ends, std::int64_t bytes, const ChannelOptions& op
                   {"carrier", channels.carrier()},
                   {"channel_s", seconds[0]},
                   {"persistent_s", seconds[1]},
-                  {"put_flush_message_s", window.exists() ? nlohmann::ordered_json(seconds[2]) : nullptr}});
+                  {"put_flush_message_s", window.exists() ? Json(seconds[2]) : nullptr}});
   if (!ends.is_first) return;
   std::cout << bytes << " B: channel (" << channels.carrier() << ") " << format_seconds(seconds[0])
             << ", persistent message " << format_seconds(seconds[1]) << " ("
@@ -216,7 +216,7 @@ void time_channel(const Ends& ends, std::int64_t bytes, const ChannelOptions& op
 }
 
 /// Threads put 8 bytes each into segments of their own; as many threads take them.
-void report_threads(const Ends& ends, int threads, const ChannelOptions& options, nlohmann::ordered_json& rows) {
+void report_threads(const Ends& ends, int threads, const ChannelOptions& options, Json& rows) {
   constexpr int segments_each = 16, rounds = 2000;
   const Channels channels(ends, 8, threads * segments_each, options.transport);
   (void)channels.carrier();
@@ -250,7 +250,7 @@ int report_channel(const Run& run, const ChannelOptions& options) {
   MPI_Comm pair = MPI_COMM_NULL;
   const bool is_end = run.rank == 0 || run.rank == run.ranks - 1;
   MPI_Comm_split(run.comm, is_end ? 0 : MPI_UNDEFINED, run.rank, &pair);
-  nlohmann::ordered_json sizes = nlohmann::ordered_json::array(), threads = nlohmann::ordered_json::array();
+  Json sizes = Json::array(), threads = Json::array();
   if (is_end) {
     LNW_Comm_prepare(pair);
     const Ends ends{pair, run.rank == 0, run.rank == 0 ? 1 : 0};
@@ -261,9 +261,8 @@ int report_channel(const Run& run, const ChannelOptions& options) {
   }
   quiet_barrier(run.comm);
   if (!run.is_root()) return EXIT_SUCCESS;
-  const nlohmann::ordered_json json = {{"benchmark", "channel"},   {"ranks", run.ranks},
-                                       {"nodes", run.nodes.count}, {"transport", options.transport},
-                                       {"sizes", sizes},           {"threads", threads}};
+  const Json json = {{"benchmark", "channel"},         {"ranks", run.ranks}, {"nodes", run.nodes.count},
+                     {"transport", options.transport}, {"sizes", sizes},     {"threads", threads}};
   if (!options.json.empty()) append_record(options.json, json);
   return EXIT_SUCCESS;
 }

@@ -10,7 +10,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/readable.hpp"
 #include "data/statistics.hpp"
 #include "output/format.hpp"
@@ -221,9 +221,9 @@ class Case {
     return cells;
   }
 
-  [[nodiscard]] std::vector<nlohmann::ordered_json> records() const {
+  [[nodiscard]] std::vector<Json> records() const {
     const std::int64_t touched = touched_bytes(from_, element_bytes_) + touched_bytes(to_, element_bytes_);
-    std::vector<nlohmann::ordered_json> records;
+    std::vector<Json> records;
     for (const Candidate& candidate : candidates_) {
       const std::vector<double> fractions = stream_fractions(candidate);
       const Interval interval = bootstrap_median(fractions);
@@ -304,7 +304,7 @@ int copy(const CopyOptions& options) {
         table.add(c.row());
         verified = verified && c.verified();
         if (!options.json.empty())
-          for (const nlohmann::ordered_json& record : c.records()) append_record(options.json, record);
+          for (const Json& record : c.records()) append_record(options.json, record);
       }
   }
   std::cout << "GB/s, each byte counted once\n" << table.text();

@@ -14,7 +14,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <span>
@@ -26,6 +25,7 @@
 #include "carriers/device/ipc.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/readable.hpp"
 #include "data/device_kernels.hpp"
 #include "data/statistics.hpp"
@@ -371,22 +371,21 @@ class DeviceReport {
       table_.add({series.transfer, readable_bytes(static_cast<std::int64_t>(bytes)), std::to_string(processes),
                   format_number(rate * 1e-9, 2), of_copy.text(), ceiling.transfer, of_ceiling.text()});
       if (options_.json.empty()) continue;
-      const nlohmann::ordered_json record = {
-          {"benchmark", "device"},
-          {"transfer", series.transfer},
-          {"bytes", bytes},
-          {"processes", processes},
-          {"median_s", median(series.seconds)},
-          {"min_s", quantile(series.seconds, 0)},
-          {"p90_s", quantile(series.seconds, 0.9)},
-          {"bytes_per_second", rate},
-          {"d2d_fraction_median", of_copy.median},
-          {"d2d_fraction_ci95", {of_copy.interval.low, of_copy.interval.high}},
-          {"ceiling", ceiling.transfer},
-          {"ceiling_fraction_median", of_ceiling.median},
-          {"ceiling_fraction_ci95", {of_ceiling.interval.low, of_ceiling.interval.high}},
-          {"iterations", options_.iterations},
-          {"batch", options_.batch}};
+      const Json record = {{"benchmark", "device"},
+                           {"transfer", series.transfer},
+                           {"bytes", bytes},
+                           {"processes", processes},
+                           {"median_s", median(series.seconds)},
+                           {"min_s", quantile(series.seconds, 0)},
+                           {"p90_s", quantile(series.seconds, 0.9)},
+                           {"bytes_per_second", rate},
+                           {"d2d_fraction_median", of_copy.median},
+                           {"d2d_fraction_ci95", {of_copy.interval.low, of_copy.interval.high}},
+                           {"ceiling", ceiling.transfer},
+                           {"ceiling_fraction_median", of_ceiling.median},
+                           {"ceiling_fraction_ci95", {of_ceiling.interval.low, of_ceiling.interval.high}},
+                           {"iterations", options_.iterations},
+                           {"batch", options_.batch}};
       append_record(options_.json, record);
     }
   }

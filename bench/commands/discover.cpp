@@ -6,7 +6,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/simulated.hpp"
 #include "data/statistics.hpp"
 #include "discovery/finder.hpp"

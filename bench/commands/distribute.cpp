@@ -8,7 +8,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
+#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "laneway/laneway.hpp"
 #include "measure/run.hpp"

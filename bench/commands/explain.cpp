@@ -3,12 +3,12 @@
 #include <iostream>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/readable.hpp"
 #include "data/exchange.hpp"
 #include "data/specs.hpp"
@@ -318,7 +318,7 @@ bool print_proof(const std::vector<Plan>& plans, const Pattern& pattern, const C
 
 /// `[[source, destination, bytes], …]`, in the order of the ranks and of their arguments.
 std::string edges_json(const Pattern& pattern) {
-  nlohmann::json edges = nlohmann::json::array();
+  Json edges = Json::array();
   for (std::size_t rank = 0; rank < pattern.size(); ++rank)
     for (const Edge& edge : pattern[rank].out) edges.push_back({rank, edge.peer, edge.ranges.bytes()});
   return edges.dump();

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
@@ -13,22 +12,23 @@
 
 #include "commands.hpp"
 #include "core/environment.hpp"
+#include "core/json.hpp"
 
 namespace laneway::bench {
 
 namespace {
 
 int print_json() {
-  nlohmann::ordered_json hints = nlohmann::ordered_json::array();
+  Json hints = Json::array();
   for (const HintRow& row : hint_rows)
     hints.push_back({{"key", row.key},
                      {"environment", row.environment},
                      {"default", row.fallback},
                      {"values", row.value.values},
                      {"meaning", row.meaning}});
-  nlohmann::ordered_json variables = nlohmann::ordered_json::array();
+  Json variables = Json::array();
   for (const VariableRow& row : variable_rows()) variables.push_back({{"name", row.name}, {"meaning", row.meaning}});
-  std::cout << nlohmann::ordered_json{{"hints", hints}, {"variables", variables}}.dump(2) << "\n";
+  std::cout << Json{{"hints", hints}, {"variables", variables}}.dump(2) << "\n";
   return EXIT_SUCCESS;
 }
 

@@ -1,11 +1,11 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "comm/discovery.hpp"
 #include "commands.hpp"
 #include "core/environment.hpp"
+#include "core/json.hpp"
 #include "device/device.hpp"
 #include "measure/run.hpp"
 #include "output/provenance.hpp"
@@ -13,8 +13,6 @@
 namespace laneway::bench {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct InfoOptions {
   std::string machine;
@@ -77,7 +75,7 @@ void print_info(const Json& all) {
   const auto text = [&](const char* key) { return all[key].get<std::string>(); };
   std::cout << "laneway      " << text("version") << (text("commit").empty() ? "" : ", commit " + text("commit"))
             << "\nMPI          " << text("mpi") << ", MPI " << text("mpi_standard") << "\n";
-  for (const auto& [name, value] : all["transport"].items())
+  for (const auto& [name, value] : all["transport"].members())
     std::cout << "transport    " << name << "=" << value.get<std::string>() << "\n";
   std::cout << "host         " << text("host") << ", " << all["processors"] << " processors\n"
             << "ranks        " << all["ranks"] << " on " << all["share_memory"].size() << " nodes\n";
@@ -88,7 +86,7 @@ void print_info(const Json& all) {
   for (const Json& why : all["no_device_plugin"]) std::cout << "no plugin    " << why.get<std::string>() << "\n";
   std::cout << "parameters   " << all["parameters"]["name"].get<std::string>() << ": "
             << all["parameters"]["why"].get<std::string>() << "\n";
-  for (const auto& [name, value] : all["variables"].items())
+  for (const auto& [name, value] : all["variables"].members())
     std::cout << "set          " << name << "=" << value.get<std::string>() << "\n";
   std::cout << std::flush;
 }

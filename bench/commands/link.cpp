@@ -4,11 +4,11 @@
 #include <array>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "commands.hpp"
+#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
@@ -167,15 +167,15 @@ int report_link(const Run& run, const LinkOptions& options) {
   line("between two nodes: ", link);
   line("inside a node:     ", node);
   const auto field = [](const std::optional<LinkRates>& rates, double LinkRates::*value) {
-    return rates ? nlohmann::ordered_json((*rates).*value) : nlohmann::ordered_json(nullptr);
+    return rates ? Json((*rates).*value) : Json(nullptr);
   };
-  const nlohmann::ordered_json json = {{"benchmark", "link"},
-                                       {"ranks", run.ranks},
-                                       {"nodes", run.nodes.count},
-                                       {"link_bytes_per_second", field(link, &LinkRates::bytes_per_second)},
-                                       {"link_latency_s", field(link, &LinkRates::latency_seconds)},
-                                       {"node_bytes_per_second", field(node, &LinkRates::bytes_per_second)},
-                                       {"node_latency_s", field(node, &LinkRates::latency_seconds)}};
+  const Json json = {{"benchmark", "link"},
+                     {"ranks", run.ranks},
+                     {"nodes", run.nodes.count},
+                     {"link_bytes_per_second", field(link, &LinkRates::bytes_per_second)},
+                     {"link_latency_s", field(link, &LinkRates::latency_seconds)},
+                     {"node_bytes_per_second", field(node, &LinkRates::bytes_per_second)},
+                     {"node_latency_s", field(node, &LinkRates::latency_seconds)}};
   if (!options.json.empty()) append_record(options.json, json);
   return EXIT_SUCCESS;
 }

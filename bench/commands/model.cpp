@@ -1,3 +1,4 @@
+#include "core/json.hpp"
 #include "offline/closed_forms.hpp"
 
 #include <algorithm>
@@ -5,7 +6,6 @@
 #include <iostream>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,20 +57,20 @@ double seconds(const ClosedForms& model, const ClosedForm& form, Scenario scenar
 
 void print_json(const Parameters& machine, const ClosedForms& model, const ModelOptions& options) {
   const std::vector<std::int64_t> sizes = message_sizes();
-  nlohmann::ordered_json scenarios = nlohmann::ordered_json::array();
+  Json scenarios = Json::array();
   for (const Scenario& scenario : figure(options.duplicates)) {
-    nlohmann::ordered_json times;
+    Json times;
     for (const ClosedForm& form : closed_forms())
       for (const std::int64_t bytes : sizes)
         times[std::string(form.name)].push_back(seconds(model, form, scenario, bytes));
     scenarios.push_back({{"nodes", scenario.nodes}, {"messages", scenario.messages}, {"seconds", times}});
   }
-  const nlohmann::ordered_json result = {{"machine", machine.name},
-                                         {"provenance", machine.provenance},
-                                         {"duplicates", options.duplicates},
-                                         {"message_cap", model.message_cap()},
-                                         {"bytes", sizes},
-                                         {"scenarios", scenarios}};
+  const Json result = {{"machine", machine.name},
+                       {"provenance", machine.provenance},
+                       {"duplicates", options.duplicates},
+                       {"message_cap", model.message_cap()},
+                       {"bytes", sizes},
+                       {"scenarios", scenarios}};
   std::cout << result.dump(2) << "\n";
 }
 
@@ -139,16 +139,16 @@ Crossings crossings_of(const Workload& workload, int gpus_of_node) {
 void print_pattern(const Workload& workload, const ClosedForms& model, bool json) {
   const Crossings most = crossings_of(workload, NodeShape{}.gpus());
   require(most.messages > 0, ErrorKind::argument, workload.description() + ": nothing goes between nodes");
-  nlohmann::ordered_json times;
+  Json times;
   Table table({"strategy", "seconds"});
   for (const ClosedForm& form : closed_forms()) {
     times[std::string(form.name)] = model.seconds(form, most);
     table.add({std::string(form.name), format_seconds(model.seconds(form, most))});
   }
   const auto bytes = [](const MostBytes& own) {
-    return nlohmann::ordered_json{{"proc", own.proc}, {"node", own.node}, {"node_pair", own.node_pair}};
+    return Json{{"proc", own.proc}, {"node", own.node}, {"node_pair", own.node_pair}};
   };
-  const nlohmann::ordered_json result = {
+  const Json result = {
       {"pattern", workload.pattern},      {"bytes", workload.bytes},      {"gpus", workload.ranks},
       {"messages", most.messages},        {"nodes", most.nodes},          {"proc_nodes", most.proc_nodes},
       {"standard", bytes(most.standard)}, {"unique", bytes(most.unique)}, {"seconds", times}};

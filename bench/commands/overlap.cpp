@@ -5,13 +5,13 @@
 #include <ctime>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "candidates/workloads.hpp"
 #include "commands.hpp"
 #include "commands/compare.hpp"
+#include "core/json.hpp"
 #include "core/readable.hpp"
 #include "data/statistics.hpp"
 #include "output/format.hpp"
@@ -159,11 +159,9 @@ void measure(std::vector<Entry>& entries, const Task& task, const OverlapOptions
   for (Entry* entry : timed) entry->verified = verify(*entry, task, 3, options.poll());
 }
 
-nlohmann::ordered_json to_json(const Entry& entry, const Task& task, const Workload& workload,
-                               const OverlapOptions& options) {
+Json to_json(const Entry& entry, const Task& task, const Workload& workload, const OverlapOptions& options) {
   const auto value = [&](double Sample::*field, double q) {
-    return entry.samples.empty() ? nlohmann::ordered_json(nullptr)
-                                 : nlohmann::ordered_json(quantile(entry.all(field), q));
+    return entry.samples.empty() ? Json(nullptr) : Json(quantile(entry.all(field), q));
   };
   return {{"benchmark", "overlap"},
           {"op", name(workload.op)},

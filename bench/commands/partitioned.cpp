@@ -4,13 +4,13 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "commands.hpp"
+#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "laneway/laneway.h"
 #include "measure/run.hpp"
@@ -122,7 +122,7 @@ class PartedMessage {
   LNW_Request parts_ = LNW_REQUEST_NULL;
 };
 
-nlohmann::ordered_json time_partitions(const TimedPair& pair, std::int64_t bytes, const PartitionedOptions& options) {
+Json time_partitions(const TimedPair& pair, std::int64_t bytes, const PartitionedOptions& options) {
   std::vector<std::byte> data(static_cast<std::size_t>(bytes));
   PartedMessage whole(pair, data, 0), one(pair, data, 1), several(pair, data, options.partitions);
   std::optional<PartedMessage> one_of_mpi, several_of_mpi;
@@ -144,17 +144,17 @@ nlohmann::ordered_json time_partitions(const TimedPair& pair, std::int64_t bytes
     MPI_Barrier(pair.comm);
     left_of_mpi.push_back(several_of_mpi->run(pause));
   }
-  nlohmann::ordered_json row = {{"bytes", bytes},
-                                {"persistent_s", whole_seconds},
-                                {"one_partition_s", one_seconds},
-                                {"partitions_s", median(samples.seconds[2])},
-                                {"after_last_s", median(left)}};
+  Json row = {{"bytes", bytes},
+              {"persistent_s", whole_seconds},
+              {"one_partition_s", one_seconds},
+              {"partitions_s", median(samples.seconds[2])},
+              {"after_last_s", median(left)}};
   const auto of_mpi = [&](std::size_t action) {
-    return several_of_mpi ? nlohmann::ordered_json(median(samples.seconds[action])) : nullptr;
+    return several_of_mpi ? Json(median(samples.seconds[action])) : nullptr;
   };
   row["mpi_one_partition_s"] = of_mpi(3);
   row["mpi_partitions_s"] = of_mpi(4);
-  row["mpi_after_last_s"] = several_of_mpi ? nlohmann::ordered_json(median(left_of_mpi)) : nullptr;
+  row["mpi_after_last_s"] = several_of_mpi ? Json(median(left_of_mpi)) : nullptr;
   if (!pair.sends) return row;
   const auto beside = [](double seconds, double whole_message) {
     return format_seconds(seconds) + " (" + format_number(seconds / whole_message, 2) + ")";
@@ -181,7 +181,7 @@ int report_partitioned(const Run& run, const PartitionedOptions& options) {
   MPI_Comm comm = MPI_COMM_NULL;
   const bool is_end = run.rank == 0 || run.rank == run.ranks - 1;
   MPI_Comm_split(run.comm, is_end ? 0 : MPI_UNDEFINED, run.rank, &comm);
-  nlohmann::ordered_json sizes = nlohmann::ordered_json::array();
+  Json sizes = Json::array();
   if (is_end) {
     LNW_Comm_prepare(comm);
     const TimedPair pair{comm, run.rank == 0, run.rank == 0 ? 1 : 0};
@@ -190,11 +190,11 @@ int report_partitioned(const Run& run, const PartitionedOptions& options) {
   }
   quiet_barrier(run.comm);
   if (!run.is_root()) return EXIT_SUCCESS;
-  const nlohmann::ordered_json json = {{"benchmark", "partitioned"},
-                                       {"ranks", run.ranks},
-                                       {"nodes", run.nodes.count},
-                                       {"partitions", options.partitions},
-                                       {"sizes", sizes}};
+  const Json json = {{"benchmark", "partitioned"},
+                     {"ranks", run.ranks},
+                     {"nodes", run.nodes.count},
+                     {"partitions", options.partitions},
+                     {"sizes", sizes}};
   if (!options.json.empty()) append_record(options.json, json);
   return EXIT_SUCCESS;
 }

@@ -4,11 +4,11 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/readable.hpp"
 #include "data/exchange.hpp"
 #include "data/sample.hpp"
@@ -137,9 +137,9 @@ Forecast forecast(const std::string& strategy, const Planned& planned, const Mac
   return result;
 }
 
-nlohmann::ordered_json to_json(const Forecast& forecast, const Workload& workload, const Planned& planned,
-                               const Nodes& nodes, const Least& least, bool back) {
-  const auto or_null = [](const std::optional<double>& x) { return x ? nlohmann::json(*x) : nlohmann::json(); };
+Json to_json(const Forecast& forecast, const Workload& workload, const Planned& planned, const Nodes& nodes,
+             const Least& least, bool back) {
+  const auto or_null = [](const std::optional<double>& x) { return x ? Json(*x) : Json(); };
   const TotalTraffic& traffic = forecast.traffic;
   const SetupMost& setup = forecast.setup;
   return {{"benchmark", "predict"},

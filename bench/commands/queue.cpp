@@ -7,12 +7,12 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "commands.hpp"
+#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "device/device.hpp"
 #include "laneway/laneway.h"
@@ -160,7 +160,7 @@ Cost time_host_driven(const Run& run, const Place& place, NeighborExchange& exch
   return {seconds, seconds};
 }
 
-void report_costs(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
+void report_costs(const Run& run, const Place& place, const QueueOptions& options, Json& rows) {
   for (const int degree : options.degrees)
     for (const std::int64_t bytes : options.bytes) {
       NeighborExchange exchange(run, place, on_ring(run, degree), bytes);
@@ -190,7 +190,7 @@ void report_costs(const Run& run, const Place& place, const QueueOptions& option
 }
 
 /// Kernels of the length of an exchange, one after the other, each beside the exchange of the one before.
-void report_jacobi(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
+void report_jacobi(const Run& run, const Place& place, const QueueOptions& options, Json& rows) {
   for (const std::int64_t bytes : options.bytes) {
     NeighborExchange exchange(run, place, on_ring(run, 2), bytes);
     const int few = std::max(1, options.iterations / 10);
@@ -359,7 +359,7 @@ struct RoundTrip {
 };
 
 /// Messages of packed data there and back, each beside the other: by the queue, and by the host.
-bool report_ping_pong(const Run& run, const Place& place, const QueueOptions& options, nlohmann::ordered_json& rows) {
+bool report_ping_pong(const Run& run, const Place& place, const QueueOptions& options, Json& rows) {
   if (run.ranks < 2) {
     if (run.is_root()) std::cout << "ping-pong: left out with one rank\n";
     return true;
@@ -424,7 +424,7 @@ int report_queue(const Run& run, const QueueOptions& options) {
   }
   connect_all(run);
   const bool all = !options.cost && !options.jacobi;
-  nlohmann::ordered_json costs = nlohmann::ordered_json::array(), jacobi = costs, there_and_back = costs;
+  Json costs = Json::array(), jacobi = costs, there_and_back = costs;
   std::string kind;
   bool is_right = true;
   {

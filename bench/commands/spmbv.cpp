@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "candidates/sizes.hpp"
 #include "commands.hpp"
 #include "commands/compare.hpp"
+#include "core/json.hpp"
 #include "data/specs.hpp"
 #include "data/statistics.hpp"
 #include "measure/timing.hpp"
@@ -141,9 +141,8 @@ bool verify(const Run& run, Named& named, BlockProduct& product, const matrix::C
   return good != 0;
 }
 
-nlohmann::ordered_json to_json(const Run& run, const std::string& spec, int columns, const SpmbvOptions& options,
-                               const TimedKernel& kernel, const Named& named, const std::vector<double>& seconds,
-                               double reference) {
+Json to_json(const Run& run, const std::string& spec, int columns, const SpmbvOptions& options,
+             const TimedKernel& kernel, const Named& named, const std::vector<double>& seconds, double reference) {
   return {{"benchmark", "spmbv"},
           {"matrix", spec},
           {"columns", columns},

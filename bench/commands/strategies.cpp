@@ -1,9 +1,9 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "core/json.hpp"
 #include "lanes/strategy.hpp"
 
 namespace laneway::bench {
@@ -11,7 +11,7 @@ namespace laneway::bench {
 namespace {
 
 int print_json() {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (const StrategyRow& row : strategies()) {
     rows.push_back({{"name", row.name},
                     {"description", row.description},

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "core/json.hpp"
 
 namespace laneway::bench {
 
@@ -37,8 +38,8 @@ std::string mpi_library() {
   return text.substr(0, text.find_first_of(",\n"));
 }
 
-nlohmann::ordered_json describe_mpi() {
-  nlohmann::ordered_json transport = nlohmann::ordered_json::object();
+Json describe_mpi() {
+  Json transport = Json::object();
   for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl", "UCX_TLS", "UCX_NET_DEVICES", "FI_PROVIDER",
                            "MPIR_CVAR_CH4_NETMOD", "I_MPI_FABRICS", "I_MPI_OFI_PROVIDER", "PSM3_DEVICES"})
     if (const char* value = std::getenv(name)) transport[name] = value;

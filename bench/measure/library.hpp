@@ -1,7 +1,8 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "core/json.hpp"
 
 namespace laneway::bench {
 
@@ -10,6 +11,6 @@ namespace laneway::bench {
 
 /// For provenance: `mpi`, `mpi_standard`, and what was asked for of `transport`: variables that choose one, and MPICH's
 /// device.
-[[nodiscard]] nlohmann::ordered_json describe_mpi();
+[[nodiscard]] Json describe_mpi();
 
 }  // namespace laneway::bench

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/simulated.hpp"
 #include "matrix/load.hpp"
 #include "measure/library.hpp"

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "core/block_memory.hpp"
+#include "core/json.hpp"
 #include "core/readable.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
@@ -15,7 +15,7 @@ namespace laneway::bench {
 
 namespace {
 
-using Record = nlohmann::ordered_json;
+using Record = Json;
 
 template <class T>
 Record known(const std::optional<T>& value) {

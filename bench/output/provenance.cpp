@@ -5,16 +5,14 @@
 
 #include <array>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/json.hpp"
 #include "output/format.hpp"
 
 namespace laneway::bench {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string host_name() {
   std::array<char, 256> name{};

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "core/json.hpp"
 
 namespace laneway::bench {
 
@@ -14,14 +15,14 @@ inline constexpr int schema_number = 1;
 [[nodiscard]] const char* build_commit();
 
 /// Where a result is from: `schema`, `version`, `commit`, `date`, `host`, `processors`, and what was added.
-[[nodiscard]] const nlohmann::ordered_json& provenance();
+[[nodiscard]] const Json& provenance();
 /// Adds what only some commands know, such as the MPI library.
-void add_provenance(const nlohmann::ordered_json& known);
+void add_provenance(const Json& known);
 
 /// The record, and its provenance as the object `run`.
-[[nodiscard]] nlohmann::ordered_json with_provenance(nlohmann::ordered_json record);
+[[nodiscard]] Json with_provenance(Json record);
 
 /// Appends a record, with its provenance as the object `run`, as a line to a file. Throws Error(io).
-void append_record(const std::string& path, nlohmann::ordered_json record);
+void append_record(const std::string& path, Json record);
 
 }  // namespace laneway::bench

@@ -2,9 +2,9 @@
 
 #include <array>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "core/block_memory.hpp"
+#include "core/json.hpp"
 #include "core/readable.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
@@ -12,8 +12,6 @@
 namespace laneway::bench {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class T, class F>
 auto member(const std::optional<T>& value, F&& get) {
@@ -328,9 +326,9 @@ void print_csv(const CaseReport& report) {
     const Json json = to_json(report, result);
     std::string line;
     for (const char* column : columns) {
-      const auto value = json.find(column);
+      const Json* value = json.find(column);
       if (column != columns.front()) line += ",";
-      if (value == json.end() || value->is_null()) continue;
+      if (value == nullptr || value->is_null()) continue;
       line += value->is_string() ? quoted(value->get<std::string>()) : value->dump();
     }
     text += line + "\n";

@@ -17,10 +17,10 @@ namespace {
 
 #ifdef OPEN_MPI
 constexpr std::string_view built_for = "Open MPI";
-constexpr std::array<std::string_view, 3> others = {"MPICH", "Intel(R) MPI", "MVAPICH"};
+constexpr std::array<std::string_view, 3> other_libraries = {"MPICH", "Intel(R) MPI", "MVAPICH"};
 #else
 constexpr std::string_view built_for = "MPICH";
-constexpr std::array<std::string_view, 1> others = {"Open MPI"};
+constexpr std::array<std::string_view, 1> other_libraries = {"Open MPI"};
 #endif
 
 bool check() {
@@ -41,7 +41,7 @@ bool check() {
 std::string complaint_about_library(std::string_view version, const std::string& file) {
   const std::string_view line = version.substr(0, version.find('\n'));
   // Descendants have names of their own; one that is unknown gets the benefit of the doubt.
-  const bool is_other = std::any_of(others.begin(), others.end(),
+  const bool is_other = std::any_of(other_libraries.begin(), other_libraries.end(),
                                     [&](std::string_view other) { return line.find(other) != std::string_view::npos; });
   if (!is_other) return {};
   return "this " + file + " was built for " + std::string(built_for) +

@@ -51,7 +51,7 @@ std::int64_t Reader::get_compact() {
 namespace {
 
 /// Sums of a few such numbers are numbers, too.
-bool is_near(std::int64_t number) {
+bool is_in_reach(std::int64_t number) {
   constexpr std::int64_t farthest = std::int64_t{1} << 60;
   return -farthest < number && number < farthest;
 }
@@ -67,15 +67,15 @@ RangeList Reader::get_ranges() {
     std::int64_t length = 0;
     std::int64_t all = 0;
     return bytes >= 0 && count >= 0 && !__builtin_mul_overflow(count, stride, &length) &&
-           !__builtin_mul_overflow(count, bytes, &all) && is_near(length) && is_near(all) && is_near(bytes);
+           !__builtin_mul_overflow(count, bytes, &all) && is_in_reach(length) && is_in_reach(all) && is_in_reach(bytes);
   };
   const auto require_near = [](bool near) {
     require(near, ErrorKind::internal, "a message has ranges that no memory has");
   };
   const auto append_run = [&](RangeList& to) {
     const auto run = get<Run>();
-    require_near(fits(run.bytes, run.stride, run.count) && is_near(run.offset) &&
-                 is_near(to.bytes() + run.bytes * run.count));
+    require_near(fits(run.bytes, run.stride, run.count) && is_in_reach(run.offset) &&
+                 is_in_reach(to.bytes() + run.bytes * run.count));
     to.append(run);
   };
   check(repeats, has_groups ? 2 * sizeof(std::int64_t) : sizeof(Run));
@@ -90,7 +90,7 @@ RangeList Reader::get_ranges() {
     check(runs, sizeof(Run));
     RangeList once;
     for (std::int64_t run = 0; run < runs; ++run) append_run(once);
-    require_near(fits(once.bytes(), stride, count) && is_near(list.bytes() + once.bytes() * count));
+    require_near(fits(once.bytes(), stride, count) && is_in_reach(list.bytes() + once.bytes() * count));
     list.append_repeated(once, count, stride, 0);
   }
   return list;

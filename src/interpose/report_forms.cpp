@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/markup.hpp"
 #include "core/readable.hpp"
 
@@ -117,19 +117,19 @@ std::string with_unit(std::int64_t calls) {
   return std::to_string(calls) + (calls == 1 ? " call" : " calls");
 }
 
-nlohmann::json json_of(const std::optional<Estimate>& saved) {
+Json json_of(const std::optional<Estimate>& saved) {
   if (!saved) return nullptr;
   return {{"seconds", saved->value}, {"low", saved->low}, {"high", saved->high}};
 }
 
-nlohmann::json number(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+Json number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
-nlohmann::json json_of(const Numbered& one, std::int64_t world) {
+Json json_of(const Numbered& one, std::int64_t world) {
   const SummaryRow& row = *one.second;
   const auto times = medians(row);
-  nlohmann::json left = nlohmann::json::array();
+  Json left = Json::array();
   for (const auto& [reason, calls] : row.left) left.push_back({{"calls", calls}, {"reason", reason}});
   return {{"communicator", communicator(one)},
           {"operation", std::get<2>(*one.first)},
@@ -137,9 +137,9 @@ nlohmann::json json_of(const Numbered& one, std::int64_t world) {
           {"taken_over", row.taken},
           {"left", std::move(left)},
           {"ranks", row.ranks},
-          {"neighbors", row.ranks_with_neighbors == 0 ? nlohmann::json(nullptr)
-                                                      : nlohmann::json(static_cast<double>(row.neighbors) /
-                                                                       static_cast<double>(row.ranks_with_neighbors))},
+          {"neighbors", row.ranks_with_neighbors == 0
+                            ? Json(nullptr)
+                            : Json(static_cast<double>(row.neighbors) / static_cast<double>(row.ranks_with_neighbors))},
           {"bytes", row.bytes},
           {"messages", row.messages},
           {"mpi_seconds", number(times[0])},
@@ -183,9 +183,9 @@ std::string as_table(const Summary& summary, const std::string& note, std::size_
 
 std::string as_json(const Summary& summary, const std::string& note) {
   const Verdict found = verdict(summary);
-  nlohmann::json rows = nlohmann::json::array();
+  Json rows = Json::array();
   for (const Numbered& one : sorted(summary)) rows.push_back(json_of(one, summary.world));
-  const nlohmann::json report = {
+  const Json report = {
       {"schema", 1},
       {"sentence", sentence(summary)},
       {"ranks", summary.world},
@@ -195,7 +195,7 @@ std::string as_json(const Summary& summary, const std::string& note) {
       {"calls", {{"measured", found.measured}, {"unmeasured", found.unmeasured}, {"left", found.left}}},
       {"note", note},
       {"rows", std::move(rows)}};
-  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return report.dump(2) + "\n";
 }
 
 std::string as_html(const Summary& summary, const std::string& note) {

@@ -4,12 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
+
+#include "core/json.hpp"
 
 namespace laneway::bench {
 namespace {
-
-using nlohmann::json;
 
 /// Two nodes of one rank, the second heavy; one candidate whose ranks are told apart and one that is not known.
 CaseReport small_case() {
@@ -32,16 +31,16 @@ TEST(Report, JsonHasTheRanks) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
-  const json split = json::parse(line);
+  const Json split = Json::parse(line);
   EXPECT_EQ(split["op"], "allgatherv");
-  EXPECT_EQ(split["heavy_ranks"], json({1}));
+  EXPECT_EQ(split["heavy_ranks"], Json({1}));
   EXPECT_EQ(split["heavy_bytes"], 2048);
-  EXPECT_EQ(split["by_rank"]["net_messages"], json({1, 1}));
-  EXPECT_EQ(split["by_rank"]["net_bytes"], json({8, 2048}));
-  EXPECT_EQ(split["by_rank"]["node_messages"], json({0, 0}));
-  EXPECT_EQ(split["by_rank"]["node_bytes"], json({0, 0}));
+  EXPECT_EQ(split["by_rank"]["net_messages"], Json({1, 1}));
+  EXPECT_EQ(split["by_rank"]["net_bytes"], Json({8, 2048}));
+  EXPECT_EQ(split["by_rank"]["node_messages"], Json({0, 0}));
+  EXPECT_EQ(split["by_rank"]["node_bytes"], Json({0, 0}));
   std::getline(file, line);
-  EXPECT_FALSE(json::parse(line).contains("by_rank"));
+  EXPECT_FALSE(Json::parse(line).contains("by_rank"));
 }
 
 TEST(Report, TablesHaveTheRanks) {

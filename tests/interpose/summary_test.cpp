@@ -1,9 +1,9 @@
 // What the preload's report says of numbers that are known. Needs no MPI.
 #include "interpose/summary.hpp"
+#include "core/json.hpp"
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
@@ -102,7 +102,7 @@ TEST(Summary, TablesFit79Columns) {
 TEST(Summary, FormsAreWellFormed) {
   Summary all = of_rank(row(1000, around(0.003), around(0.001)), 1);
   all.rows.begin()->second.label = "<b> & \"c\" \xff";
-  const nlohmann::json read = nlohmann::json::parse(as_json(all, "note"));
+  const Json read = Json::parse(as_json(all, "note"));
   EXPECT_EQ(read["rows"][0]["calls"], 1000);
   EXPECT_EQ(read["sentence"], sentence(all));
   const std::string page = as_html(all, "note");

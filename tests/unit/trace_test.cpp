@@ -1,9 +1,9 @@
 #include "exec/trace.hpp"
+#include "core/json.hpp"
 
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 namespace laneway {
 namespace {
@@ -20,7 +20,7 @@ Plan two_steps() {
 }
 
 /// Exchange after exchange, so that the ring is passed round several times.
-nlohmann::json traced(int exchanges, std::int64_t bytes) {
+Json traced(int exchanges, std::int64_t bytes) {
   Trace trace(std::make_shared<const Plan>(two_steps()), {.group = 7, .tag = 64, .own = 13, .peers = {15}}, false,
               bytes);
   for (int n = 0; n < exchanges; ++n) {
@@ -31,11 +31,11 @@ nlohmann::json traced(int exchanges, std::int64_t bytes) {
     }
     trace.complete();
   }
-  return nlohmann::json::parse(trace.line());
+  return Json::parse(trace.line());
 }
 
 TEST(Trace, HasTheRanksOfTheWorldAndEveryMoment) {
-  const nlohmann::json line = traced(2, 1 << 10);
+  const Json line = traced(2, 1 << 10);
   EXPECT_EQ(line.at("rank"), 13);
   EXPECT_EQ(line.at("world").at("5"), 15);
   EXPECT_EQ(line.at("tag"), 64);
@@ -43,7 +43,7 @@ TEST(Trace, HasTheRanksOfTheWorldAndEveryMoment) {
   EXPECT_EQ(line.at("plan").at("steps").size(), 2U);
   std::int64_t before = 0;
   std::vector<int> what;
-  for (const nlohmann::json& moment : line.at("moments")) {
+  for (const Json& moment : line.at("moments")) {
     what.push_back(100 * moment.at(0).get<int>() + 10 * moment.at(1).get<int>() + moment.at(2).get<int>());
     EXPECT_GE(moment.at(3).get<std::int64_t>(), before);
     before = moment.at(3);
@@ -52,7 +52,7 @@ TEST(Trace, HasTheRanksOfTheWorldAndEveryMoment) {
 }
 
 TEST(Trace, KeepsTheLastMoments) {
-  const nlohmann::json line = traced(10, 16 * 16);
+  const Json line = traced(10, 16 * 16);
   EXPECT_EQ(line.at("moments").size(), 16U);
   EXPECT_EQ(line.at("dropped"), 60 - 16);
   EXPECT_EQ(line.at("moments").back().at(0), 10);
