@@ -3,7 +3,7 @@
 # A launcher that is killed leaves shared memory of its MPI library behind, so it is told to end before ctest kills it.
 find_program(LANEWAY_TIMEOUT timeout REQUIRED)
 set(LANEWAY_MPI_ON_UCX FALSE)
-set(LANEWAY_LAUNCH ${LANEWAY_TIMEOUT} --kill-after=15 280 "${MPIEXEC_EXECUTABLE}")
+set(LANEWAY_LAUNCH ${LANEWAY_TIMEOUT} --kill-after=15 880 "${MPIEXEC_EXECUTABLE}")
 if(LANEWAY_MPI_IS_OPEN_MPI)
   list(APPEND LANEWAY_LAUNCH --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
   # To look for the networks of all layers takes as long as half the tests.
@@ -28,11 +28,14 @@ endif()
 if(LANEWAY_SANITIZE)
   set(LANEWAY_TEST_RANKS 3 8)
 endif()
+# What a launch of a program of many cases writes of each, for `laneway test`.
+set(LANEWAY_CASES "${PROJECT_BINARY_DIR}/cases")
+file(MAKE_DIRECTORY "${LANEWAY_CASES}")
 # Nodes that are left over, odd and prime numbers of ranks: 3 and 5 have them; three uneven nodes: 16. So 13 adds little, and runs with
-# `./dev test --long`, `./dev test -k` and plain ctest.
-set(LANEWAY_LONG_RANKS 13)
+# `./dev test --nightly`, `./dev test -k` and plain ctest.
+set(LANEWAY_NIGHTLY_RANKS 13)
 if(LANEWAY_SANITIZE)
-  list(APPEND LANEWAY_LONG_RANKS 8)  # memory errors that 3 ranks do not have, 8 rarely have
+  list(APPEND LANEWAY_NIGHTLY_RANKS 8)  # memory errors that 3 ranks do not have, 8 rarely have
 endif()
 set(LANEWAY_LSAN_SUPPRESSIONS "${CMAKE_CURRENT_LIST_DIR}/mpi/lsan.supp")
 
@@ -53,8 +56,8 @@ function(laneway_mpi_ctest name ranks)
     set(alone FALSE)
   endif()
   set_tests_properties(mpi.${name}.${ranks} PROPERTIES TIMEOUT 300 RUN_SERIAL ${alone} LABELS mpi)
-  if(ranks IN_LIST LANEWAY_LONG_RANKS)
-    set_property(TEST mpi.${name}.${ranks} APPEND PROPERTY LABELS long)
+  if(ranks IN_LIST LANEWAY_NIGHTLY_RANKS)
+    set_property(TEST mpi.${name}.${ranks} APPEND PROPERTY LABELS nightly)
   endif()
   if(LANEWAY_SANITIZE)
     # MPI libraries leak. lsan.supp leaves what this project allocates; it needs whole stacks, which take most of the time of a test

@@ -41,7 +41,7 @@ endif()
 
 # It compiles the library anew, which takes minutes.
 if("$ENV{LANEWAY_TEST_LONG}" STREQUAL "")
-  message(STATUS "SKIP: a long test (./dev test --long)")
+  message(STATUS "SKIP: a nightly test (./dev test --nightly)")
   return()
 endif()
 if(NO_CLANG)

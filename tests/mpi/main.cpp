@@ -1,9 +1,18 @@
-// Runs the tests of one program on all ranks. Rank 0 prints; the others print only what fails on them.
+// Runs the cases of one program on all ranks. Rank 0 prints; the others print only what fails on them.
+//
+//   --files=NAME,...  only the cases of NAME_test.cpp, ...
+//   --report=FILE     rank 0 writes a line when a case begins and ends, for `laneway test`
+//
+// LANEWAY_TEST_CASES: a regular expression; only cases of which NAME.Suite.Case matches.
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <regex>
+#include <string>
+#include <string_view>
 
 #include "support.hpp"
 
@@ -31,6 +40,29 @@ class Watch : public testing::EmptyTestEventListener {
   }
 };
 
+/// What a crash leaves unfinished has a line that it began, and none that it ended.
+class Report : public testing::EmptyTestEventListener {
+ public:
+  explicit Report(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {}
+  ~Report() override {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+
+ private:
+  void OnTestStart(const testing::TestInfo& test) override { line("begins", test, 0); }
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const testing::TestResult& result = *test.result();
+    line(result.Failed() ? "failed" : result.Skipped() ? "skipped" : "passed", test, result.elapsed_time());
+  }
+  void line(const char* what, const testing::TestInfo& test, testing::TimeInMillis elapsed) {
+    if (file_ == nullptr) return;
+    std::fprintf(file_, "%s %s.%s %lld\n", what, test.test_suite_name(), test.name(), static_cast<long long>(elapsed));
+    std::fflush(file_);
+  }
+
+  std::FILE* file_;
+};
+
 class FailuresOnly : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
@@ -39,9 +71,35 @@ class FailuresOnly : public testing::EmptyTestEventListener {
   }
 };
 
+/// "exchange" of .../exchange_test.cpp.
+std::string_view file_of(const testing::TestInfo& test) {
+  std::string_view name = test.file();
+  name.remove_prefix(std::min(name.size(), name.rfind('/') + 1));
+  return name.substr(0, name.rfind("_test."));
+}
+
+/// Leaves out what is not of these files, or does not match.
+void choose(const std::string& files, const char* expression) {
+  const std::regex wanted(expression != nullptr ? expression : "");
+  std::string left_out;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s)
+    for (int i = 0; i < all.GetTestSuite(s)->total_test_count(); ++i) {
+      const testing::TestInfo& test = *all.GetTestSuite(s)->GetTestInfo(i);
+      const std::string name = std::string(test.test_suite_name()) + "." + test.name();
+      const std::string file(file_of(test));
+      const bool is_in = files.empty() || ("," + files + ",").find("," + file + ",") != std::string::npos;
+      if (!is_in || !std::regex_search(file + "." + name, wanted)) left_out += ":" + name;
+    }
+  if (left_out.empty()) return;
+  std::string& filter = testing::GTEST_FLAG(filter);
+  if (filter.find('-') == std::string::npos) left_out[0] = '-';
+  filter += left_out;
+}
+
 }  // namespace
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef LANEWAY_TEST_SANITIZED
 /// What the MPI library opens stays open: what it leaks is told from what others leak by the library that the call came
 /// from.
 extern "C" __attribute__((visibility("default"))) int dlclose(void*) noexcept {
@@ -54,9 +112,18 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, LANEWAY_TEST_THREAD_LEVEL, &provided);
   testing::InitGoogleTest(&argc, argv);
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  std::string files;
+  std::string report;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--files=", 8) == 0) files = argv[i] + 8;
+    if (std::strncmp(argv[i], "--report=", 9) == 0) report = argv[i] + 9;
+  }
+  choose(files, std::getenv("LANEWAY_TEST_CASES"));
   if (laneway::test::rank() != 0) {
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new FailuresOnly);
+  } else if (!report.empty()) {
+    listeners.Append(new Report(report));
   }
   listeners.Append(new Watch);
   std::signal(SIGALRM, on_alarm);

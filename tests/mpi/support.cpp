@@ -47,7 +47,7 @@ bool long_tests() {
 int effort(int cases) {
   if (long_tests()) return cases * 10;
   if (is_mpich() && size() > 2) return std::max(1, cases / 16);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef LANEWAY_TEST_SANITIZED
   // The fewest ranks are those where leaks are looked for, with whole stacks of all allocations.
   return std::max(1, cases / (size() < 4 ? 36 : 12));
 #else

@@ -93,7 +93,7 @@ def _needs(find: Callable[[], object]) -> pytest.MarkDecorator:
     return pytest.mark.skipif(False, reason="")
 
 
-needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
+needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
 needs_bench = _needs(lambda: find_program("laneway-bench", "openmpi"))
 needs_local_bench = _needs(lambda: find_local_tool("laneway-bench"))
 

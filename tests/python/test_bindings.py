@@ -18,7 +18,7 @@ from laneway.tools.places.paths import root
 
 pytest.importorskip("mpi4py")
 MODULES = ("tests/python/bindings/exchanges.py", "tests/python/bindings/operations.py")
-needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
+needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
 
 
 def _library(preset: str) -> Path:

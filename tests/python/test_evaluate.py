@@ -442,7 +442,7 @@ def test_no_result_of_a_large_cube_is_called_wrong(tmp_path: Path) -> None:
     assert sizes == {8 * n**3 for n in (8, 16, 32, 64)}
 
 
-@pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
+@pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
 def test_an_evaluation_from_the_command_to_its_report(command: Command, tmp_path: Path) -> None:
     """Debian's MPICH on this machine, few cases: all is measured and right, and the report names it."""
     library = _installed("mpich")

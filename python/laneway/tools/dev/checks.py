@@ -19,23 +19,23 @@ from laneway.tools.places import talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
-SUITES = ("lint", *build.PRESETS, "python")
+SUITES = ("lint", *build.PRESETS, "python", "bare")
+FAST = ("lint", "openmpi", "mpich", "asan", "python")
+"""What each change must pass; the others run with ``--nightly``, or where they are named."""
 _CHECKED = {
     "nompi": (("laneway_unit_tests", "laneway_device_tests"), Choice("^[A-Z]", "unit", without="NothingGrows")),
-    "openmpi": (("laneway_mpi_api_tests",), Choice(r"^mpi\.api\.3$")),
+    "openmpi": (("laneway_mpi_runtime_tests",), Choice(r"^mpi\.runtime\.3$")),
 }
 """What ``laneway check`` builds and runs beside lint: no plans of thousands of ranks, which take as long as all the others."""
 
+NIGHTLY = "^nightly$"
+"""The label of ctests that run with ``--nightly``, or where a test is named."""
 
-LONG = "^long$"
-"""The label of ctests that run with ``--long``, or where a test is named."""
+_NIGHTLY_SETTINGS = {"asan": ("LANEWAY_UNIT_TESTS=ON", "LANEWAY_INTEGRATIONS=ON", "LANEWAY_FORTRAN=ON")}
+"""Under sanitizers everything takes minutes more to build, and sees little that the MPI programs at 3 ranks do not see."""
 
-
-_LONG_SETTINGS = {"asan": ("LANEWAY_UNIT_TESTS=ON", "LANEWAY_FEW_TESTS=OFF", "LANEWAY_INTEGRATIONS=ON", "LANEWAY_FORTRAN=ON")}
-"""Under sanitizers everything takes minutes more to build, and sees little that the programs which use all of the library do not see."""
-
-_FEW_TARGETS = {"mpich": ("src/all", "plugins/all", "fortran/all", "examples/all", "tests/all")}
-"""What is built of a preset for the tests that run without ``--long``: of MPICH no benchmarks, of which those of Open MPI are run."""
+_FAST_TARGETS = {"mpich": ("src/all", "plugins/all", "fortran/all", "examples/all", "tests/all")}
+"""What is built of a preset for the tests of each change: of MPICH no benchmarks, of which those of Open MPI are run."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Wanted:
     suites: tuple[str, ...] = ()
     name: str = ""
     since: str = ""
-    long: bool = False
+    nightly: bool = False
     wheels: tuple[str, ...] = ()
 
 
@@ -95,7 +95,9 @@ def _preset(preset: str, builder: suites.Builder, environment: dict[str, str], w
     built = builder.wait(preset)
     if built.error:
         return _built(Outcome(f"ctest {preset}", failed=1, failures=[built.error]), built)
-    choice = Choice(wanted.name, without_label="" if wanted.long or wanted.name else LONG)
+    if wanted.name:
+        return _built(suites.run_named(preset, environment, Choice(wanted.name)), built)
+    choice = Choice(without_label="" if wanted.nightly else NIGHTLY)
     if wanted.since:
         names = affected.tests_affected(preset, files)
         if not names:
@@ -106,7 +108,7 @@ def _preset(preset: str, builder: suites.Builder, environment: dict[str, str], w
 
 def _run(console: Console, names: Sequence[str], builder: suites.Builder, wanted: Wanted, files: Sequence[str]) -> Iterator[Outcome]:
     environment = dict(os.environ)
-    if wanted.long:
+    if wanted.nightly:
         environment["LANEWAY_TEST_LONG"] = "1"
     for name in names:
         console.rule(name)
@@ -118,6 +120,8 @@ def _run(console: Console, names: Sequence[str], builder: suites.Builder, wanted
             yield suites.run_lint()
         elif name == "python":
             yield suites.run_pytest(environment, Choice(wanted.name))
+        elif name == "bare":
+            yield suites.run_command(name, [sys.executable, "-m", "laneway", "bare"], environment)
         elif name in wanted.wheels:
             yield suites.run_wheel(name, environment, Choice(wanted.name, "mpi"))
         else:
@@ -125,7 +129,7 @@ def _run(console: Console, names: Sequence[str], builder: suites.Builder, wanted
 
 
 def run_all(wanted: Wanted) -> int:
-    """Run every suite, or those wanted; print the totals; the exit status."""
+    """Run the suites of each change, every suite, or those wanted; print the totals; the exit status."""
     begin = time.monotonic()
     unknown = [name for name in wanted.suites if name not in SUITES]
     if unknown:
@@ -133,19 +137,20 @@ def run_all(wanted: Wanted) -> int:
     for name in wanted.wheels:
         wheels.find(name)
     files: list[str] = []
-    names = [name for name in SUITES if name in wanted.suites or not (wanted.suites or wanted.wheels)]
+    chosen = wanted.suites or (() if wanted.wheels else SUITES if wanted.nightly or wanted.name else FAST)
+    names = [name for name in SUITES if name in chosen]
     if wanted.since:
         files = affected.changed_files(wanted.since)
         print(f"{len(files)} files differ from {wanted.since}")
         concerned = affected.suites_affected(files, build.PRESETS)
         names = [name for name in names if name in concerned]
     if wanted.name:
-        names = [name for name in names if name != "lint"]
+        names = [name for name in names if name not in ("lint", "bare")]
     names += wanted.wheels
-    all_of_it = wanted.long or bool(wanted.name)
-    few = {} if all_of_it else _FEW_TARGETS
+    all_of_it = wanted.nightly or bool(wanted.name)
+    few = {} if all_of_it else _FAST_TARGETS
     presets = [(name, few.get(name, ())) for name in names if name in build.PRESETS and not suites.not_here(name)]
-    builder = suites.Builder(presets, _LONG_SETTINGS if all_of_it else None)
+    builder = suites.Builder(presets, _NIGHTLY_SETTINGS if all_of_it else None)
     builder.start()
     try:
         outcomes = list(_run(talk.console(), names, builder, wanted, files))

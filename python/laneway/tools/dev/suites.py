@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from laneway.tools.places.paths import root
 
 _TEST_TIMEOUT_SECONDS = 600
 _TAIL_LINES = 60
+_CASE = re.compile(r"^ *TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
+_FILE = "_test.cpp"
 
 TIMED = re.compile(
     r"^(mpi\.cost\.|mpi\.preload_\w+_trial\.|mpi\.tuning\.|Scaling\.|DeviceStream\.|Setup\.\w*Second|bench\.calibrate\.)"
@@ -62,6 +64,7 @@ class Choice:
     label: str = ""
     without: str = ""
     without_label: str = ""
+    may_be_none: bool = False
 
     def ctest(self) -> list[str]:
         """As options of ctest."""
@@ -69,13 +72,46 @@ class Choice:
         return [word for option, value in options if value for word in (option, value)]
 
 
-def read_junit(path: Path, suite: str) -> Outcome:
-    """Count the cases of a JUnit file, as CTest and pytest write it."""
+def cases_of(report: Path, suite: str, name: str) -> tuple[Outcome, str]:
+    """What a launch of a program of many cases wrote of them (tests/mpi/main.cpp), and the case that it did not end."""
+    outcome, running = Outcome(suite), ""
+    for line in report.read_text(encoding="utf-8").splitlines():
+        what, case, milliseconds = line.split(" ")
+        if what == "begins":
+            running = case
+            continue
+        running = ""
+        setattr(outcome, what, getattr(outcome, what) + 1)
+        outcome.tests.append(Item(suite, f"{name}: {case}", int(milliseconds) / 1000))
+        if what == "failed":
+            outcome.failures.append(f"{name}: {case}")
+    return outcome, running
+
+
+def _add_cases(outcome: Outcome, report: Path, name: str, failed: bool) -> None:
+    cases, running = cases_of(report, outcome.suite, name)
+    if running:
+        cases.failed += 1
+        cases.failures.append(f"{name}: {running} did not end")
+    elif failed and not cases.failed:  # on another rank, after the last case, or in what was printed
+        cases.failed += 1
+        cases.failures.append(name)
+    for what in ("passed", "failed", "skipped", "failures", "tests"):
+        setattr(outcome, what, getattr(outcome, what) + getattr(cases, what))
+
+
+def read_junit(path: Path, suite: str, reports: Path | None = None) -> Outcome:
+    """Count the cases of a JUnit file, as CTest and pytest write it; of a test with a report, its own cases."""
     outcome = Outcome(suite)
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+        name = case.get("name", "?")
+        failed = case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail"
+        report = reports / f"{name}.txt" if reports else None
+        if report and report.is_file():
+            _add_cases(outcome, report, name, failed)
+        elif failed:
             outcome.failed += 1
-            outcome.failures.append(case.get("name", "?"))
+            outcome.failures.append(name)
         elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
             outcome.skipped += 1
         else:
@@ -91,12 +127,15 @@ def _run(argv: Sequence[str], environment: dict[str, str] | None = None) -> tupl
 
 def _from_junit(suite: str, report: Path, argv: Sequence[str], environment: dict[str, str], may_be_none: bool) -> Outcome:
     report.unlink(missing_ok=True)
+    reports = report.parent / "cases"
+    for old in reports.glob("*.txt"):
+        old.unlink()
     code, spent = _run(argv, environment)
     if not report.is_file():
         return Outcome(suite, failed=1, failures=[f"{argv[0]} ended with status {code} and wrote no report"], testing=spent)
-    outcome = read_junit(report, suite)
+    outcome = read_junit(report, suite, reports)
     outcome.testing = spent
-    outcome.tests = times.tests_of(report, suite)
+    outcome.tests = times.tests_of(report, suite) + outcome.tests
     none = outcome.passed + outcome.failed + outcome.skipped == 0
     if code != 0 and outcome.failed == 0 and not (none and may_be_none):
         outcome.failed = 1
@@ -107,12 +146,45 @@ def _from_junit(suite: str, report: Path, argv: Sequence[str], environment: dict
     return outcome
 
 
+def _test_of(failure: str) -> str:
+    """The test of CTest in which a case failed."""
+    return failure.partition(": ")[0]
+
+
+def _together(first: Outcome, second: Outcome) -> Outcome:
+    """The same suite in two parts."""
+    sums = {what: getattr(first, what) + getattr(second, what) for what in ("passed", "failed", "skipped", "failures", "testing", "tests")}
+    return Outcome(first.suite, second_tries=first.second_tries + second.second_tries, **sums)
+
+
+def files_with(expression: str) -> list[str]:
+    """The files of tests/mpi, without _test.cpp, that have a case of which FILE.Suite.Case matches."""
+    wanted = re.compile(expression)
+
+    def cases(path: Path) -> Iterator[str]:
+        for suite, case in _CASE.findall(path.read_text(encoding="utf-8")):
+            yield f"{path.name.removesuffix(_FILE)}.{suite}.{case}"
+
+    paths = sorted((root() / "tests" / "mpi").glob(f"*{_FILE}"))
+    return [path.name.removesuffix(_FILE) for path in paths if any(wanted.search(case) for case in cases(path))]
+
+
+def run_named(preset: str, environment: dict[str, str], choice: Choice) -> Outcome:
+    """Run the tests of which a name matches, and of the programs of many cases those that match."""
+    found = run_ctest(preset, environment, choice)
+    files = files_with(choice.names)
+    if not files:
+        return found
+    of_files = Choice("", label="^(" + "|".join(files) + ")$", without=choice.names, may_be_none=True)
+    return _together(found, run_ctest(preset, {**environment, "LANEWAY_TEST_CASES": choice.names}, of_files))
+
+
 def try_again(outcome: Outcome, second: Outcome) -> None:
     """Count those that failed and pass in the second try as passed, and say what both tries gave."""
-    passed = {item.name for item in second.tests} - set(second.failures)
+    passed = {item.name for item in second.tests} - {_test_of(name) for name in second.failures}
     for name in [name for name in outcome.failures if TIMED.match(name)]:
-        outcome.second_tries.append(f"{name}: failed, then {'passed' if name in passed else 'failed'}")
-        if name in passed:
+        outcome.second_tries.append(f"{name}: failed, then {'passed' if _test_of(name) in passed else 'failed'}")
+        if _test_of(name) in passed:
             outcome.failures.remove(name)
             outcome.failed -= 1
             outcome.passed += 1
@@ -129,8 +201,8 @@ def run_ctest(preset: str, environment: dict[str, str], choice: Choice = Choice(
         return [*common, "--timeout", str(_TEST_TIMEOUT_SECONDS), "--no-tests=error", "-j", str(processors.usable()), *chosen]
 
     report = directory / "ctest.xml"
-    outcome = _from_junit(suite, report, argv(report, choice.ctest()), environment, bool(choice.names))
-    timed = [name for name in outcome.failures if TIMED.match(name)]
+    outcome = _from_junit(suite, report, argv(report, choice.ctest()), environment, bool(choice.names) or choice.may_be_none)
+    timed = sorted({_test_of(name) for name in outcome.failures if TIMED.match(name)})
     if timed:
         print(f"once more, since these compare times: {' '.join(timed)}", flush=True)
         report = directory / "ctest-again.xml"
@@ -163,6 +235,14 @@ def run_pytest(environment: dict[str, str], choice: Choice = Choice(), modules: 
     argv = [sys.executable, "-m", "pytest", "-rs", "-c", "python/pyproject.toml", "--rootdir", "."]
     argv += [f"--junitxml={report}", *(["-k", choice.names] if choice.names else []), *(modules or ["tests/python"])]
     return _from_junit("pytest", report, argv, environment, bool(choice.names))
+
+
+def run_command(suite: str, argv: Sequence[str], environment: dict[str, str]) -> Outcome:
+    """Run what is one test: its exit status counts."""
+    status, spent = _run(argv, environment)
+    if status == 0:
+        return Outcome(suite, passed=1, testing=spent)
+    return Outcome(suite, failed=1, failures=[f"{' '.join(argv[-2:])} ended with status {status}"], testing=spent)
 
 
 def run_lint() -> Outcome:

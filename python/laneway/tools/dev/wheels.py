@@ -86,7 +86,7 @@ def build_with(name: str, targets: Sequence[str] = ()) -> Path:
     tools = prepare(name) / "bin"
     settings = [f"MPI_C_COMPILER={tools / wheel.compilers[0]}", f"MPI_CXX_COMPILER={tools / wheel.compilers[1]}"]
     settings += [f"MPIEXEC_EXECUTABLE={tools / wheel.launcher}", "LANEWAY_FORTRAN=OFF", "LANEWAY_INTEGRATIONS=OFF"]
-    settings += ["LANEWAY_BENCH=OFF", "LANEWAY_EXAMPLES=OFF"]
+    settings += ["LANEWAY_BENCH=OFF", "LANEWAY_EXAMPLES=OFF", "LANEWAY_UNIT_TESTS=OFF"]
     around = environment(name)
     _checked(build.configure_command("mpi", directory, settings), f"configuring for {name}", around)
     _checked(build.compile_command(directory, targets), f"building for {name}", around)
