@@ -102,11 +102,6 @@ int MPI_Type_free(MPI_Datatype* type) {
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 /// A datatype with the words that made it; freed with its owner.
 class Type {
  public:

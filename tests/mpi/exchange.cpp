@@ -122,6 +122,7 @@ const std::vector<MPI_Datatype>& pair_types() {
 
 void free_pair_types() {
   for (MPI_Datatype& type : pair_types_storage()) MPI_Type_free(&type);
+  pair_types_storage().clear();
 }
 
 Exchange::Exchange(Op op, MPI_Comm comm, std::uint64_t seed, bool typed)

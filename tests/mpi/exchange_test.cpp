@@ -12,11 +12,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 /// All operations on a communicator, each strategy on the machines in `on` in turn.
 void all_operations(MPI_Comm comm, std::uint64_t seed, const std::vector<std::string>& on) {
   const int has_twice = neighborhood_of(comm).has_edge_twice();

@@ -6,6 +6,7 @@
 // LANEWAY_TEST_CASES: a regular expression; only cases of which NAME.Suite.Case matches.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "exchange.hpp"
 #include "support.hpp"
 
 #ifndef LANEWAY_TEST_THREAD_LEVEL
@@ -130,6 +132,7 @@ int main(int argc, char** argv) {
   const int mine = RUN_ALL_TESTS();
   alarm(seconds_for_a_test);
   std::strcpy(running, "MPI_Finalize");
+  laneway::test::free_pair_types();
   int worst = mine;
   MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

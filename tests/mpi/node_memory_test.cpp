@@ -34,11 +34,6 @@ extern "C" int fallocate(int descriptor, int mode, off_t begin, off_t bytes) {
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 /// On all ranks together: an edge may have no bytes.
 template <class Condition>
 int count(const Plan& plan, Condition&& condition) {

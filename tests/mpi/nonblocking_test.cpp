@@ -10,11 +10,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 /// A graph that this library has not seen.
 Comm unknown_graph(const Shape& shape) {
   // Open MPI refuses null arrays.

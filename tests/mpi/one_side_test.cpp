@@ -11,11 +11,6 @@
 namespace laneway::test {
 namespace {
 
-class FreeTypesAtTheEnd : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types_at_the_end = testing::AddGlobalTestEnvironment(new FreeTypesAtTheEnd);
-
 class OneSideTest : public MpiTest {};
 
 std::vector<int> random_neighbors(std::uint64_t seed, int rank, int size) {

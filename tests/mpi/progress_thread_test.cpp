@@ -9,11 +9,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 class ProgressThreadTest : public MpiTest {
  protected:
   void SetUp() override {

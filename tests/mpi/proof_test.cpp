@@ -14,11 +14,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 class ProofTest : public MpiTest {};
 
 constexpr const char* all_proven = "laneway: proven: delivery, matching, races, deadlocks, reuse (";

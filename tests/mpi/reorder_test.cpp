@@ -11,11 +11,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 struct WeightedShape {
   Shape shape;
   std::vector<int> source_weights;

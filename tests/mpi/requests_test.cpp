@@ -16,11 +16,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 /// An exchange with a request of its own.
 struct Operation {
   Operation(MPI_Comm comm, std::uint64_t seed, const Choice& choice)

@@ -61,11 +61,6 @@ int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, voi
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 constexpr const char* alone = "node:* rank:1";
 
 /// A persistent request under `hints`, with data of its own.

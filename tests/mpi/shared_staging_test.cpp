@@ -11,11 +11,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 constexpr const char* enough = "1000000";
 
 struct Operation {

@@ -17,11 +17,6 @@
 namespace laneway::test {
 namespace {
 
-class FreeTypes : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_the_types = testing::AddGlobalTestEnvironment(new FreeTypes);
-
 class SparseTest : public MpiTest {};
 
 /// One rank's part of a sparse exchange of integers.

@@ -8,11 +8,6 @@
 namespace laneway::test {
 namespace {
 
-class FreePairTypes : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types_of_parts = testing::AddGlobalTestEnvironment(new FreePairTypes);
-
 class SubcommunicatorsTest : public MpiTest {};
 
 /// Parts of `ranks` consecutive ranks; the last has what is left.

@@ -7,11 +7,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 class ThreadsTest : public MpiTest {};
 
 TEST_F(ThreadsTest, EachWithItsOwnCommunicatorAndRequests) {

@@ -11,11 +11,6 @@
 namespace laneway::test {
 namespace {
 
-class Free : public testing::Environment {
-  void TearDown() override { free_pair_types(); }
-};
-const auto* const free_types = testing::AddGlobalTestEnvironment(new Free);
-
 class TopologyTest : public MpiTest {};
 
 LNW_Topology create(MPI_Comm comm, const Shape& shape, const Hints& hints = {}) {
