@@ -84,3 +84,26 @@ def test_steps_are_said_in_lines_where_there_is_no_terminal(
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
     if not terminal:
         assert lines == ["building …", "building: 0 s", "drawing …", "drawing: 0 s"]
+
+
+def test_the_cases_of_a_launch_are_counted_and_named(tmp_path: Path) -> None:
+    report = tmp_path / "ctest.xml"
+    report.write_text(
+        '<testsuite><testcase name="mpi.a.3" status="fail"><failure/></testcase><testcase name="mpi.b.3" status="run"/>'
+        '<testcase name="mpi.c.3" status="fail"/><testcase name="d" status="run"/></testsuite>'
+    )
+    cases = tmp_path / "cases"
+    cases.mkdir()
+    (cases / "mpi.a.3.txt").write_text("begins S.One 0\npassed S.One 5\nbegins S.Two 0\nfailed S.Two 7\nbegins S.Three 0\n")
+    (cases / "mpi.b.3.txt").write_text("begins S.One 0\nskipped S.One 0\nbegins S.Two 0\npassed S.Two 1500\n")
+    (cases / "mpi.c.3.txt").write_text("begins S.One 0\npassed S.One 5\n")
+    outcome = suites.read_junit(report, "suite", cases)
+    assert (outcome.passed, outcome.failed, outcome.skipped) == (4, 3, 1)
+    assert outcome.failures == ["mpi.a.3: S.Two", "mpi.a.3: S.Three did not end", "mpi.c.3"]
+    assert ("mpi.b.3: S.Two", 1.5) in [(item.name, item.seconds) for item in outcome.tests]
+
+
+def test_files_are_found_by_the_names_of_their_cases() -> None:
+    assert suites.files_with(r"^exchange\.ExchangeTest\.Cartesian$") == ["exchange"]
+    assert suites.files_with("^sparse_nodes") == ["sparse_nodes"]
+    assert suites.files_with("no case has this name") == []

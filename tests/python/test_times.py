@@ -171,9 +171,11 @@ def test_what_takes_long_runs_if_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(suites.Builder, "wait", lambda builder, preset: suites.Built())
     monkeypatch.setattr(checks, "summed_up", lambda outcomes, seconds: 0)
     monkeypatch.setattr(suites, "run_ctest", lambda preset, environment, choice: chosen.append(choice) or Outcome(preset, passed=1))
-    for wanted in (checks.Wanted(("mpich",)), checks.Wanted(("mpich",), nightly=True), checks.Wanted(("mpich",), name="a")):
+    for wanted in (checks.Wanted(("mpich",)), checks.Wanted(("mpich",), nightly=True), checks.Wanted(("mpich",), name="^sparse_nodes")):
         checks.run_all(wanted)
-    assert [choice.without_label for choice in chosen] == [checks.NIGHTLY, "", ""]
+    assert [(choice.names, choice.label, choice.without_label) for choice in chosen] == [
+        ("", "", checks.NIGHTLY), ("", "", ""), ("^sparse_nodes", "", ""), ("", "^(sparse_nodes)$", "")
+    ]  # fmt: skip
 
 
 def test_suites_and_names_that_there_are_none_of_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
