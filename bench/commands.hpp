@@ -15,7 +15,8 @@ using Action = std::function<int()>;
 using NetworkDistanceOf = std::function<std::optional<int>(const lnw_device_info&)>;
 
 /// Each adds one subcommand, which sets `action` when it is chosen.
-void add_amg(CLI::App& app, Action& action);
+/// Null where hypre was not found: what includes this compiles alike with and without it.
+[[gnu::weak]] void add_amg(CLI::App& app, Action& action);
 void add_bag(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_channel(CLI::App& app, Action& action);

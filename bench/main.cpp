@@ -53,9 +53,7 @@ int run(int argc, char** argv) {
   app.footer(describe_patterns());
   app.set_version_flag("--version", version);
   Action action;
-#ifdef LANEWAY_HYPRE
-  add_amg(app, action);
-#endif
+  if (add_amg != nullptr) add_amg(app, action);
   add_copy(app, action);
   add_explain(app, action);
   add_halos(app, action);

@@ -581,6 +581,23 @@ def demo(
     demonstration.run(output or root() / "demo")
 
 
+@app.command(context_settings=_PASS_ON, rich_help_panel=DEVELOP)
+def bare(
+    context: typer.Context,
+    output: Annotated[Optional[Path], typer.Option("-o", "--output", metavar="FILE.json", help="default: build/bare.json")] = None,
+    seconds: Annotated[Optional[float], typer.Option("--within", metavar="S", help="fail if it takes longer")] = None,
+) -> None:
+    """Run ./dev demo, or another command, on a fresh Debian in which nothing is installed; as root: laneway bare demo"""
+    from laneway.tools.dev import bare as bare_machine
+
+    measured = bare_machine.measure(context.args or ["demo"])
+    measured.write(output or root() / "build/bare.json")
+    talk.console().print(bare_machine.table_of(measured))
+    for problem in (found := bare_machine.problems(measured, seconds)):
+        print(problem, file=sys.stderr)
+    raise typer.Exit(1 if found else 0)
+
+
 @app.command(rich_help_panel=DEVELOP)
 def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy (slow)")] = False) -> None:
     """Check the layers, the sizes, the tracked text and the format."""

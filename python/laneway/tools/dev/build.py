@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from laneway.tools.dev.steps import Steps
+from laneway.tools.dev.times import Spent
 from laneway.tools.places import processors
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import MPIS, root
@@ -26,12 +27,6 @@ def build_dir(preset: str) -> Path:
     return root() / "build" / preset
 
 
-def _checked(argv: Sequence[str]) -> None:
-    done = subprocess.run(argv, cwd=root(), stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
-        raise UserError(f"{' '.join(argv)} ended with status {done.returncode}", 1)
-
-
 def configure_command(preset: str, directory: Path | None = None, settings: Sequence[str] = ()) -> list[str]:
     """Configure a preset, in its own folder or in another one."""
     used = preset if any(shutil.which(f"mpicc.{mpi}") for mpi in MPIS) else _PLAIN.get(preset, preset)
@@ -47,18 +42,29 @@ def compile_command(directory: Path, targets: Sequence[str] = ()) -> list[str]:
     return ["cmake", "--build", str(directory), "--parallel", str(jobs()), *chosen]
 
 
+def make(steps: Steps, preset: str, directory: Path | None = None, *, targets: Sequence[str] = (), settings: Sequence[str] = (),
+         environment: Mapping[str, str] | None = None) -> Spent:  # fmt: skip
+    """Configure a preset and build the targets, or everything; what this prints is in the log beside the folder of the build."""
+    folder = directory or build_dir(preset)
+    log = folder.with_name(f"{folder.name}.log")
+    configuring = steps.command(f"{folder.name}: configuring", configure_command(preset, directory, settings), log, environment=environment)
+    return configuring + steps.command(f"{folder.name}: building", compile_command(folder, targets), log, environment=environment, append=True)
+
+
 def build(preset: str) -> Path:
     """Configure and build a preset with its tests; the folder it is built in."""
     if preset not in PRESETS:
         raise UserError(f"no preset {preset}: expected one of {', '.join(PRESETS)}")
-    _checked(configure_command(preset))
-    _checked(compile_command(build_dir(preset)))
+    with Steps() as steps:
+        make(steps, preset)
     return build_dir(preset)
 
 
 def install(prefix: Path, mpi: str) -> None:
     """Build without tests for one MPI library and install under a prefix."""
     directory = build_dir(f"install-{mpi}")
-    _checked(configure_command(mpi, directory, ["BUILD_TESTING=OFF", "LANEWAY_WERROR=OFF", "LANEWAY_MAP_PREFIX=ON", f"CMAKE_INSTALL_PREFIX={prefix}"]))
-    _checked(compile_command(directory))
-    _checked(["cmake", "--install", str(directory), "--prefix", str(prefix)])
+    settings = ["BUILD_TESTING=OFF", "LANEWAY_WERROR=OFF", "LANEWAY_MAP_PREFIX=ON", f"CMAKE_INSTALL_PREFIX={prefix}"]
+    with Steps() as steps:
+        make(steps, mpi, directory, settings=settings)
+        log = directory.with_name(f"{directory.name}.log")
+        steps.command(f"installing in {prefix}", ["cmake", "--install", str(directory), "--prefix", str(prefix)], log, append=True)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from laneway.tools.dev import build
+from laneway.tools.dev.steps import Steps
 from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record, number
-from laneway.tools.places import cluster, launch, talk
+from laneway.tools.places import cluster, launch
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_program
 from laneway.tools.places.places import parse_place
@@ -30,58 +28,25 @@ _MATRIX = "delaunay:n=131072,seed=1,curve=0"
 _PATTERN = "rsg:density=0.6,seed=1"
 _BYTES = "1024,32768,262144"
 _PLAN_MACHINE = "node:4 rank:4"
-_COMPILED = re.compile(r"^\[(\d+)/(\d+)\]")
+_ITERATIONS = "10"
+_LEFT_OUT = ("BUILD_TESTING", "LANEWAY_EXAMPLES", "LANEWAY_FORTRAN", "LANEWAY_INTEGRATIONS", "LANEWAY_PLUGINS", "LANEWAY_PRELOAD")
+"""Options of the build of which the demo needs nothing. Other commands build the preset with them, of what is compiled already."""
 
 
-class Steps:
-    """The list of steps: what is done, what runs, how long it takes. Without a terminal, a line where each begins and ends."""
+def _settings() -> list[str]:
+    """What is left out, unless it is in the folder of the build: Ninja would delete what was compiled of it."""
+    cache = build.build_dir(_MPI) / "CMakeCache.txt"
+    known = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(encoding="utf-8"), re.MULTILINE)) if cache.is_file() else {}
+    return [f"{option}={known.get(option, 'OFF')}" for option in _LEFT_OUT]
 
-    def __init__(self, progress: Progress, logs: Path) -> None:
-        self.progress = progress
-        self.logs = logs
 
-    @contextmanager
-    def step(self, text: str, total: int | None = None) -> Iterator[TaskID]:
-        task = self.progress.add_task(text, total=total)
-        begin = time.monotonic()
-        said = self.progress.disable and not talk.is_quiet()
-        if said:
-            print(f"{text} …", flush=True)
-        yield task
-        self.progress.update(task, total=1, completed=1)
-        self.progress.stop_task(task)
-        if said:
-            print(f"{text}: {time.monotonic() - begin:.0f} s", flush=True)
-
-    def _fail(self, what: str, log: Path, status: int) -> None:
-        self.progress.stop()
+def _job(steps: Steps, text: str, job: launch.Job, log: Path) -> None:
+    """Run an MPI program, with its output in a log."""
+    with steps.step(text), log.open("wb") as file:
+        status = launch.run(job, output=file)
+    if status != 0:
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
-        raise UserError(f"{what} ended with status {status}; the end of {log}:\n{tail}", status or 1)
-
-    def command(self, text: str, argv: Sequence[str], log_name: str) -> None:
-        """Run a command, with its output in a log; Ninja's own count moves the bar."""
-        log = self.logs / log_name
-        with self.step(text) as task, log.open("w", encoding="utf-8") as file:
-            process = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-            )
-            assert process.stdout is not None
-            for line in process.stdout:
-                file.write(line)
-                count = _COMPILED.match(line)
-                if count:
-                    self.progress.update(task, completed=int(count[1]), total=int(count[2]))
-            status = process.wait()
-        if status != 0:
-            self._fail(argv[0], log, status)
-
-    def job(self, text: str, job: launch.Job, log_name: str) -> None:
-        """Run an MPI program, with its output in a log."""
-        log = self.logs / log_name
-        with self.step(text), log.open("wb") as file:
-            status = launch.run(job, output=file)
-        if status != 0:
-            self._fail(job.command[0], log, status)
+        raise UserError(f"{job.command[0]} ended with status {status}; the end of {log}:\n{tail}", status)
 
 
 def _case(record: Record) -> str:
@@ -152,7 +117,7 @@ def _draw(output: Path, records: list[Record], matrix_records: list[Record]) -> 
 
 
 def _bench(arguments: Sequence[str], json: Path, matrices: Path) -> launch.Job:
-    common = ["--strategy", _STRATEGIES, "--baseline", "mpi", "--iterations", "20"]
+    common = ["--strategy", _STRATEGIES, "--baseline", "mpi", "--iterations", _ITERATIONS]
     files = ["--json", str(json), "--matrix-json", str(matrices)]
     return launch.Job(["laneway-bench", *arguments, *common, *files], parse_place(PLACE), mpi=_MPI, timeout_seconds=600)
 
@@ -186,16 +151,13 @@ def run(output: Path) -> None:
     for old in (spmv, neighbor, matrices):
         old.unlink(missing_ok=True)
 
-    columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=talk.is_quiet() or not console.is_terminal) as progress:
-        steps = Steps(progress, output)
-        steps.command("configuring", build.configure_command(_MPI), "configure.log")
-        steps.command("building", build.compile_command(build.build_dir(_MPI), ["laneway-bench"]), "build.log")
+    with Steps(console) as steps:
+        build.make(steps, _MPI, targets=["laneway-bench"], settings=_settings())
         work = ["spmv", "--matrix", _MATRIX]
-        steps.job(f"spmv {_MATRIX} on {PLACE}", _bench(work, spmv, matrices), "spmv.log")
+        _job(steps, f"spmv {_MATRIX} on {PLACE}", _bench(work, spmv, matrices), output / "spmv.log")
         work = ["neighbor", "--op", "allgather", "--pattern", _PATTERN, "--bytes", _BYTES]
-        steps.job(f"allgather {_PATTERN} on {PLACE}", _bench(work, neighbor, matrices), "neighbor.log")
-        steps.command("drawing the plan of rank 0", _explain(plan), "explain.log")
+        _job(steps, f"allgather {_PATTERN} on {PLACE}", _bench(work, neighbor, matrices), output / "neighbor.log")
+        steps.command("drawing the plan of rank 0", _explain(plan), output / "explain.log")
         with steps.step("drawing the pictures"):
             records = results.read(spmv) + results.read(neighbor)
             pictures = _draw(output, records, results.read(matrices))

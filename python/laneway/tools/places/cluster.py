@@ -49,7 +49,7 @@ def require_privilege() -> None:
     """Raise a UserError that says what is missing when no cluster can be made here."""
     missing = [tool for tool in ("unshare", "nsenter", "setpriv", "ip", "tc", "mount") if shutil.which(tool) is None]
     if missing:
-        raise UserError(f"not found: {', '.join(missing)}. Install util-linux and iproute2, or run './dev setup'.")
+        raise UserError(f"not found: {', '.join(missing)}. Install util-linux, mount and iproute2, or run './dev setup'.")
     probe = subprocess.run(
         ["unshare", *_namespaces(), "ip", "link", "add", "type", "veth"],
         stdin=subprocess.DEVNULL,
