@@ -84,6 +84,106 @@ def test_only_setup_demo_and_test_install(tmp_path: Path, arguments: tuple[str, 
         assert "dev: installing" in _dev(tree, command).stderr
 
 
+_DEMO = (
+    "ca-certificates ccache cmake g++ hostname iproute2 libcli11-dev libeigen3-dev libhwloc-dev libopenmpi-dev libqhull-dev libscotch-dev "
+    "libtomlplusplus-dev mount ninja-build nlohmann-json3-dev openmpi-bin pkg-config python3 python3-venv util-linux"
+).split()
+
+
+def _packages(tree: Path, *arguments: str) -> list[str]:
+    """What apt-get is asked for, where nothing is installed."""
+    said = _dev(tree, *arguments).stderr
+    found = re.search(r"^dev: installing (\d+) Debian packages: (.*)$", said, re.MULTILINE)
+    assert found and int(found[1]) == len(found[2].split()), said
+    return found[2].split()
+
+
+def test_each_command_installs_what_it_needs(tmp_path: Path) -> None:
+    tree = _fresh_tree(tmp_path)
+    assert _packages(tree, "demo") == _DEMO
+    everything = _packages(tree, "setup")
+    assert set(_DEMO) < set(everything) and {"gfortran", "libmpich-dev", "libgtest-dev"} <= set(everything)
+    for option, package in (("--sim", "libsimgrid-dev"), ("--nightly", "slurm-wlm"), ("--hip", "hipcc")):
+        assert package not in everything and {package, *everything} <= set(_packages(tree, "setup", option))
+    assert set(_packages(tree, "test")) == {*everything, "libsimgrid-dev"}
+    assert set(_packages(tree, "test", "--nightly")) == {*_packages(tree, "test"), *_packages(tree, "setup", "--nightly")}
+    refused = _dev(tree, "setup", "--tests")
+    assert refused.returncode == 1 and "expected --sim, --cuda, --hip or --nightly" in refused.stderr
+
+
+_APT = """#!/bin/bash
+echo "apt-get $*" >&2
+case $1 in install) ;; *) exit ;; esac
+echo "0 upgraded, 2 newly installed, 0 to remove and 3 not upgraded."
+for package in g++-12 cmake; do
+  echo "Selecting previously unselected package $package."
+  echo "Unpacking $package (1.0) ..."
+  sleep ${APT_SECONDS:-0}
+done
+exit ${APT_STATUS:-0}
+"""
+
+
+@pytest.mark.parametrize("status", [0, 100])
+def test_packages_are_never_installed_in_silence(tmp_path: Path, status: int) -> None:
+    tree = _fresh_tree(tmp_path)
+    tools = tmp_path / "given"
+    tools.mkdir()
+    for name, text in {"apt-get": _APT, "dpkg-query": "#!/bin/sh\n", "python3": "#!/bin/sh\nexit 1\n"}.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    (tools / "sudo").write_text('#!/bin/sh\n[ "$1" = -v ] || exec "$@"\n')
+    (tools / "sudo").chmod(0o755)
+    # Without a Python that could make an environment, it ends after the packages.
+    script = (tree / "dev").read_text().replace("for python in /usr/bin/python3 python3", "for python in python3")
+    (tree / "dev").write_text(script)
+    environ = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(tmp_path), "APT_STATUS": str(status), "APT_SECONDS": "0" if status else "3"}
+    done = subprocess.run([str(tree / "dev"), "demo"], capture_output=True, text=True, env=environ, timeout=60)
+    assert done.returncode == 1
+    if status:
+        assert "dev: apt-get could not install: ca-certificates" in done.stderr and "Unpacking cmake" in done.stderr
+    else:
+        assert re.search(r"^dev: packages, [5-8] s so far: 50 %, Unpacking cmake \(1.0\) ...$", done.stderr, re.MULTILINE), done.stderr
+        assert re.search(r"^dev: packages: [6-9] s$", done.stderr, re.MULTILINE) and "Python 3.11 or newer" in done.stderr
+    log = (tree / "build/setup.log").read_text()
+    assert "apt-get install" in log and "--no-install-recommends" in log and "Unpacking g++-12 (1.0)" in log
+
+
+_PYTHON = """#!/bin/bash
+# Both the system's and that of an environment, which it makes of itself.
+case "$*" in
+  -c*) exit ;;
+  *"-m venv"*) mkdir -p "${@: -1}/bin" && cp "$0" "${@: -1}/bin/python"; echo "made" >>"$HOME/calls" ;;
+  *"-m pip install"*) printf '%s\\n' "${@: -1}" >>"$HOME/calls"; printf '#!/bin/sh\\necho "laneway $*"\\n' >"$(dirname "$0")/laneway"; chmod +x "$(dirname "$0")/laneway" ;;
+esac
+"""
+
+
+def test_the_python_environment_grows_by_need(tmp_path: Path) -> None:
+    tree = _fresh_tree(tmp_path)
+    script = (tree / "dev").read_text().replace("for python in /usr/bin/python3 python3", "for python in python3")
+    (tree / "dev").write_text(script)
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given/python3").write_text(_PYTHON)
+    (tmp_path / "given/python3").chmod(0o755)
+    environ = {"PATH": f"{tmp_path}/given:/usr/bin:/bin", "HOME": str(tmp_path), "LANEWAY_SKIP_PACKAGES": "1"}
+
+    def calls(*arguments: str) -> list[str]:
+        (tmp_path / "calls").write_text("")
+        done = subprocess.run([str(tree / "dev"), *arguments], capture_output=True, text=True, env=environ, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ("" if arguments[0] == "setup" else f"laneway {' '.join(arguments)}\n")
+        return (tmp_path / "calls").read_text().replace(str(tree / "python"), "").split()
+
+    assert calls("demo") == ["made", "[demo]"]
+    assert calls("demo") == []
+    assert calls("setup") == ["[demo,docs,test,tools]"]
+    assert calls("demo") == [] == calls("test", "--list")
+    with (tree / "python/pyproject.toml").open("a") as project:
+        project.write("# needs something else\n")
+    assert calls("demo") == ["made", "[demo,docs,test,tools]"]
+
+
 def test_the_doctor_says_what_is_missing_and_what_for(tmp_path: Path) -> None:
     tree = _fresh_tree(tmp_path)
     before = sorted(tree.rglob("*"))

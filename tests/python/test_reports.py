@@ -1,15 +1,20 @@
 """Counting tests, reading results, and the demo's table and pictures."""
 
+import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
 from rich.console import Console
-from rich.progress import Progress
 
-from laneway.tools.dev import demo, suites
+from laneway.tools.dev import build, demo, steps, suites
+from laneway.tools.dev.steps import Steps
 from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
 from laneway.tools.measure import results
+from laneway.tools.places import talk
 from laneway.tools.places.errors import UserError
+from laneway.tools.places.paths import root
 
 CTEST = """<?xml version="1.0" encoding="UTF-8"?>
 <testsuite name="x" tests="4" failures="1" disabled="0" skipped="1">
@@ -71,19 +76,51 @@ def test_pictures_are_written(tmp_path: Path) -> None:
     assert all(path.stat().st_size > 1000 for path in made)
 
 
+def _console(terminal: bool) -> Console:
+    return Console(file=sys.stdout, force_terminal=terminal, width=79)
+
+
 @pytest.mark.parametrize("terminal", [False, True])
-def test_steps_are_said_in_lines_where_there_is_no_terminal(
-    terminal: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with Progress(console=Console(force_terminal=terminal), disable=not terminal) as progress:
-        steps = demo.Steps(progress, tmp_path)
-        steps.command("building", ["echo", "[1/2] compiling"], "build.log")
+def test_steps_are_said_in_lines_where_there_is_no_terminal(terminal: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Steps(_console(terminal)) as running:
+        spent = running.command("building", ["echo", "[1/2] compiling"], tmp_path / "build.log")
+        running.command("again", ["echo", "more"], tmp_path / "build.log", append=True)
         with pytest.raises(UserError, match="compiling\nfalse"):
-            steps.command("drawing", ["sh", "-c", "echo compiling; echo false; exit 3"], "draw.log")
-    assert (tmp_path / "build.log").read_text() == "[1/2] compiling\n"
+            running.command("drawing", ["sh", "-c", "echo compiling; echo false; exit 3"], tmp_path / "draw.log")
+    assert 0 < spent.cpu_seconds < spent.seconds + 1
+    assert (tmp_path / "build.log").read_text() == "[1/2] compiling\nmore\n"
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
-    if not terminal:
-        assert lines == ["building …", "building: 0 s", "drawing …", "drawing: 0 s"]
+    if terminal:
+        assert "building" in "".join(lines) and "building: 0 s" not in lines
+    else:
+        assert lines == ["building …", "building: 0 s", "again …", "again: 0 s", "drawing …", "drawing: 0 s"]
+
+
+def test_a_long_step_says_how_much_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "SILENT_SECONDS", 0.2)
+    with Steps(_console(False)) as running:
+        running.command("building", ["sh", "-c", "echo '[1/4] a'; sleep 1.5; echo '[2/4] b'"], tmp_path / "build.log")
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"building, [01] s so far, 1/4, about [1-5] s left", lines[1]), lines
+    assert lines[-1] in ("building: 1 s", "building: 2 s")
+
+
+def test_steps_of_a_quiet_command_say_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(talk._state, "quiet", True)
+    with Steps(_console(False)) as running:
+        running.command("building", ["echo", "[1/4] a"], tmp_path / "build.log")
+    assert capsys.readouterr().out == ""
+
+
+def test_what_is_compiled_stays_when_the_demo_configures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "build_dir", lambda preset: tmp_path)
+    assert "BUILD_TESTING=OFF" in demo._settings()
+    (tmp_path / "CMakeCache.txt").write_text("BUILD_TESTING:BOOL=ON\nLANEWAY_FORTRAN:STRING=AUTO\nBUILD_TESTING_MORE:BOOL=OFF\n")
+    assert {"BUILD_TESTING=ON", "LANEWAY_FORTRAN=AUTO", "LANEWAY_EXAMPLES=OFF"} <= set(demo._settings())
+    # So that a build of the preset has them again: it names each, since a cache keeps what is not named.
+    presets = json.loads((root() / "CMakePresets.json").read_text())["configurePresets"]
+    named = {name for preset in presets if preset["name"] == "base" for name in preset["cacheVariables"]}
+    assert set(demo._LEFT_OUT) <= named
 
 
 def test_the_cases_of_a_launch_are_counted_and_named(tmp_path: Path) -> None:
