@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -28,12 +30,25 @@ def test_an_import_pulls_in_nothing_heavy(module: str, may: tuple[str, ...]) -> 
         assert "laneway.tools" not in done.stdout.split()
 
 
-@pytest.mark.parametrize("module", ["typer", "rich"])
-def test_the_command_says_what_it_needs(module: str) -> None:
-    # As where the extra is not installed.
-    done = _python(f"import sys; sys.modules[{module!r}] = None; from laneway.__main__ import main; main()")
+@pytest.mark.parametrize(
+    ("module", "arguments"), [("typer", []), ("rich", []), ("tomli_w", ["calibrate", "--on", "local", "-o", "nothing"]), ("lizard", ["lint"])]
+)
+def test_the_command_says_what_it_needs(module: str, arguments: list[str]) -> None:
+    # As where the extra is not installed, or only that of the demo.
+    argv = ["laneway", *arguments]
+    done = _python(f"import sys; sys.argv = {argv}; sys.modules[{module!r}] = None; from laneway.__main__ import main; main()")
     assert done.returncode == 2
-    assert done.stderr == f"laneway: the command needs {module}, a package of the extra 'tools': pip install 'laneway[tools]'\n"
+    how = "pip install 'laneway[tools]', or ./dev setup in the working tree"
+    assert done.stderr == f"laneway: the command needs {module}, a package of the extra 'tools': {how}\n"
+
+
+def test_the_demo_needs_its_own_extra_alone() -> None:
+    extras = tomllib.loads((root() / "python/pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert "laneway[demo]" in extras["tools"]
+    installed = {re.split("[<>=]", each)[0].replace("-", "_") for each in extras["demo"]}
+    hidden = sorted({"tomli_w", "lizard", "scipy", "plotly", "otf2", "pytest", "mpi4py", "mkdocs"} - installed)
+    done = _python(f"import sys; sys.modules.update(dict.fromkeys({hidden})); from laneway.tools import cli; from laneway.tools.dev import bare, demo")
+    assert done.returncode == 0, done.stderr
 
 
 def test_measuring_does_not_draw() -> None:
