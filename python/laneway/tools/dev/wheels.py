@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from laneway.tools.dev import build
+from laneway.tools.dev.steps import Steps
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
@@ -88,6 +89,6 @@ def build_with(name: str, targets: Sequence[str] = ()) -> Path:
     settings += [f"MPIEXEC_EXECUTABLE={tools / wheel.launcher}", "LANEWAY_FORTRAN=OFF", "LANEWAY_INTEGRATIONS=OFF"]
     settings += ["LANEWAY_BENCH=OFF", "LANEWAY_EXAMPLES=OFF", "LANEWAY_UNIT_TESTS=OFF"]
     around = environment(name)
-    _checked(build.configure_command("mpi", directory, settings), f"configuring for {name}", around)
-    _checked(build.compile_command(directory, targets), f"building for {name}", around)
+    with Steps() as steps:
+        build.make(steps, "mpi", directory, targets=targets, settings=settings, environment=around)
     return directory

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from laneway.tools.dev import build, wheels
+from laneway.tools.dev.steps import Steps
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import MPIS, root
 from laneway.tools.places.places import Place, Simulated
@@ -169,10 +170,11 @@ def _build_laneway(library: Library) -> Path:
         directory, preset = _folder(library) / "laneway", "mpi"
         settings = [f"MPI_C_COMPILER={library.compiler}", f"MPIEXEC_EXECUTABLE={library.launcher}", "LANEWAY_FORTRAN=OFF"]
         settings += ["LANEWAY_INTEGRATIONS=OFF", "LANEWAY_BENCH=OFF", "LANEWAY_EXAMPLES=OFF", "BUILD_TESTING=OFF", "LANEWAY_WERROR=OFF"]
-    for argv in (build.configure_command(preset, directory, settings), build.compile_command(directory, ["laneway"])):
-        done = subprocess.run(argv, cwd=root(), stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, **library.around})
-        if done.returncode != 0:
-            raise UserError(f"Laneway cannot be built for {library.name}: {_last_line(done.stdout + done.stderr)}", 1)
+    try:
+        with Steps() as steps:
+            build.make(steps, preset, directory, targets=["laneway"], settings=settings, environment={**os.environ, **library.around})
+    except UserError as error:
+        raise UserError(f"Laneway cannot be built for {library.name}: {_last_line(str(error))}", 1) from error
     return directory / "src" / "liblaneway.so"
 
 
