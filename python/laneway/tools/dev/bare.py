@@ -20,6 +20,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from laneway.tools.dev.steps import Steps
 from laneway.tools.places import processors, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
@@ -224,7 +225,8 @@ def machine() -> Iterator[Path]:
     builds.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bare-", dir=builds) as temporary:
         folder = Path(temporary) / "root"
-        make_root(folder)
+        with Steps() as steps, steps.step(f"making a Debian {SUITE} in which nothing is installed"):
+            make_root(folder)
         clone = ["git", "clone", "--quiet", "--no-hardlinks", str(root()), str(folder / _TREE[1:])]
         done = subprocess.run(clone, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode != 0:
