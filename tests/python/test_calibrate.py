@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import Command, needs_bench, needs_long
 from rich.console import Console
 
-from conftest import Command, needs_bench, needs_long
 from laneway.tools.draw.calibration import draw_calibration
 from laneway.tools.measure import calibrate
 from laneway.tools.measure.fits import fit_protocols, fit_terms
@@ -241,7 +241,7 @@ def test_a_short_calibration(command: Command, tmp_path: Path, ranks: int, machi
     assert set(read.get("links", {})) == links
     assert ("injection" in read) == ("network" in links)
     assert read["overhead"]["pack"] > 0
-    assert [copies["active"] for copies in read["copies"]][0] == 1
+    assert read["copies"][0]["active"] == 1
     assert ("device_copies" in read) == has_device
     # The host, so the MPI library, may touch this device's memory.
     assert set(read.get("device_links", {})) == (links if has_device else set())

@@ -12,8 +12,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
 from conftest import needs_long
+
 from laneway.tools.dev import build, package, wheels
 from laneway.tools.places.errors import UserError
 

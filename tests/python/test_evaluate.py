@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 from conftest import Command
+
 from laneway.tools.evaluate import evaluation, libraries, running, system
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record

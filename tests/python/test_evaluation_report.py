@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from conftest import Command
+
 from laneway.tools.evaluate import figures, findings, report, study
 from laneway.tools.evaluate.limits import least_seconds
 from laneway.tools.evaluate.study import Case, Contestant, Study

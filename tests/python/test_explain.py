@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from conftest import Command, needs_local_bench
-
 
 pytestmark = needs_local_bench
 

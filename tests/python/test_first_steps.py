@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import typer.main
-
 from conftest import Command
+
 from laneway import __version__
 from laneway.tools import cli
 from laneway.tools.places import environment

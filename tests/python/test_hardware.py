@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from conftest import Command, needs_bench
+
 from laneway.tools.measure.hardware import Step, targets_of
 from laneway.tools.measure.results import Record
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from conftest import Command
+
 from laneway.tools.papers import model
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_local_tool

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-
 from conftest import needs_long
+
 from laneway.tools.dev import build
 from laneway.tools.places.paths import find_preloads, root
 

@@ -11,10 +11,10 @@ import matplotlib.colors
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import test_calibrate
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-import test_calibrate
 from laneway.tools.draw import style
 from laneway.tools.draw.calibration import draw_calibration
 from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
@@ -105,7 +105,7 @@ def _lines(folder: Path) -> None:
 
 
 def _predictions(folder: Path) -> None:
-    cases = [Case(f"case {k}", {n: 1e-4 * 3**k for n in _NAMES}, {n: 1.2e-4 * 3**k for n in _NAMES}, "direct", {}) for k in range(5)]
+    cases = [Case(f"case {k}", dict.fromkeys(_NAMES, 0.0001 * 3 ** k), dict.fromkeys(_NAMES, 0.00012 * 3 ** k), "direct", {}) for k in range(5)]
     draw_predictions(cases, folder / "v.svg")
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from conftest import Command
+
 from laneway.tools.places import preload_check
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_preloads, root

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from conftest import Command
+
 from laneway.tools.places import cluster
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.processes import TIMED_OUT

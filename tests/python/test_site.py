@@ -1,4 +1,4 @@
-"""The site is built, and a link that leads nowhere is an error; man pages are what their sources say, and can be read."""
+"""The site is built, and a link that leads nowhere is an error; man pages come from the headers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from laneway.tools.dev import manual, reference, site
+from laneway.tools import cli
+from laneway.tools.dev import site
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import MPIS, find_local_tool, root
 
 _NEEDS_SITE = pytest.mark.skipif(bool(site.missing()), reason=f"SKIP: the site needs {', '.join(site.missing())} (python[docs])")
-_PAGES = [path for path, text in manual.outputs(root()).items() if not text.startswith(".so ")]
+_NOT_OF_EVERYBODY = {"device", "hypre", "stream_triggering", "mpi_advance", "mpi_advance_names", "mpi_advance_setters"}
+"""Headers of plugins and of programs written for another library."""
 
 
 @_NEEDS_SITE
@@ -22,6 +26,7 @@ def test_the_site_is_built(tmp_path: Path) -> None:
     site.build(root(), tmp_path / "site")
     page = (tmp_path / "site/reference/hints.html").read_text()
     assert "lnw_strategy" in page
+    assert "--launcher-args" in (tmp_path / "site/reference/commands.html").read_text()
     for source in (root() / "docs").rglob("*.md"):
         assert (tmp_path / "site" / source.relative_to(root() / "docs")).with_suffix(".html").is_file(), source
     assert (tmp_path / "site/search/search_index.json").stat().st_size > 100_000
@@ -49,10 +54,24 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     assert all(link in str(error.value) for link in ("nowhere.md", "#aside", "../include/nothing.h"))
 
 
+def _listed(program: str) -> set[str]:
+    page = (root() / "docs/reference/commands.md").read_text()
+    part = page.split(f"\n## {program}\n")[1].split("\n<!-- site")[0]
+    return {name for row in re.findall(r"^\| [a-z ]+ \| (.*) \|$", part, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)}
+
+
+def _commands_of(group: Any, before: str = "") -> set[str]:
+    found: set[str] = set()
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            found |= _commands_of(command, f"{before}{name} ")
+        elif not command.hidden:
+            found.add(before + name)
+    return found
+
+
 def test_the_page_of_commands_has_what_laneway_has() -> None:
-    assert reference.check_commands(root()) == []
-    page = (root() / reference.PAGE).read_text()
-    assert {"laneway run", "laneway cluster check", "laneway new strategy"} <= {c.name for c in reference.commands_in(page, reference.LANEWAY)}
+    assert _listed("laneway") == _commands_of(typer.main.get_command(cli.app))
 
 
 def test_the_page_of_commands_has_what_laneway_bench_has() -> None:
@@ -60,70 +79,40 @@ def test_the_page_of_commands_has_what_laneway_bench_has() -> None:
         tool = find_local_tool("laneway-bench", MPIS)
     except UserError as error:
         pytest.skip(f"SKIP: {error}")
-    page = (root() / reference.PAGE).read_text()
-    found = {command.name: command for command in reference.of_bench(tool)}
-    listed = {command.name: command for command in reference.commands_in(page, reference.BENCH)}
-    assert len(found) > 10 and all(command.options for command in found.values())
-    assert set(listed) - set(found) <= {"laneway-bench amg"}, "only what needs hypre may be missing"
-    for name, command in found.items():
-        assert listed.get(name) == command, "'./dev docs --update' brings it up to date"
+    said = subprocess.run([tool, "--help"], capture_output=True, text=True, check=True).stdout
+    found = set(re.findall(r"^  (\w+) {2,}", said.partition("Subcommands:\n")[2], re.MULTILINE))
+    assert len(found) > 10
+    assert _listed("laneway-bench") - found <= {"amg"}, "only what needs hypre may be missing"
+    assert found <= _listed("laneway-bench")
 
 
-def test_commands_survive_the_page() -> None:
-    commands = [reference.Command("laneway-bench x", "Does a|b", (reference.Option("--to {a,b}", "either a | b; default: <a>"),))]
-    page = reference.with_region((root() / reference.PAGE).read_text(), reference.BENCH, commands)
-    assert reference.commands_in(page, reference.BENCH) == commands
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The man pages of functions, as an installation has them."""
+    doxygen = shutil.which("doxygen") or pytest.skip("SKIP: doxygen is not here")
+    folder = tmp_path_factory.mktemp("man")
+    script = root() / "cmake/LanewayManual.cmake"
+    subprocess.run(["cmake", f"-DDOXYGEN={doxygen}", f"-DSOURCE={root()}", f"-DOUTPUT={folder}", "-P", str(script)], check=True)
+    return folder / "man3"
 
 
-def test_options_of_cli11_are_read() -> None:
-    text = """Options:
-  -h,--help                   Print this help message and exit
-  --pattern TEXT ... REQUIRED Graphs
-  --bytes INT:SIZE [b, kb(=1024b), ...]:INT in [16 - 1024]=1024 ...
-                              Bytes that are copied
-  --kind TEXT:{a,b}=a Needs: --heavy
-                              Some
-  --quick                     Fewer
-
-Graphs of ranks:
-  --none  of these
-"""
-    assert [(o.usage, o.meaning) for o in reference.options_in(text)] == [
-        ("--pattern TEXT ...", "required: Graphs"),
-        ("--bytes BYTES ...", "Bytes that are copied; default: 1024"),
-        ("--kind {a,b}", "Some; with --heavy; default: a"),
-        ("--quick", "Fewer"),
-    ]
-
-
-def test_every_function_has_a_man_page() -> None:
-    assert manual.check_manual(root()) == []
-    headers = "".join((root() / "include/laneway" / name).read_text() for name in manual.HEADERS)
+def test_every_function_has_a_man_page(manual: Path) -> None:
+    headers = "".join(path.read_text() for path in (root() / "include/laneway").glob("*.h") if path.stem not in _NOT_OF_EVERYBODY)
     functions = set(re.findall(r"^LNW_PUBLIC int (LNW_\w+)\(", headers, re.MULTILINE))
     assert len(functions) > 80
-    assert {path.stem for path in (root() / "man").glob("*.3")} == functions
+    assert functions - {path.stem for path in manual.glob("*.3")} == set()
+    for path in manual.glob("LNW_*.3"):
+        header = path.read_text().removeprefix(".so man3/").strip()
+        assert path.stem in (manual / header).read_text(), "where it leads has the name"
+    assert not [path.name for path in manual.iterdir() if not path.name.startswith(("LNW_", "laneway_"))]
 
 
-def test_a_man_page_that_is_behind_is_found(tmp_path: Path) -> None:
-    for name in ("docs/reference", "include", "man"):
-        shutil.copytree(root() / name, tmp_path / name)
-    shutil.copy(root() / "CMakeLists.txt", tmp_path / "CMakeLists.txt")
-    assert manual.check_manual(tmp_path) == []
-    header = tmp_path / "include/laneway/requests.h"
-    header.write_text(header.read_text().replace("Frees an inactive request", "Frees a request"))
-    (tmp_path / "man/LNW_Gone.3").write_text("")
-    found = manual.check_manual(tmp_path)
-    assert len(found) == 2 and found[0].startswith("man/LNW_Request_free.3: ") and found[1].startswith("man/LNW_Gone.3: ")
-    assert len(manual.update(tmp_path)) == 2 and manual.check_manual(tmp_path) == []
-    header.write_text(header.read_text().replace("#ifdef __cplusplus\n}", "/** New. */\nLNW_PUBLIC int LNW_New(int x);\n#ifdef __cplusplus\n}"))
-    assert manual.check_manual(tmp_path)[0].startswith("LNW_New: has no line among the summaries")
+def test_man_pages_are_the_same_on_every_day(manual: Path) -> None:
+    assert all(path.read_text().startswith(f'.TH {path.stem} 3 "" ') for path in manual.glob("laneway_*.3"))
 
 
-@pytest.mark.parametrize("path", _PAGES, ids=lambda path: path.name)
-def test_man_pages_can_be_read(path: Path) -> None:
+def test_man_pages_can_be_read(manual: Path) -> None:
     groff = shutil.which("groff") or pytest.skip("SKIP: groff is not here")
-    done = subprocess.run([groff, "-ww", "-man", "-Tutf8", "-z", str(path)], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    if mandoc := shutil.which("mandoc"):
-        done = subprocess.run([mandoc, "-Tlint", "-Wwarning", str(path)], capture_output=True, text=True)
-        assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
+    for path in (*manual.glob("laneway_*.3"), *(root() / "man").iterdir()):
+        done = subprocess.run([groff, "-ww", "-man", "-Tutf8", "-z", str(path)], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")

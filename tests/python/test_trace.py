@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conftest import Command, needs_bench
+
 from laneway.tools.measure import trace
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import find_program, root

@@ -6,8 +6,8 @@ import os
 import subprocess
 
 import pytest
-
 from conftest import needs_long
+
 from laneway.tools.dev import wheels
 from laneway.tools.places.errors import UserError
 

@@ -13,15 +13,14 @@ from typing import Annotated, Optional
 import typer
 
 from laneway import __version__
-from laneway.tools.dev import affected
+from laneway.tools.dev import affected, checks
 from laneway.tools.dev import build as building
-from laneway.tools.dev import checks
 from laneway.tools.dev import lint as linting
 from laneway.tools.measure import linkcheck
 from laneway.tools.places import environment, launch, machines, simulation, talk
 from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
 from laneway.tools.places.launchers import Allocation
+from laneway.tools.places.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
 from laneway.tools.places.places import Place, parse_place
 from laneway.tools.places.processes import Terminated, install_signal_handlers
 
@@ -599,24 +598,19 @@ def bare(
 
 
 @app.command(rich_help_panel=DEVELOP)
-def lint(tidy: Annotated[bool, typer.Option("--tidy", help="also run clang-tidy (slow)")] = False) -> None:
-    """Check the layers, the sizes, the tracked text and the format."""
+def lint(
+    tidy: Annotated[bool, typer.Option("--tidy", help="clang-tidy over all of src/, which takes minutes; else over the lines that a branch changes")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="without clang-tidy, as ./dev check does")] = False,
+) -> None:
+    """Check format, types, imports, lengths, what is generated, and the lines that a branch changes by clang-tidy."""
     found = linting.check_all(root())
-    if tidy:
-        found["tidy"] = linting.check_tidy(root())
+    if tidy or not fast:
+        found["clang-tidy"] = linting.check_tidy(root()) if tidy else linting.check_tidy_of_branch(root())
     for name, problems in found.items():
         print(f"{name}: {'ok' if not problems else f'{len(problems)} problems'}")
         for problem in problems:
             print(f"  {problem}")
     raise typer.Exit(1 if any(found.values()) else 0)
-
-
-@app.command(hidden=True)
-def commands() -> None:
-    """All commands and options, as JSON."""
-    from laneway.tools.dev import reference
-
-    print(reference.to_json(reference.commands_of(typer.main.get_command(app))))
 
 
 @new_app.callback()
@@ -636,17 +630,10 @@ def new_strategy(name: Annotated[str, typer.Argument(help="such as three_step")]
 @app.command(rich_help_panel=DEVELOP)
 def docs(
     output: Annotated[Optional[Path], typer.Option("--output", metavar="FOLDER", help="default: build/site")] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="build nothing; write anew the man pages, and what commands.md has from programs")
-    ] = False,
 ) -> None:
     """Build the site of all documents; a link that leads nowhere is an error."""
     from laneway.tools.dev import site
 
-    if update:
-        for name in site.update(root()):
-            print(name)
-        return
     folder = (output or root() / "build/site").resolve()
     site.build(root(), folder)
     print(folder / "index.html")
@@ -654,7 +641,7 @@ def docs(
 
 @app.command("format", rich_help_panel=DEVELOP)
 def format_sources() -> None:
-    """Rewrite every C and C++ source with clang-format."""
+    """Rewrite every source with clang-format and ruff."""
     print(f"formatted {linting.format_all(root())} files")
 
 

@@ -147,6 +147,6 @@ def suites_affected(files: Iterable[str], presets: Iterable[str]) -> list[str]:
     files = list(files)
     if not files:
         return []
-    outside = ("python/", "tests/python/", "docs/", "man/", "mkdocs.yml", "Doxyfile")
+    outside = ("python/", "tests/python/", "docs/", "man/", "mkdocs.yml", "Doxyfile", "ruff.toml", ".github/")
     compiled = [name for name in files if not name.startswith(outside) and not name.endswith(".md")]
     return ["lint", *(presets if compiled else []), "python"]

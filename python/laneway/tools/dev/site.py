@@ -1,4 +1,4 @@
-"""The site of all documents, and what is written into the documents from programs."""
+"""The site of all documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from laneway.tools.dev import manual, reference
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import MPIS, find_local_tool
 
@@ -21,27 +20,16 @@ def missing() -> list[str]:
     return [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 
 
-def update(top: Path) -> list[str]:
-    """Write commands.md and the man pages anew; the names of what has changed. Of laneway-bench only where it is built with MPI."""
-    page = top / reference.PAGE
-    before = page.read_text(encoding="utf-8")
-    text = reference.with_region(before, reference.LANEWAY, reference.of_laneway())
-    try:
-        bench = reference.of_bench(find_local_tool("laneway-bench", MPIS))
-    except UserError as error:
-        print(f"laneway-bench stays as it is in {reference.PAGE}: {error}", file=sys.stderr)
-    else:
-        text = reference.with_region(text, reference.BENCH, bench)
-    page.write_text(text, encoding="utf-8")
-    return ([reference.PAGE] if text != before else []) + manual.update(top)
-
-
 def build(top: Path, output: Path) -> None:
     """Build the site. Throws UserError where packages are missing, or something in the documents is wrong."""
     absent = missing()
     if absent:
         raise UserError(f"the site needs the Python packages {', '.join(absent)}: pip install -e 'python[docs]' in the tools' environment", 1)
     environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # a page about the theme's future
+    try:
+        environ["LANEWAY_BENCH"] = find_local_tool("laneway-bench", MPIS)
+    except UserError as error:
+        print(f"the site is without the options of laneway-bench: {error}", file=sys.stderr)
     argv = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(top / "mkdocs.yml"), "--site-dir", str(output)]
     done = subprocess.run(argv, cwd=top, env=environ, capture_output=True, text=True)
     if done.returncode != 0:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -18,6 +21,31 @@ _FOLDER = "tree"
 
 def _top(config: MkDocsConfig) -> Path:
     return Path(config.config_file_path).parent.resolve()
+
+
+def _help_of_bench() -> str:
+    """What each command of a laneway-bench says of itself."""
+    tool = os.environ.get("LANEWAY_BENCH") or shutil.which("laneway-bench")
+    if not tool:
+        return "This site was built where there is no `laneway-bench`. `laneway-bench COMMAND --help` lists the options.\n"
+
+    def said(*words: str) -> str:
+        return subprocess.run([tool, *words, "--help"], capture_output=True, text=True, check=True).stdout.strip()
+
+    commands = re.findall(r"^  (\w+)  ", said().partition("Subcommands:\n")[2], re.MULTILINE)
+    return "\n".join(f"### laneway-bench {name}\n\n```text\n{said(name)}\n```\n" for name in sorted(commands))
+
+
+def _help_of_laneway() -> str:
+    """What typer writes of all commands."""
+    argv = [sys.executable, "-m", "typer", "laneway.tools.cli", "utils", "docs", "--name", "laneway"]
+    text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    text = text.partition("\n## ")[2]  # without the list of commands, which the page has
+    return re.sub(r"^#+ ", "### ", f"## {text}", flags=re.MULTILINE)
+
+
+_GENERATED = {"<!-- site: laneway -->": _help_of_laneway, "<!-- site: laneway-bench -->": _help_of_bench}
+"""What the site writes in place of these lines: help, which the programs have."""
 
 
 def _in_tree(config: MkDocsConfig, page: Path, target: str) -> Path | None:
@@ -36,23 +64,24 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.append(File.generated(config, f"{_FOLDER}/{name}", abs_src_path=str(top / name)))
     pages = [file for file in files if file.src_uri.endswith(".md")]
     for file in pages:  # grows
-        page = Path(file.abs_src_path)
+        page = Path(file.abs_src_path or "")
         for found in _LINK.finditer(page.read_text(encoding="utf-8")):
             path = _in_tree(config, page, found[2])
             if path is None or path.is_dir():
                 continue
             uri = f"{_FOLDER}/{path.relative_to(top)}"
             if files.get_file_from_path(uri) is None:
-                files.append(File.generated(config, uri, abs_src_path=str(path)))
+                added = File.generated(config, uri, abs_src_path=str(path))
+                files.append(added)
                 if path.suffix == ".md":
-                    pages.append(files.get_file_from_path(uri))
+                    pages.append(added)
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Rewrite such links, and give blocks that are files their name."""
     top, docs = _top(config), Path(config.docs_dir).resolve()
-    source = Path(page.file.abs_src_path)
+    source = Path(page.file.abs_src_path or "")
     here = os.path.dirname(page.file.src_uri)
 
     def rewritten(found: re.Match[str]) -> str:
@@ -68,6 +97,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"{found[1]}{os.path.relpath(uri, here or '.')}{found[3]}"
 
     markdown = _LINK.sub(rewritten, markdown)
+    for mark, text in _GENERATED.items():
+        if mark in markdown:
+            markdown = markdown.replace(mark, text())
     # Doxygen writes them when the rest is there, so that they are no page to link to.
     markdown = markdown.replace("<!-- site: headers -->", '<a href="../headers/index.html">The headers</a>')
     markdown = re.sub(r"\[([^\]]+)\]\(\)", r"\1", markdown)

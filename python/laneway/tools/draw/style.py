@@ -126,8 +126,8 @@ def seconds_text(seconds: float) -> str:
 def scale(axis: object, text: object = None) -> None:
     """Tick labels of an axis by ``text(value)``, or as plain numbers; none on minor ticks."""
     to_text = text or (lambda value: f"{value:g}")
-    axis.set_major_formatter(FuncFormatter(lambda value, _: to_text(value)))  # type: ignore[attr-defined, operator]
-    axis.set_minor_formatter(NullFormatter())  # type: ignore[attr-defined]
+    axis.set_major_formatter(FuncFormatter(lambda value, _: to_text(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 _MOST_TICKS = 8

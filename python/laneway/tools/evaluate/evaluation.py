@@ -226,7 +226,7 @@ def _prepare(library: Library, laneway: bool) -> _Ready:
 
 
 def _provenance() -> Record:
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     return {
         "schema": SCHEMA,
         "version": __version__,

@@ -164,7 +164,7 @@ def _ours(study: Study) -> list[str]:
 def falls(study: Study) -> list[str]:
     """Ranges of sizes in which a library's own is far behind another's own."""
     said = []
-    for (group, benchmark, pattern, where), cases in study.series().items():
+    for (_, benchmark, pattern, where), cases in study.series().items():
         own = [c for c in study.contestants(cases) if c.candidate == OWN]
         for contestant in own:
             behind: list[tuple[Case, Ratio, Contestant]] = []

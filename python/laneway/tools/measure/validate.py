@@ -103,10 +103,10 @@ class Case:
             return self.regret
         own = {name: times for name in self.strategies if len(times := self.launches.get(name, [])) == count}
         regrets = []
-        for launch in range(count):
-            others = {name: float(np.median(np.delete(times, launch))) for name, times in own.items()}
+        for i in range(count):
+            others = {name: float(np.median(np.delete(times, i))) for name, times in own.items()}
             best = min(others, key=others.__getitem__)
-            regrets.append(own[self.chosen][launch] / own[best][launch])
+            regrets.append(own[self.chosen][i] / own[best][i])
         return float(np.median(regrets))
 
     @property

@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table

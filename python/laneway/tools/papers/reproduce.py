@@ -128,7 +128,7 @@ def simulator(output: Path, console: Console, *, quick: bool = False) -> None:
     console.print(table)
     error = math.exp(statistics.median(abs(math.log(pair.ratio)) for pair in pairs))
     console.print(f"half of all simulated times are within a factor of {error:.2f} of the measured ones")
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "exchange": pair.exchange,
             "strategy": pair.strategy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,10 @@ def command_line(place: Allocation, ranks: int, program: Sequence[str], variable
     hostfile = str(Path(place.hostfile).resolve()) if place.hostfile else ""
     if place.hostfile and not hosts and "{hostfile}" not in place.launcher:
         raise UserError(f"--hostfile: {words[0]} takes none that is known here; say where it goes: --launcher '… {{hostfile}} …'")
-    fill: Callable[[str], str] = lambda word: word.replace("{ranks}", str(ranks)).replace("{hostfile}", hostfile)
+
+    def fill(word: str) -> str:
+        return word.replace("{ranks}", str(ranks)).replace("{hostfile}", hostfile)
+
     argv = [fill(word) for word in words]
     if place.hostfile and hosts:
         argv += [fill(word) for word in hosts.split()]
