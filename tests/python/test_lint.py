@@ -1,69 +1,27 @@
+"""What lint says: each check of its own finds the fault that it is for, and the tools are run with the project's settings."""
+
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from laneway.tools.dev import layers, lengths, lint
+from laneway.tools.dev import lint
 from laneway.tools.places.paths import root
 
-ORDER = "set(LANEWAY_ROOM_ORDER core pattern lanes plan carriers exec operate c) # left may use right\n"
+
+def _needs(*names: str) -> None:
+    for name in names:
+        if shutil.which(name) is None and shutil.which(lint._python_tool(name)) is None:
+            pytest.skip(f"SKIP: {name} is not here")
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    (tmp_path / "cmake").mkdir()
-    (tmp_path / "cmake" / "LanewayRooms.cmake").write_text(ORDER)
-    _room(tmp_path, "core", "", {"core/error.hpp": "#include <vector>\n"})
-    _room(tmp_path, "pattern", "core", {"pattern/a.hpp": '#include "core/error.hpp"\n#include "pattern/b.hpp"\n'})
-    _room(tmp_path, "lanes", "pattern", {"lanes/a.cpp": '#include "core/error.hpp"\n'})
-    _room(tmp_path, "carriers", "core", {"carriers/p2p.cpp": "#include <mpi.h>\n"})
+    subprocess.run(["git", "init", "-q", "-b", "main", str(tmp_path)], check=True)
+    for name in (".clang-format", ".clang-tidy", "ruff.toml"):
+        shutil.copy(root() / name, tmp_path)
     return tmp_path
-
-
-def _room(top: Path, name: str, depends: str, files: dict[str, str]) -> None:
-    folder = top / "src" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    listed = f"DEPENDS {depends}" if depends else ""
-    (folder / "CMakeLists.txt").write_text(f"laneway_room({name}\n  SOURCES a.cpp # x\n  {listed} LINKS foo)\n")
-    for path, text in files.items():
-        (top / "src" / path).write_text(text)
-
-
-def test_a_clean_tree_passes_and_dependencies_are_transitive(tree: Path) -> None:
-    assert layers.check_layers(tree) == []
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "found"),
-    [
-        ("core/x.cpp", '#include "pattern/a.hpp"', "core/x.cpp:1: room core includes pattern/a.hpp"),
-        ("lanes/x.hpp", '\n#include  "carriers/p2p.hpp"', "lanes/x.hpp:2: room lanes includes carriers/p2p.hpp"),
-        ("lanes/x.cpp", "#include <carriers/p2p.hpp>", "does not depend on carriers"),
-        ("pattern/x.cpp", "# include <mpi.h>", "room pattern must not include mpi.h"),
-        ("lanes/x.cpp", '#include "view.hpp"', "must be written with its room"),
-        ("carriers/x.cpp", "#include <cuda_runtime.h>", "belongs in device/"),
-        ("carriers/x.cpp", "#include <hip/hip_runtime.h>", "belongs in device/"),
-    ],
-)
-def test_a_bad_include_is_found(tree: Path, file: str, text: str, found: str) -> None:
-    (tree / "src" / file).write_text(text)
-    problems = layers.check_layers(tree)
-    assert len(problems) == 1
-    assert found in problems[0]
-
-
-def test_a_room_must_not_depend_on_a_later_one(tree: Path) -> None:
-    _room(tree, "core", "exec", {})
-    assert any("core must not depend on exec" in problem for problem in layers.check_layers(tree))
-
-
-def test_a_room_must_be_in_the_order_and_be_declared(tree: Path) -> None:
-    _room(tree, "cellar", "", {})
-    assert any("cellar is not in LANEWAY_ROOM_ORDER" in problem for problem in layers.check_layers(tree))
-    (tree / "src" / "cellar" / "CMakeLists.txt").unlink()
-    (tree / "src" / "cellar" / "a.cpp").write_text("")
-    assert layers.check_layers(tree) == ["src/cellar: has sources but no laneway_room(cellar …)"]
 
 
 def test_machine_paths_are_found(tmp_path: Path) -> None:
@@ -72,107 +30,40 @@ def test_machine_paths_are_found(tmp_path: Path) -> None:
     assert lint.check_text(tmp_path, [file]) == ["a.md:2: names the machine path /" + "work/"]
 
 
-def test_format_is_checked_and_repaired(tmp_path: Path) -> None:
-    if shutil.which("clang-format") is None:
-        pytest.skip("clang-format is not installed")
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    shutil.copy(root() / ".clang-format", tmp_path)
+def test_sources_name_pages_that_exist(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/design.md").write_text("")
     source = tmp_path / "a.cpp"
-    source.write_text("int   main( ){return 0 ;}\n")
-    assert any("a.cpp:1" in problem for problem in lint.check_format(tmp_path))
-    assert lint.format_all(tmp_path) == 1
-    assert lint.check_format(tmp_path) == []
+    source.write_text("// docs/design.md\n// docs/designs.md has more\n")
+    assert lint.check_text(tmp_path, [source]) == ["a.cpp:2: docs/designs.md is not there"]
 
 
-def test_this_tree_keeps_its_layers() -> None:
-    assert layers.check_layers(root()) == []
-    assert layers.check_bench(root()) == []
-    assert layers.check_lists(root()) == []
-    assert layers.check_tools(root()) == []
+def test_format_is_checked_and_repaired(tree: Path) -> None:
+    _needs("clang-format", "ruff")
+    (tree / "a.cpp").write_text("int   main( ){return 0 ;}\n")
+    (tree / "b.py").write_text("x = {  'a':1 }\n")
+    problems = lint.check_format(tree)
+    assert any("a.cpp:1" in problem for problem in problems) and any("b.py" in problem for problem in problems)
+    assert lint.format_all(tree) == 1
+    assert lint.check_format(tree) == []
 
 
-def test_folders_of_the_benchmark_are_no_rooms(tree: Path) -> None:
-    (tree / "bench" / "commands").mkdir(parents=True)
-    assert layers.check_bench(tree) == []
-    (tree / "bench" / "plan").mkdir()
-    assert layers.check_bench(tree) == ["bench/plan: a room has that name"]
-
-
-def test_folders_of_the_benchmark_look_one_way(tree: Path) -> None:
-    for folder in ("data", "commands", "new"):
-        (tree / "bench" / folder).mkdir(parents=True)
-        (tree / "bench" / folder / "one.cpp").write_text('#include "core/error.hpp"\n#include "commands/link.hpp"\n')
-    (tree / "bench" / "CMakeLists.txt").write_text("set(LANEWAY_BENCH_ORDER data commands)\n")
-    assert layers.check_bench(tree) == [
-        "bench/data/one.cpp:2: bench/data must not include bench/commands",
-        "bench/new/one.cpp: its folder is not in LANEWAY_BENCH_ORDER of bench/CMakeLists.txt",
-    ]
-
-
-ROOMS = """
-a → b
-
-```
-c → operate → exec → carriers
-  → plan → lanes → pattern → core
-```
-
-| room | content | needs MPI |
-| --- | --- | --- |
-| `core`, `pattern` | a `word` | |
-| `lanes`, `plan`, `carriers`, `exec` | | |
-| `operate` | | |
-| `c` | | |
-
-| other | |
-| --- | --- |
-| `x` | |
-"""
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "found"),
-    [
-        ("", "", []),
-        ("operate → ", "", ["its line of rooms is not LANEWAY_ROOM_ORDER: without operate"]),
-        ("c → operate", "operate → c", ["its line of rooms is not LANEWAY_ROOM_ORDER: in another order"]),
-        ("`exec`", "`run`", ["its table of rooms is not LANEWAY_ROOM_ORDER: without exec; with run"]),
-        ("| `c` | | |\n", "", ["its table of rooms is not LANEWAY_ROOM_ORDER: without c"]),
-        ("| room |", "| name |", ["has no table | room | content | needs MPI |"]),
-    ],
-)
-def test_lists_of_rooms_are_that_of_cmake(tree: Path, old: str, new: str, found: list[str]) -> None:
-    page = tree / "docs" / "concepts" / "rooms.md"
-    page.parent.mkdir(parents=True)
-    assert old in ROOMS
-    page.write_text(ROOMS.replace(old, new))
-    assert layers.check_lists(tree) == [f"docs/concepts/rooms.md: {text}" for text in found]
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "found"),
-    [
-        ("tools/dev/a.py", "import os\nfrom laneway.tools.places import paths\nfrom laneway.tools.dev import b", None),
-        ("tools/places/a.py", "def f():\n    from laneway.tools.measure import fits", "a.py:2: places imports measure, which comes after it"),
-        ("tools/measure/a.py", "import laneway.tools.draw.lines", "a.py:1: measure imports draw, which comes after it"),
-        ("tools/draw/a.py", "from laneway.tools import papers", "a.py:1: draw imports papers, which comes after it"),
-        ("tools/dev/a.py", "from laneway.tools import cli", "a.py:1: dev imports cli, which comes after it"),
-        ("tools/cli.py", "from laneway.tools.dev import lint", None),
-        ("tools/dev/a.py", "from . import b", "a.py:1: imports are written in full"),
-        ("tools/dev/a.py", "from laneway.tools import drawing", "a.py:1: laneway.tools has no folder drawing"),
-        ("tools/drawing/a.py", "", "a.py: drawing is not in the order"),
-        ("halo.py", "from laneway.tools.draw import lines", "halo.py:1: only __main__ may use the tools"),
-        ("__main__.py", "from laneway.tools import cli", None),
-        ("__main__.py", "from laneway.tools.dev import lint", "__main__.py:1: only __main__ may use the tools"),
-    ],
-)
-def test_the_tools_import_one_way(tmp_path: Path, file: str, text: str, found: str | None) -> None:
-    path = tmp_path / "python" / "laneway" / file
-    path.parent.mkdir(parents=True)
-    path.write_text(text)
-    problems = layers.check_tools(tmp_path)
-    assert len(problems) == (found is not None)
-    assert found is None or found in problems[0]
+def test_faults_in_python_are_found(tree: Path) -> None:
+    _needs("ruff", "mypy", "lint-imports")
+    package = tree / "python/laneway"
+    for folder in ("cli", "evaluate", "dev", "papers", "draw", "measure", "places"):
+        (package / "tools" / folder).mkdir(parents=True)
+        (package / "tools" / folder / "__init__.py").write_text('"""Nothing."""\n')
+    for path in (package, package / "tools"):
+        (path / "__init__.py").write_text('"""Nothing."""\n')
+    shutil.copy(root() / "python/pyproject.toml", tree / "python")
+    assert lint.check_python(tree) == []
+    (package / "halo.py").write_text("from laneway.tools import places\n\nprint(places)\n")
+    (package / "tools/dev/a.py").write_text("import os\n")
+    (package / "tools/measure/b.py").write_text("from laneway.tools import draw\n\nx: int = 'text'\nprint(draw)\n")
+    said = "\n".join(lint.check_python(tree))
+    for found in ("halo.py:1:1: TID251", "dev/a.py:1:8: F401", "tools/measure/b.py:3: error: Incompatible types", "laneway.tools.measure is not allowed to import"):
+        assert found in said, said
 
 
 def _function(name: str, lines: int) -> str:
@@ -180,23 +71,37 @@ def _function(name: str, lines: int) -> str:
 
 
 def test_long_functions_and_files_are_found(tmp_path: Path) -> None:
-    source = tmp_path / "src" / "core" / "a.cpp"
+    source = tmp_path / "src/core/a.cpp"
     source.parent.mkdir(parents=True)
     source.write_text("namespace laneway {\n" + _function("short_one", 60) + _function("Long::one", 61) + "}\n" + "// more\n" * 478)
-    one = "src/core/a.cpp: laneway::Long::one"
-    assert lengths.check_lengths(tmp_path, {}) == [
-        "src/core/a.cpp: 601 lines, more than 600",
-        f"{one}: 61 lines, more than 60",
-    ]
-    known = {"src/core/a.cpp": 601, one: 61}
-    assert lengths.check_lengths(tmp_path, known) == []
-    # What is known may not grow, and the list says what is.
-    assert lengths.check_lengths(tmp_path, known | {"src/core/a.cpp": 600}) == ["src/core/a.cpp: 601 lines, more than 600"]
-    (longer,) = lengths.check_lengths(tmp_path, known | {one: 70})
-    assert longer.startswith(f"{one}: has 61 lines, write that")
-    (gone,) = lengths.check_lengths(tmp_path, known | {"src/core/b.cpp": 700})
-    assert gone.startswith("src/core/b.cpp: is no longer too long, remove it")
+    one, file = lint.check_lengths(tmp_path)
+    assert one.startswith("src/core/a.cpp:62: warning: laneway::Long::one has ") and " 61 length" in one
+    assert file == "src/core/a.cpp: 601 lines, more than 600"
 
 
-def test_this_tree_keeps_its_lengths() -> None:
-    assert lengths.check_lengths(root()) == []
+def test_clang_tidy_looks_at_the_lines_that_a_branch_changes(tree: Path) -> None:
+    _needs("clang-tidy", "clang-tidy-diff")
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tree), *words], check=True, capture_output=True)
+
+    (tree / "src").mkdir()
+    source = tree / "src/a.cpp"
+    source.write_text("int OldOne() { return 0; }\n")
+    git("add", ".")
+    git("commit", "-m", "One")
+    git("checkout", "-b", "more")
+    assert lint.check_tidy_of_branch(tree) == []
+    (tree / "build/openmpi").mkdir(parents=True)
+    command = f'[{{"directory": "{tree}", "command": "c++ -std=c++20 -c src/a.cpp", "file": "{source}"}}]'
+    (tree / "build/openmpi/compile_commands.json").write_text(command)
+    source.write_text(source.read_text() + "int NewOne() { return 0; }\n")
+    git("commit", "-am", "Two")
+    (found,) = lint.check_tidy_of_branch(tree)
+    assert found.startswith("src/a.cpp:2:") and "readability-identifier-naming" in found
+    assert len(lint.check_tidy(tree)) == 2
+
+
+def test_this_tree_passes() -> None:
+    _needs("clang-format", "ruff", "mypy", "lint-imports")
+    assert {name: problems for name, problems in lint.check_all(root()).items() if problems} == {}
