@@ -17,13 +17,15 @@ const KindRow* find_row(int number) {
   return row != std::end(kind_rows) ? row : nullptr;
 }
 
-void check_buffers(const void* sendbuf, const void* recvbuf) {
-  require(sendbuf != MPI_IN_PLACE, ErrorKind::buffer,
-          "sendbuf is MPI_IN_PLACE, which neighborhood operations do not take");
-  require(recvbuf != MPI_IN_PLACE, ErrorKind::buffer,
-          "recvbuf is MPI_IN_PLACE, which neighborhood operations do not take");
-  require(sendbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "sendbuf is not contiguous");
-  require(recvbuf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "recvbuf is not contiguous");
+void check_buffers(const void* sendbuf, const void* recvbuf, const char* sendbuf_name, const char* recvbuf_name) {
+  const auto check = [](const void* buffer, const char* name) {
+    require(buffer != MPI_IN_PLACE, ErrorKind::buffer, [&] {
+      return std::string(name) + " is MPI_IN_PLACE, which neighborhood operations do not take";
+    });
+    require(buffer != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, [&] { return std::string(name) + " is not contiguous"; });
+  };
+  check(sendbuf, sendbuf_name);
+  check(recvbuf, recvbuf_name);
 }
 
 std::int64_t sent_bytes(const Call& call) {
@@ -31,7 +33,7 @@ std::int64_t sent_bytes(const Call& call) {
   // That types of edges appear in the same call on all ranks is all that is promised of them.
   if (names.type == nullptr) return 0;
   require(call.send.type != MPI_DATATYPE_NULL, ErrorKind::type,
-          [&] { return std::string(names.type) + " is MPI_DATATYPE_NULL"; });
+          [&] { return std::string(call.send.name_of_type(names)) + " is MPI_DATATYPE_NULL"; });
   MPI_Count size = 0;
   check_mpi(MPI_Type_size_x(call.send.type, &size), "MPI_Type_size_x");
   if (!has_equal_edges(call.kind) && call.kind != Kind::reduce) return size;

@@ -79,6 +79,11 @@ struct SideArguments {
   const MPI_Datatype* types = nullptr;
   /// If given, an operation with indices takes so many elements from each of them on; `counts` are their sums.
   const MPI_Count* lengths = nullptr;
+  const char* type_name = nullptr;  ///< what the caller's function calls `type`, if not as the kind's own do
+
+  [[nodiscard]] const char* name_of_type(const SideRow& names) const {
+    return type_name != nullptr ? type_name : names.type;
+  }
 };
 
 /// An operation and its arguments, as the caller has given them: nothing is checked.
@@ -90,13 +95,16 @@ struct Call {
   SideArguments receive;
   MPI_Op op = MPI_OP_NULL;      ///< of a kind that reduces
   const char* fault = nullptr;  ///< what is wrong with the call beside these; told where arguments are looked at
+  const char* sendbuf_name = "sendbuf";
+  const char* recvbuf_name = "recvbuf";
 
   /// False: the buffers of a persistent operation are given later.
   [[nodiscard]] bool has_buffers() const { return !may_bind_later(kind) || sendbuf != nullptr || recvbuf != nullptr; }
 };
 
 /// Throws Error(buffer) for MPI_IN_PLACE and LNW_NOT_CONTIGUOUS, which no neighborhood operation takes.
-void check_buffers(const void* sendbuf, const void* recvbuf);
+void check_buffers(const void* sendbuf, const void* recvbuf, const char* sendbuf_name = "sendbuf",
+                   const char* recvbuf_name = "recvbuf");
 
 /// Bytes of the block of an edge or, where these differ, of an element; 0 if there is no datatype of all edges. The
 /// same on all ranks of a call. Throws Error with the name of the bad argument.

@@ -72,6 +72,7 @@ class Checker {
     if (uses_send(call_, is_root)) sent_ = check_side(call_.send, row_.send, call_.sendbuf, "sendbuf");
     if (uses_receive(call_, is_root))
       received_ = check_side(call_.receive, row_.receive, call_.recvbuf, receive_name());
+    if (reduces(call_.kind) && call_.sendbuf == nullptr) check_operands();
     compare_own();
     return {is_in_place(call_), bytes()};
   }
@@ -127,10 +128,29 @@ class Checker {
     }
     // Of a reduce_scatter a rank gets its own part; in place it gives all.
     if (call_.kind == DenseKind::reduce_scatter && call_.sendbuf != MPI_IN_PLACE) all = own;
-    const MPI_Datatype type = names.types != nullptr ? MPI_DATATYPE_NULL : side.type;
-    require(all == 0 || buffer != nullptr || type == MPI_DATATYPE_NULL || !is_predefined(type), ErrorKind::buffer,
-            [&] { return std::string(name) + " is NULL"; });
+    if (buffer == nullptr && all > 0) check_null(side, names, name);
     return own;
+  }
+
+  /// Blocks from MPI_BOTTOM on, which is a null pointer, are bad where no memory can be.
+  void check_null(const SideArguments& side, const SideRow& names, const char* name) const {
+    const bool is_reduced = call_.kind == DenseKind::reduce_scatter;
+    for (Rank peer = 0; peer < (names.counts != nullptr ? ranks_ : 1); ++peer) {
+      if (is_reduced && peer != rank_ && call_.sendbuf != MPI_IN_PLACE) continue;
+      const std::int64_t count = names.counts != nullptr ? side.counts[peer] : side.count;
+      const MPI_Datatype type = names.types != nullptr ? side.types[peer] : side.type;
+      const std::int64_t displacement = names.displacements != nullptr ? side.displacements[peer] : 0;
+      require(!lie_nowhere(count, type, displacement, names.types != nullptr), ErrorKind::buffer,
+              [&] { return std::string(name) + " is NULL"; });
+    }
+  }
+
+  /// What a rank gives to a reduction is described by the other side.
+  void check_operands() const {
+    const SideArguments& side = call_.receive;
+    std::int64_t count = side.count;
+    for (Rank peer = 0; row_.receive.counts != nullptr && peer < ranks_; ++peer) count += side.counts[peer];
+    require(!lie_nowhere(count, side.type, 0, false), ErrorKind::buffer, "sendbuf is NULL");
   }
 
   std::int64_t check_entry(const SideArguments& side, const SideRow& names, Rank peer) const {

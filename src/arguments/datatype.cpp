@@ -401,6 +401,19 @@ bool is_predefined(MPI_Datatype type) {
   return Envelope(type).is_predefined();
 }
 
+bool lie_nowhere(std::int64_t count, MPI_Datatype type, std::int64_t displacement, bool is_in_bytes) {
+  if (count <= 0) return false;
+  MPI_Count first = 0;
+  MPI_Count length = 0;
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check_mpi(MPI_Type_get_true_extent_x(type, &first, &length), "MPI_Type_get_true_extent_x");
+  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
+  std::int64_t offset = 0;
+  if (length <= 0 || __builtin_mul_overflow(displacement, is_in_bytes ? 1 : extent, &offset)) return false;
+  return !__builtin_add_overflow(offset, first, &offset) && lies_nowhere(offset);
+}
+
 std::shared_ptr<const TypeMap> type_map(MPI_Datatype type) {
   require(type != MPI_DATATYPE_NULL, ErrorKind::type, "MPI_DATATYPE_NULL");
   if (simulated || is_predefined(type)) return std::make_shared<const TypeMap>(read_whole_type_map(type));

@@ -32,6 +32,14 @@ struct TypeMap {
 /// datatype is read once, and is the same object for as long as the datatype lives.
 [[nodiscard]] std::shared_ptr<const TypeMap> type_map(MPI_Datatype type);
 
+/// Whether bytes that begin so far from MPI_BOTTOM, which is a null pointer, lie where no memory can be.
+[[nodiscard]] constexpr bool lies_nowhere(std::int64_t offset) {
+  constexpr std::int64_t page = 4096;
+  return offset > -page && offset < page;
+}
+/// The same of so many elements of a datatype; false where they have no bytes.
+[[nodiscard]] bool lie_nowhere(std::int64_t count, MPI_Datatype type, std::int64_t displacement, bool is_in_bytes);
+
 /// The one predefined type that a datatype is made of; MPI_DATATYPE_NULL if it is made of none, or of several.
 [[nodiscard]] MPI_Datatype base_type(MPI_Datatype type);
 

@@ -136,4 +136,9 @@ std::optional<DenseReduction> reduction_of(const CollectiveCall& call, bool by_r
   return dense_reduction(call.op, call.receive.type, row_of(call.kind).receive.type, by_rank);
 }
 
+void check_dense(const CollectiveCall& call, Rank rank, Rank ranks) {
+  (void)check_collective(call, rank, ranks);
+  if (reduces(call.kind)) (void)check_operator(call.op, call.receive.type, row_of(call.kind).receive.type);
+}
+
 }  // namespace laneway

@@ -25,4 +25,7 @@ namespace laneway {
 /// Of one that reduces, from its arguments; else nothing.
 [[nodiscard]] std::optional<DenseReduction> reduction_of(const CollectiveCall& call, bool by_rank);
 
+/// Throws Error that names the bad argument, of one that reduces or not.
+void check_dense(const CollectiveCall& call, Rank rank, Rank ranks);
+
 }  // namespace laneway

@@ -69,6 +69,7 @@ struct Hints {
   bool check_plan = false;  ///< then `check` is true, too
   ProgressHint progress = ProgressHint::automatic;
   bool fixed_counts = false;
+  bool fixed_dense_counts = false;
   std::int64_t staging_limit = std::int64_t{1}
                                << 26;  ///< bytes; larger blocking and nonblocking operations do not relay
   LoweringOptions lowering;
@@ -156,9 +157,11 @@ inline constexpr HintRow hint_rows[] = {
      {"such as `4x4` or `8x4x2`", nullptr, hint::show<&Hints::grid>},
      "`cartesian_combining`: the grid that the ranks of the communicator form in row-major order"},
     {"lnw_fixed_counts", "LANEWAY_FIXED_COUNTS", "false", hint::toggle<&Hints::fixed_counts>,
-     "a promise: on this communicator no rank ever changes its counts and displacements; blocking and nonblocking v "
-     "and w operations then use plans, of neighbors (see below) and dense ones (see "
-     "[arguments](../use/collectives-arguments.md))"},
+     "a promise: in neighborhood operations on this communicator no rank ever changes its counts and displacements; "
+     "blocking and nonblocking v and w operations then use plans (see below). Of dense operations it says nothing"},
+    {"lnw_fixed_dense_counts", "LANEWAY_FIXED_DENSE_COUNTS", "false", hint::toggle<&Hints::fixed_dense_counts>,
+     "the same promise for dense v and w operations on this communicator: [counts that "
+     "stay](../use/collectives-arguments.md#counts-that-stay)"},
     {"lnw_staging_limit", "LANEWAY_STAGING_LIMIT", "67108864", hint::bytes<&Hints::staging_limit>,
      "blocking and nonblocking operations that would need more staging memory do not relay"},
     {"lnw_progress", "LANEWAY_PROGRESS", "auto",

@@ -52,7 +52,7 @@ std::vector<TypedEdge> equal_edges(const std::vector<Neighbor>& neighbors, const
                                    const SideRow& names) {
   const auto name = [&] { return std::string(names.count); };
   (void)checked_count(side.count, 0, name);
-  const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
+  const std::shared_ptr<const TypeMap> map = checked_type(side.type, side.name_of_type(names));
   const std::int64_t block = bytes(side.count, map->extent, ErrorKind::count, name, side.count);
   std::vector<TypedEdge> edges;
   edges.reserve(neighbors.size());
@@ -68,7 +68,7 @@ std::vector<TypedEdge> counted_edges(const std::vector<Neighbor>& neighbors, int
                                      const SideRow& names) {
   check_array(side.counts, degree, names.counts);
   check_array(side.displacements, degree, names.displacements);
-  const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
+  const std::shared_ptr<const TypeMap> map = checked_type(side.type, side.name_of_type(names));
   std::vector<TypedEdge> edges;
   edges.reserve(neighbors.size());
   for (const Neighbor& neighbor : neighbors) {
@@ -140,7 +140,7 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
             [&] { return element(names.counts, slot) + " is " + std::to_string(side.counts[slot]); });
   require(side.indices != nullptr || total == 0, ErrorKind::argument,
           std::string(names.indices) + " is NULL with " + std::to_string(total) + " elements");
-  const std::shared_ptr<const TypeMap> map = checked_type(side.type, names.type);
+  const std::shared_ptr<const TypeMap> map = checked_type(side.type, side.name_of_type(names));
   const auto whole = map->ranges.contiguous();
   const bool is_dense = whole && whole->bytes == map->extent;
   std::vector<RangeList> lists(static_cast<std::size_t>(degree));
@@ -176,7 +176,7 @@ std::vector<Edge> indexed_edges(const std::vector<Neighbor>& neighbors, int degr
 
 void check(const Call& call) {
   require(call.fault == nullptr, ErrorKind::argument, call.fault);
-  check_buffers(call.sendbuf, call.recvbuf);
+  check_buffers(call.sendbuf, call.recvbuf, call.sendbuf_name, call.recvbuf_name);
 }
 
 /// A handle may be of another operator since; what it computes, the handle says itself.
@@ -246,11 +246,45 @@ bool KnownArguments::equal(const Call& given) const {
          receive_.equal(given.receive, row.receive.blocks == BlockForm::typed);
 }
 
+namespace {
+
+void check_null(const void* buffer, const std::vector<TypedEdge>& edges, const char* name) {
+  if (buffer != nullptr) return;
+  for (const TypedEdge& edge : edges)
+    require(edge.bytes() == 0 || !lies_nowhere(edge.offset + edge.map->hull.offset), ErrorKind::buffer,
+            [&] { return std::string(name) + " is NULL"; });
+}
+
+void check_null(const void* buffer, const std::vector<Edge>& edges, const char* name) {
+  if (buffer != nullptr) return;
+  for (const Edge& edge : edges)
+    edge.ranges.for_each([&](const Range& range) {
+      require(range.bytes == 0 || !lies_nowhere(range.offset), ErrorKind::buffer,
+              [&] { return std::string(name) + " is NULL"; });
+    });
+}
+
+template <class Pattern>
+void check_null(const Call& call, const Pattern& pattern) {
+  if (!call.has_buffers()) return;
+  check_null(call.sendbuf, pattern.out, call.sendbuf_name);
+  check_null(call.recvbuf, pattern.in, call.recvbuf_name);
+}
+
+}  // namespace
+
 TypedPattern typed_pattern(const Call& call, const Topology& topology) {
   check(call);
   const KindRow& row = row_of(call.kind);
-  return {typed_edges(topology.destinations, topology.outdegree, call.send, row.send),
-          typed_edges(topology.sources, topology.indegree, call.receive, row.receive)};
+  TypedPattern pattern{typed_edges(topology.destinations, topology.outdegree, call.send, row.send),
+                       typed_edges(topology.sources, topology.indegree, call.receive, row.receive)};
+  check_null(call, pattern);
+  return pattern;
+}
+
+void check_buffers(const Call& call, const Topology& topology) {
+  check(call);
+  if (call.sendbuf == nullptr || call.recvbuf == nullptr) (void)describe(call, topology);
 }
 
 RankPattern describe(const TypedPattern& pattern) {
@@ -267,8 +301,10 @@ RankPattern describe(const Call& call, const Topology& topology) {
     return names.blocks == BlockForm::indexed ? indexed_edges(neighbors, degree, side, names)
                                               : edges_of(typed_edges(neighbors, degree, side, names));
   };
-  return {edges(topology.destinations, topology.outdegree, call.send, row.send),
-          edges(topology.sources, topology.indegree, call.receive, row.receive)};
+  RankPattern pattern{edges(topology.destinations, topology.outdegree, call.send, row.send),
+                      edges(topology.sources, topology.indegree, call.receive, row.receive)};
+  check_null(call, pattern);
+  return pattern;
 }
 
 }  // namespace laneway

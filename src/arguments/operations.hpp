@@ -74,6 +74,10 @@ struct TypedPattern {
 /// Of a call that has no index lists.
 [[nodiscard]] TypedPattern typed_pattern(const Call& call, const Topology& topology);
 
+/// Throws Error(buffer) for a buffer that no call takes, or that is null though such a call uses it. The rest of the
+/// call has been found good.
+void check_buffers(const Call& call, const Topology& topology);
+
 /// The bytes of all edges.
 [[nodiscard]] RankPattern describe(const TypedPattern& pattern);
 [[nodiscard]] RankPattern describe(const Call& call, const Topology& topology);

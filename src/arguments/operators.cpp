@@ -125,7 +125,7 @@ std::vector<Named> types_of(const Call& call, const Topology& topology) {
     if (std::ranges::find(types, type, &Named::type) == types.end()) types.push_back({type, argument});
   };
   const auto add_side = [&](const SideArguments& side, const SideRow& names, const std::vector<Neighbor>& neighbors) {
-    if (names.blocks != BlockForm::typed) return add(side.type, names.type);
+    if (names.blocks != BlockForm::typed) return add(side.type, side.name_of_type(names));
     require(side.types != nullptr || neighbors.empty(), ErrorKind::argument, std::string(names.types) + " is NULL");
     for (const Neighbor& neighbor : neighbors)
       add(side.types[neighbor.slot], std::string(names.types) + "[" + std::to_string(neighbor.slot) + "]");
@@ -275,23 +275,34 @@ Reduction reduction_of(const Call& call, const Topology& topology) {
   return reduction;
 }
 
+void check_call(const Call& call, const Topology& topology) {
+  if (reduces(call.kind))
+    (void)reduction_of(call, topology);
+  else
+    (void)describe(call, topology);
+}
+
 const char* operator_name(MPI_Op op) {
   const OperatorRow* const row = find_predefined(op);
   return row != nullptr ? row->name : "a user's operator";
 }
 
-DenseReduction dense_reduction(MPI_Op op, MPI_Datatype type, const char* type_name, bool by_rank) {
+const char* check_operator(MPI_Op op, MPI_Datatype type, const char* type_name) {
   if (op == MPI_OP_NULL) refuse_operator("op is MPI_OP_NULL");
   require(type != MPI_DATATYPE_NULL, ErrorKind::type, [&] { return std::string(type_name) + " is MPI_DATATYPE_NULL"; });
   const OperatorRow* const row = find_predefined(op);
   if (row != nullptr && row->classes == 0)
     refuse_operator("op is " + std::string(row->name) + ", which reduces nothing");
-  if (row != nullptr && !is_predefined(type)) return {{}, nullptr, "the operator is MPI's own and the datatype is not"};
-  if (row != nullptr && (class_of(type) & row->classes) == 0) {
-    // Of types beside those that the standard names, MPI knows.
-    if (class_of(type) == 0) return {{}, nullptr, "the datatype is none of those that the standard's operators name"};
-    refuse_operator("op is " + std::string(row->name) + ", which does not apply to " + name_of(type));
-  }
+  if (row != nullptr && !is_predefined(type)) return "the operator is MPI's own and the datatype is not";
+  if (row == nullptr || (class_of(type) & row->classes) != 0) return nullptr;
+  // Of types beside those that the standard names, MPI knows.
+  if (class_of(type) == 0) return "the datatype is none of those that the standard's operators name";
+  refuse_operator("op is " + std::string(row->name) + ", which does not apply to " + name_of(type));
+}
+
+DenseReduction dense_reduction(MPI_Op op, MPI_Datatype type, const char* type_name, bool by_rank) {
+  if (const char* const why = check_operator(op, type, type_name)) return {{}, nullptr, why};
+  const OperatorRow* const row = find_predefined(op);
   const std::shared_ptr<const TypeMap> map = type_map(type);
   const auto whole = map->ranges.contiguous();
   if (class_of(type) != of_pairs && (!whole || *whole != Range{0, map->extent}))

@@ -24,6 +24,9 @@ struct Reduction {
 /// with a user's operator, all be one type without gaps. Throws Error with the name of the bad argument.
 [[nodiscard]] Reduction reduction_of(const Call& call, const Topology& topology);
 
+/// Throws Error with the name of the bad argument of a call that reduces or not. Local.
+void check_call(const Call& call, const Topology& topology);
+
 /// Whether an operator is MPI's own: no handle of another one is ever the same.
 [[nodiscard]] bool is_predefined_operator(MPI_Op op);
 
@@ -33,6 +36,10 @@ struct Reduction {
 /// Whether a predefined operator's results depend on the order of operands: sums and products of floating-point
 /// numbers. As MPI wants the same operator and datatype everywhere, all ranks say the same.
 [[nodiscard]] bool depends_on_order(MPI_Op op, MPI_Datatype type);
+
+/// Throws Error with the name of the bad argument of a dense operation that combines. Returns why this library cannot
+/// combine it where MPI may, or null.
+const char* check_operator(MPI_Op op, MPI_Datatype type, const char* type_name);
 
 /// What a dense operation combines, which is one datatype.
 struct DenseReduction {

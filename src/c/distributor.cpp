@@ -38,6 +38,24 @@ LNW_Distributor_s& distributor_of(LNW_Distributor handle) {
   return *handle;
 }
 
+/// Of a null handle an error on MPI_COMM_WORLD; others have an error handler of their own.
+template <class Run>
+int with_distributor(const char* name, LNW_Distributor distributor, Run&& run) {
+  int code = MPI_SUCCESS;
+  const int own = guarded(name, MPI_COMM_WORLD, [&] { code = run(name, distributor_of(distributor)); });
+  return own != MPI_SUCCESS ? own : code;
+}
+
+Call there(const LNW_Distributor_s& found, const void* exportbuf, void* importbuf, MPI_Datatype type) {
+  return {.kind = Kind::alltoallv_indexed,
+          .sendbuf = exportbuf,
+          .recvbuf = importbuf,
+          .send = side_of(found.sent, found.exports, type),
+          .receive = side_of(found.received, found.imports, type),
+          .sendbuf_name = "exportbuf",
+          .recvbuf_name = "importbuf"};
+}
+
 }  // namespace
 
 int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportranks[], MPI_Info info,
@@ -127,41 +145,32 @@ int LNW_Distributor_get_sources(LNW_Distributor distributor, int* nsources, cons
 }
 
 int LNW_Distributor_exchange(LNW_Distributor distributor, const void* exportbuf, void* importbuf, MPI_Datatype type) {
-  const char* const name = __func__;
-  int code = MPI_SUCCESS;
-  const int own = guarded(name, MPI_COMM_WORLD, [&] {
-    const LNW_Distributor_s& found = distributor_of(distributor);
-    code = blocking(name, topology_handle(found.there),
-                    {Kind::alltoallv_indexed, exportbuf, importbuf, side_of(found.sent, found.exports, type),
-                     side_of(found.received, found.imports, type)});
+  return with_distributor(__func__, distributor, [&](const char* name, const LNW_Distributor_s& found) {
+    return guarded(name, topology_handle(found.there),
+                   [&] { run_agreed(*found.there, there(found, exportbuf, importbuf, type)); });
   });
-  return own != MPI_SUCCESS ? own : code;
 }
 
 int LNW_Distributor_init(LNW_Distributor distributor, const void* exportbuf, void* importbuf, MPI_Datatype type,
                          MPI_Info info, LNW_Request* request) {
-  const char* const name = __func__;
-  int code = MPI_SUCCESS;
-  const int own = guarded(name, MPI_COMM_WORLD, [&] {
-    const LNW_Distributor_s& found = distributor_of(distributor);
-    code = persistent(name, topology_handle(found.there), info, request,
-                      {Kind::alltoallv_indexed, exportbuf, importbuf, side_of(found.sent, found.exports, type),
-                       side_of(found.received, found.imports, type)});
+  return with_distributor(__func__, distributor, [&](const char* name, const LNW_Distributor_s& found) {
+    return persistent(name, topology_handle(found.there), info, request, there(found, exportbuf, importbuf, type));
   });
-  return own != MPI_SUCCESS ? own : code;
 }
 
 int LNW_Distributor_reverse_init(LNW_Distributor distributor, const void* importbuf, void* exportbuf, MPI_Datatype type,
                                  MPI_Op op, MPI_Info info, LNW_Request* request) {
-  const char* const name = __func__;
-  int code = MPI_SUCCESS;
-  const int own = guarded(name, MPI_COMM_WORLD, [&] {
-    const LNW_Distributor_s& found = distributor_of(distributor);
-    code = persistent(name, topology_handle(found.back), info, request,
-                      {Kind::reducev_indexed, importbuf, exportbuf, side_of(found.received, found.imports, type),
-                       side_of(found.sent, found.exports, type), op});
+  return with_distributor(__func__, distributor, [&](const char* name, const LNW_Distributor_s& found) {
+    return persistent(name, topology_handle(found.back), info, request,
+                      {.kind = Kind::reducev_indexed,
+                       .sendbuf = importbuf,
+                       .recvbuf = exportbuf,
+                       .send = side_of(found.received, found.imports, type),
+                       .receive = side_of(found.sent, found.exports, type),
+                       .op = op,
+                       .sendbuf_name = "importbuf",
+                       .recvbuf_name = "exportbuf"});
   });
-  return own != MPI_SUCCESS ? own : code;
 }
 
 int LNW_Distributor_free(LNW_Distributor* distributor) {

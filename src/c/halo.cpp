@@ -273,8 +273,13 @@ int LNW_Halo_init(LNW_Halo halo, void* array, MPI_Datatype type, MPI_Info info, 
   const char* const name = __func__;
   return with_halo(name, halo, [&](const HaloLists& lists) {
     return persistent(name, halo_topology(lists.there), info, request,
-                      {Kind::alltoallv_indexed, array, array, side_of(lists.sent, lists.size, type),
-                       side_of(lists.received, lists.size, type)});
+                      {.kind = Kind::alltoallv_indexed,
+                       .sendbuf = array,
+                       .recvbuf = array,
+                       .send = side_of(lists.sent, lists.size, type),
+                       .receive = side_of(lists.received, lists.size, type),
+                       .sendbuf_name = "array",
+                       .recvbuf_name = "array"});
   });
 }
 
@@ -283,8 +288,14 @@ int LNW_Halo_reverse_init(LNW_Halo halo, void* array, MPI_Datatype type, MPI_Op 
   const char* const name = __func__;
   return with_halo(name, halo, [&](const HaloLists& lists) {
     return persistent(name, halo_topology(lists.back), info, request,
-                      {Kind::reducev_indexed, array, array, side_of(lists.received, lists.size, type),
-                       side_of(lists.sent, lists.size, type), op});
+                      {.kind = Kind::reducev_indexed,
+                       .sendbuf = array,
+                       .recvbuf = array,
+                       .send = side_of(lists.received, lists.size, type),
+                       .receive = side_of(lists.sent, lists.size, type),
+                       .op = op,
+                       .sendbuf_name = "array",
+                       .recvbuf_name = "array"});
   });
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "arguments/operators.hpp"
+#include "arguments/topology.hpp"
 #include "laneway/operation.h"
 
 namespace laneway {
@@ -16,6 +18,12 @@ Communicator& communicator_of(MPI_Comm comm) {
 Communicator& communicator_of(LNW_Topology topology) {
   return topology_of(topology);
 }
+/// As in run_blocking: a rank meets no other in its first call on a communicator before it knows its arguments good.
+void check_first(MPI_Comm comm, const Call& call) {
+  if (Communicator::find(comm) == nullptr) check_call(call, read_topology(comm));
+}
+void check_first(LNW_Topology, const Call&) {}
+
 Communicator& communicator_of_nonblocking(MPI_Comm comm) {
   return Communicator::of_nonblocking(comm);
 }
@@ -86,7 +94,10 @@ Call call_of(const LNW_Call* pointer) {
 
 template <class Where>
 int blocking(const char* name, Where where, const Call& call) noexcept {
-  return guarded(name, where, [&] { run_blocking(communicator_of(where), call); });
+  return guarded(name, where, [&] {
+    check_first(where, call);
+    run_blocking(communicator_of(where), call);
+  });
 }
 template int blocking(const char*, MPI_Comm, const Call&) noexcept;
 template int blocking(const char*, LNW_Topology, const Call&) noexcept;
@@ -94,7 +105,9 @@ template int blocking(const char*, LNW_Topology, const Call&) noexcept;
 template <class Where>
 int nonblocking(const char* name, Where where, LNW_Request* request, const Call& call) noexcept {
   return guarded(name, where, [&] {
-    *request = handle_of(Request::make_nonblocking(communicator_of_nonblocking(where), with_request(call, request)));
+    const Call checked = with_request(call, request);
+    check_first(where, checked);
+    *request = handle_of(Request::make_nonblocking(communicator_of_nonblocking(where), checked));
   });
 }
 template int nonblocking(const char*, MPI_Comm, LNW_Request*, const Call&) noexcept;

@@ -57,10 +57,7 @@ Communicator* Communicator::find(MPI_Comm comm) {
   return found ? static_cast<Communicator*>(attribute) : nullptr;
 }
 
-namespace {
-
-/// As far as the MPI library has kept them. Read once: what MPI_Comm_set_info says later would reach ranks at different
-/// calls.
+/// Read once for a Communicator: what MPI_Comm_set_info says later would reach ranks at different calls.
 HintTexts hints_of(MPI_Comm comm) {
   if constexpr (simulated) return {};
   MPI_Info info = MPI_INFO_NULL;
@@ -75,8 +72,6 @@ HintTexts hints_of(MPI_Comm comm) {
     throw;
   }
 }
-
-}  // namespace
 
 Communicator& Communicator::attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag) {
   auto fresh = std::unique_ptr<Communicator>(new Communicator(comm, std::move(priv), nonblocking_tag));

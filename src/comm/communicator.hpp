@@ -79,6 +79,10 @@ class Communicator {
   /// The private duplicate, ready, with tags for at least one more plan. Collective where it has yet to be made, and
   /// when tags have run out; waits for the end of a creation that was begun.
   std::shared_ptr<PrivateComm> private_comm();
+  /// Whether that is there, so that to ask for it is local.
+  [[nodiscard]] bool has_private_comm() const {
+    return !unmade_ && private_->created() && !private_->spoilt() && private_->has_tags();
+  }
   /// That of all ranks of the user's communicator, for graphs that are made from it; null if there is none to share.
   std::shared_ptr<PrivateComm> private_comm_of_all();
   /// PrivateComm::graph of the private duplicate there is.
@@ -192,5 +196,8 @@ class Communicator {
   std::map<std::vector<std::string>, std::vector<Region>> regions_;                   // by machine and names of levels
   std::map<std::pair<std::string, std::string>, std::map<Rank, Rank>> peer_regions_;  // by machine and level
 };
+
+/// Those in the info of a communicator, as far as the MPI library has kept them. Local.
+[[nodiscard]] HintTexts hints_of(MPI_Comm comm);
 
 }  // namespace laneway

@@ -10,8 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "arguments/dense_blocks.hpp"
 #include "arguments/hints.hpp"
 #include "arguments/operators.hpp"
+#include "core/error.hpp"
 #include "c/dense.hpp"
 #include "core/tell.hpp"
 #include "interpose/adopted.hpp"
@@ -28,6 +30,7 @@ constexpr const char* no_communicator = "there is no such communicator";
 constexpr const char* between_groups = "the communicator joins two groups";
 constexpr const char* alone = "the communicator has one rank";
 constexpr const char* some_idle = "some ranks of the communicator have no neighbors";
+constexpr const char* bad_argument = "an argument is bad, of which MPI says more";
 constexpr const char* own_operator = "the operator is the program's own";
 constexpr const char* ordered_sums =
     "sums of floating-point numbers depend on their order; LANEWAY_REDUCTIONS=reorder allows another one";
@@ -71,6 +74,20 @@ const char* reason_against_comm(MPI_Comm comm) {
   if (inter != 0) return between_groups;
   if (PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS) return no_communicator;
   return ranks == 1 ? alone : nullptr;
+}
+
+/// A call whose arguments are bad on this rank alone counts nothing, and meets nobody: others know nothing of it.
+bool is_good(MPI_Comm comm, const CollectiveCall& call) {
+  int rank = 0;
+  int ranks = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  try {
+    check_dense(call, rank, ranks);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::int64_t bytes_of(const SideArguments& side, int entries) {
@@ -166,7 +183,7 @@ CallsOfSize& calls_of_size(Communicator& communicator, MPI_Comm comm, const char
 }
 
 const char* decide_dense(Communicator& communicator, MPI_Comm comm, const CollectiveCall& call, TriedCalls& calls) {
-  return calls.decide([&] { return communicator.private_comm(); },
+  return calls.decide([] { return true; }, [&] { return communicator.private_comm(); },
                       [&](bool) {
                         const Reasons reasons = reasons_of_dense(comm, call);
                         if (reasons.strategy == "mpi") return PlanMade{own_is_best};
@@ -184,6 +201,7 @@ bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& cal
   const char* against = reason_against_comm(comm);
   if (against == nullptr) against = reason_against_operator(call);
   if (against != nullptr || only_counts()) return count_left(name, against != nullptr ? against : would_be_tried);
+  if (!is_good(comm, call)) return count_left(name, bad_argument);
   if (next_call(comm) < first_calls()) return count_left(name, TriedCalls::too_early);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return count_left(name, some_idle);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "arguments/hints.hpp"
+#include "interpose/neighborhood.hpp"
 #include "interpose/tried.hpp"
 #include "operate/fixed_operation.hpp"
 
@@ -19,7 +20,8 @@ class CallsOfKind {
   CallsOfKind(const Communicator& adopted, std::shared_ptr<Row> row) : calls_(make(adopted, std::move(row))) {}
 
   const char* decide(Communicator& adopted, const FixedKey& key, const Call& call) {
-    return calls_.decide([&] { return adopted.private_comm(); },
+    return calls_.decide([&] { return has_good_arguments(call, adopted.topology()); },
+                         [&] { return adopted.private_comm(); },
                          [&](bool is_tried) {
                            const FixedOperation& made =
                                fixed_operation(adopted, key, call, is_tried ? Use::trial : Use::calls);

@@ -1,8 +1,10 @@
 #include "interpose/neighborhood.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
+#include "arguments/operators.hpp"
 #include "interpose/adopted.hpp"
 #include "interpose/fixed.hpp"
 #include "interpose/more_hints.hpp"
@@ -86,7 +88,7 @@ bool may_compare(Communicator& adopted) {
 }
 
 /// Against a call whose plan follows from the graph: that it is one of those by which the answer stays alive.
-const char* reason_against_sample(Communicator& adopted, Row& row) {
+const char* reason_against_sample(Communicator& adopted, Row& row, const Call& call) {
   if (!row.is_prepared) {
     row.is_prepared = true;
     if (may_compare(adopted)) {
@@ -94,7 +96,8 @@ const char* reason_against_sample(Communicator& adopted, Row& row) {
       row.sampling.emplace(seed_of(row));
     }
   }
-  return row.sampling && row.sampling->next(*row.samples) == Way::mpi ? kept_alive_by_samples : nullptr;
+  if (!row.sampling || !has_good_arguments(call, adopted.topology())) return nullptr;
+  return row.sampling->next(*row.samples) == Way::mpi ? kept_alive_by_samples : nullptr;
 }
 
 /// What speaks against this call alone, where nothing speaks against all of its kind.
@@ -102,7 +105,7 @@ const char* reason_against_call(Communicator& adopted, const Call& call, const s
   if (adopted.idle) return nullptr;
   if (!has_equal_edges(call.kind)) return reason_against_plan(adopted, call, row);
   try {
-    return reason_against_sample(adopted, *row);
+    return reason_against_sample(adopted, *row, call);
   } catch (const std::exception&) {
     return nullptr;  // the call itself says what is wrong
   }
@@ -184,6 +187,18 @@ void note_kept_plan(Row& row, Communicator& adopted, const Call& call) {
 }
 
 }  // namespace
+
+bool has_good_arguments(const Call& call, const Topology& topology) {
+  try {
+    const bool is_short = has_equal_edges(call.kind) && call.sendbuf != nullptr && call.recvbuf != nullptr;
+    if (!is_short) return check_call(call, topology), true;
+    check_buffers(call.sendbuf, call.recvbuf);
+    return call.fault == nullptr && std::min(call.send.count, call.receive.count) >= 0 &&
+           call.send.type != MPI_DATATYPE_NULL && call.receive.type != MPI_DATATYPE_NULL;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 Decision decide_blocking(const char* name, MPI_Comm comm, const Call& call) {
   Communicator* const adopted = find_adopted(comm);

@@ -28,6 +28,10 @@ struct Decision {
 /// Where a persistent one is made by the MPI library alone. Its exchanges are not counted there.
 [[nodiscard]] std::optional<MPI_Comm> persistent_left_on(const char* name, MPI_Comm comm, const Call& call);
 
+/// Whether this rank finds nothing wrong with a call. Only such a call counts where ranks count alike: of another one
+/// they know nothing. Local.
+[[nodiscard]] bool has_good_arguments(const Call& call, const Topology& topology);
+
 /// Those that are taken over. Return an MPI error code.
 [[nodiscard]] int run_blocking(const char* name, MPI_Comm comm, const Call& call, Row& row);
 [[nodiscard]] int make_nonblocking(const char* name, MPI_Comm comm, MPI_Request* request, const Call& call, Row& row);

@@ -27,15 +27,20 @@ class TriedCalls {
   /// LANEWAY_PRELOAD_AFTER. Throws Error(argument).
   [[nodiscard]] static std::int64_t first_calls(bool open);
 
-  /// Null if the next call goes by the plan, else what speaks against that. `comm` gives the private communicator,
-  /// `make` the plan, once.
-  template <class Comm, class Make>
-  const char* decide(const Comm& comm, const Make& make) {
-    if (after_ > 0) return --after_, too_early;
-    if (!planned_) {
-      planned_ = true;
-      begin(make(trial_calls_ > 0));
+  /// Null if the next call goes by the plan, else what speaks against that. `is_good`: whether its arguments are, since
+  /// a call that no other rank may know of counts nothing. `comm` gives the private communicator, `make` the plan, once:
+  /// where it throws, it does so on all ranks.
+  template <class Good, class Comm, class Make>
+  const char* decide(const Good& is_good, const Comm& comm, const Make& make) {
+    if (after_ > 0) {
+      if (is_good()) --after_;
+      return too_early;
     }
+    if (!planned_) {
+      begin(make(trial_calls_ > 0));
+      planned_ = true;
+    }
+    if ((is_tried_ || sampling_) && !is_good()) return nullptr;
     if (is_tried_) take_time(*comm());
     return way();
   }

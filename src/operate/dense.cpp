@@ -126,7 +126,7 @@ bool is_hinted(const DenseKnowledge& known, const CollectiveCall& call) {
 /// Whether no hint and no device has a say in calls with such arguments: where ranks take turns on a core, what a call
 /// looks up is seldom in a cache.
 bool is_plain(const Hints& hints, DenseKind kind) {
-  return !hints.check && !hints.fixed_counts && hints.progress != ProgressHint::wait &&
+  return !hints.check && !hints.fixed_dense_counts && hints.progress != ProgressHint::wait &&
          (kind != DenseKind::allreduce || device_plugins().empty());
 }
 
@@ -187,6 +187,24 @@ int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const KeptDense& ma
   return MPI_SUCCESS;
 }
 
+/// Whether the hint that promises arguments has a bearing on a call, on a communicator of which nothing may be known
+/// yet. Local.
+bool is_promised(MPI_Comm comm, const CollectiveCall& call) {
+  if (!may_be_promised(call)) return false;
+  Communicator* const known = Communicator::find(comm);
+  return known != nullptr ? promises_counts(*known) : resolve_hints({}, hints_of(comm)).fixed_dense_counts;
+}
+
+/// Before a call meets other ranks: these may not call at all where the arguments of this rank are bad. In the first
+/// call of a promise all ranks hear of it.
+void check_alone(const Place& place, const CollectiveCall& call) {
+  try {
+    check_dense(call, place.rank, place.ranks);
+  } catch (const Error&) {
+    if (!is_promised(place.comm, call)) throw;
+  }
+}
+
 bool may_keep(const KeptDense& made, DenseKind kind) {
   return made.decision.rule == nullptr || !asks_for_sizes(*made.decision.rule, kind);
 }
@@ -196,13 +214,13 @@ bool may_keep(const KeptDense& made, DenseKind kind) {
 int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   const Place place(comm);
   if (place.is_inter) return place.run_mpi(call, false);
-  Communicator& communicator = Communicator::of(comm);
-  if (communicator.partial) {
-    (void)look_at(call, place.rank, place.ranks, false);
-    return place.run_mpi(call, false);
-  }
+  Communicator* const known_before = Communicator::find(comm);
+  std::shared_ptr<KeptDense> found;
+  if (known_before != nullptr) found = known_before->attachment<KeptDensePlans>().find(call);
+  if (!found) check_alone(place, call);
+  Communicator& communicator = known_before != nullptr ? *known_before : Communicator::of(comm);
+  if (communicator.partial) return place.run_mpi(call, false);
   KeptDensePlans& kept = communicator.attachment<KeptDensePlans>();
-  std::shared_ptr<KeptDense> found = kept.find(call);
   bool has_to_help = false;
   if (!found || !found->is_plain) {
     const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
@@ -294,6 +312,7 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
     place.check_buffers_between(call);
     return start_mpi(place, call, mpi_reasons(between_groups));
   }
+  check_alone(place, call);
   if (std::unique_ptr<Request> fixed = start_fixed(comm, call)) return fixed;
   const std::shared_ptr<const DenseKnowledge> known = knowledge_without_blocking(comm);
   const bool by_rank = known && known->hints.order == ReductionOrder::canonical;

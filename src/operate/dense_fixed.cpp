@@ -82,7 +82,7 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
   }
   const auto broken_by = [&](Rank rank, const std::string& how) {
     return "rank " + std::to_string(rank) + ": " + name(call.kind) + ": " + how +
-           ", but lnw_fixed_counts=true promised the arguments of the first call";
+           ", but lnw_fixed_dense_counts=true promised the arguments of the first call";
   };
   if (!known.hints.check || split_) {
     if (what.empty()) return;
@@ -125,13 +125,13 @@ bool may_be_promised(const CollectiveCall& call) {
 
 bool promises_counts(Communicator& communicator) {
   std::optional<bool>& promises = communicator.attachment<FixedDenseCalls>().promises;
-  if (!promises) promises = resolve_hints({}, communicator.hints).fixed_counts;
+  if (!promises) promises = resolve_hints({}, communicator.hints).fixed_dense_counts;
   return *promises;
 }
 
 FixedDense* fixed_dense(Communicator& communicator, const DenseKnowledge& known, const CollectiveCall& call,
                         Phases phases) {
-  if (!known.hints.fixed_counts || !may_be_promised(call)) return nullptr;
+  if (!known.hints.fixed_dense_counts || !may_be_promised(call)) return nullptr;
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   std::unique_ptr<FixedDense>& found = communicator.attachment<FixedDenseCalls>().of[key_of_promise(call, phases)];
   // Where a rank's arguments are bad the others find nothing either, and all try again in the next call.

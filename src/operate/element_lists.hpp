@@ -26,7 +26,8 @@ struct ElementLists {
           .counts = lists.counts.data(),
           .indices = lists.elements.data(),
           .type = type,
-          .lengths = lists.lengths.empty() ? nullptr : lists.lengths.data()};
+          .lengths = lists.lengths.empty() ? nullptr : lists.lengths.data(),
+          .type_name = "type"};
 }
 
 /// Elements 0 to `count` - 1 by their ranks, ascending; -1: of none. Throws Error(rank) with the name of the array.

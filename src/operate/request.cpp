@@ -10,7 +10,9 @@
 #include "carriers/messages/p2p.hpp"
 #include "choose/chooser.hpp"
 #include "choose/way_back.hpp"
+#include "comm/agreement.hpp"
 #include "comm/background.hpp"
+#include "comm/check_edges.hpp"
 #include "comm/talking.hpp"
 #include "core/error.hpp"
 #include "operate/dense_through_host.hpp"
@@ -47,7 +49,7 @@ FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases 
   const FixedKey key = key_of(call);
   if (has_equal_edges(call.kind)) return nullptr;
   FixedOperation& found = fixed_operation(communicator, key, call, Use::calls, phases);
-  check_buffers(call.sendbuf, call.recvbuf);
+  check_buffers(call, communicator.topology());
   found.check(communicator, call);
   return &found;
 }
@@ -85,9 +87,6 @@ CallPlan choose_reduction(Communicator& communicator, const Call& call, Phases p
 /// What a call that has agreed on nothing may use.
 CallPlan choose_plan(Communicator& communicator, const Call& call, Phases phases) {
   if (reduces(call.kind)) return choose_reduction(communicator, call, phases);
-  if (call.kind == Kind::alltoallv_indexed)
-    return {.plan = std::make_shared<const Plan>(
-                plan_direct(communicator.rank(), describe(call, communicator.topology())))};
   TypedPattern typed = typed_pattern(call, communicator.topology());
   if (has_equal_edges(call.kind) && plans_of_calls(communicator).routes) {
     const Routes::Routed routed = find_route(communicator, call.kind, describe(typed), sent_bytes(call), phases);
@@ -119,7 +118,7 @@ std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateCom
   const std::shared_ptr<Routes>& routes = plans_of_calls(communicator).routes;
   const auto key = [&] { return CallKey{call, phases == Phases::one, routes ? routes->version() : 0, &comm}; };
   if (std::shared_ptr<KeptPlan> known = kept.find(key())) {
-    check_buffers(call.sendbuf, call.recvbuf);
+    check_buffers(call, communicator.topology());
     return known;
   }
   CallPlan chosen = choose_plan(communicator, call, phases);
@@ -323,8 +322,22 @@ void Request::call_error_handler(int code) const {
   laneway::call_error_handler(MPI_COMM_WORLD, code);
 }
 
+namespace {
+
+void check_null(const Buffers& buffers, const Plan& plan) {
+  const Extents used = extents_of(plan);
+  const auto is_bad = [](const void* buffer, const Range& bytes) {
+    return buffer == nullptr && bytes.bytes > 0 && lies_nowhere(bytes.offset);
+  };
+  require(!is_bad(buffers.send, used.send), ErrorKind::buffer, "sendbuf is NULL");
+  require(!is_bad(buffers.receive, used.receive), ErrorKind::buffer, "recvbuf is NULL");
+}
+
+}  // namespace
+
 void Request::set_buffers(Buffers buffers) {
   require(!work_, ErrorKind::request, "request is partitioned between two ranks, which keeps its buffers");
+  if (buffers.send == nullptr || buffers.receive == nullptr) check_null(buffers, *plans_.plan());
   std::unique_ptr<Exchange> exchange = bind(buffers, stream_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
@@ -450,6 +463,9 @@ Statistics Request::statistics() const {
 
 void run_blocking(Communicator& communicator, const Call& call) {
   const Buffers buffers = buffers_of(call);
+  // Others may not call where the arguments of this rank are bad: it does not meet them before it knows.
+  if (!communicator.has_private_comm() && !plans_of_calls(communicator).fixed_counts)
+    check_call(call, communicator.topology());
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
     return fixed->start(buffers, Helper::none)->wait();
@@ -460,6 +476,34 @@ void run_blocking(Communicator& communicator, const Call& call) {
   const BufferMemory where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners()));
   Exchange exchange(PlansByBuffers(kept->plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
                     nullptr, kept->combiners());
+  exchange.start();
+  exchange.wait();
+}
+
+void run_agreed(Communicator& communicator, const Call& call) {
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  RankPattern pattern;
+  std::uint64_t edges = 0;
+  std::exception_ptr failure;
+  try {
+    pattern = describe(call, communicator.topology());
+    check_self_edges(priv->rank(), pattern);
+    edges = edge_sum(priv->rank(), pattern);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Hints none;
+  none.strategy.row = &strategies().front();
+  if (!agree(*priv, failure, none, {}, {}, edges).edges_match) {
+    check_edges(*priv, pattern);
+    throw Error(ErrorKind::topology, "the two sides of some edge differ in size");
+  }
+  const auto plan = std::make_shared<const Plan>(plan_direct(priv->rank(), pattern));
+  const Buffers buffers = buffers_of(call);
+  P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
+  const BufferMemory where = laneway::glance_at(buffers, *plan, device_use(communicator, {}));
+  Exchange exchange(PlansByBuffers(plan).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
+                    nullptr);
   exchange.start();
   exchange.wait();
 }

@@ -220,5 +220,8 @@ class Request {
 
 /// Runs the operation once.
 void run_blocking(Communicator& communicator, const Call& call);
+/// The same as direct messages, of a call that all ranks make together: where the arguments of one are bad, or the two
+/// sides of an edge differ in size, all throw.
+void run_agreed(Communicator& communicator, const Call& call);
 
 }  // namespace laneway

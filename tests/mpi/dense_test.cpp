@@ -221,7 +221,7 @@ TEST_F(DenseTest, DisagreementIsNamedUnderCheck) {
 
 /// In place is another call, for which the promise is another communicator's.
 TEST_F(DenseTest, FixedCountsAgreeWithMpi) {
-  const Setting fixed("LANEWAY_FIXED_COUNTS", "true");
+  const Setting fixed("LANEWAY_FIXED_DENSE_COUNTS", "true");
   const std::vector<std::string> all = machines();
   std::size_t turn = 0;
   for (const std::string operation :
@@ -294,7 +294,7 @@ TEST_F(DenseTest, NonblockingCallsWithFixedCountsUseTheNamedRule) {
     EXPECT_EQ(strategy_of(request), "mpi");
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
   }
-  const Setting fixed("LANEWAY_FIXED_COUNTS", "true");
+  const Setting fixed("LANEWAY_FIXED_DENSE_COUNTS", "true");
   const Comm comm = copy_of(MPI_COMM_WORLD);
   int turn = 0;
   for (const std::size_t many : {std::size_t{1}, std::size_t{3}, std::size_t{12}}) {
@@ -320,7 +320,7 @@ TEST_F(DenseTest, NonblockingCallsWithFixedCountsUseTheNamedRule) {
 
 TEST_F(DenseTest, BrokenPromisesOfCountsAreNamedUnderCheck) {
   const Setting check("LANEWAY_CHECK", "1");
-  const Setting fixed("LANEWAY_FIXED_COUNTS", "true");
+  const Setting fixed("LANEWAY_FIXED_DENSE_COUNTS", "true");
   const Setting collective("LANEWAY_COLLECTIVE", "alltoall:pairwise");
   const Comm comm = copy_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);
@@ -340,7 +340,7 @@ TEST_F(DenseTest, BrokenPromisesOfCountsAreNamedUnderCheck) {
     EXPECT_NE(error_text(code).find(who + part), std::string::npos) << error_text(code);
   };
   if (is_last) counts[0] = 0;
-  expect(call(MPI_INT), "sendcounts[0] is 0 instead of 1, but lnw_fixed_counts=true promised");
+  expect(call(MPI_INT), "sendcounts[0] is 0 instead of 1, but lnw_fixed_dense_counts=true promised");
   counts[0] = 1;
   if (is_last) std::swap(places.front(), places.back());
   if (size() > 1) expect(call(MPI_INT), "sdispls[0] is " + std::to_string(size() - 1) + " instead of 0");
@@ -761,7 +761,7 @@ TEST_F(DenseTest, MixedFormsAtOnce) {
       for (const char* const rules :
            {"auto", "alltoall:node_aware,allreduce:multi_lane,bcast:auto", "alltoall:hierarchical,allreduce:ring"}) {
         const Setting nodes("LANEWAY_MACHINE", machine);
-        const Setting counts("LANEWAY_FIXED_COUNTS", fixed);
+        const Setting counts("LANEWAY_FIXED_DENSE_COUNTS", fixed);
         const Setting collective("LANEWAY_COLLECTIVE", rules);
         const Comm comm = copy_of(MPI_COMM_WORLD);
         std::vector<Made> persistent;

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   MPI_Info_set(info, "lnw_fixed_counts", "true");
   const int other = 1 - rank;
   if (argc > 1) {
-    setenv("LANEWAY_FIXED_COUNTS", "true", 1);
+    setenv("LANEWAY_FIXED_DENSE_COUNTS", "true", 1);
     setenv("LANEWAY_CHECK", "1", 1);
     setenv("LANEWAY_COLLECTIVE", "alltoall:pairwise", 1);
     const int data[2] = {rank, rank};
