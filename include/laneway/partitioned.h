@@ -36,7 +36,7 @@ LNW_PUBLIC int LNW_Pready_range(int partition_low, int partition_high, LNW_Reque
 LNW_PUBLIC int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request request);
 
 /** Whether the receiver's partition has arrived in the exchange that was started last; true where the request is
- *  inactive. By any thread, as LNW_Pready. */
+ *  inactive or null. By any thread, as LNW_Pready. */
 LNW_PUBLIC int LNW_Parrived(LNW_Request request, int partition, int* flag);
 /** @} */
 

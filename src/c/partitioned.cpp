@@ -158,7 +158,8 @@ int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request req
 int LNW_Parrived(LNW_Request request, int partition, int* flag) {
   return guarded_alone(__func__, request, [&] {
     require_pointer(flag, "flag");
-    *flag = has_arrived([&] { return work_of(request).arrived(partition); });
+    // As MPI has it: of nothing, all has arrived.
+    *flag = request == LNW_REQUEST_NULL || has_arrived([&] { return work_of(request).arrived(partition); });
   });
 }
 
@@ -270,6 +271,8 @@ int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
 int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag) {
   return guarded_alone(__func__, request, [&] {
     require_pointer(flag, "flag");
+    *flag = 1;
+    if (request == LNW_REQUEST_NULL) return;
     const int event = partitions_of(request).event_of_received(edge, partition);
     const Request& found = request_of(request);
     *flag = has_arrived([&] { return !found.active() || found.reached(event); });

@@ -71,17 +71,20 @@ void tell_counts(const Summary& own) {
   }
 }
 
-void write(const std::string& file, const std::string& text) {
+/// Where more is said; empty where that cannot be written.
+std::string write(const std::string& file, const std::string& text) {
   std::ofstream out(file);
-  if (out << text && out.flush()) return;
+  if (out << text && out.flush()) return file;
   tell("LANEWAY_REPORT: cannot write " + file);
+  return "";
 }
 
-/// One line, if anything was taken over.
+/// One line, if anything was taken over. `where`: what says more, or nothing.
 void say_line(const Summary& summary, const std::string& where) {
   const Verdict found = verdict(summary);
   if (found.measured + found.unmeasured == 0) return;
-  tell(sentence(summary) + " " + where + " says more." + (note().empty() ? "" : " " + note()));
+  tell(sentence(summary) + (where.empty() ? "" : " " + where + " says more.") +
+       (note().empty() ? "" : " " + note()));
 }
 
 void say(const Summary& summary, const ReportWanted& wanted) {
@@ -93,16 +96,12 @@ void say(const Summary& summary, const ReportWanted& wanted) {
     case ReportForm::table:
       return tell("what the preload saved\n" + as_table(summary, note(), rows_on_stderr));
     case ReportForm::text:
-      write(wanted.file, as_table(summary, note(), 0));
-      break;
+      return say_line(summary, write(wanted.file, as_table(summary, note(), 0)));
     case ReportForm::json:
-      write(wanted.file, as_json(summary, note()));
-      break;
+      return say_line(summary, write(wanted.file, as_json(summary, note())));
     case ReportForm::html:
-      write(wanted.file, as_html(summary, note()));
-      break;
+      return say_line(summary, write(wanted.file, as_html(summary, note())));
   }
-  say_line(summary, wanted.file);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ std::string what_was_saved(const SummaryRow& row, std::int64_t world) {
     return signed_time(saved->value) + " (" + signed_time(saved->low) + " to " + signed_time(saved->high) + ")";
   if (row.seconds[0].empty() || row.sampled == 0) return "not measured: no call was timed by MPI's own";
   if (row.seconds[1].empty()) return "not measured: no call was timed with the plan";
-  return "not measured: fewer than three calls of a way were timed";
+  return "not measured: fewer than six calls of a way were timed";
 }
 
 /// `text` in lines that begin with `indent`.

@@ -58,7 +58,7 @@ struct Estimate {
 [[nodiscard]] std::array<std::optional<double>, 2> medians(const SummaryRow& row);
 
 /// What the calls of a row have saved that were taken over, as the mean of all ranks of the program. Nothing where
-/// fewer than three calls of either way have been timed.
+/// fewer than six calls of either way have been timed.
 [[nodiscard]] std::optional<Estimate> saving(const SummaryRow& row, std::int64_t world);
 
 struct Verdict {

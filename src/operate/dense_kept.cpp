@@ -61,7 +61,7 @@ void KnownCollective::Side::learn(const SideArguments& given, int entries) {
 bool KnownCollective::Side::equal(const SideArguments& given) const {
   if (!used) return true;
   if (given.count != count || given.type != type || !same(counts, given.counts) ||
-      !same(displacements, given.displacements))
+      !same(displacements, given.displacements) || (!types.empty() && given.types == nullptr))
     return false;
   for (std::size_t i = 0; i < types.size(); ++i)
     if (given.types[i] != types[i] || map_of_derived(given.types[i]) != maps[i]) return false;
