@@ -7,6 +7,7 @@
 
 #include "arguments/hints.hpp"
 #include "carriers/messages/p2p.hpp"
+#include "comm/agreement.hpp"
 #include "core/error.hpp"
 #include "operate/sparse.hpp"
 
@@ -86,6 +87,7 @@ MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr fai
     : error_handler_(communicator.error_handler()), comm_(std::make_shared<PrivateComm>()) {
   NodesOfRanks known = nodes_of_ranks(communicator);
   Hints hints;
+  hints.strategy.row = &strategies().front();
   if (!failure) {
     try {
       hints = resolve_hints(hints_in(info), communicator.hints);
@@ -93,7 +95,10 @@ MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr fai
       failure = std::current_exception();
     }
   }
-  together(*known.comm, [&] { comm_->create(known.comm->get(), failure, known.comm.get()); });
+  together(*known.comm, [&] {
+    (void)agree(*known.comm, failure, hints);
+    comm_->create(known.comm->get(), nullptr, known.comm.get());
+  });
   relays_ = may_relay(hints.progress, known.have_helpers);
   nodes_ = std::make_unique<NodeMap>(std::move(known.nodes));
   post_ = std::make_unique<MpiBagPost>(comm_);

@@ -126,7 +126,7 @@ SharedBoard share_board(Communicator& communicator, const PrivateComm& comm, con
 /// Collective on the first call for a communicator.
 std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
   std::shared_ptr<SparseRounds>& kept = communicator.attachment<KeptRounds>().rounds;
-  if (kept && kept->comm->has_tags()) return kept;
+  if (kept && kept->comm->has_tags() && !kept->comm->spoilt()) return kept;
   require(!communicator.partial, ErrorKind::unsupported,
           "comm: adopted by the preloaded library, which has left ranks without neighbours out");
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
