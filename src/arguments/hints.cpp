@@ -148,11 +148,13 @@ void read_stream(Hints& hints, const HintRow& row, const std::string& text) {
 
 void read_check(Hints& hints, const HintRow& row, const std::string& text) {
   hints.check_plan = text == "plan";
-  hints.check = hints.check_plan || read_switch(row.key, text);
+  hints.check_decisions = text == "decisions";
+  hints.check = hints.check_plan || hints.check_decisions || read_switch(row.key, text);
 }
 
 void show_check(const Hints& hints, std::string& words) {
-  words += std::to_string(hints.check ? 1 + static_cast<int>(hints.check_plan) : 0);
+  words += std::to_string(
+      hints.check ? 1 + static_cast<int>(hints.check_plan) + 2 * static_cast<int>(hints.check_decisions) : 0);
 }
 
 void show_levels(const Hints& hints, std::string& words) {
@@ -216,6 +218,10 @@ ProgressHint resolve_progress(const HintTexts& communicator) {
   const HintRow& row = row_of("lnw_progress");
   row.value.read(hints, row, text_of(row, {}, communicator));
   return hints.progress;
+}
+
+bool checks_decisions(const HintTexts& communicator) {
+  return text_of(row_of("lnw_check"), {}, communicator) == "decisions";
 }
 
 bool relay_nothing(Hints& hints) {

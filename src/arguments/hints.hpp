@@ -66,7 +66,8 @@ struct Hints {
   std::string machine;
   std::string grid;  ///< the grid of ranks, as a machine description; empty unless the strategy works on one
   bool check = false;
-  bool check_plan = false;  ///< then `check` is true, too
+  bool check_plan = false;       ///< then `check` is true, too
+  bool check_decisions = false;  ///< likewise
   ProgressHint progress = ProgressHint::automatic;
   bool fixed_counts = false;
   bool fixed_dense_counts = false;
@@ -245,9 +246,11 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_check",
      "LANEWAY_CHECK",
      "false",
-     {"true, false, plan", hint::read_check, hint::show_check},
+     {"true, false, plan, decisions", hint::read_check, hint::show_check},
      "compare both sides of every edge before the exchange, and name the first that disagrees; `plan`: also gather and "
-     "prove the plans that will run, of up to 512 ranks ([verifying](../use/verifying.md))"},
+     "prove the plans that will run, of up to 512 ranks; `decisions`: also compare what all ranks must decide alike, "
+     "in "
+     "every call that may wait for them ([verifying](../use/verifying.md))"},
 };
 
 /// The info of the call comes before that of the communicator's creation, then the environment, then the default.
@@ -259,6 +262,8 @@ bool relay_nothing(Hints& hints);
 
 /// lnw_progress, or lnw_memory_path, alone, for calls that plan nothing.
 [[nodiscard]] ProgressHint resolve_progress(const HintTexts& communicator);
+/// lnw_check=decisions, likewise; of other values nothing is said here.
+[[nodiscard]] bool checks_decisions(const HintTexts& communicator);
 [[nodiscard]] MemoryPath resolve_memory_path(const HintTexts& communicator);
 
 }  // namespace laneway

@@ -271,7 +271,7 @@ const Topology& Communicator::topology() {
 }
 
 const Communicator::CallHints& Communicator::call_hints() {
-  if (!call_hints_) call_hints_ = {resolve_progress(hints), resolve_memory_path(hints)};
+  if (!call_hints_) call_hints_ = {resolve_progress(hints), resolve_memory_path(hints), checks_decisions(hints)};
   return *call_hints_;
 }
 

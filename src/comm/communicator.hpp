@@ -121,6 +121,7 @@ class Communicator {
   struct CallHints {
     ProgressHint progress;
     MemoryPath path;
+    bool check_decisions;
   };
   const CallHints& call_hints();
 

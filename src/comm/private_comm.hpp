@@ -81,7 +81,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     reduce_tag = 6,
     barrier_tag = 7,
     success_tag = 8,
-    last_tag = 9,
+    decisions_tag = 9,
+    last_tag = 10,
     blocking_tag = own_channels,
     nonblocking_tag = 2 * own_channels
   };

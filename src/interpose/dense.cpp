@@ -13,8 +13,9 @@
 #include "arguments/dense_blocks.hpp"
 #include "arguments/hints.hpp"
 #include "arguments/operators.hpp"
-#include "core/error.hpp"
 #include "c/dense.hpp"
+#include "comm/decisions.hpp"
+#include "core/error.hpp"
 #include "core/tell.hpp"
 #include "interpose/adopted.hpp"
 #include "interpose/rows.hpp"
@@ -192,6 +193,19 @@ const char* decide_dense(Communicator& communicator, MPI_Comm comm, const Collec
                       });
 }
 
+bool checks_all_decisions() {
+  static const bool checks = checks_decisions({});
+  return checks;
+}
+
+/// Collective.
+void check_decisions(MPI_Comm comm, const char* name, int number) {
+  Communicator& communicator = Communicator::of(comm);
+  if (communicator.partial) return;
+  compare_decisions(communicator, *communicator.private_comm());
+  note_decision(communicator, [&] { return std::string(name) + " is call " + std::to_string(number); });
+}
+
 bool count_left(const char* name, const char* reason) {
   row_of_dense(nullptr, MPI_COMM_NULL, name, 0)->count_left(reason);
   return false;
@@ -202,13 +216,19 @@ bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& cal
   if (against == nullptr) against = reason_against_operator(call);
   if (against != nullptr || only_counts()) return count_left(name, against != nullptr ? against : would_be_tried);
   if (!is_good(comm, call)) return count_left(name, bad_argument);
-  if (next_call(comm) < first_calls()) return count_left(name, TriedCalls::too_early);
+  const int number = next_call(comm);
+  if (checks_all_decisions()) check_decisions(comm, name, number);
+  if (number < first_calls()) return count_left(name, TriedCalls::too_early);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return count_left(name, some_idle);
   const std::int64_t bytes = bytes_of(comm, call);
   CallsOfSize& calls = calls_of_size(communicator, comm, name, bytes);
   if (wants_rows()) calls.row->count_bytes(bytes, 1);
   against = decide_dense(communicator, comm, call, calls.tried);
+  note_decision(communicator, [&] {
+    return std::string(name) + " of " + std::to_string(bytes) +
+           " bytes: " + (against != nullptr ? against : "taken over, " + calls.row->strategy);
+  });
   if (against != nullptr) return calls.row->count_left(against), false;
   calls.row->count_taken();
   if (reduces(call.kind) && depends_on_order(call.op, call.receive.type) && !std::exchange(calls.is_reordered, true))
@@ -225,6 +245,11 @@ bool looks_at_dense() {
 bool takes_over(const char* name, MPI_Comm comm, const CollectiveCall& call) noexcept {
   try {
     return decide_and_count(name, comm, call);
+  } catch (const DecisionsDiffer& error) {
+    // The ranks would go different ways from here on.
+    tell(std::string(name) + ": " + error.what());
+    MPI_Abort(comm, MPI_ERR_OTHER);
+    return true;
   } catch (...) {
     return true;  // the call itself says what is wrong
   }

@@ -8,11 +8,13 @@
 #include "carriers/messages/p2p.hpp"
 #include "choose/device_support.hpp"
 #include "comm/agreement.hpp"
+#include "comm/decisions.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "device/memory.hpp"
 #include "device/plugin.hpp"
+#include "laneway/base.h"
 #include "operate/dense_fixed.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
@@ -195,6 +197,12 @@ bool is_promised(MPI_Comm comm, const CollectiveCall& call) {
   return known != nullptr ? promises_counts(*known) : resolve_hints({}, hints_of(comm)).fixed_dense_counts;
 }
 
+/// Whether the buffers are such as may be bad in a call whose other arguments are those of a good one.
+bool has_odd_buffers(const CollectiveCall& call) {
+  const auto is_odd = [](const void* buffer) { return buffer == nullptr || buffer == LNW_NOT_CONTIGUOUS; };
+  return is_odd(call.sendbuf) || is_odd(call.recvbuf) || call.recvbuf == MPI_IN_PLACE;
+}
+
 /// Before a call meets other ranks: these may not call at all where the arguments of this rank are bad. In the first
 /// call of a promise all ranks hear of it.
 void check_alone(const Place& place, const CollectiveCall& call) {
@@ -203,6 +211,16 @@ void check_alone(const Place& place, const CollectiveCall& call) {
   } catch (const Error&) {
     if (!is_promised(place.comm, call)) throw;
   }
+}
+
+/// What all ranks know before a call runs: the rule, how often such calls have come, and whether some are tried now.
+void note_dense(Communicator& communicator, const char* form, const CollectiveCall& call, const DenseDecision& decision,
+                const SettledDenseCalls& calls, const SettledDense* settled) {
+  note_decision(communicator, [&] {
+    std::string text = std::string(form) + name(call.kind) + ": " + decision.reasons.strategy;
+    if (settled != nullptr) text += ", " + settled->text();
+    return text + (calls.are_due() ? ", trials are due" : "");
+  });
 }
 
 bool may_keep(const KeptDense& made, DenseKind kind) {
@@ -217,7 +235,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   Communicator* const known_before = Communicator::find(comm);
   std::shared_ptr<KeptDense> found;
   if (known_before != nullptr) found = known_before->attachment<KeptDensePlans>().find(call);
-  if (!found) check_alone(place, call);
+  if (!found || has_odd_buffers(call)) check_alone(place, call);
   Communicator& communicator = known_before != nullptr ? *known_before : Communicator::of(comm);
   if (communicator.partial) return place.run_mpi(call, false);
   KeptDensePlans& kept = communicator.attachment<KeptDensePlans>();
@@ -243,6 +261,10 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   SettledDenseCalls& calls = communicator.attachment<SettledDenseCalls>();
   SettledDense* const settled = found->settled.get();
   if (settled != nullptr) calls.count(*settled, 1);
+  if (!found->is_plain) {
+    note_dense(communicator, "blocking ", call, found->decision, calls, settled);
+    compare_decisions(communicator, *found->comm);
+  }
   if (calls.are_due()) calls.settle(communicator, *found->comm, comm);
   const auto way = settled != nullptr ? settled->way() : SettledDense::Way::as_decided;
   if (way == SettledDense::Way::rule) {
@@ -329,6 +351,7 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
       settled->stays_as_decided(!is_on_host(call));
       calls.count(*settled, 1);
       decision = settled->instead_of(std::move(decision));
+      note_dense(communicator, "nonblocking ", call, decision, calls, settled.get());
     }
   }
   if (decision.rule == nullptr) return start_mpi(place, call, std::move(decision.reasons));
@@ -354,7 +377,12 @@ class Making {
     ask.in_memory = true;
     ask.limits_staging = false;
     DenseDecision decision = decide(*known_, hints_, ask);
+    compare_decisions(communicator_, comm_);
     decision = tried(std::move(decision));
+    note_decision(communicator_, [&] {
+      return "persistent " + std::string(name(call_.kind)) + ": " + decision.reasons.strategy + ", tag " +
+             std::to_string(tag_);
+    });
     tell_reasons(decision.reasons, place_.rank);
     if (decision.rule == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, decision.reasons);
     return make_by(decision);

@@ -261,6 +261,12 @@ DenseDecision SettledDense::instead_of(DenseDecision decision) const {
   return {way_ == Way::rule ? best_ : nullptr, std::move(reasons), true};
 }
 
+std::string SettledDense::text() const {
+  const char* const ways[] = {"as decided", "mpi", "a rule"};
+  return "call " + std::to_string(calls_) + " of " + std::to_string(key_.alike.count) + " (" +
+         ways[static_cast<std::size_t>(way_)] + (best_ != nullptr ? ", " + std::string(best_->name) : "") + ")";
+}
+
 void SettledDense::run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm) {
   if (call.kind == DenseKind::barrier || !AlikeBuffers::needs_copies(key_.alike, call, rank, ranks))
     return bound_->run(buffers_of(call), comm);

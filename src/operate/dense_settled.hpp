@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,8 @@ class SettledDense {
   [[nodiscard]] Way way() const { return way_; }
   /// What runs, and why: `decision`, unless a trial has come to another end.
   [[nodiscard]] DenseDecision instead_of(DenseDecision decision) const;
+  /// What all ranks know of it, for lnw_check=decisions.
+  [[nodiscard]] std::string text() const;
   /// A blocking call whose way is a rule.
   void run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm);
   /// Of a rank, in the memory that is kept for the next call.

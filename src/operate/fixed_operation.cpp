@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "comm/decisions.hpp"
 #include "core/tell.hpp"
 #include "operate/proof.hpp"
+#include "operate/request.hpp"
 #include "operate/routes.hpp"
 
 namespace laneway {
@@ -20,8 +22,10 @@ struct FixedOperations final : Attachment {
 
 FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Use use, Phases phases) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  compare_decisions(communicator, *comm);
   Agreed agreed = agree_on(communicator, *comm, MPI_INFO_NULL, call, phases);
   Chosen chosen = choose(communicator, *comm, agreed, use);
+  note_decision(communicator, [&] { return "fixed " + text_of_decision(call.kind, agreed, chosen); });
   tell_reasons(chosen.reasons, comm->rank());
   const Reduction* const reduction = agreed.reduction ? &agreed.reduction->what : nullptr;
   pattern_ = reduction != nullptr ? reduction->pattern : std::move(agreed.pattern);

@@ -13,6 +13,7 @@
 #include "comm/agreement.hpp"
 #include "comm/background.hpp"
 #include "comm/check_edges.hpp"
+#include "comm/decisions.hpp"
 #include "comm/talking.hpp"
 #include "core/error.hpp"
 #include "operate/dense_through_host.hpp"
@@ -153,14 +154,21 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info
   return together(*priv, [&] { return make(communicator, *priv, info, call, events); });
 }
 
+std::string text_of_decision(Kind kind, const Agreed& agreed, const Chosen& chosen) {
+  return std::string(name(kind)) + ": " + chosen.reasons.strategy + (agreed.relays_nothing ? ", relays nothing" : "") +
+         ", tag " + std::to_string(agreed.tag);
+}
+
 std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call,
                                        std::span<const PlanEvent> events) {
+  compare_decisions(communicator, priv);
   require(events.empty() || !reduces(call.kind), ErrorKind::unsupported, "operations that reduce have no events");
   const bool may_come_back = call.kind == Kind::alltoallv_indexed;
   if (may_come_back) forget_exchange(communicator);
   Agreed agreed = agree_on(communicator, priv, info, call);
   agreed.events.assign(events.begin(), events.end());
   Chosen chosen = choose(communicator, priv, agreed, Use::request);
+  note_decision(communicator, [&] { return text_of_decision(call.kind, agreed, chosen); });
   if (may_come_back) keep_exchange(communicator, agreed, std::move(chosen.by_messages), chosen.reasons);
   std::unique_ptr<Request> request(new Request(priv.shared_from_this(), communicator.error_handler(), agreed.tag,
                                                std::move(chosen.plan), std::move(chosen.reasons),
@@ -482,6 +490,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
 
 void run_agreed(Communicator& communicator, const Call& call) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  compare_decisions(communicator, *priv);
   RankPattern pattern;
   std::uint64_t edges = 0;
   std::exception_ptr failure;

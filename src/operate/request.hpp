@@ -12,6 +12,7 @@
 #include "arguments/call.hpp"
 #include "arguments/operations.hpp"
 #include "choose/agreed.hpp"
+#include "choose/chooser.hpp"
 #include "choose/reasons.hpp"
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
@@ -217,6 +218,9 @@ class Request {
   std::optional<lnw_device_stream> stream_;
   Buffers buffers_;  // if bound
 };
+
+/// For lnw_check=decisions.
+[[nodiscard]] std::string text_of_decision(Kind kind, const Agreed& agreed, const Chosen& chosen);
 
 /// Runs the operation once.
 void run_blocking(Communicator& communicator, const Call& call);

@@ -9,6 +9,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "choose/costs.hpp"
 #include "choose/planning.hpp"
+#include "comm/decisions.hpp"
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"
 
@@ -84,10 +85,15 @@ void Routes::prepare(Communicator& communicator, Kind operation, const RankPatte
   SizeClass& sizes = classes_[operation][*index];
   try {
     together(*priv, [&] {
+      compare_decisions(communicator, *priv);
       const std::vector<std::int64_t> least = reduce_progressing(of_edges, MPI_INT64_T, MPI_MIN, *priv);
       if (least[0] != -least[1]) return relay_nothing();
       plan_class(communicator, operation, *index);
       agree_on_bounds(*priv, {&sizes});
+      note_decision(communicator, [&] {
+        return std::string(name(operation)) + " up to " + std::to_string(sizes.largest_bytes) + " bytes: route " +
+               (sizes.route ? std::string(sizes.strategy) : "direct") + ", version " + std::to_string(version_);
+      });
     });
   } catch (...) {
     sizes = {true, 0, nullptr, {}};  // on all ranks

@@ -140,6 +140,57 @@ void check_all(MPI_Comm comm, int rounds) {
     }
 }
 
+/// Wrong calls of one rank, which return an error there, before good ones of all: the others cannot know of them.
+void check_wrong_calls(MPI_Comm world) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(world, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int rank = rank_in(comm);
+  const int size = size_of(comm);
+  std::vector<int> send(static_cast<std::size_t>(size), rank), receive(static_cast<std::size_t>(size), -1);
+  for (int call = 0; call < 120; ++call) {
+    if (call % 5 == 3 && rank == call % size) {
+      CHECK(MPI_Alltoall(send.data(), -1, MPI_INT, receive.data(), -1, MPI_INT, comm) != MPI_SUCCESS);
+      CHECK(MPI_Bcast(send.data(), 1, MPI_DATATYPE_NULL, 0, comm) != MPI_SUCCESS);
+      CHECK(MPI_Allreduce(send.data(), receive.data(), 1, MPI_INT, MPI_OP_NULL, comm) != MPI_SUCCESS);
+    }
+    MPI_Alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm);
+    for (int from = 0; from < size; ++from) CHECK(receive[static_cast<std::size_t>(from)] == from);
+    int root = call % size, most = -1;
+    MPI_Bcast(&root, 1, MPI_INT, 0, comm);
+    CHECK(root == call % size);
+    MPI_Allreduce(&rank, &most, 1, MPI_INT, MPI_MAX, comm);
+    CHECK(most == size - 1);
+  }
+  MPI_Comm_free(&comm);
+}
+
+/// Counts that are others in each call, which no promise about neighborhoods forbids.
+void check_changing_counts(MPI_Comm comm) {
+  const int rank = rank_in(comm);
+  const int size = size_of(comm);
+  for (int turn = 0; turn < 60; ++turn) {
+    std::vector<int> counts, places;
+    int all = 0;
+    for (int peer = 0; peer < size; ++peer) {
+      counts.push_back(1 + (turn + peer) % 4);
+      places.push_back(all);
+      all += counts.back();
+    }
+    const auto own = static_cast<std::size_t>(rank);
+    std::vector<int> send(static_cast<std::size_t>(all)), receive(static_cast<std::size_t>(all), -1);
+    for (int i = 0; i < counts[own]; ++i) send[static_cast<std::size_t>(i)] = value(rank, turn, i);
+    MPI_Allgatherv(send.data(), counts[own], MPI_INT, receive.data(), counts.data(), places.data(), MPI_INT, comm);
+    for (int from = 0; from < size; ++from)
+      for (int i = 0; i < counts[static_cast<std::size_t>(from)]; ++i)
+        CHECK(receive[static_cast<std::size_t>(places[static_cast<std::size_t>(from)] + i)] == value(from, turn, i));
+    for (int i = 0; i < all; ++i) send[static_cast<std::size_t>(i)] = rank + i;
+    MPI_Reduce_scatter(send.data(), receive.data(), counts.data(), MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < counts[own]; ++i)
+      CHECK(receive[static_cast<std::size_t>(i)] == size * (size - 1) / 2 + size * (places[own] + i));
+  }
+}
+
 /// Of two groups, where nothing can be joined.
 void check_between_groups(MPI_Comm world) {
   const int rank = rank_in(world);
@@ -164,6 +215,8 @@ int main(int argc, char** argv) {
   check_all(MPI_COMM_WORLD, rounds);
   check_all(MPI_COMM_SELF, 1);
   check_between_groups(MPI_COMM_WORLD);
+  check_wrong_calls(MPI_COMM_WORLD);
+  check_changing_counts(MPI_COMM_WORLD);
   // Every other rank, backwards; and communicators that come and go.
   for (int i = 0; i < 2; ++i) {
     MPI_Comm some = MPI_COMM_NULL;

@@ -630,5 +630,86 @@ TEST_F(RequestsTest, CountOfMoreThanTwoToThe31) {
   EXPECT_MPI(LNW_Request_free(&request));
 }
 
+/// The functions for requests, of MPI or of this library.
+template <class R>
+struct RequestCalls {
+  int (*test)(R*, int*, MPI_Status*);
+  int (*wait)(R*, MPI_Status*);
+  int (*testall)(int, R*, int*, MPI_Status*);
+  int (*waitall)(int, R*, MPI_Status*);
+  int (*testany)(int, R*, int*, int*, MPI_Status*);
+  int (*waitany)(int, R*, int*, MPI_Status*);
+  int (*testsome)(int, R*, int*, int*, MPI_Status*);
+  int (*waitsome)(int, R*, int*, int*, MPI_Status*);
+  int (*start)(R*);
+  int (*startall)(int, R*);
+  int (*free)(R*);
+
+  /// What they say of null and inactive requests.
+  [[nodiscard]] std::vector<int> outcomes(R null, R inactive) const {
+    std::vector<int> all;
+    const auto put = [&](int code, std::initializer_list<int> results) {
+      all.push_back(code == MPI_SUCCESS ? 1 : 0);
+      if (code == MPI_SUCCESS) all.insert(all.end(), results);
+    };
+    for (R request : {null, inactive}) {
+      int flag = -7;
+      MPI_Status status{};
+      const int tested = test(&request, &flag, &status);
+      put(tested, {flag, status.MPI_SOURCE == MPI_ANY_SOURCE, status.MPI_TAG == MPI_ANY_TAG});
+      put(wait(&request, &status), {status.MPI_SOURCE == MPI_ANY_SOURCE, request == null});
+    }
+    for (std::vector<R> requests : {std::vector<R>{}, {null}, {inactive}, {null, inactive}, {inactive, null, null}}) {
+      const auto n = static_cast<int>(requests.size());
+      std::array<int, 4> indices{};
+      int flag = -7, index = -7, count = -7;
+      int code = testall(n, requests.data(), &flag, MPI_STATUSES_IGNORE);
+      put(code, {flag});
+      put(waitall(n, requests.data(), MPI_STATUSES_IGNORE), {});
+      code = testany(n, requests.data(), &index, &flag, MPI_STATUS_IGNORE);
+      put(code, {index, flag});
+      code = waitany(n, requests.data(), &index, MPI_STATUS_IGNORE);
+      put(code, {index});
+      code = testsome(n, requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE);
+      put(code, {count});
+      code = waitsome(n, requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE);
+      put(code, {count});
+    }
+    R request = null;
+    put(start(&request), {});
+    put(startall(1, &request), {});
+    put(free(&request), {});
+    return all;
+  }
+};
+
+TEST_F(RequestsTest, NullAndInactiveRequestsAreAsMpiHasThem) {
+  const Handler world(MPI_COMM_WORLD, MPI_ERRORS_RETURN), self(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  constexpr RequestCalls<MPI_Request> mpi{MPI_Test,    MPI_Wait,     MPI_Testall,     MPI_Waitall,
+                                          MPI_Testany, MPI_Waitany,  MPI_Testsome,    MPI_Waitsome,
+                                          MPI_Start,   MPI_Startall, MPI_Request_free};
+  constexpr RequestCalls<LNW_Request> ours{LNW_Test,    LNW_Wait,     LNW_Testall,     LNW_Waitall,
+                                           LNW_Testany, LNW_Waitany,  LNW_Testsome,    LNW_Waitsome,
+                                           LNW_Start,   LNW_Startall, LNW_Request_free};
+  int send = 0, receive = 0;
+  MPI_Request of_mpi = MPI_REQUEST_NULL;
+  MPI_Send_init(&send, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &of_mpi);
+  LNW_Request of_ours = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Precv_init(&receive, 1, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_INFO_NULL, &of_ours));
+  EXPECT_EQ(ours.outcomes(LNW_REQUEST_NULL, of_ours), mpi.outcomes(MPI_REQUEST_NULL, of_mpi));
+  // As MPI 4 says of MPI_Parrived.
+  for (LNW_Request request : {LNW_Request(LNW_REQUEST_NULL), of_ours}) {
+    int flag = 0;
+    EXPECT_MPI(LNW_Parrived(request, 0, &flag));
+    EXPECT_NE(flag, 0);
+  }
+  int flag = 0;
+  EXPECT_MPI(LNW_Parrived_edge(LNW_REQUEST_NULL, 0, 0, &flag));
+  EXPECT_NE(flag, 0);
+  EXPECT_NE(LNW_Pready(0, LNW_REQUEST_NULL), MPI_SUCCESS);
+  MPI_Request_free(&of_mpi);
+  EXPECT_MPI(LNW_Request_free(&of_ours));
+}
+
 }  // namespace
 }  // namespace laneway::test
