@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <utility>
@@ -61,20 +62,14 @@ Channel::Channel(std::shared_ptr<PairComm> pairs, const Options& options)
   hello.parts = options_.segments;
   hello.shares = !simulated && options_.may_share;
   reason_ = options_.no_memory;
-  if (is_sender) {
-    hello.first_tag = pairs_->take_tags(options_.peer, options_.segments);
-  } else if (hello.shares) {
+  if (!is_sender && hello.shares) {
     try {
-      segment_ = std::make_shared<SharedSegment>();
-      const std::size_t total = SharedSegment::header_bytes + static_cast<std::size_t>(size);
-      mapping_ = segment_->map(total);
-      segment_->reserve(0, total);
-      hello.where = segment_->address();
+      ChannelMemoryPool::Block block = ChannelMemoryPool::take(size);
+      mapping_ = std::move(block.memory);
+      hello.where = block.place;
     } catch (const std::exception& error) {
       hello.shares = false;
       reason_ = error.what();
-      segment_ = nullptr;
-      mapping_ = nullptr;
     }
   }
   mine_ = pairs_->tell(options_.peer, hello);
@@ -92,20 +87,38 @@ Channel::~Channel() {
     // `closing_` makes the next look the last one.
     progress_until([&] { return activity_.done(nullptr); });
     (void)activity_.test(nullptr);
-    if (memory_) {
-      memory_->close(options_.is_sender);
-      return;
-    }
+    // The sender may have mapped it already, and look for nothing else.
+    if (!memory_ && mapping_) memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
+    if (memory_) memory_->close(options_.is_sender);
     if (messages_ && options_.is_sender)
-      progress_until([&] {
-        for (std::int64_t s = 0; s < options_.segments; ++s)
-          if (!messages_->is_flushed(s)) return is_gone(++fruitless_);
-        return true;
-      });
-    pairs_->answer(options_.peer, mine_, Reply::closed);
+      progress_until([&] { return are_all_flushed() || is_gone_for_long(); });
+    if (messages_) messages_->leave_buffer();
+    PairComm::Left left{.first_tag = tags_.first_tag, .tags = tags_.tags, .kept = nullptr};
+    if (messages_)
+      left.kept = std::move(messages_);
+    else if (!options_.is_sender)
+      left.kept = std::move(mapping_);
+    pairs_->close(options_.peer, mine_, std::move(left));
   } catch (...) {
     // Nobody can be told.
   }
+}
+
+bool Channel::are_all_flushed() {
+  for (std::int64_t s = 0; s < options_.segments; ++s)
+    if (!messages_->is_flushed(s)) return false;
+  return true;
+}
+
+/// A receiver that is freed receives what was sent before, into memory of its own. It may not have heard yet that the
+/// data goes in messages.
+bool Channel::is_gone_for_long() {
+  constexpr std::chrono::seconds long_enough{1};
+  if (!is_gone(++fruitless_)) return false;
+  if (other_ended_.load(std::memory_order_relaxed)) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (!gone_since_) gone_since_ = now;
+  return now - *gone_since_ > long_enough;
 }
 
 bool Channel::progress() {
@@ -121,7 +134,7 @@ bool Channel::progress() {
   }
   if (!helped_ || !messages_) return true;
   int flag = 0;
-  MPI_Iprobe(options_.peer, pairs_->tag_back(mine_.first_tag), pairs_->get(), &flag, MPI_STATUS_IGNORE);
+  MPI_Iprobe(options_.peer, pairs_->tag_back(tags_.first_tag), pairs_->get(), &flag, MPI_STATUS_IGNORE);
   return false;
 }
 
@@ -131,7 +144,7 @@ bool Channel::meet() {
   if (!reply_) reply_ = pairs_->hear_answer(options_.peer, mine_);
   if (!other_) other_ = pairs_->hear(options_.peer, mine_);
   if (other_) check_sizes(*other_);
-  if (reply_ == Reply::closed) throw_gone();
+  if (reply_ && reply_->what == Reply::closed) throw_gone();
   if (!other_) return false;
   if (other_->process.machine != 0 && other_->process.machine == mine_.process.machine)
     other_process_.watch(other_->process.process);
@@ -140,14 +153,17 @@ bool Channel::meet() {
     return true;
   }
   if (!reply_) return false;
-  if (*reply_ == Reply::memory) {
-    use_memory(*segment_);
-  } else {
-    if (reason_.empty() && other_->process.machine != mine_.process.machine)
-      reason_ = rank_text(options_.peer) + " is on another node";
-    if (reason_.empty()) reason_ = "the sender cannot map memory of this rank";
-    use_messages();
+  if (reply_->what == Reply::memory) {
+    use_memory(mapping_);
+    return true;
   }
+  if (reason_.empty() && other_->process.machine != mine_.process.machine)
+    reason_ = rank_text(options_.peer) + " is on another node";
+  if (reason_.empty()) reason_ = "the sender cannot map memory of this rank";
+  mapping_.reset();
+  check_message_size();
+  if (reply_->what == Reply::no_tags) PairComm::throw_no_tags(options_.peer, rank());
+  use_messages(*reply_);
   return true;
 }
 
@@ -160,7 +176,6 @@ void Channel::check_sizes(const Hello& other) const {
 }
 
 void Channel::meet_as_sender(const Hello& other) {
-  Reply reply = Reply::messages;
   if (!mine_.shares) {
     if (reason_.empty()) reason_ = "there is no memory to share";
   } else if (other.process.machine != mine_.process.machine) {
@@ -169,37 +184,40 @@ void Channel::meet_as_sender(const Hello& other) {
     reason_ = rank_text(options_.peer) + " shares no memory";
   } else {
     try {
-      use_memory(SharedSegment(other.where));
-      reply = Reply::memory;
+      use_memory(ChannelMemoryPool::find(other.where));
+      return pairs_->answer(options_.peer, mine_, {.what = Reply::memory});
     } catch (const std::exception& error) {
       reason_ = error.what();
     }
   }
-  if (reply == Reply::messages) use_messages();
-  pairs_->answer(options_.peer, mine_, reply);
+  if (options_.bytes > INT_MAX) pairs_->answer(options_.peer, mine_, {.what = Reply::no_tags});
+  check_message_size();
+  const int first = pairs_->take_tags(options_.peer, mine_, options_.segments);
+  const Answer tags{Reply::messages, first, static_cast<std::int32_t>(options_.segments)};
+  pairs_->answer(options_.peer, mine_, tags);
+  use_messages(tags);
 }
 
-void Channel::use_memory(const SharedSegment& segment) {
-  const std::int64_t size = ChannelMemory::size(options_.bytes, options_.segments);
-  if (!mapping_) mapping_ = segment.map(SharedSegment::header_bytes + static_cast<std::size_t>(size));
-  memory_.emplace(mapping_.get() + SharedSegment::header_bytes, options_.bytes, options_.segments);
+void Channel::use_memory(std::shared_ptr<std::byte> memory) {
+  mapping_ = std::move(memory);
+  memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
   if (options_.buffer != nullptr) copied_.resize(static_cast<std::size_t>(options_.segments));
   reason_ = "both ends are on one node";
-  segment_ = nullptr;
 }
 
-void Channel::use_messages() {
-  if (!options_.no_puts.empty()) reason_ += "; " + options_.no_puts;
-  mapping_ = nullptr;
-  segment_ = nullptr;
+void Channel::check_message_size() const {
   require(options_.bytes <= INT_MAX, ErrorKind::unsupported, [&] {
     return "bytes is " + std::to_string(options_.bytes) +
            ": between nodes, segments of channels have at most 2147483647 bytes";
   });
-  const int tag = options_.is_sender ? mine_.first_tag : other_->first_tag;
-  mine_.first_tag = tag;
-  messages_.emplace(ChannelMessages::Way{pairs_->get(), options_.peer, tag, pairs_->tag_back(tag)}, options_.is_sender,
-                    options_.bytes, options_.segments, options_.buffer);
+}
+
+void Channel::use_messages(const Answer& tags) {
+  if (!options_.no_puts.empty()) reason_ += "; " + options_.no_puts;
+  tags_ = tags;
+  messages_ = std::make_shared<ChannelMessages>(
+      ChannelMessages::Way{pairs_->get(), options_.peer, tags.first_tag, pairs_->tag_back(tags.first_tag)},
+      options_.is_sender, options_.bytes, options_.segments, options_.buffer);
 }
 
 bool Channel::has_opened() {
@@ -215,7 +233,8 @@ void Channel::wait_for_other_end() {
 bool Channel::other_is_closed() {
   if (memory_) return memory_->is_closed(!options_.is_sender);
   if (other_closed_.load(std::memory_order_acquire)) return true;
-  if (pairs_->hear_answer(options_.peer, mine_) != Reply::closed) return false;
+  const std::optional<Answer> answer = pairs_->hear_answer(options_.peer, mine_);
+  if (!answer || answer->what != Reply::closed) return false;
   other_closed_.store(true, std::memory_order_release);
   return true;
 }

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -10,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "carriers/node/shared_segment.hpp"
 #include "channel/channel_memory.hpp"
+#include "channel/channel_memory_pool.hpp"
 #include "channel/channel_messages.hpp"
 #include "channel/other_process.hpp"
 #include "channel/pair_comm.hpp"
@@ -82,9 +83,10 @@ class Channel final : private Progressive {
   bool progress() override;
   bool meet();
   void meet_as_sender(const Hello& other);
-  void use_memory(const SharedSegment& segment);
-  void use_messages();
+  void use_memory(std::shared_ptr<std::byte> memory);
+  void use_messages(const Answer& tags);
   void check_sizes(const Hello& other) const;
+  void check_message_size() const;
   void check(std::int64_t segment, bool of_sender) const;
   void open() {
     if (state_.load(std::memory_order_acquire) != State::open) [[unlikely]]
@@ -95,6 +97,8 @@ class Channel final : private Progressive {
   [[nodiscard]] bool other_is_closed();
   [[nodiscard]] bool looks_for_other_end(unsigned turns) const;
   [[nodiscard]] bool is_gone(unsigned turns);
+  [[nodiscard]] bool are_all_flushed();
+  [[nodiscard]] bool is_gone_for_long();
   [[noreturn]] void throw_gone() const;
   [[nodiscard]] Arrived arrived(std::int64_t segment);
 
@@ -102,18 +106,19 @@ class Channel final : private Progressive {
   Options options_;
   Hello mine_;
   std::optional<Hello> other_;
-  std::optional<Reply> reply_;
-  std::shared_ptr<SharedSegment> segment_;  // of a receiver, until the sender has mapped it
-  std::shared_ptr<std::byte> mapping_;
+  std::optional<Answer> reply_;
+  Answer tags_{.first_tag = -1};  // of a channel by messages
+  std::shared_ptr<std::byte> mapping_;  // of a receiver from the beginning
   std::optional<ChannelMemory> memory_;
   std::vector<std::uint64_t> copied_;  // to the receiver's buffer, by segment: the number of the put
-  std::optional<ChannelMessages> messages_;
+  std::shared_ptr<ChannelMessages> messages_;
   std::string reason_;
   std::exception_ptr failure_;
   std::atomic<State> state_{State::meeting};
   OtherProcess other_process_;  // once the two have met
   std::atomic<bool> other_closed_{false};
   std::atomic<bool> other_ended_{false};
+  std::optional<std::chrono::steady_clock::time_point> gone_since_;  // while this end is being freed
   std::atomic<unsigned> fruitless_{0};  // tests
   std::atomic<bool> closing_{false};
   bool helped_ = false;  // by the progress thread, also when open

@@ -78,6 +78,30 @@ ChannelMessages::~ChannelMessages() {
   }
 }
 
+void ChannelMessages::leave_buffer() {
+  if (is_sender_ || data_ == memory_.data()) return;
+  memory_ = BlockMemory(static_cast<std::size_t>(bytes_) * segments_.size());
+  data_ = memory_.data();
+  for (std::int64_t s = 0; s < static_cast<std::int64_t>(segments_.size()); ++s) {
+    Segment& segment = at(s);
+    if (segment.state.load(std::memory_order_acquire) != State::empty) continue;
+    MPI_Status status;
+    int is_cancelled = 0;
+    check_mpi(MPI_Cancel(&segment.data), "MPI_Cancel");
+    check_mpi(MPI_Wait(&segment.data, &status), "MPI_Wait");
+    check_mpi(MPI_Test_cancelled(&status, &is_cancelled), "MPI_Test_cancelled");
+    if (is_cancelled == 0) {
+      segment.state.store(State::full, std::memory_order_release);
+      continue;
+    }
+    MPI_Request_free(&segment.data);
+    check_mpi(MPI_Recv_init(data_ + s * stride_, static_cast<int>(bytes_), MPI_BYTE, way_.peer, tag(s), way_.comm,
+                            &segment.data),
+              "MPI_Recv_init");
+    check_mpi(MPI_Start(&segment.data), "MPI_Start");
+  }
+}
+
 /// Whoever finds the segment in the state `from` looks after its messages, alone. `work` returns what it is afterwards;
 /// where it throws, the segment is `failed`. False, and nothing is done, if it was not in that state.
 template <class Work>

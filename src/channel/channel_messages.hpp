@@ -27,8 +27,10 @@ class ChannelMessages {
   /// `buffer`: of a receiver, where its segments are, one after another; null: in memory of this.
   ChannelMessages(const Way& way, bool is_sender, std::int64_t bytes, std::int64_t segments,
                   std::byte* buffer = nullptr);
-  /// What is under way is given up.
+  /// What is under way is given up, which is only over when the other end sends nothing more.
   ~ChannelMessages();
+  /// Of an end that is freed: what the other may still send comes into memory of this.
+  void leave_buffer();
   ChannelMessages(const ChannelMessages&) = delete;
   ChannelMessages& operator=(const ChannelMessages&) = delete;
 

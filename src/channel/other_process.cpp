@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -55,20 +57,45 @@ void learn_patience_of(const OwnProcess& other, std::size_t ranks) {
   if (ranks > 0) learn_patience(ranks, known);
 }
 
-void OtherProcess::watch([[maybe_unused]] std::int64_t process) {
-#ifdef SYS_pidfd_open
-  if (descriptor_ < 0 && process > 0 && process != getpid())
-    descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0));
-#endif
-}
+class OtherProcess::Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() { close(descriptor_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return descriptor_; }
 
-OtherProcess::~OtherProcess() {
-  if (descriptor_ >= 0) close(descriptor_);
+  /// Null where the system has none.
+  [[nodiscard]] static std::shared_ptr<const Descriptor> of([[maybe_unused]] std::int64_t process) {
+#ifdef SYS_pidfd_open
+    static std::mutex mutex;
+    static auto* const known = new std::map<std::int64_t, std::weak_ptr<const Descriptor>>;  // never destroyed
+    const std::lock_guard lock(mutex);
+    std::erase_if(*known, [](const auto& each) { return each.second.expired(); });
+    if (const auto found = known->find(process); found != known->end())
+      // The number is of another process only once this one has ended, which its descriptor says.
+      if (auto shared = found->second.lock()) return shared;
+    const int opened = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0));
+    if (opened < 0) return nullptr;
+    auto made = std::make_shared<const Descriptor>(opened);
+    (*known)[process] = made;
+    return made;
+#else
+    return nullptr;
+#endif
+  }
+
+ private:
+  int descriptor_;
+};
+
+void OtherProcess::watch(std::int64_t process) {
+  if (!descriptor_ && process > 0 && process != getpid()) descriptor_ = Descriptor::of(process);
 }
 
 bool OtherProcess::has_ended() const {
-  if (descriptor_ < 0) return false;
-  pollfd ended{descriptor_, POLLIN, 0};
+  if (!descriptor_) return false;
+  pollfd ended{descriptor_->get(), POLLIN, 0};
   return poll(&ended, 1, 0) > 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "core/processors.hpp"
 
@@ -19,21 +20,17 @@ struct OwnProcess {
 /// machine. `ranks`: of the job, on this machine, as far as known; 0: not known.
 void learn_patience_of(const OwnProcess& other, std::size_t ranks);
 
-/// Another process of this machine, which may end.
+/// Another process of this machine, which may end. All that watch one have a descriptor together.
 class OtherProcess {
  public:
-  OtherProcess() = default;
-  ~OtherProcess();
-  OtherProcess(const OtherProcess&) = delete;
-  OtherProcess& operator=(const OtherProcess&) = delete;
-
   /// From now on; nothing where the system has no way to, or `process` is this one, or none that it sees. Once.
   void watch(std::int64_t process);
   /// One system call; false where nothing is watched.
   [[nodiscard]] bool has_ended() const;
 
  private:
-  int descriptor_ = -1;
+  class Descriptor;
+  std::shared_ptr<const Descriptor> descriptor_;
 };
 
 }  // namespace laneway

@@ -7,6 +7,7 @@
 #include "carriers/messages/advance.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "comm/communicator.hpp"
+#include "comm/deferred_free.hpp"
 #include "comm/discovery.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"
@@ -21,16 +22,15 @@ namespace {
 int pair_key = MPI_KEYVAL_INVALID;
 
 int delete_pair_comm(MPI_Comm, int, void* attribute, void*) {
-  delete static_cast<std::shared_ptr<PairComm>*>(attribute);
+  const std::unique_ptr<std::shared_ptr<PairComm>> pairs(static_cast<std::shared_ptr<PairComm>*>(attribute));
+  (*pairs)->forget_user();
   return MPI_SUCCESS;
 }
 
 std::mutex making;
 
-/// What its peers have yet to receive may be read until the end of the program.
-template <class T>
-void keep_for_ever(std::list<T>&& left) {
-  (void)new std::list<T>(std::move(left));
+bool is_sender(EndRole role) {
+  return role == EndRole::partitioned_send || role == EndRole::channel_send;
 }
 
 /// The role at the other end.
@@ -60,27 +60,29 @@ std::shared_ptr<PairComm> PairComm::of(MPI_Comm comm) {
   int found = 0;
   check_mpi(MPI_Comm_get_attr(comm, pair_key, &attribute, &found), "MPI_Comm_get_attr");
   if (found) return *static_cast<std::shared_ptr<PairComm>*>(attribute);
-  auto made = std::make_unique<std::shared_ptr<PairComm>>(std::make_shared<PairComm>(comm));
+  auto made = std::make_unique<std::shared_ptr<PairComm>>(make(comm));
   check_mpi(MPI_Comm_set_attr(comm, pair_key, made.get()), "MPI_Comm_set_attr");
   return *made.release();
 }
 
+/// Without an owner it belongs to its communicator, which receives what is left.
+std::shared_ptr<PairComm> PairComm::make(MPI_Comm comm) {
+  return {new PairComm(comm), [](PairComm* last) {
+            const std::shared_ptr<PrivateComm> priv = std::exchange(last->comm_, nullptr);
+            priv->keep_resident(std::unique_ptr<Resident>(last));
+          }};
+}
+
 PairComm::PairComm(MPI_Comm comm)
     : user_(std::make_shared<UserComm>(comm)),
-      comm_(std::make_shared<PrivateComm>()),
+      comm_(PrivateComm::make()),
+      private_(*comm_),
       error_handler_(std::make_shared<const ErrorHandler>(comm, user_)) {
+  private_.set_resident(this);
   comm_->begin_or_create(comm);
 }
 
-PairComm::~PairComm() {
-  user_->store(MPI_COMM_NULL, std::memory_order_release);
-  std::erase_if(said_, [](Said& said) {
-    int flag = 0;
-    return said.request != MPI_REQUEST_NULL && !mpi_is_finalized() &&
-           MPI_Test(&said.request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0;
-  });
-  if (!said_.empty()) keep_for_ever(std::move(said_));
-}
+PairComm::~PairComm() = default;
 
 void PairComm::prepare() {
   progress_until([&] { return ready(); });
@@ -93,10 +95,14 @@ void PairComm::check_rank(int peer, const char* name) const {
 }
 
 Hello PairComm::tell(Rank peer, Hello hello) {
+  advance_retired();
   Turn turn(taken_);
   turn.take();
   hello.number = numbers_[Key(peer, hello.role, hello.tag, 0)]++;
   hello.process = own_process();
+  open_ends_.fetch_add(1, std::memory_order_relaxed);
+  (void)heard_[Key(peer, hello.role, hello.tag, hello.number)];
+  told_.insert(peer);
   Said& said = said_.emplace_back();
   said.peer = peer;
   said.hello = hello;
@@ -104,13 +110,17 @@ Hello PairComm::tell(Rank peer, Hello hello) {
   return hello;
 }
 
-void PairComm::answer(Rank peer, const Hello& mine, Reply what) {
-  Turn turn(taken_);
-  turn.take();
+void PairComm::say(Rank peer, const Hello& mine, const Answer& answer) {
   Said& said = said_.emplace_back();
   said.peer = peer;
-  said.answer = {mine.role, mine.tag, mine.number, what};
+  said.answer = {mine.role, mine.tag, mine.number, answer};
   said.is_answer = true;
+}
+
+void PairComm::answer(Rank peer, const Hello& mine, const Answer& answer) {
+  Turn turn(taken_);
+  turn.take();
+  say(peer, mine, answer);
   if (ready()) advance();
 }
 
@@ -120,13 +130,20 @@ void PairComm::send_all() {
     int flag = 0;
     if (said->request == MPI_REQUEST_NULL) {
       const void* const data = said->is_answer ? static_cast<const void*>(&said->answer) : &said->hello;
-      check_mpi(MPI_Isend(data, static_cast<int>(said->is_answer ? sizeof(Answer) : sizeof(Hello)), MPI_BYTE,
+      check_mpi(MPI_Isend(data, static_cast<int>(said->is_answer ? sizeof(SentAnswer) : sizeof(Hello)), MPI_BYTE,
                           said->peer, said->is_answer ? answer_tag : hello_tag, get(), &said->request),
                 "MPI_Isend");
     }
     check_mpi(MPI_Test(&said->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
     said = flag != 0 ? said_.erase(said) : std::next(said);
   }
+}
+
+bool PairComm::has_sent_all() {
+  Turn turn(taken_);
+  if (!turn.try_take()) return false;
+  send_all();
+  return said_.empty();
 }
 
 void PairComm::advance() {
@@ -141,52 +158,161 @@ void PairComm::advance() {
     return status.MPI_SOURCE;
   };
   Hello hello;
-  for (int from = receive(hello_tag, hello); from != MPI_PROC_NULL; from = receive(hello_tag, hello))
-    heard_.emplace(Key(from, hello.role, hello.tag, hello.number), hello);
-  Answer answer{};
-  for (int from = receive(answer_tag, answer); from != MPI_PROC_NULL; from = receive(answer_tag, answer))
-    answers_[Key(from, answer.role, answer.tag, answer.number)].push_back(answer.what);
+  for (int from = receive(hello_tag, hello); from != MPI_PROC_NULL; from = receive(hello_tag, hello)) {
+    Heard* const heard = heard_for(Key(from, opposite(hello.role), hello.tag, hello.number));
+    if (heard != nullptr && !heard->left) heard->hello = hello;
+  }
+  SentAnswer sent{};
+  for (int from = receive(answer_tag, sent); from != MPI_PROC_NULL; from = receive(answer_tag, sent))
+    on_answer(Key(from, opposite(sent.role), sent.tag, sent.number), sent.answer);
+  for (const Key& key : left_) {
+    const Left& left = *heard_.at(key).left;
+    drain(std::get<0>(key), left.first_tag, left.tags);
+  }
+  send_all();
+}
+
+/// Null for an end that has been freed, and owes nothing.
+PairComm::Heard* PairComm::heard_for(const Key& key) {
+  const auto found = heard_.find(key);
+  if (found != heard_.end()) return &found->second;
+  const auto& [peer, role, tag, number] = key;
+  const auto made = numbers_.find(Key(peer, role, tag, 0));
+  if (made != numbers_.end() && number < made->second) return nullptr;
+  return &heard_[key];
+}
+
+void PairComm::on_answer(const Key& key, const Answer& answer) {
+  Heard* const heard = heard_for(key);
+  if (heard == nullptr) return;
+  if (!heard->left) return heard->answers.push_back(answer);
+  Left& left = *heard->left;
+  if (answer.what == Reply::messages) {
+    left.first_tag = answer.first_tag;
+    left.tags = answer.tags;
+    left_.insert(key);
+  }
+  if (answer.what == Reply::closed) left.other_has_closed = true;
+  if (!finish_if_over(key, left, answer.what)) return;
+  left_.erase(key);
+  heard_.erase(key);
+}
+
+/// Of a freed end: whether the other will send it nothing more, and has sent it nothing that it would not get.
+bool PairComm::finish_if_over(const Key& key, Left& left, Reply said) {
+  const auto& [peer, role, tag, number] = key;
+  const bool sends = is_sender(role);
+  if (sends ? said != Reply::done : !left.other_has_closed) return false;
+  left.kept.reset();
+  if (left.first_tag < 0) return true;
+  drain(peer, sends ? tag_back(left.first_tag) : left.first_tag, left.tags);
+  if (sends) {
+    give_back(peer, left.first_tag, left.tags);
+  } else {
+    Hello mine;
+    mine.role = role;
+    mine.tag = tag;
+    mine.number = number;
+    say(peer, mine, {.what = Reply::done});
+  }
+  return true;
+}
+
+/// Receives what has come with these tags, for nobody.
+void PairComm::drain(Rank peer, int first, int count) {
+  for (int tag = first; tag < first + count; ++tag)
+    while (private_.drop_message(peer, tag)) {
+    }
+}
+
+void PairComm::close(Rank peer, const Hello& mine, Left left) {
+  Turn turn(taken_);
+  turn.take();
+  if (ready()) advance();
+  const Key key(peer, mine.role, mine.tag, mine.number);
+  open_ends_.fetch_sub(1, std::memory_order_relaxed);
+  Heard& heard = heard_[key];
+  for (const Answer& answer : heard.answers) {
+    if (answer.what == Reply::messages) {
+      left.first_tag = answer.first_tag;
+      left.tags = answer.tags;
+    }
+    if (answer.what == Reply::closed) left.other_has_closed = true;
+  }
+  const bool sends = is_sender(mine.role);
+  const bool is_over = sends ? left.first_tag < 0 : finish_if_over(key, left, Reply::closed);
+  if (sends || !is_over) say(peer, mine, {.what = Reply::closed});
+  if (is_over) {
+    heard_.erase(key);
+  } else {
+    if (!sends && left.first_tag >= 0 && !left.kept) left_.insert(key);
+    heard.hello.reset();
+    heard.answers.clear();
+    heard.left = std::move(left);
+  }
+  if (ready()) advance();
 }
 
 std::optional<Hello> PairComm::hear(Rank peer, const Hello& mine) {
   Turn turn(taken_);
   if (!turn.try_take() || !ready()) return std::nullopt;
-  const Key key(peer, opposite(mine.role), mine.tag, mine.number);
-  auto found = heard_.find(key);
-  if (found == heard_.end()) {
-    advance();
-    found = heard_.find(key);
-  }
-  if (found == heard_.end()) return std::nullopt;
-  learn_patience_of(found->second.process, world_node_size());
-  return heard_.extract(found).mapped();
+  Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
+  if (!heard.hello) advance();
+  if (!heard.hello) return std::nullopt;
+  learn_patience_of(heard.hello->process, world_node_size());
+  return std::exchange(heard.hello, std::nullopt);
 }
 
-std::optional<Reply> PairComm::hear_answer(Rank peer, const Hello& mine) {
+std::optional<Answer> PairComm::hear_answer(Rank peer, const Hello& mine) {
   Turn turn(taken_);
   if (!turn.try_take() || !ready()) return std::nullopt;
-  const Key key(peer, opposite(mine.role), mine.tag, mine.number);
-  auto found = answers_.find(key);
-  if (found == answers_.end()) {
-    advance();
-    found = answers_.find(key);
-  }
-  if (found == answers_.end()) return std::nullopt;
-  const Reply first = found->second.front();
-  found->second.pop_front();
-  if (found->second.empty()) answers_.erase(found);
+  Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
+  if (heard.answers.empty()) advance();
+  if (heard.answers.empty()) return std::nullopt;
+  const Answer first = heard.answers.front();
+  heard.answers.pop_front();
   return first;
 }
 
-int PairComm::take_tags(Rank peer, std::int64_t count) {
-  Turn turn(taken_);
-  turn.take();
-  const auto [place, is_new] = next_tag_.try_emplace(peer, int{first_free_tag});
-  require(count <= std::int64_t{last_tag()} - place->second, ErrorKind::unsupported, [&] {
-    return "no more tags for messages to rank " + std::to_string(peer) + ": " + std::to_string(place->second) +
-           " have been used on this communicator";
-  });
-  return std::exchange(place->second, place->second + static_cast<int>(count));
+int PairComm::take_tags(Rank peer, const Hello& mine, std::int64_t count) {
+  {
+    Turn turn(taken_);
+    turn.take();
+    const auto [place, is_new] = free_tags_.try_emplace(peer);
+    std::map<int, int>& free = place->second;
+    if (is_new) free[first_free_tag] = last_tag();
+    for (auto range = free.begin(); range != free.end(); ++range) {
+      const auto [begin, end] = *range;
+      if (end - begin < count) continue;
+      free.erase(range);
+      if (const int rest = begin + static_cast<int>(count); rest < end) free[rest] = end;
+      return begin;
+    }
+  }
+  answer(peer, mine, {.what = Reply::no_tags});
+  throw_no_tags(rank(), peer);
+}
+
+void PairComm::give_back(Rank peer, int first, int count) {
+  if (count == 0) return;
+  std::map<int, int>& free = free_tags_.at(peer);
+  auto range = free.emplace(first, first + count).first;
+  if (const auto after = std::next(range); after != free.end() && after->first == range->second) {
+    range->second = after->second;
+    free.erase(after);
+  }
+  if (range == free.begin()) return;
+  if (const auto before = std::prev(range); before->second == range->first) {
+    before->second = range->second;
+    free.erase(range);
+  }
+}
+
+void PairComm::throw_no_tags(Rank from, Rank to) {
+  throw Error(ErrorKind::unsupported, "no more tags for messages from rank " + std::to_string(from) + " to rank " +
+                                          std::to_string(to) +
+                                          ": those of this communicator are in use by other channels and partitioned "
+                                          "messages between the two");
 }
 
 }  // namespace laneway

@@ -9,11 +9,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
 #include "arguments/hints.hpp"
-#include "carriers/node/shared_segment.hpp"
+#include "channel/channel_memory_pool.hpp"
 #include "channel/other_process.hpp"
 #include "comm/error_handler.hpp"
 #include "comm/private_comm.hpp"
@@ -24,7 +25,7 @@ namespace laneway {
 /// What an end of a pair is. The ends of one pair say opposite things.
 enum class EndRole : std::uint8_t { partitioned_send, partitioned_receive, channel_send, channel_receive };
 
-/// What one end of a pair tells the other.
+/// What one end of a pair tells the other first.
 struct Hello {
   EndRole role = EndRole::partitioned_send;
   std::int32_t tag = 0;          ///< the program's, of partitioned messages
@@ -32,40 +33,52 @@ struct Hello {
   std::int64_t bytes = 0;        ///< of all partitions, or of a segment
   std::int64_t parts = 0;        ///< partitions, or segments
   std::int64_t together = 0;     ///< of who sends partitions: so many share a message
-  std::int32_t first_tag = 0;    ///< of who sends: the first of the tags that the pair uses
   bool shares = false;           ///< of an end of a channel: it may use memory of the node
-  SharedSegment::Address where;  ///< of who receives from a channel: its memory, if others may map it
+  ChannelMemoryPool::Place where;  ///< of who receives from a channel: its memory, if others may map it
   OwnProcess process;            ///< of who says it
 };
 
 /// What an end says after its hello.
 enum class Reply : std::uint8_t {
-  messages,  ///< of who sends: the channel's data goes in messages
+  messages,  ///< of who sends: the data goes in messages, of these tags
+  no_tags,   ///< or would, if there were tags for it
   memory,    ///< or through memory that both have
-  closed     ///< it has been freed
+  closed,    ///< it has been freed
+  done       ///< of who receives messages: their tags may be used again
+};
+struct Answer {
+  Reply what = Reply::closed;
+  std::int32_t first_tag = 0;
+  std::int32_t tags = 0;
 };
 
 /// What ranks need that communicate in pairs: a private duplicate of the user's communicator, beside that for what all
 /// ranks do together, so that pairs need nobody else. The first call on a communicator begins it and does not wait.
-class PairComm : public std::enable_shared_from_this<PairComm> {
+///
+/// An end that is freed waits for nobody. What the other may still send it is received here: a freed sender is known
+/// until the receiver has said `done`, a freed receiver until the sender has said `closed`, which it does last. What
+/// is left when the communicator has no owner any more is received before it is freed (Resident).
+class PairComm final : public Resident {
  public:
   /// That of a user's communicator. Throws Error(communicator) on null and intercommunicators.
   [[nodiscard]] static std::shared_ptr<PairComm> of(MPI_Comm comm);
 
   explicit PairComm(MPI_Comm comm);
-  ~PairComm();
+  ~PairComm() override;
   PairComm(const PairComm&) = delete;
   PairComm& operator=(const PairComm&) = delete;
 
   /// Whether it can be used.
-  [[nodiscard]] bool ready() { return comm_->ready(); }
+  [[nodiscard]] bool ready() { return private_.ready(); }
+  /// The user's communicator is being freed.
+  void forget_user() { user_->store(MPI_COMM_NULL, std::memory_order_release); }
   /// Waits until it can.
   void prepare();
 
-  [[nodiscard]] MPI_Comm get() const { return comm_->get(); }
+  [[nodiscard]] MPI_Comm get() const { return private_.get(); }
   [[nodiscard]] const std::shared_ptr<PrivateComm>& comm() const { return comm_; }
-  [[nodiscard]] Rank rank() const { return comm_->rank(); }
-  [[nodiscard]] Rank size() const { return comm_->size(); }
+  [[nodiscard]] Rank rank() const { return private_.rank(); }
+  [[nodiscard]] Rank size() const { return private_.size(); }
   [[nodiscard]] const std::shared_ptr<const ErrorHandler>& error_handler() const { return error_handler_; }
 
   /// Throws Error(rank) unless it is a rank of the communicator.
@@ -78,32 +91,56 @@ class PairComm : public std::enable_shared_from_this<PairComm> {
   [[nodiscard]] std::optional<Hello> hear(Rank peer, const Hello& mine);
   /// More about the end that has told `mine`, and what the other end of it has said, one thing after
   /// another.
-  void answer(Rank peer, const Hello& mine, Reply what);
-  [[nodiscard]] std::optional<Reply> hear_answer(Rank peer, const Hello& mine);
+  void answer(Rank peer, const Hello& mine, const Answer& answer);
+  [[nodiscard]] std::optional<Answer> hear_answer(Rank peer, const Hello& mine);
 
-  /// The first of so many tags for messages to `peer`. Throws Error(unsupported) once all have been taken.
-  [[nodiscard]] int take_tags(Rank peer, std::int64_t count);
+  /// The first of so many tags for messages to `peer`, which are free again when both ends have been freed. Throws
+  /// Error(unsupported) where there are not so many, and tells the other end.
+  [[nodiscard]] int take_tags(Rank peer, const Hello& mine, std::int64_t count);
+  /// What an end leaves that is freed: the tags that it has heard of, and what its peer may still use.
+  struct Left {
+    std::int32_t first_tag = -1;
+    std::int32_t tags = 0;
+    bool other_has_closed = false;
+    std::shared_ptr<void> kept;
+  };
+  [[noreturn]] static void throw_no_tags(Rank from, Rank to);
+  /// Of an end that is freed. Waits for nobody.
+  void close(Rank peer, const Hello& mine, Left left);
+
   /// The tag of what `peer` says about a message of this tag. The other rank has tags of its own for its messages.
   [[nodiscard]] int tag_back(int tag) const { return tag + last_tag(); }
 
-  void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
+  void call_error_handler(int code) const { error_handler_->call(private_, code); }
+
+  /// For when it has no owner any more.
+  [[nodiscard]] bool has_sent_all() override;
+  [[nodiscard]] std::vector<Rank> peers() const override { return {told_.begin(), told_.end()}; }
+  [[nodiscard]] bool is_idle() const override { return open_ends_ == 0; }
 
  private:
   enum Tag { hello_tag = 0, answer_tag = 1, first_free_tag = own_channels };
+  /// An end of this rank: the peer, its role, the program's tag, its number.
   using Key = std::tuple<Rank, EndRole, std::int32_t, std::int64_t>;
-  struct Answer {
+  struct SentAnswer {
     EndRole role;
     std::int32_t tag;
     std::int64_t number;
-    Reply what;
+    Answer answer;
   };
   /// On its way to the other.
   struct Said {
     Rank peer = 0;
     Hello hello;
-    Answer answer{};
+    SentAnswer answer{};
     bool is_answer = false;
     MPI_Request request = MPI_REQUEST_NULL;
+  };
+  /// What has come for an end that this rank has not made yet, has, or has freed while the other may still send to it.
+  struct Heard {
+    std::optional<Hello> hello;
+    std::deque<Answer> answers;
+    std::optional<Left> left;  ///< of an end that has been freed
   };
   /// Who has it may change what follows it. Calls of MPI that are made meanwhile may come back here, in the same
   /// thread, by the progress engine: whoever comes so late that somebody has it does nothing, or waits for another
@@ -126,19 +163,29 @@ class PairComm : public std::enable_shared_from_this<PairComm> {
     std::atomic<bool>& taken_;
     bool has_ = false;
   };
+  static std::shared_ptr<PairComm> make(MPI_Comm comm);
+  void say(Rank peer, const Hello& mine, const Answer& answer);
   void advance();
   void send_all();
-  [[nodiscard]] int last_tag() const { return comm_->largest_tag() / 2; }
+  [[nodiscard]] Heard* heard_for(const Key& key);
+  void on_answer(const Key& key, const Answer& answer);
+  [[nodiscard]] bool finish_if_over(const Key& key, Left& left, Reply said);
+  void drain(Rank peer, int first, int count);
+  void give_back(Rank peer, int first, int count);
+  [[nodiscard]] int last_tag() const { return private_.largest_tag() / 2; }
 
   std::shared_ptr<UserComm> user_;
-  std::shared_ptr<PrivateComm> comm_;
+  std::shared_ptr<PrivateComm> comm_;  // null when there is no owner any more
+  PrivateComm& private_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   std::atomic<bool> taken_{false};  // what follows
+  std::atomic<int> open_ends_{0};
   std::list<Said> said_;
-  std::map<Key, Hello> heard_;
-  std::map<Key, std::deque<Reply>> answers_;
+  std::set<Rank> told_;
+  std::map<Key, Heard> heard_;
+  std::set<Key> left_;  // freed receivers, from which no receive is posted any more
   std::map<Key, std::int64_t> numbers_;
-  std::map<Rank, int> next_tag_;
+  std::map<Rank, std::map<int, int>> free_tags_;  // beginnings and ends
 };
 
 }  // namespace laneway

@@ -67,7 +67,6 @@ Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArgum
   hello.bytes = bytes_;
   hello.parts = arguments_.partitions;
   hello.together = cut_.together;
-  if (arguments_.is_send) hello.first_tag = pairs_->take_tags(arguments_.peer, cut_.messages());
   helper_ = find_helper(hints.progress);
   mine_ = pairs_->tell(arguments_.peer, hello);
   activity_.list(*this, progress_by(helper_));
@@ -81,14 +80,22 @@ Partitioned::~Partitioned() {
   // `closing_` makes the next look the last one.
   progress_until([&] { return activity_.done(nullptr); });
   (void)activity_.test(nullptr);
+  // What is under way is given up before the other end hears that nothing more will come.
+  plan_.reset();
+  exchange_.reset();
+  whole_.reset();
+  try {
+    pairs_->close(arguments_.peer, mine_, {.first_tag = tags_.first_tag, .tags = tags_.tags, .kept = nullptr});
+  } catch (...) {
+    // Nobody can be told.
+  }
 }
 
 bool Partitioned::progress() {
   if (closing_.load(std::memory_order_acquire)) return true;
   try {
-    const std::optional<Hello> other = pairs_->hear(arguments_.peer, mine_);
-    if (!other) return false;
-    meet(*other);
+    if (!find_other()) return false;
+    meet();
     state_.store(State::met);
     start_if_met();
   } catch (...) {
@@ -98,7 +105,31 @@ bool Partitioned::progress() {
   return true;
 }
 
-void Partitioned::meet(const Hello& other) {
+/// The sender says which tags it uses once it has heard of the receiver.
+bool Partitioned::find_other() {
+  if (!other_) {
+    other_ = pairs_->hear(arguments_.peer, mine_);
+    if (!other_) return false;
+    check_sizes(*other_);
+    if (!arguments_.is_send) cut_ = {bytes_, other_->parts, other_->together};
+  }
+  if (arguments_.is_send) {
+    const std::int64_t messages = cut_.messages();
+    tags_ = {Reply::messages, pairs_->take_tags(arguments_.peer, mine_, messages),
+             static_cast<std::int32_t>(messages)};
+    pairs_->answer(arguments_.peer, mine_, tags_);
+    return true;
+  }
+  const std::optional<Answer> answer = pairs_->hear_answer(arguments_.peer, mine_);
+  if (!answer) return false;
+  if (answer->what == Reply::no_tags) PairComm::throw_no_tags(arguments_.peer, pairs_->rank());
+  require(answer->what == Reply::messages, ErrorKind::request,
+          [&] { return "rank " + std::to_string(arguments_.peer) + " has freed its end of the message"; });
+  tags_ = *answer;
+  return true;
+}
+
+void Partitioned::check_sizes(const Hello& other) const {
   const auto side = [](const char* whose, std::int64_t bytes, std::int64_t partitions) {
     return std::string(whose) + " has " + std::to_string(bytes) + " bytes in " + std::to_string(partitions) +
            " partitions";
@@ -109,11 +140,14 @@ void Partitioned::meet(const Hello& other) {
            ", rank " + std::to_string(arguments_.peer) + ", " +
            side(sends ? "the receiver," : "the sender,", other.bytes, other.parts);
   });
-  if (!sends) cut_ = {bytes_, other.parts, other.together};
+}
+
+void Partitioned::meet() {
+  const bool sends = arguments_.is_send;
   const Buffers buffers{sends ? arguments_.buf : nullptr, sends ? nullptr : arguments_.buf};
   const auto plan = std::make_shared<const Plan>(make_plan());
   const BufferMemory where = glance_at(buffers, *plan);
-  P2PTransport transport(pairs_->get(), sends ? mine_.first_tag : other.first_tag);
+  P2PTransport transport(pairs_->get(), tags_.first_tag);
   const Progress progress = progress_by(helper_);
   const std::optional<Message> only = WholeMessage::only_message(*plan, arguments_.buf);
   if (only && cut_.partitions > 0 && !simulated && !where.on_device().any() && progress != Progress::by_thread) {

@@ -57,7 +57,9 @@ class Partitioned final : public Work, private Progressive {
 
   bool progress() override;
   void begin();
-  void meet(const Hello& other);
+  [[nodiscard]] bool find_other();
+  void check_sizes(const Hello& other) const;
+  void meet();
   [[nodiscard]] Plan make_plan() const;
   [[nodiscard]] End end_of(std::int64_t message) const;
   [[nodiscard]] bool goes_nowhere() const { return arguments_.peer == MPI_PROC_NULL; }
@@ -76,6 +78,8 @@ class Partitioned final : public Work, private Progressive {
   std::int64_t bytes_ = 0;  // of all partitions
   PartitionCut cut_;
   Hello mine_;
+  std::optional<Hello> other_;
+  Answer tags_{.first_tag = -1};  // once the two have met
   Helper helper_ = Helper::none;
   std::exception_ptr failure_;
   std::atomic<State> state_{State::meeting};

@@ -87,7 +87,7 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
   Communicator* made = nullptr;
   std::exception_ptr failure;
   try {
-    priv = std::make_shared<PrivateComm>();
+    priv = PrivateComm::make();
     made = &attach(comm, priv, PrivateComm::nonblocking_tag);
   } catch (...) {
     failure = std::current_exception();
@@ -114,7 +114,7 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
 Communicator& Communicator::of_nonblocking(MPI_Comm comm) {
   Communicator* const known = find(comm);
   if (known != nullptr && !known->unmade_) return *known;
-  const auto begun = std::make_shared<PrivateComm>();
+  const auto begun = PrivateComm::make();
   begun->begin(comm);
   if (known == nullptr) return attach(comm, begun, PrivateComm::nonblocking_tag);
   known->use(begun);
@@ -127,7 +127,7 @@ bool Communicator::make_usable(std::shared_ptr<PrivateComm>& comm) {
   std::shared_ptr<PrivateComm> fresh;
   std::exception_ptr failure;
   try {
-    fresh = std::make_shared<PrivateComm>();
+    fresh = PrivateComm::make();
   } catch (...) {
     failure = std::current_exception();
   }
@@ -177,7 +177,7 @@ void Communicator::make_own() {
   std::unique_ptr<Topology> translated;
   std::exception_ptr failure;
   try {
-    own = std::make_shared<PrivateComm>();
+    own = PrivateComm::make();
     if (partial) translated = std::make_unique<Topology>(*topology_);
   } catch (...) {
     failure = std::current_exception();
@@ -217,7 +217,7 @@ void Communicator::forget(MPI_Comm comm) {
 
 std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent,
                                                           Topology topology, bool single) {
-  const auto priv = single ? parent : std::make_shared<PrivateComm>();
+  const auto priv = single ? parent : PrivateComm::make();
   if (!single) priv->create(parent->get(), nullptr, parent.get());
   const int tag = single ? parent->take_tags() : int{PrivateComm::nonblocking_tag};
   auto made = std::unique_ptr<Communicator>(new Communicator(MPI_COMM_NULL, priv, tag));

@@ -166,19 +166,21 @@ void PrivateComm::meet(const std::vector<Rank>& members, int tag, bool failed) c
     came_.among = tag;
 }
 
+bool PrivateComm::drop_message(int source, int tag) const {
+  int found = 0;
+  int bytes = 0;
+  MPI_Status status;
+  if (MPI_Iprobe(source, tag, comm_, &found, &status) != MPI_SUCCESS || found == 0) return false;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  const std::unique_ptr<std::byte[]> place(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes) + 1]);
+  return place && MPI_Recv(place.get(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE) ==
+                      MPI_SUCCESS;
+}
+
 void PrivateComm::drain() const noexcept {
   if (!spoilt_ || !created()) return;
   for (int tag = setup_tag; tag <= success_tag; ++tag)
-    for (;;) {
-      int found = 0;
-      int bytes = 0;
-      MPI_Status status;
-      if (MPI_Iprobe(MPI_ANY_SOURCE, tag, comm_, &found, &status) != MPI_SUCCESS || !found) break;
-      MPI_Get_count(&status, MPI_BYTE, &bytes);
-      const std::unique_ptr<std::byte[]> place(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes) + 1]);
-      if (!place ||
-          MPI_Recv(place.get(), bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        break;
+    while (drop_message(MPI_ANY_SOURCE, tag)) {
     }
   while (kept_) {
     int done = 0;

@@ -7,6 +7,7 @@
 
 #include "carriers/messages/p2p.hpp"
 #include "carriers/rma/windows.hpp"
+#include "comm/deferred_free.hpp"
 #include "comm/engine.hpp"
 #include "comm/running.hpp"
 #include "exec/progress.hpp"
@@ -37,6 +38,7 @@ int on_finalize(MPI_Comm, int, void*, void*) {
   // Without the lock: MPICH deletes the attributes of a communicator when the last creation from it is complete.
   for (const auto& comm : left)
     if (comm) comm->end_creation();
+  finish_retired(left);
   look_through_remains();
   free_windows();
   return MPI_SUCCESS;
@@ -112,6 +114,17 @@ int meet_on(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
   return code;
 }
 
+std::shared_ptr<PrivateComm> PrivateComm::make() {
+  if constexpr (simulated) {
+    return {new PrivateComm, [](PrivateComm* comm) {
+              comm->free();
+              delete comm;
+            }};
+  }
+  advance_retired();
+  return {new PrivateComm, [](PrivateComm* comm) { retire(std::unique_ptr<PrivateComm>(comm)); }};
+}
+
 PrivateComm::PrivateComm() {
   const std::lock_guard lock(live_mutex);
   live.push_back(this);
@@ -158,6 +171,7 @@ void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const Pr
   check_mpi(met, "MPI_Iallreduce");
   check_mpi(code, "MPI_Comm_create");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  free_retired(*this);
 }
 
 void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag,
@@ -194,6 +208,7 @@ void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank
   MPI_Group_free(&group);
   check_mpi(code, "MPI_Comm_create_group");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  free_retired(*this);
 }
 
 void PrivateComm::begin(MPI_Comm original) {
@@ -212,21 +227,14 @@ void PrivateComm::begin_or_create(MPI_Comm original) {
 }
 
 PrivateComm::~PrivateComm() {
-  {
-    const std::lock_guard lock(live_mutex);
-    std::erase(live, this);
-    if (finalizing) return;
-  }
-  free();  // without the lock: MPI has locks of its own, and calls delete_communicator while it holds them
+  const std::lock_guard lock(live_mutex);
+  std::erase(live, this);
 }
 
-void PrivateComm::free() {
+void PrivateComm::free() noexcept {
   end_creation();
   if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
-  if (comm_ == MPI_COMM_NULL) return;
-  drain();
-  // A message that comes later would be taken for one of the next communicator with the same context id.
-  if (!spoilt_ && !never_freed_) MPI_Comm_free(&comm_);
+  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
 void PrivateComm::keep_those_of_the_step() const noexcept {

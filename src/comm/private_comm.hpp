@@ -34,12 +34,29 @@ struct Posted {
   std::unique_ptr<Posted> next;
 };
 
+/// Who sends on a private communicator outside of what all its ranks do together. What it has sent may be on its way
+/// when the communicator has no owner any more (deferred_free.hpp).
+class Resident {
+ public:
+  Resident() = default;
+  virtual ~Resident() = default;
+  Resident(const Resident&) = delete;
+  Resident& operator=(const Resident&) = delete;
+
+  /// Whether nothing that it had to send is left here. The communicator is ready.
+  [[nodiscard]] virtual bool has_sent_all() = 0;
+  /// To whom it may have sent something.
+  [[nodiscard]] virtual std::vector<Rank> peers() const = 0;
+  /// Whether it waits for no message.
+  [[nodiscard]] virtual bool is_idle() const = 0;
+};
+
 /// A private duplicate of a user's communicator: no receive of the user can take a message of this library. It returns
-/// errors. Freed with its last owner, which may be a request that outlives the user's communicator.
+/// errors. Retired with its last owner, which may be a request that outlives the user's communicator.
 class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
  public:
-  /// Of no ranks yet: `create`, `create_among` or `begin` follows.
-  PrivateComm();
+  /// Of no ranks yet: `create`, `create_among` or `begin` follows. Its last owner retires it.
+  [[nodiscard]] static std::shared_ptr<PrivateComm> make();
   ~PrivateComm();
   /// Collective over `original`. `failure`: why this rank cannot have one; then no rank gets one, and all throw. When
   /// it throws and yet created() is true, the others have got theirs and can be told. `through`: what the ranks meet on
@@ -55,8 +72,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   PrivateComm(const PrivateComm&) = delete;
   PrivateComm& operator=(const PrivateComm&) = delete;
 
-  /// Local in all known MPI libraries, as the standard anticipates. Called by the destructor.
-  void free();
+  /// Nobody uses it any more, on any rank, and nothing is on its way. Local in most MPI libraries.
+  void free() noexcept;
   /// Waits for the end of a creation that was begun.
   void end_creation();
 
@@ -125,6 +142,16 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// Until the end of the step, this rank may be of a part of all, which meets alone. If it leaves because another rank
   /// has failed it says so itself: those of its part do not heed the others while they meet.
   void is_in_part() const { in_part_ = true; }
+  /// Receives a message of this tag, for nobody; false if there is none. Both may be wildcards.
+  bool drop_message(int source, int tag) const;
+  /// Whether it was created, or is being created.
+  [[nodiscard]] bool exists() const { return comm_ != MPI_COMM_NULL || creation_ != MPI_REQUEST_NULL; }
+  /// Whether a step has failed in which this communicator was used or made: messages may be on their way.
+  [[nodiscard]] bool is_doubtful() const { return spoilt_ || never_freed_ || kept_ != nullptr; }
+  /// Who may have sent something besides; null: nobody. `keep_resident`: when it has no other owner.
+  void set_resident(Resident* resident) { resident_ = resident; }
+  void keep_resident(std::unique_ptr<Resident> resident) { kept_resident_ = std::move(resident); }
+  [[nodiscard]] Resident* resident() const { return resident_; }
   /// Keeps what is on its way until it has arrived, or to the end.
   void keep(std::unique_ptr<Posted> posted) const noexcept;
   /// Of a spoilt communicator that all its ranks give up together: waits until nothing is on its way, so that it can be
@@ -153,6 +180,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   std::map<std::string, std::shared_ptr<const Parameters>> parameters;
 
  private:
+  PrivateComm();
   void learn_tags(MPI_Comm original);
   [[nodiscard]] bool advance_creation();
   void tell_failure(ErrorKind kind, const char* text) const noexcept;
@@ -197,6 +225,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm graph_ = MPI_COMM_NULL;
   MPI_Request creation_ = MPI_REQUEST_NULL;
+  Resident* resident_ = nullptr;
+  std::unique_ptr<Resident> kept_resident_;
   std::atomic<bool> ready_{false};
   std::atomic<bool> advancing_{false};  // some thread is in advance_creation
   Rank rank_ = 0;

@@ -84,7 +84,7 @@ std::optional<BagMail> MpiBagPost::take() {
 }
 
 MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr failure)
-    : error_handler_(communicator.error_handler()), comm_(std::make_shared<PrivateComm>()) {
+    : error_handler_(communicator.error_handler()), comm_(PrivateComm::make()) {
   NodesOfRanks known = nodes_of_ranks(communicator);
   Hints hints;
   hints.strategy.row = &strategies().front();

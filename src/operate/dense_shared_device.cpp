@@ -186,7 +186,7 @@ std::shared_ptr<PrivateComm> find_lane(Communicator& communicator, const std::sh
   for (Rank region = 0; region < layout.regions(); ++region)
     members.push_back(layout.members(region)[static_cast<std::size_t>(number)]);
   std::ranges::sort(members);
-  lane = std::make_shared<PrivateComm>();
+  lane = PrivateComm::make();
   lane->create_among(comm, members, tag, nullptr);
   Communicator::of(lane->get()).hints = communicator.hints;
   return lane;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <random>
 #include <string_view>
 #include <system_error>
@@ -133,6 +134,15 @@ void SharedSegment::reserve(std::size_t begin, std::size_t bytes) const {
     else if (errno != EINTR)
       fail("reserving " + std::to_string(bytes) + " bytes of shared memory");
   }
+}
+
+void SharedSegment::clear(std::byte* memory, std::size_t begin, std::size_t bytes) const {
+  constexpr int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  int failed = 0;
+  do {
+    failed = fallocate(descriptor_, mode, static_cast<off_t>(begin), static_cast<off_t>(bytes));
+  } while (failed != 0 && errno == EINTR);
+  if (failed != 0) std::memset(memory + begin, 0, bytes);
 }
 
 }  // namespace laneway

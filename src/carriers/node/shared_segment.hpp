@@ -35,6 +35,9 @@ class SharedSegment {
   /// be answered by SIGBUS where there are none left. Throws std::system_error if there are not enough.
   void reserve(std::size_t begin, std::size_t bytes) const;
 
+  /// Gives the pages of a part back, of which `memory` is a mapping: they are zero again.
+  void clear(std::byte* memory, std::size_t begin, std::size_t bytes) const;
+
   static constexpr std::size_t header_bytes = 4096;
 
  private:

@@ -1,0 +1,254 @@
+#include "comm/deferred_free.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "carriers/messages/p2p.hpp"
+#include "comm/mailbox.hpp"
+#include "comm/running.hpp"
+#include "core/relax.hpp"
+#include "exec/progress.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Greater than that of any communicator which this process has retired before. With the rank it names one of them.
+std::atomic<std::int64_t> next_stamp{0};
+
+std::int64_t own_stamp(const PrivateComm& comm) {
+  int rank = comm.rank();
+  if (has_world()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return (next_stamp.fetch_add(1, std::memory_order_relaxed) << 32) | rank;
+}
+
+void see_stamp(std::int64_t stamp) {
+  const std::int64_t after = (stamp >> 32) + 1;
+  std::int64_t next = next_stamp.load(std::memory_order_relaxed);
+  while (next < after && !next_stamp.compare_exchange_weak(next, after, std::memory_order_relaxed)) {
+  }
+}
+
+/// On its way from its last owner to MPI_Comm_free. One thread at a time.
+class RetiredComm {
+ public:
+  explicit RetiredComm(std::unique_ptr<PrivateComm> comm) : comm_(std::move(comm)) {}
+  /// In MPI_Finalize: of one that still has owners, and is not freed.
+  explicit RetiredComm(std::shared_ptr<PrivateComm> comm)
+      : comm_(std::move(comm)), drains_(comm_->resident() != nullptr && comm_->resident()->is_idle()), is_alive_(true) {}
+
+  [[nodiscard]] const PrivateComm& comm() const { return *comm_; }
+  /// The same on all ranks, in an order that all communicators have in common.
+  [[nodiscard]] std::int64_t number() const { return all_[0]; }
+  [[nodiscard]] bool has_ended() const { return stage_ >= Stage::over; }
+  [[nodiscard]] bool has_failed() const { return stage_ == Stage::failed; }
+  [[nodiscard]] bool may_be_freed() const { return stage_ == Stage::over && all_[1] == 0; }
+  void free() noexcept { comm_->free(); }
+
+  void advance() noexcept;
+
+ private:
+  enum class Stage : std::uint8_t { sending, draining, agreeing, over, failed };
+
+  void say_last();
+  [[nodiscard]] bool has_said_last();
+  void agree();
+
+  std::shared_ptr<PrivateComm> comm_;
+  bool drains_ = true;
+  bool is_alive_ = false;
+  Stage stage_ = Stage::sending;
+  std::vector<MPI_Request> last_;  // messages of this rank
+  MPI_Request agreement_ = MPI_REQUEST_NULL;
+  std::array<std::int64_t, 2> mine_{};  // stamp, and whether it must not be freed
+  std::array<std::int64_t, 2> all_{};
+};
+
+/// To each peer, after all others: when it has been received, so have they.
+void RetiredComm::say_last() {
+  for (const Rank peer : comm_->resident()->peers())
+    check_mpi(MPI_Issend(nullptr, 0, MPI_BYTE, peer, PrivateComm::last_tag, comm_->get(), &last_.emplace_back(MPI_REQUEST_NULL)),
+              "MPI_Issend");
+}
+
+bool RetiredComm::has_said_last() {
+  for (MPI_Request& request : last_) {
+    int flag = 0;
+    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    if (flag == 0) return false;
+  }
+  return true;
+}
+
+void RetiredComm::agree() {
+  comm_->drain();
+  mine_ = {own_stamp(*comm_), is_alive_ || comm_->is_doubtful() ? 1 : 0};
+  check_mpi(MPI_Iallreduce(mine_.data(), all_.data(), static_cast<int>(all_.size()), MPI_INT64_T, MPI_MAX, comm_->get(),
+                           &agreement_),
+            "MPI_Iallreduce");
+}
+
+void RetiredComm::advance() noexcept {
+  if (has_ended()) return;
+  try {
+    if (!comm_->ready()) return;
+    if (stage_ == Stage::sending) {
+      if (comm_->resident() != nullptr) {
+        if (!comm_->resident()->has_sent_all()) return;
+        say_last();
+      }
+      stage_ = Stage::draining;
+    }
+    // Also while others, which have not come so far, may have sent something.
+    if (comm_->resident() != nullptr)
+      while (comm_->drop_message(MPI_ANY_SOURCE, drains_ ? MPI_ANY_TAG : int{PrivateComm::last_tag})) {
+      }
+    if (stage_ == Stage::draining) {
+      if (!has_said_last()) return;
+      agree();
+      stage_ = Stage::agreeing;
+    }
+    int flag = 0;
+    check_mpi(MPI_Test(&agreement_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    if (flag == 0) return;
+    see_stamp(all_[0]);
+    comm_->keep_resident(nullptr);
+    stage_ = Stage::over;
+  } catch (...) {
+    stage_ = Stage::failed;
+  }
+}
+
+struct RetiredComms {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<RetiredComm>> all;
+};
+RetiredComms& retired_comms() {
+  static RetiredComms* const one = new RetiredComms;  // never destroyed: MPI may be gone when the program ends
+  return *one;
+}
+std::atomic<bool> any_retired{false};
+std::atomic<bool> is_ending{false};
+
+/// Has the list while it lives, without the lock: MPI has locks of its own, and calls `retire` while it holds them.
+class Taken {
+ public:
+  Taken() {
+    RetiredComms& known = retired_comms();
+    const std::lock_guard lock(known.mutex);
+    all.swap(known.all);
+  }
+  ~Taken() {
+    RetiredComms& known = retired_comms();
+    const std::lock_guard lock(known.mutex);
+    known.all.insert(known.all.begin(), std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()));
+    any_retired.store(!known.all.empty(), std::memory_order_relaxed);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+  void advance() {
+    for (const auto& each : all) each->advance();
+    // What MPI may still use stays to the end.
+    for (auto& each : all)
+      if (each->has_failed()) (void)each.release();
+    std::erase_if(all, [](const auto& each) { return !each || (each->has_ended() && !each->may_be_freed()); });
+    std::ranges::stable_sort(all, {}, [](const auto& each) {
+      return each->may_be_freed() ? each->number() : std::numeric_limits<std::int64_t>::max();
+    });
+  }
+
+  /// In the order of their numbers.
+  std::vector<std::unique_ptr<RetiredComm>> all;
+};
+
+/// The numbers of the first that may be freed and are of the same ranks as `fresh`.
+constexpr std::size_t most_at_once = 8;
+using Numbers = std::array<std::int64_t, most_at_once>;
+
+Numbers numbers_of(const Taken& taken, const PrivateComm& fresh) {
+  Numbers numbers;
+  numbers.fill(std::numeric_limits<std::int64_t>::max());
+  std::size_t found = 0;
+  for (const auto& each : taken.all) {
+    if (!each->may_be_freed() || found == most_at_once) break;
+    int result = MPI_UNEQUAL;
+    if (each->comm().size() == fresh.size())
+      check_mpi(MPI_Comm_compare(each->comm().get(), fresh.get(), &result), "MPI_Comm_compare");
+    if (result == MPI_CONGRUENT) numbers[found++] = each->number();
+  }
+  return numbers;
+}
+
+}  // namespace
+
+void retire(std::unique_ptr<PrivateComm> comm) noexcept {
+  if (!comm->exists()) return;
+  // Functions of the program that run in MPI_Finalize may drop what has been looked after.
+  if (is_ending.load(std::memory_order_acquire)) return (void)comm.release();
+  RetiredComms& known = retired_comms();
+  auto made = std::make_unique<RetiredComm>(std::move(comm));
+  const std::lock_guard lock(known.mutex);
+  known.all.push_back(std::move(made));
+  any_retired.store(true, std::memory_order_relaxed);
+}
+
+void advance_retired() noexcept {
+  if (!any_retired.load(std::memory_order_relaxed)) return;
+  Taken taken;
+  taken.advance();
+  const auto waiting = std::ranges::count_if(taken.all, [](const auto& each) { return each->may_be_freed(); });
+  for (auto left = waiting; left > most_kept; --left) {
+    taken.all.front()->free();
+    taken.all.erase(taken.all.begin());
+  }
+}
+
+void free_retired(const PrivateComm& fresh) {
+  Taken taken;
+  taken.advance();
+  const Numbers own = numbers_of(taken, fresh);
+  std::array<std::int64_t, 2 * most_at_once> mine{};
+  std::array<std::int64_t, 2 * most_at_once> least{};
+  for (std::size_t i = 0; i < most_at_once; ++i) {
+    mine[i] = own[i];
+    mine[most_at_once + i] = -own[i];
+  }
+  reduce_progressing(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MIN, fresh);
+  for (std::size_t i = 0; i < most_at_once; ++i) {
+    if (least[i] == std::numeric_limits<std::int64_t>::max() || least[i] != -least[most_at_once + i]) continue;
+    const auto found = std::ranges::find_if(
+        taken.all, [&](const auto& each) { return each->may_be_freed() && each->number() == least[i]; });
+    (*found)->free();
+    taken.all.erase(found);
+  }
+}
+
+void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noexcept {
+  // Where a creation has failed on some ranks, these do not come.
+  constexpr std::chrono::seconds long_enough{10};
+  is_ending.store(true, std::memory_order_release);
+  Taken taken;
+  for (const auto& comm : alive)
+    if (comm && comm->exists()) taken.all.push_back(std::make_unique<RetiredComm>(comm));
+  const auto begin = std::chrono::steady_clock::now();
+  for (int turns = 0; std::chrono::steady_clock::now() - begin < long_enough; relax(turns)) {
+    taken.advance();
+    if (std::ranges::all_of(taken.all, [](const auto& each) { return each->has_ended(); })) break;
+  }
+  while (!taken.all.empty() && taken.all.front()->may_be_freed()) {
+    taken.all.front()->free();
+    taken.all.erase(taken.all.begin());
+  }
+}
+
+}  // namespace laneway
