@@ -41,10 +41,12 @@ void see_stamp(std::int64_t stamp) {
 /// On its way from its last owner to MPI_Comm_free. One thread at a time.
 class RetiredComm {
  public:
-  explicit RetiredComm(std::unique_ptr<PrivateComm> comm) : comm_(std::move(comm)) {}
+  explicit RetiredComm(std::unique_ptr<PrivateComm> comm) : own_(std::move(comm)), comm_(own_.get()) {}
   /// In MPI_Finalize: of one that still has owners, and is not freed.
   explicit RetiredComm(std::shared_ptr<PrivateComm> comm)
-      : comm_(std::move(comm)), drains_(comm_->resident() != nullptr && comm_->resident()->is_idle()), is_alive_(true) {}
+      : alive_(std::move(comm)),
+        comm_(alive_.get()),
+        drains_(comm_->resident() != nullptr && comm_->resident()->is_idle()) {}
 
   [[nodiscard]] const PrivateComm& comm() const { return *comm_; }
   /// The same on all ranks, in an order that all communicators have in common.
@@ -63,9 +65,10 @@ class RetiredComm {
   [[nodiscard]] bool has_said_last();
   void agree();
 
-  std::shared_ptr<PrivateComm> comm_;
+  std::unique_ptr<PrivateComm> own_;
+  std::shared_ptr<PrivateComm> alive_;
+  PrivateComm* comm_;
   bool drains_ = true;
-  bool is_alive_ = false;
   Stage stage_ = Stage::sending;
   std::vector<MPI_Request> last_;  // messages of this rank
   MPI_Request agreement_ = MPI_REQUEST_NULL;
@@ -91,7 +94,7 @@ bool RetiredComm::has_said_last() {
 
 void RetiredComm::agree() {
   comm_->drain();
-  mine_ = {own_stamp(*comm_), is_alive_ || comm_->is_doubtful() ? 1 : 0};
+  mine_ = {own_stamp(*comm_), alive_ || comm_->is_doubtful() ? 1 : 0};
   check_mpi(MPI_Iallreduce(mine_.data(), all_.data(), static_cast<int>(all_.size()), MPI_INT64_T, MPI_MAX, comm_->get(),
                            &agreement_),
             "MPI_Iallreduce");
@@ -121,7 +124,7 @@ void RetiredComm::advance() noexcept {
     check_mpi(MPI_Test(&agreement_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
     if (flag == 0) return;
     see_stamp(all_[0]);
-    comm_->keep_resident(nullptr);
+    comm_->drop_resident();
     stage_ = Stage::over;
   } catch (...) {
     stage_ = Stage::failed;

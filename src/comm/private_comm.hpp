@@ -151,6 +151,10 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// Who may have sent something besides; null: nobody. `keep_resident`: when it has no other owner.
   void set_resident(Resident* resident) { resident_ = resident; }
   void keep_resident(std::unique_ptr<Resident> resident) { kept_resident_ = std::move(resident); }
+  void drop_resident() {
+    if (kept_resident_) resident_ = nullptr;
+    kept_resident_.reset();
+  }
   [[nodiscard]] Resident* resident() const { return resident_; }
   /// Keeps what is on its way until it has arrived, or to the end.
   void keep(std::unique_ptr<Posted> posted) const noexcept;
