@@ -16,6 +16,7 @@
 #include "comm/mailbox.hpp"
 #include "comm/running.hpp"
 #include "core/relax.hpp"
+#include "core/simulated.hpp"
 #include "exec/progress.hpp"
 
 namespace laneway {
@@ -64,6 +65,7 @@ class RetiredComm {
   void say_last();
   [[nodiscard]] bool has_said_last();
   void agree();
+  void reduce();
 
   std::unique_ptr<PrivateComm> own_;
   std::shared_ptr<PrivateComm> alive_;
@@ -72,6 +74,7 @@ class RetiredComm {
   Stage stage_ = Stage::sending;
   std::vector<MPI_Request> last_;  // messages of this rank
   MPI_Request agreement_ = MPI_REQUEST_NULL;
+  int turns_left_ = 0;
   std::array<std::int64_t, 2> mine_{};  // stamp, and whether it must not be freed
   std::array<std::int64_t, 2> all_{};
 };
@@ -95,6 +98,13 @@ bool RetiredComm::has_said_last() {
 void RetiredComm::agree() {
   comm_->drain();
   mine_ = {own_stamp(*comm_), alive_ || comm_->is_doubtful() ? 1 : 0};
+  int is_inter = 0;
+  check_mpi(MPI_Comm_test_inter(comm_->get(), &is_inter), "MPI_Comm_test_inter");
+  turns_left_ = is_inter;
+  reduce();
+}
+
+void RetiredComm::reduce() {
   check_mpi(MPI_Iallreduce(mine_.data(), all_.data(), static_cast<int>(all_.size()), MPI_INT64_T, MPI_MAX, comm_->get(),
                            &agreement_),
             "MPI_Iallreduce");
@@ -123,6 +133,10 @@ void RetiredComm::advance() noexcept {
     int flag = 0;
     check_mpi(MPI_Test(&agreement_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
     if (flag == 0) return;
+    if (turns_left_-- > 0) {  // what one group of an intercommunicator has got is the other's
+      for (std::size_t i = 0; i < all_.size(); ++i) mine_[i] = std::max(mine_[i], all_[i]);
+      return reduce();
+    }
     see_stamp(all_[0]);
     comm_->drop_resident();
     stage_ = Stage::over;
@@ -174,20 +188,15 @@ class Taken {
   std::vector<std::unique_ptr<RetiredComm>> all;
 };
 
-/// The numbers of the first that may be freed and are of the same ranks as `fresh`.
-constexpr std::size_t most_at_once = 8;
-using Numbers = std::array<std::int64_t, most_at_once>;
-
-Numbers numbers_of(const Taken& taken, const PrivateComm& fresh) {
-  Numbers numbers;
-  numbers.fill(std::numeric_limits<std::int64_t>::max());
-  std::size_t found = 0;
+/// Of those that may be freed and are of the same ranks as `fresh`.
+std::vector<std::int64_t> numbers_of(const Taken& taken, const PrivateComm& fresh) {
+  std::vector<std::int64_t> numbers;
   for (const auto& each : taken.all) {
-    if (!each->may_be_freed() || found == most_at_once) break;
+    if (!each->may_be_freed()) break;
     int result = MPI_UNEQUAL;
     if (each->comm().size() == fresh.size())
       check_mpi(MPI_Comm_compare(each->comm().get(), fresh.get(), &result), "MPI_Comm_compare");
-    if (result == MPI_CONGRUENT) numbers[found++] = each->number();
+    if (result == MPI_CONGRUENT) numbers.push_back(each->number());
   }
   return numbers;
 }
@@ -216,21 +225,28 @@ void advance_retired() noexcept {
   }
 }
 
+std::vector<std::int64_t> common_numbers(const std::vector<std::int64_t>& numbers, const PrivateComm& comm) {
+  constexpr std::size_t most = 8;
+  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> mine(2 * most);
+  for (std::size_t i = 0; i < most; ++i) {
+    mine[i] = i < numbers.size() ? numbers[i] : none;
+    mine[most + i] = -mine[i];
+  }
+  const std::vector<std::int64_t> least = reduce_progressing(mine, MPI_INT64_T, MPI_MIN, comm);
+  std::vector<std::int64_t> common;
+  for (std::size_t i = 0; i < most; ++i)
+    if (least[i] != none && least[i] == -least[most + i]) common.push_back(least[i]);
+  return common;
+}
+
 void free_retired(const PrivateComm& fresh) {
+  if constexpr (simulated) return;
   Taken taken;
   taken.advance();
-  const Numbers own = numbers_of(taken, fresh);
-  std::array<std::int64_t, 2 * most_at_once> mine{};
-  std::array<std::int64_t, 2 * most_at_once> least{};
-  for (std::size_t i = 0; i < most_at_once; ++i) {
-    mine[i] = own[i];
-    mine[most_at_once + i] = -own[i];
-  }
-  reduce_progressing(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MIN, fresh);
-  for (std::size_t i = 0; i < most_at_once; ++i) {
-    if (least[i] == std::numeric_limits<std::int64_t>::max() || least[i] != -least[most_at_once + i]) continue;
+  for (const std::int64_t number : common_numbers(numbers_of(taken, fresh), fresh)) {
     const auto found = std::ranges::find_if(
-        taken.all, [&](const auto& each) { return each->may_be_freed() && each->number() == least[i]; });
+        taken.all, [&](const auto& each) { return each->may_be_freed() && each->number() == number; });
     (*found)->free();
     taken.all.erase(found);
   }
@@ -241,13 +257,23 @@ void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noex
   constexpr std::chrono::seconds long_enough{10};
   is_ending.store(true, std::memory_order_release);
   Taken taken;
+  std::vector<std::pair<std::int64_t, const PrivateComm*>> left;
   for (const auto& comm : alive)
     if (comm && comm->exists()) taken.all.push_back(std::make_unique<RetiredComm>(comm));
   const auto begin = std::chrono::steady_clock::now();
   for (int turns = 0; std::chrono::steady_clock::now() - begin < long_enough; relax(turns)) {
-    taken.advance();
+    for (const auto& each : taken.all) each->advance();
     if (std::ranges::all_of(taken.all, [](const auto& each) { return each->has_ended(); })) break;
   }
+  for (const auto& each : taken.all)
+    if (each->has_ended() && !each->has_failed()) left.emplace_back(each->number(), &each->comm());
+  std::ranges::sort(left);
+  try {
+    for (const auto& [number, comm] : left) comm->free_parts();
+  } catch (...) {
+    // MPI frees them.
+  }
+  taken.advance();
   while (!taken.all.empty() && taken.all.front()->may_be_freed()) {
     taken.all.front()->free();
     taken.all.erase(taken.all.begin());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,10 @@ void advance_retired() noexcept;
 
 /// Frees those of the same ranks that all of them have retired. Collective over `fresh`, which was just made.
 void free_retired(const PrivateComm& fresh);
+
+/// Of the first of `numbers`, in rising order, those that are among the first on all ranks. Collective.
+[[nodiscard]] std::vector<std::int64_t> common_numbers(const std::vector<std::int64_t>& numbers,
+                                                       const PrivateComm& comm);
 
 /// In MPI_Finalize: `alive` will not be used by all ranks together any more.
 void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noexcept;

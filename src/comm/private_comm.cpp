@@ -211,6 +211,23 @@ void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank
   free_retired(*this);
 }
 
+void PrivateComm::duplicate(MPI_Comm original) {
+  check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
+  check_mpi(MPI_Comm_dup(original, &comm_), "MPI_Comm_dup");
+  ready_.store(true, std::memory_order_relaxed);
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  int is_inter = 0;
+  check_mpi(MPI_Comm_test_inter(comm_, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter == 0) free_retired(*this);
+}
+
+void PrivateComm::free_parts() const {
+  std::vector<std::int64_t> retired;
+  for (const auto& [number, part] : parts_) retired.push_back(number);
+  for (const std::int64_t number : common_numbers(retired, *this)) parts_.erase(number);
+}
+
 void PrivateComm::begin(MPI_Comm original) {
   learn_tags(original);
   check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
@@ -233,6 +250,7 @@ PrivateComm::~PrivateComm() {
 
 void PrivateComm::free() noexcept {
   end_creation();
+  while (!parts_.empty()) parts_.erase(parts_.begin());  // in the order of their numbers
   if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }

@@ -65,6 +65,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// Of `members` of `parent`, or all if there are none, in their order. Collective over them alone, beside whatever
   /// others do on `parent`: `tag` and the next one are used for nothing else. `failure` as for create.
   void create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag, std::exception_ptr failure);
+  /// By MPI_Comm_dup, also of an intercommunicator. Nothing but MPI's own operations may be run on it.
+  void duplicate(MPI_Comm original);
   /// Only begins the creation, by MPI_Comm_idup, which copies the user's attributes too.
   void begin(MPI_Comm original);
   /// The same or, where the MPI library has no MPI_Comm_idup, `create`.
@@ -156,6 +158,15 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     kept_resident_.reset();
   }
   [[nodiscard]] Resident* resident() const { return resident_; }
+  /// @name What takes all ranks to be freed, such as a window
+  /// @{
+  /// Of the next one that is made. Collective.
+  [[nodiscard]] std::int64_t number_part() const { return parts_made_++; }
+  /// Frees it when all ranks have retired it, at a later `free_parts` or with the communicator.
+  void retire_part(std::int64_t number, std::shared_ptr<void> part) const { parts_.emplace(number, std::move(part)); }
+  /// Those that all ranks have retired. Collective.
+  void free_parts() const;
+  /// @}
   /// Keeps what is on its way until it has arrived, or to the end.
   void keep(std::unique_ptr<Posted> posted) const noexcept;
   /// Of a spoilt communicator that all its ranks give up together: waits until nothing is on its way, so that it can be
@@ -231,6 +242,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   MPI_Request creation_ = MPI_REQUEST_NULL;
   Resident* resident_ = nullptr;
   std::unique_ptr<Resident> kept_resident_;
+  mutable std::int64_t parts_made_ = 0;
+  mutable std::map<std::int64_t, std::shared_ptr<void>> parts_;
   std::atomic<bool> ready_{false};
   std::atomic<bool> advancing_{false};  // some thread is in advance_creation
   Rank rank_ = 0;

@@ -103,13 +103,6 @@ void Place::refuse_device(const void* buffer, const char* name) {
   });
 }
 
-MPI_Comm duplicate(MPI_Comm comm) {
-  MPI_Comm copy = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  return copy;
-}
-
 constexpr const char* between_groups = "the communicator joins two groups";
 constexpr const char* of_some_ranks = "some ranks of the communicator have no neighbors, and take part in nothing";
 
@@ -186,6 +179,7 @@ int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const KeptDense& ma
   if (exchange == nullptr) return place.run_mpi(call, has_to_help);
   exchange->start();
   exchange->wait();
+  exchange->close();
   return MPI_SUCCESS;
 }
 
@@ -295,7 +289,7 @@ namespace {
 std::unique_ptr<Request> start_mpi(const Place& place, const CollectiveCall& call, Reasons reasons) {
   std::unique_ptr<HostImages> images = place.images_of(call, MemoryKind::host);
   auto own = place.mpi(images ? on_images(call, *images) : call, MpiCall::Borrows::types);
-  auto exchange = std::make_unique<MpiExchange>(std::move(own), place.comm, false, std::move(images));
+  auto exchange = std::make_unique<MpiExchange>(std::move(own), place.comm, std::move(images));
   exchange->start();
   return Request::of_mpi(nullptr, place.rank, std::move(exchange), std::move(reasons), true);
 }
@@ -304,7 +298,9 @@ std::unique_ptr<Request> make_mpi(const Place& place, Communicator* communicator
                                   const CollectiveCall& call, Reasons reasons) {
   std::unique_ptr<HostImages> images = place.images_of(call, MemoryKind::pinned);
   auto own = place.mpi(images ? on_images(call, *images) : call, MpiCall::Borrows::nothing);
-  auto exchange = std::make_unique<MpiExchange>(std::move(own), duplicate(comm), true, std::move(images));
+  std::shared_ptr<PrivateComm> duplicate = PrivateComm::make();
+  duplicate->duplicate(comm);
+  auto exchange = std::make_unique<MpiExchange>(std::move(own), std::move(duplicate), std::move(images));
   return Request::of_mpi(communicator, place.rank, std::move(exchange), std::move(reasons), false);
 }
 

@@ -142,7 +142,7 @@ class DenseTrial {
     }
     if (!own_)
       own_.emplace(std::make_unique<MpiCall>(call_, comm_.size(), comm_.size(), is_root, MpiCall::Borrows::nothing),
-                   users_, false);
+                   users_);
     own_->start();
     own_->wait();
   }

@@ -108,25 +108,36 @@ bool WindowExchange::open() {
   if (receive_.packed.empty())
     for (std::size_t peer = 0; peer < ranks; ++peer)
       bytes = std::max(bytes, receive_.offsets[peer] + receive_.blocks[peer].bytes());
+  comm_->free_parts();
+  auto made = std::make_shared<Window>();
+  made->way = way_;
   const int code = MPI_Win_create(receive_.base - before, static_cast<MPI_Aint>(before + bytes), 1, MPI_INFO_NULL,
-                                  comm_->get(), &window_);
+                                  comm_->get(), &made->handle);
   int has_one = code == MPI_SUCCESS ? 1 : 0;
   int all_have = 0;
   reduce_progressing(&has_one, &all_have, 1, MPI_INT, MPI_MIN, *comm_);
   if (all_have == 0) {
     // To free a window takes all ranks: one that some have is left behind.
-    window_ = MPI_WIN_NULL;
+    made->handle = MPI_WIN_NULL;
     return false;
   }
-  check_mpi(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-  if (way_ == Windows::lock) check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+  number_ = comm_->number_part();
+  window_ = std::move(made);
+  check_mpi(MPI_Win_set_errhandler(window_->handle, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  if (way_ == Windows::lock) check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_->handle), "MPI_Win_lock_all");
   return true;
 }
 
+WindowExchange::Window::~Window() {
+  if (handle == MPI_WIN_NULL || mpi_is_finalized()) return;
+  if (way == Windows::lock) MPI_Win_unlock_all(handle);
+  MPI_Win_free(&handle);
+}
+
 WindowExchange::~WindowExchange() {
-  if (window_ == MPI_WIN_NULL || mpi_is_finalized()) return;
-  if (way_ == Windows::lock) MPI_Win_unlock_all(window_);
-  MPI_Win_free(&window_);
+  if (!window_ || mpi_is_finalized()) return;
+  window_->packed = std::move(receive_.packed);
+  comm_->retire_part(number_, std::move(window_));
 }
 
 void WindowExchange::start() {
@@ -157,7 +168,8 @@ void WindowExchange::put() {
     for (std::int64_t done = 0; done < bytes; done += most_of_a_put) {
       const int part = static_cast<int>(std::min(most_of_a_put, bytes - done));
       check_mpi(
-          MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[at] + done), part, MPI_BYTE, window_),
+          MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[at] + done), part, MPI_BYTE,
+                          window_->handle),
           "MPI_Put");
     }
   }
@@ -165,21 +177,21 @@ void WindowExchange::put() {
 
 void WindowExchange::move() {
   if (way_ == Windows::fence) {
-    check_mpi(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_), "MPI_Win_fence");
+    check_mpi(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_->handle), "MPI_Win_fence");
     put();
-    check_mpi(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_), "MPI_Win_fence");
+    check_mpi(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_->handle), "MPI_Win_fence");
     finish();
     return;
   }
-  check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
+  check_mpi(MPI_Win_sync(window_->handle), "MPI_Win_sync");
   put();
-  check_mpi(MPI_Win_flush_all(window_), "MPI_Win_flush_all");
+  check_mpi(MPI_Win_flush_all(window_->handle), "MPI_Win_flush_all");
   check_mpi(MPI_Ibarrier(comm_->get(), &request_), "MPI_Ibarrier");
   state_ = State::leaving;
 }
 
 void WindowExchange::finish() {
-  if (way_ == Windows::lock) check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
+  if (way_ == Windows::lock) check_mpi(MPI_Win_sync(window_->handle), "MPI_Win_sync");
   if (!receive_.packed.empty())
     for (std::size_t peer = 0; peer < receive_.blocks.size(); ++peer)
       unpack(receive_.packed.data() + receive_.offsets[peer], receive_.blocks[peer],

@@ -29,7 +29,10 @@ class WindowExchange final : public Work {
   static std::unique_ptr<WindowExchange> make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
                                               Buffers buffers, Windows way, std::shared_ptr<const Plan> plan,
                                               std::unique_ptr<HostImages> images = nullptr);
+  /// The window is freed when all ranks have done so, which need not be in one order.
   ~WindowExchange() override;
+  /// Frees the window at once. Collective.
+  void close() { window_.reset(); }
 
   [[nodiscard]] bool active() const override { return state_ != State::inactive; }
   void start() override;
@@ -69,7 +72,15 @@ class WindowExchange final : public Work {
   Side send_;
   Side receive_;
   std::vector<std::int64_t> places_;  // of this rank's blocks in the others' windows
-  MPI_Win window_ = MPI_WIN_NULL;
+  /// With the memory that it is of, unless that is the caller's.
+  struct Window {
+    Windows way;
+    std::vector<std::byte> packed;
+    MPI_Win handle = MPI_WIN_NULL;
+    ~Window();
+  };
+  std::shared_ptr<Window> window_;
+  std::int64_t number_ = 0;
   MPI_Request request_ = MPI_REQUEST_NULL;  // of the barrier in which the ranks are
   State state_ = State::inactive;
 };

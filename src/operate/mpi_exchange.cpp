@@ -7,12 +7,12 @@
 
 namespace laneway {
 
-MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, bool owns, std::unique_ptr<HostImages> images)
-    : call_(std::move(call)), comm_(comm), owns_(owns), images_(std::move(images)) {}
+MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, std::unique_ptr<HostImages> images)
+    : call_(std::move(call)), comm_(comm), images_(std::move(images)) {}
 
-MpiExchange::~MpiExchange() {
-  if (owns_ && !mpi_is_finalized()) MPI_Comm_free(&comm_);
-}
+MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, std::shared_ptr<PrivateComm> own,
+                         std::unique_ptr<HostImages> images)
+    : call_(std::move(call)), own_(std::move(own)), comm_(own_->get()), images_(std::move(images)) {}
 
 void MpiExchange::start() {
   if (images_) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "comm/private_comm.hpp"
 #include "operate/dense_mpi.hpp"
 #include "operate/host_images.hpp"
 
@@ -12,12 +13,10 @@ namespace laneway {
 /// MPI's own operation, started once or again and again: each time as a nonblocking one.
 class MpiExchange {
  public:
-  /// `owns`: frees the communicator with itself, so that requests may be started in any order on all ranks.
   /// `images`: those that the call is on, of buffers that the MPI library does not take; else null.
-  MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, bool owns, std::unique_ptr<HostImages> images = nullptr);
-  ~MpiExchange();
-  MpiExchange(const MpiExchange&) = delete;
-  MpiExchange& operator=(const MpiExchange&) = delete;
+  MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, std::unique_ptr<HostImages> images = nullptr);
+  /// On a communicator of its own, so that requests may be started, and freed, in any order on all ranks.
+  MpiExchange(std::unique_ptr<MpiCall> call, std::shared_ptr<PrivateComm> own, std::unique_ptr<HostImages> images);
 
   /// Must not be active.
   void start();
@@ -33,8 +32,8 @@ class MpiExchange {
   [[nodiscard]] bool mpi_is_done();
 
   std::unique_ptr<MpiCall> call_;
+  std::shared_ptr<PrivateComm> own_;  // or null
   MPI_Comm comm_;
-  bool owns_;
   bool active_ = false;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::unique_ptr<HostImages> images_;  // or null
