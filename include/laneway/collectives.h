@@ -92,8 +92,8 @@ LNW_PUBLIC int LNW_Ibarrier(MPI_Comm comm, LNW_Request* request);
 
 /** @name Persistent operations
  *  As the MPI 4 functions of the same name. Collective, and synchronising: this is where the plan is made. Datatypes
- * may be freed, and the communicator too, while requests live; an operator must live as long as the request. Requests
- * may be started in any order. Buffers may be in memory of devices.
+ * may be freed, and the communicator too, while requests live, and so may operators (docs/reference/c.md). Requests may
+ * be started in any order. Buffers may be in memory of devices.
  *  @{ */
 LNW_PUBLIC int LNW_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,

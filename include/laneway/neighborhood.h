@@ -28,10 +28,10 @@ LNW_PUBLIC int LNW_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[
 /** Reductions over neighbors: the operations of the same arguments, with an operator. What arrives is combined with
  *  what is in `recvbuf`, recvbuf[place] = recvbuf[place] op arrived, so `recvbuf` must hold values before. A place may
  *  be named any number of times. All datatypes must be made of one predefined type to which `op` applies; with an
- *  operator of MPI_Op_create, all must be one datatype without gaps. The operator must live as long as the request. The
- *  result is the same in every run; operators that do not commute combine by rank, by edge and by position in the edge.
- *  Under lnw_check, persistent ones name a rank whose operator or type differs. MPI_ERR_OP for an operator that does
- * not apply, MPI_ERR_TYPE for datatypes that cannot be combined.
+ *  operator of MPI_Op_create, all must be one datatype without gaps. The operator may be freed right after the call
+ * (docs/reference/c.md). The result is the same in every run; operators that do not commute combine by rank, by edge
+ * and by position in the edge. Under lnw_check, persistent ones name a rank whose operator or type differs. MPI_ERR_OP
+ * for an operator that does not apply, MPI_ERR_TYPE for datatypes that cannot be combined.
  */
 LNW_PUBLIC int LNW_Neighbor_reduce(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                    int recvcount, MPI_Datatype recvtype, MPI_Op op, MPI_Comm comm);

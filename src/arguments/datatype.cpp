@@ -313,12 +313,15 @@ TypeMap read_whole_type_map(MPI_Datatype type) {
 /// again finds nothing of what it named before.
 class TypeMaps {
  public:
-  using Known = std::shared_ptr<const TypeMap>;
+  struct Known {
+    std::shared_ptr<const TypeMap> map;
+    std::shared_ptr<const bool> life = std::make_shared<const bool>(true);  // held by nobody else
+  };
 
   Known find(MPI_Datatype type) {
     const int key = attribute_key();
     if (const Known* const known = attribute_of(type, key)) return *known;
-    Known made = std::make_shared<const TypeMap>(read_whole_type_map(type));
+    const Known made{std::make_shared<const TypeMap>(read_whole_type_map(type))};
     // Setting an attribute deletes what another thread may be reading.
     const std::lock_guard lock(making_);
     if (const Known* const known = attribute_of(type, key)) return *known;
@@ -417,7 +420,11 @@ bool lie_nowhere(std::int64_t count, MPI_Datatype type, std::int64_t displacemen
 std::shared_ptr<const TypeMap> type_map(MPI_Datatype type) {
   require(type != MPI_DATATYPE_NULL, ErrorKind::type, "MPI_DATATYPE_NULL");
   if (simulated || is_predefined(type)) return std::make_shared<const TypeMap>(read_whole_type_map(type));
-  return type_maps().find(type);
+  return type_maps().find(type).map;
+}
+
+std::weak_ptr<const void> life_of(MPI_Datatype type) {
+  return type_maps().find(type).life;
 }
 
 MPI_Datatype base_type(MPI_Datatype type) {

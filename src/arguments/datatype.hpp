@@ -40,6 +40,9 @@ struct TypeMap {
 /// The same of so many elements of a datatype; false where they have no bytes.
 [[nodiscard]] bool lie_nowhere(std::int64_t count, MPI_Datatype type, std::int64_t displacement, bool is_in_bytes);
 
+/// Ends when a derived datatype does, after which its handle may be another one's.
+[[nodiscard]] std::weak_ptr<const void> life_of(MPI_Datatype type);
+
 /// The one predefined type that a datatype is made of; MPI_DATATYPE_NULL if it is made of none, or of several.
 [[nodiscard]] MPI_Datatype base_type(MPI_Datatype type);
 

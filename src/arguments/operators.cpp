@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arguments/datatype.hpp"
+#include "arguments/held.hpp"
 #include "arguments/operations.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
@@ -157,31 +158,25 @@ std::optional<DeviceOperation> device_operation(MPI_Op op, MPI_Datatype type) {
 class LocalReduction final : public Combiner {
  public:
   LocalReduction(MPI_Op op, MPI_Datatype type, std::int64_t element_bytes, bool in_order)
-      : op_(op), type_(type), element_bytes_(element_bytes), in_order_(in_order) {
-    on_device_ = device_operation(op, type);
-    owns_type_ = !is_predefined(type);
-    if (owns_type_) check_mpi(MPI_Type_dup(type, &type_), "MPI_Type_dup");
-  }
-  ~LocalReduction() override {
-    if (owns_type_) MPI_Type_free(&type_);
-  }
-  LocalReduction(const LocalReduction&) = delete;
-  LocalReduction& operator=(const LocalReduction&) = delete;
+      : op_(op),
+        type_(type),
+        element_bytes_(element_bytes),
+        in_order_(in_order),
+        on_device_(device_operation(op, type)) {}
   [[nodiscard]] std::optional<DeviceOperation> on_device() const override { return on_device_; }
 
   void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
     const InParts how{.element_bytes = element_bytes_, .in_order = in_order_, .most = std::numeric_limits<int>::max()};
     combine_in_parts(from, to, bytes, how, [&](const std::byte* in, std::byte* inout, std::int64_t n) {
-      check_mpi(MPI_Reduce_local(in, inout, static_cast<int>(n), type_, op_), "MPI_Reduce_local");
+      check_mpi(MPI_Reduce_local(in, inout, static_cast<int>(n), type_.get(), op_.get()), "MPI_Reduce_local");
     });
   }
 
  private:
-  MPI_Op op_;
-  MPI_Datatype type_;
+  HeldOperator op_;
+  HeldType type_;
   std::int64_t element_bytes_;
   bool in_order_;
-  bool owns_type_ = false;
   std::optional<DeviceOperation> on_device_;
 };
 
@@ -265,8 +260,9 @@ Reduction reduction_of(const Call& call, const Topology& topology) {
   check_mpi(MPI_Op_commutative(call.op, &commutes), "MPI_Op_commutative");
   if (types.empty()) return {{row != nullptr ? row->name : "user", "", 1, commutes == 0}, nullptr, {}};
   const MPI_Datatype type = row != nullptr ? type_of_predefined(*row, types) : type_of_users_operator(types);
-  Reduction reduction{
-      {row != nullptr ? row->name : "user", name_of(type), extent_of(type), commutes == 0}, nullptr, {}};
+  // Elements of an empty datatype have no bytes, of whatever size each is.
+  const std::int64_t element_bytes = std::max<std::int64_t>(extent_of(type), 1);
+  Reduction reduction{{row != nullptr ? row->name : "user", name_of(type), element_bytes, commutes == 0}, nullptr, {}};
   reduction.combiner =
       std::make_shared<const LocalReduction>(call.op, type, reduction.how.element_bytes, commutes == 0);
   reduction.has_gaps = class_of(type) == of_pairs;
@@ -304,6 +300,7 @@ DenseReduction dense_reduction(MPI_Op op, MPI_Datatype type, const char* type_na
   if (const char* const why = check_operator(op, type, type_name)) return {{}, nullptr, why};
   const OperatorRow* const row = find_predefined(op);
   const std::shared_ptr<const TypeMap> map = type_map(type);
+  if (map->extent <= 0 || map->ranges.empty()) return {{}, nullptr, "the datatype is empty"};
   const auto whole = map->ranges.contiguous();
   if (class_of(type) != of_pairs && (!whole || *whole != Range{0, map->extent}))
     return {{}, nullptr, "the datatype has gaps, which MPI alone lets an operator see"};

@@ -347,13 +347,25 @@ void allreduce_doubling(Schedule& schedule, const Group& group, const Segment& d
   Arrivals arrivals(schedule, data.ranges.bytes());
   const std::int8_t combination = schedule.combination(how);
   folded.fold(schedule, data, combination, arrivals);
+  // Both partners combine the same two operands: the lower one's comes first, so that both get the same bits also of
+  // NaN and zeros with signs. The sum is in one of the places, and what arrives in another one.
+  const std::array places{data, arrivals.next(data.ranges.bytes()), arrivals.next(data.ranges.bytes())};
+  std::size_t sum = 0;
+  std::size_t free = 1;
   for (Rank n = 1; folded.number() >= 0 && n < folded.numbers(); n *= 2) {
     const Rank partner = folded.rank(folded.number() ^ n);
-    schedule.send(partner, {data});
-    const Segment arrived = arrivals.next(data.ranges.bytes());
-    schedule.receive(partner, {arrived});
-    schedule.combine(arrived, data, combination);
+    const std::size_t next = places.size() - sum - free;
+    schedule.send(partner, {places[sum]});
+    schedule.receive(partner, {places[free]});
+    if ((folded.number() & n) != 0) {
+      schedule.combine(places[free], places[sum], combination);
+    } else {
+      schedule.combine(places[sum], places[free], combination);
+      sum = free;
+    }
+    free = next;
   }
+  schedule.move(places[sum], data);
   folded.unfold(schedule, data);
 }
 

@@ -166,7 +166,7 @@ std::vector<Want> wanted_sizes(const DenseRule& rule, Rank rank, Rank root, cons
 
 Plan make_dense_plan(const DenseRule& rule, const DenseCall& call, const Layout& layout,
                      const DenseSettings& settings) {
-  LANEWAY_ASSERT(rule.kind == call.kind);
+  LANEWAY_ASSERT(rule.kind == call.kind && call.combination.element_bytes > 0);
   require(rule.traits.in_order || !reduces(call.kind) || !call.combination.in_order, ErrorKind::argument,
           "dense: a rule that exchanges operands was asked for an operator whose operands are in order");
   Schedule schedule(call.rank);

@@ -18,8 +18,8 @@ namespace laneway {
 class Combiner {
  public:
   virtual ~Combiner() = default;
-  /// to = to op from, of elements that lie one after the other on both sides. May write `from` where operands are in
-  /// order. Allocates nothing.
+  /// to = from op to, of elements that lie one after the other on both sides; to op from where operands are in order,
+  /// and then it may write `from`. Allocates nothing.
   virtual void combine(std::byte* from, std::byte* to, std::int64_t bytes) const = 0;
   /// What kernels call it; none if they do not know it.
   [[nodiscard]] virtual std::optional<DeviceOperation> on_device() const { return std::nullopt; }
@@ -32,8 +32,7 @@ struct InParts {
   std::int64_t most = 1;
 };
 
-/// to = to op from, of elements that lie one after the other on both sides. Calls reduce(in, inout, number of
-/// elements), which is inout = in op inout, as MPI's.
+/// The same by calls of reduce(in, inout, number of elements), which is inout = in op inout, as MPI's.
 template <class Reduce>
 void combine_in_parts(std::byte* from, std::byte* to, std::int64_t bytes, const InParts& how, Reduce&& reduce) {
   for (std::int64_t left = bytes / how.element_bytes; left > 0;) {

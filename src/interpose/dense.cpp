@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "arguments/dense_blocks.hpp"
@@ -59,12 +60,17 @@ bool is_one_of(MPI_Op op, std::initializer_list<MPI_Op> ops) {
   return std::ranges::find(ops, op) != ops.end();
 }
 
+/// Whether the bits of the result depend on which rule runs.
+bool is_sum(const CollectiveCall& call) {
+  return reduces(call.kind) && depends_on_order(call.op, call.receive.type);
+}
+
 const char* reason_against_operator(const CollectiveCall& call) {
   if (!reduces(call.kind)) return nullptr;
   if (!is_one_of(call.op, {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_LXOR,
                            MPI_BXOR, MPI_MAXLOC, MPI_MINLOC}))
     return own_operator;
-  return depends_on_order(call.op, call.receive.type) && !may_reorder() ? ordered_sums : nullptr;
+  return is_sum(call) && !may_reorder() ? ordered_sums : nullptr;
 }
 
 /// By which it may be told without the others that nothing is taken over on a communicator; equal on all ranks.
@@ -163,7 +169,7 @@ struct CallsOfSize {
 
 struct DenseCalls final : Attachment {
   bool numbered = false;
-  std::map<std::pair<std::string_view, int>, CallsOfSize> known;
+  std::map<std::tuple<std::string_view, int, bool>, CallsOfSize> known;  // by function, size, whether they are sums
 };
 
 DenseCalls& calls_on(Communicator& communicator, MPI_Comm comm) {
@@ -174,13 +180,18 @@ DenseCalls& calls_on(Communicator& communicator, MPI_Comm comm) {
   return calls;
 }
 
-CallsOfSize& calls_of_size(Communicator& communicator, MPI_Comm comm, const char* name, std::int64_t bytes) {
+/// For sums the model alone chooses, in the first call, and equal ones have equal bits.
+CallsOfSize& calls_of_size(Communicator& communicator, MPI_Comm comm, const char* name, std::int64_t bytes,
+                           bool are_sums) {
   auto& known = calls_on(communicator, comm).known;
   const int size = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0))));
-  const auto found = known.find({name, size});
+  const auto found = known.find({name, size, are_sums});
   if (found != known.end()) return found->second;
   const std::shared_ptr<Row> row = row_of_dense(&communicator, comm, name, size);
-  return known.emplace(std::pair(name, size), CallsOfSize{row, TriedCalls(is_open(), 0, row)}).first->second;
+  CallsOfSize& made =
+      known.emplace(std::tuple(name, size, are_sums), CallsOfSize{row, TriedCalls(is_open(), 0, row)}).first->second;
+  if (are_sums) made.tried.stays_as_planned();
+  return made;
 }
 
 const char* decide_dense(Communicator& communicator, MPI_Comm comm, const CollectiveCall& call, TriedCalls& calls) {
@@ -216,13 +227,14 @@ bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& cal
   if (against == nullptr) against = reason_against_operator(call);
   if (against != nullptr || only_counts()) return count_left(name, against != nullptr ? against : would_be_tried);
   if (!is_good(comm, call)) return count_left(name, bad_argument);
+  const bool are_sums = is_sum(call);
   const int number = next_call(comm);
   if (checks_all_decisions()) check_decisions(comm, name, number);
-  if (number < first_calls()) return count_left(name, TriedCalls::too_early);
+  if (!are_sums && number < first_calls()) return count_left(name, TriedCalls::too_early);
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return count_left(name, some_idle);
   const std::int64_t bytes = bytes_of(comm, call);
-  CallsOfSize& calls = calls_of_size(communicator, comm, name, bytes);
+  CallsOfSize& calls = calls_of_size(communicator, comm, name, bytes, are_sums);
   if (wants_rows()) calls.row->count_bytes(bytes, 1);
   against = decide_dense(communicator, comm, call, calls.tried);
   note_decision(communicator, [&] {
@@ -231,8 +243,7 @@ bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& cal
   });
   if (against != nullptr) return calls.row->count_left(against), false;
   calls.row->count_taken();
-  if (reduces(call.kind) && depends_on_order(call.op, call.receive.type) && !std::exchange(calls.is_reordered, true))
-    calls.row->why += reordered;
+  if (are_sums && !std::exchange(calls.is_reordered, true)) calls.row->why += reordered;
   return true;
 }
 

@@ -45,6 +45,9 @@ class TriedCalls {
     return way();
   }
 
+  /// Without a trial: what is decided for the first call is so for all.
+  void stays_as_planned() { trial_calls_ = 0; }
+
   [[nodiscard]] Row& row() { return *row_; }
   static constexpr const char* too_early =
       "among the first of their kind, for which nothing is planned (LANEWAY_PRELOAD_AFTER)";

@@ -101,6 +101,8 @@ MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root,
   small_.root = large_.root = call.root;
   const DenseRow& row = row_of(call.kind);
   const int entries = laneway::entries(call, peers, ranks);
+  if (reduces(call.kind) && borrows != Borrows::all) op_.emplace(call.op);
+  if (reduces(call.kind) && borrows == Borrows::nothing) operand_.emplace(call.receive.type);
   if (uses_send(call, is_root)) fill(call.send, row.send, entries, borrows, true);
   // Only the root of a reduction receives, but all say how much.
   if (uses_receive(call, is_root) || reduces(call.kind)) fill(call.receive, row.receive, entries, borrows, false);
@@ -160,7 +162,7 @@ void MpiCall::fill(const SideArguments& given, const SideRow& names, int entries
     fill_large(given, names, entries, is_send);
   else
     fill_small(given, names, entries, borrows, is_send);
-  if (borrows == Borrows::nothing) own_types(given, entries, is_send);
+  if (borrows == Borrows::nothing && !operand_) own_types(given, entries, is_send);
 }
 
 void MpiCall::fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send) {
@@ -224,6 +226,9 @@ int MpiCall::run(MPI_Comm comm) const {
 
 int MpiCall::start(MPI_Comm comm, MPI_Request* request) {
   if (!copies_.empty()) pack_copies();
+  if (operand_)
+    for (MPI_Datatype* const type : {&small_.send.type, &small_.receive.type, &large_.send.type, &large_.receive.type})
+      *type = operand_->get();
 #ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
   if (is_large_) return start_mpi(kind_, large_, comm, request);
 #endif

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "arguments/collective.hpp"
+#include "arguments/held.hpp"
 
 namespace laneway {
 
@@ -82,7 +84,9 @@ class MpiCall {
   std::int64_t parts_count_ = 0;  // elements of a reduction that are too many for one call; 0: they are not
   MpiArguments small_;
   LargeMpiArguments large_;
-  std::vector<std::byte> copies_;  // of what is given in place, where MPI is wrong about it
+  std::optional<HeldOperator> op_;   // of one that goes on after the call
+  std::optional<HeldType> operand_;  // of one that combines and borrows no datatypes
+  std::vector<std::byte> copies_;    // of what is given in place, where MPI is wrong about it
   Owned send_;
   Owned receive_;
 };

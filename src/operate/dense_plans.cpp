@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arguments/datatype.hpp"
 #include "collectives/choice.hpp"
 #include "comm/background.hpp"
 #include "comm/mailbox.hpp"
@@ -113,12 +114,24 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
   return decision;
 }
 
+namespace {
+
+/// Of blocks whose sizes all ranks know.
+std::int64_t mean_block(const SideArguments& side, Rank ranks) {
+  std::int64_t elements = 0;
+  for (Rank i = 0; i < ranks; ++i) elements += side.counts[i];
+  return elements * type_map(side.type)->ranges.bytes() / ranks;
+}
+
+}  // namespace
+
 DenseFacts facts_of(const CollectiveCall& call, const CheckedCollective& checked, Rank ranks,
                     const std::optional<DenseReduction>& reduction, std::int64_t mean_bytes) {
   DenseFacts facts;
   facts.kind = family_of(call.kind);
   facts.root = has_root(call.kind) ? call.root : 0;
   facts.bytes = checked.bytes >= 0 ? checked.bytes : mean_bytes;
+  if (call.kind == DenseKind::allgatherv) facts.bytes = mean_block(call.receive, ranks);
   facts.equal = has_equal_blocks(call.kind);
   if (!reduction) return facts;
   facts.element_bytes = std::max<std::int64_t>(reduction->how.element_bytes, 1);

@@ -207,12 +207,28 @@ void check_between_groups(MPI_Comm world) {
   MPI_Comm_free(&part);
 }
 
+/// Sums of equal calls have equal bits, whatever runs them, also in the first ones and during what would be a trial.
+void check_sums(MPI_Comm comm) {
+  std::vector<double> mine(2000), first;
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = 1.0 / (1.0 + 7.0 * rank_in(comm) + static_cast<double>(i));
+  for (int n = 0; n < 60; ++n) {
+    std::vector<double> sum(mine.size());
+    MPI_Allreduce(mine.data(), sum.data(), 2000, MPI_DOUBLE, MPI_SUM, comm);
+    if (n == 0) first = sum;
+    CHECK(sum == first);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rounds = argc > 1 ? std::stoi(argv[1]) : 3;
   check_all(MPI_COMM_WORLD, rounds);
+  MPI_Comm sums = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &sums);
+  check_sums(sums);
+  MPI_Comm_free(&sums);
   check_all(MPI_COMM_SELF, 1);
   check_between_groups(MPI_COMM_WORLD);
   check_wrong_calls(MPI_COMM_WORLD);
