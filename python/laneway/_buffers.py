@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
 
-from laneway import _library
+from laneway import _dlpack, _library
 from laneway._library import handle
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import InPlaceType as InPlaceType
 
 NO_STREAM = ctypes.c_void_p(-1)
 
@@ -34,7 +37,16 @@ class Array:
     @property
     def layout(self) -> tuple[Any, ...]:
         """Equal for arrays that one request serves."""
-        return self.shape, self.strides, self.dtype, self.stream
+        plain = _contiguous(self.shape, self.dtype.itemsize)
+        strides = plain if 0 in self.shape else tuple(
+            expected if extent == 1 else stride for extent, stride, expected in zip(self.shape, self.strides, plain, strict=True)
+        )
+        return self.shape, strides, self.dtype
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """What is equal on all ranks that exchange rows."""
+        return self.shape[1:], self.dtype
 
 
 class SupportsCudaArray(Protocol):
@@ -54,6 +66,8 @@ class SupportsDLPack(Protocol):
 
 ArrayLike: TypeAlias = np.ndarray[Any, Any] | SupportsCudaArray | SupportsDLPack | Array
 """What is exchanged: described in place, never copied."""
+ArrayOrInPlace: TypeAlias = "ArrayLike | InPlaceType"
+"""The same where MPI takes ``MPI.IN_PLACE`` too."""
 
 
 def _contiguous(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -64,46 +78,11 @@ def _contiguous(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-class _DLDevice(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
-
-
-class _DLTensor(ctypes.Structure):
-    """The tensor of DLPack's stable interface, version 0: github.com/dmlc/dlpack, dlpack.h."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", _DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-_DL_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
-_VENDORS = {2: "CUDA", 10: "ROCm"}
-_DEFAULT_STREAM = {2: 1, 10: 0}
-
-
 def _from_dlpack(value: Any) -> Array:
-    kind, _ = value.__dlpack_device__()
-    if kind not in _VENDORS:
-        return describe(np.from_dlpack(value))
-    capsule = value.__dlpack__(stream=_DEFAULT_STREAM[kind])
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
-    if tensor.code not in _DL_KINDS or tensor.lanes != 1:
-        raise TypeError(f"a DLPack tensor of type code {tensor.code} with {tensor.lanes} lanes has no NumPy dtype")
-    dtype = np.dtype(f"{_DL_KINDS[tensor.code]}{tensor.bits // 8}")
-    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
-    strides = tuple(tensor.strides[i] * dtype.itemsize for i in range(tensor.ndim)) if tensor.strides else _contiguous(shape, dtype.itemsize)
-    # The capsule, which was not consumed, frees its tensor itself.
-    return Array((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, False, (value, capsule), 0, True)
+    found = _dlpack.read(value)
+    strides = _contiguous(found.shape, found.dtype.itemsize) if found.strides is None else found.strides
+    stream = 0 if found.on_device else None
+    return Array(found.address, found.shape, strides, found.dtype, found.readonly, found.keeps, stream, found.on_device)
 
 
 def _from_cuda(value: Any) -> Array:
@@ -118,8 +97,8 @@ def _from_cuda(value: Any) -> Array:
 
 
 def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
-    """An array of NumPy, or of anything with ``__cuda_array_interface__`` or DLPack. TypeError for anything else, and
-    where the array has to be written and is read-only; ValueError without a dimension."""
+    """An array of NumPy, or of anything with ``__cuda_array_interface__`` or DLPack; one without dimensions is one row.
+    TypeError for anything else, and where the array has to be written and is read-only."""
     if isinstance(value, Array):
         return value
     if isinstance(value, np.ndarray):
@@ -134,77 +113,99 @@ def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
         raise TypeError(f"{what}: Python objects cannot be sent as an array")
     if writable and found.readonly:
         raise TypeError(f"{what}: the array is read-only")
-    if not found.shape:
-        raise ValueError(f"{what}: an array without dimensions has no rows")
-    return found
+    return found if found.shape else replace(found, shape=(1,), strides=(found.dtype.itemsize,))
+
+
+def _free(made: Any) -> None:
+    if not MPI.Is_finalized():
+        made.Free()
+
+
+class _Datatype:
+    """A committed datatype, freed with the last argument or request that uses it."""
+
+    def __init__(self, made: Any) -> None:
+        self.made = made.Commit()
+        weakref.finalize(self, _free, self.made)
 
 
 class _Types:
-    """Committed datatypes by what they describe: as many as are in use, the oldest freed first, all freed at exit."""
+    """Datatypes by what they describe: those that were used last are kept."""
 
     KEPT = 256
 
     def __init__(self) -> None:
-        self._made: dict[Any, Any] = {}
-        atexit.register(self.clear)
+        self._made: dict[Any, _Datatype] = {}
 
-    def get(self, key: Any, make: Callable[[], Any]) -> Any:
-        found = self._made.get(key)
-        if found is None:
-            if len(self._made) >= self.KEPT:
-                self._made.pop(next(iter(self._made))).Free()
-            found = self._made[key] = make().Commit()
+    def get(self, key: Any, make: Callable[[], Any]) -> _Datatype:
+        found = self._made.pop(key, None) or _Datatype(make())
+        self._made[key] = found
+        if len(self._made) > self.KEPT:
+            self._made.pop(next(iter(self._made)), None)
         return found
-
-    def clear(self) -> None:
-        while self._made and not MPI.Is_finalized():
-            self._made.popitem()[1].Free()
 
 
 _types = _Types()
 
 
-def _element(dtype: np.dtype[Any]) -> Any:
-    """MPI's type of a dtype; of a dtype without one, its bytes."""
-    if dtype.isnative and dtype.char in MPI._typedict:
-        return MPI._typedict[dtype.char]
-    return _types.get(dtype.itemsize, lambda: MPI.BYTE.Create_contiguous(dtype.itemsize))
+def _named(dtype: np.dtype[Any]) -> Any:
+    """MPI's own type of a number; None where it has none."""
+    # By kind: in mpi4py's table a text is one character, and what MPI lacks, as float16 may be, is the null type.
+    found = MPI._typedict.get(dtype.char) if dtype.isnative and dtype.kind in "biufc" else None
+    return None if found is None or found == MPI.DATATYPE_NULL else found
+
+
+def _bytes(number: int) -> _Datatype:
+    return _types.get(number, lambda: MPI.BYTE.Create_contiguous(number))
 
 
 def _make_row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    made, inner, between = _element(dtype), dtype.itemsize, []
-    for extent, stride in zip(reversed(shape[1:]), reversed(strides[1:]), strict=True):
-        made = made.Create_contiguous(extent) if stride == inner else made.Create_hvector(extent, 1, stride)
+    element = _named(dtype)
+    kept = None if element is not None else _bytes(dtype.itemsize)
+    made, extent, between = element if kept is None else kept.made, dtype.itemsize, []
+    for number, stride in zip(reversed(shape[1:]), reversed(strides[1:]), strict=True):
+        made = made.Create_contiguous(number) if stride == extent else made.Create_hvector(number, 1, stride)
         between.append(made)
-        inner = stride * extent
+        # The last element ends the extent: no gap follows it.
+        extent += (number - 1) * abs(stride)
     made = made.Create_resized(0, strides[0])
     for step in between:
         step.Free()
     return made
 
 
-def _row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    if len(shape) == 1 and (shape[0] < 2 or strides[0] == dtype.itemsize):
-        return _element(dtype)
-    strides = strides if shape[0] > 1 else (_contiguous(shape, dtype.itemsize)[0], *strides[1:])
-    return _types.get((shape[1:], strides, dtype), lambda: _make_row(shape, strides, dtype))
-
-
-def row_type(array: Array) -> Any:
-    """The datatype of one row of an array, as mpi4py has it."""
-    # Where the array is empty, a row is what it would be.
-    strides = array.strides if 0 not in array.shape else _contiguous(array.shape, array.dtype.itemsize)
-    return _row((min(array.shape[0], 2), *array.shape[1:]), strides, array.dtype)
-
-
 def row_handle(array: Array) -> Any:
-    """The same as an argument of a C function."""
-    return handle(row_type(array))
+    """The datatype of one row of an array, as an argument of a C function that keeps it."""
+    shape, strides, dtype = array.layout
+    if len(shape) == 1 and (shape[0] < 2 or strides[0] == dtype.itemsize):
+        return element_handle(array)
+    made = _types.get((shape[1:], strides, dtype), lambda: _make_row(shape, strides, dtype))
+    return handle(made.made, made)
 
 
 def element_handle(array: Array) -> Any:
-    """The datatype of one element of an array, as an argument of a C function."""
-    return handle(_element(array.dtype))
+    """The datatype of one element of an array, as an argument of a C function: bytes where MPI has no type."""
+    named = _named(array.dtype)
+    if named is not None:
+        return handle(named)
+    made = _bytes(array.dtype.itemsize)
+    return handle(made.made, made)
+
+
+_ARITHMETIC = (MPI.SUM, MPI.PROD)
+_ORDER = (MPI.MAX, MPI.MIN)
+_LOGICAL = (MPI.LAND, MPI.LOR, MPI.LXOR)
+_BITS = (MPI.BAND, MPI.BOR, MPI.BXOR)
+_COMBINED = {"b": _LOGICAL, "i": (*_ARITHMETIC, *_ORDER, *_LOGICAL, *_BITS), "f": (*_ARITHMETIC, *_ORDER), "c": _ARITHMETIC}
+_COMBINED["u"] = _COMBINED["i"]
+
+
+def check_operator(call: str, rank: int, op: MPI.Op, array: Array) -> None:
+    """TypeError where MPI has no such operator for the dtype. A program's own takes any."""
+    named = _named(array.dtype)
+    if op.is_predefined and (named is None or op not in _COMBINED[array.dtype.kind]):
+        reason = "MPI has no such type" if named is None else "MPI does not define this operator for it"
+        raise TypeError(f"{call}: rank {rank}: op: cannot combine dtype {array.dtype}, kind {array.dtype.kind!r}: {reason}")
 
 
 def is_contiguous(array: Array) -> bool:
@@ -232,6 +233,61 @@ def synchronize(*arrays: Array | None) -> None:
     for array in arrays:
         if array is not None and array.stream is not None:
             _library.call("LNW_Stream_synchronize", pointer(array), ctypes.c_void_p(array.stream))
+
+
+def host_bytes(array: Array) -> np.ndarray[Any, Any]:
+    """An array in the host's memory as NumPy's, each element so many bytes: to copy what has no NumPy dtype, and padding."""
+    raw = np.dtype((np.void, array.dtype.itemsize))
+    steps = [(extent - 1) * stride for extent, stride in zip(array.shape, array.strides, strict=True)]
+    if 0 in array.shape or not array.dtype.itemsize:
+        return np.empty(array.shape, raw)
+    lowest, highest = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
+    memory = (ctypes.c_char * (highest - lowest + array.dtype.itemsize)).from_address(array.address + lowest)
+    return np.ndarray(array.shape, raw, memory, -lowest, array.strides)
+
+
+def stand_in(planned: Array) -> Array:
+    """A new array in the host's memory, laid out as another is."""
+    steps = [max(extent - 1, 0) * stride for extent, stride in zip(planned.shape, planned.strides, strict=True)]
+    lowest, highest = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
+    memory = np.empty(highest - lowest + planned.dtype.itemsize, dtype=np.uint8)
+    return replace(planned, address=memory.ctypes.data - lowest, owner=memory, readonly=False)
+
+
+def integers(values: Any, what: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Numbers as 64 bits. TypeError where they are no integers: 1.9 would be 1 without a word."""
+    found = np.asarray(values)
+    if found.size and found.dtype.kind not in "iu":
+        raise TypeError(f"{what}: expected integers, got {found.dtype}")
+    if found.dtype.kind == "u" and found.size and int(found.max()) > np.iinfo(np.int64).max:
+        raise ValueError(f"{what}: {int(found.max())} is more than 64 bits hold")
+    return np.ascontiguousarray(found, dtype=np.int64)
+
+
+class Blocks:
+    """Counts and displacements of rows, one for each of `number` `partners`, inside an array of `rows`, or of any number;
+    without displacements, blocks follow each other. `where` begins an error's text, `side` is ``"send"`` or ``"recv"``."""
+
+    def __init__(self, where: str, side: str, rows: int | None, counts: Any, displs: Any, number: int, partners: str) -> None:
+        names = f"{side}counts", f"{side[0]}displs"
+        self.counts = integers(counts, f"{where}: {names[0]}")
+        self.displs = np.cumsum(self.counts) - self.counts if displs is None else integers(displs, f"{where}: {names[1]}")
+        for name, values in zip(names, (self.counts, self.displs), strict=True):
+            if values.shape != (number,):
+                raise ValueError(f"{where}: {name} has shape {values.shape}, and there are {number} {partners}")
+        used = self.counts != 0
+        for name, values in ((names[0], self.counts), (names[1], np.where(used, self.displs, 0))):
+            if number and values.min() < 0:
+                raise ValueError(f"{where}: {name}[{int(values.argmin())}] is {values.min()}")
+        # Without a sum that could be more than 64 bits.
+        over = self.displs > (rows or 0) - self.counts
+        if rows is not None and (bad := np.flatnonzero(used & over)).size:
+            reached = int(self.displs[bad[0]]) + int(self.counts[bad[0]])
+            raise ValueError(f"{where}: {names[0]} and displacements reach row {reached} of {rows}")
+
+    def arguments(self) -> list[Any]:
+        """The two of them, as arguments of a C function that keep their arrays."""
+        return [_library.pointer_to(self.counts), _library.pointer_to(self.displs)]
 
 
 def empty_like(value: Any, array: Array, shape: tuple[int, ...], what: str) -> Any:

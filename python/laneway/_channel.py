@@ -10,14 +10,16 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import ArrayLike, describe, is_contiguous
+from laneway._buffers import Array, ArrayLike, describe, is_contiguous, pointer
 
 _ROLES = {"send": 1, "receive": 2}
 
 
-def _release(state: ctypes.c_void_p) -> None:
+def _release(state: ctypes.c_void_p, sent: dict[int, Array]) -> None:
+    # Freeing waits until what was put has left: until then `sent` keeps it.
     if state and not MPI.Is_finalized():
         _library.loaded().LNW_Channel_free(ctypes.byref(state))
+    sent.clear()
 
 
 class _Segment:
@@ -73,12 +75,13 @@ class Channel:
         if role not in _ROLES:
             raise ValueError(f"Channel: rank {comm.rank}: role is {role!r}, expected 'send' or 'receive'")
         self._state = ctypes.c_void_p()
+        self._sent: dict[int, Array] = {}
         with _library.Hints(hints) as info:
             _library.call(
-                "LNW_Channel_create", _library.handle(comm), ctypes.c_int(peer), _ROLES[role], _library.Count(bytes), segments, info,
-                ctypes.byref(self._state),
+                "LNW_Channel_create", _library.handle(comm), _library.integer(peer, "Channel: peer"), _ROLES[role],
+                _library.Count(bytes), _library.integer(segments, "Channel: segments"), info, ctypes.byref(self._state),
             )  # fmt: skip
-        self._finalizer = weakref.finalize(self, _release, self._state)
+        self._finalizer = weakref.finalize(self, _release, self._state, self._sent)
 
     @staticmethod
     def prepare(comm: MPI.Comm) -> None:
@@ -86,36 +89,41 @@ class Channel:
         _library.call("LNW_Comm_prepare", _library.handle(comm))
 
     def put(self, data: ArrayLike, segment: int = 0) -> None:
-        """Send a contiguous array to a free segment. `data` may be written again once it is free, or after ``flush``. It is
-        in the host's memory: TypeError where it is on a device."""
+        """Send a contiguous array to a free segment. `data` may be written again once it is free, or after ``flush``; until
+        then the channel keeps it. It is in the host's memory: TypeError where it is on a device."""
         array = describe(data, "data")
         if array.on_device:
             raise TypeError("Channel.put: data: the array is on a device, and channels send from the host's memory")
         if not is_contiguous(array):
             raise ValueError("Channel.put: data: the array is not contiguous")
         size = int(np.prod(array.shape)) * array.dtype.itemsize
-        _library.call("LNW_Channel_put", self._state, segment, ctypes.c_void_p(array.address), _library.Count(size))
+        number = _library.integer(segment, "Channel.put: segment")
+        _library.call("LNW_Channel_put", self._state, number, pointer(array), _library.Count(size))
+        self._sent[number.value] = array
 
     def flush(self) -> None:
         """Return when all data of earlier puts may be written again."""
         _library.call("LNW_Channel_flush", self._state)
+        self._sent.clear()
 
     def is_free(self, segment: int = 0) -> bool:
         """Whether the receiver has released what was put into the segment."""
         flag = ctypes.c_int()
-        _library.call("LNW_Channel_test_free", self._state, segment, ctypes.byref(flag))
+        _library.call("LNW_Channel_test_free", self._state, _library.integer(segment, "segment"), ctypes.byref(flag))
+        if flag.value:
+            self._sent.pop(segment, None)
         return flag.value != 0
 
     def test(self, segment: int = 0) -> Received | None:
         """What has been put into the segment, None if nothing has."""
         flag, data, size = ctypes.c_int(), ctypes.c_void_p(), _library.Count()
-        _library.call("LNW_Channel_test", self._state, segment, ctypes.byref(flag), ctypes.byref(data), ctypes.byref(size))
+        _library.call("LNW_Channel_test", self._state, _library.integer(segment, "segment"), ctypes.byref(flag), ctypes.byref(data), ctypes.byref(size))
         return Received(self, segment, data.value or 0, size.value) if flag.value else None
 
     def wait(self, segment: int = 0) -> Received:
         """What is put into the segment, as soon as it is there."""
         data, size = ctypes.c_void_p(), _library.Count()
-        _library.call("LNW_Channel_wait", self._state, segment, ctypes.byref(data), ctypes.byref(size))
+        _library.call("LNW_Channel_wait", self._state, _library.integer(segment, "segment"), ctypes.byref(data), ctypes.byref(size))
         return Received(self, segment, data.value or 0, size.value)
 
     @property
@@ -127,6 +135,7 @@ class Channel:
         """Free this end."""
         if self._state:
             _library.call("LNW_Channel_free", ctypes.byref(self._state))
+            self._sent.clear()
 
     def __enter__(self) -> Channel:
         return self

@@ -29,7 +29,10 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, element_handle, is_contiguous, pointer, row_handle, synchronize
+from laneway._buffers import (
+    Array, ArrayLike, ArrayOrInPlace, Blocks, check_operator, describe, element_handle, integers, is_contiguous, pointer,
+    row_handle, synchronize,
+)  # fmt: skip
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
 
@@ -62,80 +65,85 @@ def _is_in_place(value: Any) -> bool:
     return value is MPI.IN_PLACE
 
 
-def _buffer(value: Any, what: str, writable: bool, needed: bool = True) -> tuple[Any, Array]:
-    """The address and what is known of it; of None, where only other ranks need it, no address."""
+def _buffer(value: Any, what: str, needed: bool = True) -> tuple[Any, Array]:
+    """The address and what is known of it; where only other ranks need it, no address, whatever is given."""
+    if not needed:
+        return None, describe(_EMPTY)
     if _is_in_place(value):
         return ctypes.c_void_p(int(MPI.IN_PLACE)), describe(_EMPTY)
-    if value is None and not needed:
-        return None, describe(_EMPTY)
-    array = describe(value, what, writable)
+    array = describe(value, what, what == "recv")
     return pointer(array), array
 
 
 def _equal(call: str, comm: MPI.Comm, what: str, value: Any, parts: int, needed: bool = True) -> tuple[list[Any], Array]:
     """Buffer, count and datatype of equal parts."""
-    address, array = _buffer(value, what, what == "recv", needed)
+    address, array = _buffer(value, what, needed)
     if array.shape[0] % parts:
         raise ValueError(f"{call}: rank {comm.rank}: {what} has {array.shape[0]} rows for {parts} ranks")
     return [address, _library.Count(array.shape[0] // parts), row_handle(array)], array
 
 
-def _uneven(
-    call: str, comm: MPI.Comm, what: str, value: Any, counts: Any, displs: Any, needed: bool = True
-) -> tuple[list[Any], Array, list[Any]]:
+def _uneven(call: str, comm: MPI.Comm, what: str, value: Any, counts: Any, displs: Any, needed: bool = True) -> tuple[list[Any], Array]:
     """Buffer, counts, displacements and datatype of a part for each rank."""
-    address, array = _buffer(value, what, what == "recv", needed)
-    if counts is None and (_is_in_place(value) or not needed):
-        return [address, None, None, row_handle(array)], array, []
-    numbers = np.ascontiguousarray(counts, dtype=np.int64)
-    places = np.cumsum(numbers) - numbers if displs is None else np.ascontiguousarray(displs, dtype=np.int64)
-    if numbers.shape != (comm.size,) or places.shape != (comm.size,):
-        raise ValueError(f"{call}: rank {comm.rank}: {what}counts and displacements have {comm.size} entries, one for each rank")
-    reached = int((places + numbers)[numbers > 0].max(initial=0))
-    if reached > array.shape[0] and needed and not _is_in_place(value):
-        raise ValueError(f"{call}: rank {comm.rank}: {what}counts and displacements reach row {reached} of {array.shape[0]}")
-    pointers = [ctypes.c_void_p(each.ctypes.data) for each in (numbers, places)]
-    return [address, *pointers, row_handle(array)], array, [numbers, places]
+    address, array = _buffer(value, what, needed)
+    if not needed or (counts is None and _is_in_place(value)):
+        return [address, None, None, row_handle(array)], array
+    rows = None if _is_in_place(value) else array.shape[0]
+    blocks = Blocks(f"{call}: rank {comm.rank}", what, rows, counts, displs, comm.size, "ranks")
+    return [address, *blocks.arguments(), row_handle(array)], array
 
 
 def _even_parts(call: str, comm: MPI.Comm, send: Any, recv: Any, parts: tuple[int, int], root: int | None = None) -> Call:
     here = root is None or comm.rank == root
     sending, sent = _equal(call, comm, "send", send, parts[0], here or parts[0] == 1)
     receiving, received = _equal(call, comm, "recv", recv, parts[1], here or parts[1] == 1)
-    return Call(call, [*sending, *receiving, *([] if root is None else [ctypes.c_int(root)])], [sent, received], [])
+    if here and not _is_in_place(send) and not _is_in_place(recv):
+        sizes = [math.prod(each.shape) * each.dtype.itemsize // part for each, part in zip((sent, received), parts, strict=True)]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"{call}: rank {comm.rank}: send has {sizes[0]} bytes for a rank, recv {sizes[1]}")
+    return Call(call, [*sending, *receiving, *_root(root)], [sent, received], [])
+
+
+def _root(root: int | None) -> list[Any]:
+    return [] if root is None else [_library.integer(root, "root")]
 
 
 def _reduction(call: str, comm: MPI.Comm, send: Any, recv: Any, op: MPI.Op, counts: Any = None, parts: int = 1, root: int | None = None) -> Call:
     """Arrays that are combined element by element. The result has the rows that were sent, their part of `parts`, or `counts`
     of this rank."""
-    sendbuf, sending = _buffer(send, "send", False)
-    recvbuf, receiving = _buffer(recv, "recv", True, root is None or comm.rank == root)
-    array = receiving if _is_in_place(send) else sending
-    numbers = None if counts is None else np.ascontiguousarray(counts, dtype=np.int64)
+    here = root is None or comm.rank == root
+    in_place = here and _is_in_place(send)
+    sendbuf, sending = _buffer(send, "send")
+    recvbuf, receiving = _buffer(recv, "recv", here and (call != "exscan" or comm.rank > 0 or in_place))
+    array = receiving if in_place else sending
+    where = f"{call}: rank {comm.rank}"
+    numbers = None if counts is None else integers(counts, f"{where}: recvcounts")
     if numbers is not None and numbers.shape != (comm.size,):
-        raise ValueError(f"{call}: rank {comm.rank}: recvcounts have {comm.size} entries, one for each rank")
-    if numbers is not None and int(numbers.sum()) != array.shape[0]:
-        raise ValueError(f"{call}: rank {comm.rank}: recvcounts are {int(numbers.sum())} rows, and there are {array.shape[0]}")
+        raise ValueError(f"{where}: recvcounts have {comm.size} entries, one for each rank")
+    if numbers is not None and numbers.min() < 0:
+        raise ValueError(f"{where}: recvcounts[{int(numbers.argmin())}] is {numbers.min()}")
+    if numbers is not None and (total := sum(numbers.tolist())) != array.shape[0]:
+        raise ValueError(f"{where}: recvcounts are {total} rows, and there are {array.shape[0]}")
     if array.shape[0] % parts:
-        raise ValueError(f"{call}: rank {comm.rank}: {array.shape[0]} rows for {parts} ranks")
+        raise ValueError(f"{where}: {array.shape[0]} rows for {parts} ranks")
     rows = array.shape[0] // parts if numbers is None else int(numbers[comm.rank])
-    if recvbuf is not None and not _is_in_place(send):
+    if recvbuf is not None and not in_place and not _is_in_place(recv):
         if sending.dtype != receiving.dtype:
-            raise TypeError(f"{call}: rank {comm.rank}: send has dtype {sending.dtype}, recv {receiving.dtype}")
+            raise TypeError(f"{where}: send has dtype {sending.dtype}, recv {receiving.dtype}")
         if receiving.shape != (rows, *sending.shape[1:]):
-            raise ValueError(f"{call}: rank {comm.rank}: send has shape {sending.shape}, recv {receiving.shape}")
+            raise ValueError(f"{where}: send has shape {sending.shape}, recv {receiving.shape}")
     for what, each in (("send", sending), ("recv", receiving)):
         # MPI's operators are for its predefined types alone, so a row cannot be one element.
         if not is_contiguous(each):
-            raise ValueError(f"{call}: rank {comm.rank}: {what} is not contiguous")
+            raise ValueError(f"{where}: {what} is not contiguous")
+    check_operator(call, comm.rank, op, array)
     size = math.prod(array.shape[1:])
-    elements = None if numbers is None else numbers * size
-    count = _library.Count(rows * size) if elements is None else ctypes.c_void_p(elements.ctypes.data)
-    after = [] if root is None else [ctypes.c_int(root)]
-    return Call(call, [sendbuf, recvbuf, count, element_handle(array), _library.handle(op), *after], [sending, receiving], [elements])
+    count = _library.Count(rows * size) if numbers is None else _library.pointer_to(numbers * size)
+    arguments = [sendbuf, recvbuf, count, element_handle(array), _library.handle(op), *_root(root)]
+    return Call(call, arguments, [sending, receiving], [])
 
 
-def _alltoall(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
+def _alltoall(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike) -> Call:
     """Equally many rows from each rank to each.
 
     >>> received = np.zeros(comm.size)
@@ -147,7 +155,7 @@ def _alltoall(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
 
 
 def _alltoallv(
-    comm: MPI.Comm, send: ArrayLike, sendcounts: Any, recv: ArrayLike, recvcounts: Any, sdispls: Any = None, rdispls: Any = None
+    comm: MPI.Comm, send: ArrayOrInPlace, sendcounts: Any, recv: ArrayLike, recvcounts: Any, sdispls: Any = None, rdispls: Any = None
 ) -> Call:
     """``sendcounts[k]`` rows to rank k. Without displacements, blocks follow each other.
 
@@ -159,12 +167,12 @@ def _alltoallv(
     """
     if _is_in_place(send):
         sendcounts = sdispls = None
-    sending, sent, out = _uneven("alltoallv", comm, "send", send, sendcounts, sdispls)
-    receiving, received, back = _uneven("alltoallv", comm, "recv", recv, recvcounts, rdispls)
-    return Call("alltoallv", [*sending, *receiving], [sent, received], [*out, *back])
+    sending, sent = _uneven("alltoallv", comm, "send", send, sendcounts, sdispls)
+    receiving, received = _uneven("alltoallv", comm, "recv", recv, recvcounts, rdispls)
+    return Call("alltoallv", [*sending, *receiving], [sent, received], [])
 
 
-def _allgather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
+def _allgather(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike) -> Call:
     """All rows of every rank, in the order of ranks.
 
     >>> received = np.zeros((comm.size, 2))
@@ -175,7 +183,7 @@ def _allgather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike) -> Call:
     return _even_parts("allgather", comm, send, recv, (1, comm.size))
 
 
-def _allgatherv(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts: Any, rdispls: Any = None) -> Call:
+def _allgatherv(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike, recvcounts: Any, rdispls: Any = None) -> Call:
     """All rows of every rank: ``recvcounts[k]`` of rank k, at row ``rdispls[k]``, or one block after the other.
 
     >>> counts = range(comm.size)
@@ -185,11 +193,11 @@ def _allgatherv(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts: An
     True
     """
     sending, sent = _equal("allgatherv", comm, "send", send, 1)
-    receiving, received, back = _uneven("allgatherv", comm, "recv", recv, recvcounts, rdispls)
-    return Call("allgatherv", [*sending, *receiving], [sent, received], back)
+    receiving, received = _uneven("allgatherv", comm, "recv", recv, recvcounts, rdispls)
+    return Call("allgatherv", [*sending, *receiving], [sent, received], [])
 
 
-def _gather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, root: int = 0) -> Call:
+def _gather(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike | None = None, root: int = 0) -> Call:
     """All rows of every rank at `root`. `recv` is None elsewhere.
 
     >>> x = np.zeros(comm.size) if comm.rank == 0 else None
@@ -201,7 +209,7 @@ def _gather(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, root
 
 
 def _gatherv(
-    comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, recvcounts: Any = None, rdispls: Any = None, root: int = 0
+    comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike | None = None, recvcounts: Any = None, rdispls: Any = None, root: int = 0
 ) -> Call:
     """All rows of every rank at `root`: ``recvcounts[k]`` of rank k. `recv` and `recvcounts` are None elsewhere.
 
@@ -212,11 +220,11 @@ def _gatherv(
     True
     """
     sending, sent = _equal("gatherv", comm, "send", send, 1)
-    receiving, received, back = _uneven("gatherv", comm, "recv", recv, recvcounts, rdispls, comm.rank == root)
-    return Call("gatherv", [*sending, *receiving, ctypes.c_int(root)], [sent, received], back)
+    receiving, received = _uneven("gatherv", comm, "recv", recv, recvcounts, rdispls, comm.rank == root)
+    return Call("gatherv", [*sending, *receiving, *_root(root)], [sent, received], [])
 
 
-def _scatter(comm: MPI.Comm, send: ArrayLike | None, recv: ArrayLike, root: int = 0) -> Call:
+def _scatter(comm: MPI.Comm, send: ArrayLike | None, recv: ArrayOrInPlace, root: int = 0) -> Call:
     """Equally many rows of `root` to every rank. `send` is None elsewhere.
 
     >>> part = np.zeros(1)
@@ -227,7 +235,7 @@ def _scatter(comm: MPI.Comm, send: ArrayLike | None, recv: ArrayLike, root: int 
     return _even_parts("scatter", comm, send, recv, (comm.size, 1), root)
 
 
-def _scatterv(comm: MPI.Comm, send: ArrayLike | None, sendcounts: Any, recv: ArrayLike, sdispls: Any = None, root: int = 0) -> Call:
+def _scatterv(comm: MPI.Comm, send: ArrayLike | None, sendcounts: Any, recv: ArrayOrInPlace, sdispls: Any = None, root: int = 0) -> Call:
     """``sendcounts[k]`` rows of `root` to rank k. `send` and `sendcounts` are None elsewhere.
 
     >>> at_root = (np.ones(sum(range(comm.size))), range(comm.size)) if comm.rank == 0 else (None, None)
@@ -236,9 +244,9 @@ def _scatterv(comm: MPI.Comm, send: ArrayLike | None, sendcounts: Any, recv: Arr
     >>> part.tolist() == [1] * comm.rank
     True
     """
-    sending, sent, out = _uneven("scatterv", comm, "send", send, sendcounts, sdispls, comm.rank == root)
+    sending, sent = _uneven("scatterv", comm, "send", send, sendcounts, sdispls, comm.rank == root)
     receiving, received = _equal("scatterv", comm, "recv", recv, 1)
-    return Call("scatterv", [*sending, *receiving, ctypes.c_int(root)], [sent, received], out)
+    return Call("scatterv", [*sending, *receiving, *_root(root)], [sent, received], [])
 
 
 def _bcast(comm: MPI.Comm, buffer: ArrayLike, root: int = 0) -> Call:
@@ -250,10 +258,10 @@ def _bcast(comm: MPI.Comm, buffer: ArrayLike, root: int = 0) -> Call:
     array([0., 0., 0.])
     """
     array = describe(buffer, "buffer", writable=comm.rank != root)
-    return Call("bcast", [pointer(array), _library.Count(array.shape[0]), row_handle(array), ctypes.c_int(root)], [array], [])
+    return Call("bcast", [pointer(array), _library.Count(array.shape[0]), row_handle(array), *_root(root)], [array], [])
 
 
-def _reduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, op: MPI.Op = MPI.SUM, root: int = 0) -> Call:
+def _reduce(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike | None = None, op: MPI.Op = MPI.SUM, root: int = 0) -> Call:
     """The arrays of all ranks combined, at `root`. `recv` is None elsewhere.
 
     >>> largest = np.zeros(1) if comm.rank == 0 else None
@@ -264,7 +272,7 @@ def _reduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike | None = None, op: 
     return _reduction("reduce", comm, send, recv, op, root=root)
 
 
-def _allreduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
+def _allreduce(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of all ranks combined, on every rank.
 
     >>> x = np.ones(2)
@@ -275,7 +283,7 @@ def _allreduce(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MP
     return _reduction("allreduce", comm, send, recv, op)
 
 
-def _reduce_scatter(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts: Any, op: MPI.Op = MPI.SUM) -> Call:
+def _reduce_scatter(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike, recvcounts: Any, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of all ranks combined, ``recvcounts[k]`` rows on rank k.
 
     >>> part = np.zeros(comm.rank)
@@ -286,7 +294,7 @@ def _reduce_scatter(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, recvcounts
     return _reduction("reduce_scatter", comm, send, recv, op, recvcounts)
 
 
-def _reduce_scatter_block(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
+def _reduce_scatter_block(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of all ranks combined, an equal part on each.
 
     >>> part = np.zeros(2)
@@ -297,7 +305,7 @@ def _reduce_scatter_block(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: 
     return _reduction("reduce_scatter_block", comm, send, recv, op, parts=comm.size)
 
 
-def _scan(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
+def _scan(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of this rank and all before it combined.
 
     >>> x = np.zeros(1)
@@ -308,7 +316,7 @@ def _scan(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM
     return _reduction("scan", comm, send, recv, op)
 
 
-def _exscan(comm: MPI.Comm, send: ArrayLike, recv: ArrayLike, op: MPI.Op = MPI.SUM) -> Call:
+def _exscan(comm: MPI.Comm, send: ArrayOrInPlace, recv: ArrayLike | None, op: MPI.Op = MPI.SUM) -> Call:
     """The arrays of all ranks before this one combined; `recv` of rank 0 stays as it is.
 
     >>> begin = np.zeros(1, dtype=int)

@@ -11,8 +11,8 @@ import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, empty_like, pointer, row_handle, synchronize
-from laneway._request import Request
+from laneway._buffers import Array, ArrayLike, Blocks, describe, empty_like, integers, pointer, row_handle, synchronize
+from laneway._request import Kept
 from laneway._topology import Topology
 
 _Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -22,7 +22,7 @@ class ByRank:
     """Elements sorted by rank: ``order`` of the elements, the ``ranks`` that occur and their ``counts``."""
 
     def __init__(self, ranks: Any) -> None:
-        found = np.ascontiguousarray(ranks, dtype=np.int64)
+        found = integers(ranks, "destinations").reshape(-1)
         self.order: _Integers = np.argsort(found, kind="stable")
         names, counts = np.unique(found, return_counts=True)
         self.ranks, self.counts = [int(name) for name in names], counts.astype(np.int64)
@@ -86,23 +86,18 @@ def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcou
     [(True, [[1, 2]])]
     """
     array = describe(send, "send")
-    ranks = np.ascontiguousarray(destinations, dtype=np.intc)
-    counts = np.ones(len(ranks), dtype=np.int64) if sendcounts is None else np.ascontiguousarray(sendcounts, dtype=np.int64)
-    displs = np.cumsum(counts) - counts if sdispls is None else np.ascontiguousarray(sdispls, dtype=np.int64)
-    if not len(ranks) == len(counts) == len(displs):
-        raise ValueError(
-            f"sparse_alltoallv: rank {comm.rank}: {len(ranks)} destinations, {len(counts)} sendcounts, {len(displs)} sdispls"
-        )
-    reached = int((displs + counts)[counts > 0].max(initial=0))
-    if reached > array.shape[0]:
-        raise ValueError(f"sparse_alltoallv: rank {comm.rank}: sendcounts and sdispls reach row {reached} of {array.shape[0]}")
+    where = f"sparse_alltoallv: rank {comm.rank}"
+    ranks = integers(destinations, f"{where}: destinations")
+    if (outside := np.flatnonzero((ranks < 0) | (ranks >= comm.size))).size:
+        raise ValueError(f"{where}: destinations[{int(outside[0])}] is {int(ranks[outside[0]])}, and there are {comm.size} ranks")
+    counts = np.ones(len(ranks), dtype=np.int64) if sendcounts is None else sendcounts
+    blocks = Blocks(where, "send", array.shape[0], counts, sdispls, len(ranks), "destinations")
     synchronize(array)
     state = ctypes.c_void_p()
     with _library.Hints(hints) as info:
         _library.call(
-            "LNW_Sparse_alltoallv_c", len(ranks), ctypes.c_void_p(ranks.ctypes.data), pointer(array),
-            ctypes.c_void_p(counts.ctypes.data), ctypes.c_void_p(displs.ctypes.data), row_handle(array),
-            _library.handle(comm), info, ctypes.byref(state),
+            "LNW_Sparse_alltoallv_c", len(ranks), _library.pointer_to(ranks.astype(np.intc)), pointer(array), *blocks.arguments(),
+            row_handle(array), _library.handle(comm), info, ctypes.byref(state),
         )  # fmt: skip
     return Arrivals(state, array.shape[1:], array.dtype)
 
@@ -131,7 +126,7 @@ class Distributor:
         self._out = (routes.counts, routes.order)
         self._in = (np.array(counts), np.arange(len(self.sources)))
         self._ways = (Topology(comm, told.sources, routes.ranks, **hints), Topology(comm, routes.ranks, told.sources, **hints))
-        self._requests: dict[Any, Request] = {}
+        self._kept = Kept()
 
     def _move(self, way: int, x: Any, out: Any) -> Any:
         sides = (self._out, self._in) if way == 0 else (self._in, self._out)
@@ -144,21 +139,20 @@ class Distributor:
         target: Array = describe(out, "out", writable=True)
         if target.shape[0] != rows[1]:
             raise ValueError(f"Distributor: rank {self.comm.rank}: out has {target.shape[0]} rows, expected {rows[1]}")
-        key = (way, array.layout, target.layout)
-        request = self._requests.get(key)
-        if request is None:
-            (counts, rows_out), (expected, rows_in) = sides
-            request = self._ways[way].indexed_init(array, counts, rows_out, target, expected, rows_in)
-            self._requests[key] = request
-        else:
-            request.rebind(array, target)
-        request.start()
-        request.wait()
+        if target.row != array.row:
+            raise ValueError(
+                f"Distributor: rank {self.comm.rank}: x has rows of shape {array.shape[1:]} and dtype {array.dtype}, "
+                f"out of {target.shape[1:]} and {target.dtype}"
+            )
+        (counts, rows_out), (expected, rows_in) = sides
+        make = lambda: self._ways[way].indexed_init(array, counts, rows_out, target, expected, rows_in)  # noqa: E731
+        self._kept.run((way, array.row), array, target, make)
         return out
 
     def forward(self, x: ArrayLike, out: ArrayLike | None = None) -> Any:
         """The rows that arrive, in `out` where it is given, else in a new array: of NumPy, or where `x` is on a device of the
-        library of `x`. The first call of a layout plans: all ranks take part."""
+        library of `x`. The first call of a dtype and a shape of rows plans: all ranks take part. Arrays with other strides than
+        then are copied."""
         return self._move(0, x, out)
 
     def backward(self, y: ArrayLike, out: ArrayLike | None = None) -> Any:

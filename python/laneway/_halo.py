@@ -7,25 +7,21 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from laneway._buffers import ArrayLike, describe
+from laneway._buffers import Array, ArrayLike, describe, integers
 from laneway._discovery import ByRank, sparse_alltoallv
-from laneway._request import Explanation, Request
+from laneway._request import Explanation, Kept, Request
 from laneway._topology import Topology
 
 
-def _agree(comm: MPI.Comm, call: str, problem: str) -> None:
-    # A rank that raised alone would leave the others in a collective call.
+_NONE = int(np.iinfo(np.int64).max)
+
+
+def agree(comm: MPI.Comm, call: str, problem: str) -> None:
+    """ValueError on all ranks with the first rank's `problem`: one that raised alone would leave the others in a collective call."""
     first = comm.allreduce(comm.rank if problem else comm.size, op=MPI.MIN)
     if first < comm.size:
         text = comm.bcast(problem, root=first)
         raise ValueError(f"{call}: rank {first}: {text}")
-
-
-def _indices(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-    found = np.asarray(values)
-    if found.size and not np.issubdtype(found.dtype, np.integer):
-        raise TypeError(f"global indices are integers, not {found.dtype}")
-    return np.ascontiguousarray(found.reshape(-1), dtype=np.int64)
 
 
 def _for_all(neighbours: np.ndarray[Any, np.dtype[np.intc]], ranks: Any, counts: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -36,29 +32,32 @@ def _for_all(neighbours: np.ndarray[Any, np.dtype[np.intc]], ranks: Any, counts:
 
 
 class _Directory:
-    """Owner and local position of global indices, spread over the ranks in equal ranges of indices."""
+    """Owner and local position of global indices, spread over the ranks in equal ranges of indices. A rank keeps what is owned
+    in its range, in ascending order: memory goes by the number of indices, whatever their values."""
 
-    def __init__(self, comm: MPI.Comm, owned: np.ndarray[Any, np.dtype[np.int64]], highest: int) -> None:
-        self.comm = comm
-        self.chunk = max(-(-(highest + 1) // comm.size), 1)
-        self.begin = comm.rank * self.chunk
-        routes = ByRank(owned // self.chunk)
+    def __init__(self, comm: MPI.Comm, owned: np.ndarray[Any, np.dtype[np.int64]], lowest: int, highest: int) -> None:
+        self.comm, self.lowest = comm, lowest
+        self.chunk = max(-(-(highest + 1 - lowest) // comm.size), 1)
+        routes = self._routes(owned)
         pairs = np.stack([owned, np.arange(len(owned))], axis=1)[routes.order]
         told = sparse_alltoallv(comm, routes.ranks, pairs, routes.counts)
-        self.places = np.full((self.chunk, 2), -1, dtype=np.int64)
-        entries = told.data
-        at = entries[:, 0] - self.begin
-        self.places[at, 0] = np.repeat(told.sources, told.counts)
-        self.places[at, 1] = entries[:, 1]
-        numbers, times = np.unique(at, return_counts=True)
-        twice = numbers[times > 1]
-        _agree(comm, "Halo", f"index {int(twice[0]) + self.begin} of owned is named by several ranks, or twice" if twice.size else "")
+        order = np.argsort(told.data[:, 0], kind="stable")
+        self.indices = told.data[order, 0]
+        self.places = np.stack([np.repeat(np.array(told.sources, dtype=np.int64), told.counts), told.data[:, 1]], axis=1)[order]
+        twice = self.indices[1:][self.indices[1:] == self.indices[:-1]]
+        agree(comm, "Halo", f"index {int(twice[0])} of owned is named by several ranks, or twice" if twice.size else "")
+
+    def _routes(self, indices: np.ndarray[Any, np.dtype[np.int64]]) -> ByRank:
+        return ByRank((indices - self.lowest) // self.chunk)
 
     def find(self, wanted: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Owner and position for each index; -1 where nobody owns it."""
-        routes = ByRank(wanted // self.chunk)
+        routes = self._routes(wanted)
         asked = sparse_alltoallv(self.comm, routes.ranks, wanted[routes.order], routes.counts)
-        answers = sparse_alltoallv(self.comm, asked.sources, self.places[asked.data - self.begin], asked.counts)
+        known = np.append(self.indices, -1)
+        at = np.searchsorted(self.indices, asked.data)
+        found_here = np.append(self.places, [[-1, -1]], axis=0)[np.where(known[at] == asked.data, at, len(self.indices))]
+        answers = sparse_alltoallv(self.comm, asked.sources, found_here, asked.counts)
         # Sources are in ascending order, as the ranks that were asked.
         found = np.empty((len(wanted), 2), dtype=np.int64)
         found[routes.order] = answers.data.reshape(-1, 2)
@@ -84,17 +83,19 @@ class Halo:
     >>> bool(x[2] == ghosts[0] * 10)
     True
 
-    The first exchange of a layout (shape, strides, dtype) plans, and all ranks take part. Later ones start at once.
+    The first exchange of a dtype and a shape of rows plans, and all ranks take part. Later ones start at once; an array with
+    other strides than the first one is copied. On a device it is a ValueError: ``exchange_init`` plans for it.
     """
 
     def __init__(self, comm: MPI.Comm, owned: Any, ghosts: Any, **hints: object) -> None:
-        mine, wanted = _indices(owned), _indices(ghosts)
-        lowest = min((int(values.min()) for values in (mine, wanted) if values.size), default=0)
-        _agree(comm, "Halo", f"index {lowest} is negative" if lowest < 0 else "")
-        highest = max((int(values.max()) for values in (mine, wanted) if values.size), default=-1)
-        found = _Directory(comm, mine, comm.allreduce(highest, op=MPI.MAX)).find(wanted)
+        mine, wanted = (integers(values, f"Halo: {what}").reshape(-1) for values, what in ((owned, "owned"), (ghosts, "ghosts")))
+        every = np.concatenate([mine, wanted])
+        lowest, highest = (int(every.min()), int(every.max())) if every.size else (_NONE, -1)
+        agree(comm, "Halo", f"index {lowest} is negative" if lowest < 0 else "")
+        lowest, highest = comm.allreduce(lowest, op=MPI.MIN), comm.allreduce(highest, op=MPI.MAX)
+        found = _Directory(comm, mine, min(lowest, highest + 1), highest).find(wanted)
         lost = np.flatnonzero(found[:, 0] < 0)
-        _agree(comm, "Halo", f"ghosts[{int(lost[0])}] is {int(wanted[lost[0]])}, which no rank owns" if lost.size else "")
+        agree(comm, "Halo", f"ghosts[{int(lost[0])}] is {int(wanted[lost[0]])}, which no rank owns" if lost.size else "")
         owners = ByRank(found[:, 0])
         asked = sparse_alltoallv(comm, owners.ranks, found[owners.order, 1], owners.counts)
         self.comm, self.owned, self.ghosts = comm, len(mine), len(wanted)
@@ -103,31 +104,30 @@ class Halo:
         self.topology = Topology(comm, neighbours, neighbours, **hints)
         self._send = (_for_all(neighbours, asked.sources, asked.counts), np.array(asked.data))
         self._receive = (_for_all(neighbours, owners.ranks, owners.counts), owners.order + len(mine))
-        self._requests: dict[Any, Request] = {}
+        self._kept = Kept()
 
-    def _request(self, x: ArrayLike, op: MPI.Op | None) -> Request:
+    def _described(self, x: ArrayLike) -> Array:
         array = describe(x, "x", writable=True)
         if array.shape[0] != self.owned + self.ghosts:
             raise ValueError(
                 f"Halo: rank {self.comm.rank}: x has {array.shape[0]} rows, and there are {self.owned} owned and {self.ghosts} ghosts"
             )
-        key = (array.layout, None if op is None else MPI._handleof(op))
-        request = self._requests.get(key)
-        if request is None:
-            if op is None:
-                request = self.topology.indexed_init(array, *self._send, array, *self._receive)
-            else:
-                request = self.topology.indexed_init(array, *self._receive, array, *self._send, op)
-            self._requests[key] = request
-        else:
-            request.rebind(array, array)
-        return request
+        return array
+
+    def _init(self, array: Array, op: MPI.Op | None) -> Request:
+        if op is None:
+            return self.topology.indexed_init(array, *self._send, array, *self._receive)
+        return self.topology.indexed_init(array, *self._receive, array, *self._send, op)
+
+    def _run(self, x: ArrayLike, op: MPI.Op | None) -> None:
+        array = self._described(x)
+        # The handle of a program's own operator may be another's once it is freed; the object is kept.
+        which = None if op is None else MPI._handleof(op) if op.is_predefined else (id(op),)
+        self._kept.run((array.row, which), array, array, lambda: self._init(array, op))
 
     def exchange(self, x: ArrayLike) -> None:
         """Fill the ghost rows of `x` from their owners. `x` has any dtype, any further axes, any strides."""
-        request = self._request(x, None)
-        request.start()
-        request.wait()
+        self._run(x, None)
 
     def accumulate(self, x: ArrayLike, op: MPI.Op = MPI.SUM) -> None:
         """Combine the ghost rows of `x` into the rows of their owners: ``owned = owned op ghost``. Ghosts stay as they are.
@@ -138,21 +138,19 @@ class Halo:
         >>> bool(x[0] == (1 if comm.rank else comm.size))
         True
         """
-        request = self._request(x, op)
-        request.start()
-        request.wait()
+        self._run(x, op)
 
     def exchange_init(self, x: ArrayLike) -> Request:
-        """The request of ``exchange(x)``, to start and to wait for; the halo's own, not to be freed."""
-        return self._request(x, None)
+        """A request of ``exchange(x)`` for this array, to start again and again. Collective."""
+        return self._init(self._described(x), None)
 
     def accumulate_init(self, x: ArrayLike, op: MPI.Op = MPI.SUM) -> Request:
-        """The request of ``accumulate(x)``."""
-        return self._request(x, op)
+        """A request of ``accumulate(x)`` for this array. Collective."""
+        return self._init(self._described(x), op)
 
     def explain(self) -> Explanation:
         """What the exchanges so far were planned as. Before the first one there is nothing to tell."""
         rows: dict[str, str] = {"owned": str(self.owned), "ghosts": str(self.ghosts), "owners": str(np.count_nonzero(self._receive[0]))}
-        for request in self._requests.values():
+        for request in self._kept.requests.values():
             rows |= request.explain().rows
         return Explanation(rows)

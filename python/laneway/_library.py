@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
 
 Count = ctypes.c_int64
@@ -18,6 +20,15 @@ _SONAME = "liblaneway.so.0.1"
 
 class Error(MPI.Exception):
     """An error of the library, with its text: the rank, the call and the argument. ``error_code`` is MPI's."""
+
+    def __new__(cls, code: int, text: str = "") -> Error:
+        return super().__new__(cls, code)
+
+    def __init__(self, code: int, text: str = "") -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text or super().__str__()
 
 
 def _candidates() -> list[str]:
@@ -57,28 +68,47 @@ def loaded() -> ctypes.CDLL:
     )
 
 
-def handle(value: Any) -> Any:
-    """An MPI object as an argument of a C function: a pointer or an int, whichever this MPI library has."""
+def handle(value: Any, *kept: object) -> Any:
+    """An MPI object as an argument of a C function: a pointer or an int, whichever this MPI library has. The argument keeps the
+    object, and what else it needs."""
     number = MPI._handleof(value)
-    return ctypes.c_void_p(number) if MPI._sizeof(value) == ctypes.sizeof(ctypes.c_void_p) else ctypes.c_int(number)
+    found = ctypes.c_void_p(number) if MPI._sizeof(value) == ctypes.sizeof(ctypes.c_void_p) else ctypes.c_int(number)
+    found.kept = (value, *kept)  # type: ignore[union-attr]
+    return found
 
 
-def fail(code: int) -> None:
-    """Raise what the library says of an error code."""
-    raise Error(code)
+def pointer_to(array: np.ndarray[Any, Any]) -> ctypes.c_void_p:
+    """The first byte of an array, as an argument that keeps it."""
+    found = ctypes.c_void_p(array.ctypes.data)
+    found.kept = array  # type: ignore[attr-defined]
+    return found
+
+
+def fail(code: int, name: str) -> None:
+    """Raise what the library says of an error code; `name` is the C function that gave it."""
+    # MPI, which keeps the text, is gone.
+    raise Error(code, f"{name} was called after MPI.Finalize" if MPI.Is_finalized() else "")
 
 
 def call(name: str, *arguments: Any) -> None:
     """Call a C function; arguments are values of ctypes. Raises Error."""
     code = getattr(loaded(), name)(*arguments)
     if code:
-        fail(code)
+        fail(code, name)
 
 
-def ints(values: Any) -> Any:
+def integer(value: Any, what: str) -> ctypes.c_int:
+    """A C int. TypeError where it is no integer, ValueError where it does not fit: ctypes would cut it."""
+    number = operator.index(value)
+    if not -(2**31) <= number < 2**31:
+        raise ValueError(f"{what} is {number}, which no C int holds")
+    return ctypes.c_int(number)
+
+
+def ints(values: Any, what: str) -> Any:
     """An array of C ints."""
-    values = [int(value) for value in values]
-    return (ctypes.c_int * max(len(values), 1))(*values)
+    found = [integer(value, what).value for value in values]
+    return (ctypes.c_int * max(len(found), 1))(*found)
 
 
 class Hints:

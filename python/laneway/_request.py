@@ -6,13 +6,13 @@ import ctypes
 import html
 import json
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, pointer, stream_of, synchronize
+from laneway._buffers import NO_STREAM, Array, ArrayLike, describe, host_bytes, pointer, stand_in, stream_of, synchronize
 
 _STATUS_BYTES = MPI._sizeof(MPI.Status)
 _STATISTICS = (
@@ -68,40 +68,42 @@ class Request:
     'direct'
     """
 
-    def __init__(self, state: ctypes.c_void_p, kept: list[object], persistent: bool) -> None:
+    def __init__(self, state: ctypes.c_void_p, arrays: list[Array | None], kept: list[object], persistent: bool) -> None:
         library = _library.loaded()
-        self._state, self._kept, self.persistent = state, kept, persistent
+        self._state, self._arrays, self._kept, self.persistent = state, arrays, kept, persistent
+        self._stream: int | None = None
         # All that a call needs, made once: a start and a wait are then one call each.
         self._reference = ctypes.byref(state)
         self._status = ctypes.create_string_buffer(_STATUS_BYTES)
         self._flag = ctypes.c_int()
         self._flag_reference = ctypes.byref(self._flag)
         self._start, self._wait, self._test = library.LNW_Start, library.LNW_Wait, library.LNW_Test
-        self._finalizer = weakref.finalize(self, _release, state, kept, "LNW_Request_free")
+        self._finalizer = weakref.finalize(self, _release, state, [arrays, kept], "LNW_Request_free")
 
     def start(self) -> None:
         """Begin an exchange. Arrays that are sent must not be written, those that receive not be read, until it is complete."""
         code = self._start(self._reference)
         if code:
-            _library.fail(code)
+            _library.fail(code, "LNW_Start")
 
     def wait(self) -> None:
         """Return when the exchange is complete."""
         code = self._wait(self._reference, self._status)
         if code:
-            _library.fail(code)
+            _library.fail(code, "LNW_Wait")
 
     def test(self) -> bool:
         """Whether the exchange is complete. Lets all exchanges of the process go on."""
         code = self._test(self._reference, self._flag_reference, self._status)
         if code:
-            _library.fail(code)
+            _library.fail(code, "LNW_Test")
         return self._flag.value != 0
 
     def free(self) -> None:
         """Free an inactive request; it cannot be used after. Error if it is active."""
         if self._state:
             _library.call("LNW_Request_free", self._reference)
+        self._arrays.clear()
         self._kept.clear()
 
     def __enter__(self) -> Request:
@@ -113,15 +115,31 @@ class Request:
         self.wait()
 
     def set_buffers(self, send: ArrayLike, recv: ArrayLike) -> None:
-        """Other arrays of the same layout from the next start on. The request must be inactive."""
-        sending, receiving = describe(send, "send"), describe(recv, "recv", writable=True)
-        self.rebind(sending, receiving)
+        """Other arrays of the same layout (shape, strides, dtype) from the next start on; ValueError for those of another. The
+        request must be inactive."""
+        given = describe(send, "send"), describe(recv, "recv", writable=True)
+        for what, array, bound in zip(("send", "recv"), given, self._arrays, strict=False):
+            if bound is not None and array.layout != bound.layout:
+                said = [f"shape {each.shape}, strides {each.strides}, dtype {each.dtype}" for each in (array, bound)]
+                raise ValueError(f"set_buffers: {what} has {said[0]}; the request is of {said[1]}")
+        self.rebind(*given)
+
+    def fits(self, sending: Array, receiving: Array) -> bool:
+        """Whether the request can be bound to the arrays."""
+        return [array.layout for array in self._arrays if array is not None] == [sending.layout, receiving.layout]
 
     def rebind(self, sending: Array, receiving: Array) -> None:
-        """`set_buffers` of arrays that are described already. Those that are bound cost no call."""
-        if [array.address for array in self._kept[:2] if isinstance(array, Array)] != [sending.address, receiving.address]:
+        """`set_buffers` of arrays that fit. Those that are bound cost no call."""
+        if [array.address for array in self._arrays if array is not None] != [sending.address, receiving.address]:
             _library.call("LNW_Request_set_buffers", self._state, pointer(sending), pointer(receiving))
-        self._kept[:2] = [sending, receiving]
+        self._arrays[:] = [sending, receiving]
+        self._order_by(stream_of(sending, receiving))
+
+    def _order_by(self, stream: ctypes.c_void_p | None) -> None:
+        named = None if stream is None else stream.value or 0
+        if named != self._stream:
+            _library.call("LNW_Request_set_stream", self._state, NO_STREAM if stream is None else stream)
+        self._stream = named
 
     @property
     def strategy(self) -> str:
@@ -163,7 +181,7 @@ class AfterStreams(Request):
 
     def start(self) -> None:
         """Begin an exchange, once the streams of the arrays have got here."""
-        synchronize(*(array for array in self._kept if isinstance(array, Array)))
+        synchronize(*self._arrays)
         super().start()
 
 
@@ -173,15 +191,52 @@ def make(
     """Call a function that makes a request. With `info` it is a persistent one. A stream of the arrays orders it if it is
     persistent and `takes_stream`; else the host waits for the stream before it starts."""
     state = ctypes.c_void_p()
+    # What the arguments keep, as datatypes, lives as long as the request.
+    kept = [*kept, arguments]
     if info is None:
         synchronize(*arrays)
         _library.call(name, *arguments, ctypes.byref(state))
-        return Request(state, [*arrays, *kept], False)
+        return Request(state, [*arrays], kept, False)
     stream = stream_of(*arrays) if takes_stream else None
     _library.call(name, *arguments, info, ctypes.byref(state))
     if not takes_stream and any(array is not None and array.stream is not None for array in arrays):
-        return AfterStreams(state, [*arrays, *kept], True)
-    request = Request(state, [*arrays, *kept], True)
-    if stream is not None:
-        _library.call("LNW_Request_set_stream", state, stream)
+        return AfterStreams(state, [*arrays], kept, True)
+    request = Request(state, [*arrays], kept, True)
+    request._order_by(stream)
     return request
+
+
+class Kept:
+    """Requests of an object by what all ranks know of a call, so that a rank never plans alone: the operation, and the dtype
+    and shape of a row. An array that is laid out otherwise than the planned one is copied, for strides are each rank's own."""
+
+    def __init__(self) -> None:
+        self.requests: dict[Any, Request] = {}
+
+    def run(self, key: Any, sending: Array, receiving: Array, make: Callable[[], Request]) -> None:
+        """Exchange at once. `sending` and `receiving` may be one object. ValueError where an array on a device would have to be
+        copied."""
+        request = self.requests.get(key)
+        if request is None:
+            request = self.requests[key] = make()
+        if request.fits(sending, receiving):
+            request.rebind(sending, receiving)
+            request.start()
+            request.wait()
+            return
+        bound = [array for array in request._arrays if array is not None]
+        for array, planned in zip((sending, receiving), bound, strict=True):
+            if array.on_device or planned.on_device:
+                raise ValueError(
+                    f"an array on a device has strides {array.strides}, and rows were planned for {planned.strides}: "
+                    "strides have to stay, or have a request of their own"
+                )
+        out = stand_in(bound[0])
+        back = out if sending is receiving else stand_in(bound[1])
+        host_bytes(out)[...] = host_bytes(sending)
+        if back is not out:
+            host_bytes(back)[...] = host_bytes(receiving)
+        request.rebind(out, back)
+        request.start()
+        request.wait()
+        host_bytes(receiving)[...] = host_bytes(back)

@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
-from laneway._buffers import Array, ArrayLike, describe, pointer, row_handle, synchronize
+from laneway._buffers import Array, ArrayLike, Blocks, check_operator, describe, integers, pointer, row_handle, synchronize
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
+
+
+Ranks: TypeAlias = Sequence[int] | np.ndarray[Any, Any]
 
 
 def _release(state: ctypes.c_void_p) -> None:
     if state and not MPI.Is_finalized():
         _library.loaded().LNW_Topology_free(ctypes.byref(state))
-
-
-class _Side:
-    """The arguments of one side of an alltoallv: counts and displacements of rows, checked against the array."""
-
-    def __init__(self, call: str, what: str, rank: int, array: Array, counts: Any, displs: Any, degree: int) -> None:
-        self.array = array
-        self.counts = np.ascontiguousarray(counts, dtype=np.int64)
-        ends = np.cumsum(self.counts)
-        self.displs = ends - self.counts if displs is None else np.ascontiguousarray(displs, dtype=np.int64)
-        for name, values in ((f"{what}counts", self.counts), (f"{what[0]}displs", self.displs)):
-            if values.shape != (degree,):
-                raise ValueError(f"{call}: rank {rank}: {name} has shape {values.shape}, and there are {degree} neighbours")
-            if degree and values.min() < 0:
-                raise ValueError(f"{call}: rank {rank}: {name}[{int(values.argmin())}] is {values.min()}")
-        used = (self.displs + self.counts)[self.counts > 0]
-        if used.size and used.max() > array.shape[0]:
-            raise ValueError(f"{call}: rank {rank}: {what}counts and displacements reach row {used.max()} of {array.shape[0]}")
-
-    def arguments(self) -> list[Any]:
-        pointers = [ctypes.c_void_p(values.ctypes.data) for values in (self.counts, self.displs)]
-        return [pointer(self.array), *pointers, row_handle(self.array)]
 
 
 def _blocking(topology: Topology, call: Call) -> None:
@@ -83,15 +65,16 @@ class Topology:
     True
     """
 
-    def __init__(self, comm: MPI.Comm, sources: Sequence[int], destinations: Sequence[int], **hints: object) -> None:
+    def __init__(self, comm: MPI.Comm, sources: Ranks, destinations: Ranks, **hints: object) -> None:
         self.comm = comm
-        self.sources, self.destinations = [int(s) for s in sources], [int(d) for d in destinations]
+        self.sources, self.destinations = ([operator.index(rank) for rank in ranks] for ranks in (sources, destinations))
         self._state = ctypes.c_void_p()
         with _library.Hints(hints) as info:
             _library.call(
                 "LNW_Topology_create", _library.handle(comm),
-                len(self.sources), _library.ints(self.sources), _library.ints([1] * len(self.sources)),
-                len(self.destinations), _library.ints(self.destinations), _library.ints([1] * len(self.destinations)),
+                len(self.sources), _library.ints(self.sources, "sources"), _library.ints([1] * len(self.sources), "weights"),
+                len(self.destinations), _library.ints(self.destinations, "destinations"),
+                _library.ints([1] * len(self.destinations), "weights"),
                 info, ctypes.byref(self._state),
             )  # fmt: skip
         self._finalizer = weakref.finalize(self, _release, self._state)
@@ -104,10 +87,15 @@ class Topology:
     def __repr__(self) -> str:
         return f"Topology(sources={self.sources}, destinations={self.destinations})"
 
+    def _side(self, call: str, what: str, array: Array, counts: Any, displs: Any) -> list[Any]:
+        degree = len(self.destinations if what == "send" else self.sources)
+        blocks = Blocks(f"{call}: rank {self.comm.rank}", what, array.shape[0], counts, displs, degree, "neighbours")
+        return [pointer(array), *blocks.arguments(), row_handle(array)]
+
     def _v(self, call: str, send: Any, sendcounts: Any, recv: Any, recvcounts: Any, sdispls: Any, rdispls: Any) -> Call:
-        sending = _Side(call, "send", self.comm.rank, describe(send, "send"), sendcounts, sdispls, len(self.destinations))
-        receiving = _Side(call, "recv", self.comm.rank, describe(recv, "recv", True), recvcounts, rdispls, len(self.sources))
-        return Call(call, sending.arguments() + receiving.arguments(), [sending.array, receiving.array], [sending, receiving, self])
+        sent, received = describe(send, "send"), describe(recv, "recv", True)
+        sending = self._side(call, "send", sent, sendcounts, sdispls)
+        return Call(call, [*sending, *self._side(call, "recv", received, recvcounts, rdispls)], [sent, received], [self])
 
     def _equal(self, call: str, send: Any, recv: Any, parts: int) -> Call:
         arrays, arguments = [describe(send, "send"), describe(recv, "recv", True)], []
@@ -146,10 +134,9 @@ class Topology:
         >>> bool((received == 1.5).all())
         True
         """
-        sending = describe(send, "send")
-        receiving = _Side("allgatherv", "recv", self.comm.rank, describe(recv, "recv", True), recvcounts, rdispls, len(self.sources))
-        arguments = [pointer(sending), _library.Count(sending.shape[0]), row_handle(sending), *receiving.arguments()]
-        return Call("allgatherv", arguments, [sending, receiving.array], [receiving, self])
+        sent, received = describe(send, "send"), describe(recv, "recv", True)
+        sending = [pointer(sent), _library.Count(sent.shape[0]), row_handle(sent)]
+        return Call("allgatherv", [*sending, *self._side("allgatherv", "recv", received, recvcounts, rdispls)], [sent, received], [self])
 
     def _alltoall(self, send: ArrayLike, recv: ArrayLike) -> Call:
         """Send equally many rows of `send` to each destination, receive equally many from each source.
@@ -185,6 +172,7 @@ class Topology:
         array([13.])
         """
         call = self._v("reduce", send, sendcounts, recv, recvcounts, sdispls, rdispls)
+        check_operator("reduce", self.comm.rank, op, call.arrays[1])
         return Call("reducev", [*call.arguments, _library.handle(op)], call.arrays, call.kept)
 
     alltoallv, ialltoallv, alltoallv_init = forms(_alltoallv, _RUNNERS)
@@ -217,19 +205,23 @@ class Topology:
         True
         """
         sending, receiving = describe(send, "send"), describe(recv, "recv", True)
+        where = f"indexed_init: rank {self.comm.rank}"
         arguments: list[Any] = []
-        kept: list[Any] = [self]
-        for array, counts, indices in ((sending, sendcounts, sendindices), (receiving, recvcounts, recvindices)):
-            chosen = np.ascontiguousarray(indices, dtype=np.int64)
-            counted = np.ascontiguousarray(counts, dtype=np.int64)
-            kept += [chosen, counted]
+        for what, array, counts, indices in (("send", sending, sendcounts, sendindices), ("recv", receiving, recvcounts, recvindices)):
+            chosen = integers(indices, f"{where}: {what}indices").reshape(-1)
+            degree = len(self.destinations if what == "send" else self.sources)
+            blocks = Blocks(where, what, len(chosen), counts, None, degree, "neighbours")
+            if (outside := np.flatnonzero((chosen < 0) | (chosen >= array.shape[0]))).size:
+                place = int(outside[0])
+                raise ValueError(f"{where}: {what}indices[{place}] is {int(chosen[place])}, and {what} has {array.shape[0]} rows")
             # The argument for the datatype is the row's; its extent is the distance of two rows.
             arguments += [
-                pointer(array), _library.Count(array.shape[0]), ctypes.c_void_p(counted.ctypes.data),
-                ctypes.c_void_p(chosen.ctypes.data), row_handle(array),
+                pointer(array), _library.Count(array.shape[0]), _library.pointer_to(blocks.counts), _library.pointer_to(chosen),
+                row_handle(array),
             ]  # fmt: skip
-        name = "alltoallv" if op is None else "reducev"
+        if op is not None:
+            check_operator("indexed_init", self.comm.rank, op, receiving)
+            arguments.append(_library.handle(op))
+        function = f"LNW_Neighbor_{'alltoallv' if op is None else 'reducev'}_init_indexed_topology_c"
         with _library.Hints(hints) as info:
-            operator = [] if op is None else [_library.handle(op)]
-            function = f"LNW_Neighbor_{name}_init_indexed_topology_c"
-            return make(function, [*arguments, *operator, self._state], [sending, receiving], kept, info)
+            return make(function, [*arguments, self._state], [sending, receiving], [self], info)

@@ -8,7 +8,7 @@ import numpy as np
 from mpi4py import MPI
 from scipy.sparse import csr_matrix
 
-from laneway._halo import Halo
+from laneway._halo import Halo, agree
 
 
 class DistributedMatrix:
@@ -50,6 +50,8 @@ class DistributedMatrix:
         self.shape = (comm.allreduce(matrix.shape[0]), matrix.shape[1])
         self.local = csr_matrix((matrix.data, local, matrix.indptr), shape=(matrix.shape[0], here + len(ghosts)))
         """This rank's rows; columns are those of its part of a vector, then those of its ghosts."""
+        self.dtype = np.result_type(*(np.dtype(text) for text in comm.allgather(matrix.dtype.str)))
+        """That of the elements of all ranks."""
         self.halo = Halo(comm, np.arange(begin, begin + here), ghosts, **hints)
         self._vectors: dict[Any, Any] = {}
 
@@ -68,7 +70,8 @@ class DistributedMatrix:
 
     def __matmul__(self, x: Any) -> Any:
         x = self._check(x, self.columns)
-        extended = self._extended(x.shape[1:], x.dtype)
+        # Of whole numbers the exchange is in the matrix's dtype, which all ranks know.
+        extended = self._extended(x.shape[1:], x.dtype if x.dtype.kind in "fc" else np.result_type(self.dtype, x.dtype))
         extended[: self.columns] = x
         self.halo.exchange(extended)
         return self.local @ extended
@@ -76,7 +79,7 @@ class DistributedMatrix:
     def _transposed(self, y: Any) -> Any:
         y = self._check(y, self.local.shape[0])
         found = self.local.T @ y
-        extended = self._extended(found.shape[1:], found.dtype)
+        extended = self._extended(found.shape[1:], np.result_type(self.dtype, found.dtype))
         extended[:] = found
         self.halo.accumulate(extended)
         return extended[: self.columns].copy()
@@ -103,11 +106,21 @@ class Transposed:
         return self._matrix._transposed(y)
 
 
+class NotConvergedError(RuntimeError):
+    """``cg`` has not reached its tolerance: ``x`` is this rank's part of what was reached after ``iterations``, ``residual`` the
+    norm of its residual over that of x = 0. All ranks raise it."""
+
+    def __init__(self, reason: str, x: Any, iterations: int, residual: float) -> None:
+        super().__init__(f"cg: {reason}: the residual is {residual:.2g} of that of x = 0 after {iterations} iterations")
+        self.x, self.iterations, self.residual = x, iterations, residual
+
+
 def cg(matrix: DistributedMatrix, b: Any, tolerance: float = 1e-8, iterations: int = 1000) -> tuple[Any, int]:
-    """Solve ``matrix @ x = b`` for a symmetric positive definite matrix by conjugate gradients.
+    """Solve ``matrix @ x = b`` for a symmetric, or Hermitian, positive definite matrix by conjugate gradients.
 
     `b` is what this rank has of the right side. Returns this rank's part of x, and how many iterations it took until the
-    residual was `tolerance` of that of x = 0.
+    residual was `tolerance` of that of x = 0. NotConvergedError on all ranks where `iterations` were not enough, or the matrix
+    is not positive definite. ValueError on all ranks where one has another number of rows than `b`.
 
     >>> from scipy.sparse import diags
     >>> n = 4 * comm.size
@@ -117,17 +130,29 @@ def cg(matrix: DistributedMatrix, b: Any, tolerance: float = 1e-8, iterations: i
     >>> bool(np.allclose(A @ x, 1)) and iterations <= n
     True
     """
-    x = np.zeros_like(b)
-    residual = np.array(b)
+    b = np.asarray(b)
+    agree(matrix.comm, "cg", "" if b.shape == (matrix.columns,) else f"b has shape {b.shape}, expected ({matrix.columns},)")
+    # One dtype on all ranks: a rank whose part is real may have neighbours with complex ones.
+    texts = {text for pair in matrix.comm.allgather((b.dtype.str, matrix.dtype.str)) for text in pair}
+    dtype = np.result_type(*sorted(texts), *([] if any(np.dtype(text).kind in "fc" for text in texts) else [np.float64]))
+
+    def sum_of(left: Any, right: Any) -> float:
+        return float(matrix.comm.allreduce(float(np.vdot(left, right).real)))
+
+    x, residual = np.zeros(b.shape, dtype), b.astype(dtype)
     direction = residual.copy()
-    square = first = matrix.comm.allreduce(residual @ residual)
-    for iteration in range(iterations):
+    square = first = sum_of(residual, residual)
+    for iteration in range(iterations + 1):
         if square <= tolerance**2 * first:
             return x, iteration
         product = matrix @ direction
-        step = square / matrix.comm.allreduce(direction @ product)
+        curvature = sum_of(direction, product)
+        if iteration == iterations or not curvature > 0:
+            break
+        step = square / curvature
         x += step * direction
         residual -= step * product
-        last, square = square, matrix.comm.allreduce(residual @ residual)
+        last, square = square, sum_of(residual, residual)
         direction = residual + (square / last) * direction
-    return x, iterations
+    reason = "no convergence" if iteration == iterations else "the matrix is not positive definite, or has no numbers"
+    raise NotConvergedError(reason, x, iteration, float(np.sqrt(square / first)))

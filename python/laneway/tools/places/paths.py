@@ -38,7 +38,8 @@ def find_program(name: str, mpi: str) -> str:
     if "/" in name:
         if not os.access(name, os.X_OK):
             raise UserError(f"{name} is not an executable file", 127)
-        return str(Path(name).resolve())
+        # Links stay: the Python of a virtual environment is one, and finds its packages by it.
+        return os.path.abspath(name)
     is_ours, builds = name.startswith("laneway-"), _builds()
     if is_ours and builds and os.access(built := builds / mpi / "bench" / name, os.X_OK):
         return str(built)
