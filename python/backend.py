@@ -6,12 +6,14 @@ import gzip
 import io
 import os
 import tarfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from scikit_build_core.build import *  # noqa: F403
 from scikit_build_core.build import build_sdist as _build_sdist
+from scikit_build_core.build import build_wheel as _build_wheel
 
 _HERE = Path(__file__).resolve().parent
 _PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "machines", "plugins", "src")
@@ -22,6 +24,24 @@ def _sources(top: Path) -> Iterator[Path]:
     for part in _PARTS:
         path = top / part
         yield from [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+
+
+def _say(text: str) -> None:
+    """To the terminal, where there is one: pip keeps to itself what a build prints."""
+    try:
+        with open("/dev/tty", "w", encoding="utf-8") as terminal:
+            terminal.write(f"\nlaneway: {text}\n")
+    except OSError:
+        print(f"laneway: {text}", flush=True)
+
+
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    """The wheel of scikit-build-core, and a word that its library takes minutes."""
+    begin = time.monotonic()
+    _say("the library is compiled, which takes minutes; CMAKE_BUILD_PARALLEL_LEVEL sets how many compilers run, pip install -v shows them")
+    name: str = _build_wheel(wheel_directory, config_settings, metadata_directory)
+    _say(f"the library was compiled in {time.monotonic() - begin:.0f} s")
+    return name
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:

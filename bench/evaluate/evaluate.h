@@ -118,6 +118,7 @@ typedef struct Options {
   double interval; /**< a candidate is known well enough once its 95% interval is so wide, as a share of its median */
   int least_rounds, most_rounds;
   int most_batch;    /**< repetitions of a sample at most */
+  int warm_up;       /**< repetitions before a candidate is measured at least, where the time allows them; 1: no more */
   int ranks_of_node; /**< 0: as MPI says */
   long long least_bytes, most_bytes;
   int factor;            /**< from one size to the next */

@@ -11,6 +11,7 @@ Options options = {.seconds = 1,
                    .least_rounds = 9,
                    .most_rounds = 200,
                    .most_batch = 1024,
+                   .warm_up = 24,
                    .least_bytes = 4,
                    .most_bytes = 1 << 20,
                    .factor = 4,
@@ -80,6 +81,7 @@ static const char usage[] =
     "  --interval SHARE    enough once all 95% intervals are so narrow, of their medians\n"
     "  --rounds LEAST:MOST samples of a candidate\n"
     "  --batch MOST        repetitions of a sample\n"
+    "  --warm-up LEAST     repetitions before the samples; more until times have settled; 1: no more\n"
     "  --ranks-of-node N   which ranks share a node, where MPI does not know\n"
     "  --most-buffer BYTES of a rank\n"
     "  --seed N            of the order of candidates\n"
@@ -119,6 +121,9 @@ static int read_option(const char* name, const char* value) {
   }
   if (!strcmp(name, "--batch")) {
     return sscanf(value, "%d", &options.most_batch) == 1 && options.most_batch > 0;
+  }
+  if (!strcmp(name, "--warm-up")) {
+    return sscanf(value, "%d", &options.warm_up) == 1 && options.warm_up > 0;
   }
   if (!strcmp(name, "--ranks-of-node")) {
     return sscanf(value, "%d", &options.ranks_of_node) == 1 && options.ranks_of_node > 0;

@@ -13,6 +13,9 @@ typedef struct Samples {
   double* seconds;
   int count, batch;
   double median, low, high, share;
+  double first, fastest; /**< of the first repetition; the mean over the samples of the fastest rank's */
+  int warm_up, is_settled;
+  int* slowest; /**< on rank 0: in how many samples each rank was the slowest */
 } Samples;
 
 /** Of the time of --within: until when the benchmark that runs may take, and how many of its cases are to come. */
@@ -129,6 +132,16 @@ void leave_out(const Case* what, const char* candidate, const char* reason) {
   }
 }
 
+/** Which rank was the slowest in most samples, and in how many of them. */
+static void print_ranks(const Samples* samples) {
+  int most = 0;
+  for (int rank = 1; rank < machine.ranks; rank++) {
+    most = samples->slowest[rank] > samples->slowest[most] ? rank : most;
+  }
+  printf(",\"fastest_rank_s\":%.6g,\"slowest_rank\":%d,\"slowest_share\":%.3g", samples->fastest, most,
+         (double)samples->slowest[most] / samples->count);
+}
+
 static void print_result(const Case* what, const Candidate* candidate, const Samples* samples, const char* stopped) {
   begin_record("result", what);
   print_text("candidate", candidate->name);
@@ -149,6 +162,9 @@ static void print_result(const Case* what, const Candidate* candidate, const Sam
   if (candidate->shares) {
     printf(",\"communication_share\":%.4g", samples->share);
   }
+  printf(",\"first_s\":%.6g,\"warm_up\":%d,\"settled\":%s", samples->first, samples->warm_up,
+         samples->is_settled ? "true" : "false");
+  print_ranks(samples);
   print_text("stopped", stopped);
   printf(",\"verified\":%s,\"samples_s\":[", candidate->verify ? "true" : "null");
   for (int i = 0; i < samples->count; i++) {
@@ -158,13 +174,27 @@ static void print_result(const Case* what, const Candidate* candidate, const Sam
   end_record();
 }
 
-/** One repetition's seconds on the slowest rank. */
-static double run_once(Candidate* candidate, int batch, MPI_Comm comm) {
+/** One repetition's seconds by rank: of the slowest and the fastest, and which was the slowest. */
+typedef struct Spread {
+  double slowest, fastest;
+  int rank;
+} Spread;
+
+static Spread run_spread(Candidate* candidate, int batch, MPI_Comm comm) {
+  struct {
+    double seconds;
+    int rank;
+  } own = {0, machine.rank}, slowest;
+  double fastest;
   MPI_Barrier(comm);
-  const double own = candidate->run(candidate->context, batch);
-  double slowest;
-  MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, comm);
-  return slowest;
+  own.seconds = candidate->run(candidate->context, batch);
+  MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  MPI_Allreduce(&own.seconds, &fastest, 1, MPI_DOUBLE, MPI_MIN, comm);
+  return (Spread){slowest.seconds, fastest, slowest.rank};
+}
+
+static double run_once(Candidate* candidate, int batch, MPI_Comm comm) {
+  return run_spread(candidate, batch, comm).slowest;
 }
 
 static int agree(int value, MPI_Comm comm) {
@@ -172,13 +202,37 @@ static int agree(int value, MPI_Comm comm) {
   return value;
 }
 
-/** Runs what verifies a candidate, warms it up, and finds how many repetitions a sample has. */
-static int prepare(const Case* what, Candidate* candidate, Samples* samples, MPI_Comm comm, int is_first) {
+/** Repeats until times no longer fall: libraries learn in their first calls. `seconds` are what this may take, as rank
+ * 0 has them. */
+static void settle(Candidate* candidate, Samples* samples, MPI_Comm comm, double seconds) {
+  enum { window = 4 };
+  double last = INFINITY;
+  const double begin = MPI_Wtime();
+  for (int go_on = options.warm_up > 1; go_on;) {
+    double best = INFINITY;
+    for (int i = 0; i < window; i++) {
+      best = fmin(best, run_once(candidate, samples->batch, comm));
+      samples->warm_up += samples->batch;
+    }
+    // The same on all ranks, as `best` is.
+    samples->is_settled = samples->warm_up >= options.warm_up && best > 0.9 * last;
+    last = best;
+    go_on = !samples->is_settled && agree(MPI_Wtime() - begin < seconds, comm);
+  }
+}
+
+/** Runs what verifies a candidate, warms it up for so many seconds at most, and finds how many repetitions a sample
+ * has. */
+static int prepare(const Case* what, Candidate* candidate, Samples* samples, MPI_Comm comm, double seconds) {
+  int is_first;
+  MPI_Comm_rank(comm, &is_first);
+  is_first = !is_first;
   if (is_first) {
     begin_record("at", what);
     print_text("candidate", candidate->name);
     end_record();
   }
+  samples->first = run_once(candidate, 1, comm);
   int right = candidate->verify ? candidate->verify(candidate->context) : 1, all;
   MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_LAND, comm);
   if (!all) {
@@ -192,14 +246,18 @@ static int prepare(const Case* what, Candidate* candidate, Samples* samples, MPI
   }
   run_once(candidate, 1, comm);
   samples->batch = 1;
+  samples->warm_up = 2;
   for (;;) {
-    const double seconds = run_once(candidate, samples->batch, comm) * samples->batch;
-    if (!agree(seconds < batch_seconds && samples->batch < options.most_batch && seconds > 0, comm)) {
+    const double one = run_once(candidate, samples->batch, comm);
+    samples->warm_up += samples->batch;
+    if (!agree(one * samples->batch < batch_seconds && samples->batch < options.most_batch && one > 0, comm)) {
       break;
     }
     samples->batch *= 2;
   }
+  settle(candidate, samples, comm, seconds);
   samples->seconds = allocate((size_t)options.most_rounds * sizeof(double));
+  samples->slowest = allocate((size_t)machine.ranks * sizeof(int));
   return 1;
 }
 
@@ -275,7 +333,8 @@ void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm) 
   const double begin_of_case = MPI_Wtime();
   MPI_Comm_rank(comm, &rank);
   for (int i = 0; i < count && i < most_candidates; i++) {
-    if (prepare(what, &candidates[i], &samples[i], comm, rank == 0)) {
+    // Half of the time is for warming up, an equal part for each.
+    if (prepare(what, &candidates[i], &samples[i], comm, seconds / 2 / count)) {
       order[used++] = i;
     }
   }
@@ -291,7 +350,10 @@ void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm) 
     shuffle(order, used, &state);
     for (int i = 0; i < used; i++) {
       Samples* one = &samples[order[i]];
-      one->seconds[one->count++] = run_once(&candidates[order[i]], one->batch, comm);
+      const Spread spread = run_spread(&candidates[order[i]], one->batch, comm);
+      one->seconds[one->count++] = spread.slowest;
+      one->fastest += (spread.fastest - one->fastest) / one->count;
+      one->slowest[spread.rank]++;
       if (candidates[order[i]].shares) {
         one->share += (*candidates[order[i]].shares - one->share) / one->count;
       }
@@ -303,5 +365,6 @@ void measure(const Case* what, Candidate* candidates, int count, MPI_Comm comm) 
       print_result(what, &candidates[i], &samples[i], enough == 1 ? "narrow" : "time");
     }
     free(samples[i].seconds);
+    free(samples[i].slowest);
   }
 }

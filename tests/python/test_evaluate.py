@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from laneway.tools.evaluate import evaluation, libraries, running, system
+from laneway.tools.evaluate import evaluation, libraries, report, running, system
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
 from laneway.tools.places import cluster, launchers, simulator
@@ -34,6 +34,9 @@ while arguments:
         laneway = laneway or word == "--laneway"
     else:
         names.append(word)
+if os.environ.get("FAKE") == "refuse":
+    print("laneway-evaluate: --sizs: not understood", file=sys.stderr, flush=True)
+    sys.exit(2)
 def say(record, **more):
     print(json.dumps({"record": record, **more}), flush=True)
 say("machine", mpi="MPICH Version: 9.9", laneway="0.1.0", ranks=2, nodes=1, node_of_rank=[0, 0])
@@ -318,6 +321,30 @@ def test_other_bad_input(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(UserError, match="the system refused it"):
         evaluation.run(wanted)
     assert not (tmp_path / "report").exists()
+
+
+def test_what_is_refused_is_refused_first_and_leaves_the_folder(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is built, and so that the right command goes on in the same folder."""
+    with monkeypatch.context() as patched:
+        patched.setattr(libraries, "compile_program", lambda library: pytest.fail("it was built"))
+        for place, ranks, said in ((Local(), 0, "-n 0: at least one rank"), (parse_place("sim:lassen:2x2"), 5, "-n 5 does not fit")):
+            with pytest.raises(UserError, match=said):
+                evaluation.run(evaluation.Wanted(tmp_path / "report", str(made), place, ranks))
+    monkeypatch.setenv("FAKE", "refuse")
+    with pytest.raises(UserError, match="^--program-args: laneway-evaluate: --sizs: not understood$"):
+        evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",), arguments=("--sizs", "4:8:2")))
+    monkeypatch.delenv("FAKE")
+    path = evaluation.run(_wanted(tmp_path, made, benchmarks=("barrier",)))
+    assert not _records(path, "failed") and _records(path, "result")
+    (settings,) = _records(path, "settings")
+    assert "--sizs" not in settings["arguments"]  # type: ignore[operator]
+
+
+def test_why_there_is_nothing_to_report(tmp_path: Path) -> None:
+    skip = {"record": "skip", "library": "openmpi", "benchmark": "latency", "message": "there is one rank"}
+    (tmp_path / "results.jsonl").write_text(json.dumps(skip) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"no results with samples \(latency: there is one rank\)"):
+        report.read_files([tmp_path])
 
 
 def test_folders_of_something_else(tmp_path: Path, made: Path) -> None:

@@ -208,7 +208,7 @@ def test_what_did_not_run_is_in_a_table(tmp_path: Path) -> None:
             made.records.append(common | {"benchmark": "device_bcast", "message": "no <device>"})
     page, text = (path.read_text(encoding="utf-8") for path in report.write(made.study(), "MPI", tmp_path / "page.html"))
     assert "| fft_alltoall | heffte | Open MPI 4.1.4, MPICH 4.0.2 | a C++ library |\n| device_bcast | all | MPICH 4.0.2 | no <device> |" in text
-    assert "<td>heffte</td><td>Open MPI 4.1.4, MPICH 4.0.2</td><td>a C++ library</td>" in page and "no &lt;device&gt;" in page
+    assert '>heffte</td><td data-name="library">Open MPI 4.1.4, MPICH 4.0.2</td><td data-name="why">a C++ library</td>' in page and "no &lt;device&gt;" in page
 
 
 def test_a_crowd_is_named() -> None:
@@ -269,7 +269,9 @@ def test_a_browser_shows_it(tmp_path: Path, command: Command) -> None:
     api = pytest.importorskip("playwright.sync_api", reason="SKIP: playwright is not installed (pip install playwright)")
     if not _chromium():
         pytest.skip("SKIP: no chromium here (Debian: chromium)")
-    page_file, _ = report.write(_all().study(), "MPI libraries", tmp_path / "page.html")
+    made = _all()
+    made.records.append({"record": "skip", "library": "mpich", "benchmark": "fft_alltoall", "candidate": "heffte", "message": "a long reason " * 8})
+    page_file, _ = report.write(made.study(), "MPI libraries", tmp_path / "page.html")
     both = tmp_path / "both.html"
     for name in ("before", "after"):
         (tmp_path / name).mkdir()
@@ -294,6 +296,93 @@ def test_a_browser_shows_it(tmp_path: Path, command: Command) -> None:
             assert all((name in page.inner_text("body")) == (file == both) for name in ("Open MPI 4.1.4 (before)", "MPICH 4.0.2 (after)"))
             small = page.eval_on_selector_all("p, li, td", "es => Math.min(...es.map(e => parseFloat(getComputedStyle(e).fontSize)))")
             assert small >= 12
+            if width == 390:
+                # No cell is cut off, or so narrow that a word has no room; each says what it is.
+                cells = page.eval_on_selector_all(
+                    "section[open] td, h2 + .wide td, .wide + .wide td",
+                    "es => es.map(e => { const b = e.getBoundingClientRect();"
+                    " return [b.left, b.right, e.scrollWidth - e.clientWidth, getComputedStyle(e, '::before').content] })",
+                )
+                assert cells and all(left >= 0 and right <= width and right - left > 300 and over <= 0 for left, right, over, _ in cells)
+                assert all(len(name) > 4 for *_, name in cells)
             if width == 1280:
                 assert page.pdf().startswith(b"%PDF-")
         browser.close()
+
+
+def _late(operation: str) -> _Made:
+    """Four ranks on one machine; `operation` takes 500 µs more than it would, by rank 3."""
+    made = _Made(0.02)
+    for record in made.records:
+        if record["record"] == "launch":
+            record["ranks"] = 4
+    for size in _SIZES:
+        time = 2e-6 + size / 5e9
+        made.with_control("point-to-point", "latency", size, {"openmpi": time, "mpich": time})
+        for name, factor in (("bcast", 2), ("reduce", 2), ("allreduce", 3.5), ("gather", 2), ("allgather", 3), ("alltoall", 3), ("alltoallv", 3.1)):
+            seconds = factor * time + (5e-4 if name == operation else 0)
+            late = {"slowest_rank": 3, "slowest_share": 0.97 if name == operation else 0.3, "first_s": 2 * seconds, "fastest_rank_s": 1e-6}
+            made.with_control("collective", name, size, {"openmpi": seconds, "mpich": factor * time}, **late)
+    return made
+
+
+def test_a_late_rank_is_seen_in_one_evaluation() -> None:
+    """By what other operations of the same library would take, and by which rank is last; nothing where all is as it should be."""
+    assert findings.guidelines(_late("").study()) == []
+    for operation, than in (
+        ("bcast", "allreduce"),
+        ("bcast", "a chain of messages through all ranks, twice"),
+        ("allreduce", "reduce and bcast"),
+        ("allgather", "gather and bcast"),
+        ("alltoallv", "1.1 times alltoall"),
+        ("reduce", "allreduce"),
+    ):
+        found = _late(operation).study()
+        said = [sentence for sentence in findings.guidelines(found) if f"times as long as {than}" in sentence]
+        assert len(said) == 1 and said[0].startswith(f"Open MPI 4.1.4, {operation}, between nodes, from 4 B"), (operation, said)
+        assert said[0].endswith("Rank 3 is the slowest in nearly all samples.")
+        assert said[0] in report.as_markdown(found, "x")
+
+
+def test_first_calls_and_fastest_ranks_have_a_column() -> None:
+    text = report.as_markdown(_late("bcast").study(), "x")
+    assert "| Open MPI 4.1.4: first call; fastest rank |" in text and "1.01 ms; 1.00 µs, rank 3 last" in text.replace("1 µs", "1.00 µs"), text
+
+
+def test_the_page_says_how_programs_ran() -> None:
+    made = _all()
+    made.records += [
+        {"record": "settings", "on": "local", "variables": {"OMPI_MCA_btl": "self,tcp"}},
+        *({"record": "launch", "launch": 1, "ranks": 4, "node_of_rank": [0, 0, 0, 1], "run": {"date": f"2026-11-2{day}T10:00:00Z", "others": day}}
+          for day in (3, 5)),
+    ]  # fmt: skip
+    for text in (report.as_markdown(made.study(), "x"), report.as_html(made.study(), "x")):
+        for said in ("4, by node: 3, 1", "2026-11-23 to 2026-11-25", "OMPI_MCA_btl=self,tcp", "4.0 processes wanted a processor, 5.0 at most"):
+            assert said in text, said
+
+
+def test_libraries_with_something_preloaded_get_no_advice() -> None:
+    made = _Made(0.001)
+    for size in _SIZES:
+        made.with_control("collective", "bcast", size, {"openmpi": 1e-4})
+        made.add("collective", "bcast", size, {"openmpi": 0.5e-4}, "laneway")
+    assert any(said.startswith("Call LNW_Bcast") for said in findings.advice(made.study()))
+    made.records[0]["preloaded"] = "slow.so"
+    assert findings.advice(made.study()) == ["Nothing: slow.so was preloaded, and the times are those of the libraries with it."]
+
+
+def test_nobody_leads_where_no_difference_is_shown() -> None:
+    text = report.as_markdown(_all().study(), "x")
+    assert "| barrier | between nodes | - | - | - | - | no difference shown |" in text
+
+
+def test_small_ratios_have_digits() -> None:
+    assert str(study.Ratio(0.0031, 0.00042, 0.61)) == "0.0031 (0.00042 to 0.61)"
+
+
+def test_files_that_are_no_text_are_one_line(command: Command, tmp_path: Path) -> None:
+    binary = tmp_path / "binary"
+    binary.write_bytes(bytes(range(256)))
+    for arguments in (("report", str(binary), "-o", str(tmp_path / "p.html")), ("compare", str(binary), str(binary))):
+        code, said = command.run(*arguments)
+        assert code == 1 and "Traceback" not in said and "is no text: results have one JSON object a line" in said, said

@@ -1,3 +1,5 @@
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,14 @@ from laneway.tools.places.errors import UserError
 from laneway.tools.places.launch import Job, command_line
 from laneway.tools.places.paths import find_preloads, find_program, root
 from laneway.tools.places.places import Cluster, Local, parse_place
+
+
+def test_a_link_to_a_program_stays(tmp_path: Path) -> None:
+    """The Python of a virtual environment is a link, and finds its packages by its own name."""
+    for link in (tmp_path / "python", tmp_path / "again"):
+        link.symlink_to(sys.executable)
+        assert find_program(str(link), "openmpi") == str(link)
+        assert find_program(os.path.relpath(link), "openmpi") == str(link)
 
 
 def test_ranks_default_to_what_the_place_holds() -> None:

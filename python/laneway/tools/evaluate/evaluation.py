@@ -18,7 +18,7 @@ from laneway.tools.evaluate import libraries, running, system
 from laneway.tools.evaluate.libraries import Library
 from laneway.tools.measure import results
 from laneway.tools.measure.results import Record
-from laneway.tools.places import cluster, processors, talk
+from laneway.tools.places import cluster, launch, processors, talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 from laneway.tools.places.places import Cluster, Place, Simulated
@@ -57,7 +57,7 @@ class Effort:
 QUICK = Effort(("--sizes", "4:262144:16", "--grid", "16", "--seconds", "0.3", "--interval", "0.1", "--rounds", "7:60"), 2, 60, 7)
 FULL = Effort(("--sizes", "4:4194304:4", "--grid", "64", "--seconds", "2", "--interval", "0.03", "--rounds", "15:400"), 3, 300, 80)
 # Virtual times repeat exactly, and cases that are left out would differ from run to run.
-SIMULATED = Effort(("--sizes", "4:1048576:16", "--grid", "16", "--rounds", "1:1", "--batch", "1", "--no-control"), 1, 600)
+SIMULATED = Effort(("--sizes", "4:1048576:16", "--grid", "16", "--rounds", "1:1", "--batch", "1", "--warm-up", "1", "--no-control"), 1, 600)
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,15 @@ class Store:
                 raise UserError(f"{self.path} holds something else than an evaluation: give another folder with -o")
             self.add({"record": "settings", "schema": SCHEMA, **settings})
             return
+        differing = [name for name, value in settings.items() if before.get(name) != value]
+        if differing and all(record.get("record") in ("settings", "system", "library") for record in self.records):
+            # Nothing is measured yet: what came before was refused, or stopped at once.
+            self._file.truncate(0)
+            self.records = []
+            self.add({"record": "settings", "schema": SCHEMA, **settings})
+            return
         for name, value in settings.items():
-            if before.get(name) != value:
+            if name in differing:
                 raise UserError(
                     f"{self.path} is of an evaluation with {name} {json.dumps(before.get(name))}, not {json.dumps(value)}: "
                     "give another folder with -o, or begin afresh with --afresh"
@@ -233,6 +240,7 @@ def _provenance() -> Record:
         "host": platform.node(),
         "processors": processors.usable(),
         "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "others": system.running_processes(),
     }
 
 
@@ -312,21 +320,23 @@ class _Evaluation:
         command = self._command(ready, launch, names, with_laneway, seconds)
         self._number += 1
         log = self._wanted.output / "logs" / f"{self._number:03}.log"
-        wanted = self._wanted
+        wanted, provenance = self._wanted, _provenance()
         try:
             outcome = running.run(ready.mpi, wanted.place, wanted.ranks, command, log, self._effort.still_seconds, wanted.variables)
         except (KeyboardInterrupt, Terminated):
-            self._keep(ready, launch, command, log, running.outcome_of(log))
+            self._keep(ready, launch, command, log, running.outcome_of(log), provenance)
             raise
         except OSError as error:
             raise UserError(f"{log}: {error.strerror}; the results so far are kept, and the same command goes on from there", 1) from error
-        self._keep(ready, launch, command, log, outcome)
+        self._keep(ready, launch, command, log, outcome, provenance)
         return outcome
 
-    def _keep(self, ready: _Ready, launch: int, command: Sequence[str], log: Path, outcome: running.Outcome) -> None:
+    def _keep(
+        self, ready: _Ready, launch: int, command: Sequence[str], log: Path, outcome: running.Outcome, provenance: Record
+    ) -> None:
         """What a launch has given, also one that was stopped."""
         machine = next((record for record in outcome.records if record.get("record") == "machine"), {})
-        run = {**_provenance(), "mpi": machine.get("mpi", ""), "laneway": machine.get("laneway", ""), "commit": self._commit}
+        run = {**provenance, "mpi": machine.get("mpi", ""), "laneway": machine.get("laneway", ""), "commit": self._commit}
         common: Record = {"library": ready.mpi.name, "launch": launch, "machine": self._place}
         kept = [
             {**record, **common, "run": run, "command": shlex.join(command)}
@@ -353,7 +363,7 @@ def _describe(store: Store, wanted: Wanted, ready: Sequence[_Ready]) -> None:
     known = {record.get("library") for record in store.records if record.get("record") == "library"}
     if not any(record.get("record") == "system" for record in store.records):
         link = system.link_bytes_per_second(wanted.place)
-        store.add({"record": "system", "rows": system.rows_of_machine(wanted.place, root(), wanted.variables), "link_bytes_per_second": link, "run": _provenance()})
+        store.add({"record": "system", "rows": system.rows_of_machine(wanted.place, root(), wanted.variables), "link_bytes_per_second": link, "preloaded": system.preloaded(wanted.variables), "run": _provenance()})
     for each in ready:
         if each.mpi.name not in known:
             library = each.mpi
@@ -377,6 +387,7 @@ def run(wanted: Wanted, clock: Callable[[], float] = time.monotonic) -> Path:
 
     The time of ``wanted.minutes`` is that of `clock`, and begins when programs and libraries are built.
     """
+    launch.Job([libraries.PROGRAM], wanted.place, wanted.ranks)  # refuses what no launch could be of, before anything is built
     found = libraries.parse(wanted.mpis, wanted.place)
     if isinstance(wanted.place, Cluster):
         cluster.require_privilege()

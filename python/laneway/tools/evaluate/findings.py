@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from laneway.tools.evaluate.study import OWN, Case, Contestant, Ratio, Study
+from laneway.tools.evaluate.study import OWN, Case, Contestant, Ratio, Study, over_sum
 
 SMALL, LARGE = 1024, 65536
 CLASSES = ("small", "medium", "large")
@@ -199,6 +199,94 @@ def _fall(study: Study, contestant: Contestant, benchmark: str, pattern: str, wh
     return f"{study.name(contestant)} falls behind in {what} {place_in_words(where)}{f' {sizes}' if sizes else ''}: {times} times the time of {best}."
 
 
+@dataclass(frozen=True)
+class _Guideline:
+    """An operation takes no longer than `factor` times others that do the same together: each with its bytes as a multiple of this
+    one's, where it has `ranks` ranks. `messages` are those of a chain from rank to rank, of which each takes the latency.
+
+    J. L. Traeff, W. D. Gropp, R. Thakur: Self-consistent MPI performance guidelines, IEEE Trans. Parallel Distrib. Syst. 21, 2010,
+    doi:10.1109/TPDS.2009.120.
+    """
+
+    operation: str
+    others: tuple[str, ...]
+    text: str
+    factor: float = 1.0
+    of_ranks: tuple[str, ...] = ()
+    """Those of `others` whose bytes are those of all ranks."""
+    messages: int = 0
+
+    def times(self, ranks: int) -> float:
+        """How many times the others' time it may take."""
+        return self.factor * (self.messages * (ranks - 1) if self.messages else 1)
+
+
+_GUIDELINES = (
+    _Guideline("allreduce", ("reduce", "bcast"), "reduce and bcast"),
+    _Guideline("allgather", ("gather", "bcast"), "gather and bcast", of_ranks=("bcast",)),
+    _Guideline("bcast", ("allreduce",), "allreduce"),
+    _Guideline("reduce", ("allreduce",), "allreduce"),
+    _Guideline("gather", ("allgather",), "allgather"),
+    _Guideline("allgather", ("alltoall",), "alltoall"),
+    _Guideline("alltoallv", ("alltoall",), "1.1 times alltoall", 1.1),
+    # Of the neighborhood's v-forms the largest block is one and a half times the size.
+    _Guideline("neighbor_allgatherv", ("neighbor_allgather",), "1.1 times neighbor_allgather of its largest block", 1.65),
+    _Guideline("neighbor_alltoallv", ("neighbor_alltoall",), "1.1 times neighbor_alltoall of its largest block", 1.65),
+    _Guideline("neighbor_alltoallw", ("neighbor_alltoallv",), "1.1 times neighbor_alltoallv", 1.1),
+    # Twice, since ranks that wait for others on a processor cost more than the messages.
+    _Guideline("bcast", ("latency",), "a chain of messages through all ranks, twice", 2, messages=1),
+    _Guideline("reduce", ("latency",), "a chain of messages through all ranks, twice", 2, messages=1),
+    _Guideline("barrier", ("latency",), "a chain of messages through all ranks and back, twice", 2, messages=2),
+    _Guideline("allreduce", ("latency",), "a chain of messages through all ranks and back, twice", 2, messages=2),
+)
+
+
+def _cases_for(study: Study, rule: _Guideline, case: Case, contestant: Contestant) -> list[Case] | None:
+    """The cases of the others, of the next size that was measured; None where one is missing."""
+    found = []
+    for name in rule.others:
+        size = max(case.bytes, 0) * (study.ranks if name in rule.of_ranks else 1)
+        fit = [
+            other
+            for other in study.cases
+            if other.benchmark == name and other.bytes >= size and other.pattern == case.pattern and other.where == case.where
+            # Messages are the library's own, whoever's the operation is.
+            and (Contestant(contestant.mpi, OWN) if rule.messages else contestant) in study.cases[other]
+        ]
+        if not fit:
+            return None
+        found.append(min(fit, key=lambda other: other.bytes))
+    return found
+
+
+def guidelines(study: Study) -> list[str]:
+    """Operations that take longer than others that do the same: what one library's times show without another's. A rank that is
+    late in all samples is named."""
+    shown: dict[tuple[Contestant, _Guideline, str, str], list[tuple[Case, Ratio]]] = {}
+    for rule in _GUIDELINES:
+        for case in sorted(case for case in study.cases if case.benchmark == rule.operation):
+            for contestant in study.contestants([case]):
+                has_ranks = study.ranks > 1 or not (rule.messages or rule.of_ranks)
+                others = _cases_for(study, rule, case, contestant) if contestant.mpi and has_ranks else None
+                if others is None:
+                    continue
+                own = Contestant(contestant.mpi, OWN) if rule.messages else contestant
+                ratio = over_sum(study.cases[case][contestant], [study.cases[o][own] for o in others], rule.times(study.ranks))
+                if ratio.low > 1 and ratio.shows(study.noise_of(contestant)):
+                    shown.setdefault((contestant, rule, case.where, case.pattern), []).append((case, ratio))
+    return [_breach(study, *key, cases) for key, cases in shown.items()]
+
+
+def _breach(study: Study, contestant: Contestant, rule: _Guideline, where: str, pattern: str, found: Sequence[tuple[Case, Ratio]]) -> str:
+    case, worst = max(found, key=lambda each: each[1].value)
+    sizes = _sizes([case for case, _ in found])
+    what = f"{rule.operation}{f' ({pattern})' if pattern else ''}, {place_in_words(where)}{f', {sizes}' if sizes else ''}"
+    late = {study.cases[each][contestant].late_rank for each, _ in found}
+    rank = f" Rank {late.pop()} is the slowest in nearly all samples." if len(late) == 1 and None not in late else ""
+    at = f" (at {humanised_bytes(case.bytes)})" if len(found) > 1 and case.bytes >= 0 else ""
+    return f"{study.name(contestant)}, {what}: takes {worst} times as long as {rule.text}{at}.{rank}"
+
+
 def failures(study: Study) -> list[str]:
     """What did not come to an end, or came out wrong."""
     said = []
@@ -269,6 +357,8 @@ def _call(row: Row) -> str:
 def advice(study: Study) -> list[str]:
     """What to set on this machine: the library, and where ours helps."""
     said = []
+    if study.preloaded:
+        return [f"Nothing: {study.preloaded} was preloaded, and the times are those of the libraries with it."]
     own = [c for c in study.contestants() if c.candidate == OWN]
     common = [case for case in study.cases if all(c in study.cases[case] for c in own)]
     if len(own) > 1 and common:
@@ -298,6 +388,7 @@ def summary(study: Study) -> dict[str, list[str]]:
         "Libraries compared": _libraries_apart(study),
         "Laneway beside the libraries": _ours(study),
         "Who falls where": falls(study),
+        "Operations that others could replace": guidelines(study),
         "The links": limits(study),
         "What did not work": failures(study),
     }

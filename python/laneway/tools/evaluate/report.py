@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from laneway.tools.evaluate import figures, findings, study
 from laneway.tools.evaluate.findings import humanised_bytes, place_in_words
@@ -45,6 +48,8 @@ th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);ve
 td.number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}.system td{overflow-wrap:anywhere}.system td:first-child{white-space:nowrap}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:12px}.plot{min-height:430px;min-width:0}
 .none{color:var(--soft)}details{margin:.4rem 0}
+@media(max-width:700px){thead{display:none}table,tbody,tr,td{display:block}tr{border-bottom:2px solid var(--line);padding:.3rem 0}
+td{border:0;padding:.1rem 0;overflow-wrap:anywhere}td.number{text-align:left;white-space:normal}td::before{content:attr(data-name) ": ";color:var(--soft)}}
 @media(max-width:480px){body{padding:0 10px 32px;font-size:15px}h1{font-size:1.4rem}}
 @media print{nav,details{display:none}body{max-width:none}h2{break-before:auto}.plot,table{break-inside:avoid}.plots{grid-template-columns:1fr 1fr}.wide{overflow:visible}}
 """
@@ -68,7 +73,8 @@ def read_files(paths: Sequence[Path]) -> Study:
         read = [study.labelled(records, label) for records, label in zip(read, _labels(paths), strict=True)]
     found = study.read([record for records in read for record in records])
     if not found.cases and not found.failures:
-        raise UserError(f"{', '.join(map(str, paths))}: no results with samples")
+        why = "; ".join(dict.fromkeys(f"{benchmark}: {reason}" for benchmark, _, _, reason in findings.left_out(found)))
+        raise UserError(f"{', '.join(map(str, paths))}: no results with samples{f' ({why})' if why else ''}")
     return found
 
 
@@ -98,7 +104,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence
     cells = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     body = ""
     for row in rows:
-        inside = (f'<td class="number">{html.escape(text)}</td>' if i in numbers else f"<td>{html.escape(text)}</td>" for i, text in enumerate(row))
+        # Where the window is narrow, each cell is a line that begins with its column's name.
+        inside = (
+            f'<td{" class=number" if i in numbers else ""} data-name="{html.escape(name)}">{html.escape(text)}</td>'
+            for i, (name, text) in enumerate(zip(head, row, strict=True))
+        )
         body += f"<tr>{''.join(inside)}</tr>"
     return f'<div class="wide"><table class="{kind}"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
 
@@ -108,7 +118,7 @@ def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [list(head), ["---"] * len(head), *clean])
 
 
-_WINNERS = ("benchmark", "where", "sizes", "leads", "next", "its time, as a multiple", "")
+_WINNERS = ("benchmark", "where", "sizes", "leads", "next", "its time, as a multiple", "verdict")
 
 
 def _winner_rows(data: Study) -> list[list[str]]:
@@ -116,8 +126,29 @@ def _winner_rows(data: Study) -> list[list[str]]:
     for row in findings.winners(data):
         runner_up = data.name(row.runner_up) if row.runner_up else "-"
         verdict = "shown" if row.is_shown else "alone" if row.ratio is None else "no difference shown"
-        rows.append([row.benchmark, place_in_words(row.where), row.size or "-", data.name(row.leader), runner_up, str(row.ratio or "-"), verdict])
+        leads = [data.name(row.leader), runner_up, str(row.ratio or "-")]
+        if row.ratio is not None and not row.is_shown:
+            leads = ["-"] * 3  # whoever was first here may be second in the next evaluation
+        rows.append([row.benchmark, place_in_words(row.where), row.size or "-", *leads, verdict])
     return rows
+
+
+def _system_rows(data: Study) -> list[tuple[str, str]]:
+    """The machine, and how programs ran on it."""
+    by_node = [count for _, count in sorted(Counter(data.nodes_of_ranks).items())]
+    days = sorted({date[:10] for date in data.dates})
+    variables = data.settings.get("variables")
+    rows = [
+        ("Ranks", f"{data.ranks}, by node: {', '.join(map(str, by_node))}" if data.ranks and by_node else str(data.ranks or "")),
+        ("Measured", " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""),
+        ("Variables", " ".join(f"{name}={value}" for name, value in variables.items()) if isinstance(variables, Mapping) else ""),
+        ("Preloaded", data.preloaded),
+        (
+            "Other programs",
+            f"before the launches {np.median(data.others):.1f} processes wanted a processor, {max(data.others):.1f} at most" if data.others else "",
+        ),
+    ]
+    return [*((name, value) for name, value in rows if value), *data.system]
 
 
 def _library_rows(data: Study) -> list[list[str]]:
@@ -149,6 +180,7 @@ def value_text(data: Study, case: Case, contestant: study.Contestant) -> str:
 def _number_rows(data: Study, cases: Sequence[Case]) -> tuple[list[str], list[list[str]]]:
     contestants = data.contestants(cases)
     axis = figures.quantity_of(data.cases[cases[0]][data.contestants(cases[:1])[0]]).axis
+    with_ranks = [c for c in contestants if any(data.cases[case][c].first for case in cases if c in data.cases[case])]
     rows = []
     for case in cases:
         row = [humanised_bytes(case.bytes) if case.bytes >= 0 else "-"]
@@ -156,8 +188,20 @@ def _number_rows(data: Study, cases: Sequence[Case]) -> tuple[list[str], list[li
             measured = data.cases[case].get(contestant)
             share = f", {measured.share:.0%} communication" if measured and measured.share is not None else ""
             row.append(value_text(data, case, contestant) + share if measured else "-")
+        for contestant in with_ranks:
+            measured = data.cases[case].get(contestant)
+            row.append(_first_and_fastest(measured) if measured else "-")
         rows.append(row)
-    return [axis.split(",")[0] if axis.startswith("time") else axis, *(data.name(c) for c in contestants)], rows
+    head = [axis.split(",")[0] if axis.startswith("time") else axis, *(data.name(c) for c in contestants)]
+    return [*head, *(f"{data.name(c)}: first call; fastest rank" for c in with_ranks)], rows
+
+
+def _first_and_fastest(measured: study.Measured) -> str:
+    """What a first call costs, and how far ranks are apart."""
+    first = humanised(measured.first_call) if measured.first_call is not None else "-"
+    fastest = list(measured.fastest.values())
+    late = f", rank {measured.late_rank} last" if measured.late_rank is not None else ""
+    return f"{first}; {humanised(float(np.median(fastest))) if fastest else '-'}{late}"
 
 
 def _section(data: Study, number: int, cases: Sequence[Case], plots: list[figures.Figure]) -> str:
@@ -218,7 +262,7 @@ def as_html(data: Study, title: str) -> str:
     text += '<h2 id="winners">Who leads where</h2>' + _table(_WINNERS, _winner_rows(data), (5,))
     if left_out := findings.left_out(data):
         text += '<h2 id="left-out">What did not run</h2>' + _table(_LEFT_OUT, left_out)
-    text += '<h2 id="system">System</h2>' + _table(("", ""), data.system, kind="system") + _table(_LIBRARIES, _library_rows(data), kind="system")
+    text += '<h2 id="system">System</h2>' + _table(("what", "value"), _system_rows(data), kind="system") + _table(_LIBRARIES, _library_rows(data), kind="system")
     for i, (group, entries) in enumerate(groups.items()):
         links = "".join(f'<a href="#s{number}">{html.escape(name)}</a>' for number, name in entries)
         text += f'<h2 id="g{i}">{html.escape(group[:1].upper() + group[1:])}</h2><nav>{links}</nav>{sections[group]}'
@@ -231,10 +275,10 @@ def as_markdown(data: Study, title: str) -> str:
     parts = [f"# {title}", " ".join(_facts(data)), "## Summary"]
     for heading, said in findings.summary(data).items():
         parts += [f"### {heading}", "\n".join(f"- {sentence}" for sentence in said)]
-    parts += ["## Who leads where", _markdown_table([name or "verdict" for name in _WINNERS], _winner_rows(data))]
+    parts += ["## Who leads where", _markdown_table(_WINNERS, _winner_rows(data))]
     if left_out := findings.left_out(data):
         parts += ["## What did not run", _markdown_table(_LEFT_OUT, left_out)]
-    parts += ["## System", _markdown_table(("what", "value"), data.system), _markdown_table(_LIBRARIES, _library_rows(data))]
+    parts += ["## System", _markdown_table(("what", "value"), _system_rows(data)), _markdown_table(_LIBRARIES, _library_rows(data))]
     group = ""
     for cases in data.series().values():
         if cases[0].group != group:

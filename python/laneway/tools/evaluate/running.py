@@ -174,6 +174,8 @@ def run(
         sweep(mark)
     outcome = outcome_of(log, status, watch.stood_still, still_seconds)
     outcome.seconds = time.monotonic() - begin
+    if status == 2 and not outcome.records and "not understood" in outcome.message:
+        raise UserError(f"--program-args: {outcome.message.removeprefix('exit status 2: ')}")
     if status == 127 and not outcome.records:
         raise UserError(f"{library.name}: {outcome.message}", 127)
     return outcome

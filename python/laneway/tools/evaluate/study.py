@@ -79,6 +79,22 @@ class Measured:
     share: float | None = None
     note: str = ""
     seed: int = 0
+    first: dict[int, float] = field(default_factory=dict)
+    fastest: dict[int, float] = field(default_factory=dict)
+    """Seconds of the first repetition, and of the fastest rank, by launch."""
+    slowest: dict[int, tuple[int, float]] = field(default_factory=dict)
+    """Which rank was the slowest in most samples, and in which share of them, by launch."""
+
+    @property
+    def first_call(self) -> float | None:
+        """Seconds of the first repetition: the median of the launches."""
+        return float(np.median(list(self.first.values()))) if self.first else None
+
+    @property
+    def late_rank(self) -> int | None:
+        """The rank that is the slowest in nearly all samples of all launches, if one is."""
+        ranks = {rank if share >= 0.9 else -1 for rank, share in self.slowest.values()}
+        return ranks.pop() if len(ranks) == 1 and -1 not in ranks else None
 
     @cached_property
     def resampled(self) -> np.ndarray:
@@ -119,7 +135,11 @@ class Ratio:
         return (self.low > 1 or self.high < 1) and abs(math.log(self.value)) > math.log1p(max(noise, LEAST_DIFFERENCE))
 
     def __str__(self) -> str:
-        value, low, high = (f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:.0f}" for x in (self.value, self.low, self.high))
+        # Two digits at least: 0.00 would be no ratio.
+        value, low, high = (
+            f"{x:.2g}" if x < 0.1 else f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:.0f}"
+            for x in (self.value, self.low, self.high)
+        )
         return f"{value} ({low} to {high})"
 
 
@@ -135,6 +155,14 @@ def _pooled(pairs: Sequence[tuple[Measured, Measured]]) -> Ratio:
         values += math.log(first.median / second.median)
     low, high = np.exp(np.percentile(drawn / len(pairs), [2.5, 97.5]))
     return Ratio(math.exp(values / len(pairs)), float(low), float(high))
+
+
+def over_sum(taken: Measured, others: Sequence[Measured], factor: float) -> Ratio:
+    """The time of one as a multiple of `factor` times the sum of others' times."""
+    value = taken.median / (factor * sum(other.median for other in others))
+    drawn = taken.drawn() - np.log(factor * sum(np.exp(other.drawn()) for other in others))
+    low, high = np.exp(np.percentile(drawn, [2.5, 97.5]))
+    return Ratio(value, float(low), float(high))
 
 
 @dataclass
@@ -153,6 +181,10 @@ class Study:
     launches: int = 0
     ranks: int = 0
     processors: int = 0
+    preloaded: str = ""
+    dates: list[str] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+    """Processes that wanted a processor before each launch."""
 
     def name(self, contestant: Contestant) -> str:
         """In words, with the library's version."""
@@ -257,6 +289,11 @@ def _add(study: Study, record: Record) -> None:
     measured.moved = number(record, "moved_bytes") or 0.0
     measured.share = number(record, "communication_share")
     measured.note = str(record.get("note") or "")
+    for name, place in (("first_s", measured.first), ("fastest_rank_s", measured.fastest)):
+        if (value := number(record, name)) is not None:
+            place[launch] = value
+    if (rank := number(record, "slowest_rank")) is not None:
+        measured.slowest[launch] = int(rank), number(record, "slowest_share") or 0.0
 
 
 def _set_names(study: Study, records: Sequence[Record]) -> None:
@@ -292,6 +329,7 @@ def read(records: Sequence[Record]) -> Study:
             rows = record.get("rows")
             study.system = [(str(name), str(value)) for name, value in rows] if isinstance(rows, list) else []
             study.link = number(record, "link_bytes_per_second")
+            study.preloaded = str(record.get("preloaded") or "")
         elif kind == "library":
             study.libraries.append(record)
         elif kind in ("failed", "failed with laneway", "wrong"):
@@ -302,6 +340,10 @@ def read(records: Sequence[Record]) -> Study:
             study.ranks = max(study.ranks, int(number(record, "ranks") or 0))
             run = record.get("run")
             study.processors = int(run.get("processors") or 0) if isinstance(run, Mapping) else 0
+            if isinstance(run, Mapping) and run.get("date"):
+                study.dates.append(str(run["date"]))
+            if isinstance(run, Mapping) and isinstance(run.get("others"), (int, float)):
+                study.others.append(float(run["others"]))
             study.launches = max(study.launches, int(number(record, "launch") or 0))
             if isinstance(record.get("node_of_rank"), list):
                 study.nodes_of_ranks = [int(node) for node in record["node_of_rank"]]  # type: ignore[attr-defined]

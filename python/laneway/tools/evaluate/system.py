@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -128,6 +129,23 @@ def _software_of_devices(variables: Mapping[str, str]) -> Rows:
         ("RCCL", _collectives_of(["librccl.so.1", "librccl.so"], variables)),
     ]
     return [(name, value or "-") for name, value in found]
+
+
+def running_processes() -> float | None:
+    """How many processes want a processor now, without this one: what else runs on the machine. The mean of a few looks."""
+    found = []
+    for _ in range(5):
+        text = _read(Path("/proc/loadavg"))
+        if len(text.split()) < 4:
+            return None
+        found.append(int(text.split()[3].partition("/")[0]) - 1)
+        time.sleep(0.02)
+    return sum(found) / len(found)
+
+
+def preloaded(variables: Mapping[str, str]) -> str:
+    """What is preloaded into the programs that are measured."""
+    return variables.get("LD_PRELOAD") or os.environ.get("LD_PRELOAD", "")
 
 
 def commit(top: Path) -> str:

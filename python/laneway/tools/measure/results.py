@@ -30,7 +30,14 @@ def parse(text: str, source: str = "the result") -> list[Record]:
 
 def read(path: Path) -> list[Record]:
     """The objects of a JSON-lines file; none where there is no file."""
-    return parse(path.read_text(encoding="utf-8"), str(path)) if path.exists() else []
+    if not path.exists():
+        return []
+    try:
+        return parse(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: is no text: results have one JSON object a line", 1) from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}", 1) from error
 
 
 def number(record: Record, key: str) -> float | None:
@@ -52,6 +59,8 @@ def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
             rows = list(reader)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error):
+        raise UserError(f"{path}: is no text with commas") from None
     if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
         raise UserError(f"{path}: the picture needs the columns {', '.join(columns)}; missing: {', '.join(missing)}")
     if not rows:
