@@ -243,7 +243,7 @@ def host_bytes(array: Array) -> np.ndarray[Any, Any]:
         return np.empty(array.shape, raw)
     lowest, highest = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
     memory = (ctypes.c_char * (highest - lowest + array.dtype.itemsize)).from_address(array.address + lowest)
-    return np.ndarray(array.shape, raw, memory, -lowest, array.strides)
+    return np.ndarray(array.shape, raw, memoryview(memory).cast("B"), -lowest, array.strides)
 
 
 def stand_in(planned: Array) -> Array:

@@ -17,8 +17,8 @@ from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
 pytest.importorskip("mpi4py")
-MODULES = ("tests/python/bindings/exchanges.py", "tests/python/bindings/operations.py")
-needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
+MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "kinds", "lifetimes"))
+needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
 
 
 def _library(preset: str) -> Path:
@@ -100,6 +100,17 @@ def test_a_library_for_another_mpi_library_is_refused(tmp_path: Path) -> None:
     code = "import laneway\ntry:\n    laneway.Topology(__import__('mpi4py.MPI').MPI.COMM_SELF, [], [])\nexcept ImportError as error:\n    print(error)"
     said = _run(_launcher("openmpi", 1), around, "-c", code)
     assert "is built for another MPI library than mpi4py: MPICH" in said and "mpi4py has Open MPI" in said
+
+
+def test_a_request_after_the_end_of_mpi_is_named(tmp_path: Path) -> None:
+    code = (
+        "import laneway, numpy as np\nfrom mpi4py import MPI\nt = laneway.Topology(MPI.COMM_WORLD, [0], [0])\n"
+        "r = t.alltoallv_init(np.ones(1), [1], np.zeros(1), [1])\nMPI.Finalize()\n"
+        "for call in (r.start, r.wait, r.test, lambda: r.strategy):\n"
+        "    try:\n        call()\n    except laneway.Error as error:\n        print(error)\n"
+    )
+    said = _run(_launcher("openmpi", 1), _environment("openmpi", tmp_path), "-c", code)
+    assert "LNW_Start was called after MPI.Finalize" in said and "LNW_Request_get_strategy was called after MPI.Finalize" in said, said
 
 
 def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:

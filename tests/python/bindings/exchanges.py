@@ -371,7 +371,7 @@ def test_nothing_is_copied() -> None:
     topology = laneway.Topology(COMM, [RANK], [RANK])
     recv = np.zeros_like(large)
     request = topology.alltoallv_init(large[::1], [len(large)], recv, [len(recv)])
-    assert [array.address for array in request._kept[:2]] == [large.ctypes.data, recv.ctypes.data]
+    assert [array.address for array in request._arrays] == [large.ctypes.data, recv.ctypes.data]
     halo = laneway.Halo(COMM, np.arange(1000 * RANK, 1000 * RANK + 1000), [(1000 * RANK + 1000) % (1000 * SIZE)] if SIZE > 1 else [])
     x = np.zeros((halo.owned + halo.ghosts, 64))[:, ::2]
 
