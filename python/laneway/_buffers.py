@@ -6,6 +6,7 @@ import ctypes
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -34,7 +35,7 @@ class Array:
     stream: int | None = None
     on_device: bool = False
 
-    @property
+    @cached_property
     def layout(self) -> tuple[Any, ...]:
         """Equal for arrays that one request serves."""
         plain = _contiguous(self.shape, self.dtype.itemsize)
@@ -43,7 +44,7 @@ class Array:
         )
         return self.shape, strides, self.dtype
 
-    @property
+    @cached_property
     def row(self) -> tuple[Any, ...]:
         """What is equal on all ranks that exchange rows."""
         return self.shape[1:], self.dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import weakref
 from collections.abc import Iterator
@@ -71,6 +72,16 @@ class Arrivals:
             yield source, self.data[end - int(count) : end]
 
 
+def _fail_everywhere(comm: MPI.Comm) -> None:
+    """Take part in a sparse exchange with a bad argument, so that no rank waits for this one, which raises."""
+    nothing, state = ctypes.c_void_p(), ctypes.c_void_p()
+    with contextlib.suppress(_library.Error):
+        _library.call(
+            "LNW_Sparse_alltoallv_c", -1, nothing, nothing, nothing, nothing, _library.handle(MPI.BYTE), _library.handle(comm),
+            _library.handle(MPI.INFO_NULL), ctypes.byref(state),
+        )  # fmt: skip
+
+
 def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcounts: Any = None, sdispls: Any = None, **hints: object) -> Arrivals:
     """Send rows of `send` to ranks that do not expect them; who gets something learns from whom. Collective.
 
@@ -85,6 +96,19 @@ def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcou
     >>> [(source == MPI.COMM_WORLD.rank, rows.tolist()) for source, rows in arrived]
     [(True, [[1, 2]])]
     """
+    try:
+        array, arguments = _sparse_arguments(comm, destinations, send, sendcounts, sdispls)
+    except (TypeError, ValueError):
+        _fail_everywhere(comm)
+        raise
+    synchronize(array)
+    state = ctypes.c_void_p()
+    with _library.Hints(hints) as info:
+        _library.call("LNW_Sparse_alltoallv_c", *arguments, _library.handle(comm), info, ctypes.byref(state))
+    return Arrivals(state, array.shape[1:], array.dtype)
+
+
+def _sparse_arguments(comm: MPI.Comm, destinations: Any, send: Any, sendcounts: Any, sdispls: Any) -> tuple[Array, list[Any]]:
     array = describe(send, "send")
     where = f"sparse_alltoallv: rank {comm.rank}"
     ranks = integers(destinations, f"{where}: destinations")
@@ -92,14 +116,7 @@ def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcou
         raise ValueError(f"{where}: destinations[{int(outside[0])}] is {int(ranks[outside[0]])}, and there are {comm.size} ranks")
     counts = np.ones(len(ranks), dtype=np.int64) if sendcounts is None else sendcounts
     blocks = Blocks(where, "send", array.shape[0], counts, sdispls, len(ranks), "destinations")
-    synchronize(array)
-    state = ctypes.c_void_p()
-    with _library.Hints(hints) as info:
-        _library.call(
-            "LNW_Sparse_alltoallv_c", len(ranks), _library.pointer_to(ranks.astype(np.intc)), pointer(array), *blocks.arguments(),
-            row_handle(array), _library.handle(comm), info, ctypes.byref(state),
-        )  # fmt: skip
-    return Arrivals(state, array.shape[1:], array.dtype)
+    return array, [len(ranks), _library.pointer_to(ranks.astype(np.intc)), pointer(array), *blocks.arguments(), row_handle(array)]
 
 
 class Distributor:
@@ -118,7 +135,11 @@ class Distributor:
     """
 
     def __init__(self, comm: MPI.Comm, destinations: Any, **hints: object) -> None:
-        routes = ByRank(destinations)
+        try:
+            routes = ByRank(destinations)
+        except (TypeError, ValueError):
+            _fail_everywhere(comm)
+            raise
         told = sparse_alltoallv(comm, routes.ranks, routes.counts.reshape(-1, 1))
         counts = told.data.reshape(-1)
         self.comm, self.rows = comm, len(routes.order)

@@ -88,10 +88,14 @@ class Halo:
     """
 
     def __init__(self, comm: MPI.Comm, owned: Any, ghosts: Any, **hints: object) -> None:
-        mine, wanted = (integers(values, f"Halo: {what}").reshape(-1) for values, what in ((owned, "owned"), (ghosts, "ghosts")))
+        problem, mine, wanted = "", *(np.empty(0, dtype=np.int64) for _ in range(2))
+        try:
+            mine, wanted = (integers(values, what).reshape(-1) for values, what in ((owned, "owned"), (ghosts, "ghosts")))
+        except (TypeError, ValueError) as error:
+            problem = str(error)
         every = np.concatenate([mine, wanted])
         lowest, highest = (int(every.min()), int(every.max())) if every.size else (_NONE, -1)
-        agree(comm, "Halo", f"index {lowest} is negative" if lowest < 0 else "")
+        agree(comm, "Halo", problem or (f"index {lowest} is negative" if lowest < 0 else ""))
         lowest, highest = comm.allreduce(lowest, op=MPI.MIN), comm.allreduce(highest, op=MPI.MAX)
         found = _Directory(comm, mine, min(lowest, highest + 1), highest).find(wanted)
         lost = np.flatnonzero(found[:, 0] < 0)
