@@ -1,6 +1,6 @@
 #!/bin/sh
 # fuzz.sh FUZZER CORPUS SECONDS MEGABYTES: tries inputs for so long at most, the same ones in every run; under
-# LANEWAY_TEST_LONG 20 times as long, other ones each time. No single allocation may take more memory than that. An input
+# LANEWAY_TEST_LONG 8 times as long, other ones each time. No single allocation may take more memory than that. An input
 # that goes wrong is kept beside the fuzzer, and printed.
 fuzzer=$1
 corpus=$2
@@ -8,7 +8,7 @@ seconds=$3
 megabytes=$4
 inputs="-seed=1 -runs=20000"
 if [ -n "$LANEWAY_TEST_LONG" ]; then
-  seconds=$((20 * seconds))
+  seconds=$((8 * seconds))
   inputs=""
 fi
 scratch=$(mktemp -d) || exit 1

@@ -45,7 +45,7 @@ bool long_tests() {
 }
 
 int effort(int cases) {
-  if (long_tests()) return cases * 10;
+  if (long_tests()) cases *= 4;
   if (is_mpich() && size() > 2) return std::max(1, cases / 16);
 #ifdef LANEWAY_TEST_SANITIZED
   // The fewest ranks are those where leaks are looked for, with whole stacks of all allocations.
