@@ -37,6 +37,13 @@ set(LANEWAY_NIGHTLY_RANKS 13)
 if(LANEWAY_SANITIZE)
   list(APPEND LANEWAY_NIGHTLY_RANKS 8)  # memory errors that 3 ranks do not have, 8 rarely have
 endif()
+# Launches that run nightly: of programs that run with the same ways of the library at other rank counts, or, under sanitizers, with
+# the same code in another environment.
+set(LANEWAY_NIGHTLY_LAUNCHES "^mpi[.](preload_operations_default|preload_operations_taken|c|fortran|hypre|hypre_relayed)[.][245]$")
+if(LANEWAY_SANITIZE)
+  set(LANEWAY_NIGHTLY_LAUNCHES "^mpi[.](.*_aware|told_.*|dense_shared_device_.*|plugins_verbose_.*|no_node_memory_._verbose_1|outside_.*|blocked_.*_engine_0)[.]|\
+^mpi[.]preload_([a-z]+_default|[a-z]+_trial|[a-z]+_plain|components_.*|fortran_.*|counted_.*|operations_split|relays_p2p|dense_counted|tool_.*)[.]")
+endif()
 set(LANEWAY_LSAN_SUPPRESSIONS "${CMAKE_CURRENT_LIST_DIR}/mpi/lsan.supp")
 
 # Ranks that yield let two jobs share the processors. What compares times, counts what others could change, or looks at what is
@@ -56,7 +63,7 @@ function(laneway_mpi_ctest name ranks)
     set(alone FALSE)
   endif()
   set_tests_properties(mpi.${name}.${ranks} PROPERTIES TIMEOUT 300 RUN_SERIAL ${alone} LABELS mpi)
-  if(ranks IN_LIST LANEWAY_NIGHTLY_RANKS)
+  if(ranks IN_LIST LANEWAY_NIGHTLY_RANKS OR "mpi.${name}.${ranks}" MATCHES "${LANEWAY_NIGHTLY_LAUNCHES}")
     set_property(TEST mpi.${name}.${ranks} APPEND PROPERTY LABELS nightly)
   endif()
   if(LANEWAY_SANITIZE)
