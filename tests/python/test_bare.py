@@ -71,12 +71,23 @@ def test_debians_sources_alone_are_carried(tmp_path: Path) -> None:
         f"# from somewhere\n{debian}\n\nTypes: deb\nURIs: http://c\nSuites: nodistro\nComponents: main\n"
     )
     (tmp_path / "sources.list.d" / "else.list").write_text("deb http://d cloud-bookworm main\n")
-    assert bare.debian_sources(tmp_path) == {"debian.list": "deb [signed-by=/a] http://a/debian bookworm main\n", "debian.sources": f"{debian}\n"}
+    assert bare.debian_sources(tmp_path) == {
+        "debian.list": "deb [signed-by=/a] http://a/debian bookworm main\n",
+        "debian.sources": f"{debian}\n",
+    }
     assert bare.debian_sources(tmp_path / "nothing") == {}
 
 
 def test_what_reaches_the_registries_is_carried() -> None:
-    given = {"PIP_INDEX_URL": "u", "PIP_FIND_LINKS": "/wheels", "https_proxy": "p", "SSL_CERT_FILE": "c", "CURL_CA_BUNDLE": "d", "LANEWAY_ROOT": "r", "PATH": "/x"}
+    given = {
+        "PIP_INDEX_URL": "u",
+        "PIP_FIND_LINKS": "/wheels",
+        "https_proxy": "p",
+        "SSL_CERT_FILE": "c",
+        "CURL_CA_BUNDLE": "d",
+        "LANEWAY_ROOT": "r",
+        "PATH": "/x",
+    }
     found = bare.carried(given)
     assert found.keys() - {"HOME", "PATH", "LANG"} == {"PIP_INDEX_URL", "https_proxy", "SSL_CERT_FILE", "CURL_CA_BUNDLE"}
     assert found["HOME"] == "/root" and "/x" not in found["PATH"]

@@ -34,6 +34,7 @@ _CARRIED = re.compile(r"^(PIP_\w+|(?:https?|ftp|no|all)_proxy|\w*CA_?BUNDLE|\w*S
 _CERTIFICATES = ("/usr/local/share/ca-certificates", "/etc/ssl/certs/ca-certificates.crt")
 _APT_SETTINGS = re.compile(r"^(?:Acquire::(?:http|https|Check-|Retries|ForceIPv)|APT::Architectures?\b)", re.IGNORECASE)
 
+
 @dataclass(frozen=True)
 class Part:
     """What lies between two lines that end a part."""
@@ -111,7 +112,8 @@ def debian_sources(apt: Path = Path("/etc/apt")) -> dict[str, str]:
     files = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*.list")), *sorted((apt / "sources.list.d").glob("*.sources"))]
     found = {file: [each for each in stanzas(file.read_text(encoding="utf-8")) if is_debians(each)] for file in files if file.is_file()}
     return {
-        file.name if file.parent.name == "sources.list.d" else "debian.list": ("\n\n" if file.suffix == ".sources" else "\n").join(chosen) + "\n"
+        file.name if file.parent.name == "sources.list.d" else "debian.list": ("\n\n" if file.suffix == ".sources" else "\n").join(chosen)
+        + "\n"
         for file, chosen in found.items()
         if chosen
     }
@@ -125,7 +127,11 @@ def apt_settings() -> str:
 
 def carried(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that a command on the bare machine gets, and the least that a shell has."""
-    found = {name: value for name, value in environment.items() if _CARRIED.match(name) and not (name == "PIP_FIND_LINKS" and value.startswith("/"))}
+    found = {
+        name: value
+        for name, value in environment.items()
+        if _CARRIED.match(name) and not (name == "PIP_FIND_LINKS" and value.startswith("/"))
+    }
     return {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", **found}
 
 
@@ -151,8 +157,10 @@ def make_root(folder: Path) -> None:
         inside = folder / ("root" / path.relative_to(Path.home()) if path in pip[1:] else path.relative_to("/"))
         if path.exists():
             inside.parent.mkdir(parents=True, exist_ok=True)
-            copy = shutil.copytree if path.is_dir() else shutil.copyfile
-            copy(path, inside, **({"dirs_exist_ok": True} if path.is_dir() else {}))
+            if path.is_dir():
+                shutil.copytree(path, inside, dirs_exist_ok=True)
+            else:
+                shutil.copyfile(path, inside)
 
 
 def enter(folder: Path, command: Sequence[str], directory: str = "/") -> list[str]:

@@ -48,7 +48,9 @@ def make(steps: Steps, preset: str, directory: Path | None = None, *, targets: S
     folder = directory or build_dir(preset)
     log = folder.with_name(f"{folder.name}.log")
     configuring = steps.command(f"{folder.name}: configuring", configure_command(preset, directory, settings), log, environment=environment)
-    return configuring + steps.command(f"{folder.name}: building", compile_command(folder, targets), log, environment=environment, append=True)
+    return configuring + steps.command(
+        f"{folder.name}: building", compile_command(folder, targets), log, environment=environment, append=True
+    )
 
 
 def build(preset: str) -> Path:

@@ -81,7 +81,9 @@ def table_of(records: Iterable[Record], title: str) -> Group:
     for record in records:
         case = _case(record)
         if case not in tables:
-            tables[case] = Table(title=case, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+            tables[case] = Table(
+                title=case, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+            )
             tables[case].add_column("candidate", no_wrap=True)
             for column in ("median ms", "speed-up", "limit", "msgs", "MB", "ok"):
                 tables[case].add_column(column, justify="right", no_wrap=True)
@@ -145,9 +147,7 @@ def run(output: Path) -> None:
     console = Console()
     cluster.require_privilege()
     output.mkdir(parents=True, exist_ok=True)
-    spmv, neighbor, matrices, plan = (
-        output / name for name in ("spmv.jsonl", "neighbor.jsonl", "matrices.jsonl", "plan.svg")
-    )
+    spmv, neighbor, matrices, plan = (output / name for name in ("spmv.jsonl", "neighbor.jsonl", "matrices.jsonl", "plan.svg"))
     for old in (spmv, neighbor, matrices):
         old.unlink(missing_ok=True)
 
