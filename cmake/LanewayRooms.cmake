@@ -47,8 +47,8 @@ function(laneway_room name)
     endforeach()
   endif()
   # Who is no room, as tests are, sees all of them.
-  target_include_directories(laneway_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" PRIVATE "${folder}"
-    INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:LANEWAY_SEES>>>:${PROJECT_SOURCE_DIR}/src>)
+  target_include_directories(laneway_${name} PRIVATE "${folder}" INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:LANEWAY_SEES>>>:${PROJECT_SOURCE_DIR}/src>
+                                             PUBLIC "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(laneway_${name} PRIVATE laneway_flags)
   target_link_libraries(laneway_${name} PUBLIC ${ROOM_LINKS})
   set_property(GLOBAL APPEND PROPERTY LANEWAY_ROOMS ${name})

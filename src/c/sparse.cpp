@@ -84,9 +84,10 @@ void start(MPI_Comm comm, SparseCall call, LNW_Arrivals* arrivals, LNW_Request* 
   auto started = start_sparse_exchange(
       Communicator::of(comm), std::move(call),
       [arrivals](std::vector<std::unique_ptr<Arrivals>> found) { *arrivals = handle_of(std::move(found.front())); });
-  if (request != nullptr) *request = handle_of(std::move(started));
-  // Without a place for the request, nobody could wait for the error that all ranks get.
-  if (request == nullptr) started->wait();
+  if (request != nullptr)
+    *request = handle_of(std::move(started));
+  else  // nobody could wait for the error that all ranks get
+    started->wait();
 }
 
 SparseSet equal(int n, const int* destinations, const void* buffer, MPI_Count count, MPI_Datatype type) {

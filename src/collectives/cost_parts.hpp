@@ -125,8 +125,8 @@ inline DenseCost up_and_down(const Shape& s, bool is_short, double pieces) {
 
 /// Parts of whole elements into which a vector is cut among so many ranks.
 inline double parts_among(const DenseFacts& facts, double ranks) {
-  const auto elements = static_cast<double>(facts.bytes / std::max<std::int64_t>(facts.element_bytes, 1));
-  return std::clamp(elements, 1.0, std::max(ranks, 1.0));
+  const std::int64_t elements = facts.bytes / std::max<std::int64_t>(facts.element_bytes, 1);
+  return std::clamp(static_cast<double>(elements), 1.0, std::max(ranks, 1.0));
 }
 
 /// Of doubling, where those beyond a power of two leave their data to others first, and get it back.

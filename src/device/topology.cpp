@@ -1,6 +1,7 @@
 #include "device/topology.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace laneway {
@@ -69,7 +70,7 @@ DeviceTopology find_device_topology(std::span<const DeviceIdentity> devices) {
 
 std::string DeviceTopology::toml(std::span<const int> network_distance) const {
   const auto number = [](int value) { return std::to_string(value); };
-  const auto gigabytes = [](double value) { return std::to_string(static_cast<long>(value * 1e-9 + 0.5)); };
+  const auto gigabytes = [](double value) { return std::to_string(std::lround(value * 1e-9)); };
   const std::string distances =
       network_distance.empty() ? "" : "network_distance = " + row(network_distance, number) + "\n";
   return "[devices]\nlinks = [\n" + rows(links, "  ", number) + "]\n" + distances + "# hops:\n" +

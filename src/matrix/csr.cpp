@@ -34,7 +34,7 @@ Csr assemble(std::int64_t rows, std::int64_t columns, std::span<const Entry> ent
   }
   Sparse matrix(rows, columns);
   matrix.setFromTriplets(triplets.begin(), triplets.end());
-  return to_csr(std::move(matrix));
+  return to_csr(std::move(matrix));  // NOLINT(performance-move-const-arg): Eigen 3.4 copies
 }
 
 Csr adjacency(std::int64_t vertices, std::span<const std::pair<std::int64_t, std::int64_t>> edges) {

@@ -289,7 +289,7 @@ std::optional<SettledDense::Key> key_of(CallForm form, const CollectiveCall& cal
   if (hint.rule != nullptr && !applies(*hint.rule, facts)) return std::nullopt;
   std::optional<AlikeCalls> alike = alike_to(call, looked.checked, ranks);
   if (!alike || alike->most_bytes(ranks) > most_bytes) return std::nullopt;
-  return SettledDense::Key{form, known, *std::move(alike)};
+  return SettledDense::Key{form, known, *alike};
 }
 
 /// Whether the rule that is best for one is so for the other: both have the memory of the node, or both have not.

@@ -28,8 +28,11 @@ FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Use
   note_decision(communicator, [&] { return "fixed " + text_of_decision(call.kind, agreed, chosen); });
   tell_reasons(chosen.reasons, comm->rank());
   const Reduction* const reduction = agreed.reduction ? &agreed.reduction->what : nullptr;
-  pattern_ = reduction != nullptr ? reduction->pattern : std::move(agreed.pattern);
   if (reduction != nullptr) combiners_ = {reduction->combiner};
+  if (reduction != nullptr)
+    pattern_ = reduction->pattern;
+  else
+    pattern_ = std::move(agreed.pattern);
   if (agreed.hints.check_plan)
     prove_plans(*comm, *chosen.plan, pattern_, chosen.reasons.strategy,
                 reduction != nullptr ? &reduction->how : nullptr);

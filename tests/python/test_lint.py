@@ -105,3 +105,35 @@ def test_clang_tidy_looks_at_the_lines_that_a_branch_changes(tree: Path) -> None
 def test_this_tree_passes() -> None:
     _needs("clang-format", "ruff", "mypy", "lint-imports")
     assert {name: problems for name, problems in lint.check_all(root()).items() if problems} == {}
+
+
+def test_a_room_that_includes_what_it_does_not_depend_on_does_not_compile(tmp_path: Path) -> None:
+    _needs("cmake")
+    rooms = {"core": "", "pattern": "DEPENDS core", "lanes": "DEPENDS pattern"}
+    for name, depends in rooms.items():
+        folder = tmp_path / "src" / name
+        folder.mkdir(parents=True)
+        (folder / "CMakeLists.txt").write_text(f"laneway_room({name} SOURCES {name}.cpp {depends})\n")
+        (folder / f"{name}.hpp").write_text("#pragma once\n")
+        (folder / f"{name}.cpp").write_text(f'#include "{name}/{name}.hpp"\n')
+    top = ["cmake_minimum_required(VERSION 3.20)", "project(rooms LANGUAGES CXX)", f'include("{root()}/cmake/LanewayRooms.cmake")']
+    top += ["add_library(laneway_flags INTERFACE)", *(f"add_subdirectory(src/{name})" for name in rooms)]
+    (tmp_path / "test.cpp").write_text('#include "core/core.hpp"\n#include "lanes/lanes.hpp"\n')
+    top += ["add_library(test OBJECT test.cpp)", "target_link_libraries(test PRIVATE laneway_core)"]
+    (tmp_path / "CMakeLists.txt").write_text("\n".join(top) + "\n")
+
+    def builds() -> str:
+        configure = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), "-DLANEWAY_STRICT_ROOMS=ON"]
+        for argv in (configure, ["cmake", "--build", str(tmp_path / "build")]):
+            done = subprocess.run(argv, capture_output=True, text=True)
+            if done.returncode != 0:
+                return done.stdout + done.stderr
+        return ""
+
+    assert builds() == ""
+    (tmp_path / "src/lanes/lanes.cpp").write_text('#include "core/core.hpp"\n')  # by pattern
+    assert builds() == ""
+    (tmp_path / "src/core/core.cpp").write_text('#include "pattern/pattern.hpp"\n')
+    assert "pattern/pattern.hpp: No such file" in builds()
+    (tmp_path / "src/core/CMakeLists.txt").write_text("laneway_room(core SOURCES core.cpp DEPENDS pattern)\n")
+    assert "room core must not depend on pattern" in builds()
