@@ -18,7 +18,7 @@ from laneway.tools.places.paths import root
 
 pytest.importorskip("mpi4py")
 MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "kinds", "lifetimes"))
-needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a long test (./dev test --long)")
+needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
 
 
 def _library(preset: str) -> Path:
