@@ -19,9 +19,8 @@ const KindRow* find_row(int number) {
 
 void check_buffers(const void* sendbuf, const void* recvbuf, const char* sendbuf_name, const char* recvbuf_name) {
   const auto check = [](const void* buffer, const char* name) {
-    require(buffer != MPI_IN_PLACE, ErrorKind::buffer, [&] {
-      return std::string(name) + " is MPI_IN_PLACE, which neighborhood operations do not take";
-    });
+    require(buffer != MPI_IN_PLACE, ErrorKind::buffer,
+            [&] { return std::string(name) + " is MPI_IN_PLACE, which neighborhood operations do not take"; });
     require(buffer != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, [&] { return std::string(name) + " is not contiguous"; });
   };
   check(sendbuf, sendbuf_name);

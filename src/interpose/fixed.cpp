@@ -20,15 +20,14 @@ class CallsOfKind {
   CallsOfKind(const Communicator& adopted, std::shared_ptr<Row> row) : calls_(make(adopted, std::move(row))) {}
 
   const char* decide(Communicator& adopted, const FixedKey& key, const Call& call) {
-    return calls_.decide([&] { return has_good_arguments(call, adopted.topology()); },
-                         [&] { return adopted.private_comm(); },
-                         [&](bool is_tried) {
-                           const FixedOperation& made =
-                               fixed_operation(adopted, key, call, is_tried ? Use::trial : Use::calls);
-                           note_plan(calls_.row(), made.reasons());
-                           if (made.is_direct()) return PlanMade{nothing_relayed};
-                           return PlanMade{nullptr, static_cast<std::uint64_t>(made.order()->tag())};
-                         });
+    return calls_.decide(
+        [&] { return has_good_arguments(call, adopted.topology()); }, [&] { return adopted.private_comm(); },
+        [&](bool is_tried) {
+          const FixedOperation& made = fixed_operation(adopted, key, call, is_tried ? Use::trial : Use::calls);
+          note_plan(calls_.row(), made.reasons());
+          if (made.is_direct()) return PlanMade{nothing_relayed};
+          return PlanMade{nullptr, static_cast<std::uint64_t>(made.order()->tag())};
+        });
   }
 
  private:

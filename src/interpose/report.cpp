@@ -83,8 +83,7 @@ std::string write(const std::string& file, const std::string& text) {
 void say_line(const Summary& summary, const std::string& where) {
   const Verdict found = verdict(summary);
   if (found.measured + found.unmeasured == 0) return;
-  tell(sentence(summary) + (where.empty() ? "" : " " + where + " says more.") +
-       (note().empty() ? "" : " " + note()));
+  tell(sentence(summary) + (where.empty() ? "" : " " + where + " says more.") + (note().empty() ? "" : " " + note()));
 }
 
 void say(const Summary& summary, const ReportWanted& wanted) {

@@ -13,7 +13,8 @@ namespace laneway::interpose {
 namespace {
 
 constexpr std::size_t draws = 400;
-/// Of each way: with fewer an interval leaves out zero by chance in more than one of 20 cases (of three, in one of ten).
+/// Of each way: with fewer an interval leaves out zero by chance in more than one of 20 cases (of three, in one of
+/// ten).
 constexpr std::size_t least_samples = 6;
 
 void put(Writer& writer, const std::string& text) {

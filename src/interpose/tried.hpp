@@ -28,8 +28,8 @@ class TriedCalls {
   [[nodiscard]] static std::int64_t first_calls(bool open);
 
   /// Null if the next call goes by the plan, else what speaks against that. `is_good`: whether its arguments are, since
-  /// a call that no other rank may know of counts nothing. `comm` gives the private communicator, `make` the plan, once:
-  /// where it throws, it does so on all ranks.
+  /// a call that no other rank may know of counts nothing. `comm` gives the private communicator, `make` the plan,
+  /// once: where it throws, it does so on all ranks.
   template <class Good, class Comm, class Make>
   const char* decide(const Good& is_good, const Comm& comm, const Make& make) {
     if (after_ > 0) {

@@ -10,10 +10,11 @@
 
 namespace laneway {
 
-/// Blocking v and w operations of a communicator with the hint lnw_fixed_dense_counts, or nonblocking ones, which have their
-/// own: the arguments of the first call of an operation, with its root and its operator, are those of all later ones,
-/// but for the buffers. So its plan is made as that of a persistent operation is, with the sizes of others' blocks and
-/// memory of the node, and no later call asks anybody for anything. Nonblocking calls share it, one after another.
+/// Blocking v and w operations of a communicator with the hint lnw_fixed_dense_counts, or nonblocking ones, which have
+/// their own: the arguments of the first call of an operation, with its root and its operator, are those of all later
+/// ones, but for the buffers. So its plan is made as that of a persistent operation is, with the sizes of others'
+/// blocks and memory of the node, and no later call asks anybody for anything. Nonblocking calls share it, one after
+/// another.
 class FixedDense {
  public:
   FixedDense(KnownCollective arguments, DenseDecision decision)

@@ -566,7 +566,7 @@ def test(
 
 @app.command(rich_help_panel=DEVELOP)
 def check() -> None:
-    """Two minutes: layers, format, the unit tests of rooms that need no MPI, and one MPI program at 3 ranks."""
+    """Two minutes: format, types, the unit tests of rooms that need no MPI, and one MPI program at 3 ranks."""
     raise typer.Exit(checks.run_check())
 
 
