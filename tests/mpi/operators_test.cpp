@@ -226,7 +226,9 @@ TEST_F(OperatorsTest, SeeTheCallersDatatype) {
     MPI_Op_free(&with.op);
     MPI_Type_free(&with.type);
   }
-  if (size() > 1) EXPECT_GT(calls, 0);
+  if (size() > 1) {
+    EXPECT_GT(calls, 0);
+  }
 }
 
 TEST_F(OperatorsTest, HaveNothingToDoOnEmptyDatatypes) {
@@ -261,7 +263,7 @@ TEST_F(OperatorsTest, HaveNothingToDoOnEmptyDatatypes) {
     ends(LNW_Neighbor_reduce(from, 2, empty, to, 2, empty, op, graph_), nullptr);
     ends(LNW_Neighbor_reduce_init(from, 2, empty, to, 2, empty, op, graph_, MPI_INFO_NULL, &request), &request);
     for (const char* const strategy : {"three_step", "two_step"}) {
-      const Info info({{"lnw_strategy", strategy}});
+      const Info info(Hints{{"lnw_strategy", strategy}});
       ends(LNW_Neighbor_reduce_init(from, 2, empty, to, 2, empty, op, graph_, info.get(), &request), &request);
     }
     MPI_Op_free(&op);
