@@ -175,6 +175,8 @@ void MpiCall::fill_small(const SideArguments& given, const SideRow& names, int e
   } else if (!reduces(kind_)) {
     side.count = 1;
     side.type = owned.type = as_one(given.count, given.type);
+  } else if (type_map(given.type)->ranges.empty()) {
+    side.count = 1;  // as good as any number of nothing
   } else {
     parts_count_ = given.count;
   }
