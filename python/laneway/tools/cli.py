@@ -566,7 +566,7 @@ def test(
 
 @app.command(rich_help_panel=DEVELOP)
 def check() -> None:
-    """Two minutes: format, types, the unit tests of rooms that need no MPI, and one MPI program at 3 ranks."""
+    """What shows most mistakes at once: layers, format, the unit tests of plans, and one MPI program at 3 ranks."""
     raise typer.Exit(checks.run_check())
 
 

@@ -22,11 +22,8 @@ from laneway.tools.places.paths import root
 SUITES = ("lint", *build.PRESETS, "python", "bare")
 FAST = ("lint", "openmpi", "mpich", "asan", "python")
 """What each change must pass; the others run with ``--nightly``, or where they are named."""
-_CHECKED = {
-    "nompi": (("laneway_unit_tests", "laneway_device_tests"), Choice("^[A-Z]", "unit", without="NothingGrows")),
-    "openmpi": (("laneway_mpi_runtime_tests",), Choice(r"^mpi\.runtime\.3$")),
-}
-"""What ``laneway check`` builds and runs beside lint: no plans of thousands of ranks, which take as long as all the others."""
+_CHECKED = {"openmpi": (("laneway_plan_tests", "laneway_mpi_runtime_tests"), Choice(label="^check$"))}
+"""What ``laneway check`` builds and runs beside lint: rules, planner, passes and provers, and calls at 3 ranks."""
 
 NIGHTLY = "^nightly$"
 """The label of ctests that run with ``--nightly``, or where a test is named."""
@@ -166,7 +163,7 @@ def run_all(wanted: Wanted) -> int:
 
 
 def run_check() -> int:
-    """Run what takes two minutes: lint, the unit tests that need no MPI, one MPI program at 3 ranks; the exit status."""
+    """Run what shows most mistakes at once: lint, the unit tests of plans, one MPI program at 3 ranks; the exit status."""
     begin = time.monotonic()
     builder = suites.Builder([(preset, targets) for preset, (targets, _) in _CHECKED.items()])
     builder.start()
