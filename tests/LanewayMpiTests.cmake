@@ -40,6 +40,10 @@ endif()
 # Launches that run nightly: of programs that run with the same ways of the library at other rank counts, or, under sanitizers, with
 # the same code in another environment.
 set(LANEWAY_NIGHTLY_LAUNCHES "^mpi[.](preload_operations_default|preload_operations_taken|c|fortran|hypre|hypre_relayed)[.][245]$")
+if(NOT LANEWAY_MPI_IS_OPEN_MPI)
+  # What is on devices does not reach the MPI library, but for `device` and `dense_device`.
+  string(APPEND LANEWAY_NIGHTLY_LAUNCHES "|^mpi[.](dense_shared_device.*|.*_aware|exchange_on_devices|reduce_on_devices|told_.*)[.]")
+endif()
 if(LANEWAY_SANITIZE)
   set(LANEWAY_NIGHTLY_LAUNCHES "^mpi[.](.*_aware|told_.*|dense_shared_device_.*|plugins_verbose_.*|no_node_memory_._verbose_1|outside_.*|blocked_.*_engine_0)[.]|\
 ^mpi[.]preload_([a-z]+_default|[a-z]+_trial|[a-z]+_plain|components_.*|fortran_.*|counted_.*|operations_split|relays_p2p|dense_counted|tool_.*)[.]")
