@@ -30,8 +30,18 @@ from mpi4py import MPI
 
 from laneway import _library
 from laneway._buffers import (
-    Array, ArrayLike, ArrayOrInPlace, Blocks, check_operator, describe, element_handle, integers, is_contiguous, pointer,
-    row_handle, synchronize,
+    Array,
+    ArrayLike,
+    ArrayOrInPlace,
+    Blocks,
+    check_operator,
+    describe,
+    element_handle,
+    integers,
+    is_contiguous,
+    pointer,
+    row_handle,
+    synchronize,
 )  # fmt: skip
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make

@@ -12,7 +12,6 @@ from laneway._discovery import ByRank, sparse_alltoallv
 from laneway._request import Explanation, Kept, Request
 from laneway._topology import Topology
 
-
 _NONE = int(np.iinfo(np.int64).max)
 
 

@@ -16,7 +16,6 @@ from laneway._buffers import Array, ArrayLike, Blocks, check_operator, describe,
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
 
-
 Ranks: TypeAlias = Sequence[int] | np.ndarray[Any, Any]
 
 

@@ -90,8 +90,7 @@ Channel::~Channel() {
     // The sender may have mapped it already, and look for nothing else.
     if (!memory_ && mapping_) memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
     if (memory_) memory_->close(options_.is_sender);
-    if (messages_ && options_.is_sender)
-      progress_until([&] { return are_all_flushed() || is_gone_for_long(); });
+    if (messages_ && options_.is_sender) progress_until([&] { return are_all_flushed() || is_gone_for_long(); });
     if (messages_) messages_->leave_buffer();
     PairComm::Left left{.first_tag = tags_.first_tag, .tags = tags_.tags, .kept = nullptr};
     if (messages_)

@@ -107,7 +107,7 @@ class Channel final : private Progressive {
   Hello mine_;
   std::optional<Hello> other_;
   std::optional<Answer> reply_;
-  Answer tags_{.first_tag = -1};  // of a channel by messages
+  Answer tags_{.first_tag = -1};        // of a channel by messages
   std::shared_ptr<std::byte> mapping_;  // of a receiver from the beginning
   std::optional<ChannelMemory> memory_;
   std::vector<std::uint64_t> copied_;  // to the receiver's buffer, by segment: the number of the put
@@ -119,7 +119,7 @@ class Channel final : private Progressive {
   std::atomic<bool> other_closed_{false};
   std::atomic<bool> other_ended_{false};
   std::optional<std::chrono::steady_clock::time_point> gone_since_;  // while this end is being freed
-  std::atomic<unsigned> fruitless_{0};  // tests
+  std::atomic<unsigned> fruitless_{0};                               // tests
   std::atomic<bool> closing_{false};
   bool helped_ = false;  // by the progress thread, also when open
   Activity activity_;    // last: nobody advances this any more when the rest goes

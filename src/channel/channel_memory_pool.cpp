@@ -26,7 +26,9 @@ struct PooledSegment {
   std::shared_ptr<std::byte> mapping;
   std::map<std::int64_t, std::int64_t> free;  ///< beginnings and ends
 
-  [[nodiscard]] bool is_unused() const { return free.size() == 1 && free.begin()->first == header && free.begin()->second == bytes; }
+  [[nodiscard]] bool is_unused() const {
+    return free.size() == 1 && free.begin()->first == header && free.begin()->second == bytes;
+  }
 };
 
 /// Never destroyed: channels may be freed when the program ends.
@@ -85,7 +87,8 @@ ChannelMemoryPool::Block ChannelMemoryPool::take(std::int64_t bytes) {
   Pool& known = pool();
   const std::lock_guard lock(known.mutex);
   std::int64_t at = -1;
-  auto segment = std::ranges::find_if(known.own, [&](PooledSegment& each) { return (at = take_range(each, whole)) >= 0; });
+  auto segment =
+      std::ranges::find_if(known.own, [&](PooledSegment& each) { return (at = take_range(each, whole)) >= 0; });
   if (at < 0) {
     at = take_range(make_segment(known, whole), whole);
     segment = std::prev(known.own.end());

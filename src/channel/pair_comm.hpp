@@ -28,14 +28,14 @@ enum class EndRole : std::uint8_t { partitioned_send, partitioned_receive, chann
 /// What one end of a pair tells the other first.
 struct Hello {
   EndRole role = EndRole::partitioned_send;
-  std::int32_t tag = 0;          ///< the program's, of partitioned messages
-  std::int64_t number = 0;       ///< among the ends of one role and tag that this rank has with the other
-  std::int64_t bytes = 0;        ///< of all partitions, or of a segment
-  std::int64_t parts = 0;        ///< partitions, or segments
-  std::int64_t together = 0;     ///< of who sends partitions: so many share a message
-  bool shares = false;           ///< of an end of a channel: it may use memory of the node
+  std::int32_t tag = 0;            ///< the program's, of partitioned messages
+  std::int64_t number = 0;         ///< among the ends of one role and tag that this rank has with the other
+  std::int64_t bytes = 0;          ///< of all partitions, or of a segment
+  std::int64_t parts = 0;          ///< partitions, or segments
+  std::int64_t together = 0;       ///< of who sends partitions: so many share a message
+  bool shares = false;             ///< of an end of a channel: it may use memory of the node
   ChannelMemoryPool::Place where;  ///< of who receives from a channel: its memory, if others may map it
-  OwnProcess process;            ///< of who says it
+  OwnProcess process;              ///< of who says it
 };
 
 /// What an end says after its hello.

@@ -115,8 +115,7 @@ bool Partitioned::find_other() {
   }
   if (arguments_.is_send) {
     const std::int64_t messages = cut_.messages();
-    tags_ = {Reply::messages, pairs_->take_tags(arguments_.peer, mine_, messages),
-             static_cast<std::int32_t>(messages)};
+    tags_ = {Reply::messages, pairs_->take_tags(arguments_.peer, mine_, messages), static_cast<std::int32_t>(messages)};
     pairs_->answer(arguments_.peer, mine_, tags_);
     return true;
   }

@@ -82,7 +82,8 @@ class RetiredComm {
 /// To each peer, after all others: when it has been received, so have they.
 void RetiredComm::say_last() {
   for (const Rank peer : comm_->resident()->peers())
-    check_mpi(MPI_Issend(nullptr, 0, MPI_BYTE, peer, PrivateComm::last_tag, comm_->get(), &last_.emplace_back(MPI_REQUEST_NULL)),
+    check_mpi(MPI_Issend(nullptr, 0, MPI_BYTE, peer, PrivateComm::last_tag, comm_->get(),
+                         &last_.emplace_back(MPI_REQUEST_NULL)),
               "MPI_Issend");
 }
 

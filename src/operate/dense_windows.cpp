@@ -167,10 +167,9 @@ void WindowExchange::put() {
     }
     for (std::int64_t done = 0; done < bytes; done += most_of_a_put) {
       const int part = static_cast<int>(std::min(most_of_a_put, bytes - done));
-      check_mpi(
-          MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[at] + done), part, MPI_BYTE,
-                          window_->handle),
-          "MPI_Put");
+      check_mpi(MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[at] + done), part, MPI_BYTE,
+                        window_->handle),
+                "MPI_Put");
     }
   }
 }
