@@ -272,6 +272,9 @@ class Blocks:
     def __init__(self, where: str, side: str, rows: int | None, counts: Any, displs: Any, number: int, partners: str) -> None:
         names = f"{side}counts", f"{side[0]}displs"
         self.counts = integers(counts, f"{where}: {names[0]}")
+        if rows is not None and self.counts.size and int(self.counts.max()) > rows:
+            # Their sums may be more than 64 bits, too.
+            raise ValueError(f"{where}: {names[0]} and displacements reach row {sum(self.counts.tolist())} of {rows}")
         self.displs = np.cumsum(self.counts) - self.counts if displs is None else integers(displs, f"{where}: {names[1]}")
         for name, values in zip(names, (self.counts, self.displs), strict=True):
             if values.shape != (number,):

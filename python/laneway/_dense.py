@@ -30,18 +30,8 @@ from mpi4py import MPI
 
 from laneway import _library
 from laneway._buffers import (
-    Array,
-    ArrayLike,
-    ArrayOrInPlace,
-    Blocks,
-    check_operator,
-    describe,
-    element_handle,
-    integers,
-    is_contiguous,
-    pointer,
-    row_handle,
-    synchronize,
+    Array, ArrayLike, ArrayOrInPlace, Blocks, check_operator, describe, element_handle, empty_like, integers, is_contiguous, pointer,
+    row_handle, synchronize,
 )  # fmt: skip
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
@@ -124,7 +114,10 @@ def _reduction(call: str, comm: MPI.Comm, send: Any, recv: Any, op: MPI.Op, coun
     here = root is None or comm.rank == root
     in_place = here and _is_in_place(send)
     sendbuf, sending = _buffer(send, "send")
-    recvbuf, receiving = _buffer(recv, "recv", here and (call != "exscan" or comm.rank > 0 or in_place))
+    if call == "exscan" and comm.rank == 0 and not in_place and recv is None:
+        # Not significant here, but the library wants an address.
+        recv = empty_like(send, sending, sending.shape, "recv")
+    recvbuf, receiving = _buffer(recv, "recv", here)
     array = receiving if in_place else sending
     where = f"{call}: rank {comm.rank}"
     numbers = None if counts is None else integers(counts, f"{where}: recvcounts")

@@ -18,15 +18,14 @@ _STATUS_BYTES = MPI._sizeof(MPI.Status)
 _STATISTICS = (
     "messages", "bytes", "net_messages", "net_bytes", "copied_bytes", "staging_bytes", "arena_bytes", "window_bytes", "metadata_bytes",
 )  # fmt: skip
-_abandoned: list[object] = []
 
 
 def _release(state: ctypes.c_void_p, kept: list[object], function: str) -> None:
     if not state or MPI.Is_finalized():
         return
     if getattr(_library.loaded(), function)(ctypes.byref(state)):
-        # Still active: its buffers have to outlive the program that forgot it.
-        _abandoned.append((state, kept))
+        # Still active: its buffers have to outlive the program that forgot it, and the interpreter, which MPI_Finalize comes after.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
 
 
 class Explanation:

@@ -312,13 +312,22 @@ def test_tensors_that_numpy_has_no_name_for_move() -> None:
         kept.append((tensor, shape, array))
         return new(ctypes.addressof(tensor), b"dltensor", None)
 
+    class Tensor:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+        def __dlpack__(self, **_: Any) -> Any:
+            return capsule(self.array)
+
     kept: list[Any] = []
-    made = [type("Tensor", (), {"__dlpack__": lambda s, a=a, **_: capsule(a), "__dlpack_device__": lambda s: (1, 0)})() for a in (
-        np.full(4, RANK, "u2"), got := np.zeros(4 * SIZE, "u2"))]  # fmt: skip
-    laneway.allgather(COMM, *made)
+    got = np.zeros(4 * SIZE, "u2")
+    laneway.allgather(COMM, Tensor(np.full(4, RANK, "u2")), Tensor(got))
     everywhere(got.tolist() == [rank for rank in range(SIZE) for _ in range(4)], got)
     with pytest.raises(TypeError, match="op: cannot combine dtype .*kind 'V': MPI has no such type"):
-        laneway.allreduce(COMM, *made[:1], type(made[0])())
+        laneway.allreduce(COMM, Tensor(got), Tensor(got.copy()))
 
 
 def test_conjugate_gradients_say_when_they_fail() -> None:
