@@ -178,6 +178,10 @@ def _make_row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[
 def row_handle(array: Array) -> Any:
     """The datatype of one row of an array, as an argument of a C function that keeps it."""
     shape, strides, dtype = array.layout
+    if 0 in shape[1:] or not dtype.itemsize:
+        # Without an extent, too: what moves rows by it would write behind an array that has no bytes.
+        made = _bytes(0)
+        return handle(made.made, made)
     if len(shape) == 1 and (shape[0] < 2 or strides[0] == dtype.itemsize):
         return element_handle(array)
     made = _types.get((shape[1:], strides, dtype), lambda: _make_row(shape, strides, dtype))

@@ -237,7 +237,10 @@ def test_numbers_are_combined_or_refused_by_kind(name: str) -> None:
                     getattr(laneway, name)(COMM, x, result, op, *extra)
                 continue
             expected = result.copy()
-            getattr(COMM, name.capitalize())(x, expected, op, *extra)
+            try:
+                getattr(COMM, name.capitalize())(x, expected, op, *extra)
+            except MPI.Exception:  # defined by MPI, and missing in this library
+                continue
             getattr(laneway, name)(COMM, x, result, op, *extra)
             if result.tobytes() != expected.tobytes() and not (name == "exscan" and RANK == 0):
                 wrong.append((dtype, operator, result.tolist(), expected.tolist()))
