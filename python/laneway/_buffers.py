@@ -160,12 +160,21 @@ def _bytes(number: int) -> _Datatype:
     return _types.get(number, lambda: MPI.BYTE.Create_contiguous(number))
 
 
+def _lowest(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Where a row's lowest byte is, from its first element: below it where an axis goes backwards."""
+    return sum(min(0, (extent - 1) * stride) for extent, stride in zip(shape[1:], strides[1:], strict=True))
+
+
 def _make_row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     element = _named(dtype)
     kept = None if element is not None else _bytes(dtype.itemsize)
     made, extent, between = element if kept is None else kept.made, dtype.itemsize, []
     for number, stride in zip(reversed(shape[1:]), reversed(strides[1:]), strict=True):
-        made = made.Create_contiguous(number) if stride == extent else made.Create_hvector(number, 1, stride)
+        if stride < 0:
+            # By its places, from the lowest byte on: a vector that goes backwards byte by byte is moved wrongly.
+            made = made.Create_hindexed([1] * number, [(number - 1 - i) * -stride for i in range(number)])
+        else:
+            made = made.Create_contiguous(number) if stride == extent else made.Create_hvector(number, 1, stride)
         between.append(made)
         # The last element ends the extent: no gap follows it.
         extent += (number - 1) * abs(stride)
@@ -221,8 +230,8 @@ def is_contiguous(array: Array) -> bool:
 
 
 def pointer(array: Array | None) -> ctypes.c_void_p:
-    """The first byte, as an argument of a C function."""
-    return ctypes.c_void_p(array.address if array is not None else None)
+    """The lowest byte of the first row, as an argument of a C function: datatypes of rows begin there."""
+    return ctypes.c_void_p(None if array is None else array.address + _lowest(*array.layout[:2]))
 
 
 def stream_of(*arrays: Array | None) -> ctypes.c_void_p | None:
