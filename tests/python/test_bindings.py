@@ -17,7 +17,7 @@ from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
 pytest.importorskip("mpi4py")
-MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "kinds", "lifetimes"))
+MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "lifetimes"))
 needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
 
 
@@ -73,6 +73,11 @@ def test_arrays_on_a_device_are_ordered_by_their_streams(ranks: int, tmp_path: P
         pytest.skip(f"{plugin.name} is not built")
     around = _environment("openmpi", tmp_path) | {"LANEWAY_DEVICE_PLUGINS": str(plugin)}
     _run(_launcher("openmpi", ranks), around, *_pytest("tests/python/bindings/devices.py"))
+
+
+@needs_long
+def test_every_kind_in_every_layout(tmp_path: Path) -> None:
+    _run(_launcher("openmpi", 2), _environment("openmpi", tmp_path), *_pytest("tests/python/bindings/kinds.py"))
 
 
 @needs_long
