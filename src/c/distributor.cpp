@@ -72,7 +72,8 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
       told.counts.assign(told.ranks.size(), 1);
       told.numbers.assign(made->sent.counts.begin(), made->sent.counts.end());
     });
-    const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator, told, info, failure);
+    const std::unique_ptr<Arrivals> arrivals =
+        tell_numbers(communicator, told, info, problem_with_hints(info, failure));
     made->exports = exports;
     made->received.ranks = arrivals->sources;
     for (const std::int64_t count : numbers_in(*arrivals)) {
@@ -105,7 +106,8 @@ int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count exports, MPI_Co
       for (const MPI_Count i : made->received.elements) told.numbers.push_back(ids[i]);
     });
     // The exchange goes from those who want to those who have.
-    const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator, told, info, failure);
+    const std::unique_ptr<Arrivals> arrivals =
+        tell_numbers(communicator, told, info, problem_with_hints(info, failure));
     made->exports = exports;
     made->imports = imports;
     made->sent.ranks = arrivals->sources;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "arguments/datatype.hpp"
 #include "c/barrier.hpp"
 #include "core/simulated.hpp"
 #include "exec/now_and_then.hpp"
@@ -27,6 +28,9 @@ int init_partitioned(const char* name, PartitionedArguments arguments, const cha
     require(arguments.count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(arguments.count); });
     require(arguments.datatype != MPI_DATATYPE_NULL, ErrorKind::type, "datatype is MPI_DATATYPE_NULL");
     require(arguments.buf != MPI_IN_PLACE, ErrorKind::buffer, "buf is MPI_IN_PLACE");
+    const bool is_used = arguments.partitions > 0 && arguments.peer != MPI_PROC_NULL;
+    require(arguments.buf != nullptr || !is_used || !lie_nowhere(arguments.count, arguments.datatype, 0, false),
+            ErrorKind::buffer, "buf is NULL");
     require(arguments.buf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "buf is not contiguous");
     const Communicator* const known = Communicator::find(comm);
     const Hints hints = resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});

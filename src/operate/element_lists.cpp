@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "arguments/hints.hpp"
 #include "core/error.hpp"
 
 namespace laneway {
@@ -88,6 +89,11 @@ std::vector<std::int64_t> numbers_in(const Arrivals& arrivals) {
   std::vector<std::int64_t> numbers(arrivals.data.size() / sizeof(std::int64_t));
   if (!numbers.empty()) std::memcpy(numbers.data(), arrivals.data.data(), arrivals.data.size());
   return numbers;
+}
+
+std::exception_ptr problem_with_hints(MPI_Info info, std::exception_ptr failure) {
+  if (failure) return failure;
+  return problem_in([&] { (void)resolve_hints(hints_in(info), {}); });
 }
 
 void learn_of_failures(Communicator& communicator, std::exception_ptr failure) {

@@ -51,6 +51,10 @@ struct Told {
 /// Nothing is said: all ranks learn whether one cannot go on. Collective.
 void learn_of_failures(Communicator& communicator, std::exception_ptr failure);
 
+/// `failure`, or else what is wrong with the hints: whoever makes something by them after the ranks have heard from
+/// each other makes it on all of them or on none.
+[[nodiscard]] std::exception_ptr problem_with_hints(MPI_Info info, std::exception_ptr failure);
+
 /// What `check` throws, so that the other ranks learn of it in the exchange that follows.
 template <class Check>
 [[nodiscard]] std::exception_ptr problem_in(Check&& check) {

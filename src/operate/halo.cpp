@@ -127,12 +127,6 @@ class Directory {
   std::vector<OwnedRun> known_;  // ascending
 };
 
-/// Hints that are bad on one rank are an error of all.
-std::exception_ptr problem_with_hints(MPI_Info info, std::exception_ptr failure) {
-  if (failure) return failure;
-  return problem_in([&] { (void)resolve_hints(hints_in(info), {}); });
-}
-
 /// Elements of the blocks on one side of a grid, in the order of the directions, which both ends share.
 struct GridSide {
   ElementLists lists;

@@ -86,6 +86,7 @@ void check_set(const SparseSet& set, Rank ranks, bool fixed_count) {
     require(!set.counts.null() || set.degree == 0, ErrorKind::argument, "sendcounts is NULL");
     require(!set.displacements.null() || set.degree == 0, ErrorKind::argument, "sdispls is NULL");
   }
+  require(set.type != MPI_DATATYPE_NULL, ErrorKind::type, "sendtype is MPI_DATATYPE_NULL");
   bool sends = false;
   for (int i = 0; i < set.degree; ++i) {
     if (!fixed_count)
