@@ -51,7 +51,9 @@ class DecisionsTest : public MpiTest {
       const Turn here{turn, is_mine ? derived_ : MPI_INT, &send_[static_cast<std::size_t>(turn + rank()) % 64],
                       &receive_[static_cast<std::size_t>(turn * rank()) % 64], is_mine && turn % 3 == 0};
       if (is_mine && turn % 5 == 0) usleep(300);
-      if (here.is_wrong && wrong) EXPECT_NE(wrong(here), MPI_SUCCESS);
+      if (here.is_wrong && wrong) {
+        EXPECT_NE(wrong(here), MPI_SUCCESS);
+      }
       const int code = call(here);
       ASSERT_EQ(code, MPI_SUCCESS) << "call " << turn << ": " << error_text(code);
     }
