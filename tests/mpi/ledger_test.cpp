@@ -1,0 +1,248 @@
+// What is made is given back: every form of every family, by an account of what the library asks of MPI.
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "every_form.hpp"
+#include "mpi_ledger.hpp"
+#include "setting.hpp"
+#include "support.hpp"
+#include "system_limits.hpp"
+
+namespace laneway::test {
+namespace {
+
+class LedgerTest : public MpiTest {};
+
+MPI_Comm duplicate(MPI_Comm comm = MPI_COMM_WORLD) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  PMPI_Comm_dup(comm, &copy);
+  return copy;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += text + "; ";
+  return all;
+}
+
+/// On a communicator of its own, which is freed at once.
+void run(const ObjectForm& form, bool use) {
+  MPI_Comm comm = duplicate();
+  form.run(comm, use);
+  PMPI_Comm_free(&comm);
+}
+
+/// How often an object is made and freed where growth is looked for.
+int turns() {
+  const char* const asked = std::getenv("LANEWAY_TEST_TURNS");
+  return asked != nullptr ? std::atoi(asked) : 3;
+}
+
+TEST_F(LedgerTest, NothingIsLeftOfAnyForm) {
+  // On one node, and on two, of which one has one rank.
+  for (const char* const machine : {"", "node:2"}) {
+    const Setting setting("LANEWAY_MACHINE", machine[0] != '\0' ? "ranks:1," + std::to_string(std::max(1, size() - 1))
+                                                                 : std::string("auto"));
+    for (const ObjectForm& form : every_form()) {
+      for (int warm = 0; warm < 3; ++warm) run(form, warm % 2 == 0);
+      const auto before = Ledger::made();
+      for (int turn = 0; turn < turns(); ++turn) {
+        run(form, true);
+        run(form, false);
+      }
+      PMPI_Barrier(MPI_COMM_WORLD);
+      for (const auto& [what, now] : Ledger::made()) {
+        const std::int64_t grown = now - (before.contains(what) ? before.at(what) : 0);
+        // Communicators and what goes with them are freed when the next ones are made.
+        EXPECT_LE(grown, what == "descriptors" || what == "mappings" ? 1 : 2) << what << ": " << form.name;
+      }
+      EXPECT_EQ(joined(Ledger::faults()), "") << form.name;
+    }
+  }
+  EXPECT_EQ(joined(Ledger::unreceived()), "");
+  EXPECT_GT(Ledger::freed(), static_cast<std::int64_t>(every_form().size()));
+}
+
+/// The program's own may be there at the same time, and would be mixed up with it.
+TEST_F(LedgerTest, NothingIsUnderWayOnTheUsersCommunicator) {
+  for (const ObjectForm& form : every_form()) {
+    MPI_Comm comm = duplicate();
+    form.run(comm, true);
+    EXPECT_EQ(joined(Ledger::under_way()), "") << form.name;
+    PMPI_Comm_free(&comm);
+  }
+}
+
+/// Ranks free what is theirs when they like.
+TEST_F(LedgerTest, FreedInOppositeOrdersWhereFreesSynchronise) {
+  Ledger::let_frees_synchronise(true);
+  for (const ObjectForm& form : every_form()) {
+    if (!form.make) continue;
+    for (int turn = 0; turn < 3; ++turn) {
+      std::array<MPI_Comm, 2> comms = {duplicate(), duplicate()};
+      std::array<std::function<void()>, 2> frees = {form.make(comms[0]), form.make(comms[1])};
+      for (MPI_Comm& comm : comms) PMPI_Comm_free(&comm);
+      const auto first = static_cast<std::size_t>(rank() % 2);
+      frees[first]();
+      frees[1 - first]();
+      MPI_Comm same = duplicate();
+      frees = {form.make(same), form.make(same)};
+      frees[first]();
+      frees[1 - first]();
+      PMPI_Comm_free(&same);
+    }
+  }
+  Ledger::let_frees_synchronise(false);
+}
+
+/// More communicators than MPI libraries have contexts, none of which is of the same ranks as the last one.
+TEST_F(LedgerTest, CommunicatorsOfEverOtherRanks) {
+  const int most = is_mpich() ? 300 : 1000;
+  for (int turn = 0; turn < most; ++turn) {
+    MPI_Comm part = MPI_COMM_NULL;
+    PMPI_Comm_split(MPI_COMM_WORLD, (turn >> (rank() % 8)) & 1, rank() ^ turn, &part);
+    int value = 1, sum = 0;
+    EXPECT_MPI(LNW_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, part));
+    PMPI_Comm_free(&part);
+    EXPECT_GE(sum, 1);
+  }
+  EXPECT_LT(Ledger::made().at("communicators"), 300);
+}
+
+/// Local, and without the other end.
+TEST_F(LedgerTest, TagsAreGivenBack) {
+  const TagLimit limit(4096);
+  MPI_Comm comm = duplicate();
+  const int other = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
+  EXPECT_MPI(LNW_Comm_prepare(comm));
+  const Info messages(Hints{{"lnw_transport", "p2p"}, {"lnw_partition_message", "1"}});
+  std::vector<int> sent(64, rank()), received(64, -1);
+  for (int turn = 0; turn < 100; ++turn) {
+    LNW_Request send = LNW_REQUEST_NULL, receive = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Psend_init(sent.data(), 64, 1, MPI_INT, other, 0, comm, messages.get(), &send));
+    EXPECT_MPI(LNW_Precv_init(received.data(), 1, 64, MPI_INT, before, 0, comm, messages.get(), &receive));
+    EXPECT_MPI(LNW_Start(&receive));
+    EXPECT_MPI(LNW_Start(&send));
+    EXPECT_MPI(LNW_Pready_range(0, 63, send));
+    EXPECT_MPI(LNW_Wait(&receive, MPI_STATUS_IGNORE));
+    EXPECT_MPI(LNW_Wait(&send, MPI_STATUS_IGNORE));
+    EXPECT_EQ(received, std::vector<int>(64, before));
+    EXPECT_MPI(LNW_Request_free(&send));
+    EXPECT_MPI(LNW_Request_free(&receive));
+    std::fill(received.begin(), received.end(), -1);
+  }
+  // Of ends whose others are never made.
+  for (int turn = 0; turn < 100; ++turn) {
+    LNW_Channel channel = LNW_CHANNEL_NULL;
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1000, messages.get(), &channel));
+    EXPECT_MPI(LNW_Channel_free(&channel));
+  }
+  PMPI_Comm_free(&comm);
+}
+
+TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
+  const TagLimit limit(4096);
+  MPI_Comm comm = duplicate();
+  const Handler handler(comm, MPI_ERRORS_RETURN);
+  const int other = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
+  EXPECT_MPI(LNW_Comm_prepare(comm));
+  const Info messages(Hints{{"lnw_transport", "p2p"}});
+  std::array<LNW_Channel, 4> channels{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, messages.get(), &channels[2 * i]));
+    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, messages.get(), &channels[2 * i + 1]));
+  }
+  void* data = nullptr;
+  MPI_Count bytes = 0;
+  int flag = 0;
+  EXPECT_MPI(LNW_Channel_put(channels[0], 0, &other, sizeof other));
+  EXPECT_MPI(LNW_Channel_wait(channels[1], 0, &data, &bytes));
+  for (const int code : {LNW_Channel_put(channels[2], 0, &other, sizeof other),
+                         LNW_Channel_wait(channels[3], 0, &data, &bytes)})
+    EXPECT_NE(error_text(code).find("no more tags for messages from rank "), std::string::npos) << error_text(code);
+  for (LNW_Channel& channel : channels) EXPECT_MPI(LNW_Channel_free(&channel));
+  // The tags of the first are free again, when both ends have heard that they have been freed.
+  for (std::size_t i = 0; i < 2; ++i) {
+    PMPI_Barrier(comm);
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, messages.get(), &channels[0]));
+    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, messages.get(), &channels[1]));
+    EXPECT_MPI(LNW_Channel_put(channels[0], 0, &other, sizeof other));
+    EXPECT_MPI(LNW_Channel_wait(channels[1], 0, &data, &bytes));
+    EXPECT_MPI(LNW_Channel_test_free(channels[0], 0, &flag));
+    for (LNW_Channel* const channel : {&channels[0], &channels[1]}) EXPECT_MPI(LNW_Channel_free(channel));
+  }
+  PMPI_Comm_free(&comm);
+}
+
+/// One for the peer's process, and one for its memory.
+TEST_F(LedgerTest, ManyChannelsHaveFewDescriptors) {
+  MPI_Comm comm = duplicate();
+  const int other = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
+  EXPECT_MPI(LNW_Comm_prepare(comm));
+  const auto none = Ledger::made();
+  std::vector<LNW_Channel> channels;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_MPI(
+        LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 64, 1, MPI_INFO_NULL, &channels.emplace_back()));
+    EXPECT_MPI(
+        LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 64, 1, MPI_INFO_NULL, &channels.emplace_back()));
+  }
+  for (std::size_t i = 0; i < channels.size(); i += 2) {
+    EXPECT_MPI(LNW_Channel_put(channels[i], 0, &i, sizeof i));
+    void* data = nullptr;
+    MPI_Count bytes = 0;
+    EXPECT_MPI(LNW_Channel_wait(channels[i + 1], 0, &data, &bytes));
+    EXPECT_EQ(*static_cast<std::size_t*>(data), i);
+  }
+  const auto many = Ledger::made();
+  EXPECT_LE(many.at("descriptors") - none.at("descriptors"), 4);
+  EXPECT_LE(many.at("mappings") - none.at("mappings"), 2);
+  for (LNW_Channel& channel : channels) EXPECT_MPI(LNW_Channel_free(&channel));
+  PMPI_Barrier(comm);
+  // A receiver keeps memory until it has heard that the sender does not use it.
+  LNW_Channel last = LNW_CHANNEL_NULL;
+  EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 0, 1, MPI_INFO_NULL, &last));
+  EXPECT_MPI(LNW_Channel_free(&last));
+  EXPECT_LE(Ledger::made().at("descriptors"), none.at("descriptors"));
+  EXPECT_LE(Ledger::made().at("mappings"), none.at("mappings"));
+  PMPI_Comm_free(&comm);
+}
+
+std::int64_t resident_kib() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/// A hundred thousand times with LANEWAY_TEST_LONG=1.
+TEST_F(LedgerTest, MadeAndFreedAgainAndAgain) {
+  const int cycles = long_tests() ? 100000 : is_mpich() ? 300 : 1000;
+  for (const ObjectForm& form : every_form()) {
+    if (!form.make) continue;
+    MPI_Comm comm = duplicate();
+    const auto cycle = [&](int n) {
+      for (int i = 0; i < n; ++i) {
+        form.run(comm, i % 2 == 0);
+        if (i % 100 == 0) PMPI_Barrier(comm);
+      }
+      PMPI_Barrier(comm);
+      return resident_kib();
+    };
+    (void)cycle(cycles / 2);
+    const std::int64_t before = cycle(cycles / 10);
+    const std::int64_t grown = cycle(cycles / 2) - before;
+    EXPECT_LE(grown, 64 + cycles / 2 * 64 / 1024) << form.name;  // KiB; a message that is left takes 780 bytes
+    PMPI_Comm_free(&comm);
+  }
+}
+
+}  // namespace
+}  // namespace laneway::test
