@@ -179,7 +179,7 @@ bool PrivateComm::drop_message(int source, int tag) const {
 
 void PrivateComm::drain() const noexcept {
   if (!spoilt_ || !created()) return;
-  for (int tag = setup_tag; tag <= success_tag; ++tag)
+  for (int tag = setup_tag; tag < last_tag; ++tag)
     while (drop_message(MPI_ANY_SOURCE, tag)) {
     }
   while (kept_) {
