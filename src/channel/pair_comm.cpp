@@ -86,6 +86,7 @@ PairComm::~PairComm() = default;
 
 void PairComm::prepare() {
   progress_until([&] { return ready(); });
+  free_retired(private_);
 }
 
 void PairComm::check_rank(int peer, const char* name) const {

@@ -72,7 +72,7 @@ class PairComm final : public Resident {
   [[nodiscard]] bool ready() { return private_.ready(); }
   /// The user's communicator is being freed.
   void forget_user() { user_->store(MPI_COMM_NULL, std::memory_order_release); }
-  /// Waits until it can.
+  /// Waits until it can. Collective.
   void prepare();
 
   [[nodiscard]] MPI_Comm get() const { return private_.get(); }

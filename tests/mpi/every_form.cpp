@@ -1,6 +1,7 @@
 #include "every_form.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -332,7 +333,7 @@ std::vector<ObjectForm> make_forms() {
   forms.push_back({"queue",
                    [](MPI_Comm, bool) {
                      LNW_Queue queue = LNW_QUEUE_NULL;
-                     EXPECT_MPI(LNW_Queue_init(&queue, LNW_QUEUE_HOST, nullptr));
+                     EXPECT_MPI(LNW_Queue_init(&queue, LNW_QUEUE_HOST | LNW_QUEUE_PROGRESS_BY_HOST, nullptr));
                      EXPECT_MPI(LNW_Queue_free(&queue));
                    },
                    nullptr});
@@ -342,7 +343,16 @@ std::vector<ObjectForm> make_forms() {
 }  // namespace
 
 const std::vector<ObjectForm>& every_form() {
-  static const std::vector<ObjectForm> forms = make_forms();
+  static const std::vector<ObjectForm> forms = [] {
+    std::vector<ObjectForm> all = make_forms();
+    const char* const asked = std::getenv("LANEWAY_TEST_FORMS");
+    const std::string text = asked != nullptr ? asked : "";
+    const bool excludes = text.starts_with("-");
+    std::erase_if(all, [&](const ObjectForm& form) {
+      return !text.empty() && (form.name.find(text.substr(excludes ? 1 : 0)) != std::string::npos) == excludes;
+    });
+    return all;
+  }();
   return forms;
 }
 

@@ -17,10 +17,12 @@ struct ObjectForm {
   /// All ranks of the communicator call it, and it fails the test where what comes is wrong. `use`: false: what it
   /// makes is freed as it is.
   std::function<void(MPI_Comm comm, bool use)> run;
-  /// Whether frees are local, so that ranks may free two of them in opposite orders.
-  std::function<std::function<void()>(MPI_Comm comm)> make;  ///< returns what frees it; null: nothing outlives a call
+  /// Of what is freed locally, so that ranks may free two of them in opposite orders: makes and uses it, and returns
+  /// what frees it. Null of all else.
+  std::function<std::function<void()>(MPI_Comm comm)> make;
 };
 
+/// LANEWAY_TEST_FORMS=text: those whose names have it; with a minus before it: those whose names have it not.
 [[nodiscard]] const std::vector<ObjectForm>& every_form();
 
 }  // namespace laneway::test
