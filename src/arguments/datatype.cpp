@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "carriers/messages/attribute_key.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "core/disjoint.hpp"
 #include "core/error.hpp"
@@ -355,6 +356,7 @@ class TypeMaps {
 
   std::mutex making_;  // never taken by delete_type_map, which MPI may call under locks of its own
   std::atomic<int> key_{MPI_KEYVAL_INVALID};
+  std::atomic<int> instance_{0};     // that the key is of
   std::mutex kept_mutex_;            // nothing of MPI is called under it
   std::unordered_set<Known*> kept_;  // MPI deletes no attributes of datatypes that are never freed
 };
@@ -371,12 +373,15 @@ int delete_type_map(MPI_Datatype, int, void* attribute, void*) {
 }
 
 int TypeMaps::attribute_key() {
-  if (const int key = key_.load(std::memory_order_acquire); key != MPI_KEYVAL_INVALID) return key;
+  const int instance = mpi_instance();
+  if (const int key = key_.load(std::memory_order_acquire); key != MPI_KEYVAL_INVALID && instance == instance_)
+    return key;
   const std::lock_guard lock(making_);
   int key = key_.load(std::memory_order_relaxed);
-  if (key == MPI_KEYVAL_INVALID) {
+  if (key == MPI_KEYVAL_INVALID || instance != instance_) {
     check_mpi(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_type_map, &key, nullptr), "MPI_Type_create_keyval");
     key_.store(key, std::memory_order_release);
+    instance_ = instance;
   }
   return key;
 }

@@ -67,6 +67,10 @@ Topology read_topology(MPI_Comm comm) {
   }
   require(kind == MPI_DIST_GRAPH, ErrorKind::topology,
           "comm: the communicator has no topology; LNW_Dist_graph_create_adjacent makes one that has");
+  return read_distributed_graph(comm);
+}
+
+Topology read_distributed_graph(MPI_Comm comm) {
   int indegree = 0;
   int outdegree = 0;
   int weighted = 0;

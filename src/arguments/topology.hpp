@@ -28,5 +28,7 @@ struct Topology {
 
 /// Reads the topology of a distributed-graph, graph or Cartesian communicator. Throws Error(topology) if it has none.
 [[nodiscard]] Topology read_topology(MPI_Comm comm);
+/// Of one that is known to be a distributed graph: MPI_Topo_test is not asked.
+[[nodiscard]] Topology read_distributed_graph(MPI_Comm comm);
 
 }  // namespace laneway

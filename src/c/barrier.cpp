@@ -4,7 +4,9 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <tuple>
 
+#include "carriers/messages/attribute_key.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
 
@@ -77,10 +79,11 @@ int code_with_text(ErrorKind kind, const std::string& text, int mpi_class = 0) {
     return error_class(kind, mpi_class);
   }
   static std::mutex mutex;
-  static std::map<std::pair<ErrorKind, int>, int> codes;
+  static std::map<std::tuple<int, ErrorKind, int>, int> codes;
   const std::lock_guard lock(mutex);
-  auto it = codes.find({kind, mpi_class});
-  if (it == codes.end()) it = codes.emplace(std::pair(kind, mpi_class), new_code(kind, mpi_class)).first;
+  const std::tuple key(mpi_instance(), kind, mpi_class);
+  auto it = codes.find(key);
+  if (it == codes.end()) it = codes.emplace(key, new_code(kind, mpi_class)).first;
   add_error_string(it->second, text.substr(0, MPI_MAX_ERROR_STRING - 1));
   return it->second;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "carriers/messages/advance.hpp"
+#include "carriers/messages/attribute_key.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "comm/communicator.hpp"
 #include "comm/deferred_free.hpp"
@@ -19,11 +20,13 @@ static_assert(PrivateComm::last_tag < unused_tag && unused_tag < PrivateComm::bl
 
 namespace {
 
-int pair_key = MPI_KEYVAL_INVALID;
+int delete_pair_comm(MPI_Comm, int, void* attribute, void*);
+AttributeKey pair_key(delete_pair_comm);
 
 int delete_pair_comm(MPI_Comm, int, void* attribute, void*) {
   const std::unique_ptr<std::shared_ptr<PairComm>> pairs(static_cast<std::shared_ptr<PairComm>*>(attribute));
   (*pairs)->forget_user();
+  pair_key.forgotten();
   return MPI_SUCCESS;
 }
 
@@ -51,17 +54,18 @@ EndRole opposite(EndRole role) {
 }  // namespace
 
 std::shared_ptr<PairComm> PairComm::of(MPI_Comm comm) {
+  const std::shared_ptr<PairComm> pairs = attached_to(comm);
+  // Threads may meet here; who waits for other ranks waits without the lock, which they need on other communicators.
+  std::call_once(pairs->begun_, [&] { pairs->comm_->begin(comm); });
+  return pairs;
+}
+
+std::shared_ptr<PairComm> PairComm::attached_to(MPI_Comm comm) {
   (void)Communicator::find(comm);  // checks it
   const std::lock_guard lock(making);
-  if (pair_key == MPI_KEYVAL_INVALID)
-    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_pair_comm, &pair_key, nullptr),
-              "MPI_Comm_create_keyval");
-  void* attribute = nullptr;
-  int found = 0;
-  check_mpi(MPI_Comm_get_attr(comm, pair_key, &attribute, &found), "MPI_Comm_get_attr");
-  if (found) return *static_cast<std::shared_ptr<PairComm>*>(attribute);
+  if (void* const found = pair_key.find(comm)) return *static_cast<std::shared_ptr<PairComm>*>(found);
   auto made = std::make_unique<std::shared_ptr<PairComm>>(make(comm));
-  check_mpi(MPI_Comm_set_attr(comm, pair_key, made.get()), "MPI_Comm_set_attr");
+  pair_key.set(comm, made.get());
   return *made.release();
 }
 
@@ -79,7 +83,6 @@ PairComm::PairComm(MPI_Comm comm)
       private_(*comm_),
       error_handler_(std::make_shared<const ErrorHandler>(comm, user_)) {
   private_.set_resident(this);
-  comm_->begin_or_create(comm);
 }
 
 PairComm::~PairComm() = default;

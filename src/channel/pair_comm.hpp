@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -53,7 +54,8 @@ struct Answer {
 };
 
 /// What ranks need that communicate in pairs: a private duplicate of the user's communicator, beside that for what all
-/// ranks do together, so that pairs need nobody else. The first call on a communicator begins it and does not wait.
+/// ranks do together, so that pairs need nobody else. The first call on a communicator begins it and, where that can be
+/// (duplicates_apart), does not wait.
 ///
 /// An end that is freed waits for nobody. What the other may still send it is received here: a freed sender is known
 /// until the receiver has said `done`, a freed receiver until the sender has said `closed`, which it does last. What
@@ -119,6 +121,7 @@ class PairComm final : public Resident {
   [[nodiscard]] bool is_idle() const override { return open_ends_ == 0; }
 
  private:
+  [[nodiscard]] static std::shared_ptr<PairComm> attached_to(MPI_Comm comm);
   enum Tag { hello_tag = 0, answer_tag = 1, first_free_tag = own_channels };
   /// An end of this rank: the peer, its role, the program's tag, its number.
   using Key = std::tuple<Rank, EndRole, std::int32_t, std::int64_t>;
@@ -177,6 +180,7 @@ class PairComm final : public Resident {
   std::shared_ptr<UserComm> user_;
   std::shared_ptr<PrivateComm> comm_;  // null when there is no owner any more
   PrivateComm& private_;
+  std::once_flag begun_;
   std::shared_ptr<const ErrorHandler> error_handler_;
   std::atomic<bool> taken_{false};  // what follows
   std::atomic<int> open_ends_{0};

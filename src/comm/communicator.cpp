@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "carriers/messages/attribute_key.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "comm/running.hpp"
 #include "core/error.hpp"
@@ -16,24 +17,24 @@ namespace laneway {
 
 namespace {
 
-int communicator_key = MPI_KEYVAL_INVALID;
+int delete_communicator(MPI_Comm, int, void* attribute, void*);
+AttributeKey communicator_key(delete_communicator);
 
 int delete_communicator(MPI_Comm, int, void* attribute, void*) {
   delete static_cast<Communicator*>(attribute);
+  communicator_key.forgotten();
   return MPI_SUCCESS;
 }
 
-void create_keys() {
-  static std::atomic<bool> created{false};
-  if (created.load(std::memory_order_acquire)) return;
+/// Sessions may come before MPI_Init.
+void watch_world() {
+  static std::atomic<bool> watched{false};
+  if (watched.load(std::memory_order_acquire) || !has_world()) return;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (communicator_key != MPI_KEYVAL_INVALID) return;
-  if (has_world()) watch_finalize();
-  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_communicator, &communicator_key, nullptr),
-            "MPI_Comm_create_keyval");
-  set_running();
-  created.store(true, std::memory_order_release);
+  if (watched.load(std::memory_order_relaxed)) return;
+  watch_finalize();
+  watched.store(true, std::memory_order_release);
 }
 
 }  // namespace
@@ -50,11 +51,10 @@ Communicator* Communicator::find(MPI_Comm comm) {
   int inter = 0;
   check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
   require(!inter, ErrorKind::communicator, "comm: an intercommunicator");
-  create_keys();
-  void* attribute = nullptr;
-  int found = 0;
-  check_mpi(MPI_Comm_get_attr(comm, communicator_key, &attribute, &found), "MPI_Comm_get_attr");
-  return found ? static_cast<Communicator*>(attribute) : nullptr;
+  watch_world();
+  auto* const found = static_cast<Communicator*>(communicator_key.find(comm));
+  set_running();
+  return found;
 }
 
 /// Read once for a Communicator: what MPI_Comm_set_info says later would reach ranks at different calls.
@@ -76,7 +76,7 @@ HintTexts hints_of(MPI_Comm comm) {
 Communicator& Communicator::attach(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int nonblocking_tag) {
   auto fresh = std::unique_ptr<Communicator>(new Communicator(comm, std::move(priv), nonblocking_tag));
   fresh->hints = hints_of(comm);
-  check_mpi(MPI_Comm_set_attr(comm, communicator_key, fresh.get()), "MPI_Comm_set_attr");
+  communicator_key.set(comm, fresh.get());
   return *fresh.release();
 }
 
@@ -105,7 +105,7 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
     if (priv && priv->created())
       priv->leave();
     else if (made != nullptr)
-      MPI_Comm_delete_attr(comm, communicator_key);
+      communicator_key.erase(comm);
     throw;
   }
   return *made;
@@ -114,6 +114,11 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
 Communicator& Communicator::of_nonblocking(MPI_Comm comm) {
   Communicator* const known = find(comm);
   if (known != nullptr && !known->unmade_) return *known;
+  if constexpr (!duplicates_apart) {
+    Communicator& made = of(comm);
+    (void)made.private_comm();
+    return made;
+  }
   const auto begun = PrivateComm::make();
   begun->begin(comm);
   if (known == nullptr) return attach(comm, begun, PrivateComm::nonblocking_tag);
@@ -212,7 +217,7 @@ void Communicator::make_own() {
 }
 
 void Communicator::forget(MPI_Comm comm) {
-  if (find(comm) != nullptr) MPI_Comm_delete_attr(comm, communicator_key);
+  if (find(comm) != nullptr) communicator_key.erase(comm);
 }
 
 std::unique_ptr<Communicator> Communicator::with_topology(MPI_Comm comm, const std::shared_ptr<PrivateComm>& parent,

@@ -42,7 +42,7 @@ class Communicator {
   /// The same for a communicator that was just made of the ranks of `through`, on which they meet before.
   static Communicator& of(MPI_Comm comm, const PrivateComm* through);
 
-  /// The same without blocking: on the first call the private duplicate is only begun.
+  /// The same without blocking: on the first call the private duplicate is only begun, if it can be (duplicates_apart).
   static Communicator& of_nonblocking(MPI_Comm comm);
 
   /// Null where nothing is known. Local. Throws as `of`.

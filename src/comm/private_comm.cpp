@@ -66,17 +66,6 @@ class ReturnedErrors {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-void begin_duplicate(MPI_Comm original, MPI_Comm* copy, MPI_Request* request) {
-#ifdef LANEWAY_HAS_COMM_IDUP
-  check_mpi(MPI_Comm_idup(original, copy, request), "MPI_Comm_idup");
-#else
-  (void)original, (void)copy, (void)request;
-  throw Error(
-      ErrorKind::unsupported,
-      "comm: this MPI library has no MPI_Comm_idup, so the first call on a communicator must be a blocking one");
-#endif
-}
-
 }  // namespace
 
 void watch_finalize() {
@@ -229,17 +218,12 @@ void PrivateComm::free_parts() const {
 }
 
 void PrivateComm::begin(MPI_Comm original) {
+  if constexpr (!duplicates_apart) return create(original, nullptr, nullptr);
+#ifdef LANEWAY_HAS_COMM_IDUP
   learn_tags(original);
   check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
-  begin_duplicate(original, &comm_, &creation_);
-}
-
-void PrivateComm::begin_or_create(MPI_Comm original) {
-#ifdef LANEWAY_HAS_COMM_IDUP
-  begin(original);
-#else
-  create(original, nullptr, nullptr);
+  check_mpi(MPI_Comm_idup(original, &comm_, &creation_), "MPI_Comm_idup");
 #endif
 }
 
@@ -294,6 +278,7 @@ int PrivateComm::take_tags(int count) {
 
 bool single_threaded() {
   if constexpr (simulated) return true;
+  if (!has_world()) return false;  // sessions have levels of their own
   static const bool single = [] {
     int level = MPI_THREAD_SINGLE;
     check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");

@@ -21,6 +21,16 @@
 
 namespace laneway {
 
+/// Whether the program may start nonblocking collectives on a communicator while MPI_Comm_idup of it is under way. Open
+/// MPI's is several nonblocking collectives on that communicator, each started when the one before has ended: at
+/// another place among the program's on each rank, so that they match each other's messages, and a communicator that is
+/// freed meanwhile is gone (tests/mpi/interference_test.cpp shows both with MPI alone).
+#if defined(OPEN_MPI) || !defined(LANEWAY_HAS_COMM_IDUP)
+inline constexpr bool duplicates_apart = false;
+#else
+inline constexpr bool duplicates_apart = true;
+#endif
+
 /// Another rank has failed in a collective step of setup.
 class PeerFailure : public Error {
  public:
@@ -67,10 +77,9 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   void create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag, std::exception_ptr failure);
   /// By MPI_Comm_dup, also of an intercommunicator. Nothing but MPI's own operations may be run on it.
   void duplicate(MPI_Comm original);
-  /// Only begins the creation, by MPI_Comm_idup, which copies the user's attributes too.
+  /// Only begins the creation, by MPI_Comm_idup, which copies the user's attributes too. Where that does not leave the
+  /// program's own operations alone (duplicates_apart), `create`.
   void begin(MPI_Comm original);
-  /// The same or, where the MPI library has no MPI_Comm_idup, `create`.
-  void begin_or_create(MPI_Comm original);
   PrivateComm(const PrivateComm&) = delete;
   PrivateComm& operator=(const PrivateComm&) = delete;
 

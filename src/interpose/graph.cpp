@@ -35,6 +35,7 @@ std::string settings() {
 void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) noexcept {
   if (!enabled() || comm == MPI_COMM_NULL || !has_world()) return;
   Adopter adopter{};
+  adopter.graph = comm;
   try {
     adopter.progresses = split_phase() != SplitPhase::unsafe;
     adopter.settings = settings();

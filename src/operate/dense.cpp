@@ -306,9 +306,9 @@ std::unique_ptr<Request> make_mpi(const Place& place, Communicator* communicator
 
 /// That of a promised call; null: there is none. Collective in the first one.
 std::unique_ptr<Request> start_fixed(MPI_Comm comm, const CollectiveCall& call) {
-  if (!may_be_promised(call)) return nullptr;
-  Communicator& communicator = Communicator::of_nonblocking(comm);
-  if (communicator.partial || !promises_counts(communicator)) return nullptr;
+  if (!is_promised(comm, call)) return nullptr;
+  Communicator& communicator = Communicator::of(comm);
+  if (communicator.partial) return nullptr;
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   const FixedDense* const fixed = fixed_dense(communicator, *known, call, Phases::split);
   return fixed != nullptr && fixed->runs() ? fixed->start(communicator, *known, buffers_of(call)) : nullptr;

@@ -9,6 +9,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "carriers/rma/names.hpp"
 #include "comm/mailbox.hpp"
+#include "core/address.hpp"
 #include "core/error.hpp"
 
 namespace laneway {
@@ -33,14 +34,14 @@ std::optional<Range> span_of(const std::vector<RangeList>& blocks) {
 
 void pack(const std::byte* buffer, const RangeList& block, std::byte* to) {
   block.for_each([&](Range range) {
-    std::memcpy(to, buffer + range.offset, static_cast<std::size_t>(range.bytes));
+    std::memcpy(to, at(const_cast<std::byte*>(buffer), range.offset), static_cast<std::size_t>(range.bytes));
     to += range.bytes;
   });
 }
 
 void unpack(const std::byte* from, const RangeList& block, std::byte* buffer) {
   block.for_each([&](Range range) {
-    std::memcpy(buffer + range.offset, from, static_cast<std::size_t>(range.bytes));
+    std::memcpy(at(buffer, range.offset), from, static_cast<std::size_t>(range.bytes));
     from += range.bytes;
   });
 }
@@ -60,7 +61,7 @@ void WindowExchange::Side::look_at(const Blocks& given, Rank ranks, void* buffer
     base = packed.data();
     return;
   }
-  base = buffer == nullptr ? nullptr : static_cast<std::byte*>(buffer) + span->offset;
+  base = at(static_cast<std::byte*>(buffer), span->offset);
   for (std::size_t peer = 0; peer < blocks.size(); ++peer) {
     const Range piece = *blocks[peer].contiguous();
     offsets[peer] = piece.bytes == 0 ? 0 : piece.offset - span->offset;
@@ -111,7 +112,7 @@ bool WindowExchange::open() {
   comm_->free_parts();
   auto made = std::make_shared<Window>();
   made->way = way_;
-  const int code = MPI_Win_create(receive_.base - before, static_cast<MPI_Aint>(before + bytes), 1, MPI_INFO_NULL,
+  const int code = MPI_Win_create(at(receive_.base, -before), static_cast<MPI_Aint>(before + bytes), 1, MPI_INFO_NULL,
                                   comm_->get(), &made->handle);
   int has_one = code == MPI_SUCCESS ? 1 : 0;
   int all_have = 0;
@@ -157,17 +158,17 @@ void WindowExchange::put() {
   const Rank ranks = comm_->size();
   for (Rank step = 0; step < ranks; ++step) {
     const Rank to = (comm_->rank() + step) % ranks;
-    const auto at = static_cast<std::size_t>(to);
-    const std::int64_t bytes = send_.blocks[at].bytes();
+    const auto place = static_cast<std::size_t>(to);
+    const std::int64_t bytes = send_.blocks[place].bytes();
     if (bytes == 0) continue;
-    const std::byte* const block = send_.base + send_.offsets[at];
+    const std::byte* const block = send_.base + send_.offsets[place];
     if (step == 0) {
-      std::memcpy(receive_.base + receive_.offsets[at], block, static_cast<std::size_t>(bytes));
+      std::memcpy(receive_.base + receive_.offsets[place], block, static_cast<std::size_t>(bytes));
       continue;
     }
     for (std::int64_t done = 0; done < bytes; done += most_of_a_put) {
       const int part = static_cast<int>(std::min(most_of_a_put, bytes - done));
-      check_mpi(MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[at] + done), part, MPI_BYTE,
+      check_mpi(MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[place] + done), part, MPI_BYTE,
                         window_->handle),
                 "MPI_Put");
     }

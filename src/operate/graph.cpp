@@ -293,8 +293,9 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
     Communicator& fresh = same_order ? Communicator::derive(made, priv) : Communicator::of(made, priv.get());
     if (same_order && !agreed.single()) fresh.part_from_parent();
     // Otherwise a nonblocking call would have to wait for a duplicate that it has only begun, and nobody would go on.
-    if (!agreed.nodes.have_helpers) (void)fresh.private_comm();
-    if constexpr (simulated) fresh.set_topology(graph_topology(lists.sources, lists.destinations));
+    if (!agreed.nodes.have_helpers || !duplicates_apart) (void)fresh.private_comm();
+    // What MPI says of a graph may be wrong: it may have the topology of the communicator that the graph is made from.
+    fresh.set_topology(graph_topology(lists.sources, lists.destinations));
     fresh.hints = std::move(agreed.texts);
     if (role) fresh.reordering = role->reordering;
     prepare_plans(fresh, agreed.hints, same_order ? agreed.nodes : agree_on_nodes(fresh, agreed.hints));
@@ -322,6 +323,7 @@ void adopt_on(Communicator& fresh, const PrivateComm& all, bool derived, MPI_Inf
   bool has_neighbors = false;
   AgreedHints agreed = agree_on_hints(fresh, all, info, adopter.settings, [&] {
     if (adopter.failure) std::rethrow_exception(adopter.failure);
+    fresh.set_topology(read_distributed_graph(adopter.graph));
     const Topology& topology = fresh.topology();
     has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
     if (has_neighbors) all.is_in_part();

@@ -31,6 +31,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
 
 /// What is agreed on when a graph communicator is adopted, besides its hints.
 struct Adopter {
+  MPI_Comm graph;                        ///< the communicator: a distributed graph, whatever MPI_Topo_test says
   std::string settings;                  ///< must be the same on all ranks
   bool progresses;                       ///< becomes Adopted::progresses, if it is true on all ranks
   std::exception_ptr failure = nullptr;  ///< why this rank cannot adopt; then none does

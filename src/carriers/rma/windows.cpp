@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "carriers/messages/advance.hpp"
+#include "carriers/messages/attribute_key.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "carriers/rma/names.hpp"
 #include "core/address.hpp"
@@ -51,33 +52,29 @@ struct WindowPool {
 struct KeptWindows {
   std::mutex mutex;
   std::vector<PutWindow*> all;
-  int key = MPI_KEYVAL_INVALID;
 };
 KeptWindows& kept_windows() {
   static KeptWindows* const one = new KeptWindows;
   return *one;
 }
 
+int delete_pool(MPI_Comm, int, void* pool, void*);
+AttributeKey pool_key(delete_pool);
+
 /// What a communicator had stays among all windows.
 int delete_pool(MPI_Comm, int, void* pool, void*) {
   delete static_cast<WindowPool*>(pool);
+  pool_key.forgotten();
   return MPI_SUCCESS;
 }
 
 WindowPool& pool_of(MPI_Comm comm) {
-  KeptWindows& known = kept_windows();
-  const std::lock_guard lock(known.mutex);
-  if (known.key == MPI_KEYVAL_INVALID)
-    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_pool, &known.key, nullptr),
-              "MPI_Comm_create_keyval");
-  void* found = nullptr;
-  int has_one = 0;
-  check_mpi(MPI_Comm_get_attr(comm, known.key, &found, &has_one), "MPI_Comm_get_attr");
-  if (has_one != 0) return *static_cast<WindowPool*>(found);
+  const std::lock_guard lock(kept_windows().mutex);
+  if (void* const found = pool_key.find(comm)) return *static_cast<WindowPool*>(found);
   auto pool = std::make_unique<WindowPool>();
   if (!are_windows_apart(comm))
     pool->refusal = "Open MPI mixes up windows of communicators that have some of all ranks";
-  check_mpi(MPI_Comm_set_attr(comm, known.key, pool.get()), "MPI_Comm_set_attr");
+  pool_key.set(comm, pool.get());
   return *pool.release();
 }
 
