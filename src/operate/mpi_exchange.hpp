@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <list>
 #include <memory>
 
 #include "comm/private_comm.hpp"
@@ -17,6 +18,9 @@ class MpiExchange {
   MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, std::unique_ptr<HostImages> images = nullptr);
   /// On a communicator of its own, so that requests may be started, and freed, in any order on all ranks.
   MpiExchange(std::unique_ptr<MpiCall> call, std::shared_ptr<PrivateComm> own, std::unique_ptr<HostImages> images);
+  ~MpiExchange() { forget(); }
+  MpiExchange(const MpiExchange&) = delete;
+  MpiExchange& operator=(const MpiExchange&) = delete;
 
   /// Must not be active.
   void start();
@@ -30,14 +34,18 @@ class MpiExchange {
 
  private:
   [[nodiscard]] bool mpi_is_done();
+  void remember();
+  void forget();
+  friend int end_exchanges(MPI_Comm, int, void* exchanges, void*);
 
   std::unique_ptr<MpiCall> call_;
   std::shared_ptr<PrivateComm> own_;  // or null
   MPI_Comm comm_;
   bool active_ = false;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  std::unique_ptr<HostImages> images_;  // or null
-  bool is_returning_ = false;           // to devices, from the images
+  std::unique_ptr<HostImages> images_;         // or null
+  bool is_returning_ = false;                  // to devices, from the images
+  std::list<MpiExchange*>* others_ = nullptr;  // on the program's communicator, where they must end before it is freed
 };
 
 }  // namespace laneway

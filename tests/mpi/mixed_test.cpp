@@ -1,0 +1,163 @@
+// Calls of all families between the program's own on the same communicators, in all orders that MPI allows; what may
+// be freed early is. LANEWAY_TEST_SEED has others drawn; with LANEWAY_TEST_LONG=1 there are 10^6.
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+
+#include "mixed_calls.hpp"
+
+namespace laneway::test {
+namespace {
+
+class MixedTest : public MpiTest {};
+
+void ignore_error(MPI_Comm*, int*, ...) {}
+
+std::uint64_t own_seed() {
+  const char* const text = std::getenv("LANEWAY_TEST_SEED");
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+void shuffle(std::vector<Planned>& calls, std::uint64_t seed) {
+  Random random(static_cast<unsigned>(seed));
+  std::ranges::shuffle(calls, random);
+}
+
+/// The program's operations that do not block, some of them, and its messages.
+std::vector<const CallRow*> some_of_program(std::uint64_t seed, std::size_t count) {
+  std::vector<const CallRow*> all = program_rows();
+  Random random(static_cast<unsigned>(seed));
+  std::ranges::shuffle(all, random);
+  all.resize(count);
+  return all;
+}
+
+TEST_F(MixedTest, EachCallIsTheFirstBetweenTheProgramsOwn) {
+  std::uint64_t turn = 0;
+  for (const CallRow* const row : own_rows())
+    for (int round = 0; round < effort(4); ++round) {
+      const std::uint64_t seed = mix({own_seed(), ++turn});
+      MPI_Comm ring = make_ring(MPI_COMM_WORLD);
+      std::vector<Planned> calls = {{row, ring}};
+      for (const CallRow* const program : some_of_program(seed, 5)) calls.push_back({program, ring});
+      shuffle(calls, seed);
+      EXPECT_EQ(Sequence{seed}.run(calls), 0) << row->name << ", seed " << seed;
+      MPI_Comm_free(&ring);
+    }
+}
+
+TEST_F(MixedTest, CallsFollowEachOtherOnOneCommunicator) {
+  MPI_Comm ring = make_ring(MPI_COMM_WORLD, true);
+  std::uint64_t turn = 0;
+  for (const CallRow* const row : own_rows()) {
+    const std::uint64_t seed = mix({own_seed(), 5, ++turn});
+    std::vector<Planned> calls = {{row, ring}, {row, ring}};
+    for (const CallRow* const program : some_of_program(seed, 3)) calls.push_back({program, ring});
+    shuffle(calls, seed);
+    EXPECT_EQ(Sequence{seed}.run(calls), 0) << row->name << ", seed " << seed;
+  }
+  MPI_Comm_free(&ring);
+}
+
+/// Frees the communicators of all calls, and lets others have their handles.
+void free_communicators(std::vector<Planned>& calls) {
+  MPI_Comm ring = calls.front().comm;
+  MPI_Comm_free(&ring);
+  ring = make_ring(MPI_COMM_WORLD);
+  std::vector<Planned> others;
+  for (const Planned& call : calls) others.push_back({call.row, ring});
+  EXPECT_EQ((Sequence{.seed = 3, .frees = true}.run(others)), 0);
+  MPI_Comm_free(&ring);
+}
+
+TEST_F(MixedTest, WhatMayBeFreedEarlyIs) {
+  std::uint64_t turn = 0;
+  for (const CallRow* const row : own_rows())
+    for (const bool is_known : {false, true}) {
+      const std::uint64_t seed = mix({own_seed(), 9, ++turn});
+      MPI_Comm ring = make_ring(MPI_COMM_WORLD, is_known);
+      MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+      MPI_Comm_create_errhandler(ignore_error, &handler);
+      MPI_Comm_set_errhandler(ring, handler);
+      MPI_Errhandler_free(&handler);
+      std::vector<Planned> calls = {{row, ring}};
+      for (const CallRow* const program : some_of_program(seed, 2)) calls.push_back({program, ring});
+      shuffle(calls, seed);
+      EXPECT_EQ((Sequence{.seed = seed, .frees = true, .between = free_communicators}.run(calls)), 0)
+          << row->name << ", seed " << seed;
+    }
+}
+
+/// Three communicators at a time, each of which is freed and made anew now and then.
+class Rings {
+ public:
+  explicit Rings(std::uint64_t seed) : seed_(seed) {
+    for (MPI_Comm& ring : rings_) ring = make();
+  }
+  ~Rings() {
+    for (MPI_Comm& ring : rings_) MPI_Comm_free(&ring);
+  }
+  Rings(const Rings&) = delete;
+  Rings& operator=(const Rings&) = delete;
+  [[nodiscard]] MPI_Comm pick(std::uint64_t seed) const { return rings_[seed % 3]; }
+  void renew(std::uint64_t seed) {
+    MPI_Comm& ring = rings_[seed % 3];
+    MPI_Comm_free(&ring);
+    ring = make();
+  }
+
+ private:
+  [[nodiscard]] MPI_Comm make() { return make_ring(MPI_COMM_WORLD, mix({seed_, ++made_}) % 2 == 0); }
+  std::uint64_t seed_;
+  std::uint64_t made_ = 0;
+  MPI_Comm rings_[3] = {};
+};
+
+/// Each makes as many calls as fit into the time of one test.
+class MixedRandomTest : public MixedTest, public testing::WithParamInterface<int> {};
+
+TEST_P(MixedRandomTest, AnyCallsMixed) {
+  const int part = GetParam();
+  const std::uint64_t first = mix({own_seed(), 21, static_cast<std::uint64_t>(part)});
+  const int wanted = long_tests() ? 20000 : effort(1200);
+  Rings rings(first);
+  int made = 0;
+  for (std::uint64_t round = 0; made < wanted; ++round) {
+    const std::uint64_t seed = mix({first, round});
+    std::vector<Planned> calls(2 + seed % 7);
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      calls[i] = {&call_rows()[mix({seed, i, 1}) % call_rows().size()], rings.pick(mix({seed, i, 2}))};
+    made += static_cast<int>(calls.size());
+    ASSERT_EQ((Sequence{.seed = seed, .frees = seed % 2 == 0}.run(calls)), 0) << "part " << part << ", seed " << seed;
+    if (seed % 11 == 0) rings.renew(seed / 11);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Parts, MixedRandomTest, testing::Range(0, long_tests() ? 50 : 1));
+
+#if !defined(OPEN_MPI)
+/// What `duplicates_apart` in src/comm/private_comm.hpp says, of MPI alone.
+TEST_F(MixedTest, ADuplicateThatIsBegunLeavesOthersAlone) {
+  for (int round = 0; round < 20; ++round) {
+    MPI_Comm comm = MPI_COMM_NULL, copy = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Request begun = MPI_REQUEST_NULL, own = MPI_REQUEST_NULL;
+    MPI_Comm_idup(comm, &copy, &begun);
+    int has_ended = 0, mine = INT_MAX, least = 7;
+    for (int i = 0; i < 3 && has_ended == 0; ++i) {
+      if (rank() == round % size()) usleep(300);
+      MPI_Test(&begun, &has_ended, MPI_STATUS_IGNORE);
+    }
+    MPI_Iallreduce(&mine, &least, 1, MPI_INT, MPI_MIN, comm, &own);
+    MPI_Wait(&own, MPI_STATUS_IGNORE);
+    EXPECT_EQ(least, INT_MAX);
+    MPI_Wait(&begun, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&comm);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace laneway::test
