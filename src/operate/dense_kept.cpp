@@ -35,12 +35,7 @@ bool same(const std::vector<std::int64_t>& known, const Integers& given) {
 }  // namespace
 
 KnownCollective::KnownCollective(const CollectiveCall& call, Rank rank, Rank ranks, bool types)
-    : kind_(call.kind),
-      root_(call.root),
-      op_(call.op),
-      in_place_(is_in_place(call)),
-      sends_null_(call.sendbuf == nullptr),
-      receives_null_(call.recvbuf == nullptr) {
+    : kind_(call.kind), root_(call.root), op_(call.op), in_place_(is_in_place(call)) {
   if (call.kind == DenseKind::alltoallw && !types) return;
   known_ = true;
   if (call.op != MPI_OP_NULL) commutes_ = commutes(call.op);
@@ -101,8 +96,7 @@ std::string KnownCollective::difference(const CollectiveCall& call) const {
 
 bool KnownCollective::equal(const CollectiveCall& call) const {
   return call.kind == kind_ && call.root == root_ && call.op == op_ && is_in_place(call) == in_place_ &&
-         call.fault == nullptr && (call.sendbuf != nullptr || sends_null_) &&
-         (call.recvbuf != nullptr || receives_null_) && receive_.equal(call.receive) && send_.equal(call.send) &&
+         call.fault == nullptr && receive_.equal(call.receive) && send_.equal(call.send) &&
          (op_ == MPI_OP_NULL || commutes(op_) == commutes_);
 }
 

@@ -49,8 +49,6 @@ class KnownCollective {
   MPI_Op op_;
   int commutes_ = 1;
   bool in_place_;
-  bool sends_null_;  // buffers that are null have been found unused, or MPI_BOTTOM: others are to be looked at
-  bool receives_null_;
   Side send_;
   Side receive_;
 };
