@@ -1,6 +1,10 @@
-// A program that only opens a session: no MPI_COMM_WORLD, no MPI_COMM_SELF.
+// A program that opens sessions: one after another, side by side, and before and after MPI_Init. As long as that has
+// not been called there is neither MPI_COMM_WORLD nor MPI_COMM_SELF, and what MPI has made for the library is gone with
+// the last session.
 #include <array>
 #include <cstdio>
+#include <cstring>
+#include <vector>
 
 #include "laneway/laneway.h"
 
@@ -11,6 +15,8 @@ namespace {
 void expect(bool good, const char* what) {
   if (!good) std::printf("wrong: %s\n", what);
 }
+
+bool has_world = false;
 
 void exchange(MPI_Comm comm, int rank, int size) {
   const std::array<int, 2> sources{(rank + size - 1) % size, (rank + 1) % size};
@@ -42,6 +48,10 @@ void exchange(MPI_Comm comm, int rank, int size) {
            strategy);
     MPI_Info_free(&info);
   }
+  if (has_world) {
+    expect(LNW_Topology_free(&topology) == MPI_SUCCESS, "LNW_Topology_free");
+    return;
+  }
   // What needs MPI_COMM_WORLD says so.
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
@@ -55,22 +65,96 @@ void exchange(MPI_Comm comm, int rank, int size) {
   expect(LNW_Topology_free(&topology) == MPI_SUCCESS, "LNW_Topology_free");
 }
 
+/// Calls of other families; datatypes have attributes, and errors codes, of the MPI library that is there.
+void other_families(MPI_Comm comm, int rank, int size) {
+  const int next = (rank + 1) % size, prev = (rank + size - 1) % size;
+  int mine = rank + 1, sum = 0, got = 0;
+  expect(LNW_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size * (size + 1) / 2,
+         "LNW_Allreduce");
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  std::vector<int> sent(static_cast<std::size_t>(4 * size), rank), received(sent.size(), -1);
+  expect(LNW_Alltoall(sent.data(), 1, type, received.data(), 1, type, comm) == MPI_SUCCESS && received[0] == 0,
+         "LNW_Alltoall of a datatype");
+  MPI_Type_free(&type);
+  LNW_Request send = LNW_REQUEST_NULL, receive = LNW_REQUEST_NULL;
+  expect(LNW_Psend_init(&mine, 1, 1, MPI_INT, next, 0, comm, MPI_INFO_NULL, &send) == MPI_SUCCESS &&
+             LNW_Precv_init(&got, 1, 1, MPI_INT, prev, 0, comm, MPI_INFO_NULL, &receive) == MPI_SUCCESS &&
+             LNW_Start(&receive) == MPI_SUCCESS && LNW_Start(&send) == MPI_SUCCESS &&
+             LNW_Pready(0, send) == MPI_SUCCESS && LNW_Wait(&send, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+             LNW_Wait(&receive, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == prev + 1,
+         "partitioned");
+  LNW_Request_free(&send);
+  LNW_Request_free(&receive);
+  LNW_Arrivals arrivals{};
+  const int one = 1, zero = 0;
+  void* data = nullptr;
+  MPI_Count bytes = 0;
+  expect(LNW_Sparse_alltoallv(1, &next, &mine, &one, &zero, MPI_INT, comm, MPI_INFO_NULL, &arrivals) == MPI_SUCCESS &&
+             LNW_Arrivals_get_data(arrivals, &data, &bytes) == MPI_SUCCESS && *static_cast<int*>(data) == prev + 1,
+         "sparse");
+  LNW_Arrivals_free(&arrivals);
+  const int code = LNW_Psend_init(&mine, 1, 1, MPI_INT, size, 0, comm, MPI_INFO_NULL, &send);
+  std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  expect(code != MPI_SUCCESS && std::strstr(text.data(), "dest is") != nullptr, "the text of an error");
+}
+
+struct Session {
+  MPI_Session session = MPI_SESSION_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 0;
+
+  explicit Session(const char* name) {
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, name, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    MPI_Group_free(&group);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+  }
+  ~Session() {
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  void use() const {
+    exchange(comm, rank, size);
+    other_families(comm, rank, size);
+  }
+};
+
+void use_world() {
+  MPI_Init(nullptr, nullptr);
+  has_world = true;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  exchange(MPI_COMM_WORLD, rank, size);
+  other_families(MPI_COMM_WORLD, rank, size);
+  Session("after").use();
+  exchange(MPI_COMM_WORLD, rank, size);
+  MPI_Finalize();
+}
+
 }  // namespace
 
-int main() {
-  MPI_Session session = MPI_SESSION_NULL;
-  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_create_from_group(group, "laneway", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
-  MPI_Group_free(&group);
-  int rank = 0, size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  exchange(comm, rank, size);
-  MPI_Comm_free(&comm);
-  MPI_Session_finalize(&session);
+/// With `world`, MPI_Init comes after the sessions.
+int main(int count, char**) {
+  for (const char* const name : {"first", "second", "third"}) Session(name).use();
+  {
+    const Session one("one"), other("other");
+    one.use();
+    other.use();
+    one.use();
+  }
+  if (count > 1) use_world();
   std::puts("good");
 }
 
