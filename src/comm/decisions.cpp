@@ -12,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-constexpr std::size_t most_kept = 512;  // between two comparisons; of more, the last
+constexpr std::size_t most_decisions = 512;  // between two comparisons; of more, the last
 
 Bytes bytes_of(const std::string& text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
@@ -54,7 +54,7 @@ std::string difference(const OfRank& first, const OfRank& other, Rank rank) {
 
 void Decisions::note(std::string decision) {
   latest_.push_back(std::move(decision));
-  if (latest_.size() <= most_kept) return;
+  if (latest_.size() <= most_decisions) return;
   latest_.pop_front();
   ++before_;
 }
