@@ -104,7 +104,8 @@ int meet_on(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
 }
 
 std::shared_ptr<PrivateComm> PrivateComm::make() {
-  if constexpr (simulated) {
+  // Without MPI_Init, MPI may be gone with the session that the communicator is of, and with it what is freed later.
+  if (simulated || !has_world()) {
     return {new PrivateComm, [](PrivateComm* comm) {
               comm->free();
               delete comm;

@@ -11,6 +11,21 @@
 namespace laneway::test {
 namespace {
 
+int topologies_asked_for = 0;
+
+}  // namespace
+}  // namespace laneway::test
+
+#pragma GCC visibility push(default)
+extern "C" int MPI_Topo_test(MPI_Comm comm, int* status) {
+  ++laneway::test::topologies_asked_for;
+  return PMPI_Topo_test(comm, status);
+}
+#pragma GCC visibility pop
+
+namespace laneway::test {
+namespace {
+
 class MixedTest : public MpiTest {};
 
 void ignore_error(MPI_Comm*, int*, ...) {}
@@ -135,6 +150,56 @@ TEST_P(MixedRandomTest, AnyCallsMixed) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Parts, MixedRandomTest, testing::Range(0, long_tests() ? 50 : 1));
+
+/// Such a graph may say of itself that it is Cartesian.
+TEST_F(MixedTest, GraphOfACartesianCommunicatorIsNotAskedForItsTopology) {
+  const int dims[] = {size()}, periods[] = {1};
+  MPI_Comm cart = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &cart);
+  topologies_asked_for = 0;
+  MPI_Comm ring = make_ring(cart, true);
+  const long sent = rank();
+  long received[] = {-1, -1};
+  EXPECT_EQ(LNW_Neighbor_allgather(&sent, 1, MPI_LONG, received, 1, MPI_LONG, ring), MPI_SUCCESS);
+  EXPECT_EQ(received[0], (rank() + size() - 1) % size());
+  EXPECT_EQ(received[1], (rank() + 1) % size());
+  EXPECT_EQ(topologies_asked_for, 0);
+  MPI_Comm_free(&ring);
+  MPI_Comm_free(&cart);
+}
+
+/// A datatype of `n` longs for each block, from MPI_BOTTOM on.
+MPI_Datatype from_bottom(long* memory, int n) {
+  MPI_Aint address = 0;
+  MPI_Get_address(memory, &address);
+  MPI_Datatype block = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed(1, &n, &address, MPI_LONG, &block);
+  MPI_Type_create_resized(block, 0, static_cast<MPI_Aint>(sizeof(long)) * n, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&block);
+  return type;
+}
+
+TEST_F(MixedTest, WindowsFromBottom) {
+  constexpr int n = 5;
+  const auto elements = static_cast<std::size_t>(n * size());
+  for (const char* const rule : {"alltoall:rma_fence", "alltoall:rma_lock"}) {
+    std::vector<long> sent(elements), received(elements, -1);
+    for (std::size_t i = 0; i < elements; ++i) sent[i] = 1000L * rank() + static_cast<long>(i);
+    MPI_Datatype from = from_bottom(sent.data(), n), to = from_bottom(received.data(), n);
+    const Info info(Hints{{"lnw_collective", rule}});
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_EQ(LNW_Alltoall_init(MPI_BOTTOM, 1, from, MPI_BOTTOM, 1, to, MPI_COMM_WORLD, info.get(), &request),
+              MPI_SUCCESS);
+    LNW_Start(&request);
+    LNW_Wait(&request, MPI_STATUS_IGNORE);
+    LNW_Request_free(&request);
+    for (std::size_t i = 0; i < elements; ++i)
+      EXPECT_EQ(received[i], 1000L * static_cast<long>(i / n) + rank() * n + static_cast<long>(i % n)) << rule;
+    MPI_Type_free(&from);
+    MPI_Type_free(&to);
+  }
+}
 
 #if !defined(OPEN_MPI)
 /// What `duplicates_apart` in src/comm/private_comm.hpp says, of MPI alone.
