@@ -220,7 +220,7 @@ void advance_retired() noexcept {
   Taken taken;
   taken.advance();
   const auto waiting = std::ranges::count_if(taken.all, [](const auto& each) { return each->may_be_freed(); });
-  for (auto left = waiting; left > most_kept; --left) {
+  for (auto left = waiting; left > most_deferred; --left) {
     taken.all.front()->free();
     taken.all.erase(taken.all.begin());
   }

@@ -28,7 +28,7 @@ namespace laneway::interpose {
 
 namespace {
 
-constexpr const char* no_communicator = "there is no such communicator";
+constexpr const char* no_such_communicator = "there is no such communicator";
 constexpr const char* between_groups = "the communicator joins two groups";
 constexpr const char* alone = "the communicator has one rank";
 constexpr const char* some_idle = "some ranks of the communicator have no neighbors";
@@ -37,7 +37,7 @@ constexpr const char* own_operator = "the operator is the program's own";
 constexpr const char* ordered_sums =
     "sums of floating-point numbers depend on their order; LANEWAY_REDUCTIONS=reorder allows another one";
 constexpr const char* own_is_best = "MPI's own is expected to be as fast as any rule, or no rule is right";
-constexpr const char* would_be_tried = "would be tried under LANEWAY_DENSE=1 where ranks are on several nodes";
+constexpr const char* would_be_measured = "would be tried under LANEWAY_DENSE=1 where ranks are on several nodes";
 constexpr const char* reordered = "; sums of floating-point numbers in another order (LANEWAY_REDUCTIONS=reorder)";
 
 /// Says once what is wrong with a variable that has another value than these.
@@ -77,9 +77,9 @@ const char* reason_against_operator(const CollectiveCall& call) {
 const char* reason_against_comm(MPI_Comm comm) {
   int inter = 0;
   int ranks = 0;
-  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return no_communicator;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return no_such_communicator;
   if (inter != 0) return between_groups;
-  if (PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS) return no_communicator;
+  if (PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS) return no_such_communicator;
   return ranks == 1 ? alone : nullptr;
 }
 
@@ -225,7 +225,7 @@ bool count_left(const char* name, const char* reason) {
 bool decide_and_count(const char* name, MPI_Comm comm, const CollectiveCall& call) {
   const char* against = reason_against_comm(comm);
   if (against == nullptr) against = reason_against_operator(call);
-  if (against != nullptr || only_counts()) return count_left(name, against != nullptr ? against : would_be_tried);
+  if (against != nullptr || only_counts()) return count_left(name, against != nullptr ? against : would_be_measured);
   if (!is_good(comm, call)) return count_left(name, bad_argument);
   const bool are_sums = is_sum(call);
   const int number = next_call(comm);

@@ -39,7 +39,7 @@ constexpr const char* no_topology = "the communicator has no topology";
 constexpr const char* would_be_taken = "would be taken over";
 constexpr const char* would_be_combined =
     "would be taken over where ranks are on several nodes and something can be combined between them";
-constexpr const char* would_be_tried = "would be tried under the promise of LANEWAY_FIXED_COUNTS=1";
+constexpr const char* would_be_planned = "would be tried under the promise of LANEWAY_FIXED_COUNTS=1";
 
 /// Whether the MPI library delivers what one rank sends another along several edges in the order of the edges, as MPI
 /// says. What its programs are used to shall not change.
@@ -64,7 +64,7 @@ const char* what_would_be(MPI_Comm comm, Kind kind) {
   int topology = MPI_UNDEFINED;
   if (comm == MPI_COMM_NULL || PMPI_Topo_test(comm, &topology) != MPI_SUCCESS || topology != MPI_DIST_GRAPH)
     return not_adopted;
-  return has_equal_edges(kind) ? would_be_combined : would_be_tried;
+  return has_equal_edges(kind) ? would_be_combined : would_be_planned;
 }
 
 /// Null if an operation that can agree on nothing is taken over on `comm`.

@@ -20,7 +20,7 @@ namespace laneway::interpose {
 
 namespace {
 
-constexpr std::array<int, 2> no_communicator = {-1, -1};
+constexpr std::array<int, 2> unnumbered = {-1, -1};
 /// Set together by all ranks of MPI_COMM_WORLD, or by none.
 std::atomic<bool> whole_world{false};
 /// Further ones of communicators that are freed are added up.
@@ -36,7 +36,7 @@ Row& other_row(const char* call) {
   Row* first = others.load(std::memory_order_acquire);
   for (Row* row = first; row != nullptr; row = row->next)
     if (row->call == call) return *row;
-  auto* const made = new Row(no_communicator, call, 0);
+  auto* const made = new Row(unnumbered, call, 0);
   made->next = first;
   while (!others.compare_exchange_weak(made->next, made, std::memory_order_acq_rel)) {
   }
@@ -62,7 +62,7 @@ struct RowsOfComm final : Attachment {
       if (std::erase(listed, row) > 0) fold(*row);
   }
 
-  std::array<int, 2> number = no_communicator;
+  std::array<int, 2> number = unnumbered;
   std::vector<std::shared_ptr<Row>> rows;
 };
 
@@ -159,7 +159,7 @@ void number_communicator(Communicator& adopted, MPI_Comm comm) {
   auto& rows = adopted.attachment<RowsOfComm>();
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  std::array<int, 2> number = no_communicator;
+  std::array<int, 2> number = unnumbered;
   if (rank == 0) {
     PMPI_Comm_rank(MPI_COMM_WORLD, number.data());
     number[1] = numbered.fetch_add(1);
