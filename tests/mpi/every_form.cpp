@@ -105,8 +105,8 @@ LNW_Arrivals find_sparsely(MPI_Comm comm, const Hints& hints, bool blocking) {
     EXPECT_MPI(LNW_Sparse_alltoallv(1, &ring.next, &ring.rank, &one, &zero, MPI_INT, comm, info.get(), &arrivals));
   } else {
     LNW_Request request = LNW_REQUEST_NULL;
-    EXPECT_MPI(LNW_Isparse_alltoallv(1, &ring.next, &ring.rank, &one, &zero, MPI_INT, comm, info.get(), &arrivals,
-                                     &request));
+    EXPECT_MPI(
+        LNW_Isparse_alltoallv(1, &ring.next, &ring.rank, &one, &zero, MPI_INT, comm, info.get(), &arrivals, &request));
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
   }
   void* data = nullptr;
@@ -211,8 +211,8 @@ void run_query(MPI_Comm comm, bool) {
   const Ring ring(comm);
   const int one = 1, zero = 0;
   LNW_Arrivals answers = LNW_ARRIVALS_NULL;
-  EXPECT_MPI(
-      LNW_Sparse_query(1, &ring.next, &ring.rank, &one, &zero, MPI_INT, answer, nullptr, comm, MPI_INFO_NULL, &answers));
+  EXPECT_MPI(LNW_Sparse_query(1, &ring.next, &ring.rank, &one, &zero, MPI_INT, answer, nullptr, comm, MPI_INFO_NULL,
+                              &answers));
   void* data = nullptr;
   MPI_Count bytes = 0;
   EXPECT_MPI(LNW_Arrivals_get_data(answers, &data, &bytes));
@@ -284,7 +284,8 @@ Freed make_dense(MPI_Comm comm, bool use, const char* rule) {
   (*data)[0].assign(size, ring.rank);
   (*data)[1].assign(size, -1);
   LNW_Request request = LNW_REQUEST_NULL;
-  EXPECT_MPI(LNW_Alltoall_init((*data)[0].data(), 1, MPI_INT, (*data)[1].data(), 1, MPI_INT, comm, info.get(), &request));
+  EXPECT_MPI(
+      LNW_Alltoall_init((*data)[0].data(), 1, MPI_INT, (*data)[1].data(), 1, MPI_INT, comm, info.get(), &request));
   if (use) {
     exchange(request);
     for (std::size_t i = 0; i < size; ++i) EXPECT_EQ((*data)[1][i], static_cast<int>(i));

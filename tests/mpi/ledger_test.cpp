@@ -167,8 +167,8 @@ TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
   int flag = 0;
   EXPECT_MPI(LNW_Channel_put(channels[0], 0, &other, sizeof other));
   EXPECT_MPI(LNW_Channel_wait(channels[1], 0, &data, &bytes));
-  for (const int code : {LNW_Channel_put(channels[2], 0, &other, sizeof other),
-                         LNW_Channel_wait(channels[3], 0, &data, &bytes)})
+  for (const int code :
+       {LNW_Channel_put(channels[2], 0, &other, sizeof other), LNW_Channel_wait(channels[3], 0, &data, &bytes)})
     EXPECT_NE(error_text(code).find("no more tags for messages from rank "), std::string::npos) << error_text(code);
   for (LNW_Channel& channel : channels) EXPECT_MPI(LNW_Channel_free(&channel));
   // The tags of the first are free again, when both ends have heard that they have been freed.
@@ -192,10 +192,8 @@ TEST_F(LedgerTest, ManyChannelsHaveFewDescriptors) {
   const auto none = Ledger::made();
   std::vector<LNW_Channel> channels;
   for (int i = 0; i < 300; ++i) {
-    EXPECT_MPI(
-        LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 64, 1, MPI_INFO_NULL, &channels.emplace_back()));
-    EXPECT_MPI(
-        LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 64, 1, MPI_INFO_NULL, &channels.emplace_back()));
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 64, 1, MPI_INFO_NULL, &channels.emplace_back()));
+    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 64, 1, MPI_INFO_NULL, &channels.emplace_back()));
   }
   for (std::size_t i = 0; i < channels.size(); i += 2) {
     EXPECT_MPI(LNW_Channel_put(channels[i], 0, &i, sizeof i));
@@ -225,9 +223,10 @@ std::int64_t resident_kib() {
   return resident * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/// A hundred thousand times with LANEWAY_TEST_LONG=1.
+/// A hundred thousand times of each in nightly tests.
 TEST_F(LedgerTest, MadeAndFreedAgainAndAgain) {
-  const int cycles = long_tests() ? 100000 : is_mpich() ? 300 : 1000;
+  const char* const asked = std::getenv("LANEWAY_TEST_CYCLES");
+  const int cycles = asked != nullptr ? std::atoi(asked) : long_tests() ? 100000 : is_mpich() ? 300 : 1000;
   for (const ObjectForm& form : every_form()) {
     if (!form.make) continue;
     MPI_Comm comm = duplicate();
@@ -242,7 +241,9 @@ TEST_F(LedgerTest, MadeAndFreedAgainAndAgain) {
     (void)cycle(cycles / 2);
     const std::int64_t before = cycle(cycles / 10);
     const std::int64_t grown = cycle(cycles / 2) - before;
-    EXPECT_LE(grown, 64 + cycles / 2 * 64 / 1024) << form.name;  // KiB; a message that is left takes 780 bytes
+    // KiB. A message that is left takes 780 bytes; MPI libraries reach their largest size late.
+    const int late = form.name.find("200000") != std::string::npos ? 2048 : 256;
+    EXPECT_LE(grown, late + cycles / 2 * 64 / 1024) << form.name;
     PMPI_Comm_free(&comm);
   }
 }

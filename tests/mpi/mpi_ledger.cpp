@@ -191,7 +191,8 @@ std::vector<std::string> Ledger::under_way() {
   const Lock lock(state().mutex);
   std::vector<std::string> names;
   for (const auto& [request, pending] : state().pending)
-    if (pending.is_active && pending.book == nullptr && !pending.collective.empty()) names.push_back(pending.collective);
+    if (pending.is_active && pending.book == nullptr && !pending.collective.empty())
+      names.push_back(pending.collective);
   return names;
 }
 
@@ -429,11 +430,11 @@ int MPI_Comm_free(MPI_Comm* comm) {
   return PMPI_Comm_free(comm);
 }
 
-#define LEDGER_COLLECTIVE(name, parameters, arguments)             \
-  int MPI_##name parameters {                                      \
-    const int code = PMPI_##name arguments;                        \
+#define LEDGER_COLLECTIVE(name, parameters, arguments)                \
+  int MPI_##name parameters {                                         \
+    const int code = PMPI_##name arguments;                           \
     if (code == MPI_SUCCESS) collective(comm, "MPI_" #name, request); \
-    return code;                                                   \
+    return code;                                                      \
   }
 LEDGER_COLLECTIVE(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request))
 LEDGER_COLLECTIVE(Ibcast, (void* buf, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request),
@@ -466,9 +467,6 @@ LEDGER_COUNT("infos", 1, Comm_get_info, (MPI_Comm comm, MPI_Info* info), (comm, 
 LEDGER_COUNT("infos", -1, Info_free, (MPI_Info * info), (info))
 LEDGER_COUNT("error handlers", 1, Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler* handler), (comm, handler))
 LEDGER_COUNT("error handlers", -1, Errhandler_free, (MPI_Errhandler * handler), (handler))
-LEDGER_COUNT("operators", 1, Op_create, (MPI_User_function * function, int commutes, MPI_Op* op),
-             (function, commutes, op))
-LEDGER_COUNT("operators", -1, Op_free, (MPI_Op * op), (op))
 LEDGER_COUNT("datatypes", 1, Type_contiguous, (int n, MPI_Datatype type, MPI_Datatype* made), (n, type, made))
 LEDGER_COUNT("datatypes", 1, Type_dup, (MPI_Datatype type, MPI_Datatype* made), (type, made))
 LEDGER_COUNT("datatypes", 1, Type_create_struct,

@@ -14,8 +14,8 @@ namespace laneway::test {
 /// library's. Communicators that were made by PMPI_… are the user's.
 class Ledger {
  public:
-  /// What is made and not freed yet: "communicators", "windows", "groups", "datatypes", "operators", "infos",
-  /// "error handlers", "descriptors", "mappings".
+  /// What is made and not freed yet: "communicators", "windows", "groups", "datatypes", "infos", "error handlers",
+  /// "descriptors", "mappings". Operators are kept by the library's own MPI_Op_free.
   [[nodiscard]] static std::map<std::string, std::int64_t> made();
 
   /// What was wrong on this rank since the last call: a receive that is still posted when its communicator is freed, or
