@@ -226,7 +226,7 @@ std::int64_t resident_kib() {
 /// A hundred thousand times of each in nightly tests.
 TEST_F(LedgerTest, MadeAndFreedAgainAndAgain) {
   const char* const asked = std::getenv("LANEWAY_TEST_CYCLES");
-  const int cycles = asked != nullptr ? std::atoi(asked) : long_tests() ? 100000 : is_mpich() ? 300 : 1000;
+  const int cycles = asked != nullptr ? std::atoi(asked) : long_tests() ? 100000 : 300;
   for (const ObjectForm& form : every_form()) {
     if (!form.make) continue;
     MPI_Comm comm = duplicate();
