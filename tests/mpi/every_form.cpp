@@ -57,10 +57,10 @@ Freed make_channel(MPI_Comm comm, bool use, const Hints& hints, bool own_buffer,
                         : LNW_Channel_create(comm, ring.previous, LNW_CHANNEL_RECEIVE, bytes, 2, info.get(), &receive));
   if (use) {
     const std::vector<unsigned char> sent(static_cast<std::size_t>(bytes), static_cast<unsigned char>(ring.rank + 1));
-    for (int segment = 0; segment < 2; ++segment) EXPECT_MPI(LNW_Channel_put(send, segment, sent.data(), bytes));
+    for (const int segment : {1, 0}) EXPECT_MPI(LNW_Channel_put(send, segment, sent.data(), bytes));
     void* data = nullptr;
     MPI_Count come = 0;
-    // The second is left where it is: its end is freed before it has been taken.
+    // The other is left where it is: its end is freed before it has been taken.
     EXPECT_MPI(LNW_Channel_wait(receive, 0, &data, &come));
     EXPECT_EQ(come, bytes);
     EXPECT_EQ(static_cast<unsigned char*>(data)[bytes - 1], ring.previous + 1);

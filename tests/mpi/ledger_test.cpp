@@ -44,7 +44,7 @@ void run(const ObjectForm& form, bool use) {
 /// How often an object is made and freed where growth is looked for.
 int turns() {
   const char* const asked = std::getenv("LANEWAY_TEST_TURNS");
-  return asked != nullptr ? std::atoi(asked) : 3;
+  return asked != nullptr ? std::atoi(asked) : 2;
 }
 
 TEST_F(LedgerTest, NothingIsLeftOfAnyForm) {
@@ -153,7 +153,7 @@ TEST_F(LedgerTest, TagsAreGivenBack) {
 TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
   const TagLimit limit(4096);
   MPI_Comm comm = duplicate();
-  const Handler handler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   const int other = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
   EXPECT_MPI(LNW_Comm_prepare(comm));
   const Info messages(Hints{{"lnw_transport", "p2p"}});
@@ -233,9 +233,8 @@ TEST_F(LedgerTest, MadeAndFreedAgainAndAgain) {
     const auto cycle = [&](int n) {
       for (int i = 0; i < n; ++i) {
         form.run(comm, i % 2 == 0);
-        if (i % 100 == 0) PMPI_Barrier(comm);
+        PMPI_Barrier(comm);  // or what waits for a rank that is late is taken for growth
       }
-      PMPI_Barrier(comm);
       return resident_kib();
     };
     (void)cycle(cycles / 2);
