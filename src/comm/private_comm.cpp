@@ -104,9 +104,11 @@ int meet_on(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
 }
 
 std::shared_ptr<PrivateComm> PrivateComm::make() {
-  // Without MPI_Init, MPI may be gone with the session that the communicator is of, and with it what is freed later.
+  // Without MPI_Init, MPI may be gone with the session that the communicator is of, and with it what is freed later: it
+  // is freed now or, where messages may be on their way, never.
   if (simulated || !has_world()) {
     return {new PrivateComm, [](PrivateComm* comm) {
+              if (!simulated && comm->resident() != nullptr) return;
               comm->free();
               delete comm;
             }};

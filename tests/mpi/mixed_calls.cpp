@@ -431,9 +431,9 @@ class ChannelCall final : public Begun {
     expect_good(LNW_Channel_create(spot.comm, at_.next(), LNW_CHANNEL_SEND, 8, 1, MPI_INFO_NULL, &send_), name_);
     expect_good(LNW_Channel_create(spot.comm, at_.prev(), LNW_CHANNEL_RECEIVE, 8, 1, MPI_INFO_NULL, &receive_), name_);
     sent_ = at_.value(at_.rank, 0);
+    expect_good(LNW_Channel_put(send_, 0, &sent_, 8), name_);
   }
   int finish() override {
-    expect_good(LNW_Channel_put(send_, 0, &sent_, 8), name_);
     void* data = nullptr;
     MPI_Count bytes = 0;
     expect_good(LNW_Channel_wait(receive_, 0, &data, &bytes), name_);
