@@ -162,6 +162,13 @@ void MpiCall::fill(const SideArguments& given, const SideRow& names, int entries
     fill_large(given, names, entries, is_send);
   else
     fill_small(given, names, entries, borrows, is_send);
+  if (borrows == Borrows::types &&
+      given.types != nullptr) {  // MPI reads the array, which the caller may free, to the end
+    std::vector<MPI_Datatype>& handles = (is_send ? send_ : receive_).handles;
+    handles.assign(given.types, given.types + entries);
+    (is_send ? small_.send : small_.receive).types = handles.data();
+    (is_send ? large_.send : large_.receive).types = handles.data();
+  }
   if (borrows == Borrows::nothing && !operand_) own_types(given, entries, is_send);
 }
 

@@ -98,7 +98,9 @@ TEST_F(MixedTest, WhatMayBeFreedEarlyIs) {
       MPI_Comm_set_errhandler(ring, handler);
       MPI_Errhandler_free(&handler);
       std::vector<Planned> calls = {{row, ring}};
+#if !defined(OPEN_MPI)  // which crashes where its own operations are active on a communicator that is freed
       for (const CallRow* const program : some_of_program(seed, 2)) calls.push_back({program, ring});
+#endif
       shuffle(calls, seed);
       EXPECT_EQ((Sequence{.seed = seed, .frees = true, .between = free_communicators}.run(calls)), 0)
           << row->name << ", seed " << seed;
