@@ -387,7 +387,7 @@ TEST_F(Faults, InAdoption) {
           armed = true;
           int code = MPI_SUCCESS;
           try {
-            adopt_graph(comm_, graph, info.get(), {"", true});
+            adopt_graph(comm_, graph, info.get(), {graph, "", true});
           } catch (const std::exception&) {
             code = MPI_ERR_OTHER;
           }
@@ -412,7 +412,7 @@ void expect_one_answer(MPI_Comm comm, const std::vector<int>& sources, const std
   const Info info(hints);
   std::string text;
   try {
-    adopt_graph(comm, graph, info.get(), {"", true});
+    adopt_graph(comm, graph, info.get(), {graph, "", true});
   } catch (const std::exception& error) {
     text = error.what();
   }

@@ -44,7 +44,7 @@ std::string run(const std::vector<std::vector<Step>>& steps, std::vector<Memory>
   return "";
 }
 
-constexpr Span sent(std::int64_t offset, std::int64_t bytes) {
+constexpr Span sent_from(std::int64_t offset, std::int64_t bytes) {
   return {Buffer::send, offset, bytes};
 }
 constexpr Span received_at(std::int64_t offset, std::int64_t bytes) {
@@ -80,7 +80,7 @@ TEST(Reference, MovesMessagesAndCopies) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (bool rendezvous : {false, true}) {
       std::vector<Memory> received;
-      EXPECT_EQ(run({{message(StepKind::send, 1, sent(2, 4))},
+      EXPECT_EQ(run({{message(StepKind::send, 1, sent_from(2, 4))},
                      {message(StepKind::receive, 0, {Buffer::staging, 0, 4}), copy}},
                     received, rendezvous, seed),
                 "");
@@ -93,7 +93,7 @@ TEST(Reference, AChannelMatchesInStartOrder) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::vector<Memory> received;
     EXPECT_EQ(
-        run({{message(StepKind::send, 1, sent(0, 2)), message(StepKind::send, 1, sent(4, 2))},
+        run({{message(StepKind::send, 1, sent_from(0, 2)), message(StepKind::send, 1, sent_from(4, 2))},
              {message(StepKind::receive, 0, received_at(0, 2)), message(StepKind::receive, 0, received_at(2, 2))}},
             received, seed % 2 == 0, seed),
         "");
@@ -104,8 +104,8 @@ TEST(Reference, AChannelMatchesInStartOrder) {
 /// Sends that are complete before their receives have started depend on buffering.
 TEST(Reference, RendezvousGetsStuckWhereEagerDoesNot) {
   const std::vector<std::vector<Step>> steps = {
-      {message(StepKind::send, 1, sent(0, 1)), message(StepKind::receive, 1, received_at(0, 1), {0})},
-      {message(StepKind::send, 0, sent(1, 1)), message(StepKind::receive, 0, received_at(0, 1), {0})}};
+      {message(StepKind::send, 1, sent_from(0, 1)), message(StepKind::receive, 1, received_at(0, 1), {0})},
+      {message(StepKind::send, 0, sent_from(1, 1)), message(StepKind::receive, 0, received_at(0, 1), {0})}};
   std::vector<Memory> received;
   EXPECT_EQ(run(steps, received, false), "");
   EXPECT_EQ(text(received[0]), "b.......");
@@ -114,15 +114,15 @@ TEST(Reference, RendezvousGetsStuckWhereEagerDoesNot) {
 
 TEST(Reference, ContradictionsAreNamed) {
   std::vector<Memory> received;
-  EXPECT_EQ(run({{message(StepKind::send, 1, sent(0, 1))}, {}}, received),
+  EXPECT_EQ(run({{message(StepKind::send, 1, sent_from(0, 1))}, {}}, received),
             "nobody receives a message from rank 0 to rank 1");
   EXPECT_EQ(run({{}, {message(StepKind::receive, 0, received_at(0, 1))}}, received),
             "stuck: rank 1 step 0 (receive) cannot complete");
   EXPECT_EQ(
-      run({{message(StepKind::send, 1, sent(0, 1))}, {message(StepKind::receive, 0, received_at(0, 2))}}, received),
+      run({{message(StepKind::send, 1, sent_from(0, 1))}, {message(StepKind::receive, 0, received_at(0, 2))}}, received),
       "rank 0 step 0 (send) and rank 1 step 0 (receive) differ in size");
   EXPECT_NE(
-      run({{message(StepKind::send, 1, sent(4, 5))}, {message(StepKind::receive, 0, received_at(0, 5))}}, received),
+      run({{message(StepKind::send, 1, sent_from(4, 5))}, {message(StepKind::receive, 0, received_at(0, 5))}}, received),
       "");
 }
 
@@ -133,7 +133,7 @@ TEST(Reference, SeedsShowRaces) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::vector<Memory> received;
     ASSERT_EQ(
-        run({{message(StepKind::send, 1, sent(0, 1)), message(StepKind::send, 1, sent(1, 1))},
+        run({{message(StepKind::send, 1, sent_from(0, 1)), message(StepKind::send, 1, sent_from(1, 1))},
              {message(StepKind::receive, 0, received_at(0, 1)), message(StepKind::receive, 0, received_at(0, 1))}},
             received, false, seed),
         "");
