@@ -84,8 +84,17 @@ def read_table(path: Path) -> tuple[list[Dense], list[Section]]:
         in_place = row.get("in_place", "")
         if in_place and in_place.removesuffix(" at root") not in [a.name for a in arguments]:
             raise TableError(f"{row['name']}: in_place names {in_place!r}, which is no argument")
-        operations.append(Dense(row["name"], row["number"], row["moves"], arguments, in_place,
-                                tuple(row.get("counts", COUNTS)), row.get("interposed", False)))
+        operations.append(
+            Dense(
+                row["name"],
+                row["number"],
+                row["moves"],
+                arguments,
+                in_place,
+                tuple(row.get("counts", COUNTS)),
+                row.get("interposed", False),
+            )
+        )
     for key in ("name", "number"):
         values = [getattr(operation, key) for operation in operations]
         if len(set(values)) != len(values):
@@ -105,8 +114,15 @@ def functions(operations: list[Dense]) -> list[str]:
 def _parameters(operation: Dense, counts: str) -> list[str]:
     count = "MPI_Count" if counts == "large" else "int"
     displacement = "MPI_Aint" if counts == "large" else "int"
-    types = {"count": f"{count} {{}}", "counts": f"const {count} {{}}[]", "displacements": f"const {displacement} {{}}[]",
-             "type": "MPI_Datatype {}", "types": "const MPI_Datatype {}[]", "root": "int {}", "op": "MPI_Op {}"}
+    types = {
+        "count": f"{count} {{}}",
+        "counts": f"const {count} {{}}[]",
+        "displacements": f"const {displacement} {{}}[]",
+        "type": "MPI_Datatype {}",
+        "types": "const MPI_Datatype {}[]",
+        "root": "int {}",
+        "op": "MPI_Op {}",
+    }
 
     def one(argument: Argument) -> str:
         if argument.role == "buffer":
@@ -127,9 +143,11 @@ def _comment(text: str) -> str:
 
 def header(operations: list[Dense], sections: list[Section]) -> str:
     """include/laneway/collectives.h."""
-    out = [f"/** The dense operations. {BY} */\n"
-           "#ifndef LANEWAY_COLLECTIVES_H\n#define LANEWAY_COLLECTIVES_H\n\n"
-           '#include <laneway/base.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n']
+    out = [
+        f"/** The dense operations. {BY} */\n"
+        "#ifndef LANEWAY_COLLECTIVES_H\n#define LANEWAY_COLLECTIVES_H\n\n"
+        '#include <laneway/base.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'
+    ]
     for section in sections:
         out.append("\n" + _comment(f"@name {section.name}\n{section.text}\n@{{").rstrip() + " */\n")
         for counts in section.counts:
@@ -156,7 +174,7 @@ def kinds(operations: list[Dense]) -> str:
         + "".join(f"  {o.name} = {o.number},  ///< {o.moves}\n" for o in operations)
         + "};\n\n[[nodiscard]] constexpr const char* name(DenseKind kind) {\n  switch (kind) {\n"
         + "".join(f'    case DenseKind::{o.name}:\n      return "{o.name}";\n' for o in operations)
-        + "  }\n  return \"?\";\n}\n\n"
+        + '  }\n  return "?";\n}\n\n'
         "/// Whether blocks are combined.\n"
         f"[[nodiscard]] constexpr bool reduces(DenseKind kind) {{ return {predicate([o for o in operations if o.reduces])}; }}\n\n"
         "/// Whether one rank is not like the others.\n"
@@ -181,8 +199,10 @@ def rows(operations: list[Dense]) -> str:
         return f"InPlace::{'send' if argument == operation.name_of('buffer', 'send') else 'receive'}_{at}"
 
     body = ",\n".join(f"{{DenseKind::{o.name}, {side(o, 'send')}, {side(o, 'receive')}, {place(o)}}}" for o in operations)
-    return (f"// {BY}\n#pragma once\n\n#include \"arguments/collective.hpp\"\n\nnamespace laneway {{\n\n"
-            f"inline constexpr DenseRow dense_rows[] = {{\n{body},\n}};\n\n}}  // namespace laneway\n")
+    return (
+        f'// {BY}\n#pragma once\n\n#include "arguments/collective.hpp"\n\nnamespace laneway {{\n\n'
+        f"inline constexpr DenseRow dense_rows[] = {{\n{body},\n}};\n\n}}  // namespace laneway\n"
+    )
 
 
 def _call(operation: Dense, counts: str) -> str:
@@ -194,20 +214,24 @@ def _call(operation: Dense, counts: str) -> str:
     buffers = [operation.name_of("buffer", which) or "nullptr" for which in SIDES]
     more = "".join(f", .{role} = {role}" for role in ("op", "root") if operation.name_of(role))
     more += ", .is_large = true" if counts == "large" else ""
-    return (f"CollectiveCall{{.kind = DenseKind::{operation.name}, .sendbuf = {buffers[0]}, .recvbuf = {buffers[1]}, "
-            f".send = {side('send')}, .receive = {side('receive')}{more}}}")
+    return (
+        f"CollectiveCall{{.kind = DenseKind::{operation.name}, .sendbuf = {buffers[0]}, .recvbuf = {buffers[1]}, "
+        f".send = {side('send')}, .receive = {side('receive')}{more}}}"
+    )
 
 
 def c_functions(operations: list[Dense], way: str) -> str:
     """src/c/generated/dense_WAY.cpp."""
-    out = [f"// {BY}\n#include \"c/dense.hpp\"\n\nusing namespace laneway;\n"]
+    out = [f'// {BY}\n#include "c/dense.hpp"\n\nusing namespace laneway;\n']
     for operation in operations:
         for counts in operation.counts:
             rest = _rest(way, "LNW_Request* request")
             names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in rest)
             parameters = ", ".join(_parameters(operation, counts) + rest)
-            out.append(f"\nint {operation.function(way, counts)}({parameters}) {{\n"
-                       f"  return dense_{way}(__func__, {names}, {_call(operation, counts)});\n}}\n")
+            out.append(
+                f"\nint {operation.function(way, counts)}({parameters}) {{\n"
+                f"  return dense_{way}(__func__, {names}, {_call(operation, counts)});\n}}\n"
+            )
     return "".join(out)
 
 
@@ -221,7 +245,7 @@ def _passed(argument: Argument) -> str:
 
 def mpi_calls(operations: list[Dense]) -> str:
     """src/operate/generated/dense_mpi.cpp: MPI's own operations."""
-    out = [f"// {BY}\n#include \"operate/dense_mpi.hpp\"\n\nnamespace laneway {{\n"]
+    out = [f'// {BY}\n#include "operate/dense_mpi.hpp"\n\nnamespace laneway {{\n']
     for counts, condition in (("int", ""), ("large", "LANEWAY_HAS_LARGE_COUNT_COLLECTIVES")):
         form, suffix = ("MpiArguments", "") if counts == "int" else ("LargeMpiArguments", "_c")
         if condition:
@@ -235,8 +259,11 @@ def mpi_calls(operations: list[Dense]) -> str:
                 arguments = ", ".join([*(_passed(a) for a in o.arguments), *rest])
                 cases.append(f"    case DenseKind::{o.name}:\n      return {o.stem(way, 'MPI')}{end}({arguments});\n")
             name = "call_mpi" if way == "blocking" else "start_mpi"
-            out.append(f"\nint {name}(DenseKind kind, const {form}& a, MPI_Comm comm{request}) {{\n  switch (kind) {{\n"
-                       + "".join(cases) + "  }\n  return MPI_ERR_INTERN;\n}\n")
+            out.append(
+                f"\nint {name}(DenseKind kind, const {form}& a, MPI_Comm comm{request}) {{\n  switch (kind) {{\n"
+                + "".join(cases)
+                + "  }\n  return MPI_ERR_INTERN;\n}\n"
+            )
         if condition:
             out.append("\n#endif\n")
     out.append("\n}  // namespace laneway\n")
@@ -245,7 +272,7 @@ def mpi_calls(operations: list[Dense]) -> str:
 
 def wrappers(operations: list[Dense]) -> str:
     """src/interpose/generated_dense.cpp: MPI's blocking functions, each where the MPI library has it."""
-    out = [f"// {BY}\n#include \"interpose/dense.hpp\"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n"]
+    out = [f'// {BY}\n#include "interpose/dense.hpp"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n']
     for condition, counts in (("", "int"), ("LANEWAY_HAS_LARGE_COUNT_COLLECTIVES", "large")):
         out.append(f"\n#ifdef {condition}" if condition else "")
         for o in operations:
@@ -254,9 +281,11 @@ def wrappers(operations: list[Dense]) -> str:
             name = o.stem("blocking", "MPI") + ("_c" if counts == "large" else "")
             parameters = ", ".join([*_parameters(o, counts), "MPI_Comm comm"])
             arguments = ", ".join([*(a.name for a in o.arguments), "comm"])
-            out.append(f"\nINTERPOSE({name}, ({parameters}), ({arguments})) {{\n"
-                       f"  return take_dense(\"{name}\", comm, [&] {{ return {_call(o, counts)}; }}, "
-                       f"[&] {{ return laneway_pass_{name}({arguments}); }});\n}}\n")
+            out.append(
+                f"\nINTERPOSE({name}, ({parameters}), ({arguments})) {{\n"
+                f'  return take_dense("{name}", comm, [&] {{ return {_call(o, counts)}; }}, '
+                f"[&] {{ return laneway_pass_{name}({arguments}); }});\n}}\n"
+            )
         out.append("#endif\n" if condition else "")
     return "".join(out)
 
@@ -289,8 +318,13 @@ def _spec(argument: Argument, uses: bool) -> str:
     later = ", asynchronous" if uses and argument.role in ("buffer", "counts", "displacements", "types") else ""
     if argument.role == "buffer":
         return f"type(*), dimension(..){', intent(in)' if argument.side == 'send' else ''}{later}"
-    kinds = {"count": "integer(COUNT)", "counts": "integer(COUNT)", "displacements": "integer(DISPLACEMENT)",
-             "root": "integer(c_int)", "op": "type(MPI_Op)"}
+    kinds = {
+        "count": "integer(COUNT)",
+        "counts": "integer(COUNT)",
+        "displacements": "integer(DISPLACEMENT)",
+        "root": "integer(c_int)",
+        "op": "type(MPI_Op)",
+    }
     return f"{kinds.get(argument.role, 'type(MPI_Datatype)')}, intent(in){later}"
 
 
@@ -316,11 +350,14 @@ def _interface(operation: Dense, way: str) -> str:
 
 def fortran_interfaces(operations: list[Dense]) -> str:
     """fortran/collectives.inc."""
-    return (f"! The dense operations in one form. {BY}\n"
-            "! laneway.F90 includes this for each form, with FORM, SUFFIX, COUNT and DISPLACEMENT as for operations.inc, and\n"
-            "! INT_COUNTS in that of default integers.\n\n"
-            + "\n".join(_interface(operation, way) for operation, way in _each(operations))
-            + "\n" + "".join(f"#undef {macro}\n" for macro in ("FORM", "SUFFIX", "COUNT", "DISPLACEMENT")))
+    return (
+        f"! The dense operations in one form. {BY}\n"
+        "! laneway.F90 includes this for each form, with FORM, SUFFIX, COUNT and DISPLACEMENT as for operations.inc, and\n"
+        "! INT_COUNTS in that of default integers.\n\n"
+        + "\n".join(_interface(operation, way) for operation, way in _each(operations))
+        + "\n"
+        + "".join(f"#undef {macro}\n" for macro in ("FORM", "SUFFIX", "COUNT", "DISPLACEMENT"))
+    )
 
 
 def fortran_names(operations: list[Dense]) -> str:
@@ -334,36 +371,61 @@ def fortran_names(operations: list[Dense]) -> str:
 
 
 def _shim(operation: Dense, way: str) -> str:
-    types = {"count": "const COUNT* {}", "counts": "const COUNT {}[]", "displacements": "const DISPLACEMENT {}[]",
-             "type": "const MPI_Fint* {}", "types": "const MPI_Fint {}[]", "buffer": "const CFI_cdesc_t* {}",
-             "root": "const MPI_Fint* {}", "op": "const MPI_Fint* {}"}
+    types = {
+        "count": "const COUNT* {}",
+        "counts": "const COUNT {}[]",
+        "displacements": "const DISPLACEMENT {}[]",
+        "type": "const MPI_Fint* {}",
+        "types": "const MPI_Fint {}[]",
+        "buffer": "const CFI_cdesc_t* {}",
+        "root": "const MPI_Fint* {}",
+        "op": "const MPI_Fint* {}",
+    }
     passed = {"count": "*{}", "type": "MPI_Type_f2c(*{})", "buffer": "buffer({})", "root": "*{}", "op": "MPI_Op_f2c(*{})"}
     # The function that finds what a descriptor means is called buffer.
     names = {a: "data" if a.name == "buffer" else a.name for a in operation.arguments}
     parameters = [types[a.role].format(names[a]) for a in operation.arguments]
-    parameters += ["const MPI_Fint* comm", *(["const MPI_Fint* info"] if way == "persistent" else []),
-                   *(["LNW_Request* request"] if way != "blocking" else []), "MPI_Fint* ierror"]
-    arguments = ["types.send" if a.role == "types" and a.side == "send" else "types.recv" if a.role == "types"
-                 else passed.get(a.role, "{}").format(names[a]) for a in operation.arguments]
-    arguments += ["MPI_Comm_f2c(*comm)", *(["MPI_Info_f2c(*info)"] if way == "persistent" else []),
-                  *(["request"] if way != "blocking" else [])]
+    parameters += [
+        "const MPI_Fint* comm",
+        *(["const MPI_Fint* info"] if way == "persistent" else []),
+        *(["LNW_Request* request"] if way != "blocking" else []),
+        "MPI_Fint* ierror",
+    ]
+    arguments = [
+        "types.send"
+        if a.role == "types" and a.side == "send"
+        else "types.recv"
+        if a.role == "types"
+        else passed.get(a.role, "{}").format(names[a])
+        for a in operation.arguments
+    ]
+    arguments += [
+        "MPI_Comm_f2c(*comm)",
+        *(["MPI_Info_f2c(*info)"] if way == "persistent" else []),
+        *(["request"] if way != "blocking" else []),
+    ]
     call = f"FORM({operation.stem(way, 'LNW')})({', '.join(arguments)})"
     body = f"  finish({call}, ierror);\n"
     if operation.name_of("types", "send"):
         sent = f"buffer({operation.name_of('buffer', 'send')}) == MPI_IN_PLACE ? NULL : {operation.name_of('types', 'send')}"
-        body = (f"  const Types types = make_types(ranks_of(MPI_Comm_f2c(*comm)), {sent}, "
-                f"{operation.name_of('types', 'receive')});\n"
-                f"  const int code = {call};\n  free_types(types);\n  finish(code, ierror);\n")
+        body = (
+            f"  const Types types = make_types(ranks_of(MPI_Comm_f2c(*comm)), {sent}, "
+            f"{operation.name_of('types', 'receive')});\n"
+            f"  const int code = {call};\n  free_types(types);\n  finish(code, ierror);\n"
+        )
     return _guarded(operation, f"void FORM({operation.stem(way, 'lnwf').lower()})({', '.join(parameters)}) {{\n{body}}}\n")
 
 
 def fortran_shim(operations: list[Dense]) -> str:
     """fortran/collectives.h."""
-    return (f"/* The dense operations in one form. {BY}\n"
-            " * shim.c includes this for each form, with FORM, COUNT and DISPLACEMENT as for operations.h, and INT_COUNTS in\n"
-            " * that of int. */\n\n"
-            + "\n".join(_shim(operation, way) for operation, way in _each(operations))
-            + "\n" + "".join(f"#undef {macro}\n" for macro in ("FORM", "COUNT", "DISPLACEMENT")))
+    return (
+        f"/* The dense operations in one form. {BY}\n"
+        " * shim.c includes this for each form, with FORM, COUNT and DISPLACEMENT as for operations.h, and INT_COUNTS in\n"
+        " * that of int. */\n\n"
+        + "\n".join(_shim(operation, way) for operation, way in _each(operations))
+        + "\n"
+        + "".join(f"#undef {macro}\n" for macro in ("FORM", "COUNT", "DISPLACEMENT"))
+    )
 
 
 # --- documents

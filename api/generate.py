@@ -148,8 +148,9 @@ def read_table(path: Path = TOP / "api" / "operations.toml") -> tuple[list[Opera
         if len(set(values)) != len(values):
             raise TableError(f"two operations have one {key}")
     sections = [
-        Section(row["name"], _choices(row, "ways", WAYS), _choices(row, "places", PLACES),
-                _choices(row, "counts", COUNTS), row["text"].strip())
+        Section(
+            row["name"], _choices(row, "ways", WAYS), _choices(row, "places", PLACES), _choices(row, "counts", COUNTS), row["text"].strip()
+        )
         for row in table["section"]
     ]
     return operations, sections
@@ -207,9 +208,11 @@ def _declare(operation: Operation, way: str, place: str, counts: str) -> str:
 
 def header(operations: list[Operation], sections: list[Section]) -> str:
     """include/laneway/neighborhood.h."""
-    out = [f"/** The neighborhood operations. {BY} */\n"
-           "#ifndef LANEWAY_NEIGHBORHOOD_H\n#define LANEWAY_NEIGHBORHOOD_H\n\n"
-           '#include <laneway/base.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n']
+    out = [
+        f"/** The neighborhood operations. {BY} */\n"
+        "#ifndef LANEWAY_NEIGHBORHOOD_H\n#define LANEWAY_NEIGHBORHOOD_H\n\n"
+        '#include <laneway/base.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'
+    ]
     told: set[str] = set()
     for section in sections:
         out.append("\n" + _comment(f"@name {section.name}\n{section.text}\n@{{").rstrip() + " */\n")
@@ -230,21 +233,31 @@ def header(operations: list[Operation], sections: list[Section]) -> str:
 
 def _call(operation: Operation) -> str:
     """A Call of the arguments, as an initializer."""
-    fields = {"count": "count", "size": "count", "counts": "counts", "displacements": "displacements",
-              "bytes": "displacements", "indices": "indices", "type": "type", "types": "types"}
+    fields = {
+        "count": "count",
+        "size": "count",
+        "counts": "counts",
+        "displacements": "displacements",
+        "bytes": "displacements",
+        "indices": "indices",
+        "type": "type",
+        "types": "types",
+    }
     order = ("count", "counts", "displacements", "indices", "type", "types")
 
     def side(side: Side) -> str:
         named = {fields[a.role]: a.name for a in side.arguments if a.role != "buffer"}
         return "{" + ", ".join(f".{key} = {named[key]}" for key in order if key in named) + "}"
 
-    return (f"{{Kind::{operation.name}, {operation.send.name_of('buffer')}, {operation.receive.name_of('buffer')}, "
-            f"{side(operation.send)}, {side(operation.receive)}{', op' if operation.reduces else ''}}}")
+    return (
+        f"{{Kind::{operation.name}, {operation.send.name_of('buffer')}, {operation.receive.name_of('buffer')}, "
+        f"{side(operation.send)}, {side(operation.receive)}{', op' if operation.reduces else ''}}}"
+    )
 
 
 def c_functions(operations: list[Operation], way: str) -> str:
     """src/c/generated/WAY.cpp."""
-    out = [f"// {BY}\n#include \"c/operation.hpp\"\n\nusing namespace laneway;\n"]
+    out = [f'// {BY}\n#include "c/operation.hpp"\n\nusing namespace laneway;\n']
     for operation in operations:
         if way not in operation.ways:
             continue
@@ -252,19 +265,23 @@ def c_functions(operations: list[Operation], way: str) -> str:
             for counts in operation.counts:
                 parameters = _parameters(operation, counts) + _rest(way, place, "LNW_Request* request")
                 rest = ", ".join(_names(_rest(way, place, "LNW_Request* request")))
-                out.append(f"\nint {operation.function(way, place, counts)}({', '.join(parameters)}) {{\n"
-                           f"  return {way}(__func__, {rest}, {_call(operation)});\n}}\n")
+                out.append(
+                    f"\nint {operation.function(way, place, counts)}({', '.join(parameters)}) {{\n"
+                    f"  return {way}(__func__, {rest}, {_call(operation)});\n}}\n"
+                )
     return "".join(out)
 
 
 def wrappers(operations: list[Operation]) -> str:
     """src/interpose/generated.cpp: MPI's functions, each where the MPI library has it."""
-    out = [f"// {BY}\n#include \"interpose/neighborhood.hpp\"\n\n"
-           "using namespace laneway;\nusing namespace laneway::interpose;\n"]
-    groups = (("", "MPI", "int", WAYS[:2]), ("LANEWAY_HAS_LARGE_COUNT", "MPI", "large", WAYS[:2]),
-              ("LANEWAY_HAS_PERSISTENT", "MPI", "int", WAYS[2:]),
-              ("LANEWAY_HAS_PERSISTENT_LARGE_COUNT", "MPI", "large", WAYS[2:]),
-              ("LANEWAY_HAS_EXTENSION_PERSISTENT", "MPIX", "int", WAYS[2:]))
+    out = [f'// {BY}\n#include "interpose/neighborhood.hpp"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n']
+    groups = (
+        ("", "MPI", "int", WAYS[:2]),
+        ("LANEWAY_HAS_LARGE_COUNT", "MPI", "large", WAYS[:2]),
+        ("LANEWAY_HAS_PERSISTENT", "MPI", "int", WAYS[2:]),
+        ("LANEWAY_HAS_PERSISTENT_LARGE_COUNT", "MPI", "large", WAYS[2:]),
+        ("LANEWAY_HAS_EXTENSION_PERSISTENT", "MPIX", "int", WAYS[2:]),
+    )
     for condition, prefix, counts, ways in groups:
         out.append(f"\n#ifdef {condition}" if condition else "")
         for operation in operations:
@@ -282,9 +299,11 @@ def _wrapper(operation: Operation, way: str, prefix: str, counts: str) -> str:
     arguments = _names(described)
     passed = ", ".join([*arguments, "where", *_names(rest)[1:]])
     passes = f"[&](MPI_Comm where) {{ return laneway_pass_{name}({passed}); }}"
-    return (f"\nINTERPOSE({name}, ({', '.join(described + rest)}), ({', '.join(arguments + _names(rest))})) {{\n"
-            f"  const Call call{_call(operation)};\n"
-            f"  return take_{way}(\"{name}\", {', '.join(_names(rest))}, call, {passes});\n}}\n")
+    return (
+        f"\nINTERPOSE({name}, ({', '.join(described + rest)}), ({', '.join(arguments + _names(rest))})) {{\n"
+        f"  const Call call{_call(operation)};\n"
+        f'  return take_{way}("{name}", {", ".join(_names(rest))}, call, {passes});\n}}\n'
+    )
 
 
 def kinds(operations: list[Operation]) -> str:
@@ -303,7 +322,7 @@ def kinds(operations: list[Operation]) -> str:
         + "".join(f"  {o.name} = {o.number},  ///< {o.moves}\n" for o in operations)
         + "};\n\n[[nodiscard]] constexpr const char* name(Kind kind) {\n  switch (kind) {\n"
         + "".join(f'    case Kind::{o.name}:\n      return "{o.name}";\n' for o in operations)
-        + "  }\n  return \"?\";\n}\n\n"
+        + '  }\n  return "?";\n}\n\n'
         "/// Whether all edges carry equally many bytes, so that the way of the data follows from the graph alone.\n"
         f"[[nodiscard]] constexpr bool has_equal_edges(Kind kind) {{ return !({predicate(varying)}); }}\n\n"
         "/// Whether all edges of a source carry the same message.\n"
@@ -324,10 +343,11 @@ def kind_rows(operations: list[Operation]) -> str:
         names = [f'.{"displacements" if f == "bytes" else f} = "{side.name_of(f)}"' for f in fields if side.name_of(f)]
         return "{" + ", ".join([f".blocks = BlockForm::{side.blocks}", *names]) + "}"
 
-    rows = ",\n".join(f"{{Kind::{o.name}, {side(o.send)}, {side(o.receive)}{', true' if o.reduces else ''}}}"
-                      for o in operations)
-    return (f"// {BY}\n#pragma once\n\n#include \"arguments/call.hpp\"\n\nnamespace laneway {{\n\n"
-            f"inline constexpr KindRow kind_rows[] = {{\n{rows},\n}};\n\n}}  // namespace laneway\n")
+    rows = ",\n".join(f"{{Kind::{o.name}, {side(o.send)}, {side(o.receive)}{', true' if o.reduces else ''}}}" for o in operations)
+    return (
+        f'// {BY}\n#pragma once\n\n#include "arguments/call.hpp"\n\nnamespace laneway {{\n\n'
+        f"inline constexpr KindRow kind_rows[] = {{\n{rows},\n}};\n\n}}  // namespace laneway\n"
+    )
 
 
 def constants(operations: list[Operation]) -> str:
@@ -350,8 +370,14 @@ def _wrap(words: list[str], indent: str, width: int = 108) -> str:
 
 
 def _fortran_spec(role: str, is_receive: bool, uses: bool) -> str:
-    kind = {"count": "COUNT", "counts": "COUNT", "displacements": "DISPLACEMENT", "bytes": "MPI_ADDRESS_KIND",
-            "size": "MPI_COUNT_KIND", "indices": "MPI_COUNT_KIND"}.get(role)
+    kind = {
+        "count": "COUNT",
+        "counts": "COUNT",
+        "displacements": "DISPLACEMENT",
+        "bytes": "MPI_ADDRESS_KIND",
+        "size": "MPI_COUNT_KIND",
+        "indices": "MPI_COUNT_KIND",
+    }.get(role)
     later = ", asynchronous" if uses and role not in SCALARS else ""
     if role == "buffer":
         return f"type(*), dimension(..){'' if is_receive else ', intent(in)'}{later}"
@@ -404,7 +430,8 @@ def fortran_interfaces(operations: list[Operation]) -> str:
         "!   DISPLACEMENT  the kind of displacements in elements\n"
         "!   WHERE         the argument, of type WHERE_TYPE, that the operation runs on\n\n"
         + "\n".join(_interface(operation, way) for operation, way in _each(operations))
-        + "\n" + "".join(f"#undef {macro}\n" for macro in macros)
+        + "\n"
+        + "".join(f"#undef {macro}\n" for macro in macros)
     )
 
 
@@ -419,27 +446,43 @@ def fortran_names(operations: list[Operation]) -> str:
 
 
 def _shim(operation: Operation, way: str) -> str:
-    types = {"count": "const COUNT* {}", "counts": "const COUNT {}[]", "displacements": "const DISPLACEMENT {}[]",
-             "bytes": "const MPI_Aint {}[]", "size": "const MPI_Count* {}", "indices": "const MPI_Count {}[]",
-             "type": "const MPI_Fint* {}", "types": "const MPI_Fint {}[]", "buffer": "const CFI_cdesc_t* {}"}
+    types = {
+        "count": "const COUNT* {}",
+        "counts": "const COUNT {}[]",
+        "displacements": "const DISPLACEMENT {}[]",
+        "bytes": "const MPI_Aint {}[]",
+        "size": "const MPI_Count* {}",
+        "indices": "const MPI_Count {}[]",
+        "type": "const MPI_Fint* {}",
+        "types": "const MPI_Fint {}[]",
+        "buffer": "const CFI_cdesc_t* {}",
+    }
     passed = {"count": "*{}", "size": "*{}", "type": "MPI_Type_f2c(*{})", "buffer": "buffer({})"}
     parameters = [types[a.role].format(a.name) for a in operation.arguments]
-    parameters += [*(["const MPI_Fint* op"] if operation.reduces else []), "const WHERE* where", *(["const MPI_Fint* info"] if way == "persistent" else []),
-                   *(["LNW_Request* request"] if way != "blocking" else []), "MPI_Fint* ierror"]
+    parameters += [
+        *(["const MPI_Fint* op"] if operation.reduces else []),
+        "const WHERE* where",
+        *(["const MPI_Fint* info"] if way == "persistent" else []),
+        *(["LNW_Request* request"] if way != "blocking" else []),
+        "MPI_Fint* ierror",
+    ]
     lists = [side.name_of("types") for side in (operation.send, operation.receive)]
     arguments = []
     for side, name in ((operation.send, "types.send"), (operation.receive, "types.recv")):
         for a in side.arguments:
             arguments.append(name if a.role == "types" else passed.get(a.role, "{}").format(a.name))
-    arguments += [*(["MPI_Op_f2c(*op)"] if operation.reduces else []), "TO_C(*where)", *(["MPI_Info_f2c(*info)"] if way == "persistent" else []),
-                  *(["request"] if way != "blocking" else [])]
+    arguments += [
+        *(["MPI_Op_f2c(*op)"] if operation.reduces else []),
+        "TO_C(*where)",
+        *(["MPI_Info_f2c(*info)"] if way == "persistent" else []),
+        *(["request"] if way != "blocking" else []),
+    ]
     call = f"FORM({operation.stem(way, 'LNW')})({', '.join(arguments)})"
     name = operation.stem(way, "lnwf").lower()
     body = f"  finish({call}, ierror);\n"
     if any(lists):
         made = ", ".join(["DEGREES(TO_C(*where))", *(name or "NULL" for name in lists)])
-        body = (f"  const Types types = make_types({made});\n  const int code = {call};\n"
-                "  free_types(types);\n  finish(code, ierror);\n")
+        body = f"  const Types types = make_types({made});\n  const int code = {call};\n  free_types(types);\n  finish(code, ierror);\n"
     return f"void FORM({name})({', '.join(parameters)}) {{\n{body}}}\n"
 
 
@@ -455,7 +498,8 @@ def fortran_shim(operations: list[Operation]) -> str:
         " *   TO_C(where)    and in C\n"
         " *   DEGREES        the function that finds its degrees */\n\n"
         + "\n".join(_shim(operation, way) for operation, way in _each(operations))
-        + "\n" + "".join(f"#undef {macro}\n" for macro in macros)
+        + "\n"
+        + "".join(f"#undef {macro}\n" for macro in macros)
     )
 
 
@@ -464,8 +508,7 @@ def fortran_shim(operations: list[Operation]) -> str:
 
 def c_table(operations: list[Operation]) -> str:
     """The operations, in docs/reference/c.md."""
-    rows = ["| operation | its send side, its receive side | blocking | nonblocking | persistent |",
-            "| --- | --- | --- | --- | --- |"]
+    rows = ["| operation | its send side, its receive side | blocking | nonblocking | persistent |", "| --- | --- | --- | --- | --- |"]
     for o in operations:
         sides = "; ".join(", ".join(f"`{a.name}`" for a in side.arguments) for side in (o.send, o.receive))
         ways = " | ".join(f"`{o.stem(way, 'LNW')}`" if way in o.ways else "–" for way in WAYS)
@@ -525,21 +568,24 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
     files[top / "fortran" / "names.inc"] = fortran_names(operations)
     files[top / "fortran" / "collectives.inc"] = dense.fortran_interfaces(dense_operations)
     files[top / "fortran" / "collective_names.inc"] = dense.fortran_names(dense_operations)
-    regions = (("include/laneway/operation.h", constants(operations)),
-               ("docs/reference/c.md", "\n" + c_table(operations) + "\n"),
-               ("docs/reference/fortran.md", "\n" + fortran_table(operations) + "\n"))
+    regions = (
+        ("include/laneway/operation.h", constants(operations)),
+        ("docs/reference/c.md", "\n" + c_table(operations) + "\n"),
+        ("docs/reference/fortran.md", "\n" + fortran_table(operations) + "\n"),
+    )
     for name, text in regions:
         files[top / name] = _region(top / name, text)
-    for name, text in (("docs/reference/c.md", dense.c_table(dense_operations)),
-                       ("docs/reference/fortran.md", dense.fortran_table(dense_operations))):
+    for name, text in (
+        ("docs/reference/c.md", dense.c_table(dense_operations)),
+        ("docs/reference/fortran.md", dense.fortran_table(dense_operations)),
+    ):
         files[top / name] = _region(top / name, "\n" + text + "\n", "dense", files[top / name])
     return files
 
 
 def differing(top: Path = TOP) -> dict[Path, str]:
     """Those of `outputs` that are missing or contain something else."""
-    return {path: text for path, text in outputs(top).items()
-            if not path.is_file() or path.read_text(encoding="utf-8") != text}
+    return {path: text for path, text in outputs(top).items() if not path.is_file() or path.read_text(encoding="utf-8") != text}
 
 
 def main(arguments: list[str]) -> int:

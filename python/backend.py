@@ -23,7 +23,9 @@ _PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "machines", "plugins"
 def _sources(top: Path) -> Iterator[Path]:
     for part in _PARTS:
         path = top / part
-        yield from [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+        yield from (
+            [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+        )
 
 
 def _say(text: str) -> None:

@@ -28,8 +28,8 @@ typedef struct LNW_Channel_s* LNW_Channel;
 /** Makes what this library needs for channels and partitioned messages on `comm`, and waits until it is there.
  *  Collective. Without it the first LNW_Channel_create, LNW_Psend_init or LNW_Precv_init on `comm` begins the same, as
  * MPI_Comm_idup does: it returns at once, but every rank of `comm` has to make such a call, in the same order among its
- * collective calls on `comm`. With Open MPI, whose MPI_Comm_idup mixes with the program's operations, it waits for these
- * calls of the other ranks. */
+ * collective calls on `comm`. With Open MPI, whose MPI_Comm_idup mixes with the program's operations, it waits for
+ * these calls of the other ranks. */
 LNW_PUBLIC int LNW_Comm_prepare(MPI_Comm comm);
 
 /** Makes an end of a channel between this rank and `peer`. `role` is LNW_CHANNEL_SEND on one of the two ranks and

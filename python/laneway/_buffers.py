@@ -39,8 +39,12 @@ class Array:
     def layout(self) -> tuple[Any, ...]:
         """Equal for arrays that one request serves."""
         plain = _contiguous(self.shape, self.dtype.itemsize)
-        strides = plain if 0 in self.shape else tuple(
-            expected if extent == 1 else stride for extent, stride, expected in zip(self.shape, self.strides, plain, strict=True)
+        strides = (
+            plain
+            if 0 in self.shape
+            else tuple(
+                expected if extent == 1 else stride for extent, stride, expected in zip(self.shape, self.strides, plain, strict=True)
+            )
         )
         return self.shape, strides, self.dtype
 

@@ -69,9 +69,7 @@ class Channel:
     True
     """
 
-    def __init__(
-        self, comm: MPI.Comm, peer: int, role: Literal["send", "receive"], bytes: int, segments: int = 1, **hints: object
-    ) -> None:
+    def __init__(self, comm: MPI.Comm, peer: int, role: Literal["send", "receive"], bytes: int, segments: int = 1, **hints: object) -> None:
         if role not in _ROLES:
             raise ValueError(f"Channel: rank {comm.rank}: role is {role!r}, expected 'send' or 'receive'")
         self._state = ctypes.c_void_p()
@@ -117,7 +115,14 @@ class Channel:
     def test(self, segment: int = 0) -> Received | None:
         """What has been put into the segment, None if nothing has."""
         flag, data, size = ctypes.c_int(), ctypes.c_void_p(), _library.Count()
-        _library.call("LNW_Channel_test", self._state, _library.integer(segment, "segment"), ctypes.byref(flag), ctypes.byref(data), ctypes.byref(size))
+        _library.call(
+            "LNW_Channel_test",
+            self._state,
+            _library.integer(segment, "segment"),
+            ctypes.byref(flag),
+            ctypes.byref(data),
+            ctypes.byref(size),
+        )
         return Received(self, segment, data.value or 0, size.value) if flag.value else None
 
     def wait(self, segment: int = 0) -> Received:

@@ -30,8 +30,19 @@ from mpi4py import MPI
 
 from laneway import _library
 from laneway._buffers import (
-    Array, ArrayLike, ArrayOrInPlace, Blocks, check_operator, describe, element_handle, empty_like, integers, is_contiguous, pointer,
-    row_handle, synchronize,
+    Array,
+    ArrayLike,
+    ArrayOrInPlace,
+    Blocks,
+    check_operator,
+    describe,
+    element_handle,
+    empty_like,
+    integers,
+    is_contiguous,
+    pointer,
+    row_handle,
+    synchronize,
 )  # fmt: skip
 from laneway._forms import Call, Runners, forms
 from laneway._request import Request, make
@@ -108,7 +119,9 @@ def _root(root: int | None) -> list[Any]:
     return [] if root is None else [_library.integer(root, "root")]
 
 
-def _reduction(call: str, comm: MPI.Comm, send: Any, recv: Any, op: MPI.Op, counts: Any = None, parts: int = 1, root: int | None = None) -> Call:
+def _reduction(
+    call: str, comm: MPI.Comm, send: Any, recv: Any, op: MPI.Op, counts: Any = None, parts: int = 1, root: int | None = None
+) -> Call:
     """Arrays that are combined element by element. The result has the rows that were sent, their part of `parts`, or `counts`
     of this rank."""
     here = root is None or comm.rank == root

@@ -82,7 +82,9 @@ def _fail_everywhere(comm: MPI.Comm) -> None:
         )  # fmt: skip
 
 
-def sparse_alltoallv(comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcounts: Any = None, sdispls: Any = None, **hints: object) -> Arrivals:
+def sparse_alltoallv(
+    comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcounts: Any = None, sdispls: Any = None, **hints: object
+) -> Arrivals:
     """Send rows of `send` to ranks that do not expect them; who gets something learns from whom. Collective.
 
     ``sendcounts[i]`` rows go to ``destinations[i]``, one row to each without `sendcounts`; blocks follow each other

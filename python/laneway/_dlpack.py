@@ -91,6 +91,4 @@ def read(value: Any) -> Tensor:
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] * dtype.itemsize for i in range(tensor.ndim)) if tensor.strides else None
     # The capsule, which was not consumed, frees its tensor itself.
-    return Tensor(
-        (tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, readonly, kind in _DEVICE_STREAM, (value, capsule)
-    )
+    return Tensor((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, readonly, kind in _DEVICE_STREAM, (value, capsule))

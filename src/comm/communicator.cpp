@@ -114,7 +114,7 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
 Communicator& Communicator::of_nonblocking(MPI_Comm comm) {
   Communicator* const known = find(comm);
   if (known != nullptr && !known->unmade_) return *known;
-  if constexpr (!duplicates_apart) {
+  if (!duplicates_apart()) {
     Communicator& made = of(comm);
     (void)made.private_comm();
     return made;

@@ -267,7 +267,8 @@ void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noex
     if (std::ranges::all_of(taken.all, [](const auto& each) { return each->has_ended(); })) break;
   }
   for (const auto& each : taken.all)
-    if (each->has_ended() && !each->has_failed()) left.emplace_back(each->number(), &each->comm());
+    if (!PrivateComm::a_step_has_failed() && each->has_ended() && !each->has_failed())
+      left.emplace_back(each->number(), &each->comm());
   std::ranges::sort(left);
   try {
     for (const auto& [number, comm] : left) comm->free_parts();

@@ -14,8 +14,8 @@ namespace laneway {
 ///
 /// MPI_Comm_free may synchronise. So communicators are not freed in the order in which a rank has retired them but, in
 /// an order that their ranks have in common, where all of them come: when another one is made of the same ranks, or in
-/// MPI_Finalize. Only where more than `most_deferred` would be kept is the oldest freed by each rank when it finds that.
-/// Programs whose communicators are of ever other ranks need this: MPI libraries have some thousand contexts.
+/// MPI_Finalize. Only where more than `most_deferred` would be kept is the oldest freed by each rank when it finds
+/// that. Programs whose communicators are of ever other ranks need this: MPI libraries have some thousand contexts.
 inline constexpr int most_deferred = 64;
 
 /// Takes what has lost its last owner. Calls no function of MPI: this may be inside a callback of MPI.

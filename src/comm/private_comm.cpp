@@ -18,6 +18,8 @@ namespace laneway {
 
 namespace {
 
+std::atomic<bool> step_has_failed = false;
+
 /// Duplicates live in this process, in the order of their creation, which is the same on all their ranks.
 std::vector<PrivateComm*> live;
 std::mutex live_mutex;
@@ -220,8 +222,16 @@ void PrivateComm::free_parts() const {
   for (const std::int64_t number : common_numbers(retired, *this)) parts_.erase(number);
 }
 
+bool duplicates_apart() {
+#if defined(OPEN_MPI) || !defined(LANEWAY_HAS_COMM_IDUP)
+  return false;
+#else
+  return true;
+#endif
+}
+
 void PrivateComm::begin(MPI_Comm original) {
-  if constexpr (!duplicates_apart) return create(original, nullptr, nullptr);
+  if (!duplicates_apart()) return create(original, nullptr, nullptr);
 #ifdef LANEWAY_HAS_COMM_IDUP
   learn_tags(original);
   check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
@@ -242,7 +252,12 @@ void PrivateComm::free() noexcept {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
+bool PrivateComm::a_step_has_failed() noexcept {
+  return step_has_failed.load(std::memory_order_acquire);
+}
+
 void PrivateComm::keep_those_of_the_step() const noexcept {
+  step_has_failed.store(true, std::memory_order_release);
   const std::lock_guard lock(live_mutex);
   for (PrivateComm* const comm : live)
     if (comm->made_after_ >= began_) comm->never_freed_ = true;

@@ -24,12 +24,8 @@ namespace laneway {
 /// Whether the program may start nonblocking collectives on a communicator while MPI_Comm_idup of it is under way. Open
 /// MPI's is several nonblocking collectives on that communicator, each started when the one before has ended: at
 /// another place among the program's on each rank, so that they match each other's messages, and a communicator that is
-/// freed meanwhile is gone (tests/mpi/interference_test.cpp shows both with MPI alone).
-#if defined(OPEN_MPI) || !defined(LANEWAY_HAS_COMM_IDUP)
-inline constexpr bool duplicates_apart = false;
-#else
-inline constexpr bool duplicates_apart = true;
-#endif
+/// freed meanwhile is gone. It shows in a program of MPI alone that adds numbers meanwhile.
+[[nodiscard]] bool duplicates_apart();
 
 /// Another rank has failed in a collective step of setup.
 class PeerFailure : public Error {
@@ -158,6 +154,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// Whether it was created, or is being created.
   [[nodiscard]] bool exists() const { return comm_ != MPI_COMM_NULL || creation_ != MPI_REQUEST_NULL; }
   /// Whether a step has failed in which this communicator was used or made: messages may be on their way.
+  /// Whether any step of setup has failed in this process: then ranks may have other parts than each other.
+  [[nodiscard]] static bool a_step_has_failed() noexcept;
   [[nodiscard]] bool is_doubtful() const { return spoilt_ || never_freed_ || kept_ != nullptr; }
   /// Who may have sent something besides; null: nobody. `keep_resident`: when it has no other owner.
   void set_resident(Resident* resident) { resident_ = resident; }

@@ -68,7 +68,7 @@ class MpiCall {
     std::vector<MPI_Count> large_counts;
     std::vector<MPI_Aint> large_displacements;
     std::vector<MPI_Datatype> types;
-    std::vector<MPI_Datatype> handles;  // of the caller's datatypes
+    std::vector<MPI_Datatype> handles;      // of the caller's datatypes
     MPI_Datatype type = MPI_DATATYPE_NULL;  // made here
   };
   void fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);

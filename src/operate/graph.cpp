@@ -293,7 +293,7 @@ void create_graph(MPI_Comm comm_old, const GraphArguments& arguments, MPI_Info i
     Communicator& fresh = same_order ? Communicator::derive(made, priv) : Communicator::of(made, priv.get());
     if (same_order && !agreed.single()) fresh.part_from_parent();
     // Otherwise a nonblocking call would have to wait for a duplicate that it has only begun, and nobody would go on.
-    if (!agreed.nodes.have_helpers || !duplicates_apart) (void)fresh.private_comm();
+    if (!agreed.nodes.have_helpers || !duplicates_apart()) (void)fresh.private_comm();
     // What MPI says of a graph may be wrong: it may have the topology of the communicator that the graph is made from.
     fresh.set_topology(graph_topology(lists.sources, lists.destinations));
     fresh.hints = std::move(agreed.texts);

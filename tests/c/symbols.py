@@ -16,12 +16,28 @@ exported = {line.split()[-1].split("@")[0] for line in said.splitlines()}
 exported = {name for name in exported if name.startswith("LNW_")}
 dense_names = set(dense.functions(dense.read_table(TOP / "api" / "operations.toml")[0]))
 operations = {name for name in exported if (re.match(r"LNW_I?[Nn]eighbor_", name) and "partitioned" not in name) or name in dense_names}
-parts = ("bag", "base", "channel", "collectives", "distributor", "halo", "neighborhood", "operation", "partitioned", "queue", "requests", "sparse", "topology")
+parts = (
+    "bag",
+    "base",
+    "channel",
+    "collectives",
+    "distributor",
+    "halo",
+    "neighborhood",
+    "operation",
+    "partitioned",
+    "queue",
+    "requests",
+    "sparse",
+    "topology",
+)
 headers = "".join((TOP / "include" / "laneway" / f"{part}.h").read_text() for part in parts)
 declared = set(re.findall(r"^LNW_PUBLIC \w+\s+(LNW_\w+)\(", headers, re.MULTILINE))
 wrong = 0
-for of, ours, theirs in (("api/operations.toml", set(generate.functions(generate.read_table()[0])) | dense_names, operations),
-                         ("the headers", declared, exported)):
+for of, ours, theirs in (
+    ("api/operations.toml", set(generate.functions(generate.read_table()[0])) | dense_names, operations),
+    ("the headers", declared, exported),
+):
     for name in sorted(ours - theirs):
         print(f"{name} is in {of}, but the library does not export it")
     for name in sorted(theirs - ours):

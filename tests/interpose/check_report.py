@@ -54,7 +54,11 @@ def only_row(read):
 
 def sums_agree(ranks):
     # A ring: each rank sends to both neighbours.
-    for what, name, calls in (("ring", "MPI_Neighbor_allgather", 400), ("varying", "MPI_Neighbor_alltoallv", 300), ("persistent", "_init", 400)):
+    for what, name, calls in (
+        ("ring", "MPI_Neighbor_allgather", 400),
+        ("varying", "MPI_Neighbor_alltoallv", 300),
+        ("persistent", "_init", 400),
+    ):
         degree = 2 if ranks > 2 else 1
         row = only_row(report(ranks, what, str(calls), "100", LANEWAY_FIXED_COUNTS="1"))
         print(what, json.dumps(row), flush=True)
@@ -94,7 +98,12 @@ def forms():
 
 
 def silence():
-    for arguments, variables in ((["nothing"], {}), (["grid", "20"], {}), (["ring", "20"], {"LANEWAY_REPORT": "0"}), (["ring", "20"], {"LANEWAY_DISABLE": "1"})):
+    for arguments, variables in (
+        (["nothing"], {}),
+        (["grid", "20"], {}),
+        (["ring", "20"], {"LANEWAY_REPORT": "0"}),
+        (["ring", "20"], {"LANEWAY_DISABLE": "1"}),
+    ):
         _, output = run(2, *arguments, **variables)
         check(not said(output), f"{arguments} {variables}: nothing is said: {output}")
 

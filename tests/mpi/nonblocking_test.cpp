@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 
+#include "comm/private_comm.hpp"
 #include "exchange.hpp"
 #include "exec/progress.hpp"
 
@@ -114,6 +115,8 @@ TEST_F(NonblockingTest, OtherOrdersOnGraphsOfOneCommunicator) {
 }
 
 TEST_F(NonblockingTest, FirstCallsDoNotWaitForALateRank) {
+  if (!duplicates_apart())
+    GTEST_SKIP() << "the first call on a communicator waits with this MPI library: docs/reference/c.md";
   const int late = size() - 1;
   for (bool typed : {false, true}) {
     const Comm graph = unknown_graph(complete_shape(size()));
@@ -272,7 +275,7 @@ TEST_F(NonblockingTest, OnlyTheFirstCallOnAnUnknownCommunicatorCopiesAttributes)
       EXPECT_MPI(LNW_Wait(&operation.request, MPI_STATUS_IGNORE));
       EXPECT_TRUE(operation.arrived());
     }
-    EXPECT_EQ(copies, known ? 0 : 1);
+    EXPECT_EQ(copies, known || !duplicates_apart() ? 0 : 1);
   }
   MPI_Comm_free_keyval(&key);
 }

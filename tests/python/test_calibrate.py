@@ -107,9 +107,7 @@ def _records(noise: float = 0.02, link_beta: float = 4e-8) -> list[dict[str, obj
             for messages in (1.0, 2.0, 4.0, 8.0):
                 processors = messages * 8 * (message + byte * size)
                 link = messages * 4 * size * link_beta if path == "network" else 0
-                made.append(
-                    record("overhead", 4e-5 + max(processors, link), path=path, messages=messages, bytes=size)
-                )
+                made.append(record("overhead", 4e-5 + max(processors, link), path=path, messages=messages, bytes=size))
     made += [record("flag", 3e-7, bytes=size) for size in (8, 16, 32, 64)]
     made += [record("match", 1e-6 + 2e-9 * posted, posted=posted) for posted in (1, 8, 64, 512)]
     made += [record("copy", (1 << 20) * 1e-10 * active, active=active, bytes=1 << 20) for active in (1, 2, 4)]

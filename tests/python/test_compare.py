@@ -41,7 +41,9 @@ def test_other_cases_are_not_compared(tmp_path: Path) -> None:
 def test_the_text_fits_79_columns_and_says_what_differs(tmp_path: Path) -> None:
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for path, median, mpi in zip(paths, (1.234e-3, 2e-3), ("Open MPI v4.1.4", "MPICH Version: 4.0.2"), strict=True):
-        records = [_record(name, median, 0.01, 1, run={"schema": 1, "mpi": mpi, "date": path.name}) for name in ("mpi", "three_step_nodedup")]
+        records = [
+            _record(name, median, 0.01, 1, run={"schema": 1, "mpi": mpi, "date": path.name}) for name in ("mpi", "three_step_nodedup")
+        ]
         path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     text = compare.run(*paths)
     assert text.splitlines()[0] == "mpi: Open MPI v4.1.4 → MPICH Version: 4.0.2"

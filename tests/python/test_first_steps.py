@@ -199,7 +199,9 @@ def test_the_doctor_says_what_is_missing_and_what_for(tmp_path: Path) -> None:
     environ = {"PATH": str(tmp_path / "few"), "CXX": "/nowhere"}
     done = subprocess.run([str(tree / "dev"), "doctor"], capture_output=True, text=True, env=environ, timeout=60)
     assert done.returncode == 1 and "the library cannot be built here" in done.stderr
-    assert re.search(r"^  MISSING +mpicc +an MPI library\n +Debian: libopenmpi-dev or libmpich-dev$", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^  MISSING +mpicc +an MPI library\n +Debian: libopenmpi-dev or libmpich-dev$", done.stdout, re.MULTILINE), (
+        done.stdout
+    )
 
 
 def test_the_help_of_bench_has_every_subcommand(command: Command) -> None:
@@ -235,7 +237,6 @@ def test_the_page_of_hints_is_the_table_of_the_library() -> None:
         assert f"`{row['name']}`" in variables
 
 
-
 def test_what_laneway_hints_names_is_there(command: Command) -> None:
     code, output = command.run("machines")
     assert code == 0, output
@@ -243,9 +244,7 @@ def test_what_laneway_hints_names_is_there(command: Command) -> None:
         assert name in output.split()
 
 
-def test_unknown_variables_are_named_with_the_nearest(
-    command: Command, programs: Programs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_variables_are_named_with_the_nearest(command: Command, programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment.complaint(["PATH", "LANEWAY_STRATEGY", "LANEWAY_TEST_MARK"]) == ""
     sentence = "LANEWAY_STRATGY is not a variable of Laneway's and is ignored: is LANEWAY_STRATEGY meant?"
     assert environment.complaint(["LANEWAY_STRATGY"]) == sentence

@@ -81,10 +81,19 @@ def test_a_row_is_an_operation_everywhere(tree: Path) -> None:
     assert len(generated.check_generated(tree)) == 11  # all but nonblocking.cpp and what the preload stands in front of
     subprocess.run([sys.executable, str(tree / "api" / "generate.py")], check=True, capture_output=True)
     assert generated.check_generated(tree) == []
-    text = {name: (tree / name).read_text() for name in (
-        "include/laneway/neighborhood.h", "include/laneway/operation.h", "src/core/kind.hpp",
-        "src/c/generated/persistent.cpp", "fortran/operations.h", "fortran/operations.inc", "fortran/names.inc",
-        "docs/reference/c.md")}
+    text = {
+        name: (tree / name).read_text()
+        for name in (
+            "include/laneway/neighborhood.h",
+            "include/laneway/operation.h",
+            "src/core/kind.hpp",
+            "src/c/generated/persistent.cpp",
+            "fortran/operations.h",
+            "fortran/operations.inc",
+            "fortran/names.inc",
+            "docs/reference/c.md",
+        )
+    }
     assert text["include/laneway/neighborhood.h"].count("LNW_Neighbor_allgatherw") == 8
     assert "LNW_NEIGHBOR_ALLGATHERW = 11" in text["include/laneway/operation.h"]
     assert "allgatherw = 11" in text["src/core/kind.hpp"]
@@ -94,13 +103,16 @@ def test_a_row_is_an_operation_everywhere(tree: Path) -> None:
     assert "ineighbor_allgatherw" not in "".join(text.values()).lower()
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
-    ('blocks = "counted"', 'blocks = "striped"', "blocks 'striped' is not one of"),
-    ('["sdispls", "displacements"]', '["sdispls", "places"]', "sdispls has role 'places'"),
-    ('ways = ["blocking"', 'ways = ["sometimes"', "ways has 'sometimes'"),
-    ("number = 2", "number = 1", "two operations have one number"),
-    ('counts = ["int", "large"]', 'counts = ["int"]', "all places and counts"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('blocks = "counted"', 'blocks = "striped"', "blocks 'striped' is not one of"),
+        ('["sdispls", "displacements"]', '["sdispls", "places"]', "sdispls has role 'places'"),
+        ('ways = ["blocking"', 'ways = ["sometimes"', "ways has 'sometimes'"),
+        ("number = 2", "number = 1", "two operations have one number"),
+        ('counts = ["int", "large"]', 'counts = ["int"]', "all places and counts"),
+    ],
+)
 def test_rows_that_make_no_sense_are_refused(tree: Path, old: str, new: str, said: str) -> None:
     _add(tree, old, new)
     problems = generated.check_generated(tree)

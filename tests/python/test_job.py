@@ -113,7 +113,18 @@ def test_the_users_transports_stand(stand_ins: Callable[..., None], command: Com
     monkeypatch.setenv("OMPI_MCA_pml", "cm")
     monkeypatch.setenv("UCX_TLS", "rc")
     monkeypatch.setenv("LANEWAY_STRATEGY", "direct")
-    argv = ["run", "--on", "job", "-v", "-x", "OTHER=a b", "--", "sh", "-c", 'echo "$OMPI_MCA_pml $UCX_TLS $OTHER $LANEWAY_STRATEGY"; exit 7']
+    argv = [
+        "run",
+        "--on",
+        "job",
+        "-v",
+        "-x",
+        "OTHER=a b",
+        "--",
+        "sh",
+        "-c",
+        'echo "$OMPI_MCA_pml $UCX_TLS $OTHER $LANEWAY_STRATEGY"; exit 7',
+    ]
     code, said = command.run(*argv)
     assert code == 7 and "cm rc a b direct\n" in said, said
     assert "laneway: srun -n 5 env " in said and " LANEWAY_STRATEGY=direct " in said and "'OTHER=a b'" in said

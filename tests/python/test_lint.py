@@ -62,7 +62,12 @@ def test_faults_in_python_are_found(tree: Path) -> None:
     (package / "tools/dev/a.py").write_text("import os\n")
     (package / "tools/measure/b.py").write_text("from laneway.tools import draw\n\nx: int = 'text'\nprint(draw)\n")
     said = "\n".join(lint.check_python(tree))
-    for found in ("halo.py:1:1: TID251", "dev/a.py:1:8: F401", "tools/measure/b.py:3: error: Incompatible types", "laneway.tools.measure is not allowed to import"):
+    for found in (
+        "halo.py:1:1: TID251",
+        "dev/a.py:1:8: F401",
+        "tools/measure/b.py:3: error: Incompatible types",
+        "laneway.tools.measure is not allowed to import",
+    ):
         assert found in said, said
 
 
@@ -83,7 +88,9 @@ def test_clang_tidy_looks_at_the_lines_that_a_branch_changes(tree: Path) -> None
     _needs("clang-tidy", "clang-tidy-diff")
 
     def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tree), *words], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tree), *words], check=True, capture_output=True
+        )
 
     (tree / "src").mkdir()
     source = tree / "src/a.cpp"

@@ -39,9 +39,7 @@ def _level(number: int) -> LevelOf:
     }
     times = {"mpi": 6e-6, "direct": 9e-6, "three_step_nodedup": 8e-6, "three_step": 5e-6, "auto": 3e-6}
     init = {"mpi": 0.0, "direct": 1e-6, "three_step_nodedup": 2e-6, "three_step": 2e-6, "auto": 4e-6}
-    simulated = {
-        name: _record(name, median_s=seconds, setup_s=init[name] + 1e-6, init_s=init[name]) for name, seconds in times.items()
-    }
+    simulated = {name: _record(name, median_s=seconds, setup_s=init[name] + 1e-6, init_s=init[name]) for name, seconds in times.items()}
     return LevelOf(Problem("strong", 8, 8, 64), number, planned, simulated, _record("auto", max_rate_s=3e-6))
 
 

@@ -31,7 +31,8 @@ def test_an_import_pulls_in_nothing_heavy(module: str, may: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize(
-    ("module", "arguments"), [("typer", []), ("rich", []), ("tomli_w", ["calibrate", "--on", "local", "-o", "nothing"]), ("lizard", ["lint"])]
+    ("module", "arguments"),
+    [("typer", []), ("rich", []), ("tomli_w", ["calibrate", "--on", "local", "-o", "nothing"]), ("lizard", ["lint"])],
 )
 def test_the_command_says_what_it_needs(module: str, arguments: list[str]) -> None:
     # As where the extra is not installed, or only that of the demo.
@@ -47,7 +48,9 @@ def test_the_demo_needs_its_own_extra_alone() -> None:
     assert "laneway[demo]" in extras["tools"]
     installed = {re.split("[<>=]", each)[0].replace("-", "_") for each in extras["demo"]}
     hidden = sorted({"tomli_w", "lizard", "scipy", "plotly", "otf2", "pytest", "mpi4py", "mkdocs"} - installed)
-    done = _python(f"import sys; sys.modules.update(dict.fromkeys({hidden})); from laneway.tools import cli; from laneway.tools.dev import bare, demo")
+    done = _python(
+        f"import sys; sys.modules.update(dict.fromkeys({hidden})); from laneway.tools import cli; from laneway.tools.dev import bare, demo"
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -45,7 +45,10 @@ def project_version() -> str:
 def copy_sources(to: Path) -> Path:
     """What git keeps, and what it would if it were told, without a repository around it."""
     listed = subprocess.run(
-        ["git", "-C", str(root()), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=True
+        ["git", "-C", str(root()), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     shutil.rmtree(to, ignore_errors=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -177,7 +180,9 @@ def _choices(recipe: Recipe) -> Iterator[dict[str, bool]]:
 
 
 def test_the_spack_recipe_sets_options_that_there_are(recipe: Recipe) -> None:
-    options = set(re.findall(r"^ *(?:option|set)\((LANEWAY_\w+) [^\n]*(?:CACHE STRING \"|\"[A-Z])", text_of("cmake/LanewayOptions.cmake"), re.M))
+    options = set(
+        re.findall(r"^ *(?:option|set)\((LANEWAY_\w+) [^\n]*(?:CACHE STRING \"|\"[A-Z])", text_of("cmake/LanewayOptions.cmake"), re.M)
+    )
     assert {"LANEWAY_FORTRAN", "LANEWAY_SHARED", "LANEWAY_SUFFIX"} <= options
     everything = dict.fromkeys(recipe.variants, True)
     given = recipe.arguments(everything)

@@ -44,7 +44,9 @@ def test_programs_are_compiled_and_run_at_two_ranks(tmp_path: Path) -> None:
     assert (tmp_path / "home/asked").read_text().startswith(f"of laneway at {tmp_path}/home/laneway/lib/pkgconfig")
 
 
-@pytest.mark.parametrize("block", ["```sh run\nfalse\necho too late\n```\n", "```sh run\nfalse | true\n```\n", "```cobol run\n```\n", "```sh\n```\n"])
+@pytest.mark.parametrize(
+    "block", ["```sh run\nfalse\necho too late\n```\n", "```sh run\nfalse | true\n```\n", "```cobol run\n```\n", "```sh\n```\n"]
+)
 def test_what_fails_is_a_failure(tmp_path: Path, block: str) -> None:
     done = _run(tmp_path, {"page.md": block})
     assert done.returncode == 1 and "too late\n" not in done.stdout.replace("echo too late\n", "")

@@ -100,12 +100,17 @@ def _matrices(folder: Path) -> None:
 
 
 def _lines(folder: Path) -> None:
-    values = [Value(f"panel {p}", name, 2.0**e, (k + 1) * 1.0 * 1.3**e, k == 2) for p in range(4) for k, name in enumerate(_NAMES) for e in range(4, 21, 4)]
+    values = [
+        Value(f"panel {p}", name, 2.0**e, (k + 1) * 1.0 * 1.3**e, k == 2)
+        for p in range(4)
+        for k, name in enumerate(_NAMES)
+        for e in range(4, 21, 4)
+    ]
     draw_lines(values, "bytes of an edge", "µs", folder / "lines.svg", reference=20, logarithmic=True)
 
 
 def _predictions(folder: Path) -> None:
-    cases = [Case(f"case {k}", dict.fromkeys(_NAMES, 0.0001 * 3 ** k), dict.fromkeys(_NAMES, 0.00012 * 3 ** k), "direct", {}) for k in range(5)]
+    cases = [Case(f"case {k}", dict.fromkeys(_NAMES, 0.0001 * 3**k), dict.fromkeys(_NAMES, 0.00012 * 3**k), "direct", {}) for k in range(5)]
     draw_predictions(cases, folder / "v.svg")
 
 

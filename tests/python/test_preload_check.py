@@ -66,7 +66,10 @@ def test_what_cannot_be_preloaded(tmp_path: Path) -> None:
     source.write_text("int main(void) { return 0; }\n")
     static = tmp_path / "static"
     compiler = shutil.which("cc")
-    if compiler is None or subprocess.run([compiler, "-static", str(source), "-o", str(static)], check=False, capture_output=True).returncode:
+    if (
+        compiler is None
+        or subprocess.run([compiler, "-static", str(source), "-o", str(static)], check=False, capture_output=True).returncode
+    ):
         pytest.skip("no compiler that links statically")
     assert any("linked statically" in why for why in preload_check.look_at(str(static), "openmpi").obstacles)
     dynamic = tmp_path / "dynamic"

@@ -84,9 +84,7 @@ def test_exit_status_is_the_programs(command: Command, programs: Programs, mpi: 
 
 
 @pytest.mark.parametrize("on", ["local", pytest.param(CLUSTER, marks=needs_cluster)])
-def test_variables_reach_the_last_rank(
-    command: Command, programs: Programs, on: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variables_reach_the_last_rank(command: Command, programs: Programs, on: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANEWAY_STRATEGY", "three_step")
     common = ("run", "-n", "4", "--on", on, "-x", "GIVEN=a b=c", "--", programs("openmpi"), "variable")
     assert "LANEWAY_STRATEGY=three_step" in command.run(*common, "LANEWAY_STRATEGY")[1]
@@ -131,9 +129,7 @@ def _start_sleeping(command: Command, program: str, mpi: str, on: str, ready: Pa
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("on", ["local", pytest.param("cluster:2x1@200mbit", marks=needs_cluster)])
-def test_nothing_outlives_the_command(
-    command: Command, programs: Programs, tmp_path: Path, mpi: str, how: signal.Signals, on: str
-) -> None:
+def test_nothing_outlives_the_command(command: Command, programs: Programs, tmp_path: Path, mpi: str, how: signal.Signals, on: str) -> None:
     process = _start_sleeping(command, programs(mpi), mpi, on, tmp_path / "ready")
     if how == signal.SIGINT:
         os.killpg(process.pid, how)

@@ -284,7 +284,18 @@ def test_without_a_cost_of_flags_messages_carry_everything(tmp_path: Path) -> No
 @needs_build
 def test_eager_messages_need_not_wait_for_their_receive(tmp_path: Path) -> None:
     """Receives into shared staging memory are posted late, those of the loop of messages before all sends."""
-    arguments = ["--pattern", "moore:d=2,r=1,dims=4x8", "--bytes", "512", "--strategy", "two_step", "--baseline", "mpi", "--iterations", "1"]
+    arguments = [
+        "--pattern",
+        "moore:d=2,r=1,dims=4x8",
+        "--bytes",
+        "512",
+        "--strategy",
+        "two_step",
+        "--baseline",
+        "mpi",
+        "--iterations",
+        "1",
+    ]
     times = {}
     for eager in ("0", "1"):
         records = _records(tmp_path, eager, "sim:lassen:4x8", arguments, {simulator.EAGER: eager})
@@ -325,7 +336,20 @@ def test_auto_takes_several_ways_between_devices_of_a_node(tmp_path: Path) -> No
 @pytest.mark.parametrize("machine", ["frontier-like", "lassen"])
 def test_auto_relays_nothing_on_a_ring(tmp_path: Path, machine: str) -> None:
     """Between nodes, ranks at their ends send one message and receive one: there is nothing to combine, and no work to share."""
-    arguments = ["--op", "alltoallv", "--pattern", "moore:d=1,r=1", "--bytes", "8,1024", "--strategy", "auto", "--baseline", "mpi", "--iterations", "1"]
+    arguments = [
+        "--op",
+        "alltoallv",
+        "--pattern",
+        "moore:d=1,r=1",
+        "--bytes",
+        "8,1024",
+        "--strategy",
+        "auto",
+        "--baseline",
+        "mpi",
+        "--iterations",
+        "1",
+    ]
     records = _records(tmp_path, "ring", f"sim:{machine}:4x4", arguments)
     times = {(record["candidate"], record["bytes"]): record["median_s"] for record in records}
     assert {record["chosen"] for record in records if record["candidate"] == "auto"} == {"direct"}

@@ -44,9 +44,13 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more/README.md").write_text("# More\n\n[Top](../docs/index.md), [another](../include/laneway/laneway.h).\n")
     page = tmp_path / "docs/index.md"
-    page.write_text("# Top\n\nSee [a header](../include/laneway/base.h), [more](../more/README.md) and [here](#top).\n\n```sh run\ntrue\n```\n")
+    page.write_text(
+        "# Top\n\nSee [a header](../include/laneway/base.h), [more](../more/README.md) and [here](#top).\n\n```sh run\ntrue\n```\n"
+    )
     site.build(tmp_path, tmp_path / "site")
-    assert all((tmp_path / "site/tree" / name).is_file() for name in ("include/laneway/base.h", "include/laneway/laneway.h", "more/index.html"))
+    assert all(
+        (tmp_path / "site/tree" / name).is_file() for name in ("include/laneway/base.h", "include/laneway/laneway.h", "more/index.html")
+    )
     assert "sh run" not in (tmp_path / "site/index.html").read_text()
     page.write_text("# Top\n\nSee [a](nowhere.md), [b](index.md#aside), [c](../include/nothing.h).\n")
     with pytest.raises(UserError) as error:

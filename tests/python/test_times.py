@@ -90,9 +90,7 @@ DOT = """digraph ninja {
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "programs"), [("src/core/a.hpp", {"bin/tests"}), ("data.txt", {"bin/other"}), ("src/core/b.hpp", set())]
-)
+@pytest.mark.parametrize(("file", "programs"), [("src/core/a.hpp", {"bin/tests"}), ("data.txt", {"bin/other"}), ("src/core/b.hpp", set())])
 def test_a_file_changes_the_programs_made_of_it(file: str, programs: set[str]) -> None:
     directory = Path("/top/build/x")
     graph = affected.Graph(affected.parse_deps(DEPS, directory))

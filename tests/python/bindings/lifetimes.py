@@ -81,7 +81,9 @@ def test_buffers_of_another_layout_are_refused() -> None:
     send, recv = np.arange(8.0), np.zeros(8)
     request = ring.alltoallv_init(send, [8], recv, [8])
     for other in (np.zeros(4), np.zeros(16)[::2], np.zeros(8, "f4"), np.zeros(8, "i8"), np.zeros((8, 2))):
-        with pytest.raises(ValueError, match=r"set_buffers: recv has shape .*; the request is of shape \(8,\), strides \(8,\), dtype float64"):
+        with pytest.raises(
+            ValueError, match=r"set_buffers: recv has shape .*; the request is of shape \(8,\), strides \(8,\), dtype float64"
+        ):
             request.set_buffers(send, other)
         with pytest.raises(ValueError, match="set_buffers: send has shape"):
             request.set_buffers(other, recv)
@@ -117,16 +119,17 @@ def test_ranks_whose_layouts_differ_do_not_plan_alone(what: str) -> None:
         lambda a: np.flip(np.flip(a, 0).copy(), 0),
     )
     plain = np.arange(4.0 * rows).reshape(rows, 4) + 100 * RANK
+    ghost = [0] if RANK == SIZE - 1 and what not in ("zero", "distributor") and SIZE > 1 else []
+    distributor = laneway.Distributor(COMM, [TO] * rows) if what == "distributor" else None
+    halo = laneway.Halo(COMM, np.arange(before, before + rows), ghost) if what != "distributor" else None
     for turn, layout in enumerate(layouts):
-        if what == "distributor":
-            distributor = laneway.Distributor(COMM, [TO] * rows) if turn == 0 else distributor
+        if distributor is not None:
             out = layout(np.zeros((len(distributor.sources), 4)))
             distributor.forward(layout(plain), out)
             expected = np.arange(4.0 * len(out)).reshape(-1, 4) + 100 * SOURCE
             everywhere((out == expected).all(), (turn, out))
             continue
-        ghost = [0] if RANK == SIZE - 1 and what != "zero" and SIZE > 1 else []
-        halo = laneway.Halo(COMM, np.arange(before, before + rows), ghost) if turn == 0 else halo
+        assert halo is not None
         x = layout(np.concatenate([plain, np.full((len(ghost), 4), 5.0)]))
         if what == "accumulate":
             halo.accumulate(x)
@@ -242,6 +245,7 @@ def test_what_is_not_significant_on_a_rank_is_not_looked_at() -> None:
     odd = np.broadcast_to(np.zeros(1, ">f8"), (SIZE + 1, 3))
     gathered, part = np.zeros(SIZE), np.zeros(1)
     for form in ("{}", "i{}", "{}_init"):
+
         def run(name: str, *arguments: Any) -> None:
             made = getattr(laneway, form.format(name))(COMM, *arguments)  # noqa: B023
             if made is not None:
@@ -345,13 +349,17 @@ def test_conjugate_gradients_say_when_they_fail() -> None:
     complex_matrix = DistributedMatrix(COMM, hermitian[mine])
     x, _ = cg(complex_matrix, np.ones(20))
     everywhere(np.allclose(complex_matrix @ x, 1))
-    for a, b, iterations in ((matrix, np.ones(20), 3), (matrix, np.full(20, np.nan), 50), (DistributedMatrix(COMM, -whole[mine]), np.ones(20), 50)):
+    for a, b, iterations in (
+        (matrix, np.ones(20), 3),
+        (matrix, np.full(20, np.nan), 50),
+        (DistributedMatrix(COMM, -whole[mine]), np.ones(20), 50),
+    ):
         with pytest.raises(NotConvergedError) as caught:
             cg(a, b, iterations=iterations)
         everywhere(caught.value.x.shape == (20,) and caught.value.iterations <= iterations)
     with pytest.raises(ValueError, match="cg: rank 0: b has shape"):
         cg(matrix, np.ones((20, 2)) if RANK == 0 else np.ones(20))
-    everywhere(cg(matrix, np.zeros(20)) [1] == 0)
+    everywhere(cg(matrix, np.zeros(20))[1] == 0)
 
 
 def test_whole_numbers_on_one_rank_are_those_of_the_matrix() -> None:

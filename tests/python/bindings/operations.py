@@ -109,7 +109,9 @@ def test_dense_operations_move_rows_as_messages_do(data: Any, dtype: str, row: t
         everywhere(found("alltoallv", exchanged, uneven, out, after=(back,)).tobytes() == exchanged.tobytes(), (form, "alltoallv"))
         everywhere(found("alltoall", transposed, even).tobytes() == transposed.tobytes(), (form, "alltoall"))
         everywhere(found("allgather", gathered, even[:2]).tobytes() == gathered.tobytes(), (form, "allgather"))
-        everywhere(found("scatter", scattered, even if is_root else None, after=(root,)).tobytes() == scattered.tobytes(), (form, "scatter"))
+        everywhere(
+            found("scatter", scattered, even if is_root else None, after=(root,)).tobytes() == scattered.tobytes(), (form, "scatter")
+        )
         everywhere(found("gather", gathered, even[:2], after=(root,)).tobytes() == gathered.tobytes() or not is_root, (form, "gather"))
         buffer = even.copy()
         done(getattr(laneway, form.format("bcast"))(COMM, buffer, root))

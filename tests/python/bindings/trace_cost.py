@@ -155,7 +155,12 @@ def write_page(path: Path, found: list[dict[str, Any]]) -> None:
         for each in found
     ]
     added = sorted(each["with_us"] - each["without_us"] for each in found if each["low"] > 1)
-    values = {"date": datetime.date.today().isoformat(), "ranks": MPI.COMM_WORLD.size, "load": os.getloadavg()[0], "processors": os.cpu_count()}
+    values = {
+        "date": datetime.date.today().isoformat(),
+        "ranks": MPI.COMM_WORLD.size,
+        "load": os.getloadavg()[0],
+        "processors": os.cpu_count(),
+    }
     values |= {"mpi": MPI.Get_library_version().split(",")[0].splitlines()[0], "turns": f"{TURNS:,}", "rows": "\n".join(rows)}
     which = f"an exchange of {found[0]['steps']} steps: less than 3% where that takes more than {added[-1] / 0.03:.0f} µs"
     reached = f"{added[0]:.2f} to {added[-1]:.2f} µs for {which}"

@@ -35,7 +35,9 @@ def compilers(mpi: str) -> tuple[str, str]:
         tools = wheels.prepare(_ABI_LIBRARY) / "bin"
         return str(tools / "mpicc_abi"), str(tools / "mpicxx_abi")
     if not mpi.startswith(wheels.PREFIX):
-        raise UserError(f"--mpi {mpi}: expected {', '.join(MPIS)}, {ABI}, or one of PyPI: {', '.join(wheels.PREFIX + each for each in wheels.WHEELS)}")
+        raise UserError(
+            f"--mpi {mpi}: expected {', '.join(MPIS)}, {ABI}, or one of PyPI: {', '.join(wheels.PREFIX + each for each in wheels.WHEELS)}"
+        )
     found = wheels.find(mpi).compilers
     return str(wheels.prepare(mpi) / "bin" / found[0]), str(wheels.prepare(mpi) / "bin" / found[1])
 
@@ -58,7 +60,11 @@ def build_wheel(mpi: str, output: Path, source: Path | None = None) -> Path:
     before = {path: path.stat().st_mtime_ns for path in output.glob("*.whl")}
     # scikit-build-core is in the environment already: pip makes none for each wheel.
     python = str(_tools() / "bin" / "python")
-    _run(_pip(python, "wheel", "--no-deps", "--no-build-isolation", "-w", str(output), *chosen, str(source or "./python")), f"the wheel for {mpi}", around)
+    _run(
+        _pip(python, "wheel", "--no-deps", "--no-build-isolation", "-w", str(output), *chosen, str(source or "./python")),
+        f"the wheel for {mpi}",
+        around,
+    )
     return next(path for path in output.glob("*.whl") if before.get(path) != path.stat().st_mtime_ns)
 
 

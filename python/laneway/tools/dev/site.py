@@ -24,7 +24,9 @@ def build(top: Path, output: Path) -> None:
     """Build the site. Throws UserError where packages are missing, or something in the documents is wrong."""
     absent = missing()
     if absent:
-        raise UserError(f"the site needs the Python packages {', '.join(absent)}: pip install -e 'python[docs]' in the tools' environment", 1)
+        raise UserError(
+            f"the site needs the Python packages {', '.join(absent)}: pip install -e 'python[docs]' in the tools' environment", 1
+        )
     environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # a page about the theme's future
     try:
         environ["LANEWAY_BENCH"] = find_local_tool("laneway-bench", MPIS)

@@ -24,9 +24,7 @@ _TAIL_LINES = 60
 _CASE = re.compile(r"^ *TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
 _FILE = "_test.cpp"
 
-TIMED = re.compile(
-    r"^(mpi\.cost\.|mpi\.preload_\w+_trial\.|mpi\.tuning\.|Scaling\.|DeviceStream\.|Setup\.\w*Second|bench\.calibrate\.)"
-)
+TIMED = re.compile(r"^(mpi\.cost\.|mpi\.preload_\w+_trial\.|mpi\.tuning\.|Scaling\.|DeviceStream\.|Setup\.\w*Second|bench\.calibrate\.)")
 """Tests that compare times. Other work on the machine can fail them, so that they get a second try; both outcomes are printed."""
 
 
@@ -331,12 +329,13 @@ class Builder(threading.Thread):
         begin, cpu_seconds, status = time.monotonic(), 0.0, 0
         print(f"{preset}: building", flush=True)
         with log.open("wb") as file:
-            for argv in (build.configure_command(preset, settings=self._settings.get(preset, ())), build.compile_command(directory, targets)):
+            for argv in (
+                build.configure_command(preset, settings=self._settings.get(preset, ())),
+                build.compile_command(directory, targets),
+            ):
                 if self._stopped or status != 0:
                     break
-                self._process = Process(
-                    argv, directory=root(), output=None if shown else file
-                )
+                self._process = Process(argv, directory=root(), output=None if shown else file)
                 status, used = self._process.wait()
                 cpu_seconds += used
         spent = Spent(time.monotonic() - begin, cpu_seconds)

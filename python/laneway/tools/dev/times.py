@@ -40,12 +40,11 @@ class Item:
 class Process:
     """A child whose time is counted. It ends with the block that started it."""
 
-    def __init__(self, argv: Sequence[str], *, environment: Mapping[str, str] | None = None, directory: Path,
-                 output: IO[bytes] | None = None) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, environment: Mapping[str, str] | None = None, directory: Path, output: IO[bytes] | None = None
+    ) -> None:
         errors = None if output is None else subprocess.STDOUT
-        self._process = subprocess.Popen(
-            argv, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
-        )
+        self._process = subprocess.Popen(argv, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
 
     def wait(self) -> tuple[int, float]:
         """The exit status, and seconds of processors."""

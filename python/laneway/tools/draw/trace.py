@@ -21,7 +21,9 @@ def draw(exchange: Exchange, path: Sequence[Segment], output: Path) -> None:
         figure, axes = plt.subplots(figsize=(10, 1.8 + 0.42 * len(ranks)), layout="constrained")
         for row, rank in enumerate(ranks):
             part = exchange.parts[rank]
-            axes.plot(*zip(*[((time - exchange.begin) * 1e-9, row) for time in (part.started, part.completed)], strict=True), color="0.8", lw=1)
+            axes.plot(
+                *zip(*[((time - exchange.begin) * 1e-9, row) for time in (part.started, part.completed)], strict=True), color="0.8", lw=1
+            )
             for number, carrier in enumerate(used):
                 bars = [
                     ((step.begin - exchange.begin) * 1e-9, max(step.end - step.begin, 1) * 1e-9)

@@ -222,7 +222,10 @@ class _Ready:
 
 def _prepare(library: Library, laneway: bool) -> _Ready:
     if not talk.is_quiet():
-        print(f"{library.name}: the benchmarks are compiled" + (", and Laneway is built where it is not there yet" if laneway else ""), flush=True)
+        print(
+            f"{library.name}: the benchmarks are compiled" + (", and Laneway is built where it is not there yet" if laneway else ""),
+            flush=True,
+        )
     program = libraries.compile_program(library)
     if not laneway:
         return _Ready(library, program, "", "")
@@ -270,7 +273,11 @@ class _Evaluation:
 
     def _taking_time(self, ready: _Ready, names: Sequence[str]) -> int:
         """How many of these are not known to be left out as a whole, as those of devices are where there is none."""
-        known = [record for record in self._store.records if record.get("record") == "skip" and "bytes" not in record and "candidate" not in record]
+        known = [
+            record
+            for record in self._store.records
+            if record.get("record") == "skip" and "bytes" not in record and "candidate" not in record
+        ]
         idle = {record.get("benchmark") for record in known if record.get("library") == ready.mpi.name}
         return sum(name not in idle for name in names)
 
@@ -281,7 +288,10 @@ class _Evaluation:
         for number, (launch, ready, group) in enumerate(left):
             if self._budget.is_used_up():
                 if not talk.is_quiet():
-                    print(f"the time is used up: {len(left) - number} of {len(left)} launches are left, and the same command goes on", flush=True)
+                    print(
+                        f"the time is used up: {len(left) - number} of {len(left)} launches are left, and the same command goes on",
+                        flush=True,
+                    )
                 return
             after = sum(self._taking_time(each[1], self._left(*each)) for each in left[number + 1 :])
             self._run_group(launch, ready, group, progress, after)
@@ -331,9 +341,7 @@ class _Evaluation:
         self._keep(ready, launch, command, log, outcome, provenance)
         return outcome
 
-    def _keep(
-        self, ready: _Ready, launch: int, command: Sequence[str], log: Path, outcome: running.Outcome, provenance: Record
-    ) -> None:
+    def _keep(self, ready: _Ready, launch: int, command: Sequence[str], log: Path, outcome: running.Outcome, provenance: Record) -> None:
         """What a launch has given, also one that was stopped."""
         machine = next((record for record in outcome.records if record.get("record") == "machine"), {})
         run = {**provenance, "mpi": machine.get("mpi", ""), "laneway": machine.get("laneway", ""), "commit": self._commit}
@@ -344,7 +352,13 @@ class _Evaluation:
             if record.get("record") in ("result", "skip", "wrong", "note")
         ]
         finished = [{"record": "done", "benchmark": name, **common} for name in outcome.done]
-        begun = {"record": "launch", "log": log.name, "command": shlex.join(command), "status": outcome.status, "seconds": round(outcome.seconds, 2)}
+        begun = {
+            "record": "launch",
+            "log": log.name,
+            "command": shlex.join(command),
+            "status": outcome.status,
+            "seconds": round(outcome.seconds, 2),
+        }
         begun |= {name: machine.get(name) for name in ("nodes", "ranks", "node_of_rank")}
         self._store.add({**begun, **common, "run": run}, *kept, *finished)
 
@@ -363,7 +377,15 @@ def _describe(store: Store, wanted: Wanted, ready: Sequence[_Ready]) -> None:
     known = {record.get("library") for record in store.records if record.get("record") == "library"}
     if not any(record.get("record") == "system" for record in store.records):
         link = system.link_bytes_per_second(wanted.place)
-        store.add({"record": "system", "rows": system.rows_of_machine(wanted.place, root(), wanted.variables), "link_bytes_per_second": link, "preloaded": system.preloaded(wanted.variables), "run": _provenance()})
+        store.add(
+            {
+                "record": "system",
+                "rows": system.rows_of_machine(wanted.place, root(), wanted.variables),
+                "link_bytes_per_second": link,
+                "preloaded": system.preloaded(wanted.variables),
+                "run": _provenance(),
+            }
+        )
     for each in ready:
         if each.mpi.name not in known:
             library = each.mpi

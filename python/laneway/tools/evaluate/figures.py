@@ -13,8 +13,26 @@ from laneway.tools.evaluate.study import OWN, Case, Contestant, Measured, Study
 Figure = dict[str, object]
 # Okabe and Ito's colours, which most colour-blind readers can tell apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_DASHES = {OWN: "solid", "loop": "dot", "staged": "dot", "nccl": "dashdot", "rccl": "dashdot", "consensus": "dot", "laneway": "dash", "laneway_persistent": "longdash"}
-_SYMBOLS = {OWN: "circle", "loop": "x", "staged": "x", "nccl": "star", "rccl": "star", "consensus": "x", "laneway": "square", "laneway_persistent": "diamond"}
+_DASHES = {
+    OWN: "solid",
+    "loop": "dot",
+    "staged": "dot",
+    "nccl": "dashdot",
+    "rccl": "dashdot",
+    "consensus": "dot",
+    "laneway": "dash",
+    "laneway_persistent": "longdash",
+}
+_SYMBOLS = {
+    OWN: "circle",
+    "loop": "x",
+    "staged": "x",
+    "nccl": "star",
+    "rccl": "star",
+    "consensus": "x",
+    "laneway": "square",
+    "laneway_persistent": "diamond",
+}
 _LIMIT = "#555555"
 
 
@@ -152,7 +170,9 @@ def values(study: Study, cases: Sequence[Case], title: str) -> Figure:
             }
         )
     limit = _limit(study, cases, quantity)
-    layout = _layout(title, "data of a rank" if cases[0].group == "application" else "bytes", quantity.axis, True, [case.bytes for case in cases])
+    layout = _layout(
+        title, "data of a rank" if cases[0].group == "application" else "bytes", quantity.axis, True, [case.bytes for case in cases]
+    )
     _decades(layout, [value for trace in traces for value in trace["y"]])  # type: ignore[attr-defined]
     return {"data": [*traces, *([limit] if limit else [])], "layout": layout}
 

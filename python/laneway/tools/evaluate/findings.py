@@ -104,7 +104,9 @@ def _sizes(cases: Sequence[Case]) -> str:
     sizes = sorted(case.bytes for case in cases if case.bytes >= 0)
     if not sizes:
         return ""
-    return f"at {humanised_bytes(sizes[0])}" if sizes[0] == sizes[-1] else f"from {humanised_bytes(sizes[0])} to {humanised_bytes(sizes[-1])}"
+    return (
+        f"at {humanised_bytes(sizes[0])}" if sizes[0] == sizes[-1] else f"from {humanised_bytes(sizes[0])} to {humanised_bytes(sizes[-1])}"
+    )
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -137,7 +139,9 @@ def _libraries_apart(study: Study) -> list[str]:
     said = []
     for (group, where, leader, second), classes in shown.items():
         what = f"{_GROUPS[group]}, {place_in_words(where)}"
-        said.append(f"{what[0].upper()}{what[1:]}: {study.name(leader)} leads. {study.name(second)}'s time as a multiple: {_of_classes(classes)}.")
+        said.append(
+            f"{what[0].upper()}{what[1:]}: {study.name(leader)} leads. {study.name(second)}'s time as a multiple: {_of_classes(classes)}."
+        )
     return said
 
 
@@ -190,7 +194,9 @@ def _behind(study: Study, case: Case, contestant: Contestant, own: Sequence[Cont
     return case, ratio, best
 
 
-def _fall(study: Study, contestant: Contestant, benchmark: str, pattern: str, where: str, behind: Sequence[tuple[Case, Ratio, Contestant]]) -> str:
+def _fall(
+    study: Study, contestant: Contestant, benchmark: str, pattern: str, where: str, behind: Sequence[tuple[Case, Ratio, Contestant]]
+) -> str:
     values = [ratio.value for _, ratio, _ in behind]
     best = " or ".join(dict.fromkeys(study.name(c) for _, _, c in behind))
     times = f"{values[0]:.1f}" if len(values) == 1 else f"{min(values):.1f} to {max(values):.1f}"
@@ -249,7 +255,10 @@ def _cases_for(study: Study, rule: _Guideline, case: Case, contestant: Contestan
         fit = [
             other
             for other in study.cases
-            if other.benchmark == name and other.bytes >= size and other.pattern == case.pattern and other.where == case.where
+            if other.benchmark == name
+            and other.bytes >= size
+            and other.pattern == case.pattern
+            and other.where == case.where
             # Messages are the library's own, whoever's the operation is.
             and (Contestant(contestant.mpi, OWN) if rule.messages else contestant) in study.cases[other]
         ]
@@ -364,7 +373,9 @@ def advice(study: Study) -> list[str]:
     if len(own) > 1 and common:
         ranked = ranking(study, common, own)
         if leads(study, ranked):
-            said.append(f"Use {study.name(ranked[0][0])}: over {len(common)} cases {study.name(ranked[1][0])} takes {ranked[1][1]} times as long.")
+            said.append(
+                f"Use {study.name(ranked[0][0])}: over {len(common)} cases {study.name(ranked[1][0])} takes {ranked[1][1]} times as long."
+            )
         else:
             said.append(f"No library leads over all {len(common)} cases; choose by the table.")
     calls: dict[tuple[str, str, str, Contestant], list[Row]] = {}

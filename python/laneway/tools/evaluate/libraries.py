@@ -200,7 +200,10 @@ def configuration(library: Library) -> str:
     if library.kind == SIMULATED:
         return ""
     folder = Path(shutil.which(library.compiler) or library.compiler).parent
-    tools: tuple[tuple[str, list[str], str], ...] = (("ompi_info", ["--all", "--parsable"], "config:cli:"), ("mpichversion", [], "MPICH configure:"))
+    tools: tuple[tuple[str, list[str], str], ...] = (
+        ("ompi_info", ["--all", "--parsable"], "config:cli:"),
+        ("mpichversion", [], "MPICH configure:"),
+    )
     for tool, arguments, key in tools:
         for program in (folder / tool, folder / f"{tool}.{library.kind}"):
             if not os.access(program, os.X_OK) or (tool == "ompi_info") != (library.kind == "openmpi"):

@@ -145,7 +145,9 @@ def _system_rows(data: Study) -> list[tuple[str, str]]:
         ("Preloaded", data.preloaded),
         (
             "Other programs",
-            f"before the launches {np.median(data.others):.1f} processes wanted a processor, {max(data.others):.1f} at most" if data.others else "",
+            f"before the launches {np.median(data.others):.1f} processes wanted a processor, {max(data.others):.1f} at most"
+            if data.others
+            else "",
         ),
     ]
     return [*((name, value) for name, value in rows if value), *data.system]
@@ -262,7 +264,11 @@ def as_html(data: Study, title: str) -> str:
     text += '<h2 id="winners">Who leads where</h2>' + _table(_WINNERS, _winner_rows(data), (5,))
     if left_out := findings.left_out(data):
         text += '<h2 id="left-out">What did not run</h2>' + _table(_LEFT_OUT, left_out)
-    text += '<h2 id="system">System</h2>' + _table(("what", "value"), _system_rows(data), kind="system") + _table(_LIBRARIES, _library_rows(data), kind="system")
+    text += (
+        '<h2 id="system">System</h2>'
+        + _table(("what", "value"), _system_rows(data), kind="system")
+        + _table(_LIBRARIES, _library_rows(data), kind="system")
+    )
     for i, (group, entries) in enumerate(groups.items()):
         links = "".join(f'<a href="#s{number}">{html.escape(name)}</a>' for number, name in entries)
         text += f'<h2 id="g{i}">{html.escape(group[:1].upper() + group[1:])}</h2><nav>{links}</nav>{sections[group]}'

@@ -214,7 +214,11 @@ class Study:
 
     def ratio(self, cases: Iterable[Case], first: Contestant, second: Contestant) -> Ratio | None:
         """The first's time as a multiple of the second's, over the cases that both have."""
-        pairs = [(self.cases[case][first], self.cases[case][second]) for case in cases if first in self.cases[case] and second in self.cases[case]]
+        pairs = [
+            (self.cases[case][first], self.cases[case][second])
+            for case in cases
+            if first in self.cases[case] and second in self.cases[case]
+        ]
         return _pooled(pairs) if pairs else None
 
     @cached_property
@@ -233,7 +237,9 @@ class Study:
                 for launch, seconds in measured.launches.items():
                     others = [other for other in control.launches if other != launch] or [launch]
                     logs.setdefault(contestant.mpi, []).extend(
-                        abs(math.log(float(np.median(seconds)) / float(np.median(control.launches[o])))) for o in others if o in control.launches
+                        abs(math.log(float(np.median(seconds)) / float(np.median(control.launches[o]))))
+                        for o in others
+                        if o in control.launches
                     )
         return logs
 

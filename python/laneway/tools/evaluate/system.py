@@ -47,7 +47,9 @@ def _processors() -> str:
     value = {name.strip(): text.strip() for name, text in fields.items()}
     parts = [value.get("Model name", platform.processor() or platform.machine())]
     if sockets := value.get("Socket(s)"):
-        parts.append(f"{sockets} sockets of {value.get('Core(s) per socket', '?')} cores, {value.get('Thread(s) per core', '?')} threads a core")
+        parts.append(
+            f"{sockets} sockets of {value.get('Core(s) per socket', '?')} cores, {value.get('Thread(s) per core', '?')} threads a core"
+        )
     parts.append(f"{value.get('NUMA node(s)', '1')} NUMA nodes")
     parts.append(f"{processors.usable()} usable here")
     return ", ".join(parts)
@@ -72,7 +74,9 @@ def _network() -> str:
 
 def _devices() -> str:
     names = [line.split("(")[0].strip() for line in said(["nvidia-smi", "-L"]).splitlines() if line.startswith("GPU")]
-    names += [line.strip() for line in said(["rocm-smi", "--showproductname"]).splitlines() if "Card series" in line or "Card Series" in line]
+    names += [
+        line.strip() for line in said(["rocm-smi", "--showproductname"]).splitlines() if "Card series" in line or "Card Series" in line
+    ]
     return "; ".join(names) or "none found"
 
 
@@ -93,7 +97,9 @@ def _number_of(function: str, libraries: Sequence[str], variables: Mapping[str, 
     """What a library's function says of its version, in a process of its own; 0 where the loader does not find the library."""
     try:
         argv = [sys.executable, "-c", _VERSION_OF, function, *libraries]
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, env={**os.environ, **variables})
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, env={**os.environ, **variables}
+        )
     except (OSError, subprocess.TimeoutExpired):
         return 0
     return int(done.stdout) if done.stdout.strip().isdigit() else 0
@@ -125,7 +131,11 @@ def _software_of_devices(variables: Mapping[str, str]) -> Rows:
         ("CUDA", ", ".join(cuda)),
         ("NCCL", _collectives_of(["libnccl.so.2", "libnccl.so"], variables)),
         ("AMD driver", _read(Path("/sys/module/amdgpu/version"))),
-        ("ROCm", _first_line(_read(Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / ".info" / "version")) or _first_line(said(["hipconfig", "--version"]))),
+        (
+            "ROCm",
+            _first_line(_read(Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / ".info" / "version"))
+            or _first_line(said(["hipconfig", "--version"])),
+        ),
         ("RCCL", _collectives_of(["librccl.so.1", "librccl.so"], variables)),
     ]
     return [(name, value or "-") for name, value in found]
@@ -177,10 +187,16 @@ def rows_of_machine(place: Place, top: Path, variables: Mapping[str, str] | None
         ("Laneway", f"{__version__}, {commit(top)}"),
     ]
     if isinstance(place, Cluster):
-        rows.insert(1, ("Links", f"emulated: {place.nodes} nodes, {place.bits_per_second / 1e6:g} Mbit/s each, {os.cpu_count()} processors for all"))
+        rows.insert(
+            1, ("Links", f"emulated: {place.nodes} nodes, {place.bits_per_second / 1e6:g} Mbit/s each, {os.cpu_count()} processors for all")
+        )
     if isinstance(place, Simulated):
         rows.insert(
-            1, ("Links", f"simulated: {machines.read(place.machine).name}, {place.nodes} nodes of {place.ranks_of_node} ranks; times are virtual")
+            1,
+            (
+                "Links",
+                f"simulated: {machines.read(place.machine).name}, {place.nodes} nodes of {place.ranks_of_node} ranks; times are virtual",
+            ),
         )
     return [(name, value) for name, value in rows if value]
 

@@ -235,7 +235,6 @@ class _Fitter:
             copies.append({"active": int(record["active"]), "beta": beta})
         self._made.parameters["copies"] = copies
 
-
     def _device_copies(self) -> None:
         copies = []
         for processes in sorted({int(record["processes"]) for record in self._series("device").records}):
@@ -252,7 +251,6 @@ class _Fitter:
             copies.append(row)
         if copies:
             self._made.parameters["device_copies"] = copies
-
 
     def _gap(self, processes: int, batches: Series) -> float:
         """What each further copy of a batch takes, besides its bytes."""
@@ -416,9 +414,7 @@ def _measure_device(job: launch.Job, run: Record, quick: bool, raw: Path) -> lis
     ):
         what = ["--transfer", ",".join(transfers), "--bytes", ",".join(sizes[1::2] if quick else sizes)]
         what += ["--batch", str(batch)]
-        done = subprocess.run(
-            [*command, *what], env={**os.environ, **job.variables}, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*command, *what], env={**os.environ, **job.variables}, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise UserError(f"laneway-bench device: {done.stderr or done.stdout}", done.returncode)
     records = results.parse(raw.read_text(encoding="utf-8"), "the samples") if raw.exists() else []

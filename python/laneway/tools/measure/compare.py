@@ -114,7 +114,9 @@ def text_of(pairs: Sequence[Comparison]) -> str:
     mean = math.exp(float(np.mean([math.log(one.ratio) for one in pairs])))
     counts = [sum(test(one) for one in pairs) for test in (lambda o: o.high < 1, lambda o: o.low > 1)]
     rest = len(pairs) - sum(counts)
-    lines.append(f"{len(pairs)} compared: {counts[0]} faster, {counts[1]} slower, {rest} without a difference; geometric mean of the ratios {mean:.3f}")
+    lines.append(
+        f"{len(pairs)} compared: {counts[0]} faster, {counts[1]} slower, {rest} without a difference; geometric mean of the ratios {mean:.3f}"
+    )
     return "\n".join(lines)
 
 

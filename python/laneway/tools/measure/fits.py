@@ -105,10 +105,7 @@ def fit_protocols(sizes: ArrayLike, seconds: ArrayLike) -> Protocols:
     begins = (0, *ends[:-1])
     lines = [line(begin, end) for begin, end in zip(begins, ends, strict=True)]
     limits = [*(int(x[end - 1]) for end in ends[:-1]), None]
-    pieces = tuple(
-        Piece(name, up_to, *fit.coefficients)
-        for name, up_to, fit in zip(PROTOCOLS[len(ends)], limits, lines, strict=True)
-    )
+    pieces = tuple(Piece(name, up_to, *fit.coefficients) for name, up_to, fit in zip(PROTOCOLS[len(ends)], limits, lines, strict=True))
     return Protocols(tuple(residual for fit in lines for residual in fit.residuals), pieces)
 
 
@@ -126,11 +123,7 @@ def _best_cuts(samples: int, cost: Callable[[int, int], float]) -> dict[tuple[in
     for _ in range(len(PROTOCOLS) - 1):
         longer: dict[int, tuple[tuple[int, ...], float]] = {}
         for end in range(samples + 1):
-            options = [
-                ((*ends, end), error + cost(begin, end))
-                for begin, (ends, error) in best.items()
-                if end - begin >= _FEWEST_SIZES
-            ]
+            options = [((*ends, end), error + cost(begin, end)) for begin, (ends, error) in best.items() if end - begin >= _FEWEST_SIZES]
             if options:
                 longer[end] = min(options, key=lambda option: option[1])
         best = longer

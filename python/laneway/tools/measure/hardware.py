@@ -75,9 +75,7 @@ class _Runner:
             with said.open("wb") as output:
                 if ranks is None:
                     environment = {**os.environ, **self._variables}
-                    status = subprocess.run(
-                        whole, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False
-                    ).returncode
+                    status = subprocess.run(whole, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
                 else:
                     job = launch.Job(whole, parse_place("local"), ranks, self._mpi, self._variables)
                     status = launch.run(job, output)
@@ -159,11 +157,7 @@ def targets_of(steps: Sequence[Step]) -> list[Target]:
             staged.append(sum(2 * record["bytes"] / way for way in ways) / record["median_s"])
     made.append(Target("two ranks by IPC from 4 MiB, of a copy inside the device", 0.8, _least(peers)))
     made.append(Target("two ranks staged from 4 MiB, of one copy to the host and one back", 0.85, _least(staged)))
-    halos = [
-        float(record["speedup_vs_mpi"])
-        for path in _PATHS
-        for record in _find(steps, f"halo {path}", candidate="direct")
-    ]
+    halos = [float(record["speedup_vs_mpi"]) for path in _PATHS for record in _find(steps, f"halo {path}", candidate="direct")]
     made.append(Target("halo of 8 ranks, 64 KiB, against staging each message by itself", 2.0, max(halos, default=None)))
     return made
 

@@ -313,7 +313,9 @@ def _text(seconds: float) -> str:
 
 def show(exchange: Exchange, path: Sequence[Segment], count: int) -> None:
     """Print the critical path and what it says."""
-    title = f"{count} exchanges; tag {exchange.tag}, {len(exchange.parts)} ranks, {exchange.bytes:,} B in messages, {_text(exchange.seconds)}"
+    title = (
+        f"{count} exchanges; tag {exchange.tag}, {len(exchange.parts)} ranks, {exchange.bytes:,} B in messages, {_text(exchange.seconds)}"
+    )
     table = Table(title=title, title_justify="left")
     for column in ("from", "takes", "rank", "what", "by"):
         table.add_column(column, justify="right" if column in ("from", "takes", "rank") else "left")

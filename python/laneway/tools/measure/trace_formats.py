@@ -67,7 +67,9 @@ def write_chrome(exchanges: Sequence[Exchange], path: Path) -> None:
                 events.append({"ph": "M", "name": "process_name", "pid": part.rank, "args": {"name": name}})
             whole = {"pid": part.rank, "tid": thread(part.rank, "exchange"), "cat": "exchange"}
             began = (part.started - zero) / 1e3
-            events.append({"ph": "X", "name": f"exchange, tag {exchange.tag}", "ts": began, "dur": (part.completed - part.started) / 1e3, **whole})
+            events.append(
+                {"ph": "X", "name": f"exchange, tag {exchange.tag}", "ts": began, "dur": (part.completed - part.started) / 1e3, **whole}
+            )
             for step, row in _lanes(part):
                 rows[step.rank, step.number] = thread(part.rank, row)
                 where = {"pid": part.rank, "tid": rows[step.rank, step.number], "cat": step.carrier}

@@ -60,10 +60,26 @@ def _channels(records: Sequence[Record]) -> list[str]:
         for row in _rows(record, "sizes"):
             times = [row["channel_s"], row["persistent_s"], row["put_flush_message_s"]]
             sizes.append(
-                (_where(record), f"{row['bytes']}", str(row["carrier"]), *map(_microseconds, times), _ratio(times[0], times[1]), _ratio(times[0], times[2]))
+                (
+                    _where(record),
+                    f"{row['bytes']}",
+                    str(row["carrier"]),
+                    *map(_microseconds, times),
+                    _ratio(times[0], times[1]),
+                    _ratio(times[0], times[2]),
+                )
             )
         threads += [(f"{row['threads']}", f"{float(str(row['puts_per_second'])) * 1e-6:.1f}") for row in _rows(record, "threads")]
-    heading = ("where", "bytes", "carrier", "channel, µs", "persistent message, µs", "`MPI_Put` + flush + message, µs", "to message", "to put")
+    heading = (
+        "where",
+        "bytes",
+        "carrier",
+        "channel, µs",
+        "persistent message, µs",
+        "`MPI_Put` + flush + message, µs",
+        "to message",
+        "to put",
+    )
     lines = _table(heading, sizes) if sizes else []
     return lines + (_table(("threads", "million puts of 8 B a second"), threads) if threads else [])
 
@@ -80,7 +96,15 @@ def _partitions(records: Sequence[Record]) -> list[str]:
         for record in records
         for row in _rows(record, "sizes")
     ]
-    heading = ("where", "bytes", "persistent message, µs", "one partition, µs", "after the last of 8, µs", "one to message", "rest to message")
+    heading = (
+        "where",
+        "bytes",
+        "persistent message, µs",
+        "one partition, µs",
+        "after the last of 8, µs",
+        "one to message",
+        "rest to message",
+    )
     return (_table(heading, rows) if rows else []) + _beside_mpi(records)
 
 
@@ -91,7 +115,11 @@ def _beside_mpi(records: Sequence[Record]) -> list[str]:
         (
             _where(record),
             f"{row['bytes']}",
-            *(text for of_mpi, own in pairs for text in (_microseconds(row[own]), _microseconds(row[of_mpi]), _ratio(row[own], row[of_mpi]))),
+            *(
+                text
+                for of_mpi, own in pairs
+                for text in (_microseconds(row[own]), _microseconds(row[of_mpi]), _ratio(row[own], row[of_mpi]))
+            ),
         )
         for record in records
         for row in _rows(record, "sizes")

@@ -22,7 +22,9 @@ def _draw_strategies(axes: Axes, scenario: Scenario) -> None:
         own = style.style_of(name, names)
         line = "--" if name.endswith("device-aware") else "-"
         marked = (number % _MARKED, _MARKED)
-        axes.plot(scenario.sizes, scenario.seconds[name], line, color=own.colour, marker=own.marker, ms=4, lw=1.2, markevery=marked, label=name)
+        axes.plot(
+            scenario.sizes, scenario.seconds[name], line, color=own.colour, marker=own.marker, ms=4, lw=1.2, markevery=marked, label=name
+        )
     least = [scenario.seconds[name][i] for i, name in enumerate(scenario.winners())]
     axes.plot(scenario.sizes, least, "o", ms=8, markerfacecolor="none", color="black", label="smallest, without 2-step 1")
 

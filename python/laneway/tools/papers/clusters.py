@@ -15,7 +15,18 @@ from laneway.tools.papers import measured
 from laneway.tools.papers.measured import Part
 
 _COLLECTIVES = ("place", "op", "bytes", "candidate", "chosen", "best_of_mpi", "median_s", "ratio_vs_best_of_mpi", "limit_fraction")
-_REDUCTIONS = ("place", "op", "pattern", "bytes", "candidate", "chosen", "median_s", "limit_fraction", "net_messages_total", "net_bytes_total")
+_REDUCTIONS = (
+    "place",
+    "op",
+    "pattern",
+    "bytes",
+    "candidate",
+    "chosen",
+    "median_s",
+    "limit_fraction",
+    "net_messages_total",
+    "net_bytes_total",
+)
 Row = Mapping[str, str]
 Case = dict[str, Row]  # by candidate
 

@@ -162,16 +162,11 @@ def _scenario_pattern(nodes: int, messages: int, way: Way) -> str:
     return f"nodes:size={GPUS},to={nodes},messages={messages},single={int(way.single)}"
 
 
-def scenarios(
-    shapes: Sequence[tuple[int, int]], sizes: Mapping[int, Sequence[int]], ways: Sequence[Way] = WAYS
-) -> list[Case]:
+def scenarios(shapes: Sequence[tuple[int, int]], sizes: Mapping[int, Sequence[int]], ways: Sequence[Way] = WAYS) -> list[Case]:
     """Every node sends so many messages to so many others, which are all that there are; sizes by number of nodes."""
     wanted = [(shape, way, names) for shape in shapes for way, names in _grouped(ways)]
     found = points.run_all(
-        [
-            _point(shape[0] + 1, way, names, _scenario_pattern(*shape, way), sizes[shape[0]])
-            for shape, way, names in wanted
-        ]
+        [_point(shape[0] + 1, way, names, _scenario_pattern(*shape, way), sizes[shape[0]]) for shape, way, names in wanted]
     )
     runs = {(shape, way.run): records for (shape, way, _), records in zip(wanted, found, strict=True)}
     cases = []
@@ -231,13 +226,8 @@ def products(matrices: dict[str, str], counts: Sequence[int], ways: Sequence[Way
         folder = _halos(matrix, counts)
         for count in counts:
             wanted += [(name, count, folder / f"{count}.halo", way, names) for way, names in _grouped(ways)]
-    found = points.run_all(
-        [_point(count // GPUS, way, names, f"halo:{file}", (size,), file) for _, count, file, way, names in wanted]
-    )
-    runs = {
-        (name, count, way.run): records
-        for (name, count, _, way, _), records in zip(wanted, found, strict=True)
-    }
+    found = points.run_all([_point(count // GPUS, way, names, f"halo:{file}", (size,), file) for _, count, file, way, names in wanted])
+    runs = {(name, count, way.run): records for (name, count, _, way, _), records in zip(wanted, found, strict=True)}
     cases = []
     for name, count, file in dict.fromkeys((name, count, file) for name, count, file, *_ in wanted):
         table = _closed_forms(f"halo:{file}", count, size)
@@ -274,7 +264,17 @@ def senders(counts: Sequence[int], volumes: Sequence[int]) -> list[Case]:
             protocol = next(p for p in machine.link("network") if size <= p.up_to)
             modelled = protocol.alpha + max(size * protocol.beta, count * size * machine.injection_beta)
             cases.append(
-                Case("2.6", "1 process" if count == 1 else f"{count} processes", 2 * count, 1, count, volume, "standard", _seconds(records, "mpi", size), modelled)
+                Case(
+                    "2.6",
+                    "1 process" if count == 1 else f"{count} processes",
+                    2 * count,
+                    1,
+                    count,
+                    volume,
+                    "standard",
+                    _seconds(records, "mpi", size),
+                    modelled,
+                )
             )
     return cases
 

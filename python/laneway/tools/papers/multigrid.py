@@ -252,7 +252,9 @@ def payback(some: Sequence[LevelOf], strategy: str, kind: str) -> float | None:
 
 def _print_setups(console: Console, by_problem: dict[Problem, list[LevelOf]]) -> None:
     """Figures 6 and 7."""
-    table = Table(title="creation of topologies and init, all levels, virtual ms; exchanges that earn what init takes longer than that of standard")
+    table = Table(
+        title="creation of topologies and init, all levels, virtual ms; exchanges that earn what init takes longer than that of standard"
+    )
     for column in ("scaling", "ranks", "creation", "init: " + " / ".join(NAMES.values())):
         table.add_column(column, justify="right")
     for kind in _SECONDS:

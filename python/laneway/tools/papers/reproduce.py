@@ -393,7 +393,9 @@ def _draw_rocm(table: Path, output: Path) -> list[Path]:
         counts = sorted({int(row["gcds"]) for row in own})
         shown = {*counts[: _PANELS - 1], *counts[-1:]}
         return [
-            Value(f"Figure {figure}, cluster {row['cluster']}, {row['gcds']} GCDs", row["pattern"], float(row["bytes"]), float(row["speedup"]))
+            Value(
+                f"Figure {figure}, cluster {row['cluster']}, {row['gcds']} GCDs", row["pattern"], float(row["bytes"]), float(row["speedup"])
+            )
             for row in own
             if int(row["gcds"]) in shown
         ]

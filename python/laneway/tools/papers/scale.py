@@ -199,9 +199,7 @@ def _print_simulated(console: Console, found: Sequence[Found]) -> None:
         table.add_column(column, justify="left" if column == "pattern" else "right")
     for case in dict.fromkeys(one.case for one in found):
         own = {one.strategy: one for one in found if one.case == case}
-        times = [
-            f"{1e6 * own[s].predicted:.1f} / {1e6 * (own[s].simulated or 0):.1f}" for s in _SIMULATED_STRATEGIES
-        ]
+        times = [f"{1e6 * own[s].predicted:.1f} / {1e6 * (own[s].simulated or 0):.1f}" for s in _SIMULATED_STRATEGIES]
         table.add_row(case.pattern.name, f"{case.nodes}x{case.ranks_of_node}", *times)
     console.print(table)
 

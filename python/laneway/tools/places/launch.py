@@ -164,15 +164,11 @@ def command_line(job: Job) -> list[str]:
 def run(job: Job, output: BinaryIO | None = None) -> int:
     """Run a job and return the program's exit status; its output goes to ours, or to a file."""
     if isinstance(job.place, Simulated):
-        return simulator.run(
-            job.place, job.rank_count(), job.command, {**os.environ, **job.variables}, job.timeout_seconds, output
-        )
+        return simulator.run(job.place, job.rank_count(), job.command, {**os.environ, **job.variables}, job.timeout_seconds, output)
     argv, environment = command_line(job), _environment(job)
     if job.verbose:
         print(f"laneway: {shlex.join(argv)}", file=sys.stderr, flush=True)
     if isinstance(job.place, Local | Allocation):
-        process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "TERM", *argv], env=environment, stdout=output, stderr=output
-        )
+        process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", *argv], env=environment, stdout=output, stderr=output)
         return wait_bounded(process, process.terminate, job.timeout_seconds, _STOP_SECONDS)
     return cluster.run(job.place, argv, environment, job.timeout_seconds, output)

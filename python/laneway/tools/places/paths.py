@@ -99,9 +99,7 @@ def require_own_mpi(program: str, mpi: str) -> None:
     libraries = linked_libraries(program)
     other = None if _LIBRARIES[mpi].search(libraries) else linked_mpi(libraries)
     if other:
-        raise UserError(
-            f"{program} is linked with {other.name} ({other.file}), not {_NAMES[mpi]}: start it with --mpi {other.mpi}"
-        )
+        raise UserError(f"{program} is linked with {other.name} ({other.file}), not {_NAMES[mpi]}: start it with --mpi {other.mpi}")
 
 
 def _uses_hypre(program: str) -> bool:

@@ -94,7 +94,9 @@ def look_at(name: str, mpi: str) -> Found:
 
 
 def _lines(text: str, indent: str = "  ") -> str:
-    return textwrap.fill(text, _COLUMNS, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text, _COLUMNS, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def describe(found: Found) -> str:

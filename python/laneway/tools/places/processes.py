@@ -29,9 +29,7 @@ def install_signal_handlers() -> None:
     signal.signal(signal.SIGHUP, _raise_terminated)
 
 
-def wait_bounded(
-    process: subprocess.Popen[bytes], stop: Callable[[], None], timeout_seconds: float | None, stop_seconds: float
-) -> int:
+def wait_bounded(process: subprocess.Popen[bytes], stop: Callable[[], None], timeout_seconds: float | None, stop_seconds: float) -> int:
     """Wait for a process and return its exit status, or TIMED_OUT.
 
     However the wait ends (time is up, Ctrl-C, a signal), ``stop`` is called once, and the process is killed if it has

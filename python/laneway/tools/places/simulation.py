@@ -160,8 +160,7 @@ class Platform:
 
     def _link(self, name: str, bytes_per_second: float, latency: float = 0.0, policy: str = "SPLITDUPLEX") -> str:
         return (
-            f'      <link id="{name}" bandwidth="{_number(bytes_per_second)}Bps" latency="{_number(latency)}s" '
-            f'sharing_policy="{policy}"/>'
+            f'      <link id="{name}" bandwidth="{_number(bytes_per_second)}Bps" latency="{_number(latency)}s" sharing_policy="{policy}"/>'
         )
 
     def _node(self, node: int) -> Iterator[str]:
@@ -185,9 +184,7 @@ class Platform:
         yield "    </zone>"
 
     def _route(self, source: str, destination: str, links: Iterable[tuple[str, str]]) -> str:
-        inner = "".join(
-            f'<link_ctn id="{name}" direction="{way}"/>' if way else f'<link_ctn id="{name}"/>' for name, way in links
-        )
+        inner = "".join(f'<link_ctn id="{name}" direction="{way}"/>' if way else f'<link_ctn id="{name}"/>' for name, way in links)
         return f'      <route src="{source}" dst="{destination}">{inner}</route>'
 
     def _memory_routes(self, n: str) -> Iterator[str]:
@@ -227,9 +224,7 @@ class Platform:
         for a in range(self.ranks):
             for b in range(a + 1, self.ranks):
                 path = fewest_hops(devices, a, b)
-                bundles = [
-                    (f"{n}.{min(x, y)}-{max(x, y)}", "UP" if x < y else "DOWN") for x, y in zip(path, path[1:], strict=False)
-                ]
+                bundles = [(f"{n}.{min(x, y)}-{max(x, y)}", "UP" if x < y else "DOWN") for x, y in zip(path, path[1:], strict=False)]
                 yield self._route(f"{n}.r{a}", f"{n}.r{b}", [(f"{n}.{self._pairs[a][b]}", ""), *bundles])
 
     def _switches(self) -> Iterator[str]:
@@ -259,8 +254,7 @@ class Platform:
 
     def _zone_route(self, a: str, b: str, link: str) -> str:
         return (
-            f'    <zoneRoute src="{a}" gw_src="{a}.router" dst="{b}" gw_dst="{b}.router">'
-            f'<link_ctn id="{link}" direction="UP"/></zoneRoute>'
+            f'    <zoneRoute src="{a}" gw_src="{a}.router" dst="{b}" gw_dst="{b}.router"><link_ctn id="{link}" direction="UP"/></zoneRoute>'
         )
 
 
