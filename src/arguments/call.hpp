@@ -98,8 +98,10 @@ struct Call {
   const char* sendbuf_name = "sendbuf";
   const char* recvbuf_name = "recvbuf";
 
+  bool is_persistent = false;
+
   /// False: the buffers of a persistent operation are given later.
-  [[nodiscard]] bool has_buffers() const { return !may_bind_later(kind) || sendbuf != nullptr || recvbuf != nullptr; }
+  [[nodiscard]] bool has_buffers() const { return !is_persistent || sendbuf != nullptr || recvbuf != nullptr; }
 };
 
 /// Throws Error(buffer) for MPI_IN_PLACE and LNW_NOT_CONTIGUOUS, which no neighborhood operation takes.

@@ -116,7 +116,9 @@ template int nonblocking(const char*, LNW_Topology, LNW_Request*, const Call&) n
 template <class Where>
 int persistent(const char* name, Where where, MPI_Info info, LNW_Request* request, const Call& call) noexcept {
   return guarded(name, where, [&] {
-    *request = handle_of(Request::make(communicator_of(where), info, with_request(call, request)));
+    Call checked = with_request(call, request);
+    checked.is_persistent = true;
+    *request = handle_of(Request::make(communicator_of(where), info, checked));
   });
 }
 template int persistent(const char*, MPI_Comm, MPI_Info, LNW_Request*, const Call&) noexcept;

@@ -82,6 +82,7 @@ template <class Where>
 int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* request, Call call,
                const int sendpartitions[], const int recvpartitions[]) noexcept {
   return guarded(name, where, [&] {
+    call.is_persistent = true;
     Communicator& communicator = [&]() -> Communicator& {
       if constexpr (std::is_same_v<Where, MPI_Comm>)
         return Communicator::of(where);

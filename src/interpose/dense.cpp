@@ -259,7 +259,7 @@ bool takes_over(const char* name, MPI_Comm comm, const CollectiveCall& call) noe
   } catch (const DecisionsDiffer& error) {
     // The ranks would go different ways from here on.
     tell(std::string(name) + ": " + error.what());
-    MPI_Abort(comm, MPI_ERR_OTHER);
+    PMPI_Abort(comm, MPI_ERR_OTHER);
     return true;
   } catch (...) {
     return true;  // the call itself says what is wrong

@@ -32,7 +32,7 @@ def test_an_import_pulls_in_nothing_heavy(module: str, may: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize(
     ("module", "arguments"),
-    [("typer", []), ("rich", []), ("tomli_w", ["calibrate", "--on", "local", "-o", "nothing"]), ("lizard", ["lint"])],
+    [("typer", []), ("rich", []), ("tomli_w", ["calibrate", "--on", "local", "-o", "nothing"])],
 )
 def test_the_command_says_what_it_needs(module: str, arguments: list[str]) -> None:
     # As where the extra is not installed, or only that of the demo.

@@ -34,17 +34,17 @@ TEST(Plan, Golden) {
   pattern[2] = allgather_pattern({{0, 1}, {}}, 8);
   const auto plans = plan_virtual_ranks(pattern, Machine::parse("ranks:2,1", 3), *make_strategy("three_step")).plans;
   EXPECT_EQ(to_json(plans[0]), R"({"rank": 0, "staging_bytes": 0, "steps": [
-  {"channel":1,"kind":"send","peer":1,"span":["send",0,8],"stage":"gather"}
+  {"kind":"send","stage":"gather","peer":1,"channel":1,"span":["send",0,8]}
 ]}
 )");
   EXPECT_EQ(to_json(plans[1]), R"({"rank": 1, "staging_bytes": 64, "steps": [
-  {"channel":1,"kind":"receive","peer":0,"span":["staging",0,8],"stage":"gather"},
-  {"from":"send","kind":"move","runs":[[0,8,8,0,0,1]],"stage":"gather","to":"staging"},
-  {"after":[0,1],"channel":2,"kind":"send","peer":2,"span":["staging",0,16],"stage":"network"}
+  {"kind":"receive","stage":"gather","peer":0,"channel":1,"span":["staging",0,8]},
+  {"kind":"move","stage":"gather","from":"send","to":"staging","runs":[[0,8,8,0,0,1]]},
+  {"kind":"send","stage":"network","peer":2,"channel":2,"span":["staging",0,16],"after":[0,1]}
 ]}
 )");
   EXPECT_EQ(to_json(plans[2]), R"({"rank": 2, "staging_bytes": 0, "steps": [
-  {"channel":2,"kind":"receive","peer":1,"span":["receive",0,16],"stage":"network"}
+  {"kind":"receive","stage":"network","peer":1,"channel":2,"span":["receive",0,16]}
 ]}
 )");
 }
