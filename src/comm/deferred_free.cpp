@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -254,15 +253,13 @@ void free_retired(const PrivateComm& fresh) {
 }
 
 void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noexcept {
-  // Where a creation has failed on some ranks, these do not come.
-  constexpr std::chrono::seconds long_enough{10};
   is_ending.store(true, std::memory_order_release);
   Taken taken;
   std::vector<std::pair<std::int64_t, const PrivateComm*>> left;
   for (const auto& comm : alive)
     if (comm && comm->exists()) taken.all.push_back(std::make_unique<RetiredComm>(comm));
-  const auto begin = std::chrono::steady_clock::now();
-  for (int turns = 0; std::chrono::steady_clock::now() - begin < long_enough; relax(turns)) {
+  // All ranks come, however late, or else none waits: where a step has failed, some may have nothing to wait for.
+  for (int turns = 0; !PrivateComm::a_step_has_failed(); relax(turns)) {
     for (const auto& each : taken.all) each->advance();
     if (std::ranges::all_of(taken.all, [](const auto& each) { return each->has_ended(); })) break;
   }

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "arguments/unknown_variables.hpp"
+#include "comm/communicator.hpp"
+#include "core/tell.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report.hpp"
 #include "interpose/requests.hpp"
@@ -101,6 +103,12 @@ int begin(int code) {
   if (!enabled() && !only_counts()) return code;
   begin_report();
   warn_of_unknown_variables();
+  // The library waits for all ranks at the end. What is attached first goes last: the report is told before.
+  try {
+    (void)Communicator::find(MPI_COMM_SELF);
+  } catch (const std::exception& error) {
+    tell(error.what());
+  }
   const auto at_end = [](MPI_Comm, int, void*, void*) {
     end();
     return MPI_SUCCESS;

@@ -118,8 +118,7 @@ def late_and_lost_ranks():
     bare, ours = [program, "nothing"], ["env", f"LD_PRELOAD={library}", program, "nothing"]
     job = subprocess.run([*launch, "-n", "1", *bare, ":", "-n", "1", *ours], capture_output=True, text=True, timeout=60, check=False)
     check(job.returncode == 0, f"a job that is preloaded in part: {job.stdout}{job.stderr}")
-    # Later than ranks wait for each other at the end, before they tell.
-    status, output = run(3, "late", "14", LANEWAY_REPORT_WAIT="1")
+    status, output = run(3, "late", "4", LANEWAY_REPORT_WAIT="1")
     check(status == 0 and output.count("Only 1 of 3 ranks have told") == 1, f"a late rank: {output}")
     check(len(said(output).splitlines()) == 2, f"and then all of them: {output}")
     launcher = ["-disable-auto-cleanup"] if mpi == "mpich" else []
