@@ -6,9 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <iterator>
 #include <limits>
+#include <list>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "carriers/messages/p2p.hpp"
@@ -147,7 +148,7 @@ void RetiredComm::advance() noexcept {
 
 struct RetiredComms {
   std::mutex mutex;
-  std::vector<std::unique_ptr<RetiredComm>> all;
+  std::list<std::unique_ptr<RetiredComm>> all;
 };
 RetiredComms& retired_comms() {
   static RetiredComms* const one = new RetiredComms;  // never destroyed: MPI may be gone when the program ends
@@ -162,12 +163,12 @@ class Taken {
   Taken() {
     RetiredComms& known = retired_comms();
     const std::lock_guard lock(known.mutex);
-    all.swap(known.all);
+    all.splice(all.end(), known.all);
   }
   ~Taken() {
     RetiredComms& known = retired_comms();
     const std::lock_guard lock(known.mutex);
-    known.all.insert(known.all.begin(), std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()));
+    known.all.splice(known.all.begin(), all);
     any_retired.store(!known.all.empty(), std::memory_order_relaxed);
   }
   Taken(const Taken&) = delete;
@@ -179,13 +180,14 @@ class Taken {
     for (auto& each : all)
       if (each->has_failed()) (void)each.release();
     std::erase_if(all, [](const auto& each) { return !each || (each->has_ended() && !each->may_be_freed()); });
-    std::ranges::stable_sort(all, {}, [](const auto& each) {
+    const auto place = [](const auto& each) {
       return each->may_be_freed() ? each->number() : std::numeric_limits<std::int64_t>::max();
-    });
+    };
+    all.sort([&](const auto& a, const auto& b) { return place(a) < place(b); });
   }
 
-  /// In the order of their numbers.
-  std::vector<std::unique_ptr<RetiredComm>> all;
+  /// In the order of their numbers. A list: it goes back without memory, of which there may be no more.
+  std::list<std::unique_ptr<RetiredComm>> all;
 };
 
 /// Of those that may be freed and are of the same ranks as `fresh`.
@@ -208,9 +210,15 @@ void retire(std::unique_ptr<PrivateComm> comm) noexcept {
   // Functions of the program that run in MPI_Finalize may drop what has been looked after.
   if (is_ending.load(std::memory_order_acquire)) return (void)comm.release();
   RetiredComms& known = retired_comms();
-  auto made = std::make_unique<RetiredComm>(std::move(comm));
+  std::list<std::unique_ptr<RetiredComm>> one;
+  try {
+    one.emplace_back();
+    one.back() = std::make_unique<RetiredComm>(std::move(comm));
+  } catch (const std::bad_alloc&) {
+    return (void)comm.release();  // MPI frees it when it ends
+  }
   const std::lock_guard lock(known.mutex);
-  known.all.push_back(std::move(made));
+  known.all.splice(known.all.end(), one);
   any_retired.store(true, std::memory_order_relaxed);
 }
 
