@@ -311,6 +311,7 @@ def kinds(operations: list[Operation]) -> str:
     varying = [o.name for o in operations if o.receive.blocks != "equal" or o.reduces]
     reducing = [o.name for o in operations if o.reduces]
     same = [o.name for o in operations if o.send.blocks == "same"]
+    later = [o.name for o in operations if o.receive.blocks == "indexed"]
 
     def predicate(names: list[str]) -> str:
         return " || ".join(f"kind == Kind::{name}" for name in names) or "false"
@@ -326,6 +327,8 @@ def kinds(operations: list[Operation]) -> str:
         f"[[nodiscard]] constexpr bool has_equal_edges(Kind kind) {{ return !({predicate(varying)}); }}\n\n"
         "/// Whether all edges of a source carry the same message.\n"
         f"[[nodiscard]] constexpr bool sends_same(Kind kind) {{ return {predicate(same)}; }}\n\n"
+        "/// Whether its buffers may be given after it has been made.\n"
+        f"[[nodiscard]] constexpr bool may_bind_later(Kind kind) {{ return {predicate(later)}; }}\n\n"
         "/// Whether what arrives is combined with what is there.\n"
         f"[[nodiscard]] constexpr bool reduces(Kind kind) {{ return {predicate(reducing)}; }}\n\n"
         "}  // namespace laneway\n"

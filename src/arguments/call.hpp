@@ -101,7 +101,9 @@ struct Call {
   bool is_persistent = false;
 
   /// False: the buffers of a persistent operation are given later.
-  [[nodiscard]] bool has_buffers() const { return !is_persistent || sendbuf != nullptr || recvbuf != nullptr; }
+  [[nodiscard]] bool has_buffers() const { return !may_bind_later(kind) || has_any_buffer(); }
+  /// False: they are MPI_BOTTOM or, of a persistent operation of any kind, may be given later.
+  [[nodiscard]] bool has_any_buffer() const { return sendbuf != nullptr || recvbuf != nullptr; }
 };
 
 /// Throws Error(buffer) for MPI_IN_PLACE and LNW_NOT_CONTIGUOUS, which no neighborhood operation takes.

@@ -266,7 +266,7 @@ void check_null(const void* buffer, const std::vector<Edge>& edges, const char* 
 
 template <class Pattern>
 void check_null(const Call& call, const Pattern& pattern) {
-  if (!call.has_buffers()) return;
+  if (!call.has_any_buffer() && call.is_persistent) return;
   check_null(call.sendbuf, pattern.out, call.sendbuf_name);
   check_null(call.recvbuf, pattern.in, call.recvbuf_name);
 }

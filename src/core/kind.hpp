@@ -57,6 +57,11 @@ enum class Kind : std::uint8_t {
   return kind == Kind::allgather || kind == Kind::allgatherv;
 }
 
+/// Whether its buffers may be given after it has been made.
+[[nodiscard]] constexpr bool may_bind_later(Kind kind) {
+  return kind == Kind::alltoallv_indexed || kind == Kind::reducev_indexed;
+}
+
 /// Whether what arrives is combined with what is there.
 [[nodiscard]] constexpr bool reduces(Kind kind) {
   return kind == Kind::reduce || kind == Kind::reducev || kind == Kind::reducew || kind == Kind::reducev_indexed;

@@ -146,6 +146,11 @@ void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
   }
 }
 
+/// Whether bytes of a buffer would be where no memory can be.
+bool is_missing(const void* buffer, const Range& used) {
+  return buffer == nullptr && used.bytes > 0 && lies_nowhere(used.offset);
+}
+
 }  // namespace
 
 std::unique_ptr<Request> Request::make(Communicator& communicator, MPI_Info info, const Call& call,
@@ -188,7 +193,10 @@ std::unique_ptr<Request> Request::make(Communicator& communicator, PrivateComm& 
   const auto touches = [](const std::vector<Edge>& edges) {
     return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
   };
-  const bool binds = call.has_buffers() || (!touches(agreed.pattern.out) && !touches(agreed.pattern.in));
+  // Those of MPI_BOTTOM, which is a null pointer, are far from it.
+  const Extents used = extents_of(request->plan());
+  const bool is_later = !call.has_any_buffer() && (is_missing(nullptr, used.send) || is_missing(nullptr, used.receive));
+  const bool binds = (call.has_buffers() && !is_later) || (!touches(agreed.pattern.out) && !touches(agreed.pattern.in));
   std::exception_ptr failure;
   try {
     if (binds) request->set_buffers(buffers_of(call));
@@ -330,22 +338,13 @@ void Request::call_error_handler(int code) const {
   laneway::call_error_handler(MPI_COMM_WORLD, code);
 }
 
-namespace {
-
-void check_null(const Buffers& buffers, const Plan& plan) {
-  const Extents used = extents_of(plan);
-  const auto is_bad = [](const void* buffer, const Range& bytes) {
-    return buffer == nullptr && bytes.bytes > 0 && lies_nowhere(bytes.offset);
-  };
-  require(!is_bad(buffers.send, used.send), ErrorKind::buffer, "sendbuf is NULL");
-  require(!is_bad(buffers.receive, used.receive), ErrorKind::buffer, "recvbuf is NULL");
-}
-
-}  // namespace
-
 void Request::set_buffers(Buffers buffers) {
   require(!work_, ErrorKind::request, "request is partitioned between two ranks, which keeps its buffers");
-  if (buffers.send == nullptr || buffers.receive == nullptr) check_null(buffers, *plans_.plan());
+  if (buffers.send == nullptr || buffers.receive == nullptr) {
+    const Extents used = extents_of(*plans_.plan());
+    require(!is_missing(buffers.send, used.send), ErrorKind::buffer, "sendbuf is NULL");
+    require(!is_missing(buffers.receive, used.receive), ErrorKind::buffer, "recvbuf is NULL");
+  }
   std::unique_ptr<Exchange> exchange = bind(buffers, stream_);
   const bool needs_nobody = exchange->executor().starts_all_messages();
   if (!needs_nobody) employ(helper_);
