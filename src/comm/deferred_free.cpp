@@ -207,8 +207,12 @@ std::vector<std::int64_t> numbers_of(const Taken& taken, const PrivateComm& fres
 
 void retire(std::unique_ptr<PrivateComm> comm) noexcept {
   if (!comm->exists()) return;
-  // Functions of the program that run in MPI_Finalize may drop what has been looked after.
-  if (is_ending.load(std::memory_order_acquire)) return (void)comm.release();
+  // Functions of the program that run in MPI_Finalize may drop what has been looked after, and MPI drops what is
+  // attached to MPI_COMM_WORLD. MPI frees the communicator; a window that is left would be freed by this rank alone.
+  if (is_ending.load(std::memory_order_acquire)) {
+    if (comm->has_parts()) (void)comm.release();
+    return;
+  }
   RetiredComms& known = retired_comms();
   std::list<std::unique_ptr<RetiredComm>> one;
   try {

@@ -173,6 +173,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   void retire_part(std::int64_t number, std::shared_ptr<void> part) const { parts_.emplace(number, std::move(part)); }
   /// Those that all ranks have retired. Collective.
   void free_parts() const;
+  [[nodiscard]] bool has_parts() const { return !parts_.empty(); }
   /// @}
   /// Keeps what is on its way until it has arrived, or to the end.
   void keep(std::unique_ptr<Posted> posted) const noexcept;
