@@ -419,7 +419,9 @@ class OneBadArgument : public MpiTest {
     const int code = function.call(values);
     if (code != MPI_SUCCESS || !function.name.starts_with("LNW_Isparse") || values_->request() == LNW_REQUEST_NULL)
       return code;
-    return LNW_Wait(&values_->request(), MPI_STATUS_IGNORE);
+    const int ended = LNW_Wait(&values_->request(), MPI_STATUS_IGNORE);
+    if (values_->request() != LNW_REQUEST_NULL) EXPECT_MPI(LNW_Request_free(&values_->request()));  // it has failed
+    return ended;
   }
 
   /// All arguments of a function, one after another; each time another rank's.
