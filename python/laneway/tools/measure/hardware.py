@@ -112,17 +112,19 @@ class _Runner:
 
     def test(self) -> None:
         programs = root() / "build" / self._mpi / "tests" / "mpi"
-        device, exchange, reduce, queue = (
-            str(programs / f"laneway_mpi_{name}_tests") for name in ("device", "exchange", "reduce", "queue")
-        )
-        self.run("tests of devices", [device], 3, writes=False)
-        self.run("tests of reductions", [reduce, "--gtest_filter=*OnDevices"], 3, writes=False)
-        self.run("tests of queues", [queue], 2, writes=False)
+
+        def cases(file: str, program: str) -> list[str]:
+            return [str(programs / f"laneway_mpi_{program}_tests"), f"--files={file}"]
+
+        device = cases("device", "runtime")
+        self.run("tests of devices", device, 3, writes=False)
+        self.run("tests of reductions", [*cases("reduce", "neighborhood"), "--gtest_filter=*OnDevices"], 3, writes=False)
+        self.run("tests of queues", cases("queue", "threads"), 2, writes=False)
         if not self._quick:
-            self.run("tests of exchanges", [exchange], 3, writes=False)
+            self.run("tests of exchanges", cases("exchange", "neighborhood"), 3, writes=False)
         if sanitizer := shutil.which("compute-sanitizer"):
             for tool in _SANITIZERS:
-                self.run(tool, [sanitizer, "--tool", tool, "--error-exitcode", "9", device], 1, writes=False)
+                self.run(tool, [sanitizer, "--tool", tool, "--error-exitcode", "9", *device], 1, writes=False)
 
 
 def _find(steps: Sequence[Step], step: str, **what: object) -> list[Record]:
