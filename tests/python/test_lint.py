@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,11 @@ def test_faults_in_python_are_found(tree: Path) -> None:
         "tools/measure/b.py:3: error: Incompatible types",
     ):
         assert found in said, said
+    # The package that is installed for development would be looked at, wherever this runs.
+    of_this_folder = "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'ScikitBuild' not in type(f).__name__]; "
+    argv = [sys.executable, "-c", of_this_folder + "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
+    done = subprocess.run(argv, cwd=tree / "python", capture_output=True, text=True)
+    assert "laneway.tools.measure is not allowed to import laneway.tools.draw" in done.stdout, done.stdout + done.stderr
 
 
 def _function(name: str, lines: int) -> str:

@@ -19,7 +19,7 @@ from laneway.tools.places import talk
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
-SUITES = ("lint", *build.PRESETS, "python", "bare")
+SUITES = ("lint", *build.PRESETS, "python", "tidy", "bare")
 FAST = ("lint", "openmpi", "mpich", "asan", "python")
 """What each change must pass; the others run with ``--nightly``, or where they are named."""
 _CHECKED = {"openmpi": (("laneway_plan_tests", "laneway_mpi_runtime_tests"), Choice(label="^check$"))}
@@ -119,6 +119,8 @@ def _run(console: Console, names: Sequence[str], builder: suites.Builder, wanted
             yield Outcome(f"ctest {name}", skipped=1)
         elif name == "lint":
             yield suites.run_lint()
+        elif name == "tidy":
+            yield suites.run_tidy()
         elif name == "python":
             yield suites.run_pytest(environment, Choice(wanted.name))
         elif name == "bare":
@@ -146,7 +148,7 @@ def run_all(wanted: Wanted) -> int:
         concerned = affected.suites_affected(files, build.PRESETS)
         names = [name for name in names if name in concerned]
     if wanted.name:
-        names = [name for name in names if name not in ("lint", "bare")]
+        names = [name for name in names if name not in ("lint", "tidy", "bare")]
     names += wanted.wheels
     all_of_it = wanted.nightly or bool(wanted.name)
     few = {} if all_of_it else _FAST_TARGETS
@@ -167,6 +169,8 @@ def run_check() -> int:
     begin = time.monotonic()
     builder = suites.Builder([(preset, targets) for preset, (targets, _) in _CHECKED.items()])
     builder.start()
+    for preset in _CHECKED:
+        builder.ask(preset)  # beside lint, most of which is one process
     try:
         outcomes = [suites.run_lint()]
         for preset, (_, choice) in _CHECKED.items():
@@ -191,6 +195,6 @@ def list_tests() -> None:
             argv = [sys.executable, "-m", "pytest", "-qq", "--collect-only", "-c", "python/pyproject.toml", "--rootdir", "."]
             done = subprocess.run([*argv, "tests/python"], cwd=root(), capture_output=True, text=True)
             found = [line for line in done.stdout.splitlines() if "::" in line]
-        print(name + (f" ({len(found)})" if found else "" if name == "lint" else " (not configured yet)"))
+        print(name + (f" ({len(found)})" if found else "" if name in ("lint", "tidy", "bare") else " (not configured yet)"))
         for test in found:
             print(f"  {test}")

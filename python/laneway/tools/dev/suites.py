@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from laneway.tools.dev import build, lint, times, wheels
+from laneway.tools.dev.steps import Steps
 from laneway.tools.dev.times import Item, Process, Spent
 from laneway.tools.places import processors
 from laneway.tools.places.errors import UserError
 from laneway.tools.places.paths import root
 
 _TEST_TIMEOUT_SECONDS = 600
-_TAIL_LINES = 60
 _CASE = re.compile(r"^ *TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
 _FILE = "_test.cpp"
 
@@ -243,11 +244,11 @@ def run_command(suite: str, argv: Sequence[str], environment: dict[str, str]) ->
     return Outcome(suite, failed=1, failures=[f"{' '.join(argv[-2:])} ended with status {status}"], testing=spent)
 
 
-def run_lint() -> Outcome:
-    """Check the layers, the format and the tracked text."""
-    outcome = Outcome("lint")
+def run_checks(suite: str, checks: Callable[[Path], Mapping[str, Sequence[str]]]) -> Outcome:
+    """Run checks of the tree, each a test that fails if it finds anything."""
+    outcome = Outcome(suite)
     begin, cpu_begin = time.monotonic(), os.times()
-    for name, problems in lint.check_all(root()).items():
+    for name, problems in checks(root()).items():
         for problem in problems:
             print(problem)
         if problems:
@@ -258,6 +259,18 @@ def run_lint() -> Outcome:
     cpu_seconds = sum(os.times()[:4]) - sum(cpu_begin[:4])
     outcome.testing = Spent(time.monotonic() - begin, cpu_seconds)
     return outcome
+
+
+def run_lint() -> Outcome:
+    """Check the layers, the format and the tracked text."""
+    return run_checks("lint", lint.check_all)
+
+
+def run_tidy() -> Outcome:
+    """Run clang-tidy over all of src/."""
+    preset = build.PRESETS[0]
+    subprocess.run(build.configure_command(preset), cwd=root(), stdout=subprocess.DEVNULL, check=True)
+    return run_checks("tidy", lambda top: {"clang-tidy": lint.check_tidy(top, preset)})
 
 
 def not_here(preset: str) -> str:
@@ -279,7 +292,7 @@ class Built:
 class Builder(threading.Thread):
     """Builds each preset when it is asked for, never beside tests: ranks that yield would hand their processors to compilers.
 
-    Of several presets the output goes to build/PRESET.log, and its end is shown if a build fails.
+    The output goes to build/PRESET.log, and its end is shown if a build fails.
     """
 
     def __init__(self, wanted: Sequence[tuple[str, Sequence[str]]], settings: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -289,7 +302,7 @@ class Builder(threading.Thread):
         self._asked = {preset: threading.Event() for preset, _ in wanted}
         self._done = {preset: threading.Event() for preset, _ in wanted}
         self._built = {preset: Built() for preset, _ in wanted}
-        self._process: Process | None = None
+        self._steps: Steps | None = None
         self._stopped = False
 
     def run(self) -> None:
@@ -317,30 +330,14 @@ class Builder(threading.Thread):
     def stop(self) -> None:
         """End what is being built."""
         self._stopped = True
-        if self._process is not None:
-            self._process.terminate()
+        if self._steps is not None:
+            self._steps.terminate()
 
     def _build(self, preset: str, targets: Sequence[str]) -> None:
         directory = build.build_dir(preset)
-        log = directory.parent / f"{preset}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
         before = times.ninja_lines(directory)
-        shown = len(self._wanted) == 1
-        begin, cpu_seconds, status = time.monotonic(), 0.0, 0
-        print(f"{preset}: building", flush=True)
-        with log.open("wb") as file:
-            for argv in (
-                build.configure_command(preset, settings=self._settings.get(preset, ())),
-                build.compile_command(directory, targets),
-            ):
-                if self._stopped or status != 0:
-                    break
-                self._process = Process(argv, directory=root(), output=None if shown else file)
-                status, used = self._process.wait()
-                cpu_seconds += used
-        spent = Spent(time.monotonic() - begin, cpu_seconds)
-        self._built[preset] = Built(spent, times.built_since(directory, before, preset))
-        if status != 0:
-            tail = "" if shown else "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
-            raise UserError(f"{preset} cannot be built: status {status}{tail}", 1)
-        print(f"{preset}: built in {spent.seconds:.0f} s", flush=True)
+        with Steps() as self._steps:
+            try:
+                self._built[preset].spent = build.make(self._steps, preset, targets=targets, settings=self._settings.get(preset, ()))
+            finally:
+                self._built[preset].items = times.built_since(directory, before, preset)
