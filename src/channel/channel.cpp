@@ -301,7 +301,8 @@ void Channel::flush() {
     unsigned turns = 0;
     progress_until([&] {
       if (messages_->is_flushed(s)) return true;
-      if (++turns % turns_before_other_end == 0 && is_gone(turns)) throw_gone();
+      ++turns;
+      if (turns % turns_before_other_end == 0 && is_gone(turns)) throw_gone();
       return false;
     });
   }

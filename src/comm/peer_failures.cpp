@@ -35,8 +35,10 @@ struct Tree {
 template <class Call>
 void surely(MPI_Comm comm, const char* name, Call&& call) {
   int code = MPI_SUCCESS;
-  for (int tries = 0; tries < 10; ++tries)
-    if ((code = call()) == MPI_SUCCESS) return;
+  for (int tries = 0; tries < 10; ++tries) {
+    code = call();
+    if (code == MPI_SUCCESS) return;
+  }
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);

@@ -13,7 +13,7 @@ namespace laneway {
 namespace {
 
 constexpr std::int64_t least_bundle = 1024;
-constexpr std::int64_t most_bundle = 64 * 1024;
+constexpr std::int64_t most_bundle = 65536;
 constexpr std::int64_t bundles_in_flight = 2;
 constexpr std::int64_t first_room = 64;   // of a bundle of which nobody knows how long it becomes
 constexpr std::size_t header_bytes = 14;  // two numbers, seven bits a byte

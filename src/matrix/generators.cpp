@@ -129,7 +129,7 @@ Csr de_bruijn(int k) {
 Csr cube_connected_cycles(int k) {
   const std::int64_t corners = std::int64_t{1} << k;
   std::vector<std::pair<std::int64_t, std::int64_t>> edges;
-  edges.reserve(static_cast<std::size_t>(2 * k * corners));
+  edges.reserve(static_cast<std::size_t>(2 * corners * k));
   for (std::int64_t corner = 0; corner < corners; ++corner)
     for (std::int64_t d = 0; d < k; ++d) {
       edges.emplace_back(corner * k + d, corner * k + (d + 1) % k);

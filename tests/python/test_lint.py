@@ -90,7 +90,7 @@ def test_long_functions_and_files_are_found(tmp_path: Path) -> None:
 
 
 def test_clang_tidy_looks_at_the_lines_that_a_branch_changes(tree: Path) -> None:
-    _needs("clang-tidy", "clang-tidy-diff")
+    _needs("clang-tidy-19")
 
     def git(*words: str) -> None:
         subprocess.run(

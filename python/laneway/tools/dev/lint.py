@@ -110,15 +110,25 @@ def _compiled(top: Path, preset: str) -> Path:
 
 def _tidy_findings(top: Path, output: str) -> list[str]:
     plain = re.sub(r"\x1b\[[\d;]*m", "", output)
-    found = re.compile(r"\.[ch]pp:\d+:\d+: (warning|error): ")
+    found = re.compile(r"(^|\.[ch]pp:\d+:\d+: )(warning|error): ")
     return list(dict.fromkeys(line.replace(f"{top}/", "") for line in plain.splitlines() if found.search(line)))
+
+
+def _tidy_tool(name: str) -> str:
+    """The newest of a tool's versions that are here: older ones do not know C++20's ranges."""
+    for version in range(29, 18, -1):
+        for suffix in ("", ".py"):
+            found = shutil.which(f"{name}-{version}{suffix}")
+            if found:
+                return found
+    raise UserError(f"no {name}-19 or newer is here: './dev setup' installs it", 1)
 
 
 def check_tidy(top: Path, preset: str = "openmpi") -> list[str]:
     """Run clang-tidy over all of src/, as a preset compiles it: whole units, so that a header is read once for many sources."""
     directory = _compiled(top, preset)
     folders = f"^({re.escape(str(top / 'src'))}|{re.escape(str(directory / 'src'))})/"
-    argv = ["run-clang-tidy", "-p", str(directory), "-j", str(processors.usable()), "-quiet", folders]
+    argv = [_tidy_tool("run-clang-tidy"), "-p", str(directory), "-j", str(processors.usable()), "-quiet", folders]
     return _tidy_findings(top, subprocess.run(argv, cwd=top, capture_output=True, text=True).stdout)
 
 
@@ -127,7 +137,8 @@ def check_tidy_of_branch(top: Path, preset: str = "openmpi") -> list[str]:
     difference = _git(top, "diff", "-U0", "--diff-filter=d", _merge_base(top), "--", "src/*.cpp")
     if not difference:
         return []
-    argv = ["clang-tidy-diff", "-p1", "-path", str(_compiled(top, preset)), "-j", str(processors.usable()), "-quiet"]
+    argv = [_tidy_tool("clang-tidy-diff"), "-clang-tidy-binary", _tidy_tool("clang-tidy"), "-p1"]
+    argv += ["-path", str(_compiled(top, preset)), "-j", str(processors.usable()), "-quiet"]
     return _tidy_findings(top, subprocess.run(argv, cwd=top, input=difference, capture_output=True, text=True).stdout)
 
 
