@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Command
+from conftest import Command, needs_long
 
 from laneway.tools.evaluate import figures, findings, report, study
 from laneway.tools.evaluate.limits import least_seconds
@@ -288,6 +288,7 @@ def _chromium() -> str:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
 
 
+@needs_long
 def test_a_browser_shows_it(tmp_path: Path, command: Command) -> None:
     """A report, and what compare -o writes of two: in Chromium, at 1,280 and 390 pixels: no complaint, all plots drawn, nothing wider than the window, and it prints."""
     api = pytest.importorskip("playwright.sync_api", reason="SKIP: playwright is not installed (pip install playwright)")

@@ -236,6 +236,7 @@ def test_debian_names_follow_the_soname() -> None:
     assert {path.name.removesuffix(".install") for path in (root() / "debian").glob("*.install")} == set(packages), listed
 
 
+@needs_long
 @needs_command("dpkg-source", "dpkg-dev")
 @needs_command("lintian", "lintian")
 def test_debian_source_package(tmp_path: Path) -> None:

@@ -228,10 +228,11 @@ def run_wheel(name: str, environment: dict[str, str], choice: Choice) -> Outcome
 
 
 def run_pytest(environment: dict[str, str], choice: Choice = Choice(), modules: Sequence[str] = ()) -> Outcome:
-    """Run the tests of the Python package."""
+    """Run the tests of the Python package, those of one file one after the other."""
     report = root() / "build" / "pytest.xml"
     report.parent.mkdir(exist_ok=True)
     argv = [sys.executable, "-m", "pytest", "-rs", "-c", "python/pyproject.toml", "--rootdir", "."]
+    argv += ["-n", str(min(2, processors.usable())), "--dist", "loadfile"]
     argv += [f"--junitxml={report}", *(["-k", choice.names] if choice.names else []), *(modules or ["tests/python"])]
     return _from_junit("pytest", report, argv, environment, bool(choice.names))
 
