@@ -15,6 +15,7 @@
 #include "arguments/hints.hpp"
 #include "arguments/operators.hpp"
 #include "c/dense.hpp"
+#include "carriers/messages/attribute_key.hpp"
 #include "comm/decisions.hpp"
 #include "core/error.hpp"
 #include "core/tell.hpp"
@@ -136,28 +137,23 @@ std::int64_t first_calls() {
   return calls;
 }
 
+int forget_calls(MPI_Comm, int, void* calls, void*);
+
+AttributeKey calls_key(forget_calls);
+
+int forget_calls(MPI_Comm, int, void* calls, void*) {
+  delete static_cast<int*>(calls);
+  calls_key.forgotten();
+  return MPI_SUCCESS;
+}
+
 /// How many calls a communicator has had, which is not looked at before. MPI keeps it with the communicator.
 int next_call(MPI_Comm comm) {
-  static const int key = [] {
-    const auto forget = [](MPI_Comm, int, void* calls, void*) {
-      delete static_cast<int*>(calls);
-      return MPI_SUCCESS;
-    };
-    int made = MPI_KEYVAL_INVALID;
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
-    return made;
-  }();
-  int* calls = nullptr;
-  int is_there = 0;
-  if (PMPI_Comm_get_attr(comm, key, &calls, &is_there) != MPI_SUCCESS) return 0;
-  if (is_there == 0) {
-    calls = new int(0);
-    if (PMPI_Comm_set_attr(comm, key, calls) != MPI_SUCCESS) {
-      delete calls;
-      return 0;
-    }
-  }
-  return (*calls)++;
+  if (void* const calls = calls_key.find(comm)) return (*static_cast<int*>(calls))++;
+  auto calls = std::make_unique<int>(1);
+  calls_key.set(comm, calls.get());
+  (void)calls.release();
+  return 0;
 }
 
 /// What is known of the calls of one function and class of sizes.
