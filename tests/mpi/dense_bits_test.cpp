@@ -1,6 +1,7 @@
 // What is the same wherever a result may not depend on who asks: the bits that all ranks get of an all-reduction, sums
 // of equal calls, and the rule that is chosen for equal blocks, whichever function has them.
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "collectives/rules.hpp"
+#include "device_memory.hpp"
 #include "setting.hpp"
 #include "support.hpp"
 
@@ -72,7 +74,15 @@ void expect_same(const std::vector<std::byte>& mine, const Number& number, const
     }
 }
 
-/// Each rank's buffers begin at another place of a vector of the processor.
+/// Any bits, so that what stands for true is not always 1.
+template <class Integer>
+void put_integer(std::uint64_t seed, std::byte* to) {
+  const auto value = static_cast<Integer>(mix({seed, 5}) >> seed % 40);
+  std::memcpy(to, &value, sizeof value);
+}
+
+/// Each rank's buffers begin at another place of a vector of the processor. Where there are devices, half of all are in
+/// one kind of memory on all ranks, and half in another one on each.
 class Vectors {
  public:
   Vectors(const Number& number, int count, std::uint64_t seed)
@@ -82,21 +92,35 @@ class Vectors {
         received_(bytes_ + shift_ + 1) {
     for (int i = 0; i < count; ++i)
       number.fill(mix({seed, static_cast<std::uint64_t>(rank()), static_cast<std::uint64_t>(i)}),
-                  sent_.data() + shift_ + static_cast<std::size_t>(i) * number.bytes);
+                  reinterpret_cast<std::byte*>(sent_.data() + shift_) + static_cast<std::size_t>(i) * number.bytes);
+    if (!uses_devices()) return;
+    const auto kind = Mirror::kind_of(mix({seed, seed % 2 == 0 ? 0 : static_cast<std::uint64_t>(rank())}));
+    there_ = {Mirror(kind, sent_.size()), Mirror(kind, received_.size())};
+    if (there_[0]) there_[0].write(sent_);
+    if (there_[1]) there_[1].write(received_);
   }
-  [[nodiscard]] const void* sent() const { return sent_.data() + shift_; }
-  [[nodiscard]] void* received() { return received_.data() + shift_; }
-  [[nodiscard]] std::vector<std::byte> result() const {
-    const auto begin = received_.begin() + static_cast<std::ptrdiff_t>(shift_);
-    return {begin, begin + static_cast<std::ptrdiff_t>(bytes_)};
+  [[nodiscard]] const void* sent() const { return (there_[0] ? there_[0].data() : sent_.data()) + shift_; }
+  [[nodiscard]] void* received() { return (there_[1] ? there_[1].data() : received_.data()) + shift_; }
+  [[nodiscard]] std::vector<std::byte> result() {
+    if (there_[1]) there_[1].read(received_);
+    const auto* const begin = reinterpret_cast<const std::byte*>(received_.data() + shift_);
+    return {begin, begin + bytes_};
   }
 
  private:
   std::size_t shift_;
   std::size_t bytes_;
-  std::vector<std::byte> sent_;
-  std::vector<std::byte> received_;
+  std::vector<unsigned char> sent_;
+  std::vector<unsigned char> received_;
+  std::array<Mirror, 2> there_;
 };
+
+const std::vector<Number>& integers() {
+  static const std::vector<Number> all = {{MPI_INT8_T, sizeof(std::int8_t), put_integer<std::int8_t>},
+                                          {MPI_INT, sizeof(int), put_integer<int>},
+                                          {MPI_UINT64_T, sizeof(std::uint64_t), put_integer<std::uint64_t>}};
+  return all;
+}
 
 const std::vector<Number>& reals() {
   static const std::vector<Number> all = {{MPI_FLOAT, sizeof(float), put_special<float, std::uint32_t>},
@@ -106,12 +130,16 @@ const std::vector<Number>& reals() {
 
 class DenseBitsTest : public MpiTest {
  protected:
-  /// All operators, of short and long vectors, as a blocking call that is repeated and as a persistent one.
+  /// All operators, of short and long vectors (integers of one length), as a blocking call that is repeated and as a
+  /// persistent one.
   void expect_same_bits(MPI_Comm comm, const std::string& how) {
     std::uint64_t seed = 0;
     for (const int count : {1, 7, 700}) {
       for (const Number& number : reals())
         for (MPI_Op op : {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD}) run(comm, number, op, count, ++seed, how);
+      for (const Number& number : count == 7 ? integers() : std::vector<Number>{})
+        for (MPI_Op op : {MPI_MAX, MPI_SUM, MPI_PROD, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR})
+          run(comm, number, op, count, ++seed, how);
       const Number pairs{MPI_DOUBLE_INT, sizeof(Pair), put_pair};
       for (MPI_Op op : {MPI_MAXLOC, MPI_MINLOC}) run(comm, pairs, op, count, ++seed, how);
     }
