@@ -288,6 +288,7 @@ def installed(debs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @needs_long
+@pytest.mark.timeout(1800)  # builds everything with two MPI libraries
 @needs_command("dh", "debhelper")
 @needs_command("lintian", "lintian")
 class TestDebianPackages:
@@ -339,6 +340,7 @@ def _built(sources: Path, folder: Path, **variables: str) -> Path:
 
 
 @needs_long
+@pytest.mark.timeout(1800)  # builds everything twice
 def test_a_second_build_gives_the_same_bytes(tmp_path: Path) -> None:
     top = root() / "build" / "twice"
     shutil.rmtree(top, ignore_errors=True)
