@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 
 #include "arguments/operators.hpp"
 #include "arguments/topology.hpp"
 #include "laneway/operation.h"
+#include "operate/neighbor_mpi.hpp"
 
 namespace laneway {
 
@@ -24,11 +26,13 @@ void check_first(MPI_Comm comm, const Call& call) {
 }
 void check_first(LNW_Topology, const Call&) {}
 
-Communicator& communicator_of_nonblocking(MPI_Comm comm) {
-  return Communicator::of_nonblocking(comm);
+std::unique_ptr<Request> start(MPI_Comm comm, const Call& call) {
+  if (is_left_to_mpi(comm, call)) return start_by_mpi(comm, call);
+  check_first(comm, call);
+  return Request::make_nonblocking(Communicator::of_nonblocking(comm), call);
 }
-Communicator& communicator_of_nonblocking(LNW_Topology topology) {
-  return topology_of(topology);
+std::unique_ptr<Request> start(LNW_Topology topology, const Call& call) {
+  return Request::make_nonblocking(topology_of(topology), call);
 }
 
 /// A call without a place for the request is told where all arguments are looked at.
@@ -104,11 +108,7 @@ template int blocking(const char*, LNW_Topology, const Call&) noexcept;
 
 template <class Where>
 int nonblocking(const char* name, Where where, LNW_Request* request, const Call& call) noexcept {
-  return guarded(name, where, [&] {
-    const Call checked = with_request(call, request);
-    check_first(where, checked);
-    *request = handle_of(Request::make_nonblocking(communicator_of_nonblocking(where), checked));
-  });
+  return guarded(name, where, [&] { *request = handle_of(start(where, with_request(call, request))); });
 }
 template int nonblocking(const char*, MPI_Comm, LNW_Request*, const Call&) noexcept;
 template int nonblocking(const char*, LNW_Topology, LNW_Request*, const Call&) noexcept;

@@ -380,7 +380,7 @@ int(LNW_Request_get_statistics)(LNW_Request request, LNW_Request_statistics* sta
 int LNW_Request_get_info(LNW_Request request, MPI_Info* info) {
   return guarded(__func__, request, [&] {
     require_pointer(info, "info");
-    *info = info_of(persistent(request).reasons());
+    *info = info_of(not_null(request).reasons());
   });
 }
 

@@ -29,30 +29,6 @@ int narrowed(std::int64_t value, const char* name, std::int64_t i) {
   return static_cast<int>(value);
 }
 
-/// `count` elements as one: so many as fit into int at once, and the rest.
-MPI_Datatype as_one(std::int64_t count, MPI_Datatype type) {
-  MPI_Aint lower = 0;
-  MPI_Aint extent = 0;
-  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
-  constexpr std::int64_t chunk = std::int64_t{1} << 30;
-  MPI_Datatype whole = MPI_DATATYPE_NULL;
-  MPI_Datatype chunks = MPI_DATATYPE_NULL;
-  MPI_Datatype rest = MPI_DATATYPE_NULL;
-  MPI_Datatype both = MPI_DATATYPE_NULL;
-  MPI_Datatype one = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), type, &whole), "MPI_Type_contiguous");
-  check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), whole, &chunks), "MPI_Type_contiguous");
-  check_mpi(MPI_Type_contiguous(static_cast<int>(count % chunk), type, &rest), "MPI_Type_contiguous");
-  const int lengths[] = {1, 1};
-  const MPI_Aint places[] = {0, extent * (count - count % chunk)};
-  const MPI_Datatype types[] = {chunks, rest};
-  check_mpi(MPI_Type_create_struct(2, lengths, places, types, &both), "MPI_Type_create_struct");
-  check_mpi(MPI_Type_create_resized(both, lower, extent * count, &one), "MPI_Type_create_resized");
-  check_mpi(MPI_Type_commit(&one), "MPI_Type_commit");
-  for (MPI_Datatype* made : {&whole, &chunks, &rest, &both}) MPI_Type_free(made);
-  return one;
-}
-
 MPI_Datatype copy_of(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL || is_predefined(type)) return type;
   MPI_Datatype copy = MPI_DATATYPE_NULL;
@@ -92,6 +68,29 @@ int reduce_copy(Arguments arguments, MPI_Comm comm) {
 }
 
 }  // namespace
+
+MPI_Datatype as_one(std::int64_t count, MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
+  constexpr std::int64_t chunk = std::int64_t{1} << 30;
+  MPI_Datatype whole = MPI_DATATYPE_NULL;
+  MPI_Datatype chunks = MPI_DATATYPE_NULL;
+  MPI_Datatype rest = MPI_DATATYPE_NULL;
+  MPI_Datatype both = MPI_DATATYPE_NULL;
+  MPI_Datatype one = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), type, &whole), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), whole, &chunks), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_contiguous(static_cast<int>(count % chunk), type, &rest), "MPI_Type_contiguous");
+  const int lengths[] = {1, 1};
+  const MPI_Aint places[] = {0, extent * (count - count % chunk)};
+  const MPI_Datatype types[] = {chunks, rest};
+  check_mpi(MPI_Type_create_struct(2, lengths, places, types, &both), "MPI_Type_create_struct");
+  check_mpi(MPI_Type_create_resized(both, lower, extent * count, &one), "MPI_Type_create_resized");
+  check_mpi(MPI_Type_commit(&one), "MPI_Type_commit");
+  for (MPI_Datatype* made : {&whole, &chunks, &rest, &both}) MPI_Type_free(made);
+  return one;
+}
 
 MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root, Borrows borrows)
     : kind_(call.kind), is_large_(call.is_large && has_large_functions) {

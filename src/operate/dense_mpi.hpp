@@ -41,9 +41,24 @@ int call_mpi(DenseKind kind, const LargeMpiArguments& arguments, MPI_Comm comm);
 int start_mpi(DenseKind kind, const LargeMpiArguments& arguments, MPI_Comm comm, MPI_Request* request);
 #endif
 
+/// `count` elements as one: so many as fit into int at once, and the rest. The caller frees it.
+[[nodiscard]] MPI_Datatype as_one(std::int64_t count, MPI_Datatype type);
+
+/// What a nonblocking function of MPI's own starts.
+class MpiOperation {
+ public:
+  MpiOperation() = default;
+  virtual ~MpiOperation() = default;
+  MpiOperation(const MpiOperation&) = delete;
+  MpiOperation& operator=(const MpiOperation&) = delete;
+
+  /// Returns MPI's code.
+  virtual int start(MPI_Comm comm, MPI_Request* request) = 0;
+};
+
 /// A call as MPI's own functions take it. Where large counts are given and MPI has no functions for them, counts of
 /// equal blocks become datatypes; those of unequal ones must fit into int.
-class MpiCall {
+class MpiCall final : public MpiOperation {
  public:
   /// How long the caller's arrays, and then its datatypes, are there.
   enum class Borrows : std::uint8_t { all, types, nothing };
@@ -51,7 +66,7 @@ class MpiCall {
   /// `peers`: entries of arrays that have one for each rank that this one talks to; `is_root`: whether this rank's
   /// arguments for the root mean something. Throws Error(count).
   MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root, Borrows borrows);
-  ~MpiCall();
+  ~MpiCall() override;
   MpiCall(const MpiCall&) = delete;
   MpiCall& operator=(const MpiCall&) = delete;
 
@@ -59,7 +74,7 @@ class MpiCall {
   /// The same, but the process's exchanges are advanced meanwhile: by MPI's nonblocking operation, so that all ranks do
   /// so. Must not borrow all.
   int run_progressing(MPI_Comm comm);
-  int start(MPI_Comm comm, MPI_Request* request);
+  int start(MPI_Comm comm, MPI_Request* request) override;
 
  private:
   struct Owned {

@@ -188,14 +188,19 @@ void HostImages::synchronize() const {
   if (receive_) receive_->synchronize();
 }
 
-std::unique_ptr<HostImages> images_for_mpi(const CollectiveCall& call, Rank rank, Rank ranks, MemoryKind memory) {
+std::unique_ptr<HostImages> images_for_mpi(Buffers buffers, const std::function<TouchedBytes()>& touched,
+                                           MemoryKind memory) {
   (void)memory_at(nullptr);  // loads the plugins
   if (memory_detail::plugins.load(std::memory_order_relaxed) == memory_detail::Plugins::none) return nullptr;
-  const TouchedBytes touched = touched_by(call, rank, ranks);
-  const Buffers buffers = buffers_of(call);
-  const BufferMemory where = look_at(buffers, touched.extents());
+  const TouchedBytes bytes = touched();
+  const BufferMemory where = look_at(buffers, bytes.extents());
   if (!where.on_device().any() || device_support(where).takes) return nullptr;
-  return std::make_unique<HostImages>(buffers, where, touched, memory);
+  return std::make_unique<HostImages>(buffers, where, bytes, memory);
+}
+
+std::unique_ptr<HostImages> images_for_mpi(const CollectiveCall& call, Rank rank, Rank ranks, MemoryKind memory) {
+  return images_for_mpi(
+      buffers_of(call), [&] { return touched_by(call, rank, ranks); }, memory);
 }
 
 CollectiveCall on_images(CollectiveCall call, const HostImages& images) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -82,7 +83,10 @@ class HostImages {
   Buffers images_;
 };
 
-/// For MPI's own operation on an intracommunicator: null where the MPI library takes the call's buffers as they are.
+/// For MPI's own operation on an intracommunicator: null where the MPI library takes the buffers as they are. `touched`
+/// is called where buffers may be on devices.
+[[nodiscard]] std::unique_ptr<HostImages> images_for_mpi(Buffers buffers, const std::function<TouchedBytes()>& touched,
+                                                         MemoryKind memory);
 [[nodiscard]] std::unique_ptr<HostImages> images_for_mpi(const CollectiveCall& call, Rank rank, Rank ranks,
                                                          MemoryKind memory);
 /// The call on the images of its buffers.

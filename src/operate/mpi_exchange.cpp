@@ -72,10 +72,15 @@ void MpiExchange::forget() {
   others_ = nullptr;
 }
 
-MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, std::unique_ptr<HostImages> images)
+MPI_Comm MpiExchange::users() const {
+  const std::lock_guard lock(active_mutex);
+  return others_ != nullptr ? comm_ : MPI_COMM_NULL;
+}
+
+MpiExchange::MpiExchange(std::unique_ptr<MpiOperation> call, MPI_Comm comm, std::unique_ptr<HostImages> images)
     : call_(std::move(call)), comm_(comm), images_(std::move(images)) {}
 
-MpiExchange::MpiExchange(std::unique_ptr<MpiCall> call, std::shared_ptr<PrivateComm> own,
+MpiExchange::MpiExchange(std::unique_ptr<MpiOperation> call, std::shared_ptr<PrivateComm> own,
                          std::unique_ptr<HostImages> images)
     : call_(std::move(call)), own_(std::move(own)), comm_(own_->get()), images_(std::move(images)) {}
 

@@ -15,9 +15,9 @@ namespace laneway {
 class MpiExchange {
  public:
   /// `images`: those that the call is on, of buffers that the MPI library does not take; else null.
-  MpiExchange(std::unique_ptr<MpiCall> call, MPI_Comm comm, std::unique_ptr<HostImages> images = nullptr);
+  MpiExchange(std::unique_ptr<MpiOperation> call, MPI_Comm comm, std::unique_ptr<HostImages> images = nullptr);
   /// On a communicator of its own, so that requests may be started, and freed, in any order on all ranks.
-  MpiExchange(std::unique_ptr<MpiCall> call, std::shared_ptr<PrivateComm> own, std::unique_ptr<HostImages> images);
+  MpiExchange(std::unique_ptr<MpiOperation> call, std::shared_ptr<PrivateComm> own, std::unique_ptr<HostImages> images);
   ~MpiExchange() { forget(); }
   MpiExchange(const MpiExchange&) = delete;
   MpiExchange& operator=(const MpiExchange&) = delete;
@@ -25,6 +25,8 @@ class MpiExchange {
   /// Must not be active.
   void start();
   [[nodiscard]] bool active() const { return active_; }
+  /// The program's communicator, where it is known to be there still; else null.
+  [[nodiscard]] MPI_Comm users() const;
   /// Whether complete or inactive; stays active.
   [[nodiscard]] bool done();
   /// True, and inactive, when complete.
@@ -38,7 +40,7 @@ class MpiExchange {
   void forget();
   friend int end_exchanges(MPI_Comm, int, void* exchanges, void*);
 
-  std::unique_ptr<MpiCall> call_;
+  std::unique_ptr<MpiOperation> call_;
   std::shared_ptr<PrivateComm> own_;  // or null
   MPI_Comm comm_;
   bool active_ = false;

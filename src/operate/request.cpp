@@ -335,7 +335,8 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
 
 void Request::call_error_handler(int code) const {
   if (error_handler_) return error_handler_->call(*comm_, code);
-  laneway::call_error_handler(MPI_COMM_WORLD, code);
+  const MPI_Comm users = mpi_ ? mpi_->users() : MPI_COMM_NULL;
+  laneway::call_error_handler(users != MPI_COMM_NULL ? users : MPI_COMM_WORLD, code);
 }
 
 void Request::set_buffers(Buffers buffers) {

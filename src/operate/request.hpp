@@ -76,7 +76,8 @@ class Request {
                                            DenseParts parts);
   static std::unique_ptr<Request> of_dense(Communicator& communicator, const std::shared_ptr<StartOrder>& order,
                                            DenseParts parts);
-  /// Of MPI's own operation; one that is nonblocking has been started. `communicator`: null for an intercommunicator.
+  /// Of MPI's own operation; one that is nonblocking has been started. `communicator`: null where nothing of it is
+  /// used.
   static std::unique_ptr<Request> of_mpi(Communicator* communicator, Rank rank, std::unique_ptr<MpiExchange> exchange,
                                          Reasons reasons, bool nonblocking);
   /// Of work that has no plan, and has been started.

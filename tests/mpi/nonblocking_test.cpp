@@ -24,11 +24,60 @@ Comm unknown_graph(const Shape& shape) {
   return Comm(comm);
 }
 
-Comm unknown_cart() {
-  const int whole = size(), periodic = 1;
+Comm unknown_cart(std::vector<int> dimensions = {size()}, std::vector<int> periodic = {1}) {
   MPI_Comm comm = MPI_COMM_NULL;
-  EXPECT_MPI(MPI_Cart_create(MPI_COMM_WORLD, 1, &whole, &periodic, 0, &comm));
+  EXPECT_MPI(MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(dimensions.size()), dimensions.data(), periodic.data(), 0,
+                             &comm));
   return Comm(comm);
+}
+
+/// By MPI_Graph_create, of all ranks in a ring.
+Comm unknown_old_graph() {
+  std::vector<int> ends, neighbors;
+  for (int r = 0; r < size(); ++r) {
+    const Shape shape = ring_shape(r, size());
+    neighbors.insert(neighbors.end(), shape.sources.begin(), shape.sources.end());
+    ends.push_back(static_cast<int>(neighbors.size()));
+  }
+  MPI_Comm comm = MPI_COMM_NULL;
+  EXPECT_MPI(MPI_Graph_create(MPI_COMM_WORLD, size(), ends.data(), neighbors.data(), 0, &comm));
+  return Comm(comm);
+}
+
+/// Communicators that this library has not seen, with all that MPI knows: neighbours twice, itself, MPI_PROC_NULL,
+/// none.
+std::vector<Comm> unknown_topologies() {
+  std::vector<Comm> all;
+  all.push_back(unknown_graph(complete_shape(size())));
+  for (std::uint64_t seed : {21U, 22U, 23U}) all.push_back(unknown_graph(random_shape(seed, rank(), size())));
+  all.push_back(unknown_old_graph());
+  all.push_back(unknown_cart());
+  all.push_back(unknown_cart({size()}, {0}));
+  all.push_back(unknown_cart({1, size()}, {1, 1}));
+  if (size() % 2 == 0) all.push_back(unknown_cart({2, size() / 2, 1}, {1, 0, 1}));
+  return all;
+}
+
+/// The last rank makes its call when the others have made theirs and sent it a message after that.
+template <class Call>
+void call_after_messages(const Call& call) {
+  constexpr int tag = 77;
+  const int late = size() - 1;
+  int word = 0;
+  for (int other = 0; rank() == late && other < late; ++other)
+    MPI_Recv(&word, 1, MPI_INT, other, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  call();
+  if (rank() != late) MPI_Send(&word, 1, MPI_INT, late, tag, MPI_COMM_WORLD);
+}
+
+std::string strategy_of(LNW_Request request) {
+  const char* strategy = "";
+  EXPECT_MPI(LNW_Request_get_strategy(request, &strategy));
+  return strategy;
+}
+/// Of a first call.
+const char* first_strategy() {
+  return duplicates_apart() ? "direct" : "mpi";
 }
 
 struct Operation {
@@ -36,7 +85,7 @@ struct Operation {
     exchange.fill(1);
     exchange.reference();
   }
-  void start() { EXPECT_MPI(exchange.nonblocking(&request)); }
+  void start(const Form& form = {}) { EXPECT_MPI(exchange.nonblocking(&request, form)); }
   [[nodiscard]] testing::AssertionResult arrived() {
     if (request != LNW_REQUEST_NULL) return testing::AssertionFailure() << "the request is not null";
     return exchange.arrived();
@@ -115,8 +164,6 @@ TEST_F(NonblockingTest, OtherOrdersOnGraphsOfOneCommunicator) {
 }
 
 TEST_F(NonblockingTest, FirstCallsDoNotWaitForALateRank) {
-  if (!duplicates_apart())
-    GTEST_SKIP() << "the first call on a communicator waits with this MPI library: docs/reference/c.md";
   const int late = size() - 1;
   for (bool typed : {false, true}) {
     const Comm graph = unknown_graph(complete_shape(size()));
@@ -145,6 +192,105 @@ TEST_F(NonblockingTest, FirstCallsDoNotWaitForALateRank) {
     EXPECT_TRUE(first.arrived());
     EXPECT_TRUE(second.arrived());
   }
+}
+
+TEST_F(NonblockingTest, ALateRankMayWaitForMessagesOfTheOthers) {
+  for (const Comm& comm : unknown_topologies())
+    for (std::uint64_t seed = 0; seed < 5; ++seed)
+      for (const bool large : {false, true}) {
+        Operation operation(comm.get(), 1000 + seed);
+        call_after_messages([&] { operation.start({.large = large}); });
+        EXPECT_EQ(strategy_of(operation.request), first_strategy());
+        EXPECT_MPI(LNW_Wait(&operation.request, MPI_STATUS_IGNORE));
+        EXPECT_TRUE(operation.arrived()) << "seed " << seed;
+      }
+}
+
+TEST_F(NonblockingTest, ALateRankMayWaitBeforeDenseCalls) {
+  MPI_Comm unknown = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &unknown);
+  const Comm comm(unknown);
+  const auto blocks = static_cast<std::size_t>(size());
+  int word = rank() == 0 ? 41 : -1, mine = rank() + 1, sum = -1;
+  const std::vector<int> sent(blocks, rank());
+  std::vector<int> received(blocks, -1), counts(blocks, 1), places(blocks), expected(blocks);
+  std::iota(places.begin(), places.end(), 0);
+  std::iota(expected.begin(), expected.end(), 0);
+  std::array<LNW_Request, 3> requests{};
+  call_after_messages([&] { EXPECT_MPI(LNW_Ibcast(&word, 1, MPI_INT, 0, unknown, &requests[0])); });
+  call_after_messages([&] { EXPECT_MPI(LNW_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, unknown, &requests[1])); });
+  call_after_messages([&] {
+    EXPECT_MPI(LNW_Ialltoallv(sent.data(), counts.data(), places.data(), MPI_INT, received.data(), counts.data(),
+                              places.data(), MPI_INT, unknown, &requests[2]));
+  });
+  EXPECT_MPI(LNW_Waitall(3, requests.data(), MPI_STATUSES_IGNORE));
+  EXPECT_EQ(word, 41);
+  EXPECT_EQ(sum, size() * (size() + 1) / 2);
+  EXPECT_EQ(received, expected);
+}
+
+TEST_F(NonblockingTest, ACommunicatorBecomesKnownInCallsThatBlock) {
+  for (const bool by_init : {false, true})
+    for (const Comm& comm : unknown_topologies()) {
+      Operation first(comm.get(), 1100), second(comm.get(), 1101), last(comm.get(), 1102);
+      Exchange between(Op::alltoallv, comm.get(), 1103, true);
+      between.fill(1);
+      between.reference();
+      first.start();
+      second.start();
+      LNW_Request request = LNW_REQUEST_NULL;
+      if (by_init) {
+        EXPECT_MPI(between.init(MPI_INFO_NULL, &request));
+        EXPECT_MPI(LNW_Start(&request));
+        EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+        EXPECT_MPI(LNW_Request_free(&request));
+      } else {
+        EXPECT_MPI(between.blocking());
+      }
+      EXPECT_TRUE(between.arrived());
+      last.start();
+      EXPECT_EQ(strategy_of(first.request), first_strategy());
+      EXPECT_EQ(strategy_of(last.request), "direct");
+      for (Operation* operation : {&last, &first, &second}) {
+        EXPECT_MPI(LNW_Wait(&operation->request, MPI_STATUS_IGNORE));
+        EXPECT_TRUE(operation->arrived());
+      }
+    }
+}
+
+TEST_F(NonblockingTest, MoreElementsThanAnIntCanCountOnAnUnknownCommunicator) {
+  const Comm graph = unknown_graph(ring_shape(rank(), size()));
+  MPI_Datatype empty = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(0, MPI_INT, &empty);
+  MPI_Type_commit(&empty);
+  LNW_Request request = LNW_REQUEST_NULL;
+  int sent = 1, received = 2;
+  EXPECT_MPI(LNW_Ineighbor_alltoall_c(&sent, MPI_Count{3} << 31, empty, &received, MPI_Count{3} << 31, empty,
+                                      graph.get(), &request));
+  MPI_Type_free(&empty);
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_EQ(received, 2);
+}
+
+TEST_F(NonblockingTest, RequestsSayThatMpiCarriesThemOut) {
+  const Comm graph = unknown_graph(ring_shape(rank(), size()));
+  Operation operation(graph.get(), 1200);
+  operation.start();
+  MPI_Info info = MPI_INFO_NULL;
+  EXPECT_MPI(LNW_Request_get_info(operation.request, &info));
+  std::array<char, MPI_MAX_INFO_VAL + 1> text{};
+  int there = 0;
+  MPI_Info_get(info, "lnw_strategy", MPI_MAX_INFO_VAL, text.data(), &there);
+  EXPECT_TRUE(there);
+  EXPECT_STREQ(text.data(), first_strategy());
+  MPI_Info_get(info, "lnw_reason", MPI_MAX_INFO_VAL, text.data(), &there);
+  EXPECT_EQ(there != 0, !duplicates_apart());
+  if (there != 0) {
+    EXPECT_NE(std::string(text.data()).find("may wait for other ranks"), std::string::npos);
+  }
+  MPI_Info_free(&info);
+  EXPECT_MPI(LNW_Wait(&operation.request, MPI_STATUS_IGNORE));
+  EXPECT_TRUE(operation.arrived());
 }
 
 TEST_F(NonblockingTest, CallsOnKnownCommunicatorsStartTheirMessages) {
@@ -235,23 +381,26 @@ TEST_F(NonblockingTest, ManyEdgesBetweenTwoRanks) {
 }
 
 TEST_F(NonblockingTest, OutliveTheirCommunicatorArraysAndDatatypes) {
-  Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
-  const std::array<int, 4> send{rank(), -1, rank() + 100, -1};
-  std::array<int, 2> receive{-1, -1};
-  LNW_Request request = LNW_REQUEST_NULL;
-  {
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_Type_create_resized(MPI_INT, 0, 8, &type);
-    MPI_Type_commit(&type);
-    const std::vector<int> counts{1, 1}, places{0, 1};
-    EXPECT_MPI(LNW_Ineighbor_alltoallv(send.data(), counts.data(), places.data(), type, receive.data(), counts.data(),
-                                       places.data(), MPI_INT, graph.get(), &request));
-    MPI_Type_free(&type);
+  for (const bool known : {true, false}) {
+    const Shape shape = ring_shape(rank(), size());
+    Comm graph = known ? make_graph(MPI_COMM_WORLD, shape) : unknown_graph(shape);
+    const std::array<int, 4> send{rank(), -1, rank() + 100, -1};
+    std::array<int, 2> receive{-1, -1};
+    LNW_Request request = LNW_REQUEST_NULL;
+    {
+      MPI_Datatype type = MPI_DATATYPE_NULL;
+      MPI_Type_create_resized(MPI_INT, 0, 8, &type);
+      MPI_Type_commit(&type);
+      const std::vector<int> counts{1, 1}, places{0, 1};
+      EXPECT_MPI(LNW_Ineighbor_alltoallv(send.data(), counts.data(), places.data(), type, receive.data(), counts.data(),
+                                         places.data(), MPI_INT, graph.get(), &request));
+      MPI_Type_free(&type);
+    }
+    graph.free();
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
+    EXPECT_EQ(receive, (std::array<int, 2>{left, right + 100}));
   }
-  graph.free();
-  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
-  const int left = (rank() + size() - 1) % size(), right = (rank() + 1) % size();
-  EXPECT_EQ(receive, (std::array<int, 2>{left, right + 100}));
 }
 
 int copies = 0;
@@ -499,9 +648,7 @@ TEST_F(NonblockingErrors, Requests) {
       expect_error(LNW_Waitsome(-2, &request, &flag, &index, MPI_STATUSES_IGNORE), MPI_ERR_COUNT, "incount is -2");
       expect_error(LNW_Waitany(1, nullptr, &index, MPI_STATUS_IGNORE), MPI_ERR_ARG, "array_of_requests is NULL");
     }
-    const char* strategy = "";
-    EXPECT_MPI(LNW_Request_get_strategy(request, &strategy));
-    EXPECT_STREQ(strategy, "direct");
+    EXPECT_EQ(strategy_of(request), known ? "direct" : first_strategy());
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
     EXPECT_EQ(receive, (std::array<int, 2>{(rank() + size() - 1) % size(), (rank() + 1) % size()}));
     EXPECT_EQ(handler_calls, 0);
