@@ -5,8 +5,10 @@
 #include <string>
 
 #include "arguments/datatype.hpp"
+#include "arguments/topology.hpp"
 #include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "core/simulated.hpp"
 #include "exec/progress.hpp"
 
 namespace laneway {
@@ -20,6 +22,11 @@ constexpr bool has_large_functions = true;
 #else
 constexpr bool has_large_functions = false;
 #endif
+
+/// On communicators with a topology, Open MPI's nonblocking alltoallw keeps as many of the datatypes until it is
+/// complete, from the beginning of the arrays, as there are neighbors, and not as there are ranks: a program of MPI
+/// alone shows it. So it is given copies, in arrays that are long enough.
+constexpr bool keeps_too_few_types = arrays_return_errors && !simulated;
 
 int narrowed(std::int64_t value, const char* name, std::int64_t i) {
   require(value >= -most - 1 && value <= most, ErrorKind::count, [&] {
@@ -161,14 +168,16 @@ void MpiCall::fill(const SideArguments& given, const SideRow& names, int entries
     fill_large(given, names, entries, is_send);
   else
     fill_small(given, names, entries, borrows, is_send);
-  if (borrows == Borrows::types &&
-      given.types != nullptr) {  // MPI reads the array, which the caller may free, to the end
+  const bool borrows_types = borrows == Borrows::types && given.types != nullptr;
+  if (borrows_types && !keeps_too_few_types) {
+    // MPI reads the array, which the caller may free, to the end.
     std::vector<MPI_Datatype>& handles = (is_send ? send_ : receive_).handles;
     handles.assign(given.types, given.types + entries);
     (is_send ? small_.send : small_.receive).types = handles.data();
     (is_send ? large_.send : large_.receive).types = handles.data();
   }
-  if (borrows == Borrows::nothing && !operand_) own_types(given, entries, is_send);
+  const bool owns = borrows == Borrows::nothing || (borrows_types && keeps_too_few_types);
+  if (owns && !operand_) own_types(given, entries, is_send);
 }
 
 void MpiCall::fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send) {
@@ -232,7 +241,21 @@ int MpiCall::run(MPI_Comm comm) const {
   return copies ? reduce_copy(small_, comm) : call_mpi(kind_, small_, comm);
 }
 
+/// See keeps_too_few_types.
+void MpiCall::lengthen_types(MPI_Comm comm) {
+  int kind = MPI_UNDEFINED;
+  check_mpi(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
+  if (kind == MPI_UNDEFINED) return;
+  const Topology topology = read_topology(comm);
+  const auto degree = static_cast<std::size_t>(std::max(topology.indegree, topology.outdegree));
+  for (Owned* const owned : {&send_, &receive_})
+    if (!owned->types.empty() && owned->types.size() < degree) owned->types.resize(degree, MPI_BYTE);
+  small_.send.types = large_.send.types = send_.types.data();
+  small_.receive.types = large_.receive.types = receive_.types.data();
+}
+
 int MpiCall::start(MPI_Comm comm, MPI_Request* request) {
+  if (keeps_too_few_types && kind_ == DenseKind::alltoallw) lengthen_types(comm);
   if (!copies_.empty()) pack_copies();
   if (operand_)
     for (MPI_Datatype* const type : {&small_.send.type, &small_.receive.type, &large_.send.type, &large_.receive.type})

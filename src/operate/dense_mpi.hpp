@@ -93,6 +93,7 @@ class MpiCall final : public MpiOperation {
   void pack_copies();
   [[nodiscard]] MPI_Datatype received_type(int peer) const;
   void own_types(const SideArguments& given, int entries, bool is_send);
+  void lengthen_types(MPI_Comm comm);
   [[nodiscard]] int run_in_parts(MPI_Comm comm) const;
 
   DenseKind kind_;

@@ -206,7 +206,9 @@ class Collective final : public Begun {
   Collective(const CallRow& row, const Spot& spot) : row_(row), at_(spot) {
     of_.make(row.operation, at_);
     if (spot.frees) own_handles();
-    of_.types.assign(of_.counts.size(), of_.type);
+    // Open MPI's own alltoallw reads as many datatypes as there are neighbours, also where there are fewer ranks.
+    of_.types.assign(row.form == program ? std::max<std::size_t>(of_.counts.size(), of_neighbors) : of_.counts.size(),
+                     of_.type);
     expect_good(call(spot.comm), row.name);
     if (request_ != LNW_REQUEST_NULL && row.form == persistent) expect_good(LNW_Start(&request_), row.name);
     if (spot.frees) free_early();

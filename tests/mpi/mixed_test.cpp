@@ -1,5 +1,6 @@
 // Calls of all families between the program's own on the same communicators, in all orders that MPI allows; what may
 // be freed early is. LANEWAY_TEST_SEED has others drawn; with LANEWAY_TEST_LONG=1 there are 10^6.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,12 @@ extern "C" int MPI_Topo_test(MPI_Comm comm, int* status) {
 namespace laneway::test {
 namespace {
 
-class MixedTest : public MpiTest {};
+class MixedTest : public MpiTest {
+ protected:
+  /// Whoever reads behind an array, or what has been freed, finds neither zeros nor what was there.
+  static void SetUpTestSuite() { mallopt(M_PERTURB, 90); }
+  static void TearDownTestSuite() { mallopt(M_PERTURB, 0); }
+};
 
 void ignore_error(MPI_Comm*, int*, ...) {}
 
@@ -87,6 +93,19 @@ void free_communicators(std::vector<Planned>& calls) {
   MPI_Comm_free(&ring);
 }
 
+/// Of the program's. Open MPI goes on with its own nonblocking collectives on what it has freed with the communicator,
+/// and crashes in NBC_Progress or where it gives the datatypes of alltoallw back, also in a program of MPI alone.
+std::vector<const CallRow*> rows_that_outlive_communicators(std::uint64_t seed) {
+#if defined(OPEN_MPI)
+  (void)seed;
+  std::vector<const CallRow*> rows = program_rows();
+  std::erase_if(rows, [](const CallRow* row) { return row->name.ends_with(" MPI"); });
+  return rows;
+#else
+  return some_of_program(seed, 2);
+#endif
+}
+
 TEST_F(MixedTest, WhatMayBeFreedEarlyIs) {
   std::uint64_t turn = 0;
   for (const CallRow* const row : own_rows())
@@ -98,9 +117,7 @@ TEST_F(MixedTest, WhatMayBeFreedEarlyIs) {
       MPI_Comm_set_errhandler(ring, handler);
       MPI_Errhandler_free(&handler);
       std::vector<Planned> calls = {{row, ring}};
-#if !defined(OPEN_MPI)  // which crashes where its own operations are active on a communicator that is freed
-      for (const CallRow* const program : some_of_program(seed, 2)) calls.push_back({program, ring});
-#endif
+      for (const CallRow* const program : rows_that_outlive_communicators(seed)) calls.push_back({program, ring});
       shuffle(calls, seed);
       EXPECT_EQ((Sequence{.seed = seed, .frees = true, .between = free_communicators}.run(calls)), 0)
           << row->name << ", seed " << seed;
