@@ -49,8 +49,9 @@ LNW_PUBLIC int LNW_Neighbor_reducew(const void* sendbuf, const int sendcounts[],
  * call. Ranks make these calls in the same order on one communicator, and complete them in any order.
  *
  *  Where this is the first call of this library on a communicator, the messages start in a later call of this library,
- *  and MPI_Comm_idup calls the copy functions of the communicator's attributes; with Open MPI that call waits for all
- *  ranks (docs/reference/c.md).
+ *  and MPI_Comm_idup calls the copy functions of the communicator's attributes. With Open MPI, MPI's own function
+ * carries it out instead, until a blocking or persistent call; reductions wait for all ranks there
+ * (docs/reference/c.md).
  *  @{ */
 LNW_PUBLIC int LNW_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm, LNW_Request* request);

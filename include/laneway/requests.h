@@ -92,9 +92,10 @@ LNW_PUBLIC int LNW_Request_get_statistics(LNW_Request request, LNW_Request_stati
   LNW_Request_get_statistics_sized(request, sizeof(LNW_Request_statistics), statistics)
 
 /**
- * How the strategy of a persistent request was chosen, in a new info object that the caller frees:
+ * How the strategy of a request was chosen, in a new info object that the caller frees:
  *
- * - `lnw_strategy`: the one that is used;
+ * - `lnw_strategy`: the one that is used; `mpi`: MPI's own function carries the operation out, and `lnw_reason` says
+ * why;
  * - `lnw_parameters`: name of the parameters of the machine that gave the costs; absent if a hint named the strategy,
  *   or there was only one to choose from;
  * - `lnw_cost_NAME` for each candidate: predicted seconds of an exchange, and of these latency, injection into the
