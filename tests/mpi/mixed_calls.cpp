@@ -622,6 +622,9 @@ std::vector<CallRow> make_rows() {
   for (int operation = 0; operation < operations; ++operation)
     for (const int form : {blocking, nonblocking, persistent, program}) {
       if (form == program && is_combined_by_neighbors(operation)) continue;
+      // On a ring of one or two ranks both neighbours are one rank; MPICH's own alltoall then takes the edges in
+      // another order.
+      if (form == program && operation == neighbor_alltoall && is_mpich() && size() < 3) continue;
       rows.push_back({std::string(operation_names[operation]) + " " + form_names[form], form != program, false,
                       begin<Collective>, operation, form});
     }
