@@ -478,6 +478,16 @@ LEDGER_COUNT("datatypes", 1, Type_create_hindexed,
 LEDGER_COUNT("datatypes", 1, Type_create_resized,
              (MPI_Datatype type, MPI_Aint lower, MPI_Aint extent, MPI_Datatype* made), (type, lower, extent, made))
 LEDGER_COUNT("datatypes", -1, Type_free, (MPI_Datatype * type), (type))
+LEDGER_COUNT("keyvals", 1, Comm_create_keyval,
+             (MPI_Comm_copy_attr_function * copy_fn, MPI_Comm_delete_attr_function* delete_fn, int* key, void* extra),
+             (copy_fn, delete_fn, key, extra))
+LEDGER_COUNT("keyvals", -1, Comm_free_keyval, (int* key), (key))
+LEDGER_COUNT("keyvals", 1, Type_create_keyval,
+             (MPI_Type_copy_attr_function * copy_fn, MPI_Type_delete_attr_function* delete_fn, int* key, void* extra),
+             (copy_fn, delete_fn, key, extra))
+LEDGER_COUNT("keyvals", -1, Type_free_keyval, (int* key), (key))
+LEDGER_COUNT("operators", 1, Op_create, (MPI_User_function * function, int commutes, MPI_Op* op),
+             (function, commutes, op))
 LEDGER_COUNT("windows", 1, Win_create,
              (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* window),
              (base, size, unit, info, comm, window))

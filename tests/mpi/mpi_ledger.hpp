@@ -15,7 +15,7 @@ namespace laneway::test {
 class Ledger {
  public:
   /// What is made and not freed yet: "communicators", "windows", "groups", "datatypes", "infos", "error handlers",
-  /// "descriptors", "mappings". Operators are kept by the library's own MPI_Op_free.
+  /// "keyvals", "descriptors", "mappings". Of "operators" all that are made: the library has an MPI_Op_free of its own.
   [[nodiscard]] static std::map<std::string, std::int64_t> made();
 
   /// What was wrong on this rank since the last call: a receive that is still posted when its communicator is freed, or
