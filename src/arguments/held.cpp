@@ -96,6 +96,7 @@ HeldType::~HeldType() {
   if (copy_ != MPI_DATATYPE_NULL && !mpi_is_finalized()) MPI_Type_free(&copy_);
 }
 
+#ifndef LANEWAY_SIMULATED
 namespace {
 
 int free_operator(MPI_Op* op, FreeOperator behind) {
@@ -105,6 +106,7 @@ int free_operator(MPI_Op* op, FreeOperator behind) {
 }
 
 }  // namespace
+#endif
 
 }  // namespace laneway
 
