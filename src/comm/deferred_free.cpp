@@ -265,6 +265,7 @@ void free_retired(const PrivateComm& fresh) {
 }
 
 void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noexcept {
+  if constexpr (simulated) return;  // SimGrid ends a program that calls MPI from here
   is_ending.store(true, std::memory_order_release);
   Taken taken;
   std::vector<std::pair<std::int64_t, const PrivateComm*>> left;
