@@ -17,6 +17,7 @@ void expect(bool good, const char* what) {
 }
 
 bool has_world = false;
+int communicators = 0;  // that the library has made and not freed
 
 void exchange(MPI_Comm comm, int rank, int size) {
   const std::array<int, 2> sources{(rank + size - 1) % size, (rank + 1) % size};
@@ -65,6 +66,55 @@ void exchange(MPI_Comm comm, int rank, int size) {
   expect(LNW_Topology_free(&topology) == MPI_SUCCESS, "LNW_Topology_free");
 }
 
+void channel(MPI_Comm comm, int mine, int next, int prev) {
+  LNW_Channel send = LNW_CHANNEL_NULL, receive = LNW_CHANNEL_NULL;
+  void* data = nullptr;
+  MPI_Count bytes = 0;
+  // The second word is on its way when both ends are freed.
+  expect(
+      LNW_Channel_create(comm, next, LNW_CHANNEL_SEND, sizeof mine, 2, MPI_INFO_NULL, &send) == MPI_SUCCESS &&
+          LNW_Channel_create(comm, prev, LNW_CHANNEL_RECEIVE, sizeof mine, 2, MPI_INFO_NULL, &receive) == MPI_SUCCESS &&
+          LNW_Channel_put(send, 0, &mine, sizeof mine) == MPI_SUCCESS &&
+          LNW_Channel_put(send, 1, &mine, sizeof mine) == MPI_SUCCESS &&
+          LNW_Channel_wait(receive, 0, &data, &bytes) == MPI_SUCCESS && *static_cast<int*>(data) == prev + 1,
+      "channel");
+  LNW_Channel_free(&send);
+  LNW_Channel_free(&receive);
+}
+
+void bag(MPI_Comm comm, int mine, int next, int prev) {
+  LNW_Bag bag = LNW_BAG_NULL;
+  int source = -1, flag = 0;
+  void* data = nullptr;
+  MPI_Count bytes = 0;
+  expect(LNW_Bag_create(comm, MPI_INFO_NULL, &bag) == MPI_SUCCESS &&
+             LNW_Bag_send(bag, next, &mine, sizeof mine) == MPI_SUCCESS && LNW_Bag_flush(bag) == MPI_SUCCESS &&
+             LNW_Bag_next(bag, &source, &data, &bytes, &flag) == MPI_SUCCESS && flag != 0 && source == prev &&
+             *static_cast<int*>(data) == prev + 1,
+         "bag");
+  expect(LNW_Bag_free(&bag) == MPI_SUCCESS, "LNW_Bag_free");
+}
+
+void halo_and_distributor(MPI_Comm comm, int mine, int next, int prev) {
+  std::array<int, 2> array{mine, -1};
+  const MPI_Count ghost = next;
+  LNW_Halo halo = LNW_HALO_NULL;
+  LNW_Request request = LNW_REQUEST_NULL;
+  expect(LNW_Halo_create(comm, mine - 1, 1, 1, &ghost, MPI_INFO_NULL, &halo) == MPI_SUCCESS &&
+             LNW_Halo_init(halo, array.data(), MPI_INT, MPI_INFO_NULL, &request) == MPI_SUCCESS &&
+             LNW_Start(&request) == MPI_SUCCESS && LNW_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+             array[1] == next + 1,
+         "halo");
+  LNW_Request_free(&request);
+  LNW_Halo_free(&halo);
+  LNW_Distributor distributor = LNW_DISTRIBUTOR_NULL;
+  int got = -1;
+  expect(LNW_Distributor_create(comm, 1, &next, MPI_INFO_NULL, &distributor) == MPI_SUCCESS &&
+             LNW_Distributor_exchange(distributor, &mine, &got, MPI_INT) == MPI_SUCCESS && got == prev + 1,
+         "distributor");
+  LNW_Distributor_free(&distributor);
+}
+
 /// Calls of other families; datatypes have attributes, and errors codes, of the MPI library that is there.
 void other_families(MPI_Comm comm, int rank, int size) {
   const int next = (rank + 1) % size, prev = (rank + size - 1) % size;
@@ -95,6 +145,9 @@ void other_families(MPI_Comm comm, int rank, int size) {
              LNW_Arrivals_get_data(arrivals, &data, &bytes) == MPI_SUCCESS && *static_cast<int*>(data) == prev + 1,
          "sparse");
   LNW_Arrivals_free(&arrivals);
+  channel(comm, mine, next, prev);
+  bag(comm, mine, next, prev);
+  halo_and_distributor(comm, mine, next, prev);
   const int code = LNW_Psend_init(&mine, 1, 1, MPI_INT, size, 0, comm, MPI_INFO_NULL, &send);
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
   int length = 0;
@@ -107,8 +160,11 @@ struct Session {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
+  static inline int open = 0;
+  static inline int pairs = 0;
 
   explicit Session(const char* name) {
+    ++open;
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
@@ -118,7 +174,10 @@ struct Session {
     MPI_Comm_size(comm, &size);
   }
   ~Session() {
-    MPI_Comm_free(&comm);
+    PMPI_Comm_free(&comm);
+    // That of the session's pairs stays, since messages may be on their way. With MPI_COMM_WORLD all wait for others.
+    ++pairs;
+    expect(--open > 0 || has_world || communicators <= pairs, "a communicator of the session is left");
     MPI_Session_finalize(&session);
   }
   Session(const Session&) = delete;
@@ -144,6 +203,27 @@ void use_world() {
 }
 
 }  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+#define MAKES(name, parameters, arguments)           \
+  int MPI_##name parameters {                        \
+    const int code = PMPI_##name arguments;          \
+    communicators += *made != MPI_COMM_NULL ? 1 : 0; \
+    return code;                                     \
+  }
+MAKES(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made), (comm, group, made))
+MAKES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made), (comm, group, tag, made))
+MAKES(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made), (comm, color, key, made))
+MAKES(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made), (comm, type, key, info, made))
+MAKES(Comm_dup, (MPI_Comm comm, MPI_Comm* made), (comm, made))
+MAKES(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request), (comm, made, request))
+int MPI_Comm_free(MPI_Comm* comm) {
+  --communicators;
+  return PMPI_Comm_free(comm);
+}
+}
+#pragma GCC visibility pop
 
 /// `one` or `several` sessions; with `world`, MPI_Init comes after several.
 int main(int count, char** words) {
