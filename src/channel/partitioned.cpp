@@ -211,7 +211,7 @@ void Partitioned::begin() {
   if (state_.load(std::memory_order_acquire) == State::failed) std::rethrow_exception(failure_);
   // Once the two have met, nobody but the owner starts anything.
   const bool has_met = state_.load(std::memory_order_relaxed) == State::met && !goes_nowhere();
-  if (readiness_) readiness_->reset(has_met);
+  if (readiness_) readiness_->reset(has_met || goes_nowhere());
   if (has_met) {
     run();
     active_.store(true, std::memory_order_release);
@@ -241,6 +241,7 @@ void Partitioned::start_if_met() {
 }
 
 void Partitioned::fire(std::int64_t message) {
+  if (goes_nowhere()) return;
   if (whole_) return whole_->go();
   exchange_->fire(static_cast<int>(message));
 }

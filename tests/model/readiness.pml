@@ -1,6 +1,7 @@
 /* Who lets a message of a partitioned exchange go, for the model checker Spin: threads make partitions ready while another
-   one starts the exchange (src/channel/readiness.hpp). A message must go, and once, however they interleave. In any round
-   the exchange may run before the first partition can be ready: then nobody claims the message, and nobody else looks. */
+   one starts the exchange (src/channel/readiness.hpp). A message must go, and once, however they interleave; the next
+   exchange begins when it has gone, while threads may still be on their way out. In any round the exchange may run before
+   the first partition can be ready: then the start is not counted. */
 
 #ifndef THREADS
 #define THREADS 2
@@ -11,50 +12,57 @@
 
 byte missing;
 bool runs;
-bool ran_at_first;
 bool has_gone;
 byte written;
 byte sent;
-byte finished;
 byte round;
 
 inline go() {
   assert(runs);
   assert(written == THREADS);
+  assert(sent == 0);
   sent++
 }
 
+inline count() {
+  d_step { missing--; left = missing };
+  if
+  :: left == 0 -> go()
+  :: else
+  fi
+}
+
+#ifdef LOOK_AFTER
+/* One who has counted looks whether the exchange runs, and the other way round. */
 inline let_go() {
   bool before;
-#ifdef NO_CLAIM
-  before = has_gone;
-  has_gone = true;
-#else
   atomic { before = has_gone; has_gone = true };
-#endif
   if
   :: !before -> go()
   :: else
   fi
 }
+#endif
 
 proctype thread() {
   byte k, left;
   for (k : 1 .. ITERATIONS) {
     round == k;
     atomic { written++ };
+#ifdef LOOK_AFTER
     d_step { missing--; left = missing };
     if
-    :: left == 0 && ran_at_first -> go()
-    :: left == 0 && !ran_at_first && runs -> let_go()
+    :: left == 0 && runs -> let_go()
     :: else
-    fi;
-    atomic { finished++ }
+    fi
+#else
+    count()
+#endif
   }
 }
 
 proctype starter() {
-  byte k;
+  byte k, left;
   bool first;
   for (k : 1 .. ITERATIONS) {
     if
@@ -63,35 +71,37 @@ proctype starter() {
     fi;
     d_step {
       missing = THREADS;
+#ifndef LOOK_AFTER
+      if
+      :: first
+      :: else -> missing++
+      fi;
+#endif
       runs = first;
-      ran_at_first = first;
       has_gone = false;
       written = 0;
       sent = 0;
-      finished = 0;
       round = k
     };
-#ifdef LOOK_ALWAYS
-    first = false;
-#endif
     if
     :: first
     :: else ->
 #ifdef COUNT_FIRST
-      if
-      :: missing == 0 -> runs = true; let_go()
-      :: else -> runs = true
-      fi
+      count();
+      runs = true
 #else
       runs = true;
+#ifdef LOOK_AFTER
       if
       :: missing == 0 -> let_go()
       :: else
       fi
+#else
+      count()
+#endif
 #endif
     fi;
-    finished == THREADS;
-    assert(sent == 1)
+    sent == 1
   }
 }
 

@@ -177,6 +177,38 @@ TEST(Readiness, EightThreadsAndOneThatStarts) {
   }
 }
 
+/// The next exchange begins as soon as all messages have gone, while the threads that have counted are still here.
+TEST(Readiness, TheNextExchangeWaitsForNobody) {
+  constexpr int threads = 4;
+  const int exchanges = thread_exchanges(4000);
+  const PartitionCut cut{threads * 8, threads, threads};
+  Readiness readiness(cut);
+  std::atomic<int> begun{0}, gone{0}, counted{0}, wrong{0};
+  const auto go = [&](std::int64_t) {
+    wrong += counted != threads * begun;
+    ++gone;
+  };
+  std::vector<std::jthread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      for (int exchange = 1; exchange <= exchanges; ++exchange) {
+        while (begun < exchange) std::this_thread::yield();
+        ++counted;
+        wrong += !readiness.ready(t, go);
+      }
+    });
+  for (int exchange = 1; exchange <= exchanges; ++exchange) {
+    const bool runs_first = exchange % 2 == 0;
+    readiness.reset(runs_first);
+    begun = exchange;
+    if (!runs_first) readiness.run(go);
+    while (gone < exchange) std::this_thread::yield();
+  }
+  all.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(gone, exchanges);
+}
+
 TEST(PartitionCut, MessagesHoldAllBytesOnce) {
   std::mt19937 random(5);
   for (int round = 0; round < 500; ++round) {
