@@ -155,18 +155,13 @@ _types = _Types()
 
 def _named(dtype: np.dtype[Any]) -> Any:
     """MPI's own type of a number; None where it has none."""
-    # By kind: in mpi4py's table a text is one character, and what MPI lacks, as float16 may be, is the null type.
+    # By kind: in mpi4py's table a text is one character, and what MPI lacks, as float16 may be, is the null type or no handle.
     found = MPI._typedict.get(dtype.char) if dtype.isnative and dtype.kind in "biufc" else None
-    return None if found is None or found == MPI.DATATYPE_NULL else found
+    return None if found is None or found == MPI.DATATYPE_NULL or not MPI._handleof(found) else found
 
 
 def _bytes(number: int) -> _Datatype:
     return _types.get(number, lambda: MPI.BYTE.Create_contiguous(number))
-
-
-def _lowest(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Where a row's lowest byte is, from its first element: below it where an axis goes backwards."""
-    return sum(min(0, (extent - 1) * stride) for extent, stride in zip(shape[1:], strides[1:], strict=True))
 
 
 def _make_row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -174,11 +169,7 @@ def _make_row(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[
     kept = None if element is not None else _bytes(dtype.itemsize)
     made, extent, between = element if kept is None else kept.made, dtype.itemsize, []
     for number, stride in zip(reversed(shape[1:]), reversed(strides[1:]), strict=True):
-        if stride < 0:
-            # By its places, from the lowest byte on: a vector that goes backwards byte by byte is moved wrongly.
-            made = made.Create_hindexed([1] * number, [(number - 1 - i) * -stride for i in range(number)])
-        else:
-            made = made.Create_contiguous(number) if stride == extent else made.Create_hvector(number, 1, stride)
+        made = made.Create_contiguous(number) if stride == extent else made.Create_hvector(number, 1, stride)
         between.append(made)
         # The last element ends the extent: no gap follows it.
         extent += (number - 1) * abs(stride)
@@ -234,8 +225,8 @@ def is_contiguous(array: Array) -> bool:
 
 
 def pointer(array: Array | None) -> ctypes.c_void_p:
-    """The lowest byte of the first row, as an argument of a C function: datatypes of rows begin there."""
-    return ctypes.c_void_p(None if array is None else array.address + _lowest(*array.layout[:2]))
+    """The first element, as an argument of a C function."""
+    return ctypes.c_void_p(None if array is None else array.address)
 
 
 def stream_of(*arrays: Array | None) -> ctypes.c_void_p | None:

@@ -299,7 +299,16 @@ TypeMap read_type_map(MPI_Datatype type) {
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
   check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
-  return {ranges_of(type), extent, {}, true};
+  return {ranges_of(type), extent, {}, true, false};
+}
+
+bool has_negative_strides(const RangeList& ranges) {
+  bool found = false;
+  ranges.for_each_repeat([&](const Repeat& repeat) {
+    found = found || (repeat.count > 1 && repeat.stride < 0);
+    for (const Run& run : repeat.runs) found = found || (run.count > 1 && run.stride < 0);
+  });
+  return found;
 }
 
 TypeMap read_whole_type_map(MPI_Datatype type) {
@@ -307,6 +316,7 @@ TypeMap read_whole_type_map(MPI_Datatype type) {
   map.hull = hull(map.ranges);
   const RangeList* const only = &map.ranges;
   map.names_no_byte_twice = surely_disjoint({&only, 1});
+  map.goes_backward = map.extent < 0 || has_negative_strides(map.ranges);
   return map;
 }
 

@@ -16,6 +16,7 @@ struct TypeMap {
   std::int64_t extent = 0;
   Range hull;                       ///< the smallest range that all are in
   bool names_no_byte_twice = true;  ///< as far as that is known without looking at each block
+  bool goes_backward = false;       ///< by a negative extent or stride
 
   /// `count` elements, the first at `offset`.
   [[nodiscard]] RangeList elements(std::int64_t count, std::int64_t offset) const;

@@ -1,13 +1,10 @@
 #include "operate/dense_alike.hpp"
 
-#include <cstring>
 #include <limits>
 
 #include "arguments/operators.hpp"
 #include "carriers/messages/p2p.hpp"
-#include "core/address.hpp"
-#include "device/device.hpp"
-#include "device/memory.hpp"
+#include "operate/packed_call.hpp"
 
 namespace laneway {
 
@@ -131,42 +128,6 @@ bool lies_together(const Whole& whole) {
   return range && (range->offset == 0 || range->bytes == 0);
 }
 
-/// Copies from and to a buffer that may be on a device.
-class Mover {
- public:
-  explicit Mover(const void* buffer) {
-    const MemoryInfo memory = memory_at(buffer);
-    if (!memory.host_may_touch()) stream_ = Stream(Device(memory));
-  }
-  ~Mover() = default;
-  Mover(const Mover&) = delete;
-  Mover& operator=(const Mover&) = delete;
-
-  void operator()(void* to, const void* from, std::int64_t bytes) const {
-    if (!stream_)
-      std::memcpy(to, from, static_cast<std::size_t>(bytes));
-    else
-      stream_.copy(to, from, static_cast<std::size_t>(bytes));
-  }
-  void end() const {
-    if (stream_) stream_.synchronize();
-  }
-
- private:
-  Stream stream_;
-};
-
-void gather_into(std::vector<std::byte>& copy, const void* from, const RangeList& places) {
-  copy.resize(static_cast<std::size_t>(places.bytes()));
-  std::int64_t done = 0;
-  const Mover move(from);
-  places.for_each([&](const Range& range) {
-    move(at(copy.data(), done), at(static_cast<std::byte*>(const_cast<void*>(from)), range.offset), range.bytes);
-    done += range.bytes;
-  });
-  move.end();
-}
-
 }  // namespace
 
 bool AlikeBuffers::needs_copies(const AlikeCalls&, const CollectiveCall& call, Rank rank, Rank ranks) {
@@ -182,14 +143,14 @@ AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, 
   const Whole out = sent(call, rank, ranks);
   const Whole in = received(call, rank, ranks);
   if (!lies_together(out)) {
-    gather_into(send_, from, type_map(out.type)->elements(out.count, 0));
+    pack_bytes(send_, from, type_map(out.type)->elements(out.count, 0));
     buffers_.send = send_.data();
   } else if (from == MPI_IN_PLACE && call.kind == DenseKind::reduce) {
-    gather_into(send_, to, {{0, bytes.send}});
+    pack_bytes(send_, to, {{0, bytes.send}});
     buffers_.send = send_.data();
   } else if (from == MPI_IN_PLACE && call.kind == DenseKind::gather) {
     const std::shared_ptr<const TypeMap> map = type_map(call.receive.type);
-    gather_into(send_, to, map->elements(call.receive.count, rank * call.receive.count * map->extent));
+    pack_bytes(send_, to, map->elements(call.receive.count, rank * call.receive.count * map->extent));
     buffers_.send = send_.data();
   }
   if (to == MPI_IN_PLACE) {
@@ -198,7 +159,7 @@ AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, 
   } else if (!lies_together(in)) {
     places_ = type_map(in.type)->elements(in.count, 0);
     wanted_ = to;
-    gather_into(receive_, to, places_);  // a part of it may be given in place
+    pack_bytes(receive_, to, places_);  // a part of it may be given in place
     buffers_.receive = receive_.data();
     if (alike.in_place) buffers_.send = buffers_.receive;
   }
@@ -206,13 +167,7 @@ AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, 
 
 void AlikeBuffers::finish() {
   if (places_.empty()) return;
-  std::int64_t done = 0;
-  const Mover move(wanted_);
-  places_.for_each([&](const Range& range) {
-    move(at(static_cast<std::byte*>(wanted_), range.offset), at(receive_.data(), done), range.bytes);
-    done += range.bytes;
-  });
-  move.end();
+  unpack_bytes(wanted_, receive_, places_);
 }
 
 }  // namespace laneway

@@ -100,21 +100,28 @@ MPI_Datatype as_one(std::int64_t count, MPI_Datatype type) {
 }
 
 MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root, Borrows borrows)
-    : kind_(call.kind), is_large_(call.is_large && has_large_functions) {
+    : kind_(call.kind),
+      packed_(PackedCall::make(call, peers, is_root)),
+      is_large_(call.is_large && has_large_functions) {
+  const CollectiveCall& given = packed_ ? packed_->call() : call;
+  const int entries = laneway::entries(call, peers, ranks);
+  fill(given, entries, is_root, borrows);
+  const bool exchanges = call.kind == DenseKind::alltoallv || call.kind == DenseKind::alltoallw;
+  if (arrays_return_errors && exchanges && call.sendbuf == MPI_IN_PLACE && borrows != Borrows::all && peers == ranks)
+    send_copies(ranks);
+}
+
+void MpiCall::fill(const CollectiveCall& call, int entries, bool is_root, Borrows borrows) {
   small_.sendbuf = large_.sendbuf = call.sendbuf;
   small_.recvbuf = large_.recvbuf = call.recvbuf;
   small_.op = large_.op = call.op;
   small_.root = large_.root = call.root;
   const DenseRow& row = row_of(call.kind);
-  const int entries = laneway::entries(call, peers, ranks);
   if (reduces(call.kind) && borrows != Borrows::all) op_.emplace(call.op);
   if (reduces(call.kind) && borrows == Borrows::nothing) operand_.emplace(call.receive.type);
   if (uses_send(call, is_root)) fill(call.send, row.send, entries, borrows, true);
   // Only the root of a reduction receives, but all say how much.
   if (uses_receive(call, is_root) || reduces(call.kind)) fill(call.receive, row.receive, entries, borrows, false);
-  const bool exchanges = call.kind == DenseKind::alltoallv || call.kind == DenseKind::alltoallw;
-  if (arrays_return_errors && exchanges && call.sendbuf == MPI_IN_PLACE && borrows != Borrows::all && peers == ranks)
-    send_copies(ranks);
 }
 
 /// In place, Open MPI's nonblocking alltoallv and alltoallw count no operation on ranks whose counts are all 0, and
@@ -231,7 +238,15 @@ void MpiCall::own_types(const SideArguments& given, int entries, bool is_send) {
   }
 }
 
-int MpiCall::run(MPI_Comm comm) const {
+int MpiCall::run(MPI_Comm comm) {
+  if (!packed_) return run_own(comm);
+  packed_->fetch();
+  const int code = run_own(comm);
+  if (code == MPI_SUCCESS) packed_->put_back();
+  return code;
+}
+
+int MpiCall::run_own(MPI_Comm comm) const {
   const bool is_wrong_in_place = !arrays_return_errors && kind_ == DenseKind::reduce && small_.root != 0;
   const bool copies = is_wrong_in_place && small_.sendbuf == MPI_IN_PLACE;
 #ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
@@ -256,6 +271,7 @@ void MpiCall::lengthen_types(MPI_Comm comm) {
 
 int MpiCall::start(MPI_Comm comm, MPI_Request* request) {
   if (keeps_too_few_types && kind_ == DenseKind::alltoallw) lengthen_types(comm);
+  if (packed_) packed_->fetch();
   if (!copies_.empty()) pack_copies();
   if (operand_)
     for (MPI_Datatype* const type : {&small_.send.type, &small_.receive.type, &large_.send.type, &large_.receive.type})
@@ -280,6 +296,7 @@ int MpiCall::run_progressing(MPI_Comm comm) {
     code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
     return flag != 0 || code != MPI_SUCCESS;
   });
+  if (code == MPI_SUCCESS) finish();
   return code;
 }
 

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "arguments/collective.hpp"
 #include "arguments/held.hpp"
+#include "operate/packed_call.hpp"
 
 namespace laneway {
 
@@ -54,6 +56,8 @@ class MpiOperation {
 
   /// Returns MPI's code.
   virtual int start(MPI_Comm comm, MPI_Request* request) = 0;
+  /// When what has started is complete.
+  virtual void finish() const {}
 };
 
 /// A call as MPI's own functions take it. Where large counts are given and MPI has no functions for them, counts of
@@ -70,11 +74,14 @@ class MpiCall final : public MpiOperation {
   MpiCall(const MpiCall&) = delete;
   MpiCall& operator=(const MpiCall&) = delete;
 
-  int run(MPI_Comm comm) const;
+  int run(MPI_Comm comm);
   /// The same, but the process's exchanges are advanced meanwhile: by MPI's nonblocking operation, so that all ranks do
   /// so. Must not borrow all.
   int run_progressing(MPI_Comm comm);
   int start(MPI_Comm comm, MPI_Request* request) override;
+  void finish() const override {
+    if (packed_) packed_->put_back();
+  }
 
  private:
   struct Owned {
@@ -94,9 +101,13 @@ class MpiCall final : public MpiOperation {
   [[nodiscard]] MPI_Datatype received_type(int peer) const;
   void own_types(const SideArguments& given, int entries, bool is_send);
   void lengthen_types(MPI_Comm comm);
+  [[nodiscard]] int run_own(MPI_Comm comm) const;
   [[nodiscard]] int run_in_parts(MPI_Comm comm) const;
 
+  void fill(const CollectiveCall& call, int entries, bool is_root, Borrows borrows);
+
   DenseKind kind_;
+  std::unique_ptr<PackedCall> packed_;  // null: MPI has the caller's buffers and datatypes
   bool is_large_ = false;
   std::int64_t parts_count_ = 0;  // elements of a reduction that are too many for one call; 0: they are not
   MpiArguments small_;

@@ -137,7 +137,7 @@ class DenseTrial {
   void run_own() {
     const bool is_root = !has_root(call_.kind) || call_.root == comm_.rank();
     if (settled_.key_.form == CallForm::blocking && known_.hints.progress != ProgressHint::wait) {
-      const MpiCall own(call_, comm_.size(), comm_.size(), is_root, MpiCall::Borrows::all);
+      MpiCall own(call_, comm_.size(), comm_.size(), is_root, MpiCall::Borrows::all);
       return check_mpi(own.run(users_), "MPI's own operation");
     }
     if (!own_)

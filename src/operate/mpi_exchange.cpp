@@ -88,8 +88,8 @@ void MpiExchange::start() {
   if (images_) {
     images_->fetch();
     images_->synchronize();
-    is_returning_ = false;
   }
+  is_back_ = false;
   check_mpi(call_->start(comm_, &request_), "MPI's own operation");
   active_ = true;
   remember();
@@ -107,13 +107,17 @@ bool MpiExchange::mpi_is_done() {
 
 bool MpiExchange::done() {
   if (!active_) return true;
-  if (!images_) return mpi_is_done();
-  if (!is_returning_) {
+  if (!is_back_) {
     if (!mpi_is_done()) return false;
-    images_->put_back();
-    is_returning_ = true;
+    put_back();
   }
-  return images_->complete();
+  return !images_ || images_->complete();
+}
+
+void MpiExchange::put_back() {
+  call_->finish();
+  if (images_) images_->put_back();
+  is_back_ = true;
 }
 
 bool MpiExchange::test() {
@@ -125,11 +129,12 @@ bool MpiExchange::test() {
 void MpiExchange::wait() {
   if (images_ || any_active()) {
     progress_until([&] { return done(); });
-  } else if (request_ != MPI_REQUEST_NULL) {
+  } else if (active_ && !is_back_) {
     const int code = MPI_Wait(&request_, MPI_STATUS_IGNORE);
     forget();
     if (code != MPI_SUCCESS) active_ = false;
     check_mpi(code, "MPI_Wait");
+    put_back();
   }
   active_ = false;
 }

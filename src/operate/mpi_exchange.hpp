@@ -36,6 +36,7 @@ class MpiExchange {
 
  private:
   [[nodiscard]] bool mpi_is_done();
+  void put_back();
   void remember();
   void forget();
   friend int end_exchanges(MPI_Comm, int, void* exchanges, void*);
@@ -46,7 +47,7 @@ class MpiExchange {
   bool active_ = false;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::unique_ptr<HostImages> images_;         // or null
-  bool is_returning_ = false;                  // to devices, from the images
+  bool is_back_ = false;                       // or on its way to devices: what came in copies
   std::list<MpiExchange*>* others_ = nullptr;  // on the program's communicator, where they must end before it is freed
 };
 

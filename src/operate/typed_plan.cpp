@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "carriers/messages/p2p.hpp"
 #include "core/disjoint.hpp"
 #include "core/simulated.hpp"
 #include "plan/builder.hpp"
@@ -33,6 +34,11 @@ Range hull_of(const std::vector<TypedEdge>& edges) {
 
 bool on_device(const TypedPattern& pattern, const Buffers& buffers) {
   return may_have_devices() && look_at(buffers, Extents{hull_of(pattern.out), hull_of(pattern.in)}).on_device().any();
+}
+
+bool are_misplaced_by_mpi(const std::vector<TypedEdge>& edges) {
+  return std::ranges::any_of(
+      edges, [](const TypedEdge& edge) { return misplaces_backward_types && moves(edge) && edge.map->goes_backward; });
 }
 
 /// Whether a place may be named twice, of which the last value counts.
@@ -126,7 +132,8 @@ class TypedPlanner {
 }  // namespace
 
 std::optional<TypedPlan> plan_typed(Rank rank, const TypedPattern& pattern, const Buffers& buffers) {
-  if (simulated || may_overlap(pattern.in) || on_device(pattern, buffers)) return std::nullopt;
+  if (simulated || are_misplaced_by_mpi(pattern.in) || are_misplaced_by_mpi(pattern.out)) return std::nullopt;
+  if (may_overlap(pattern.in) || on_device(pattern, buffers)) return std::nullopt;
   TypedPlanner planner(rank, pattern);
   if (!planner.copy_own()) return std::nullopt;
   return planner.finish();

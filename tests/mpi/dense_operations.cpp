@@ -73,9 +73,11 @@ class Calls {
     }
     sendtypes.assign(static_cast<std::size_t>(size_), d.sent.type);
     recvtypes.assign(static_cast<std::size_t>(size_), d.received.type);
-    const auto most = static_cast<std::size_t>((d.count + 2) * (size_ + 1) + 1);
-    fill(send, most * d.sent.extent, 1);
-    fill(receive, most * d.received.extent, 2);
+    most_ = static_cast<std::size_t>((d.count + 2) * (size_ + 1) + 1);
+    fill(send, most_ * d.sent.extent, 1);
+    fill(receive, most_ * d.received.extent, 2);
+    turn_round(send, d.sent);
+    turn_round(receive, d.received);
     before = receive;
     if (!d.on_devices || way_ == Way::mpi) return;
     const auto kind = [&](std::uint64_t side) { return Mirror::kind_of(mix({d.seed, side})); };
@@ -88,10 +90,12 @@ class Calls {
   int run();
 
   void bring_back() {
-    if (!receive_there_) return;
-    std::vector<unsigned char> bytes(receive.size());
-    receive_there_.read(bytes);
-    std::memcpy(receive.data(), bytes.data(), bytes.size());
+    if (receive_there_) {
+      std::vector<unsigned char> bytes(receive.size());
+      receive_there_.read(bytes);
+      std::memcpy(receive.data(), bytes.data(), bytes.size());
+    }
+    turn_round(receive, d.received);
   }
 
   /// Of what a rank gets of a reduction.
@@ -116,8 +120,24 @@ class Calls {
     const bool in_bytes = d.operation == "alltoallw";
     lists.sent.push_back(sent);
     lists.received.push_back(received);
-    lists.from.push_back(static_cast<int>(from * (in_bytes ? d.sent.extent : 1)));
-    lists.to.push_back(static_cast<int>(to * (in_bytes ? d.received.extent : 1)));
+    const auto place = [&](std::size_t at, const Elements& side) {
+      const int bytes = static_cast<int>(at * side.extent);
+      return !in_bytes ? static_cast<int>(at) : side.backward != 0 ? -bytes : bytes;
+    };
+    lists.from.push_back(place(from, d.sent));
+    lists.to.push_back(place(to, d.received));
+  }
+  /// From ascending addresses to descending ones, or back.
+  void turn_round(std::vector<std::byte>& buffer, const Elements& side) const {
+    if (side.backward == 0) return;
+    const std::vector<std::byte> copy = buffer;
+    const std::size_t bytes = most_ * side.extent;
+    for (std::size_t at = 0; at < bytes; at += side.backward)
+      std::memcpy(buffer.data() + (bytes - side.backward - at), copy.data() + at, side.backward);
+  }
+  /// Where the first unit is.
+  [[nodiscard]] std::size_t first(const Elements& side) const {
+    return side.backward == 0 ? 0 : most_ * side.extent - side.backward;
   }
   /// Small numbers of the type, so that any order of combining gives the same bits.
   void fill(std::vector<std::byte>& buffer, std::size_t bytes, std::uint64_t side) const;
@@ -140,12 +160,15 @@ class Calls {
     return copy.data();
   }
   [[nodiscard]] void* to() {
+    if (d.first_has_no_buffer && rank_ == 0) return nullptr;
     return d.in_place && d.operation.starts_with("scatter") && rank_ == d.root ? MPI_IN_PLACE : received();
   }
   [[nodiscard]] const void* sent() const {
-    return send_there_ ? static_cast<const void*>(send_there_.data()) : send.data();
+    return send_there_ ? static_cast<const void*>(send_there_.data()) : send.data() + first(d.sent);
   }
-  [[nodiscard]] void* received() { return receive_there_ ? static_cast<void*>(receive_there_.data()) : receive.data(); }
+  [[nodiscard]] void* received() {
+    return receive_there_ ? static_cast<void*>(receive_there_.data()) : receive.data() + first(d.received);
+  }
   static void write(const Mirror& mirror, const std::vector<std::byte>& bytes) {
     if (!mirror) return;
     std::vector<unsigned char> copy(bytes.size());
@@ -175,6 +198,7 @@ class Calls {
   Way way_;
   int rank_ = 0;
   int size_ = 0;
+  std::size_t most_ = 0;  // elements of a buffer
   Lists<int, int> small;
   Lists<MPI_Count, MPI_Aint> large;
   std::vector<MPI_Datatype> sendtypes, recvtypes;

@@ -49,8 +49,8 @@ def _launcher(mpi: str, ranks: int) -> list[str]:
     return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", *yields, "-n", str(ranks)]
 
 
-def _run(launcher: Sequence[str], around: dict[str, str], *program: str) -> str:
-    argv = ["timeout", "--kill-after=5", "200", *launcher, sys.executable, *program]
+def _run(launcher: Sequence[str], around: dict[str, str], *program: str, seconds: int = 200) -> str:
+    argv = ["timeout", "--kill-after=5", str(seconds), *launcher, sys.executable, *program]
     done = subprocess.run(argv, cwd=root(), env=around, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-6000:]
@@ -75,9 +75,14 @@ def test_arrays_on_a_device_are_ordered_by_their_streams(ranks: int, tmp_path: P
     _run(_launcher("openmpi", ranks), around, *_pytest("tests/python/bindings/devices.py"))
 
 
-@needs_long
-def test_every_kind_in_every_layout(tmp_path: Path) -> None:
-    _run(_launcher("openmpi", 2), _environment("openmpi", tmp_path), *_pytest("tests/python/bindings/kinds.py"))
+@pytest.mark.parametrize(
+    ("mpi", "ranks"),
+    [("openmpi", 2), ("mpich", 2), pytest.param("openmpi", 3, marks=needs_long), pytest.param("mpich", 3, marks=needs_long)],
+)
+def test_every_kind_in_every_layout(mpi: str, ranks: int, tmp_path: Path) -> None:
+    """Every kind and every layout; every kind in every layout and form in the nightly run."""
+    seconds = 900 if os.environ.get("LANEWAY_TEST_LONG") else 200
+    _run(_launcher(mpi, ranks), _environment(mpi, tmp_path), *_pytest("tests/python/bindings/kinds.py"), seconds=seconds)
 
 
 @needs_long

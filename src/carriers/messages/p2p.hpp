@@ -19,8 +19,10 @@ inline void check_mpi(int code, const char* call) {
 /// by one; in MPICH this takes no more time.
 #ifdef OPEN_MPI
 inline constexpr bool arrays_return_errors = true;
+inline constexpr bool misplaces_backward_types = !simulated;  // see is_misplaced_by_mpi
 #else
 inline constexpr bool arrays_return_errors = simulated;
+inline constexpr bool misplaces_backward_types = false;
 #endif
 
 /// Destructors that may run later must call nothing else of MPI then.

@@ -193,25 +193,23 @@ def test_rows_arrive_as_bytes_do(name: str, moves: Moves) -> None:
         # Every other array that is only sent is read-only.
         sent.flags.writeable = turn % 2 == 0 and name != "halo"
         root = turn % SIZE
-        # MPI_ERR_INTERN with Open MPI 4.1.
-        target = "C" if name == "gather" and asked == "rows backward" else asked
         expected = plain(name, sent[:2] if name == "halo" else sent, row, sent.dtype, root)
         for form in forms if LONG else forms[turn % len(forms) :][:1]:
             made: list[Any] = []
 
-            def taken(shape: tuple[int, ...], made: list[Any] = made, dtype: str = dtype, target: str = target) -> Any:
+            def taken(shape: tuple[int, ...], made: list[Any] = made, dtype: str = dtype, target: str = asked) -> Any:
                 made.append(LAYOUTS[target](np.zeros(shape, dtype)))
                 return made[-1]
 
             operation = {"topology allgatherv": "topology alltoallv"}.get(name, name)
             got = moves.run(operation, form, sent, taken, root)
             if expected is not None and (got is None or got.tobytes() != expected.tobytes()):
-                wrong.append((dtype, layout, row, target, form))
+                wrong.append((dtype, layout, row, asked, form))
             for array in made:
                 whole = _owner(array)
                 gaps = whole.tobytes().count(b"\xee") if whole.size > array.size else None
                 if gaps is not None and gaps < (whole.nbytes - array.nbytes):
-                    wrong.append((dtype, layout, row, target, form, "a gap was written"))
+                    wrong.append((dtype, layout, row, asked, form, "a gap was written"))
             _fill_with_garbage(made)
         if turn % 40 == 0:
             gc.collect()
@@ -243,7 +241,9 @@ def test_numbers_are_combined_or_refused_by_kind(name: str) -> None:
             except MPI.Exception:  # defined by MPI, and missing in this library
                 continue
             getattr(laneway, name)(COMM, x, result, op, *extra)
-            if result.tobytes() != expected.tobytes() and not (name == "exscan" and RANK == 0):
+            # The padding of long doubles is not combined.
+            equal = (result == expected).all() if kind.char in "gG" else result.tobytes() == expected.tobytes()
+            if not equal and not (name == "exscan" and RANK == 0):
                 wrong.append((dtype, operator, result.tolist(), expected.tolist()))
     everywhere(not wrong, (name, wrong[:3]))
 

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "arguments/collective.hpp"
+#include "core/ranges.hpp"
+
+namespace laneway {
+
+/// Copies, one after another, the bytes that `places` name from `from` on, which may be on a device, and back.
+void pack_bytes(std::vector<std::byte>& copy, const void* from, const RangeList& places);
+void unpack_bytes(void* to, const std::vector<std::byte>& copy, const RangeList& places);
+
+/// Whether the MPI library is known to misplace a datatype's bytes: Open MPI allocates buffers by the extent, which may
+/// be negative, and takes a vector of single bytes with a stride of -1 for a contiguous one.
+[[nodiscard]] bool is_misplaced_by_mpi(MPI_Datatype type);
+
+/// A call of MPI's own operation on packed copies of this rank's blocks. Counts and sizes of datatypes, by which MPI
+/// libraries choose algorithms, stay what they are on all ranks.
+class PackedCall {
+ public:
+  /// Null where the MPI library can have the datatypes themselves. `peers` and `is_root` as MpiCall has them.
+  static std::unique_ptr<PackedCall> make(const CollectiveCall& call, int peers, bool is_root);
+  ~PackedCall();
+  PackedCall(const PackedCall&) = delete;
+  PackedCall& operator=(const PackedCall&) = delete;
+
+  [[nodiscard]] const CollectiveCall& call() const { return call_; }
+  /// Before the operation starts, and when it is complete.
+  void fetch();
+  void put_back() const;
+
+ private:
+  struct Side {
+    RangeList places;
+    std::vector<std::byte> copy;
+    std::vector<MPI_Count> displacements;
+    std::vector<MPI_Datatype> types;  // made here
+  };
+  explicit PackedCall(const CollectiveCall& call) : call_(call), sendbuf_(call.sendbuf), recvbuf_(call.recvbuf) {}
+  static void describe(Side& side, SideArguments& arguments, const SideRow& names, int blocks);
+
+  CollectiveCall call_;
+  const void* sendbuf_;
+  void* recvbuf_;
+  Side send_;
+  Side receive_;
+};
+
+}  // namespace laneway
