@@ -44,9 +44,9 @@ LNW_PUBLIC int LNW_Neighbor_reducew(const void* sendbuf, const int sendcounts[],
 /** @} */
 
 /** @name Nonblocking operations
- *  As the MPI functions of the same name. Never blocks; LNW_Wait, LNW_Test and their forms for many requests complete
- *  the request, free it and set it to LNW_REQUEST_NULL. Counts, displacements and datatypes may be freed after the
- * call. Ranks make these calls in the same order on one communicator, and complete them in any order.
+ *  As the MPI functions of the same name. Never blocks, but as below; LNW_Wait, LNW_Test and their forms for many
+ * requests complete the request, free it and set it to LNW_REQUEST_NULL. Counts, displacements and datatypes may be
+ * freed after the call. Ranks make these calls in the same order on one communicator, and complete them in any order.
  *
  *  Where this is the first call of this library on a communicator, the messages start in a later call of this library,
  *  and MPI_Comm_idup calls the copy functions of the communicator's attributes. With Open MPI, MPI's own function

@@ -63,3 +63,31 @@ def test_sources_that_pages_name_are_there() -> None:
             if not re.search(r"[A-Z]{4}", path.stem) and not path.exists() and not any(path.parent.glob(f"{path.name}.*")):
                 missing.append(f"{page.name}: {name}")
     assert missing == []
+
+
+def _plain(text: str) -> str:
+    """Without the marks of comments and lists, in one line."""
+    return " ".join(re.sub(r"^ *(\*|///?|-)(?!\*) ?", "", text, flags=re.MULTILINE).split())
+
+
+def _tests() -> set[str]:
+    """All cases of GoogleTest, and the files that have tests."""
+    sources = [path for path in (root() / "tests").rglob("*.c*") if path.suffix in {".c", ".cpp"}]
+    cases = (re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE) for path in sources)
+    return {f"{suite}.{case}" for found in cases for suite, case in found}
+
+
+def test_promises_are_made_and_tested() -> None:
+    rows = re.findall(
+        r"^\| (?!promise|---)(.+?) \| `([^`]+)` \| (.+) \|$", (root() / "docs/contributing/promises.md").read_text(), re.MULTILINE
+    )
+    known = _tests()
+    assert len(rows) > 50 and len(known) > 500
+    wrong = []
+    for promise, page, tests in rows:
+        if _plain(promise) not in _plain((root() / page).read_text()).replace("**", ""):
+            wrong.append(f"{page} does not say: {promise}")
+        named = re.findall(r"`([^`]+)`", tests)
+        wrong += [f"no such test: {test}" for test in named if test not in known and not (root() / test).is_file()]
+        assert named, promise
+    assert wrong == []
