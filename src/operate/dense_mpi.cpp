@@ -74,6 +74,13 @@ int reduce_copy(Arguments arguments, MPI_Comm comm) {
   return call_mpi(DenseKind::reduce, arguments, comm);
 }
 
+/// The first rank of an exscan gets nothing, and may give no buffer for it. MPICH's nonblocking one wants some address.
+void* receive_buffer(const CollectiveCall& call) {
+  static std::byte unused;
+  const bool is_needless = call.kind == DenseKind::exscan && call.recvbuf == nullptr;
+  return is_needless && lie_nowhere(call.receive.count, call.receive.type, 0, false) ? &unused : call.recvbuf;
+}
+
 }  // namespace
 
 MPI_Datatype as_one(std::int64_t count, MPI_Datatype type) {
@@ -113,7 +120,7 @@ MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root,
 
 void MpiCall::fill(const CollectiveCall& call, int entries, bool is_root, Borrows borrows) {
   small_.sendbuf = large_.sendbuf = call.sendbuf;
-  small_.recvbuf = large_.recvbuf = call.recvbuf;
+  small_.recvbuf = large_.recvbuf = receive_buffer(call);
   small_.op = large_.op = call.op;
   small_.root = large_.root = call.root;
   const DenseRow& row = row_of(call.kind);
@@ -216,7 +223,8 @@ void MpiCall::fill_small(const SideArguments& given, const SideRow& names, int e
 void MpiCall::fill_large(const SideArguments& given, const SideRow&, int entries, bool is_send) {
   MpiSide<MPI_Count, MPI_Aint>& side = is_send ? large_.send : large_.receive;
   Owned& owned = is_send ? send_ : receive_;
-  side.count = given.count;
+  const bool is_nothing = reduces(kind_) && given.count > most && type_map(given.type)->ranges.empty();
+  side.count = is_nothing ? 1 : given.count;  // MPICH gives an operator no more elements than int counts
   side.type = given.type;
   side.types = given.types;
   owned.large_counts = widened<MPI_Count>(given.counts, entries);

@@ -73,6 +73,31 @@ TEST_F(BackwardTypesTest, EveryMovementInEveryWay) {
         }
 }
 
+TEST_F(BackwardTypesTest, EveryRule) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", size() == 1 ? "ranks:1" : "ranks:1," + std::to_string(size() - 1));
+  const Elements plain{two_ints_, 8};
+  for (const laneway::DenseRule& rule : laneway::dense_rules()) {
+    const std::string family = laneway::name(rule.kind);
+    const Setting collective("LANEWAY_COLLECTIVE", family + ":" + std::string(rule.name));
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
+    for (const std::string& operation : movements()) {
+      if (operation != family && operation != family + "v" && operation != family + "w") continue;
+      Dense dense{.operation = operation, .comm = comm.get(), .sent = plain, .received = plain, .count = 5};
+      dense.root = size() - 1;
+      dense.seed = 11;
+      const std::vector<std::byte> expected = dense.run(Way::mpi);
+      for (const Elements& backward : {Elements{.type = elements_, .extent = 8, .backward = 8},
+                                       Elements{.type = bytes_, .extent = 8, .backward = 1}}) {
+        dense.sent = dense.received = backward;
+        for (const Way way : {Way::blocking, Way::persistent})
+          ASSERT_TRUE(dense.run(way) == expected)
+              << rule.name << ": " << operation << ' ' << name(way) << ", units of " << backward.backward << " bytes";
+      }
+    }
+  }
+}
+
 /// Two lines of bytes that lie between each other, as a reversed array of single bytes in Fortran's order has them.
 TEST_F(BackwardTypesTest, NeighborsGetBytesInTheOrderOfTheType) {
   constexpr int lines = 2;

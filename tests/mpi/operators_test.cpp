@@ -253,7 +253,7 @@ TEST_F(OperatorsTest, HaveNothingToDoOnEmptyDatatypes) {
     MPI_Op_create(no_op, commutes, &op);
     LNW_Request request = LNW_REQUEST_NULL;
     ends(LNW_Allreduce(from, to, 2, empty, op, comm_), nullptr);
-    ends(LNW_Allreduce_c(from, to, MPI_Count{1} << 20, empty, op, comm_), nullptr);
+    ends(LNW_Allreduce_c(from, to, MPI_Count{1} << 40, empty, op, comm_), nullptr);
     ends(LNW_Reduce(from, to, 2, empty, op, 0, comm_), nullptr);
     ends(LNW_Scan(from, to, 2, empty, op, comm_), nullptr);
     ends(LNW_Exscan(from, to, 2, empty, op, comm_), nullptr);
