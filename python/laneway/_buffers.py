@@ -6,7 +6,7 @@ import ctypes
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -153,11 +153,27 @@ class _Types:
 _types = _Types()
 
 
+@cache
+def _number(char: str) -> Any:
+    """MPI's own type of a kind of number; None where this MPI library has none."""
+    found = MPI._typedict.get(char)
+    # What MPI lacks, as float16 may be, is the null type, no handle, or one of which nothing can be made.
+    if found is None or found == MPI.DATATYPE_NULL or not MPI._handleof(found):
+        return None
+    size = np.dtype(char).itemsize
+    try:
+        made = found.Create_resized(0, size)
+    except MPI.Exception:
+        return None
+    known = made.Get_size() == size
+    made.Free()
+    return found if known else None
+
+
 def _named(dtype: np.dtype[Any]) -> Any:
     """MPI's own type of a number; None where it has none."""
-    # By kind: in mpi4py's table a text is one character, and what MPI lacks, as float16 may be, is the null type or no handle.
-    found = MPI._typedict.get(dtype.char) if dtype.isnative and dtype.kind in "biufc" else None
-    return None if found is None or found == MPI.DATATYPE_NULL or not MPI._handleof(found) else found
+    # By kind: in mpi4py's table a text is one character.
+    return _number(dtype.char) if dtype.isnative and dtype.kind in "biufc" else None
 
 
 def _bytes(number: int) -> _Datatype:
