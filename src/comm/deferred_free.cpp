@@ -179,7 +179,7 @@ class Taken {
     // What MPI may still use stays to the end.
     for (auto& each : all)
       if (each->has_failed()) (void)each.release();
-    std::erase_if(all, [](const auto& each) { return !each || (each->has_ended() && !each->may_be_freed()); });
+    std::erase_if(all, [](const auto& each) { return !each; });
     const auto place = [](const auto& each) {
       return each->may_be_freed() ? each->number() : std::numeric_limits<std::int64_t>::max();
     };
@@ -276,8 +276,11 @@ void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noex
     for (const auto& each : taken.all) each->advance();
     if (std::ranges::all_of(taken.all, [](const auto& each) { return each->has_ended(); })) break;
   }
+  // What may not be freed is here on all ranks, whether they have found that in this call or before. Of the others,
+  // some ranks may have freed theirs.
+  const auto stays = [](const auto& each) { return each->has_ended() && !each->may_be_freed(); };
   for (const auto& each : taken.all)
-    if (!PrivateComm::a_step_has_failed() && each->has_ended() && !each->has_failed())
+    if (!PrivateComm::a_step_has_failed() && stays(each) && !each->has_failed())
       left.emplace_back(each->number(), &each->comm());
   std::ranges::sort(left);
   try {
@@ -286,6 +289,7 @@ void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noex
     // MPI frees them.
   }
   taken.advance();
+  std::erase_if(taken.all, stays);
   while (!taken.all.empty() && taken.all.front()->may_be_freed()) {
     taken.all.front()->free();
     taken.all.erase(taken.all.begin());

@@ -59,6 +59,29 @@ void exchange_and_free(const char* when) {
   expect(LNW_Request_free(&request) == MPI_SUCCESS && LNW_Topology_free(&topology) == MPI_SUCCESS, when);
 }
 
+/// Rank 0 has freed what others still have when they end, and comes later: it has heard by then that the communicator
+/// of that is not freed.
+void end_behind_others() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  LNW_Topology apart = LNW_TOPOLOGY_NULL;
+  expect(create(comm, &apart) == MPI_SUCCESS, "LNW_Topology_create");
+  MPI_Comm_free(&comm);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) return;
+  LNW_Topology_free(&apart);
+  const double begin = MPI_Wtime();
+  const int self = 0;
+  while (MPI_Wtime() - begin < 0.3) {
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    expect(LNW_Topology_create(comm, 1, &self, MPI_UNWEIGHTED, 1, &self, MPI_UNWEIGHTED, MPI_INFO_NULL, &apart) ==
+               MPI_SUCCESS,
+           "on MPI_COMM_SELF");
+    LNW_Topology_free(&apart);
+    MPI_Comm_free(&comm);
+  }
+}
+
 int callbacks = 0;
 int in_finalize(MPI_Comm, int, void* first, void*) {
   ++callbacks;
@@ -122,6 +145,7 @@ int main(int argc, char** argv) {
     LNW_Topology_free(&topology);
     call_in_finalize(false);
   }
+  if (when == "behind") end_behind_others();
   MPI_Finalize();
   if (when == "callback") expect(callbacks == 2, "callbacks");
   if (when == "after") after();
