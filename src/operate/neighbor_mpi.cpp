@@ -13,6 +13,7 @@
 #include "core/simulated.hpp"
 #include "operate/host_images.hpp"
 #include "operate/mpi_exchange.hpp"
+#include "operate/packed_call.hpp"
 #include "setup/planner.hpp"
 
 namespace laneway {
@@ -67,9 +68,13 @@ class NeighborCall final : public MpiOperation {
       for (std::size_t i = 0; i < edges.size(); ++i) {
         const auto slot = static_cast<std::size_t>(slots[i]);
         const bool fits = edges[i].count <= std::numeric_limits<int>::max();
+        const bool is_misplaced = misplaces_backward_types && edges[i].map->goes_backward;
         places[slot] = edges[i].offset;
-        counts[slot] = fits ? static_cast<int>(edges[i].count) : 1;
-        types[slot] = fits ? edges[i].type : made.emplace_back(as_one(edges[i].count, edges[i].type));
+        counts[slot] = fits && !is_misplaced ? static_cast<int>(edges[i].count) : 1;
+        if (is_misplaced)
+          types[slot] = made.emplace_back(type_of_places(edges[i].map->elements(edges[i].count, 0)));
+        else
+          types[slot] = fits ? edges[i].type : made.emplace_back(as_one(edges[i].count, edges[i].type));
       }
     }
     ~Side() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "arguments/datatype.hpp"
 #include "carriers/messages/p2p.hpp"
@@ -87,6 +88,23 @@ MPI_Datatype bytes_like(MPI_Datatype type) {
 
 bool is_misplaced_by_mpi(MPI_Datatype type) {
   return misplaces_backward_types && !is_predefined(type) && type_map(type)->goes_backward;
+}
+
+MPI_Datatype type_of_places(const RangeList& places) {
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> offsets;
+  places.for_each([&](const Range& range) {
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    for (std::int64_t done = 0; done < range.bytes; done += most) {
+      lengths.push_back(static_cast<int>(std::min(most, range.bytes - done)));
+      offsets.push_back(range.offset + done);
+    }
+  });
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE, &made),
+            "MPI_Type_create_hindexed");
+  check_mpi(MPI_Type_commit(&made), "MPI_Type_commit");
+  return made;
 }
 
 void pack_bytes(std::vector<std::byte>& copy, const void* from, const RangeList& places) {

@@ -19,6 +19,9 @@ void unpack_bytes(void* to, const std::vector<std::byte>& copy, const RangeList&
 /// be negative, and takes a vector of single bytes with a stride of -1 for a contiguous one.
 [[nodiscard]] bool is_misplaced_by_mpi(MPI_Datatype type);
 
+/// The same bytes in the same order, named one by one, so that no MPI library misplaces them. The caller frees it.
+[[nodiscard]] MPI_Datatype type_of_places(const RangeList& places);
+
 /// A call of MPI's own operation on packed copies of this rank's blocks. Counts and sizes of datatypes, by which MPI
 /// libraries choose algorithms, stay what they are on all ranks.
 class PackedCall {

@@ -153,6 +153,16 @@ TEST_F(BackwardTypesTest, NeighborsGetBytesInTheOrderOfTheType) {
       EXPECT_EQ(received, expected) << (persistent ? "persistent" : "blocking")
                                     << (typed ? " alltoallw" : " alltoallv");
     }
+  MPI_Comm unknown = MPI_COMM_NULL;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &last, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &unknown);
+  std::array<unsigned char, all> received{};
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Ineighbor_alltoallv(first(sent), &count, &none, type, first(received), &count, &none, type, unknown,
+                                     &request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_EQ(received, expected) << "nonblocking, as first call";
+  MPI_Comm_free(&unknown);
   MPI_Comm_free(&ring);
   for (MPI_Datatype* made : {&inner, &outer, &type}) MPI_Type_free(made);
 }
