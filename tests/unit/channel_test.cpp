@@ -201,6 +201,7 @@ TEST(Readiness, TheNextExchangeWaitsForNobody) {
     const bool runs_first = exchange % 2 == 0;
     readiness.reset(runs_first);
     begun = exchange;
+    while (!runs_first && counted < threads * exchange) std::this_thread::yield();
     if (!runs_first) readiness.run(go);
     while (gone < exchange) std::this_thread::yield();
   }
