@@ -173,6 +173,7 @@ bool PrivateComm::drop_message(int source, int tag) const {
   int bytes = 0;
   MPI_Status status;
   if (MPI_Iprobe(source, tag, comm_, &found, &status) != MPI_SUCCESS || found == 0) return false;
+  if (tag == MPI_ANY_TAG && status.MPI_TAG == reduce_tag) return false;
   MPI_Get_count(&status, MPI_BYTE, &bytes);
   const std::unique_ptr<std::byte[]> place(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes) + 1]);
   return place && MPI_Recv(place.get(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE) ==

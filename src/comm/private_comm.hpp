@@ -149,7 +149,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// Until the end of the step, this rank may be of a part of all, which meets alone. If it leaves because another rank
   /// has failed it says so itself: those of its part do not heed the others while they meet.
   void is_in_part() const { in_part_ = true; }
-  /// Receives a message of this tag, for nobody; false if there is none. Both may be wildcards.
+  /// Receives a message of this tag, for nobody; false if there is none. Both may be wildcards, that of tags but for
+  /// reductions: by one, ranks that have agreed to drop no more go on while others find that out.
   bool drop_message(int source, int tag) const;
   /// Whether it was created, or is being created.
   [[nodiscard]] bool exists() const { return comm_ != MPI_COMM_NULL || creation_ != MPI_REQUEST_NULL; }
