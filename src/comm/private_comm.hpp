@@ -154,9 +154,9 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   bool drop_message(int source, int tag) const;
   /// Whether it was created, or is being created.
   [[nodiscard]] bool exists() const { return comm_ != MPI_COMM_NULL || creation_ != MPI_REQUEST_NULL; }
-  /// Whether a step has failed in which this communicator was used or made: messages may be on their way.
   /// Whether any step of setup has failed in this process: then ranks may have other parts than each other.
   [[nodiscard]] static bool a_step_has_failed() noexcept;
+  /// Whether a step has failed in which this communicator was used or made: messages may be on their way.
   [[nodiscard]] bool is_doubtful() const { return spoilt_ || never_freed_ || kept_ != nullptr; }
   /// Who may have sent something besides; null: nobody. `keep_resident`: when it has no other owner.
   void set_resident(Resident* resident) { resident_ = resident; }
