@@ -430,6 +430,10 @@ class OneBadArgument : public MpiTest {
       const Parameter& parameter = function.parameters[i];
       for (const Bad& bad : values_->bad(function, parameter)) {
         guilty_ = (guilty_ + 1) % size();
+        if (parameter.name == "recvbuf" && function.is("LNW_I?[eE]xscan.*") && guilty_ == 0) {  // MPI uses none there
+          if (size() == 1) continue;
+          guilty_ = 1;
+        }
         const std::string what = function.name + ", " + parameter.name + " on rank " + std::to_string(guilty_);
         Watchdog::watch(what);
         std::vector<Value> values = values_->good(function, guilty_);
