@@ -167,8 +167,9 @@ class DenseBitsTest : public MpiTest {
 TEST_F(DenseBitsTest, AllRanksHaveTheSameBits) {
   for (const laneway::DenseRule& rule : laneway::dense_rules()) {
     if (rule.kind != laneway::Dense::allreduce) continue;
-    for (const std::string& described :
-         {std::string("node:* rank:1"), std::string("node:* rank:2"), uneven_machine()}) {
+    std::vector<std::string> machines = {uneven_machine()};
+    if (size() < 4) machines.insert(machines.end(), {"node:* rank:1", "node:* rank:2"});
+    for (const std::string& described : machines) {
       const Setting machine("LANEWAY_MACHINE", described);
       const Setting collective("LANEWAY_COLLECTIVE", "allreduce:" + std::string(rule.name));
       const Comm comm = another(MPI_COMM_WORLD);

@@ -769,7 +769,7 @@ TEST_F(DenseTest, MixedFormsAtOnce) {
         for (int i = 0; i < 2 * Made::kinds; ++i) persistent.emplace_back(i % Made::kinds, i % size());
         for (Made& one : persistent) one.fill(++turn);
         for (Made& one : persistent) persistent_requests.push_back(one.call(Made::Form::persistent, comm.get()));
-        for (int round = 0; round < 3; ++round) {
+        for (int round = 0; round < (size() > 3 ? 1 : 3); ++round) {
           SCOPED_TRACE(machine + ", " + rules + ", fixed counts " + fixed + ", round " + std::to_string(round));
           Random random(static_cast<Random::result_type>(
               mix({static_cast<std::uint64_t>(turn), static_cast<std::uint64_t>(rank())})));
