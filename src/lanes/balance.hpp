@@ -73,9 +73,9 @@ class Balance {
 };
 
 /// Deals small lanes to those that have some of the data, or need some: each to the one that then has the least work.
-class Work {
+class Dealer {
  public:
-  explicit Work(const RegionView& view) : view_(view) {}
+  explicit Dealer(const RegionView& view) : view_(view) {}
 
   /// One of `among`, by the bytes of the lane that each has or needs itself; the others hand it theirs, or get them.
   Rank give(std::int64_t bytes, const BytesOf& among) {

@@ -38,16 +38,16 @@ class Grouped final : public Strategy {
         }
       }
     }
-    Work work(view);
+    Dealer dealer(view);
     for (std::size_t i : largest_first(needed, [](const BytesOf& need) { return -std::ssize(need); }))
-      lanes[i].receiver = work.give(lanes[i].bytes(), needed[i]);
+      lanes[i].receiver = dealer.give(lanes[i].bytes(), needed[i]);
     return lanes;
   }
 
   void assign_senders(const RegionView& view, const std::vector<Lane>&, std::vector<Lane>& lanes) const override {
-    Work work(view);
+    Dealer dealer(view);
     const auto urgency = [](const Lane& lane) { return std::pair(lane.pieces.size() == 1, lane.bytes()); };
-    for (std::size_t i : largest_first(lanes, urgency)) lanes[i].sender = work.give(lanes[i].bytes(), held(lanes[i]));
+    for (std::size_t i : largest_first(lanes, urgency)) lanes[i].sender = dealer.give(lanes[i].bytes(), held(lanes[i]));
   }
 
  private:
