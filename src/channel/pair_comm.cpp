@@ -20,15 +20,10 @@ static_assert(PrivateComm::last_tag < unused_tag && unused_tag < PrivateComm::bl
 
 namespace {
 
-int delete_pair_comm(MPI_Comm, int, void* attribute, void*);
-AttributeKey pair_key(delete_pair_comm);
-
-int delete_pair_comm(MPI_Comm, int, void* attribute, void*) {
+AttributeKey pair_key([](void* attribute) {
   const std::unique_ptr<std::shared_ptr<PairComm>> pairs(static_cast<std::shared_ptr<PairComm>*>(attribute));
   (*pairs)->forget_user();
-  pair_key.forgotten();
-  return MPI_SUCCESS;
-}
+});
 
 std::mutex making;
 

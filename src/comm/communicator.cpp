@@ -17,14 +17,7 @@ namespace laneway {
 
 namespace {
 
-int delete_communicator(MPI_Comm, int, void* attribute, void*);
-AttributeKey communicator_key(delete_communicator);
-
-int delete_communicator(MPI_Comm, int, void* attribute, void*) {
-  delete static_cast<Communicator*>(attribute);
-  communicator_key.forgotten();
-  return MPI_SUCCESS;
-}
+AttributeKey communicator_key([](void* communicator) { delete static_cast<Communicator*>(communicator); });
 
 /// Sessions may come before MPI_Init.
 void watch_world() {

@@ -137,15 +137,7 @@ std::int64_t first_calls() {
   return calls;
 }
 
-int forget_calls(MPI_Comm, int, void* calls, void*);
-
-AttributeKey calls_key(forget_calls);
-
-int forget_calls(MPI_Comm, int, void* calls, void*) {
-  delete static_cast<int*>(calls);
-  calls_key.forgotten();
-  return MPI_SUCCESS;
-}
+AttributeKey calls_key([](void* calls) { delete static_cast<int*>(calls); });
 
 /// How many calls a communicator has had, which is not looked at before. MPI keeps it with the communicator.
 int next_call(MPI_Comm comm) {

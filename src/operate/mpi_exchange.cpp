@@ -25,7 +25,7 @@ std::mutex active_mutex;  // nothing of MPI is called under it
 
 }  // namespace
 
-int end_exchanges(MPI_Comm, int, void* exchanges, void*);
+void end_exchanges(void* exchanges);
 
 namespace {
 
@@ -33,7 +33,7 @@ AttributeKey exchanges_key(end_exchanges);
 
 }  // namespace
 
-int end_exchanges(MPI_Comm, int, void* exchanges, void*) {
+void end_exchanges(void* exchanges) {
   const std::unique_ptr<std::list<MpiExchange*>> active(static_cast<std::list<MpiExchange*>*>(exchanges));
   for (;;) {
     MPI_Request* request = nullptr;
@@ -46,8 +46,6 @@ int end_exchanges(MPI_Comm, int, void* exchanges, void*) {
     }
     MPI_Wait(request, MPI_STATUS_IGNORE);
   }
-  exchanges_key.forgotten();
-  return MPI_SUCCESS;
 }
 
 void MpiExchange::remember() {

@@ -39,7 +39,7 @@ class MpiExchange {
   void put_back();
   void remember();
   void forget();
-  friend int end_exchanges(MPI_Comm, int, void* exchanges, void*);
+  friend void end_exchanges(void* exchanges);
 
   std::unique_ptr<MpiOperation> call_;
   std::shared_ptr<PrivateComm> own_;  // or null

@@ -23,7 +23,7 @@ int AttributeKey::key() {
   const std::lock_guard lock(mutex);
   int key = key_.load(std::memory_order_relaxed);
   if (key != MPI_KEYVAL_INVALID) return key;
-  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_, &key, nullptr), "MPI_Comm_create_keyval");
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, this), "MPI_Comm_create_keyval");
   key_.store(key, std::memory_order_release);
   return key;
 }
@@ -49,6 +49,13 @@ void AttributeKey::set(MPI_Comm comm, void* attribute) {
 
 void AttributeKey::erase(MPI_Comm comm) {
   MPI_Comm_delete_attr(comm, key());
+}
+
+int AttributeKey::deleted(MPI_Comm, int, void* attribute, void* self) {
+  auto& of = *static_cast<AttributeKey*>(self);
+  of.forget_(attribute);
+  of.forgotten();
+  return MPI_SUCCESS;
 }
 
 void AttributeKey::forgotten() noexcept {

@@ -15,20 +15,21 @@ namespace laneway {
 /// attribute.
 class AttributeKey {
  public:
-  /// `forget`: as for MPI_Comm_create_keyval; calls `forgotten`.
-  explicit AttributeKey(MPI_Comm_delete_attr_function* forget) : forget_(forget) {}
+  /// `forget`: is given an attribute whose communicator is freed, or has another one.
+  explicit AttributeKey(void (*forget)(void* attribute)) : forget_(forget) {}
 
   /// Null where the communicator has none.
   [[nodiscard]] void* find(MPI_Comm comm);
   void set(MPI_Comm comm, void* attribute);
   /// Calls `forget`.
   void erase(MPI_Comm comm);
-  void forgotten() noexcept;
 
  private:
   [[nodiscard]] int key();
+  static int deleted(MPI_Comm comm, int key, void* attribute, void* self);
+  void forgotten() noexcept;
 
-  MPI_Comm_delete_attr_function* forget_;
+  void (*forget_)(void* attribute);
   std::atomic<int> key_{MPI_KEYVAL_INVALID};
   std::atomic<int> kept_{0};
 };

@@ -58,15 +58,8 @@ KeptWindows& kept_windows() {
   return *one;
 }
 
-int delete_pool(MPI_Comm, int, void* pool, void*);
-AttributeKey pool_key(delete_pool);
-
 /// What a communicator had stays among all windows.
-int delete_pool(MPI_Comm, int, void* pool, void*) {
-  delete static_cast<WindowPool*>(pool);
-  pool_key.forgotten();
-  return MPI_SUCCESS;
-}
+AttributeKey pool_key([](void* pool) { delete static_cast<WindowPool*>(pool); });
 
 WindowPool& pool_of(MPI_Comm comm) {
   const std::lock_guard lock(kept_windows().mutex);
