@@ -14,12 +14,6 @@
 namespace laneway::test {
 namespace {
 
-Comm duplicate_of(MPI_Comm comm) {
-  MPI_Comm copy = MPI_COMM_NULL;
-  MPI_Comm_dup(comm, &copy);
-  return Comm(copy);
-}
-
 class BackwardTypesTest : public MpiTest {
  protected:
   void SetUp() override {

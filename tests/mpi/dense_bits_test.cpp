@@ -17,12 +17,6 @@
 namespace laneway::test {
 namespace {
 
-Comm another(MPI_Comm comm) {
-  MPI_Comm copy = MPI_COMM_NULL;
-  MPI_Comm_dup(comm, &copy);
-  return Comm(copy);
-}
-
 struct Number {
   MPI_Datatype type;
   std::size_t bytes;
@@ -172,7 +166,7 @@ TEST_F(DenseBitsTest, AllRanksHaveTheSameBits) {
     for (const std::string& described : machines) {
       const Setting machine("LANEWAY_MACHINE", described);
       const Setting collective("LANEWAY_COLLECTIVE", "allreduce:" + std::string(rule.name));
-      const Comm comm = another(MPI_COMM_WORLD);
+      const Comm comm = duplicate_of(MPI_COMM_WORLD);
       expect_same_bits(comm.get(), std::string(rule.name) + " on " + described);
     }
   }
@@ -181,7 +175,7 @@ TEST_F(DenseBitsTest, AllRanksHaveTheSameBits) {
 /// Chosen by the model, which must not be by another one in a later call.
 TEST_F(DenseBitsTest, EqualSumsHaveEqualBits) {
   const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
-  const Comm comm = another(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   std::vector<double> mine(300);
   for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = 1.0 / (3.0 + static_cast<double>(i) + 7.0 * rank());
   std::vector<double> first;
@@ -208,7 +202,7 @@ std::string rule_of(const Make& make) {
 TEST_F(DenseBitsTest, EqualBlocksHaveTheRuleOfThePlainFunction) {
   const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
   const Setting tuning("LANEWAY_EXCHANGES", "1");  // no trial, which may come to another end
-  const Comm comm = another(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   for (const int count : {1, 8, 64, 512, 4096, 32768, 131072}) {
     const auto ranks = static_cast<std::size_t>(size());
     std::vector<int> from(static_cast<std::size_t>(count));

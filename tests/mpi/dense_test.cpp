@@ -15,12 +15,6 @@
 namespace laneway::test {
 namespace {
 
-Comm copy_of(MPI_Comm comm) {
-  MPI_Comm copy = MPI_COMM_NULL;
-  MPI_Comm_dup(comm, &copy);
-  return Comm(copy);
-}
-
 /// Composes maps x -> a x + b modulo 251: the order matters.
 struct Affine {
   int a;
@@ -83,7 +77,7 @@ class DenseTest : public MpiTest {
 };
 
 TEST_F(DenseTest, EveryOperationInEveryWayAgreesWithMpi) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   for (const std::vector<std::string>* list : {&movements(), &reductions()})
     for (const std::string& operation : *list)
       for (const int count : {0, 1, 7, 1000})
@@ -115,7 +109,7 @@ TEST_F(DenseTest, EveryRuleAgreesWithMpi) {
       const Setting machine("LANEWAY_MACHINE", described);
       const Setting collective("LANEWAY_COLLECTIVE",
                                std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
-      const Comm comm = copy_of(MPI_COMM_WORLD);
+      const Comm comm = duplicate_of(MPI_COMM_WORLD);
       for (const std::string& operation : operations_of(rule.kind))
         for (const int count : {0, 3, 150}) {
           if (in_windows && count != 3) continue;
@@ -128,7 +122,7 @@ TEST_F(DenseTest, EveryRuleAgreesWithMpi) {
 
 /// Open MPI has none for one rank, and between nodes only with some transports.
 bool have_windows() {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);
   int word = 0;
   MPI_Win window = MPI_WIN_NULL;
@@ -142,7 +136,7 @@ TEST_F(DenseTest, RequestsKeepWindowsOnlyWhereRanksMayWaitForEachOther) {
   const auto strategy_of = [&](const char* progress) {
     const Setting collective("LANEWAY_COLLECTIVE", "alltoall:rma_lock");
     const Setting setting("LANEWAY_PROGRESS", progress);
-    const Comm comm = copy_of(MPI_COMM_WORLD);
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
     std::vector<int> sent(static_cast<std::size_t>(size()), rank());
     // At no boundary that a library may want windows to have.
     std::vector<int> memory(sent.size() + 2, -1);
@@ -184,7 +178,7 @@ TEST_F(DenseTest, OrderedOperatorsByEveryRule) {
     if (!laneway::reduces(rule.kind)) continue;
     const Setting collective("LANEWAY_COLLECTIVE",
                              std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
-    const Comm comm = copy_of(MPI_COMM_WORLD);
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
     for (const std::string& operation : operations_of(rule.kind)) {
       SCOPED_TRACE(rule.name);
       compare({.operation = operation,
@@ -202,7 +196,7 @@ TEST_F(DenseTest, OrderedOperatorsByEveryRule) {
 TEST_F(DenseTest, DisagreementIsNamedUnderCheck) {
   if (size() < 2) GTEST_SKIP() << "SKIP: to disagree takes two ranks";
   const Setting check("LANEWAY_CHECK", "1");
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);
   const bool is_last = rank() == size() - 1;
   const std::string who = "rank " + std::to_string(size() - 1) + " disagrees: ";
@@ -234,7 +228,7 @@ TEST_F(DenseTest, FixedCountsAgreeWithMpi) {
       const Setting collective("LANEWAY_COLLECTIVE", rule);
       for (const bool in_place : {false, true}) {
         const Setting machine("LANEWAY_MACHINE", all[turn++ % all.size()]);
-        const Comm comm = copy_of(MPI_COMM_WORLD);
+        const Comm comm = duplicate_of(MPI_COMM_WORLD);
         test::Dense dense{.operation = operation, .comm = comm.get(), .count = 40, .root = size() / 2, .seed = 31};
         dense.in_place = in_place;
         constexpr std::array all_ways = {Way::blocking, Way::nonblocking, Way::large_nonblocking, Way::large_blocking};
@@ -287,7 +281,7 @@ TEST_F(DenseTest, NonblockingCallsWithFixedCountsUseTheNamedRule) {
     return std::string(text);
   };
   {
-    const Comm comm = copy_of(MPI_COMM_WORLD);
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
     EXPECT_MPI(LNW_Barrier(comm.get()));
     Uneven one(0);
     LNW_Request request = one.start(comm.get());
@@ -295,7 +289,7 @@ TEST_F(DenseTest, NonblockingCallsWithFixedCountsUseTheNamedRule) {
     EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
   }
   const Setting fixed("LANEWAY_FIXED_DENSE_COUNTS", "true");
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   int turn = 0;
   for (const std::size_t many : {std::size_t{1}, std::size_t{3}, std::size_t{12}}) {
     std::vector<Uneven> all;
@@ -322,7 +316,7 @@ TEST_F(DenseTest, BrokenPromisesOfCountsAreNamedUnderCheck) {
   const Setting check("LANEWAY_CHECK", "1");
   const Setting fixed("LANEWAY_FIXED_DENSE_COUNTS", "true");
   const Setting collective("LANEWAY_COLLECTIVE", "alltoall:pairwise");
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);
   const auto ranks = static_cast<std::size_t>(size());
   std::vector<int> sent(ranks, rank()), received(ranks, -1), counts(ranks, 1), places(ranks);
@@ -380,7 +374,7 @@ TEST_F(DenseTest, HintsMayBeInTheInfoOfACommunicator) {
 }
 
 TEST_F(DenseTest, UnknownRulesAreNamed) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);
   LNW_Request request = LNW_REQUEST_NULL;
   for (const auto& [text, part] :
@@ -393,7 +387,7 @@ TEST_F(DenseTest, UnknownRulesAreNamed) {
 }
 
 TEST_F(DenseTest, DerivedDatatypesWithGaps) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Elements plain{two_ints_, 2 * sizeof(int)};
   const Elements gaps{gaps_, 4 * sizeof(int)};
   for (const std::string& operation : movements()) {
@@ -417,7 +411,7 @@ TEST_F(DenseTest, DerivedDatatypesWithGaps) {
 }
 
 TEST_F(DenseTest, AllDatatypesAndOperators) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   constexpr int all_ways_up_to = 3;  // ranks; more take turns
   int turn = 0;
   for (const PredefinedType& type : predefined_types())
@@ -439,7 +433,7 @@ TEST_F(DenseTest, AllDatatypesAndOperators) {
 /// Calls that are repeated use the memory of the node, and run by the rule of a trial, whatever datatypes and buffers
 /// each rank gives.
 TEST_F(DenseTest, RepeatedCallsAgreeWithMpi) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Elements plain{two_ints_, 2 * sizeof(int)};
   const Elements gaps{gaps_, 4 * sizeof(int)};
   for (const std::string operation : {"alltoall", "gather", "bcast", "reduce", "allreduce", "barrier"}) {
@@ -469,7 +463,7 @@ TEST_F(DenseTest, RepeatedCallsByEveryRule) {
     const Setting machine("LANEWAY_MACHINE", all[turn++ % all.size()]);
     const Setting collective("LANEWAY_COLLECTIVE",
                              std::string(laneway::name(rule.kind)) + ":" + std::string(rule.name));
-    const Comm comm = copy_of(MPI_COMM_WORLD);
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
     for (const std::string& operation : operations_of(rule.kind)) {
       SCOPED_TRACE(rule.name);
       test::Dense dense{.operation = operation, .comm = comm.get(), .count = 90, .root = size() - 1, .seed = turn};
@@ -485,7 +479,7 @@ TEST_F(DenseTest, RepeatedCallsByEveryRule) {
 
 /// Sums of floating-point numbers are the same in the first call and in every later one.
 TEST_F(DenseTest, RepeatedSumsStayTheSame) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   std::vector<double> mine(50);
   for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = 1.0 / (3.0 + static_cast<double>(i) + 7.0 * rank());
   std::vector<double> first(mine.size());
@@ -498,7 +492,7 @@ TEST_F(DenseTest, RepeatedSumsStayTheSame) {
 }
 
 TEST_F(DenseTest, UsersOperators) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Elements affine{two_ints_, sizeof(Affine), affine_};
   const Elements sum{MPI_INT, sizeof(int), sum_};
   for (const std::string& operation : reductions())
@@ -515,7 +509,7 @@ TEST_F(DenseTest, UsersOperators) {
 
 /// With gaps only MPI can give an operator what it asks for.
 TEST_F(DenseTest, UsersOperatorOnADatatypeWithGapsIsMpis) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   MPI_Op first = MPI_OP_NULL;
   MPI_Op_create(
       [](void* in, void* inout, int* n, MPI_Datatype*) {
@@ -629,7 +623,7 @@ TEST_F(DenseTest, SomeRandomCalls) {
   const std::size_t turns = size() > 8 ? 5 : 10;
   for (std::size_t n = 0; n < turns; ++n) {
     const Setting machine("LANEWAY_MACHINE", described[n % described.size()]);
-    const Comm comm = copy_of(MPI_COMM_WORLD);
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
     for (int call = 0; call < 3; ++call) {
       const std::string& operation = all[static_cast<std::size_t>(pick(random, 0, static_cast<int>(all.size()) - 1))];
       SCOPED_TRACE(operation + " on " + described[n % described.size()]);
@@ -642,7 +636,7 @@ TEST_F(DenseTest, SomeRandomCalls) {
 }
 
 TEST_F(DenseTest, ManyRequestsAtOnce) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   constexpr int many = 24;
   std::vector<LNW_Request> requests(3 * many, LNW_REQUEST_NULL);
   std::vector<int> mine(many), sums(many), scans(many);
@@ -763,7 +757,7 @@ TEST_F(DenseTest, MixedFormsAtOnce) {
         const Setting nodes("LANEWAY_MACHINE", machine);
         const Setting counts("LANEWAY_FIXED_DENSE_COUNTS", fixed);
         const Setting collective("LANEWAY_COLLECTIVE", rules);
-        const Comm comm = copy_of(MPI_COMM_WORLD);
+        const Comm comm = duplicate_of(MPI_COMM_WORLD);
         std::vector<Made> persistent;
         std::vector<LNW_Request> persistent_requests;
         for (int i = 0; i < 2 * Made::kinds; ++i) persistent.emplace_back(i % Made::kinds, i % size());
@@ -808,7 +802,7 @@ TEST_F(DenseTest, BlockingCallsOfMpisOwnPassOnWhatOthersWaitFor) {
   const Setting progress("LANEWAY_PROGRESS", "wait");
   const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
   const Setting collective("LANEWAY_COLLECTIVE", "alltoall:node_aware,allreduce:mpi");
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   EXPECT_MPI(LNW_Barrier(comm.get()));
   for (int turn = 0; turn < 20; ++turn) {
     Made passed_on(3, 0), own(1, 0);
@@ -824,7 +818,7 @@ TEST_F(DenseTest, BlockingCallsOfMpisOwnPassOnWhatOthersWaitFor) {
 }
 
 TEST_F(DenseTest, BadArgumentsAreNamed) {
-  const Comm copy = copy_of(MPI_COMM_WORLD);
+  const Comm copy = duplicate_of(MPI_COMM_WORLD);
   MPI_Comm const comm = copy.get();
   const Handler handler(comm, MPI_ERRORS_RETURN);
   std::vector<int> a(static_cast<std::size_t>(4 * size()));
@@ -895,7 +889,7 @@ TEST_F(DenseTest, MoreThanTwoToThe31Bytes) {
 
 /// Where one rank's arguments are bad, all ranks of a persistent operation throw.
 TEST_F(DenseTest, OneRanksBadArgumentsFailOnAll) {
-  const Comm comm = copy_of(MPI_COMM_WORLD);
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);
   int a = 1;
   int b = 1;

@@ -44,6 +44,12 @@ bool long_tests() {
   return value && std::string(value) == "1";
 }
 
+Comm duplicate_of(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &copy);
+  return Comm(copy);
+}
+
 int effort(int cases) {
   if (long_tests()) cases *= 4;
   if (is_mpich() && size() > 2) return std::max(1, cases / 16);

@@ -62,6 +62,8 @@ class Comm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+[[nodiscard]] Comm duplicate_of(MPI_Comm comm);
+
 using Hints = std::vector<std::pair<std::string, std::string>>;
 
 class Info {
